@@ -1,0 +1,53 @@
+"""`python -m benchmarks`: measures a server of its own, and prints what it saw.
+
+python -m benchmarks                      everything, three runs each
+python -m benchmarks sends register       some of it
+python -m benchmarks --runs 1 --json out.json
+"""
+
+import argparse
+import json
+import platform
+import sys
+from pathlib import Path
+
+from benchmarks.measures import MEASURES, median_and_range
+from benchmarks.server import load_average
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    parser.add_argument("names", nargs="*", choices=[[], *MEASURES], metavar="NAME")
+    parser.add_argument("--runs", type=int, default=3)
+    parser.add_argument("--json", type=Path, metavar="FILE")
+    arguments = parser.parse_args()
+    names = arguments.names or list(MEASURES)
+    print(f"{platform.machine()}, Python {platform.python_version()}")
+    found: dict[str, list[float]] = {}
+    loads: dict[str, list[float]] = {}
+    for name in names:
+        for run in range(arguments.runs):
+            load = load_average()
+            print(f"{name}, run {run + 1} of {arguments.runs}, load {load:.2f}", file=sys.stderr)
+            for figure, value in MEASURES[name]().items():
+                found.setdefault(figure, []).append(value)
+                loads.setdefault(figure, []).append(load)
+    _print_table(found, loads)
+    if arguments.json:
+        arguments.json.write_text(json.dumps({"figures": found, "load before": loads}, indent=1))
+
+
+def _print_table(found: dict[str, list[float]], loads: dict[str, list[float]]) -> None:
+    rows = [("figure", "median", "range", "load before")]
+    for figure, values in found.items():
+        median, least, most = median_and_range(values)
+        load = ", ".join(f"{each:.1f}" for each in loads[figure])
+        rows.append((figure, f"{median:,.2f}", f"{least:,.2f} - {most:,.2f}", load))
+    widths = [max(len(row[column]) for row in rows) for column in range(4)]
+    for name, *figures in rows:
+        cells = [cell.rjust(width) for cell, width in zip(figures, widths[1:], strict=True)]
+        print("  ".join([name.ljust(widths[0]), *cells]))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,125 @@
+"""A small HTTP client that knows how many writes and polls are in flight."""
+
+import asyncio
+import base64
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+from urllib.parse import urlencode
+
+import orjson
+
+Kind = Literal["write", "poll", "other"]
+
+
+class NoAnswerError(Exception):
+    """No whole answer came: what was asked may have happened or not."""
+
+
+@dataclass(slots=True)
+class InFlight:
+    """Requests that have been sent and not answered yet."""
+
+    write: int = 0
+    poll: int = 0
+    other: int = 0
+
+    def change(self, kind: Kind, by: int) -> None:
+        setattr(self, kind, getattr(self, kind) + by)
+
+
+@dataclass(slots=True)
+class Answer:
+    status: int
+    body: dict[str, Any]
+
+    @property
+    def is_final(self) -> bool:
+        """Whether it says what became of the request: a server's trouble says nothing."""
+        return self.status < 500 and self.status != 429
+
+
+@dataclass(eq=False)
+class Client:
+    """One user's connection: a request at a time, made again after whatever happened to it."""
+
+    ports: Sequence[int]
+    """The server's own, and those of proxies in front of it."""
+    email: str
+    api_key: str
+    in_flight: InFlight
+    rng: random.Random
+    _streams: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None
+    _head: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        credentials = base64.b64encode(f"{self.email}:{self.api_key}".encode()).decode()
+        self._head = (
+            f"Host: 127.0.0.1\r\nAuthorization: Basic {credentials}\r\nUser-Agent: faults\r\n"
+        )
+
+    async def request(
+        self,
+        method: str,
+        path: str,
+        fields: Mapping[str, object],
+        *,
+        kind: Kind,
+        patience: float,
+        headers: str = "",
+    ) -> Answer:
+        """Ask, and wait for the answer as long as that. Raises NoAnswerError."""
+        message = self._encoded(method, path, fields, headers)
+        try:
+            async with asyncio.timeout(patience):
+                reader, writer = self._streams or await self._connected()
+                writer.write(message)
+                self.in_flight.change(kind, 1)
+                try:
+                    return await self._answer(reader)
+                finally:
+                    self.in_flight.change(kind, -1)
+        except (OSError, EOFError, TimeoutError, ValueError, asyncio.LimitOverrunError) as error:
+            self.drop()
+            raise NoAnswerError(repr(error)) from error
+        except BaseException:
+            self.drop()
+            raise
+
+    def drop(self) -> None:
+        """End the connection, whatever is in flight on it."""
+        if self._streams is not None:
+            self._streams[1].transport.abort()
+            self._streams = None
+
+    def _encoded(self, method: str, path: str, fields: Mapping[str, object], headers: str) -> bytes:
+        form = urlencode({k: v if isinstance(v, str) else _json(v) for k, v in fields.items()})
+        target, body = f"/api/v1{path}", b""
+        if method == "GET":
+            target += f"?{form}"
+        else:
+            body = form.encode()
+            headers += "Content-Type: application/x-www-form-urlencoded\r\n"
+            headers += f"Content-Length: {len(body)}\r\n"
+        return f"{method} {target} HTTP/1.1\r\n{self._head}{headers}\r\n".encode() + body
+
+    async def _connected(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        port = self.rng.choice(self.ports)
+        self._streams = await asyncio.open_connection("127.0.0.1", port, limit=1 << 22)
+        return self._streams
+
+    async def _answer(self, reader: asyncio.StreamReader) -> Answer:
+        head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
+        status_line, *lines = head.split("\r\n")
+        length = next(
+            int(line.partition(":")[2]) for line in lines if line.lower().startswith("content-len")
+        )
+        body = await reader.readexactly(length)
+        if any(line.lower().startswith("connection: close") for line in lines):
+            self.drop()
+        return Answer(int(status_line.split(" ", 2)[1]), orjson.loads(body))
+
+
+def _json(value: object) -> str:
+    return orjson.dumps(value).decode()

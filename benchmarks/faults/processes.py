@@ -1,0 +1,144 @@
+"""Child processes that end with this one, whatever ends it."""
+
+import asyncio
+import ctypes
+import os
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, Any
+
+PR_SET_PDEATHSIG = 1
+ENDING_SECONDS = 15.0
+RESPAWN_SECONDS = 0.05
+
+
+def spawn(
+    command: Sequence[str], *, dying_signal: int = signal.SIGKILL, **options: Any
+) -> subprocess.Popen[bytes]:
+    """Start a process that gets the signal when this one dies, in a session of its own."""
+    return subprocess.Popen(
+        command,
+        stdin=subprocess.DEVNULL,
+        start_new_session=True,
+        preexec_fn=_dies_with_us(dying_signal),  # noqa: PLW1509 - one system call, no lock
+        **options,
+    )
+
+
+def _dies_with_us(number: int) -> Callable[[], None] | None:
+    if not sys.platform.startswith("linux"):
+        return None
+    library = ctypes.CDLL(None)
+
+    def ask() -> None:
+        library.prctl(PR_SET_PDEATHSIG, number)
+
+    return ask
+
+
+def free_port() -> int:
+    """A port that nobody listens on now."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+async def ended(process: subprocess.Popen[bytes], seconds: float = ENDING_SECONDS) -> bool:
+    """Wait until the process has ended; whether it did in time."""
+    loop = asyncio.get_running_loop()
+    deadline = loop.time() + seconds
+    while process.poll() is None:
+        if loop.time() > deadline:
+            return False
+        await asyncio.sleep(0.01)
+    return True
+
+
+def kill_session(process: subprocess.Popen[bytes]) -> None:
+    """End the process and all that it has started."""
+    with suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+
+
+@dataclass(eq=False)
+class Servers:
+    """N serving processes that inherit one listening socket, as those of `parley serve` do.
+
+    Unlike its supervisor this one never pauses before it starts a successor: killing them over
+    and over is the purpose. They drain by themselves when this process is gone.
+    """
+
+    command: Sequence[str]
+    environment: Mapping[str, str]
+    count: int
+    log: Path
+    processes: list[subprocess.Popen[bytes]] = field(default_factory=list)
+    starts: int = 0
+
+    def __post_init__(self) -> None:
+        self._socket = socket.create_server(("127.0.0.1", 0), backlog=2048)
+        self._socket.setblocking(False)
+        self.port: int = self._socket.getsockname()[1]
+        self._lifeline, self._our_end = os.pipe()
+        self._log: IO[bytes] = self.log.open("ab")
+
+    def start_missing(self) -> None:
+        """Fill the places of those who have ended."""
+        self.processes = [p for p in self.processes if p.poll() is None]
+        while len(self.processes) < self.count:
+            self.processes.append(self._start())
+
+    async def keep_running(self) -> None:
+        """Do so until cancelled."""
+        while True:
+            self.start_missing()
+            await asyncio.sleep(RESPAWN_SECONDS)
+
+    def running(self) -> list[subprocess.Popen[bytes]]:
+        return [p for p in self.processes if p.poll() is None]
+
+    def last_words(self) -> str:
+        """The end of what they have logged."""
+        return self.log.read_text(errors="replace")[-2_000:]
+
+    async def stop(self) -> bool:
+        """Drain them all; whether each ended in time and well."""
+        for process in self.processes:
+            if process.poll() is None:
+                process.send_signal(signal.SIGCONT)
+                process.terminate()
+        results = [await ended(process) for process in self.processes]
+        self.close()
+        return all(results) and all(p.returncode == 0 for p in self.processes)
+
+    def close(self) -> None:
+        """End whatever still runs, at once."""
+        for process in self.processes:
+            kill_session(process)
+        self.processes = []
+        if self._socket.fileno() != -1:
+            self._socket.close()
+            os.close(self._lifeline)
+            os.close(self._our_end)
+            self._log.close()
+
+    def _start(self) -> subprocess.Popen[bytes]:
+        self.starts += 1
+        return spawn(
+            [
+                *self.command,
+                *("--lifeline", str(self._lifeline)),
+                *("--sockets", str(self._socket.fileno())),
+            ],
+            env=dict(self.environment),
+            stdout=self._log,
+            stderr=self._log,
+            pass_fds=(self._lifeline, self._socket.fileno()),
+        )

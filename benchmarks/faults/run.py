@@ -1,0 +1,256 @@
+"""One run: build the world, start everything, let the nemesis loose, drain, check, report."""
+
+import asyncio
+import random
+import tempfile
+import time
+from collections.abc import (
+    AsyncIterator,
+    Callable,
+    Coroutine,
+    Iterable,
+    Iterator,
+    Mapping,
+)
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import uvloop
+
+from benchmarks.faults import world as worlds
+from benchmarks.faults.checker import check
+from benchmarks.faults.clients import Habits, Mover, Pace, Poller, Sender, Surroundings
+from benchmarks.faults.http import InFlight
+from benchmarks.faults.nemesis import Nemesis
+from benchmarks.faults.oracle import read_ledger
+from benchmarks.faults.plan import Plan, Report
+from benchmarks.faults.postgres import PrivatePostgres
+from benchmarks.faults.processes import Servers
+from benchmarks.faults.proxy import proxy_to
+from benchmarks.faults.rabbitmq import PrivateRabbit, rabbitmq_script
+from storage import migrate
+
+ROOT = Path(__file__).parents[2]
+START_SECONDS = 30.0
+
+HABITS = (
+    Habits(),
+    Habits(),
+    Habits(pause_seconds=1.0),
+    Habits(drops=0.1, forgets=0.1),
+    Habits(rivals=0.05),
+    Habits(leaves=0.001),
+    Habits(all_public=True),
+    Habits(pause_seconds=0.3, drops=0.05, forgets=0.05, rivals=0.02),
+)
+
+
+def run(plan: Plan, say: Callable[[str], None] = lambda _: None) -> Report:
+    """Do it; everything that it starts has ended when it returns."""
+    with tempfile.TemporaryDirectory(prefix="parley-faults-") as name:
+        directory = Path(name)
+        directory.chmod(0o711)
+        return uvloop.run(_run(plan, directory, say))
+
+
+async def _run(plan: Plan, directory: Path, say: Callable[[str], None]) -> Report:
+    report = Report(plan)
+    world = worlds.imagine(
+        random.Random(f"{plan.seed} world"),
+        users=plan.users,
+        public=plan.public_channels,
+        private=plan.private_channels,
+    )
+    async with AsyncExitStack() as stack:
+        postgres = await stack.enter_async_context(_postgres(directory))
+        rabbit = await stack.enter_async_context(_rabbit(plan, directory))
+        await asyncio.to_thread(_prepare, plan, postgres.url(), world)
+        database_proxy = await stack.enter_async_context(proxy_to(postgres.port))
+        environment = _environment(
+            directory, postgres.url(database_proxy.port), rabbit.url if rabbit else plan.amqp_url
+        )
+        servers = stack.enter_context(_servers(plan, directory, environment))
+        client_proxy = await stack.enter_async_context(proxy_to(servers.port))
+        pace = Pace(plan.think_seconds)
+        around = Surroundings(
+            world,
+            pace,
+            (servers.port, client_proxy.port),
+            InFlight(),
+            report.evidence,
+            plan.seed,
+        )
+        nemesis = Nemesis(
+            servers=servers,
+            postgres=postgres,
+            rabbit=rabbit,
+            client_proxy=client_proxy,
+            database_proxy=database_proxy,
+            pace=pace,
+            in_flight=around.in_flight,
+            evidence=report.evidence,
+            rng=random.Random(f"{plan.seed} nemesis"),
+            tally=report.tally,
+        )
+        started = time.monotonic()
+        report.moves = await _live(plan, around, nemesis, say)
+        report.seconds = time.monotonic() - started
+        report.starts = servers.starts
+        if not await servers.stop():
+            report.evidence.violation("not all server processes drained in the end")
+        ledger = await asyncio.to_thread(read_ledger, postgres.url())
+        report.commits = ledger.position
+        report.violations = await asyncio.to_thread(check, world, ledger, report.evidence)
+        if plan.keep_log is not None:
+            plan.keep_log.write_bytes(servers.log.read_bytes())
+    return report
+
+
+async def _live(
+    plan: Plan, around: Surroundings, nemesis: Nemesis, say: Callable[[str], None]
+) -> int:
+    """Run the clients and the nemesis; how many moves there were."""
+    world, pace, evidence = around.world, around.pace, around.evidence
+    pollers = [
+        Poller(around, world.users[n % len(world.users)], HABITS[n % len(HABITS)], f"poller {n}")
+        for n in range(plan.queues)
+    ]
+    senders = [Sender(around, user) for user in world.users[: plan.senders]]
+    movers = [Mover(around, world.users[0], n) for n in range(plan.movers)]
+    writers: list[Sender | Mover] = [*senders, *movers]
+    polling = _together(poller.run() for poller in pollers)
+    writing = _together(writer.run() for writer in writers)
+    breaking = _together([_break(plan, nemesis)])
+    reporting = asyncio.create_task(_report(plan, nemesis, say))
+    respawning = asyncio.create_task(nemesis.servers.keep_running())
+    try:
+        await _until_done(breaking, polling, writing)
+        pace.stop()
+        async with asyncio.timeout(plan.drain_seconds):
+            await _until_done(writing, polling)
+            await Sender(around, world.users[0]).finish()
+            await polling
+    except TimeoutError:
+        unfinished = [p for p in pollers if p.queue is None or not p.queue.is_finished]
+        evidence.violation(
+            f"{len(unfinished)} clients did not see the end within {plan.drain_seconds:.0f} s"
+        )
+    finally:
+        tasks = (breaking, polling, writing, reporting, respawning)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        around.hang_up()
+    return sum(mover.moves for mover in movers)
+
+
+def _together(coroutines: Iterable[Coroutine[Any, Any, None]]) -> asyncio.Task[None]:
+    """Run them all; the task fails, and the others end, if one does."""
+
+    async def all_of_them() -> None:
+        async with asyncio.TaskGroup() as group:
+            for coroutine in coroutines:
+                group.create_task(coroutine)
+
+    return asyncio.create_task(all_of_them())
+
+
+async def _until_done(wanted: asyncio.Task[None], *others: asyncio.Task[None]) -> None:
+    """Wait for the first of them; raises what any of them raises meanwhile."""
+    await asyncio.wait([wanted, *others], return_when=asyncio.FIRST_COMPLETED)
+    for task in (wanted, *others):
+        if task.done():
+            task.result()
+    await wanted
+
+
+async def _break(plan: Plan, nemesis: Nemesis) -> None:
+    try:
+        async with asyncio.timeout(START_SECONDS):
+            await nemesis.sends_accepted()
+    except TimeoutError:
+        raise RuntimeError(f"no server answered: {nemesis.servers.last_words()}") from None
+    faults = nemesis.shuffled(int(plan.seconds)) if plan.faults is None else plan.faults
+    if faults:
+        await nemesis.run(faults, plan.seconds, plan.pause_seconds)
+    else:
+        await asyncio.sleep(plan.seconds)
+
+
+async def _report(plan: Plan, nemesis: Nemesis, say: Callable[[str], None]) -> None:
+    """Say from time to time how it goes."""
+    evidence = nemesis.evidence
+    started = time.monotonic()
+    while True:
+        await asyncio.sleep(plan.report_seconds)
+        say(
+            f"{time.monotonic() - started:6.0f} s: {nemesis.tally.all.total()} faults"
+            f" ({nemesis.tally.counted.total()} counted), {evidence.accepted} sends,"
+            f" {evidence.events} events, {len(evidence.violations)} violations so far"
+        )
+
+
+def _prepare(plan: Plan, url: str, world: worlds.World) -> None:
+    migrate.migrate(url)
+    worlds.create(url, world)
+    if plan.sabotage is not None:
+        with psycopg.connect(url, autocommit=True) as database:
+            plan.sabotage(database)
+
+
+def _environment(directory: Path, database_url: str, amqp_url: str | None) -> dict[str, str]:
+    found = {
+        "PATH": "/usr/bin:/bin",
+        "PYTHONPATH": str(ROOT),
+        "PYTHONUNBUFFERED": "1",
+        "DATABASE_URL": database_url,
+        "PARLEY_RATE_LIMITS": "off",
+        "PARLEY_DATA": str(directory),
+        "PARLEY_LOG_FORMAT": "json",
+        "PARLEY_LOG_LEVEL": "warning",
+    }
+    return found if amqp_url is None else found | {"AMQP_URL": amqp_url}
+
+
+@asynccontextmanager
+async def _postgres(directory: Path) -> AsyncIterator[PrivatePostgres]:
+    postgres = PrivatePostgres(directory)
+    try:
+        await asyncio.to_thread(postgres.create)
+        await postgres.start()
+        yield postgres
+    finally:
+        postgres.close()
+
+
+@asynccontextmanager
+async def _rabbit(plan: Plan, directory: Path) -> AsyncIterator[PrivateRabbit | None]:
+    if plan.bus != "rabbitmq" or plan.amqp_url is not None:
+        yield None
+        return
+    script = rabbitmq_script()
+    if script is None:
+        raise FileNotFoundError("RabbitMQ is not installed: choose the Postgres bus.")
+    rabbit = PrivateRabbit(directory, script)
+    try:
+        await rabbit.start()
+        yield rabbit
+    finally:
+        rabbit.close()
+
+
+@contextmanager
+def _servers(plan: Plan, directory: Path, environment: Mapping[str, str]) -> Iterator[Servers]:
+    servers = Servers(
+        command=plan.serve,
+        environment=environment,
+        count=plan.processes,
+        log=directory / "servers.log",
+    )
+    try:
+        servers.start_missing()
+        yield servers
+    finally:
+        servers.close()

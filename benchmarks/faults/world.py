@@ -1,0 +1,122 @@
+"""The organization that the clients live in, made straight in the database."""
+
+import random
+import secrets
+from dataclasses import dataclass, field
+
+import psycopg
+
+REALM = 1
+EVERYBODY = 1
+"""The channel that nobody leaves: its last message ends the run for every queue."""
+KEEPER = 1
+"""The owner: in every channel, and lets others into the private ones."""
+ROLE_GROUPS = (
+    "nobody",
+    "owners",
+    "administrators",
+    "moderators",
+    "fullmembers",
+    "members",
+    "everyone",
+    "internet",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class User:
+    user_id: int
+    email: str
+    api_key: str
+    role: int
+
+
+@dataclass(frozen=True, slots=True)
+class Channel:
+    channel_id: int
+    name: str
+    is_private: bool
+
+
+@dataclass(frozen=True, slots=True)
+class World:
+    """Who and what there is, and who is where before anything happens."""
+
+    users: list[User]
+    channels: list[Channel]
+    members: dict[int, frozenset[int]] = field(default_factory=dict)
+    """User ids by channel id."""
+
+
+def imagine(rng: random.Random, *, users: int, public: int, private: int) -> World:
+    """Think of a world; everybody is in about half of its channels, and all are in the first."""
+    people = [
+        User(
+            number,
+            f"u{number}@example.org",
+            secrets.token_hex(16),
+            100 if number == KEEPER else 400,
+        )
+        for number in range(1, users + 1)
+    ]
+    channels = [Channel(EVERYBODY, "everybody", is_private=False)]
+    channels += [Channel(n, f"public {n}", is_private=False) for n in range(2, public + 2)]
+    first = len(channels) + 1
+    channels += [Channel(n, f"private {n}", is_private=True) for n in range(first, first + private)]
+    members = {
+        channel.channel_id: frozenset(
+            user.user_id
+            for user in people
+            if channel.channel_id == EVERYBODY or user.user_id == KEEPER or rng.random() < 0.5
+        )
+        for channel in channels
+    }
+    return World(people, channels, members)
+
+
+def create(url: str, world: World) -> None:
+    """Write the world into a migrated database."""
+    with psycopg.connect(url) as database:
+        database.execute(
+            "INSERT INTO realms (realm_id, subdomain, name, created_at)"
+            " VALUES (%s, '', 'Faults', now())",
+            [REALM],
+        )
+        database.execute("INSERT INTO realm_clock (realm_id) VALUES (%s)", [REALM])
+        for name in ROLE_GROUPS:
+            database.execute(
+                "INSERT INTO user_groups (realm_id, name, is_system_group) VALUES (%s, %s, true)",
+                [REALM, f"role:{name}"],
+            )
+        for user in world.users:
+            _create_user(database, user)
+        for channel in world.channels:
+            _create_channel(database, channel, world.members[channel.channel_id])
+        for sequence, used in (
+            ("user_ids", len(world.users)),
+            ("channel_ids", len(world.channels)),
+        ):
+            database.execute("SELECT setval(%s::regclass, %s)", [sequence, used])
+
+
+def _create_user(database: psycopg.Connection, user: User) -> None:
+    database.execute(
+        "INSERT INTO users (realm_id, user_id, email, full_name, role, api_key, date_joined)"
+        " VALUES (%s, %s, %s, %s, %s, %s, now())",
+        [REALM, user.user_id, user.email, f"User {user.user_id}", user.role, user.api_key],
+    )
+
+
+def _create_channel(
+    database: psycopg.Connection, channel: Channel, members: frozenset[int]
+) -> None:
+    database.execute(
+        "INSERT INTO channels (realm_id, channel_id, name, invite_only, created_at)"
+        " VALUES (%s, %s, %s, %s, now())",
+        [REALM, channel.channel_id, channel.name, channel.is_private],
+    )
+    database.execute(
+        "INSERT INTO subscriptions (realm_id, user_id, channel_id, active, spans, color)"
+        " SELECT %s, m, %s, true, '{[1,)}', '#aabbcc' FROM unnest(%s::bigint[]) m",
+        [REALM, channel.channel_id, sorted(members)],
+    )

@@ -1,0 +1,111 @@
+"""Fills an organization by SQL: people, channels, and a million messages in seconds."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import psycopg
+
+API_KEY = "k" * 32
+PEOPLE_PREFIX = "bench"
+
+
+@dataclass(frozen=True, slots=True)
+class World:
+    """Where the benchmark's people and channels are."""
+
+    realm_id: int
+    first_user_id: int
+    people: int
+
+    def email(self, number: int) -> str:
+        return f"{PEOPLE_PREFIX}{number}@example.com"
+
+
+def fill(database: psycopg.Connection[Any], *, people: int) -> World:
+    """That many members with known API keys, in the organization that is there."""
+    [realm_id] = database.execute("SELECT min(realm_id) FROM realms").fetchone() or [0]
+    database.execute(
+        """
+        INSERT INTO users (realm_id, email, full_name, role, api_key, date_joined)
+        SELECT %s, %s || g || '@example.com', 'Person ' || g, 400, %s, now()
+          FROM generate_series(1, %s) AS g
+        """,
+        [realm_id, PEOPLE_PREFIX, API_KEY, people],
+    )
+    [first] = database.execute(
+        "SELECT min(user_id) FROM users WHERE realm_id = %s AND email LIKE %s",
+        [realm_id, f"{PEOPLE_PREFIX}%"],
+    ).fetchone() or [0]
+    database.execute("ANALYZE users")
+    return World(realm_id, first, people)
+
+
+def channel(database: psycopg.Connection[Any], world: World, name: str, subscribers: int) -> int:
+    """A public channel with the first people subscribed from the beginning."""
+    [channel_id] = database.execute(
+        """
+        INSERT INTO channels (realm_id, name, created_at, subscriber_count)
+        VALUES (%s, %s, now(), %s) RETURNING channel_id
+        """,
+        [world.realm_id, name, subscribers],
+    ).fetchone() or [0]
+    database.execute(
+        """
+        INSERT INTO subscriptions (realm_id, user_id, channel_id, active, spans, color)
+        SELECT %s, %s + g, %s, true, '{[1,)}', '#76ce90' FROM generate_series(0, %s - 1) AS g
+        """,
+        [world.realm_id, world.first_user_id, channel_id, subscribers],
+    )
+    database.execute("ANALYZE channels, subscriptions")
+    return int(channel_id)
+
+
+def messages(
+    database: psycopg.Connection[Any],
+    world: World,
+    channel_ids: list[int],
+    *,
+    count: int,
+    topics_a_channel: int,
+) -> None:
+    """That many messages, spread over the channels and their topics, below the clock."""
+    [start] = database.execute(
+        "SELECT position FROM realm_clock WHERE realm_id = %s", [world.realm_id]
+    ).fetchone() or [0]
+    database.execute(
+        """
+        INSERT INTO topics (realm_id, channel_id, name)
+        SELECT %s, c, 'topic ' || t
+          FROM unnest(%s::bigint[]) AS c, generate_series(1, %s) AS t
+        """,
+        [world.realm_id, channel_ids, topics_a_channel],
+    )
+    database.execute(
+        """
+        INSERT INTO messages (realm_id, id, sender_id, channel_id, conversation_id,
+                              origin_channel_id, origin_conversation_id, sent_at, client, content,
+                              rendered_content)
+        SELECT %(realm)s, %(start)s + g, %(first)s + g %% %(people)s, t.channel_id, t.topic_id,
+               t.channel_id, t.topic_id, now(), 'benchmark', 'message ' || g,
+               '<p>message ' || g || '</p>'
+          FROM generate_series(1, %(count)s) AS g
+          JOIN (SELECT topic_id, channel_id,
+                       row_number() OVER (ORDER BY md5(topic_id::text)) - 1 AS n,
+                       count(*) OVER () AS total
+                  FROM topics WHERE realm_id = %(realm)s AND channel_id = ANY(%(channels)s)) AS t
+            ON t.n = g %% t.total
+        """,
+        {
+            "realm": world.realm_id,
+            "start": start,
+            "first": world.first_user_id,
+            "people": world.people,
+            "count": count,
+            "channels": channel_ids,
+        },
+    )
+    database.execute(
+        "UPDATE realm_clock SET position = position + %s, epoch = epoch + 1 WHERE realm_id = %s",
+        [count, world.realm_id],
+    )
+    database.execute("VACUUM (ANALYZE) messages, topics, realm_clock")

@@ -1,0 +1,52 @@
+"""Keeps the log in shape: partitions ahead of time, old days and old keys away."""
+
+import asyncio
+import random
+from datetime import timedelta
+from typing import Final
+
+import structlog
+
+from server.domain.clock import Clock
+from storage import event_log, sends, shipping
+from storage.database import Database, DatabaseUnavailableError, StatementTimeoutError
+
+logger = structlog.get_logger(__name__)
+
+KEEP_DAYS: Final = 8
+"""One more than the longest life of an event queue: whoever polls in time finds its events."""
+KEEP_IDEMPOTENCY_KEYS: Final = timedelta(hours=24)
+LOOK_SECONDS: Final = 3600.0
+
+
+class LogKeeper:
+    """Tidies the log once an hour. Several may run: each step is safe beside the others."""
+
+    def __init__(self, database: Database, clock: Clock) -> None:
+        self._database = database
+        self._clock = clock
+
+    async def run(self) -> None:
+        """Work until cancelled."""
+        while True:
+            await asyncio.sleep(LOOK_SECONDS * random.uniform(0.5, 1.0))  # noqa: S311 - spreads load
+            try:
+                await self.tidy()
+            except (DatabaseUnavailableError, StatementTimeoutError) as error:
+                logger.warning("cannot tidy the log now", error=str(error))
+
+    async def tidy(self) -> list[str]:
+        """Make the coming days' partitions, drop old ones; the names of those dropped.
+
+        Never what a shipper has still to read.
+        """
+        oldest = self._clock.now().date() - timedelta(days=KEEP_DAYS)
+        async with self._database.connection() as connection:
+            await event_log.make_partitions(connection)
+            await sends.forget_idempotency_keys(connection, older_than=KEEP_IDEMPOTENCY_KEYS)
+            needed = await shipping.needed_since(connection)
+            before = oldest if needed is None else min(oldest, needed)
+            dropped = await event_log.trim(connection, before=before)
+        if dropped:
+            logger.info("dropped old days of the log", partitions=dropped)
+        return dropped

@@ -1,0 +1,221 @@
+"""How a queue is worked off: decode, handle, and give each delivery its answer."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from random import SystemRandom
+from typing import Any, Generic, TypeVar
+
+import msgspec
+import structlog
+
+from server.jobs import Job
+from server.messaging.background import running
+from server.messaging.job_broker import BrokerUnavailableError, Delivery, JobBroker
+
+logger = structlog.get_logger(__name__)
+
+App = TypeVar("App")
+Payload = TypeVar("Payload", bound=Job)
+
+MAX_ATTEMPTS = 15
+LONGEST_PAUSE_SECONDS = 600.0
+"""With MAX_ATTEMPTS, a job outlives a fault of an hour."""
+FINISH_SECONDS = 10.0
+"""How long work in hand may go on once its processor is to stop."""
+
+_random = SystemRandom()
+
+
+class PermanentError(Exception):
+    """The job can never be done, however often it is tried."""
+
+
+@dataclass(frozen=True, slots=True)
+class Processor(Generic[App, Payload]):
+    """A queue's payload and what is done with it. Handling a job twice does no harm."""
+
+    job: type[Payload]
+    handle: Callable[[App, Payload], Awaitable[None]]
+    prefetch: int = 10
+    """How many jobs a process works on at a time."""
+    max_attempts: int = MAX_ATTEMPTS
+    finish_seconds: float = FINISH_SECONDS
+
+    @property
+    def queue(self) -> str:
+        return self.job.queue
+
+    async def run(self, app: App, broker: JobBroker) -> None:
+        """Work the queue off until cancelled; then finish what is in hand, in `finish_seconds`.
+
+        What is not finished by then is given back.
+        """
+        async with (
+            broker.consume(self.queue, prefetch=self.prefetch) as deliveries,
+            _finishing(self.finish_seconds) as in_hand,
+        ):
+            async for delivery in deliveries:
+                _ = in_hand.start(self._process(app, delivery))
+
+    async def _process(self, app: App, delivery: Delivery) -> None:
+        case = _Case(self, delivery)
+        payload = await case.decode()
+        if payload is not None:
+            await case.answer(self.handle(app, payload))
+
+
+@dataclass(frozen=True, slots=True)
+class BatchProcessor(Generic[App, Payload]):
+    """A processor that takes many jobs at once: all that come within `max_wait_seconds`.
+
+    The jobs of a batch that fails are tried again one by one: a bad job harms no other.
+    """
+
+    job: type[Payload]
+    handle: Callable[[App, Sequence[Payload]], Awaitable[None]]
+    max_size: int
+    max_wait_seconds: float
+    max_attempts: int = MAX_ATTEMPTS
+    finish_seconds: float = FINISH_SECONDS
+
+    @property
+    def queue(self) -> str:
+        return self.job.queue
+
+    async def run(self, app: App, broker: JobBroker) -> None:
+        """Work the queue off until cancelled; then finish the batch in hand, as Processor does."""
+        arrived: asyncio.Queue[Delivery] = asyncio.Queue()
+        async with (
+            broker.consume(self.queue, prefetch=self.max_size) as deliveries,
+            _finishing(self.finish_seconds) as in_hand,
+            running(_pour(deliveries, arrived)),
+        ):
+            while True:
+                batch = await self._collect(arrived)
+                await asyncio.shield(in_hand.start(self._process(app, batch)))
+
+    async def _collect(self, arrived: asyncio.Queue[Delivery]) -> list[Delivery]:
+        """Wait for a first delivery, and for those that come soon after it."""
+        batch = [await arrived.get()]
+        try:
+            async with asyncio.timeout(self.max_wait_seconds):
+                while len(batch) < self.max_size:
+                    batch.append(await arrived.get())
+        except TimeoutError:
+            pass
+        return batch
+
+    async def _process(self, app: App, batch: Sequence[Delivery]) -> None:
+        cases = [_Case(self, delivery) for delivery in batch]
+        readable = [(case, payload) for case in cases if (payload := await case.decode())]
+        if not readable:
+            return
+        try:
+            await self.handle(app, [payload for _, payload in readable])
+        except Exception:
+            logger.exception("a batch failed", queue=self.queue, size=len(readable))
+            for case, payload in readable:
+                await case.answer(self.handle(app, [payload]))
+        else:
+            for case, _ in readable:
+                await case.answer(_done())
+
+
+class _Case(Generic[Payload]):
+    """One delivery on its way to its answer."""
+
+    def __init__(
+        self, processor: Processor[Any, Payload] | BatchProcessor[Any, Payload], delivery: Delivery
+    ) -> None:
+        self._processor = processor
+        self._delivery = delivery
+        self._logger = logger.bind(
+            queue=processor.queue, key=delivery.key, attempt=delivery.attempt
+        )
+
+    async def decode(self) -> Payload | None:
+        """The payload. None if it is dead: unreadable, or the end of whoever touched it."""
+        try:
+            payload = msgspec.json.decode(self._delivery.body, type=self._processor.job)
+        except msgspec.DecodeError as error:
+            await self._settle(self._bury(f"cannot be read: {error}"))
+            return None
+        if self._delivery.attempt > self._processor.max_attempts:
+            await self._settle(self._bury("handed out too often without an answer"))
+            return None
+        return payload
+
+    async def answer(self, work: Awaitable[None]) -> None:
+        """Do the work; acknowledge it, have it tried again, or give it up."""
+        try:
+            await work
+        except PermanentError as error:
+            await self._settle(self._bury(repr(error)))
+        except Exception as error:
+            self._logger.exception("a job failed")
+            await self._settle(self._try_again(error))
+        else:
+            await self._settle(self._delivery.ack())
+
+    async def _try_again(self, error: Exception) -> None:
+        if self._delivery.attempt < self._processor.max_attempts:
+            await self._delivery.retry(after_seconds=_pause_after(self._delivery.attempt))
+        else:
+            await self._bury(f"gave up: {error!r}")
+
+    async def _bury(self, reason: str) -> None:
+        self._logger.error("a job is dead", reason=reason)
+        await self._delivery.dead_letter(reason)
+
+    async def _settle(self, answering: Awaitable[None]) -> None:
+        try:
+            await answering
+        except BrokerUnavailableError as lost:
+            self._logger.warning("a job will be handed out again", reason=str(lost))
+
+
+def _pause_after(attempt: int) -> float:
+    """Seconds until the next attempt: doubling, with jitter so that retries spread out."""
+    longest = min(2.0**attempt, LONGEST_PAUSE_SECONDS)
+    return longest * _random.uniform(0.75, 1.0)
+
+
+async def _done() -> None:
+    """Work that the batch has done already."""
+
+
+async def _pour(deliveries: AsyncIterator[Delivery], into: asyncio.Queue[Delivery]) -> None:
+    async for delivery in deliveries:
+        into.put_nowait(delivery)
+
+
+class _InHand:
+    """Tasks that must not be cut off in the middle without need."""
+
+    def __init__(self) -> None:
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    def start(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return task
+
+    async def finish(self, seconds: float) -> None:
+        """Wait for them so long, and cancel the others."""
+        if self._tasks:
+            _, late = await asyncio.wait(self._tasks, timeout=seconds)
+            for task in late:
+                task.cancel()
+            await asyncio.gather(*late, return_exceptions=True)
+
+
+@asynccontextmanager
+async def _finishing(seconds: float) -> AsyncIterator[_InHand]:
+    in_hand = _InHand()
+    try:
+        yield in_hand
+    finally:
+        await in_hand.finish(seconds)

@@ -1,0 +1,27 @@
+"""All queue processors."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from queue_processors import deferred_work
+from queue_processors.processor import BatchProcessor, Processor
+
+AnyProcessor = Processor[Any, Any] | BatchProcessor[Any, Any]
+
+PROCESSORS: tuple[AnyProcessor, ...] = (deferred_work.PROCESSOR,)
+
+
+class UnknownProcessorError(Exception):
+    """A processor was asked for by a name that none has."""
+
+
+def named(names: Iterable[str]) -> tuple[AnyProcessor, ...]:
+    """The processors of these queues; all of them if no name is given."""
+    by_queue = {processor.queue: processor for processor in PROCESSORS}
+    wanted = list(dict.fromkeys(names)) or list(by_queue)
+    unknown = [name for name in wanted if name not in by_queue]
+    if unknown:
+        raise UnknownProcessorError(
+            f"No such queue: {', '.join(unknown)}. There are: {', '.join(by_queue)}."
+        )
+    return tuple(by_queue[name] for name in wanted)

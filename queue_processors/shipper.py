@@ -1,0 +1,201 @@
+"""Carries what the log asks for to the queues of the processors."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
+
+import msgspec
+import structlog
+
+from server.events.log import JobEnqueued
+from server.messaging.backoff import Backoff
+from server.messaging.job_broker import BrokerUnavailableError, JobBroker, OutgoingJob
+from storage import jobs, shipping
+from storage.database import Connection, Database, DatabaseUnavailableError
+from storage.ids import RealmId
+from storage.shipping import CursorRow, LaggingRow, ShippableRow
+
+logger = structlog.get_logger(__name__)
+
+LOOK_SECONDS = 0.5
+"""How late a job can be that nobody has told the shipper about."""
+REST_SECONDS = 0.05
+"""Between two rounds in any case, so that a busy log is read in larger pieces."""
+REMEMBER_SECONDS = 10.0
+"""How long a cursor that passed no job may move in memory only."""
+ENTRIES_AT_ONCE = 500
+REALMS_AT_ONCE = 10_000
+
+UNREADABLE = "unreadable"
+"""The queue of log entries that should have become jobs and could not: for an operator."""
+
+Ship = Callable[[Connection, CursorRow, CursorRow, Sequence[OutgoingJob]], Awaitable[bool]]
+"""Hand on the jobs and move the cursor from the first to the second; False if it has moved."""
+
+
+class CursorMovedError(Exception):
+    """Another shipper is at work on this realm: this one has lost the lead without noticing."""
+
+
+async def into_table(
+    connection: Connection, old: CursorRow, new: CursorRow, shipped: Sequence[OutgoingJob]
+) -> bool:
+    """The embedded mode: jobs and cursor in one transaction, so each job is put in once."""
+    rows = [jobs.NewJob(job.queue, job.key, job.body, job.after_seconds) for job in shipped]
+    moved = await shipping.move_with_jobs(connection, old, new, rows)
+    if moved:
+        await jobs.announce(connection, sorted({job.queue for job in shipped}))
+    return moved
+
+
+def through(broker: JobBroker) -> Ship:
+    """Any broker: the cursor moves once the broker has confirmed, so jobs may be repeated."""
+
+    async def publish(
+        connection: Connection, old: CursorRow, new: CursorRow, shipped: Sequence[OutgoingJob]
+    ) -> bool:
+        await broker.publish(*shipped)
+        return await shipping.move(connection, old, new)
+
+    return publish
+
+
+class Shipper:
+    """Follows the logs of a shard of the realms, wherever its cursors stand.
+
+    Of all shippers of a shard one leads and the others wait to. It works on the connection that
+    holds the lead, so whoever has lost it cannot move a cursor; and cursors are moved by
+    compare-and-set besides. It reads past epochs as past any entry: a jump of positions is
+    nothing to it.
+    """
+
+    def __init__(
+        self, database: Database, ship: Ship = into_table, *, shard: int = 0, shards: int = 1
+    ) -> None:
+        self._database = database
+        self._ship = ship
+        self._shard = shard
+        self._shards = shards
+        self._woken = asyncio.Event()
+
+    def wake(self) -> None:
+        """Look at the logs soon: something was committed."""
+        self._woken.set()
+
+    async def run(self) -> None:
+        """Wait for the lead and ship, until cancelled, over as many connections as it takes."""
+        backoff = Backoff()
+        while True:
+            try:
+                async with shipping.leading(self._database, self._shard) as connection:
+                    logger.info("shipping", shard=self._shard)
+                    backoff.succeeded()
+                    await self._lead(connection)
+            except (DatabaseUnavailableError, BrokerUnavailableError, CursorMovedError) as lost:
+                logger.warning("not shipping", shard=self._shard, reason=repr(lost))
+            await backoff.pause()
+
+    async def _lead(self, connection: Connection) -> None:
+        round_of = _Round(connection, self._ship)
+        loop = asyncio.get_running_loop()
+        remember_at = loop.time() + REMEMBER_SECONDS
+        while True:
+            self._woken.clear()
+            lagging = await shipping.lagging(
+                connection, shard=self._shard, shards=self._shards, limit=REALMS_AT_ONCE
+            )
+            more = await round_of.ship(lagging)
+            if loop.time() >= remember_at:
+                await round_of.remember(lagging)
+                remember_at = loop.time() + REMEMBER_SECONDS
+            await asyncio.sleep(REST_SECONDS)
+            if not more:
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(LOOK_SECONDS - REST_SECONDS):
+                        await self._woken.wait()
+
+
+class _Round:
+    """What a leader does again and again, and how far it has read without finding a job."""
+
+    def __init__(self, connection: Connection, ship: Ship) -> None:
+        self._connection = connection
+        self._ship = ship
+        self._read: dict[RealmId, CursorRow] = {}
+
+    async def ship(self, lagging: Sequence[LaggingRow]) -> bool:
+        """Ship a piece of each realm's log. Whether some realm has more that is known of."""
+        unfinished = [not await self._ship_realm(realm) for realm in lagging]
+        return any(unfinished)
+
+    async def remember(self, lagging: Sequence[LaggingRow]) -> None:
+        """Let the durable cursors follow past entries that gave no job."""
+        for realm in lagging:
+            read = self._read.pop(realm.realm_id, None)
+            if read is not None and read.position > realm.position:
+                await self._move(realm.cursor, read, [])
+
+    async def _ship_realm(self, realm: LaggingRow) -> bool:
+        """Whether all that was in the realm's log is shipped now."""
+        start = self._read.get(realm.realm_id, realm.cursor)
+        if start.position >= realm.clock_position:
+            return True
+        entries = await shipping.entries_between(
+            self._connection,
+            start,
+            realm.caught_up,
+            kinds=list(TRANSLATIONS),
+            limit=ENTRIES_AT_ONCE,
+        )
+        is_all = len(entries) < ENTRIES_AT_ONCE
+        last = realm.caught_up if is_all else _cursor_at(realm.realm_id, entries[-1])
+        shipped = [job for entry in entries for job in jobs_of(realm.realm_id, entry)]
+        if shipped:
+            await self._move(realm.cursor, last, shipped)
+            self._read.pop(realm.realm_id, None)
+        else:
+            self._read[realm.realm_id] = last
+        return is_all
+
+    async def _move(self, old: CursorRow, new: CursorRow, shipped: Sequence[OutgoingJob]) -> None:
+        ship = self._ship if shipped else _nothing
+        if not await ship(self._connection, old, new, shipped):
+            raise CursorMovedError(f"realm {old.realm_id} is not at {old.position} any more")
+
+
+async def _nothing(
+    connection: Connection, old: CursorRow, new: CursorRow, _shipped: Sequence[OutgoingJob]
+) -> bool:
+    return await shipping.move(connection, old, new)
+
+
+def _cursor_at(realm_id: RealmId, entry: ShippableRow) -> CursorRow:
+    return CursorRow(realm_id, entry.position, entry.epoch)
+
+
+def jobs_of(realm_id: RealmId, entry: ShippableRow) -> Sequence[OutgoingJob]:
+    """The jobs that a log entry asks for. One that cannot be read is kept, and holds nothing up."""
+    key = f"{realm_id}:{entry.position}"
+    try:
+        return TRANSLATIONS[entry.kind](key, entry.body)
+    except msgspec.DecodeError:
+        logger.exception("a log entry cannot be shipped", key=key, kind=entry.kind)
+        return [OutgoingJob(queue=UNREADABLE, body=entry.body, key=key)]
+
+
+_enqueued_decoder = msgspec.json.Decoder(JobEnqueued)
+
+
+def _enqueued(key: str, body: bytes) -> Sequence[OutgoingJob]:
+    asked = _enqueued_decoder.decode(body)
+    return [
+        OutgoingJob(
+            queue=asked.queue, body=bytes(asked.job), key=key, after_seconds=asked.after_seconds
+        )
+    ]
+
+
+TRANSLATIONS: Mapping[str, Callable[[str, bytes], Sequence[OutgoingJob]]] = {
+    JobEnqueued.kind: _enqueued,
+}
+"""The kinds of entries that become jobs, each from its key and body."""

@@ -1,0 +1,174 @@
+"""`parley check`: is everything in order, and if not, what to do."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import Enum
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from scripts.cli.options import read_settings, server_options
+
+if TYPE_CHECKING:
+    from server.settings import Settings
+
+LOW_SPACE_BYTES = 1024**3
+
+LOOPBACK = {"127.0.0.1", "::1", "localhost"}
+
+BROKER_SECONDS = 5
+
+
+class Verdict(Enum):
+    GOOD = "ok"
+    DOUBTFUL = "note"
+    BAD = "wrong"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that was looked at, and one sentence about it."""
+
+    verdict: Verdict
+    about: str
+    sentence: str
+
+
+@click.command()
+@server_options
+@click.pass_context
+def check(context: click.Context, /, *, config: Path | None, **overrides: object) -> None:
+    """Say what is wrong, and what to do about it.
+
+    Looks at the settings, the data directory, the database and the broker. Changes nothing.
+    The status is 1 if something is wrong.
+    """
+    verdicts = set()
+    for finding in _findings(config, overrides):
+        click.echo(f"{finding.verdict.value:<6} {finding.about:<10} {finding.sentence}")
+        verdicts.add(finding.verdict)
+    if Verdict.BAD in verdicts:
+        context.exit(1)
+
+
+def _findings(config: Path | None, overrides: dict[str, object]) -> Iterator[Finding]:
+    from server.settings import SettingsError, unused_variables
+
+    for name in unused_variables():
+        yield Finding(Verdict.DOUBTFUL, "settings", f"{name} is set, and nothing reads it.")
+    try:
+        settings = read_settings(config, **overrides)
+    except SettingsError as error:
+        for problem in error.problems:
+            yield Finding(Verdict.BAD, "settings", problem)
+        return
+    yield from _about_settings(settings)
+    if settings.database_url is None:
+        yield from _about_data_directory(settings)
+    else:
+        yield from _about_database(settings.database_url)
+    if settings.amqp_url is not None:
+        yield _about_broker(settings.amqp_url)
+
+
+def _about_settings(settings: "Settings") -> Iterator[Finding]:
+    yield Finding(Verdict.GOOD, "settings", f"People reach the server at {settings.public_url}.")
+    public = settings.host not in LOOPBACK or settings.external_url is not None
+    if settings.development and public:
+        yield Finding(
+            Verdict.BAD,
+            "settings",
+            "PARLEY_DEVELOPMENT lets everybody sign in as anybody, and others can reach this"
+            " server: turn it off.",
+        )
+    if not settings.rate_limits and public:
+        yield Finding(
+            Verdict.DOUBTFUL,
+            "settings",
+            "PARLEY_RATE_LIMITS is off: anybody may try passwords as fast as they can.",
+        )
+    if settings.external_url is not None and not settings.trusted_proxies:
+        yield Finding(
+            Verdict.DOUBTFUL,
+            "settings",
+            "PARLEY_EXTERNAL_URL is set and PARLEY_TRUSTED_PROXIES is not: behind a proxy, all"
+            " people would share the limits of its address.",
+        )
+
+
+def _about_data_directory(settings: "Settings") -> Iterator[Finding]:
+    import os
+    import shutil
+
+    from storage.embedded import running_url
+
+    data = settings.data_directory
+    if url := running_url(data):
+        yield Finding(Verdict.GOOD, "data", f"The private Postgres in {data} is running.")
+        yield from _about_database(url)
+        return
+    place = next(path for path in (data, *data.absolute().parents) if path.exists())
+    if not place.is_dir() or not os.access(place, os.W_OK | os.X_OK):
+        yield Finding(
+            Verdict.BAD, "data", f"{data} cannot be written: choose another with PARLEY_DATA."
+        )
+        return
+    yield Finding(
+        Verdict.GOOD, "data", f"`parley run` keeps its data in {data}, where nothing runs now."
+    )
+    free = shutil.disk_usage(place).free
+    if free < LOW_SPACE_BYTES:
+        megabytes = free // 1024**2
+        yield Finding(Verdict.DOUBTFUL, "data", f"Only {megabytes} MB are free for {data}.")
+
+
+def _about_database(url: str) -> Iterator[Finding]:
+    from storage.health import durability, facts, refusal
+    from storage.migrate import MigrationError, connected, pending
+
+    try:
+        with connected(url) as connection:
+            durable, figures = durability(connection), facts(connection)
+        lacking = pending(url)
+    except MigrationError as error:
+        yield Finding(Verdict.BAD, "database", str(error))
+        return
+    yield Finding(Verdict.GOOD, "database", f"Postgres {figures.version} answers.")
+    if sentence := refusal(durable):
+        yield Finding(Verdict.BAD, "database", sentence)
+    if not durable.synchronous_commit:
+        yield Finding(
+            Verdict.DOUBTFUL,
+            "database",
+            "synchronous_commit is off for this database: a crash of the machine can lose the"
+            " last messages that were answered.",
+        )
+    if lacking:
+        yield Finding(
+            Verdict.BAD,
+            "database",
+            f"The database lacks {len(lacking)} migrations: run `parley migrate`.",
+        )
+
+
+def _about_broker(url: str) -> Finding:
+    import pika
+
+    parameters = pika.URLParameters(url)
+    parameters.socket_timeout = parameters.blocked_connection_timeout = BROKER_SECONDS
+    parameters.stack_timeout = 2 * BROKER_SECONDS
+    try:
+        pika.BlockingConnection(parameters).close()
+    except pika.exceptions.ProbableAuthenticationError:
+        sentence = "RabbitMQ does not accept the name and password in AMQP_URL."
+    except pika.exceptions.ProbableAccessDeniedError:
+        sentence = "RabbitMQ does not let this name into the virtual host that AMQP_URL names."
+    except (pika.exceptions.AMQPError, OSError) as error:
+        reason = f" ({error})" if str(error) else ""
+        sentence = f"RabbitMQ does not answer at {parameters.host}:{parameters.port}{reason}."
+    else:
+        return Finding(
+            Verdict.GOOD, "broker", f"RabbitMQ answers at {parameters.host}:{parameters.port}."
+        )
+    return Finding(Verdict.BAD, "broker", sentence)

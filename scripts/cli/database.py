@@ -1,0 +1,55 @@
+"""The database of a command: the one in the settings, or the private one in the data directory."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from server.settings import Settings
+
+
+@contextmanager
+def database_of(settings: "Settings", *, may_found: bool = False) -> Iterator["Settings"]:
+    """The settings with the address of a migrated database, whether `parley run` runs or not.
+
+    A private Postgres that is not running is started for the time of the command; one that is not
+    there is made only for those who found something. Somebody
+    else's database is not migrated behind their back: MigrationError where it lacks something.
+    """
+    from storage.migrate import MigrationError, migrate, pending
+
+    if settings.database_url is not None:
+        if names := pending(settings.database_url):
+            raise MigrationError(
+                f"The database lacks {len(names)} migrations: run `parley migrate` first."
+            )
+        yield settings
+        return
+    with private_database_of(settings, may_found=may_found) as url:
+        migrate(url)
+        yield with_database(settings, url)
+
+
+@contextmanager
+def private_database_of(settings: "Settings", *, may_found: bool = False) -> Iterator[str]:
+    """The address of the private Postgres, started for the time of the block if need be."""
+    from scripts.cli.failures import Failure
+    from storage.embedded import embedded_postgres, has_cluster, running_url
+
+    if url := running_url(settings.data_directory):
+        yield url
+        return
+    if not may_found and not has_cluster(settings.data_directory):
+        raise Failure(
+            f"There is no Parley data in {settings.data_directory}: start with `parley run` or"
+            " `parley realm create`, or name the right directory with --data."
+        )
+    with embedded_postgres(settings.data_directory) as url:
+        yield url
+
+
+def with_database(settings: "Settings", url: str) -> "Settings":
+    """The settings with this database."""
+    import msgspec
+
+    return msgspec.structs.replace(settings, database_url=url)

@@ -1,0 +1,47 @@
+"""What goes wrong for reasons outside the code, told as a sentence and without a traceback."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import IO, Any
+
+import click
+from typing_extensions import override
+
+
+class Failure(click.ClickException):
+    """The command cannot do what it was asked; the message says why, and what to do."""
+
+    @override
+    def show(self, file: IO[Any] | None = None) -> None:
+        for line in self.message.splitlines():
+            click.echo(f"parley: {line}", err=True, file=file)
+
+
+@contextmanager
+def sentences() -> Iterator[None]:
+    """Turn the errors that speak to operators into a Failure."""
+    try:
+        yield
+    except Exception as error:
+        if isinstance(error, _speaking_errors()):
+            raise Failure(str(error)) from error
+        raise
+
+
+def _speaking_errors() -> tuple[type[Exception], ...]:
+    # Imported only now: a command that succeeds does not pay for them.
+    from server.domain.errors import DomainError
+    from server.listening import ListenError
+    from server.settings import SettingsError
+    from storage.database import DatabaseUnavailableError
+    from storage.embedded import EmbeddedError
+    from storage.migrate import MigrationError
+
+    return (
+        DatabaseUnavailableError,
+        DomainError,
+        EmbeddedError,
+        ListenError,
+        MigrationError,
+        SettingsError,
+    )

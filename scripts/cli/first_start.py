@@ -1,0 +1,208 @@
+"""What the first start makes, and what it says."""
+
+import os
+import secrets
+import shlex
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import click
+
+from scripts.cli.realm import found_realm
+from scripts.cli.user import Wanted, create_people
+
+if TYPE_CHECKING:
+    from server.actions.users import CreatedUser
+    from server.app import App
+    from server.domain.actor import Actor
+    from server.settings import Settings
+    from storage.ids import RealmId
+
+REALM_NAME: Final = "Parley"
+OWNER_NAME: Final = "Olivia Owner"
+OWNER_EMAIL: Final = "owner@example.com"
+
+PEOPLE: Final = (
+    Wanted(full_name="Ada Lovelace", email="ada@example.com"),
+    Wanted(full_name="Grace Hopper", email="grace@example.com", role="administrator"),
+    Wanted(full_name="Alan Turing", email="alan@example.com"),
+    Wanted(full_name="Gus Guest", email="gus@example.com", role="guest"),
+)
+
+CHANNELS: Final = (
+    ("general", "For everybody and everything.", True),
+    ("design", "How things look, and why.", False),
+    ("random", "What has nothing to do with work.", False),
+)
+"""Name, description, and whether newcomers are subscribed to it."""
+
+MESSAGES: Final = (
+    (
+        OWNER_NAME,
+        "general",
+        "welcome",
+        "This is a topic of the channel **general**: start a new one for each new subject.",
+    ),
+    (
+        "Ada Lovelace",
+        "general",
+        "welcome",
+        "Hello @**Olivia Owner**! Messages understand *Markdown* and mentions like this one.",
+    ),
+    (
+        "Grace Hopper",
+        "design",
+        "a logo",
+        "Something with a table and people around it?\n\n- simple\n- one colour\n- no eagles",
+    ),
+    ("Alan Turing", "design", "a logo", "As long as it is *decidable* by Friday."),
+)
+"""Sender, channel, topic, content."""
+
+CLIENT_FILE: Final = "zuliprc"
+"""In the data directory: with it, clients and bots sign in as the owner."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Owner:
+    email: str
+    password: str
+    api_key: str
+
+
+class Welcome:
+    """Makes an organization where there is none yet, and tells how to sign in."""
+
+    def __init__(self, settings: "Settings", data: Path | None) -> None:
+        """`data`: where the private Postgres keeps its data, if there is one."""
+        self._settings = settings
+        self._data = data
+        self._owner: _Owner | None = None
+
+    async def prepare(self, app: "App") -> None:
+        """Found the organization, once: what one start has begun, the next leaves as it is."""
+        from storage import realms
+
+        async with app.database.connection() as connection:
+            if await realms.ids(connection):
+                return
+        password = secrets.token_urlsafe(12)
+        made = await found_realm(
+            app,
+            name=REALM_NAME,
+            subdomain="",
+            email=OWNER_EMAIL,
+            full_name=OWNER_NAME,
+            password=password,
+        )
+        self._owner = _Owner(email=made.owner.email, password=password, api_key=made.owner.api_key)
+        self._write_client_file(self._owner)
+        people = await create_people(app, made.realm_id, PEOPLE)
+        await _fill(app, made.realm_id, made.owner, people)
+
+    def show(self) -> None:
+        """Say where the server is, and on the first start how to use it."""
+        if self._owner is not None:
+            click.echo(self._instructions(self._owner))
+        if self._data is not None:
+            click.echo(f"The data is in {self._data}.")
+        click.echo(f"Parley is running at {self._settings.public_url} (Ctrl-C stops it).")
+
+    def _instructions(self, owner: _Owner) -> str:
+        url = self._settings.public_url
+        login = shlex.quote(f"{owner.email}:{owner.api_key}")
+        return f"""
+There is an organization now, with an owner, four people and three channels:
+
+  Address   {url}
+  Owner     {owner.email}
+  Password  {owner.password}
+  API key   {owner.api_key}
+
+This is shown once. Three things to try, in another terminal:
+
+1. Send a message:
+
+   curl -u {login} {url}/api/v1/messages \\
+     -d type=channel -d to=general -d topic=welcome -d content='Hello from curl'
+
+2. Watch messages arrive (then send another one):
+
+   queue=$(curl -s -u {login} {url}/api/v1/register \\
+     -d 'event_types=["message"]' | sed 's/.*"queue_id":"\\([^"]*\\)".*/\\1/')
+   curl -N -u {login} -H 'Accept: text/event-stream' \\
+     "{url}/api/v1/events?queue_id=$queue&last_event_id=-1"
+
+3. Give somebody an account:
+
+   {self._command("user", "create", "--email", "you@example.com", "--name", "Your Name")}
+
+Clients and bots of the protocol sign in with {self._client_file()}.
+"""
+
+    def _write_client_file(self, owner: _Owner) -> None:
+        text = (
+            f"[api]\nemail={owner.email}\nkey={owner.api_key}\nsite={self._settings.public_url}\n"
+        )
+        path = self._client_file()
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        path.unlink(missing_ok=True)
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(descriptor, "w") as file:
+            file.write(text)
+
+    def _client_file(self) -> Path:
+        return self._settings.data_directory / CLIENT_FILE
+
+    def _command(self, *arguments: str) -> str:
+        """A command line of `parley` for this server."""
+        installed = Path(sys.executable).with_name("parley")
+        program = str(installed) if installed.exists() else "parley"
+        return shlex.join([program, *arguments, "--data", str(self._settings.data_directory)])
+
+
+async def _fill(
+    app: "App", realm_id: "RealmId", owner: "CreatedUser", people: "list[CreatedUser]"
+) -> None:
+    """Channels with people in them, and a few messages, so that there is something to see."""
+    from server.actions.channels.create import Wanted as WantedChannel
+    from server.actions.subscriptions.subscribe import SubscriptionRequest, subscribe
+    from server.domain.channel_creation import ChannelTerms
+
+    founder = await _actor(app, realm_id, owner)
+    for name, description, is_default in CHANNELS:
+        request = SubscriptionRequest(
+            wanted=[WantedChannel(name, description)],
+            principals=[owner.user_id, *(person.user_id for person in people)],
+            terms=ChannelTerms(is_default=is_default),
+        )
+        await app.writers.of(realm_id).write(
+            lambda tx, request=request: subscribe(  # type: ignore[misc]
+                tx, founder, request, web_public_enabled=False
+            )
+        )
+    senders = {user.full_name: user for user in (owner, *people)}
+    for name, channel, topic, content in MESSAGES:
+        await _say(app, await _actor(app, realm_id, senders[name]), channel, topic, content)
+
+
+async def _say(app: "App", sender: "Actor", channel: str, topic: str, content: str) -> None:
+    from server.actions.messages import send
+    from server.actions.messages.decide import Draft
+
+    draft = Draft(type="channel", to=channel, topic=topic, content=content)
+    directory = app.directories.of(sender.realm_id)
+    decision = await send.prepare(directory, sender, draft, app.database.connection)
+    await app.writers.of(sender.realm_id).write(
+        lambda tx: send.send_message(tx, sender, draft, decision, app.clock.now())
+    )
+
+
+async def _actor(app: "App", realm_id: "RealmId", user: "CreatedUser") -> "Actor":
+    from server.domain.actor import Actor
+
+    row = await app.directories.of(realm_id).user(user.user_id)
+    assert row is not None, "it was just made"
+    return Actor(realm_id, row, client="parley")

@@ -1,0 +1,62 @@
+"""The `parley` command and its sub-commands."""
+
+import sys
+
+import click
+from typing_extensions import override
+
+from scripts.cli.check import check
+from scripts.cli.faults import faults
+from scripts.cli.migrate import migrate
+from scripts.cli.realm import realm
+from scripts.cli.run import run
+from scripts.cli.serve import serve
+from scripts.cli.status import status
+from scripts.cli.user import user
+from scripts.cli.worker import worker
+
+INTERRUPTED = 130
+
+
+class _InOrder(click.Group):
+    """Lists commands as they were added: what one needs first comes first."""
+
+    @override
+    def list_commands(self, _context: click.Context) -> list[str]:
+        return list(self.commands)
+
+
+@click.group(
+    cls=_InOrder,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+@click.version_option(package_name="parley", message="Parley %(version)s")
+def cli() -> None:
+    """Parley, a team-chat server.
+
+    `parley run` is all that a small team needs: it brings its own database. A larger
+    installation has Postgres (DATABASE_URL) and RabbitMQ (AMQP_URL), runs `parley migrate` at
+    each upgrade, and any number of `parley serve` and `parley worker`.
+
+    Settings come from the command line, from variables PARLEY_..., or from one TOML file;
+    `parley check` says what is wrong with them.
+    """
+
+
+for command in (run, serve, worker, migrate, check, status, realm, user, faults):
+    cli.add_command(command)
+
+
+def main() -> None:
+    """Run the command line; failures are sentences on stderr and a status of 1."""
+    try:
+        sys.exit(cli(standalone_mode=False))
+    except click.ClickException as failure:
+        failure.show()
+        sys.exit(failure.exit_code)
+    except (click.Abort, KeyboardInterrupt):
+        sys.exit(INTERRUPTED)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,77 @@
+"""Options that several commands share, and the settings that they decide."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+if TYPE_CHECKING:
+    from server.settings import Settings
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+_PLACE = (
+    click.option(
+        "--config",
+        type=click.Path(dir_okay=False, path_type=Path),
+        help="A TOML file with settings.  [env: PARLEY_CONFIG]",
+    ),
+    click.option(
+        "--data",
+        type=click.Path(file_okay=False, path_type=Path),
+        help="Where data is kept.  [env: PARLEY_DATA]",
+    ),
+)
+
+_SERVER = (
+    click.option("--host", help="The address to listen on.  [env: PARLEY_HOST]"),
+    click.option("--port", type=int, help="The port to listen on.  [env: PARLEY_PORT]"),
+    click.option(
+        "--rate-limits",
+        type=click.Choice(["on", "off"]),
+        help="Limit how often one may ask.  [env: PARLEY_RATE_LIMITS]",
+    ),
+)
+
+_PASSWORD = click.option(
+    "--password-file",
+    type=click.Path(exists=True, dir_okay=False, allow_dash=True, path_type=Path),
+    help="A file that holds the password; - reads it from standard input.",
+)
+
+
+def place_options(command: Command) -> Command:
+    """Where settings and data are: for every command that opens the database."""
+    return _with(command, _PLACE)
+
+
+def server_options(command: Command) -> Command:
+    """Where and how to listen: for commands that serve."""
+    return _with(command, (*_SERVER, *_PLACE))
+
+
+def password_option(command: Command) -> Command:
+    """A password, which does not belong on a command line, where all users of a machine see it."""
+    return _with(command, (_PASSWORD,))
+
+
+def read_password(path: Path | None) -> str | None:
+    """The password in the file, if there is one."""
+    if path is None:
+        return None
+    with click.open_file(str(path)) as file:
+        return str(file.readline()).rstrip("\r\n")
+
+
+def read_settings(config: Path | None = None, **overrides: object) -> "Settings":
+    """The settings, with what the command line says first. Raises SettingsError."""
+    from server.settings import load_settings
+
+    return load_settings(config=config, overrides=overrides)
+
+
+def _with(command: Command, options: tuple[Callable[[Command], Command], ...]) -> Command:
+    for option in reversed(options):
+        command = option(command)
+    return command

@@ -1,0 +1,88 @@
+"""One serving process: the API on its sockets, workers beside it, until it is told to stop."""
+
+import asyncio
+import os
+import socket
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from contextlib import AsyncExitStack
+from typing import Any
+
+from queue_processors.log_keeper import LogKeeper
+from queue_processors.main import run as run_processors
+from queue_processors.registry import AnyProcessor
+from queue_processors.shipper import Shipper
+from server.app import App, open_app
+from server.main import serving, stop_signal
+from server.messaging.background import running
+from server.messaging.postgres import open_postgres_jobs
+from server.settings import Settings
+
+Prepare = Callable[[App], Awaitable[None]]
+Ready = Callable[[], None]
+
+
+async def serve_until_stopped(
+    settings: Settings,
+    sockets: Sequence[socket.socket],
+    *,
+    processors: Sequence[AnyProcessor] = (),
+    with_shipper: bool = False,
+    lifeline: int | None = None,
+    beside: Sequence[Coroutine[Any, Any, None]] = (),
+    prepare: Prepare | None = None,
+    ready: Ready | None = None,
+) -> None:
+    """Serve until SIGTERM, SIGINT, or the end of `lifeline`; then answer what is open.
+
+    `prepare` runs before the first request is taken, `ready` right after it could be.
+    """
+    async with AsyncExitStack() as stack:
+        app = await stack.enter_async_context(open_app(settings))
+        if prepare is not None:
+            await prepare(app)
+        await stack.enter_async_context(running(_work(app, processors, with_shipper), *beside))
+        await stack.enter_async_context(serving(app, sockets))
+        if ready is not None:
+            ready()
+        await _told_to_stop(lifeline)
+
+
+async def work_until_stopped(
+    settings: Settings, processors: Sequence[AnyProcessor], *, with_shipper: bool
+) -> None:
+    """Run queue processors until SIGTERM or SIGINT; then finish what is in hand."""
+    async with open_app(settings) as app, running(_work(app, processors, with_shipper)):
+        await stop_signal()
+
+
+async def _work(app: App, processors: Sequence[AnyProcessor], with_shipper: bool) -> None:  # noqa: FBT001
+    if not processors and not with_shipper:
+        return
+    shipper = Shipper(app.database) if with_shipper else None
+    log_keeper = LogKeeper(app.database, app.clock) if with_shipper else None
+    async with open_postgres_jobs(app.database) as broker:
+        await run_processors(app, broker, processors, shipper=shipper, log_keeper=log_keeper)
+
+
+async def _told_to_stop(lifeline: int | None) -> None:
+    waits = [asyncio.ensure_future(stop_signal())]
+    if lifeline is not None:
+        waits.append(asyncio.ensure_future(_end_of(lifeline)))
+    try:
+        await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for wait in waits:
+            wait.cancel()
+        await asyncio.gather(*waits, return_exceptions=True)
+
+
+async def _end_of(lifeline: int) -> None:
+    """Wait until the other end of the pipe is closed: the parent has died."""
+    os.set_blocking(lifeline, False)
+    loop = asyncio.get_running_loop()
+    ended = asyncio.Event()
+    loop.add_reader(lifeline, ended.set)
+    try:
+        await ended.wait()
+    finally:
+        loop.remove_reader(lifeline)

@@ -1,0 +1,125 @@
+"""`parley run`: everything a small team needs, in one process and its private Postgres."""
+
+import asyncio
+import signal
+import socket
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from scripts.cli.failures import Failure, sentences
+from scripts.cli.options import read_settings, server_options
+
+if TYPE_CHECKING:
+    from server.settings import Settings
+    from storage.embedded import EmbeddedPostgres
+
+LOOK_AFTER_SECONDS = 1.0
+"""How often it is looked whether Postgres still runs."""
+
+
+@click.command()
+@server_options
+def run(*, config: Path | None, **overrides: object) -> None:
+    """Run everything: the API, the workers, and a private Postgres.
+
+    The first start makes an organization, and says how to sign in. Ctrl-C stops it; the data is
+    there next time.
+    """
+    _stop_like_ctrl_c(signal.SIGTERM, signal.SIGHUP)
+    with sentences():
+        from server.listening import open_sockets, port_of
+
+        settings = read_settings(config, **overrides)
+        sockets = open_sockets(settings.host, settings.port)
+        settings = _as_it_is(settings, port_of(sockets))
+        if settings.database_url is not None:
+            _serve(settings, sockets, None)
+        else:
+            _serve_with_postgres(settings, sockets)
+
+
+def _serve_with_postgres(settings: "Settings", sockets: list[socket.socket]) -> None:
+    from scripts.cli.database import with_database
+    from storage.embedded import EmbeddedPostgres
+
+    postgres = EmbeddedPostgres(settings.data_directory)
+    try:
+        postgres.start()
+        _import_while_postgres_starts()
+        _serve(with_database(settings, postgres.wait_until_ready()), sockets, postgres)
+    finally:
+        _finish_in_peace()
+        postgres.stop()
+
+
+def _import_while_postgres_starts() -> None:
+    import scripts.cli.process  # noqa: F401
+
+
+def _serve(
+    settings: "Settings", sockets: list[socket.socket], postgres: "EmbeddedPostgres | None"
+) -> None:
+    """Migrate, and serve until stopped."""
+    import uvloop
+
+    from queue_processors.registry import PROCESSORS
+    from scripts.cli.first_start import Welcome
+    from scripts.cli.process import serve_until_stopped
+    from server.logs import configure_logging
+    from storage.health import refusal_of
+    from storage.migrate import migrate
+
+    assert settings.database_url is not None
+    configure_logging(settings)
+    migrate(settings.database_url)
+    if postgres is None and (refusal := refusal_of(settings.database_url)):
+        raise Failure(refusal)
+    welcome = Welcome(settings, None if postgres is None else settings.data_directory)
+    uvloop.run(
+        serve_until_stopped(
+            settings,
+            sockets,
+            processors=PROCESSORS,
+            with_shipper=True,
+            beside=[] if postgres is None else [_look_after(postgres)],
+            prepare=welcome.prepare,
+            ready=welcome.show,
+        )
+    )
+
+
+async def _look_after(postgres: "EmbeddedPostgres") -> None:
+    """Start the private Postgres again if something killed it."""
+    while True:
+        await asyncio.sleep(LOOK_AFTER_SECONDS)
+        if not postgres.is_running():
+            await asyncio.to_thread(_start_again, postgres)
+
+
+def _start_again(postgres: "EmbeddedPostgres") -> None:
+    postgres.start()
+    postgres.wait_until_ready()
+
+
+def _as_it_is(settings: "Settings", port: int) -> "Settings":
+    """The settings with the port that was really taken, and with an absolute path."""
+    import msgspec
+
+    return msgspec.structs.replace(
+        settings, port=port, data_directory=settings.data_directory.expanduser().absolute()
+    )
+
+
+def _finish_in_peace() -> None:
+    """Whoever is impatient and signals again must not leave Postgres behind."""
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)
+
+
+def _stop_like_ctrl_c(*numbers: signal.Signals) -> None:
+    """End in an orderly way on these signals too, until the server takes them over."""
+    for number in numbers:
+        signal.signal(number, lambda *_: sys.exit(0))

@@ -1,0 +1,111 @@
+"""`parley serve`: the API, by any number of processes on one port."""
+
+import socket
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from scripts.cli.failures import Failure, sentences
+from scripts.cli.options import read_settings, server_options
+
+if TYPE_CHECKING:
+    from server.settings import Settings
+
+
+@click.command()
+@click.option("--processes", type=int, help="How many processes share the port.  [default: 1]")
+@click.option("--lifeline", type=int, hidden=True)
+@click.option("--sockets", "inherited", hidden=True)
+@server_options
+def serve(
+    *,
+    processes: int | None,
+    lifeline: int | None,
+    inherited: str | None,
+    config: Path | None,
+    **overrides: object,
+) -> None:
+    """Serve the API (production).
+
+    Needs Postgres (DATABASE_URL) with all migrations; workers run apart (`parley worker`).
+    SIGTERM stops it gracefully: open requests are answered, no new ones are taken.
+    """
+    with sentences():
+        settings = read_settings(config, processes=processes, **overrides)
+        if inherited is not None:
+            serve_here(settings, _inherited(inherited), lifeline)
+            return
+        _refuse_unfit(settings)
+        from server.listening import open_sockets
+
+        sockets = open_sockets(settings.host, settings.port)
+        if settings.processes == 1:
+            serve_here(settings, sockets, None)
+        else:
+            _supervise(settings, sockets)
+
+
+def serve_here(settings: "Settings", sockets: list[socket.socket], lifeline: int | None) -> None:
+    """Serve in this process."""
+    import structlog
+    import uvloop
+
+    from scripts.cli.process import serve_until_stopped
+    from server.listening import port_of
+    from server.logs import configure_logging
+
+    configure_logging(settings)
+
+    def ready() -> None:
+        structlog.get_logger(__name__).info("serving", host=settings.host, port=port_of(sockets))
+
+    uvloop.run(serve_until_stopped(settings, sockets, lifeline=lifeline, ready=ready))
+
+
+def _supervise(settings: "Settings", sockets: list[socket.socket]) -> None:
+    import structlog
+
+    from server.logs import configure_logging
+    from server.supervisor import Supervisor
+
+    configure_logging(settings)
+    logger = structlog.get_logger(__name__)
+    Supervisor(
+        command=[*_this_program(), *sys.argv[1:]],
+        sockets=sockets,
+        count=settings.processes,
+        drain_seconds=settings.drain_seconds,
+        report=logger.info,
+    ).run()
+
+
+def _this_program() -> list[str]:
+    """How this command was started."""
+    if Path(sys.argv[0]).name == "parley":
+        return [sys.executable, sys.argv[0]]
+    return [sys.executable, "-m", "scripts.cli.main"]
+
+
+def _inherited(descriptors: str) -> list[socket.socket]:
+    """The listening sockets that the parent opened."""
+    sockets = [socket.socket(fileno=int(number)) for number in descriptors.split(",")]
+    for opened in sockets:
+        opened.setblocking(False)
+    return sockets
+
+
+def _refuse_unfit(settings: "Settings") -> None:
+    """Fail early, once, and not in each process over and over."""
+    from scripts.cli.database import database_of
+    from storage.health import refusal_of
+
+    if settings.database_url is None:
+        raise Failure(
+            "`parley serve` needs a Postgres: set DATABASE_URL, or use `parley run`,"
+            " which brings its own."
+        )
+    with database_of(settings):
+        if refusal := refusal_of(settings.database_url):
+            raise Failure(refusal)

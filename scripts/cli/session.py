@@ -1,0 +1,50 @@
+"""Commands that change what the server holds: they write as a server process does."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, TypeVar
+
+from scripts.cli.database import database_of
+from scripts.cli.failures import Failure
+
+if TYPE_CHECKING:
+    from server.app import App
+    from server.settings import Settings
+    from storage.ids import RealmId
+
+Result = TypeVar("Result")
+
+
+def with_app(
+    settings: "Settings",
+    work: "Callable[[App], Awaitable[Result]]",
+    *,
+    may_found: bool = False,
+) -> Result:
+    """The result of the work, done beside a running server or without one."""
+    from server.app import open_app
+
+    async def run(ready: "Settings") -> Result:
+        async with open_app(ready) as app:
+            return await work(app)
+
+    with database_of(settings, may_found=may_found) as ready:
+        return asyncio.run(run(ready))
+
+
+async def realm_named(app: "App", subdomain: str | None) -> "RealmId":
+    """The organization of this subdomain; without one, the only one there is."""
+    from storage import realms
+
+    async with app.database.connection() as connection:
+        found = await realms.id_of_subdomain(connection, subdomain or "")
+        if found is not None:
+            return found
+        all_of_them = await realms.ids(connection)
+    if subdomain is not None:
+        raise Failure(f"There is no organization at the subdomain `{subdomain}`.")
+    if not all_of_them:
+        raise Failure("There is no organization yet: make one with `parley realm create`.")
+    if len(all_of_them) > 1:
+        raise Failure("There are several organizations: say which with --realm SUBDOMAIN.")
+    return all_of_them[0]

@@ -1,0 +1,198 @@
+"""`parley user create`: give people accounts."""
+
+import asyncio
+from collections.abc import Awaitable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+import msgspec
+
+from scripts.cli.failures import Failure, sentences
+from scripts.cli.options import password_option, place_options, read_password, read_settings
+
+if TYPE_CHECKING:
+    from server.actions.users import CreatedUser
+    from server.app import App
+    from server.domain.passwords import Passwords
+    from storage.ids import RealmId
+
+ROLES = ("owner", "administrator", "moderator", "member", "guest")
+
+PROGRESS_SECONDS = 2.0
+USERS_AT_ONCE = 1_000
+"""A transaction's share of a long list."""
+
+
+class Wanted(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Somebody in the file of `--file`."""
+
+    full_name: str
+    email: str
+    role: str = "member"
+    password: str | None = None
+
+
+class Line(msgspec.Struct, frozen=True, kw_only=True):
+    """What is told of an account that was made."""
+
+    user_id: int
+    email: str
+    role: str
+    api_key: str
+
+    @classmethod
+    def of(cls, user: "CreatedUser") -> "Line":
+        from server.domain.access import ROLE_NAMES
+
+        role = next(name for name, number in ROLE_NAMES.items() if number == user.role)
+        return cls(user_id=user.user_id, email=user.email, role=role, api_key=user.api_key)
+
+
+@click.group()
+def user() -> None:
+    """Give people accounts."""
+
+
+@user.command()
+@click.option("--email", help="The address.")
+@click.option("--name", help="The full name.")
+@click.option("--role", type=click.Choice(ROLES), default="member", show_default=True)
+@password_option
+@click.option(
+    "--file",
+    "many",
+    type=click.Path(exists=True, dir_okay=False, allow_dash=True, path_type=Path),
+    help="Many at once: a JSON array of objects with full_name, email, role, password"
+    " (the last two may be missing).",
+)
+@click.option("--realm", help="The organization's subdomain, where there are several.")
+@click.option("--json", "as_json", is_flag=True, help="One line of JSON for each.")
+@place_options
+def create(
+    *,
+    email: str | None,
+    name: str | None,
+    role: str,
+    password_file: Path | None,
+    many: Path | None,
+    realm: str | None,
+    as_json: bool,
+    config: Path | None,
+    data: Path | None,
+) -> None:
+    """Give one or many people accounts, and print their API keys.
+
+    Works beside a running server, which tells everybody. Whoever gets no password signs in by
+    API key only.
+    """
+    with sentences():
+        from scripts.cli.session import with_app
+
+        settings = read_settings(config, data=data)
+        if many is not None:
+            wanted = _read_file(many)
+        elif email and name:
+            password = read_password(password_file)
+            wanted = [Wanted(full_name=name, email=email, role=role, password=password)]
+            if problem := _problem(wanted[0]):
+                raise Failure(problem)
+        else:
+            raise Failure("Say whom: --email and --name, or --file with many.")
+        made = with_app(settings, lambda app: _create(app, wanted, realm))
+    for each in made:
+        show(Line.of(each), as_json=as_json)
+
+
+def show(line: Line, *, as_json: bool) -> None:
+    """Print an account."""
+    if as_json:
+        click.echo(msgspec.json.encode(line))
+    else:
+        click.echo(f"{line.email}  {line.role}  user id {line.user_id}  API key {line.api_key}")
+
+
+def _read_file(path: Path) -> list[Wanted]:
+    try:
+        with click.open_file(str(path), "rb") as file:
+            wanted = msgspec.json.decode(file.read(), type=list[Wanted])
+    except (OSError, msgspec.DecodeError) as error:
+        raise Failure(f"{path} is not a list of people: {error}") from error
+    for number, person in enumerate(wanted, start=1):
+        if problem := _problem(person):
+            raise Failure(f"{path}, person {number} ({person.email}): {problem}")
+    return wanted
+
+
+def _problem(person: Wanted) -> str | None:
+    """What is wrong with somebody in the file, in a sentence."""
+    from server.domain.accounts import checked_email, checked_full_name, checked_password
+    from server.domain.errors import BadRequestError
+
+    if person.role not in ROLES:
+        return f"the role `{person.role}` is none of {', '.join(ROLES)}."
+    try:
+        checked_full_name(person.full_name)
+        checked_email(person.email)
+        checked_password(person.password)
+    except BadRequestError as error:
+        return error.message
+    return None
+
+
+async def _create(
+    app: "App", wanted: Sequence[Wanted], subdomain: str | None
+) -> "list[CreatedUser]":
+    from scripts.cli.session import realm_named
+
+    realm_id = await realm_named(app, subdomain)
+    made: list[CreatedUser] = []
+    for start in range(0, len(wanted), USERS_AT_ONCE):
+        some = wanted[start : start + USERS_AT_ONCE]
+        made += await create_people(app, realm_id, some)
+    return made
+
+
+async def create_people(
+    app: "App", realm_id: "RealmId", wanted: Sequence[Wanted]
+) -> "list[CreatedUser]":
+    """Accounts for all of these, or for none of them."""
+    from server.actions.users import NewUser, create_users
+    from server.domain.access import ROLE_NAMES
+
+    hashes = await _hashes(app, wanted)
+    new = [
+        NewUser(
+            email=person.email,
+            full_name=person.full_name,
+            role=ROLE_NAMES[person.role],
+            password_hash=hashes.get(person.email),
+        )
+        for person in wanted
+    ]
+    return await app.writers.of(realm_id).write(
+        lambda tx: create_users(tx, new, now=app.clock.now())
+    )
+
+
+async def _hashes(app: "App", wanted: Sequence[Wanted]) -> dict[str, str]:
+    """The hashes of the passwords of those who get one."""
+    from server.domain.passwords import Passwords
+
+    given = {person.email: person.password for person in wanted if person.password is not None}
+    with Passwords(app.settings.hashing_threads) as passwords:
+        hashing = passwords.hash_all(list(given.values()))
+        hashed = await _with_progress(hashing, passwords, len(given))
+    return dict(zip(given, hashed, strict=True))
+
+
+async def _with_progress(
+    hashing: "Awaitable[list[str]]", passwords: "Passwords", count: int
+) -> list[str]:
+    """The hashes; somebody who has to wait for them sees how far it is."""
+    task = asyncio.ensure_future(hashing)
+    while not task.done():
+        await asyncio.wait([task], timeout=PROGRESS_SECONDS)
+        if not task.done():
+            click.echo(f"Hashed {passwords.hashed} of {count} passwords ...", err=True)
+    return task.result()

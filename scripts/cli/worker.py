@@ -1,0 +1,40 @@
+"""`parley worker`: queue processors in a process of their own."""
+
+from pathlib import Path
+
+import click
+
+from scripts.cli.failures import Failure, sentences
+from scripts.cli.options import place_options, read_settings
+
+
+@click.command()
+@click.argument("queues", nargs=-1)
+@place_options
+def worker(queues: tuple[str, ...], *, config: Path | None, data: Path | None) -> None:
+    """Run queue processors (production).
+
+    Those of the named QUEUES, or all. Any number of workers may run; each also stands by to
+    carry jobs from the log to the queues. SIGTERM lets what is in hand finish.
+    """
+    with sentences():
+        settings = read_settings(config, data=data)
+        if settings.database_url is None:
+            raise Failure(
+                "`parley worker` needs a Postgres: set DATABASE_URL, or use `parley run`,"
+                " which has the workers inside."
+            )
+        import uvloop
+
+        from queue_processors.registry import UnknownProcessorError, named
+        from scripts.cli.database import database_of
+        from scripts.cli.process import work_until_stopped
+        from server.logs import configure_logging
+
+        try:
+            processors = named(queues)
+        except UnknownProcessorError as error:
+            raise Failure(str(error)) from error
+        configure_logging(settings)
+        with database_of(settings) as ready:
+            uvloop.run(work_until_stopped(ready, processors, with_shipper=True))

@@ -1,0 +1,67 @@
+# Sourced by run, test and check: makes .venv and installs into it what setup.cfg asks for.
+# $1 names the extras ("" or "test"). Leaves the checkout in $root.
+
+root=$(CDPATH= cd -- "$(dirname -- "$0")/.." && pwd)
+
+fail() {
+    printf '%s\n' "parley: $1" >&2
+    exit 1
+}
+
+# Prints the name of a Python that is new enough.
+find_python() {
+    for candidate in python3 python3.14 python3.13 python3.12 python3.11 python; do
+        if "$candidate" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then
+            echo "$candidate"
+            return
+        fi
+    done
+    fail "Python 3.11 or newer is needed, and there is none here."
+}
+
+# Says how to get the part of Python that makes virtual environments.
+require_venv() {
+    "$1" -c 'import ensurepip, venv' 2>/dev/null && return
+    version=$("$1" -c 'import sys; print("%d.%d" % sys.version_info[:2])')
+    sudo=$([ "$(id -u)" = 0 ] || echo "sudo ")
+    if command -v apt-get >/dev/null; then
+        fail "Python's venv module is missing. Run: ${sudo}apt-get install -y python$version-venv"
+    fi
+    fail "Python's modules venv and ensurepip are missing: install them for $1 ($version)."
+}
+
+# Runs pip, and shows what it said only if it failed.
+pip_install() {
+    log=$(mktemp)
+    if ! "$root/.venv/bin/python" -m pip install --disable-pip-version-check --no-input \
+        --progress-bar off "$@" >"$log" 2>&1; then
+        tail -n 20 "$log" >&2
+        rm -f "$log"
+        fail "The installation failed; what pip said is above. Is the network there?"
+    fi
+    rm -f "$log"
+}
+
+prepare() {
+    stamp="$root/.venv/installed${1:+-$1}"
+    wanted="$root $(cksum <"$root/setup.cfg")"
+    if [ -x "$root/.venv/bin/python" ]; then
+        # What the tests need holds what the server needs.
+        for kept in "$stamp" "$root/.venv/installed-test"; do
+            installed=""
+            [ -r "$kept" ] && IFS= read -r installed <"$kept"
+            [ "$installed" = "$wanted" ] && return
+        done
+    fi
+    [ -w "$root" ] || fail "$root cannot be written: own it, or install Parley elsewhere."
+    python=$(find_python) || exit 1
+    require_venv "$python"
+    echo "Installing into $root/.venv (once, about a minute) ..." >&2
+    if ! [ -x "$root/.venv/bin/python" ] || ! "$root/.venv/bin/python" -m pip --version >/dev/null 2>&1
+    then
+        rm -rf "$root/.venv"
+        "$python" -m venv "$root/.venv" || fail "$python could not make $root/.venv."
+    fi
+    pip_install -e "$root${1:+[$1]}"
+    printf '%s\n' "$wanted" >"$stamp"
+}

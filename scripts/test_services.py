@@ -1,0 +1,146 @@
+"""Run a command with the Postgres and the RabbitMQ that the tests need.
+
+What runs is used; what is installed is started; on Debian, what is missing is installed.
+"""
+
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from storage.embedded import EmbeddedPostgres
+from storage.migrate import MigrationError, connected
+
+ENVIRONMENT = os.environ  # noqa: TID251 - for the tests, which are no part of the server
+DATABASE_VARIABLE = "PARLEY_TEST_DATABASE_URL"
+AMQP_VARIABLE = "PARLEY_TEST_AMQP_URL"
+
+DATABASE_URL = "postgresql://postgres@127.0.0.1:5432/postgres"
+AMQP_URL = "amqp://guest:guest@127.0.0.1:5672/"
+
+START_SECONDS = 60
+
+
+def main() -> None:
+    """Make the services ready, run the command of the arguments, end with its status."""
+    with _database() as database_url:
+        _broker()
+        environment = {**ENVIRONMENT, DATABASE_VARIABLE: database_url}
+        sys.exit(subprocess.call(sys.argv[1:], env=environment))
+
+
+@contextmanager
+def _database() -> Iterator[str]:
+    """A Postgres on which we may make databases: one that lets us in, else one of our own."""
+    url = ENVIRONMENT.get(DATABASE_VARIABLE, DATABASE_URL)
+    if _lets_us_in(url):
+        yield url
+        return
+    if DATABASE_VARIABLE in ENVIRONMENT:
+        sys.exit(f"parley: no Postgres answers at the address in {DATABASE_VARIABLE}.")
+    if not _is_installed("postgresql", "psql"):
+        _install("postgresql")
+    elif shutil.which("pg_ctlcluster"):
+        _start_debian_clusters()
+    if _lets_us_in(url):
+        yield url
+        return
+    # The machine's Postgres wants a password, as it should: leave it alone.
+    with tempfile.TemporaryDirectory(prefix="parley-") as directory:
+        own = EmbeddedPostgres(Path(directory), {"max_connections": "200"})
+        try:
+            own.start()
+            yield own.wait_until_ready().replace("//parley@/parley", "//postgres@/postgres")
+        finally:
+            own.stop()
+
+
+def _lets_us_in(url: str) -> bool:
+    try:
+        with connected(url):
+            return True
+    except MigrationError:
+        return False
+
+
+def _start_debian_clusters() -> None:
+    listed = subprocess.run(["pg_lsclusters", "-h"], capture_output=True, text=True, check=False)
+    for line in listed.stdout.splitlines():
+        version, name, _, state, *_ = line.split()
+        if not state.startswith("online"):
+            _as_root(["pg_ctlcluster", version, name, "start"])
+
+
+def _broker() -> None:
+    """A RabbitMQ that answers."""
+    address = urlsplit(ENVIRONMENT.get(AMQP_VARIABLE, AMQP_URL))
+    if _answers(address.hostname, address.port):
+        return
+    if AMQP_VARIABLE in ENVIRONMENT:
+        sys.exit(f"parley: no RabbitMQ answers at the address in {AMQP_VARIABLE}.")
+    if not _is_installed("rabbitmq-server", "rabbitmq-server"):
+        _install("rabbitmq-server")
+    if not _answers(address.hostname, address.port):
+        _start_rabbitmq()
+    if not _wait_for(lambda: _answers(address.hostname, address.port)):
+        sys.exit("parley: RabbitMQ does not start; its logs are in /var/log/rabbitmq.")
+
+
+def _start_rabbitmq() -> None:
+    if shutil.which("brew"):
+        subprocess.run(["brew", "services", "start", "rabbitmq"], check=False)
+    else:
+        _as_root(["rabbitmq-server", "-detached"])
+
+
+def _answers(host: str | None, port: int | None) -> bool:
+    try:
+        socket.create_connection((host or "127.0.0.1", port or 5672), timeout=5).close()
+    except OSError:
+        return False
+    return True
+
+
+def _wait_for(condition: Callable[[], bool]) -> bool:
+    deadline = time.monotonic() + START_SECONDS
+    while time.monotonic() < deadline:
+        if condition():
+            return True
+        time.sleep(0.2)
+    return False
+
+
+def _is_installed(package: str, program: str) -> bool:
+    if shutil.which("dpkg-query"):
+        asked = ["dpkg-query", "--show", "--showformat=${Status}", package]
+        told = subprocess.run(asked, capture_output=True, text=True, check=False)
+        return told.stdout == "install ok installed"
+    return shutil.which(program) is not None
+
+
+def _install(package: str) -> None:
+    if not shutil.which("apt-get"):
+        sys.exit(f"parley: the tests need {package}, and only on Debian it can be installed here.")
+    sys.stderr.write(f"Installing {package} for the tests ...\n")
+    _as_root(["apt-get", "update", "-qq"])
+    _as_root(["apt-get", "install", "-y", "-qq", "--no-install-recommends", package])
+
+
+def _as_root(command: list[str]) -> None:
+    """Run the command with the rights of root, or say which command that is."""
+    prefix = [] if os.geteuid() == 0 else ["sudo", "-n"]
+    quiet = [*prefix, "env", "DEBIAN_FRONTEND=noninteractive", *command]
+    done = subprocess.run(quiet, stdout=subprocess.DEVNULL, check=False)
+    if done.returncode != 0:
+        sys.exit(f"parley: the tests need this, and it failed: sudo {' '.join(command)}")
+
+
+if __name__ == "__main__":
+    main()

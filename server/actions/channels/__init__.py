@@ -1,0 +1,1 @@
+"""Channels come, change and go."""

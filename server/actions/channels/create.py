@@ -1,0 +1,115 @@
+"""New channels, and who is told of them."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from server.actions.ground import Ground
+from server.actions.subscriptions.audiences import seers
+from server.domain.access import GroupSetting
+from server.domain.channel_creation import (
+    ChannelTerms,
+    check_creator,
+    check_terms,
+    checked_permission,
+    default_permissions,
+    retention_days,
+)
+from server.domain.channels import clean_description
+from server.domain.errors import BadRequestError
+from server.domain.markdown import render_description
+from server.events.base import MEMBERS, Tx
+from server.events.channels import ChannelInfo, ChannelsCreated, DefaultChannelsChanged
+from storage import channels, users
+from storage.channels import ChannelRow, NewChannel
+from storage.ids import UserId
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """A channel that somebody asks for."""
+
+    name: str
+    """As `clean_name` gives it."""
+    description: str = ""
+    """As it comes: it counts only if the channel is made."""
+
+
+async def checked_terms(
+    tx: Tx, ground: Ground, terms: ChannelTerms, *, web_public_enabled: bool
+) -> ChannelTerms:
+    """The terms with their permissions as they are kept.
+
+    Raises BadRequestError if no channel can be like that.
+    """
+    check_terms(
+        terms,
+        web_public_enabled=web_public_enabled,
+        spectators=ground.settings.enable_spectator_access,
+    )
+    if terms.folder_id is not None:
+        raise BadRequestError("Invalid channel folder ID")
+    named = {user_id for value in terms.permissions.values() for user_id in value.direct_members}
+    found = await users.by_ids(await tx.connection(), tx.realm_id, sorted(named))
+    active = {row.user_id for row in found if row.is_active}
+    permissions = {
+        name: checked_permission(name, value, ground.graph, active)
+        for name, value in terms.permissions.items()
+    }
+    return replace(terms, permissions=permissions)
+
+
+async def create_channels(
+    tx: Tx, ground: Ground, creator_id: UserId, wanted: Sequence[Wanted], terms: ChannelTerms
+) -> list[ChannelRow]:
+    """Make channels on these terms (`checked_terms`), without subscribers yet.
+
+    The caller holds the realm's names and has looked for these. Everyone who may know of a
+    channel is told. Raises CreationNotPermittedError, and BadRequestError for a description that
+    is too long.
+    """
+    check_creator(ground.standing(creator_id), terms)
+    permissions = _permissions(ground, creator_id, terms)
+    new = [_new(each, creator_id, terms, permissions, ground) for each in wanted]
+    connection = await tx.changing()
+    rows = [await channels.insert(connection, tx.realm_id, each) for each in new]
+    now = ground.graph.clock.now()
+    audiences = await seers(connection, tx.realm_id, ground, rows)
+    for row in rows:
+        info = ChannelInfo.of(row, None, ground.graph, now=now)
+        entry = tx.append(ChannelsCreated(streams=[info]), audiences[row.channel_id])
+        tx.at_position(entry, channels.changed(tx.realm_id, [row.channel_id]))
+    if terms.is_default and rows:
+        ids = await channels.default_ids(connection, tx.realm_id)
+        tx.append(DefaultChannelsChanged(default_streams=ids), MEMBERS)
+    return rows
+
+
+def _permissions(
+    ground: Ground, creator_id: UserId, terms: ChannelTerms
+) -> dict[str, GroupSetting]:
+    return {**default_permissions(ground.graph.ids_by_name, creator_id), **terms.permissions}
+
+
+def _new(
+    wanted: Wanted,
+    creator_id: UserId,
+    terms: ChannelTerms,
+    permissions: Mapping[str, GroupSetting],
+    ground: Ground,
+) -> NewChannel:
+    description = clean_description(wanted.description)
+    return NewChannel(
+        name=wanted.name,
+        description=description,
+        rendered_description=render_description(description),
+        creator_id=creator_id,
+        created_at=ground.graph.clock.now(),
+        invite_only=terms.invite_only,
+        is_web_public=terms.is_web_public,
+        history_public_to_subscribers=terms.shares_history,
+        is_default=terms.is_default,
+        topics_policy=terms.topics_policy,
+        folder_id=terms.folder_id,
+        message_retention_days=retention_days(terms.message_retention_days),
+        permissions={name: value.as_json() for name, value in permissions.items()},
+    )

@@ -1,0 +1,75 @@
+"""What decisions about channels rest on: read and locked in the write that decides."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from server.domain.access import GroupGraph, Person
+from server.domain.actor import Actor
+from server.domain.channels import Standing
+from server.domain.errors import UserDeactivatedError
+from server.domain.realm_settings import RealmSettings
+from server.events.base import Tx
+from storage import realms, users
+from storage.ids import UserId
+from storage.realms import RealmRow
+from storage.users import UserRow
+
+
+@dataclass(frozen=True, slots=True)
+class Ground:
+    """The realm, its groups and some people, which stay as they are until the commit.
+
+    Whoever changes a role or a group, a setting of the realm, or whether somebody is active,
+    holds the realm's row alone; this write holds it too.
+    """
+
+    realm: RealmRow
+    settings: RealmSettings
+    graph: GroupGraph
+    people: Mapping[UserId, UserRow]
+
+    def standing(self, user_id: UserId) -> Standing:
+        return self.standing_of(self.people[user_id])
+
+    def standing_of(self, row: UserRow) -> Standing:
+        person = Person(row.user_id, row.role, row.date_joined, is_bot=row.bot_type is not None)
+        return Standing(person, self.graph, self.settings)
+
+
+async def stand(
+    tx: Tx, actor: Actor, others: Iterable[UserId] = (), *, names_change: bool = False
+) -> Ground:
+    """The realm, kept as it is, and these people; those who do not exist are left out.
+
+    With `names_change` nobody else adds or renames a channel until the commit. Raises
+    UserDeactivatedError if the actor is no longer active.
+    """
+    ground = await stand_on_realm(tx, [actor.user_id, *others], names_change=names_change)
+    row = ground.people.get(actor.user_id)
+    if row is None or not row.is_active:
+        raise UserDeactivatedError("Account is deactivated")
+    return ground
+
+
+async def stand_on_realm(
+    tx: Tx, user_ids: Sequence[UserId], *, names_change: bool = False
+) -> Ground:
+    """The same for work that nobody asks for at the moment."""
+    realm = await lock_realm(tx, alone=names_change)
+    people = await users.by_ids(await tx.connection(), tx.realm_id, sorted(set(user_ids)))
+    return await ground_of(tx, realm, people)
+
+
+async def lock_realm(tx: Tx, *, alone: bool) -> RealmRow:
+    """The realm's row: to change what it guards, or only to keep that as it is."""
+    locking = realms.locking(tx.realm_id)
+    [realm] = await tx.lock(locking if alone else locking.shared())
+    return realm
+
+
+async def ground_of(tx: Tx, realm: RealmRow, people: Iterable[UserRow]) -> Ground:
+    """What a write that holds the realm stands on, with people as it has read them since."""
+    settings = RealmSettings.of(realm.settings)
+    directory = await tx.directory()
+    graph = await directory.read_groups(await tx.connection(), realm)
+    return Ground(realm, settings, graph, {row.user_id: row for row in people})

@@ -1,0 +1,1 @@
+"""Sending, and what else happens to messages."""

@@ -1,0 +1,389 @@
+"""Decides whether a message may be sent, to whom it goes, and what it says: no write yet."""
+
+from collections.abc import Callable, Sequence
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
+from itertools import islice
+from typing import Final, Literal
+
+from server.directory import Directory
+from server.domain.access import GroupGraph
+from server.domain.actor import Actor
+from server.domain.channels import (
+    Standing,
+    allows_empty_topic,
+    allows_named_topics,
+    normalized_name,
+)
+from server.domain.errors import (
+    BadRequestError,
+    ChannelDoesNotExistError,
+    ChannelWildcardNotAllowedError,
+    MissingParameterError,
+    TopicWildcardNotAllowedError,
+    UserDeactivatedError,
+)
+from server.domain.markdown import (
+    MentionedChannel,
+    MentionedGroup,
+    MentionedUser,
+    Rendered,
+    names_in,
+    render,
+)
+from server.domain.messages import LARGE_AUDIENCE, clean_content, clean_topic
+from server.domain.realm_settings import RealmSettings
+from storage import sends
+from storage.channels import ChannelRow
+from storage.conversations import TopicRow
+from storage.database import Connection
+from storage.ids import ChannelId, DmGroupId, UserId
+from storage.realms import RealmRow
+from storage.subscriptions import SubscriptionRow
+from storage.users import UserRow
+
+MAX_DM_RECIPIENTS: Final = 100
+Reading = Callable[[], AbstractAsyncContextManager[Connection]]
+"""Gives a connection for reading what no cache holds."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Draft:
+    """What somebody asks to send."""
+
+    type: Literal["channel", "direct"]
+    to: str | int | Sequence[int] | Sequence[str]
+    topic: str | None
+    content: str
+    read_by_sender: bool | None = None
+    queue_id: str | None = None
+    local_id: str | None = None
+    idempotency_key: str | None = None
+    idempotency_digest: bytes | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """Where a message goes: a topic of a channel, or a direct-message group."""
+
+    channel: ChannelRow | None = None
+    subscription: SubscriptionRow | None = None
+    topic: TopicRow | None = None
+    topic_name: str = ""
+    dm_group_id: DmGroupId | None = None
+    people: tuple[UserRow, ...] = ()
+    """Everybody in the direct-message group, the sender too, by id."""
+    rests_on_owner: bool = False
+    """A bot may write there because its owner may: rows that no send verifies after the clock."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Decision:
+    """A message that may be sent, and the rows on which that rests."""
+
+    sender: UserRow
+    realm: RealmRow
+    settings: RealmSettings
+    place: Place
+    content: str
+    rendered: Rendered
+    mentioned: frozenset[UserId]
+    topic_mentioned: frozenset[UserId]
+
+
+async def decide(directory: Directory, actor: Actor, draft: Draft, read: Reading) -> Decision:
+    """Check everything about the draft, and render it. Raises a DomainError."""
+    sender = await directory.user(actor.user_id)
+    if sender is None or not sender.is_active:
+        raise UserDeactivatedError("Account is deactivated")
+    realm = await directory.realm()
+    settings = await directory.settings()
+    graph = await directory.groups()
+    content = clean_content(draft.content)
+    current = Actor(actor.realm_id, sender, actor.client)
+    standing = Standing(current.person, graph, settings)
+    if draft.type == "channel":
+        place = await _channel_place(directory, current, draft, standing)
+    else:
+        place = await _direct_place(directory, current, draft, settings, graph)
+    rendered = render(content, await _mentionable(directory, standing, content))
+    await _check_wildcards(read, current, place, rendered, settings, graph)
+    topic_mentioned: frozenset[UserId] = frozenset()
+    if rendered.topic_wildcard and place.topic is not None:
+        async with read() as connection:
+            topic_mentioned = frozenset(
+                await sends.topic_participants(connection, actor.realm_id, place.topic.topic_id)
+            )
+    return Decision(
+        sender=sender,
+        realm=realm,
+        settings=settings,
+        place=place,
+        content=content,
+        rendered=rendered,
+        mentioned=rendered.mentioned_user_ids | graph.members_of(rendered.mentioned_group_ids),
+        topic_mentioned=topic_mentioned,
+    )
+
+
+# -- channels
+
+
+async def _channel_place(
+    directory: Directory, actor: Actor, draft: Draft, standing: Standing
+) -> Place:
+    if draft.topic is None:
+        raise MissingParameterError("topic")
+    channel, subscription = await _channel_of(directory, actor, draft.to, standing)
+    topic_name = clean_topic(draft.topic, standing.settings.empty_topic_display_name)
+    if channel.is_archived:
+        raise BadRequestError(f"Not authorized to send to channel '{channel.name}'")
+    rests_on_owner = False
+    if not actor.row.is_system_bot:
+        own = (standing, subscription is not None and subscription.active)
+        refusal = _refusal(channel, [own])
+        if refusal is not None:
+            rests_on_owner = True
+            owner = await _owner(directory, actor, channel, standing)
+            if (refusal := _refusal(channel, [own, *owner])) is not None:
+                raise refusal
+        _check_topic_policy(channel, topic_name, standing.settings)
+    topic = await directory.topic(channel.channel_id, topic_name)
+    return Place(
+        channel=channel,
+        subscription=subscription,
+        topic=topic,
+        topic_name=topic.name if topic is not None else topic_name,
+        rests_on_owner=rests_on_owner,
+    )
+
+
+async def _channel_of(
+    directory: Directory, actor: Actor, to: object, standing: Standing
+) -> tuple[ChannelRow, SubscriptionRow | None]:
+    """The channel that `to` names, if the actor may know that it exists."""
+    if isinstance(to, list | tuple):
+        if len(to) != 1:
+            raise BadRequestError("Expected exactly one channel")
+        to = to[0]
+    if isinstance(to, int):
+        missing = ChannelDoesNotExistError.with_id(to)
+        channel = await directory.channel(ChannelId(to))
+    else:
+        name = normalized_name(str(to))
+        missing = ChannelDoesNotExistError.named(name)
+        channel = await directory.channel_by_name(name)
+    if channel is None:
+        raise missing
+    subscription = await directory.subscription(actor.user_id, channel.channel_id)
+    is_subscribed = subscription is not None and subscription.active
+    if actor.row.is_system_bot or standing.sees(channel, subscribed=is_subscribed):
+        return channel, subscription
+    if any(is_in for _, is_in in await _owner(directory, actor, channel, standing)):
+        return channel, subscription
+    raise missing
+
+
+async def _owner(
+    directory: Directory, actor: Actor, channel: ChannelRow, standing: Standing
+) -> list[tuple[Standing, bool]]:
+    """Where a bot's owner, if it has one, stands towards the channel: a bot may go there too."""
+    owner_id = actor.row.bot_owner_id
+    row = None if owner_id is None else await directory.user(owner_id)
+    if owner_id is None or row is None or not row.is_active:
+        return []
+    subscription = await directory.subscription(owner_id, channel.channel_id)
+    is_subscribed = subscription is not None and subscription.active
+    owner = Standing(directory.person(row), standing.graph, standing.settings)
+    return [(owner, is_subscribed)]
+
+
+def _refusal(
+    channel: ChannelRow, senders: Sequence[tuple[Standing, bool]]
+) -> BadRequestError | None:
+    """Why none of these, the sender and perhaps a bot's owner, lets the message go there."""
+    if not any(
+        is_subscribed or standing.reads_history(channel, subscribed=False)
+        for standing, is_subscribed in senders
+    ):
+        return BadRequestError(f"Not authorized to send to channel '{channel.name}'")
+    if not any(
+        standing.channel_permits(channel, "can_send_message_group") for standing, _ in senders
+    ):
+        return BadRequestError(f"You do not have permission to post in channel '{channel.name}'.")
+    return None
+
+
+def _check_topic_policy(channel: ChannelRow, topic_name: str, settings: RealmSettings) -> None:
+    if topic_name == "" and not allows_empty_topic(channel, settings):
+        raise BadRequestError(
+            "Topics are required in this organization.",
+            empty_topic_display_name=settings.empty_topic_display_name,
+        )
+    if topic_name != "" and not allows_named_topics(channel):
+        raise BadRequestError(
+            f"Only the {settings.empty_topic_display_name} topic is allowed in this channel.",
+            empty_topic_display_name=settings.empty_topic_display_name,
+        )
+
+
+# -- direct messages
+
+
+async def _direct_place(
+    directory: Directory, actor: Actor, draft: Draft, settings: RealmSettings, graph: GroupGraph
+) -> Place:
+    others = await _recipients(directory, draft.to)
+    people = {row.user_id: row for row in [*others, actor.row]}
+    _check_direct_permissions(actor, list(people.values()), settings, graph)
+    user_ids = tuple(sorted(people))
+    return Place(
+        dm_group_id=await directory.dm_group(user_ids),
+        people=tuple(people[user_id] for user_id in user_ids),
+    )
+
+
+async def _recipients(directory: Directory, to: object) -> list[UserRow]:
+    """The active users that `to` names by ids or by emails."""
+    if isinstance(to, str):
+        to = [part.strip() for part in to.split(",") if part.strip()]
+    named = list(to) if isinstance(to, (list, tuple)) else [to]
+    if not named:
+        raise BadRequestError("Message must have recipients")
+    if len(named) > MAX_DM_RECIPIENTS:
+        raise BadRequestError(f"Too many recipients (limit: {MAX_DM_RECIPIENTS})")
+    ids = [UserId(each) for each in named if isinstance(each, int)]
+    if len(ids) == len(named):
+        found = await directory.users(ids)
+        rows = list(found.values())
+        missing = [each for each in ids if each not in found]
+        if missing:
+            raise BadRequestError(f"Invalid user ID {missing[0]}")
+    else:
+        rows = []
+        for email in dict.fromkeys(str(each) for each in named):
+            row = await directory.user_by_email(email)
+            if row is None:
+                raise BadRequestError(f"Invalid email '{email}'")
+            rows.append(row)
+    for row in rows:
+        if not row.is_active:
+            raise BadRequestError(f"'{row.full_name}' is no longer using Parley.")
+    return rows
+
+
+def _check_direct_permissions(
+    actor: Actor, people: Sequence[UserRow], settings: RealmSettings, graph: GroupGraph
+) -> None:
+    """Whom the organization lets write to whom directly. Bots and oneself always may be."""
+    persons = [p for p in people if p.bot_type is None and p.user_id != actor.user_id]
+    if not persons or actor.row.is_system_bot:
+        return
+    permitted = settings.permission("direct_message_permission_group", graph)
+    everybody = [actor.row, *persons]
+    if not any(graph.contains(permitted, Actor(actor.realm_id, p).person) for p in everybody):
+        raise BadRequestError(
+            "You do not have permission to send direct messages to this recipient."
+        )
+
+
+# -- mentions
+
+MAX_LOOKED_UP: Final = 200
+
+
+class Mentionable:
+    """Those whom the text may name, looked up before it is rendered."""
+
+    def __init__(self) -> None:
+        self.by_name: dict[str, list[UserRow]] = {}
+        self.by_id: dict[int, UserRow] = {}
+        self.groups: dict[str, MentionedGroup] = {}
+        self.channels: dict[str, MentionedChannel] = {}
+
+    def user_by_name(self, name: str) -> MentionedUser | None:
+        rows = self.by_name.get(name.lower(), [])
+        return _mentioned(rows[0]) if len(rows) == 1 else None
+
+    def user_by_id(self, user_id: int) -> MentionedUser | None:
+        row = self.by_id.get(user_id)
+        return None if row is None else _mentioned(row)
+
+    def group_by_name(self, name: str) -> MentionedGroup | None:
+        return self.groups.get(name.lower())
+
+    def channel_by_name(self, name: str) -> MentionedChannel | None:
+        return self.channels.get(name.lower())
+
+
+def _mentioned(row: UserRow) -> MentionedUser:
+    return MentionedUser(row.user_id, row.full_name, row.is_active)
+
+
+async def _mentionable(directory: Directory, standing: Standing, content: str) -> Mentionable:
+    """Look up what the text seems to name; the renderer decides what it does name."""
+    found = Mentionable()
+    names = names_in(content)
+    for name in islice(names.users, MAX_LOOKED_UP):
+        found.by_name[name.lower()] = await directory.users_named(name)
+    for user_id in islice(names.user_ids, MAX_LOOKED_UP):
+        row = await directory.user(UserId(user_id))
+        if row is not None:
+            found.by_id[row.user_id] = row
+    for name in islice(names.groups, MAX_LOOKED_UP):
+        group = _mentionable_group(standing, name)
+        if group is not None:
+            found.groups[name.lower()] = group
+    for name in islice(names.channels, MAX_LOOKED_UP):
+        channel = await directory.channel_by_name(name)
+        if channel is not None and await _may_know_of(directory, standing, channel):
+            found.channels[name.lower()] = MentionedChannel(channel.channel_id, channel.name)
+    return found
+
+
+def _mentionable_group(standing: Standing, name: str) -> MentionedGroup | None:
+    for known, group_id in standing.graph.ids_by_name.items():
+        if known.lower() == name.lower():
+            if standing.graph.may_mention(group_id, standing.person):
+                return MentionedGroup(group_id, known)
+            return None
+    return None
+
+
+async def _may_know_of(directory: Directory, standing: Standing, channel: ChannelRow) -> bool:
+    subscription = await directory.subscription(standing.person.user_id, channel.channel_id)
+    is_subscribed = subscription is not None and subscription.active
+    return standing.sees(channel, subscribed=is_subscribed)
+
+
+async def _check_wildcards(
+    read: Reading,
+    actor: Actor,
+    place: Place,
+    rendered: Rendered,
+    settings: RealmSettings,
+    graph: GroupGraph,
+) -> None:
+    """Mentioning everybody in a large channel or topic needs a permission."""
+    if place.channel is None or not (rendered.channel_wildcard or rendered.topic_wildcard):
+        return
+    permitted = settings.permission("can_mention_many_users_group", graph)
+    if graph.contains(permitted, actor.person):
+        return
+    async with read() as connection:
+        if rendered.channel_wildcard:
+            count = await sends.subscriber_count(
+                connection, actor.realm_id, place.channel.channel_id, limit=LARGE_AUDIENCE + 1
+            )
+            if count > LARGE_AUDIENCE:
+                raise ChannelWildcardNotAllowedError(
+                    "You do not have permission to use channel wildcard mentions in this channel."
+                )
+        if rendered.topic_wildcard and place.topic is not None:
+            participants = await sends.topic_participants(
+                connection, actor.realm_id, place.topic.topic_id
+            )
+            if len(participants) > LARGE_AUDIENCE:
+                raise TopicWildcardNotAllowedError(
+                    "You do not have permission to use topic wildcard mentions in this topic."
+                )

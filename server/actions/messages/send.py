@@ -1,0 +1,233 @@
+"""Sends a message: decided on cached rows, verified and written at its position."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+import msgspec
+from typing_extensions import override
+
+from server.actions.messages.decide import Decision, Draft, Reading, decide
+from server.actions.messages.people import recipient_of, sender_of
+from server.directory import Directory
+from server.domain.actor import Actor
+from server.domain.errors import DomainError, IdempotencyKeyReusedError
+from server.domain.user_settings import UserSettings
+from server.events.base import Audience, Clocked, ClockedWrite, LogEntry, StaleDecisionError, Tx
+from server.events.messages import MessageSent, ShownMessage
+from server.events.user_topics import UserTopicChanged
+from storage import message_flags, messages, sends
+from storage.database import Statement
+from storage.ids import MessageId, QueueId, UserId
+
+FOLLOWED = 3
+UNMUTED = 2
+_SENT = (1, 2)
+_STARTED = (1, 2, 3)
+"""Values of the policies of UserSettings that include sending to a topic, or starting one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    message_id: MessageId
+    new_visibility_policy: int | None
+
+
+async def prepare(
+    directory: Directory, actor: Actor, draft: Draft, read: Reading
+) -> Decision | None:
+    """Decide before the write, on cached rows: rendering and look-ups hold nobody up.
+
+    None where the cached rows refuse it: a refusal has to be exact, so the write decides.
+    """
+    try:
+        return await decide(directory, actor, draft, read)
+    except DomainError:
+        return None
+
+
+async def send_message(
+    tx: Tx, actor: Actor, draft: Draft, decision: Decision | None, sent_at: datetime
+) -> Clocked[Sent]:
+    """Send the message; its id is its position."""
+    if decision is None or decision.place.rests_on_owner or tx.exact:
+        tx.must_be_exact()
+        decision = await decide(await tx.directory(), actor, draft, tx.reading)
+    domain = (await (await tx.directory()).address()).domain
+    return tx.clocked(_SendWrite.of(tx.write_id, actor, draft, decision, sent_at, domain))
+
+
+@dataclass(frozen=True, slots=True)
+class _SendWrite(ClockedWrite[Sent]):
+    send: sends.Send
+    draft: Draft
+
+    @property
+    @override
+    def statement(self) -> Statement:
+        return self.send.statement()
+
+    @override
+    def result(self, rows: Sequence[tuple[object, ...]]) -> Sent:
+        [(outcome, message_id, _, policy, digest)] = rows
+        if outcome == "stale":
+            raise StaleDecisionError
+        if outcome == "known" and bytes(digest) != self.draft.idempotency_digest:  # type: ignore[call-overload]
+            raise IdempotencyKeyReusedError("This Idempotency-Key was used with another request.")
+        return Sent(MessageId(message_id), policy)  # type: ignore[arg-type]
+
+    @override
+    def recovered(self, entries: Sequence[LogEntry]) -> Sent:
+        policy = None
+        for entry in entries[1:]:
+            assert entry.body is not None
+            policy = msgspec.json.decode(entry.body, type=UserTopicChanged).visibility_policy
+        return Sent(MessageId(entries[0].position), policy)
+
+    @classmethod
+    def of(
+        cls,
+        write_id: str,
+        actor: Actor,
+        draft: Draft,
+        decision: Decision,
+        sent_at: datetime,
+        domain: str,
+    ) -> "_SendWrite":
+        place = decision.place
+        is_read = (
+            actor.has_person_at_client if draft.read_by_sender is None else draft.read_by_sender
+        )
+        flags = _flags(decision)
+        started, by_sending = _visibility_policies(decision)
+        return cls(
+            sends.Send(
+                realm_id=actor.realm_id,
+                sender_id=actor.user_id,
+                sender_version=decision.sender.changed_at,
+                realm_version=decision.realm.changed_at,
+                groups_version=decision.realm.groups_changed_at,
+                channel_id=place.channel.channel_id if place.channel else None,
+                channel_version=place.channel.changed_at if place.channel else None,
+                subscription_version=place.subscription.changed_at if place.subscription else None,
+                topic_id=place.topic.topic_id if place.topic else None,
+                topic_name=place.topic_name if place.channel else None,
+                dm_group_id=place.dm_group_id,
+                dm_user_ids=[p.user_id for p in place.people],
+                dm_versions=[p.changed_at for p in place.people],
+                sent_at=sent_at,
+                traits=_traits(decision, is_read=is_read),
+                client=actor.client,
+                content=decision.content,
+                rendered=decision.rendered.html,
+                flagged_user_ids=list(flags),
+                flags=list(flags.values()),
+                audience=_audience(actor, draft, decision, flags, is_read=is_read).encode(),
+                body=msgspec.json.encode(_event(actor, decision, sent_at, domain)),
+                write_id=write_id,
+                idempotency_key=draft.idempotency_key,
+                idempotency_digest=draft.idempotency_digest,
+                policy_started=started,
+                policy_sent=by_sending,
+                policy_audience=Audience(users=(actor.user_id,)).encode(),
+                policy_bodies=_policy_bodies(decision, sent_at) if started or by_sending else [],
+            ),
+            draft,
+        )
+
+
+def _flags(decision: Decision) -> dict[UserId, int]:
+    """The exceptions of single readers; storage keeps those of readers who receive it."""
+    flags = dict.fromkeys(decision.mentioned, message_flags.MENTIONED)
+    for user_id in decision.topic_mentioned:
+        flags[user_id] = flags.get(user_id, 0) | message_flags.TOPIC_WILDCARD_MENTIONED
+    return flags
+
+
+def _traits(decision: Decision, *, is_read: bool) -> int:
+    rendered = decision.rendered
+    holds = {
+        messages.READ_BY_SENDER: is_read,
+        messages.CHANNEL_WILDCARD: rendered.channel_wildcard,
+        messages.TOPIC_WILDCARD: rendered.topic_wildcard,
+        messages.IS_ME_MESSAGE: rendered.is_me_message,
+        messages.HAS_LINK: rendered.has_link,
+        messages.HAS_IMAGE: rendered.has_image,
+        messages.HAS_ATTACHMENT: rendered.has_attachment,
+    }
+    return sum(bit for bit, is_so in holds.items() if is_so)
+
+
+def _audience(
+    actor: Actor, draft: Draft, decision: Decision, flags: dict[UserId, int], *, is_read: bool
+) -> Audience:
+    place = decision.place
+    shown = {user_id: message_flags.names(bits) for user_id, bits in flags.items()}
+    if is_read:
+        shown[actor.user_id] = ("read", *shown.get(actor.user_id, ()))
+    wildcard = decision.rendered.channel_wildcard and place.channel is not None
+    return Audience(
+        channel_id=place.channel.channel_id if place.channel else None,
+        public=place.channel is not None and not place.channel.invite_only,
+        users=tuple(p.user_id for p in place.people),
+        flags=shown,
+        all_flags=("stream_wildcard_mentioned", "wildcard_mentioned") if wildcard else (),
+        local_user_id=actor.user_id if draft.queue_id else None,
+        local_queue_id=QueueId(draft.queue_id) if draft.queue_id else None,
+        local_id=draft.local_id,
+    )
+
+
+def _event(actor: Actor, decision: Decision, sent_at: datetime, domain: str) -> MessageSent:
+    place = decision.place
+    empty = place.channel is not None and place.topic_name == ""
+    shown = ShownMessage(
+        sender=sender_of(decision.sender, decision.realm, domain),
+        client=actor.client,
+        timestamp=int(sent_at.timestamp()),
+        is_me_message=decision.rendered.is_me_message,
+        channel_id=place.channel.channel_id if place.channel else None,
+        channel_name=place.channel.name if place.channel else "",
+        topic=place.topic_name,
+        empty_topic_display_name=decision.settings.empty_topic_display_name if empty else "",
+        dm_group_id=place.dm_group_id,
+        recipients=tuple(recipient_of(person, domain) for person in place.people),
+    )
+    return MessageSent(
+        message=shown, content=decision.content, rendered_content=decision.rendered.html
+    )
+
+
+def _visibility_policies(decision: Decision) -> tuple[int | None, int | None]:
+    """What the sender's settings make of a topic that they start, and of one they send to."""
+    if decision.sender.bot_type is not None or decision.place.channel is None:
+        return None, None
+    settings = UserSettings.of(decision.sender.settings)
+    subscription = decision.place.subscription
+    follows = settings.automatically_follow_topics_policy
+    unmutes = settings.automatically_unmute_topics_in_muted_streams_policy
+    in_muted = subscription is not None and subscription.is_muted
+
+    def policy(when: tuple[int, ...]) -> int | None:
+        if follows in when:
+            return FOLLOWED
+        return UNMUTED if in_muted and unmutes in when else None
+
+    return policy(_STARTED), policy(_SENT)
+
+
+def _policy_bodies(decision: Decision, sent_at: datetime) -> list[bytes]:
+    place = decision.place
+    assert place.channel is not None
+    return [
+        msgspec.json.encode(
+            UserTopicChanged(
+                stream_id=place.channel.channel_id,
+                topic_name=place.topic_name,
+                last_updated=int(sent_at.timestamp()),
+                visibility_policy=policy,
+                empty_topic_display_name=decision.settings.empty_topic_display_name,
+            )
+        )
+        for policy in (UNMUTED, FOLLOWED)
+    ]

@@ -1,0 +1,101 @@
+"""Reacting to messages."""
+
+from server.actions.messages.audience import of_message
+from server.domain.actor import Actor
+from server.domain.emoji import Emoji, emoji_of
+from server.domain.errors import (
+    BadRequestError,
+    ReactionAlreadyExistsError,
+    ReactionDoesNotExistError,
+)
+from server.events.base import Tx
+from server.events.reactions import ReactionAdded, ReactionRemoved, Reactor
+from storage import message_flags, message_places, reactions
+from storage.ids import MessageId
+from storage.message_places import MessagePlace
+from storage.reactions import ReactionRow
+
+
+async def add_reaction(tx: Tx, actor: Actor, message_id: MessageId, emoji: Emoji) -> None:
+    """React to a message that the actor can see; it becomes part of their history."""
+    place = await _lock(tx, actor, message_id)
+    reaction = ReactionRow(place.id, actor.user_id, emoji.type, emoji.code, emoji.name)
+    there = await reactions.of_message(await tx.connection(), tx.realm_id, place.id)
+    if any(_is_same(reaction, each) for each in there):
+        raise ReactionAlreadyExistsError("Reaction already exists.")
+    # Whoever reacts first decides what an emoji is called on this message.
+    name = next((r.emoji_name for r in there if r.emoji_code == emoji.code), emoji.name)
+    event = ReactionAdded(
+        message_id=place.id,
+        user_id=actor.user_id,
+        user=await _reactor(tx, actor),
+        emoji_name=name,
+        emoji_code=emoji.code,
+        reaction_type=emoji.type,
+    )
+    entry = tx.append(event, await of_message(tx, place))
+    row = ReactionRow(place.id, actor.user_id, emoji.type, emoji.code, name)
+    tx.at_position(entry, reactions.insert(tx.realm_id, row))
+    tx.at_position(entry, message_flags.remember(tx.realm_id, actor.user_id, [place.id]))
+
+
+async def remove_reaction(
+    tx: Tx,
+    actor: Actor,
+    message_id: MessageId,
+    emoji_name: str | None,
+    emoji_code: str | None,
+    reaction_type: str | None,
+) -> None:
+    """Take off the actor's own reaction; a name alone means the emoji that they called so."""
+    place = await _lock(tx, actor, message_id)
+    own = [
+        each
+        for each in await reactions.of_message(await tx.connection(), tx.realm_id, place.id)
+        if each.user_id == actor.user_id
+    ]
+    code = emoji_code
+    if code is None:
+        assert emoji_name is not None
+        code = next((r.emoji_code for r in own if r.emoji_name == emoji_name), None)
+        code = code or emoji_of(emoji_name, None, reaction_type).code
+    reaction = next(
+        (
+            each
+            for each in own
+            if each.emoji_code == code and reaction_type in (None, each.reaction_type)
+        ),
+        None,
+    )
+    if reaction is None:
+        raise ReactionDoesNotExistError("Reaction doesn't exist.")
+    event = ReactionRemoved(
+        message_id=place.id,
+        user_id=actor.user_id,
+        user=await _reactor(tx, actor),
+        emoji_name=reaction.emoji_name,
+        emoji_code=reaction.emoji_code,
+        reaction_type=reaction.reaction_type,
+    )
+    entry = tx.append(event, await of_message(tx, place))
+    tx.at_position(entry, reactions.delete(tx.realm_id, reaction))
+
+
+async def _lock(tx: Tx, actor: Actor, message_id: MessageId) -> MessagePlace:
+    locked = await tx.lock(message_places.lock_visible(tx.realm_id, actor.user_id, message_id))
+    if not locked:
+        raise BadRequestError("Invalid message(s)")
+    return locked[0]
+
+
+async def _reactor(tx: Tx, actor: Actor) -> Reactor:
+    email = await (await tx.directory()).public_email(actor.row)
+    return Reactor(email, actor.row.full_name, actor.user_id)
+
+
+def _is_same(one: ReactionRow, other: ReactionRow) -> bool:
+    return (one.user_id, one.reaction_type, one.emoji_code) == (
+        other.user_id,
+        other.reaction_type,
+        other.emoji_code,
+    )

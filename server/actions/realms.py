@@ -1,0 +1,57 @@
+"""An organization is founded."""
+
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from server.actions.users import CreatedUser, NewUser, checked_user, created, insert_users
+from server.domain.access import OWNER, SYSTEM_GROUP_NESTING
+from server.domain.errors import BadRequestError
+from server.domain.groups import DESCRIPTIONS
+from server.domain.realm_settings import DEFAULTS, RealmSettings
+from server.domain.realms import checked_realm_name, checked_subdomain
+from server.domain.system_bots import SYSTEM_BOTS
+from storage import clock, groups, realms
+from storage.database import Connection
+from storage.ids import RealmId
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CreatedRealm:
+    realm_id: RealmId
+    owner: CreatedUser
+
+
+async def create_realm(
+    connection: Connection,
+    *,
+    name: str,
+    owner: NewUser,
+    now: datetime,
+    subdomain: str = "",
+    settings: RealmSettings = DEFAULTS,
+) -> CreatedRealm:
+    """A new organization with its clock, role groups, system bots and owner.
+
+    Runs in the caller's transaction (`Database.transaction`), since there is no clock yet that
+    could order it. The empty subdomain is the organization at the server's own address. Raises
+    BadRequestError for a name or address that cannot be, and for a subdomain that is taken.
+    """
+    owner = checked_user(replace(owner, role=OWNER))
+    bots = [NewUser(email=b.email, full_name=b.full_name, bot_type=1) for b in SYSTEM_BOTS]
+    if owner.email.lower() in {bot.email for bot in bots}:
+        raise BadRequestError(f"Email '{owner.email}' is reserved for system bots")
+    realm_id = await realms.insert(
+        connection,
+        subdomain=checked_subdomain(subdomain),
+        name=checked_realm_name(name),
+        settings=settings.stored(),
+    )
+    if realm_id is None:
+        raise BadRequestError("Subdomain is already in use. Please choose a different one.")
+    await clock.create(connection, realm_id)
+    await groups.insert_system_groups(connection, realm_id, DESCRIPTIONS, SYSTEM_GROUP_NESTING)
+    await insert_users(connection, realm_id, bots, now=now, defaults={}, are_system_bots=True)
+    [row] = await insert_users(
+        connection, realm_id, [owner], now=now, defaults=settings.user_settings_defaults
+    )
+    return CreatedRealm(realm_id=realm_id, owner=created(row))

@@ -1,0 +1,1 @@
+"""Who is subscribed to which channel."""

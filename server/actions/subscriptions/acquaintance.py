@@ -1,0 +1,82 @@
+"""Where guests may know only those whom they meet: whom they come to know, and know no longer."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from server.actions.ground import Ground
+from server.domain.access import GUEST
+from server.domain.profiles import least_role_to_see_email
+from server.events.base import MAX_WIRE_EVENTS, Tx, to_users
+from server.events.users import UsersForgotten, UsersIntroduced, inaccessible_user, shown_user
+from storage import subscriptions, users
+from storage.database import Connection
+from storage.ids import ChannelId, RealmId, UserId
+from storage.users import UserRow
+
+PEOPLE_PER_ENTRY: Final = MAX_WIRE_EVENTS // 2
+"""Whoever is forgotten takes two events on the wire."""
+
+
+@dataclass(frozen=True, slots=True)
+class Acquaintance:
+    """The guests whom a change of these channels concerns, and whom they knew before it."""
+
+    known: Mapping[UserId, frozenset[UserId]]
+
+    @classmethod
+    async def before(
+        cls,
+        connection: Connection,
+        realm_id: RealmId,
+        ground: Ground,
+        people: Iterable[UserRow],
+        channel_ids: Sequence[ChannelId],
+    ) -> "Acquaintance":
+        """To be asked before the change. Nobody where guests may know everybody."""
+        if ground.settings.guests_know_everybody(ground.graph):
+            return cls({})
+        guests = {row.user_id for row in people if row.role == GUEST}
+        guests.update(
+            await subscriptions.ids_with_role(connection, realm_id, channel_ids, role=GUEST)
+        )
+        return cls(await users.known_to_each(connection, realm_id, sorted(guests)))
+
+    async def tell(self, tx: Tx, connection: Connection, ground: Ground) -> None:
+        """After the change: introduce to each guest those whom they know now; others are gone."""
+        if not self.known:
+            return
+        known = await users.known_to_each(connection, tx.realm_id, sorted(self.known))
+        met = {user_id: known[user_id] - before for user_id, before in self.known.items()}
+        lost = {user_id: before - known[user_id] for user_id, before in self.known.items()}
+        concerned = {u for changed in (met, lost) for ids in changed.values() for u in ids}
+        rows = {
+            row.user_id: row
+            for row in await users.by_ids(connection, tx.realm_id, sorted(concerned))
+            if row.bot_type is None
+        }
+        domain = (await tx.directory()).address_of(ground.realm).domain
+        for guests, some in _entries(met, rows):
+            shown = [
+                shown_user(row, domain, knows_email=least_role_to_see_email(row) >= GUEST)
+                for row in some
+            ]
+            tx.append(UsersIntroduced(people=shown), to_users(*guests))
+        for guests, some in _entries(lost, rows):
+            hidden = [inaccessible_user(row, domain) for row in some]
+            tx.append(UsersForgotten(people=hidden), to_users(*guests))
+
+
+def _entries(
+    changes: Mapping[UserId, frozenset[UserId]], rows: Mapping[UserId, UserRow]
+) -> Iterator[tuple[list[UserId], list[UserRow]]]:
+    """Guests to whom the same has happened, and it, as much as an entry may hold."""
+    alike: dict[tuple[UserId, ...], list[UserId]] = defaultdict(list)
+    for guest, user_ids in changes.items():
+        concerned = tuple(sorted(user_id for user_id in user_ids if user_id in rows))
+        if concerned:
+            alike[concerned].append(guest)
+    for same, guests in alike.items():
+        for start in range(0, len(same), PEOPLE_PER_ENTRY):
+            yield guests, [rows[u] for u in same[start : start + PEOPLE_PER_ENTRY]]

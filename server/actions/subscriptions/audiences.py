@@ -1,0 +1,71 @@
+"""Who is told of a channel: those who may know of it, at the position at which they are told."""
+
+from collections.abc import Iterable
+
+import msgspec
+
+from server.actions.ground import Ground
+from server.domain.access import ADMINISTRATOR, EVERYONE_GROUP, GUEST, MEMBERS_GROUP, Reach
+from server.domain.channels import GRANTS_METADATA, setting_of
+from server.events.base import EVERYONE, MEMBERS, Audience
+from storage import subscriptions, users
+from storage.channels import ChannelRow
+from storage.database import Connection
+from storage.ids import ChannelId, RealmId, UserId
+
+
+async def seers(
+    connection: Connection, realm_id: RealmId, ground: Ground, channels: Iterable[ChannelRow]
+) -> dict[ChannelId, Audience]:
+    """For each channel all who may know of it: subscribers at that position, and others."""
+    audiences: dict[ChannelId, Audience] = {}
+    for_members = []
+    for channel in channels:
+        if channel.is_web_public:
+            audiences[channel.channel_id] = EVERYONE
+            continue
+        reach = _reach(ground, channel)
+        if not channel.invite_only or reach.role_groups & {MEMBERS_GROUP, EVERYONE_GROUP}:
+            for_members.append(channel.channel_id)
+        else:
+            audiences[channel.channel_id] = Audience(
+                channel_id=channel.channel_id,
+                users=await _outside(connection, realm_id, ground, channel, reach),
+            )
+    return audiences | await _members_and_guests(connection, realm_id, for_members)
+
+
+def besides(audience: Audience, user_ids: Iterable[UserId]) -> Audience:
+    """The same without these people."""
+    return msgspec.structs.replace(audience, without=tuple(user_ids))
+
+
+def _reach(ground: Ground, channel: ChannelRow) -> Reach:
+    return ground.graph.reach(setting_of(channel, name, ground.graph) for name in GRANTS_METADATA)
+
+
+async def _members_and_guests(
+    connection: Connection, realm_id: RealmId, channel_ids: list[ChannelId]
+) -> dict[ChannelId, Audience]:
+    """Everybody but guests, and the guests who are subscribed."""
+    if not channel_ids:
+        return {}
+    guests = await subscriptions.with_role(connection, realm_id, channel_ids, role=GUEST)
+    return {
+        i: Audience(everyone=True, channel_id=i) if i in guests else MEMBERS for i in channel_ids
+    }
+
+
+async def _outside(
+    connection: Connection, realm_id: RealmId, ground: Ground, channel: ChannelRow, reach: Reach
+) -> tuple[UserId, ...]:
+    """Those who may know of a private channel without being subscribed."""
+    candidates = await users.up_to_role(
+        connection,
+        realm_id,
+        least_role=max(ADMINISTRATOR, reach.least_role),
+        or_among=reach.user_ids,
+    )
+    return tuple(
+        row.user_id for row in candidates if ground.standing_of(row).sees(channel, subscribed=False)
+    )

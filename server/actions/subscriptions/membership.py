@@ -1,0 +1,284 @@
+"""People join and leave channels: the rows, and who is told what, in which order."""
+
+from collections import defaultdict
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TypeVar
+
+from msgspec import Raw
+
+from server.actions.ground import Ground
+from server.actions.subscriptions.acquaintance import Acquaintance
+from server.actions.subscriptions.audiences import besides, seers
+from server.domain.channels import COLORS, first_free_color
+from server.domain.user_settings import UserSettings
+from server.events.base import Audience, Tx, to_users
+from server.events.channels import ChannelInfo, ChannelsCreated, ChannelsDeleted
+from server.events.subscriptions import (
+    NOTIFICATIONS,
+    ChannelName,
+    PeersAdded,
+    PeersRemoved,
+    SubscriptionInfo,
+    SubscriptionsAdded,
+    SubscriptionsRemoved,
+    personal,
+)
+from storage import channels, subscriptions
+from storage.channels import ActivityRow, ChannelRow
+from storage.database import Connection
+from storage.ids import ChannelId, RealmId, UserId
+from storage.subscriptions import Membership, SubscriptionRow
+from storage.users import UserRow
+
+Key = TypeVar("Key", bound=Hashable)
+Value = TypeVar("Value")
+
+CHOSEN_COLORS = 50
+"""So many people at once get a color that they do not use yet; more get the channel's own."""
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """Who joins, or leaves, which channels. All rows are locked; nobody is there already."""
+
+    channels: Mapping[ChannelId, ChannelRow]
+    people: Mapping[UserId, UserRow]
+    pairs: Sequence[tuple[UserId, ChannelId]]
+    past: Mapping[tuple[UserId, ChannelId], SubscriptionRow] = field(default_factory=dict)
+    """What those who have been there before had set."""
+
+    def by_user(self) -> dict[UserId, tuple[ChannelId, ...]]:
+        return {user_id: tuple(ids) for user_id, ids in _grouped(self.pairs).items()}
+
+    def by_channel(self) -> dict[ChannelId, tuple[UserId, ...]]:
+        turned = [(channel_id, user_id) for user_id, channel_id in self.pairs]
+        return {channel_id: tuple(ids) for channel_id, ids in _grouped(turned).items()}
+
+
+async def join(tx: Tx, ground: Ground, move: Move) -> None:
+    """Subscribe them; each is told, and so are those who may know who is in a channel.
+
+    Whoever could not know of a channel before is told of it first.
+    """
+    if not move.pairs:
+        return
+    connection = await tx.changing()
+    acquaintance = await _acquaintance(connection, tx.realm_id, ground, move)
+    memberships = await _with_colors(connection, tx.realm_id, move)
+    await subscriptions.activate(connection, tx.realm_id, memberships)
+    await acquaintance.tell(tx, connection, ground)
+    by_channel = move.by_channel()
+    counts = {channel_id: len(user_ids) for channel_id, user_ids in by_channel.items()}
+    await channels.change_subscriber_counts(connection, tx.realm_id, counts)
+
+    shown = await _Shown.read(connection, tx.realm_id, ground, move, memberships)
+    for channel_ids, user_ids in _alike(_hidden_from(ground, move)):
+        infos = [shown.infos[channel_id] for channel_id in channel_ids]
+        tx.append(ChannelsCreated(streams=infos), to_users(*user_ids))
+    _tell_joining(tx, move, shown)
+    for channel_ids, audience, user_ids in await _peers(tx, connection, ground, move):
+        event = PeersAdded(
+            stream_ids=channel_ids, user_ids=user_ids, archived=_archived(move, channel_ids)
+        )
+        # Those who join have just been told everything about the channel.
+        tx.append(event, besides(audience, user_ids))
+
+
+async def leave(tx: Tx, ground: Ground, move: Move) -> None:
+    """Unsubscribe them; each is told, and so are those who may know who is in a channel.
+
+    A channel of which somebody may no longer know is gone for them.
+    """
+    if not move.pairs:
+        return
+    connection = await tx.changing()
+    acquaintance = await _acquaintance(connection, tx.realm_id, ground, move)
+    memberships = [Membership(user_id, channel_id) for user_id, channel_id in move.pairs]
+    await subscriptions.deactivate(connection, tx.realm_id, memberships)
+    counts = {channel_id: -len(user_ids) for channel_id, user_ids in move.by_channel().items()}
+    await channels.change_subscriber_counts(connection, tx.realm_id, counts)
+
+    for channel_ids, user_ids in _alike(move.by_user()):
+        names = [ChannelName(stream_id=i, name=move.channels[i].name) for i in channel_ids]
+        event = SubscriptionsRemoved(
+            user_ids=user_ids, subscriptions=names, archived=_archived(move, channel_ids)
+        )
+        entry = tx.append(event, to_users(*user_ids))
+        ended = [Membership(user_id, i) for user_id in user_ids for i in channel_ids]
+        tx.at_position(entry, subscriptions.end_spans(tx.realm_id, ended))
+    for channel_ids, user_ids in _alike(_hidden_from(ground, move)):
+        gone = ChannelsDeleted(stream_ids=channel_ids, archived=_archived(move, channel_ids))
+        tx.append(gone, to_users(*user_ids))
+    await _tell_peers_of_leaving(tx, connection, ground, move)
+    await acquaintance.tell(tx, connection, ground)
+
+
+async def withdraw(tx: Tx, ground: Ground, move: Move) -> None:
+    """They count as subscribers no more, being deactivated; their subscriptions stay theirs."""
+    if not move.pairs:
+        return
+    connection = await tx.changing()
+    counts = {channel_id: -len(user_ids) for channel_id, user_ids in move.by_channel().items()}
+    await channels.change_subscriber_counts(connection, tx.realm_id, counts)
+    await _tell_peers_of_leaving(tx, connection, ground, move)
+
+
+async def _tell_peers_of_leaving(
+    tx: Tx, connection: Connection, ground: Ground, move: Move
+) -> None:
+    for channel_ids, audience, user_ids in await _peers(tx, connection, ground, move):
+        removed = PeersRemoved(
+            stream_ids=channel_ids, user_ids=user_ids, archived=_archived(move, channel_ids)
+        )
+        tx.append(removed, audience)
+
+
+async def _acquaintance(
+    connection: Connection, realm_id: RealmId, ground: Ground, move: Move
+) -> Acquaintance:
+    return await Acquaintance.before(
+        connection, realm_id, ground, move.people.values(), list(move.channels)
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Shown:
+    """What those who join are shown of their channels, as they are afterwards."""
+
+    infos: Mapping[ChannelId, ChannelInfo]
+    subscribers: Mapping[ChannelId, Raw]
+    rows: Mapping[tuple[UserId, ChannelId], SubscriptionRow]
+
+    @classmethod
+    async def read(
+        cls,
+        connection: Connection,
+        realm_id: RealmId,
+        ground: Ground,
+        move: Move,
+        memberships: Sequence[Membership],
+    ) -> "_Shown":
+        more = {channel_id: len(people) for channel_id, people in move.by_channel().items()}
+        activity = await activity_of(connection, realm_id, list(more))
+        now = ground.graph.clock.now()
+        rows = [
+            replace(move.channels[i], subscriber_count=move.channels[i].subscriber_count + count)
+            for i, count in more.items()
+        ]
+        people = await subscriptions.subscribers(connection, realm_id, list(more))
+        return cls(
+            infos={
+                row.channel_id: ChannelInfo.of(
+                    row, activity.get(row.channel_id), ground.graph, now=now
+                )
+                for row in rows
+            },
+            subscribers={row.channel_id: Raw(row.user_ids.encode()) for row in people},
+            rows={
+                (m.user_id, m.channel_id): move.past.get((m.user_id, m.channel_id))
+                or subscriptions.new_row(m)
+                for m in memberships
+            },
+        )
+
+    def subscription(self, user_id: UserId, channel_id: ChannelId) -> SubscriptionInfo:
+        return SubscriptionInfo.of_subscriber(
+            self.infos[channel_id],
+            self.rows[user_id, channel_id],
+            subscribers=self.subscribers[channel_id],
+        )
+
+    def look(self, user_id: UserId, channel_ids: Iterable[ChannelId]) -> Hashable:
+        """The same for two users who are shown these channels alike."""
+        return tuple((i, *personal(self.rows[user_id, i]).values()) for i in channel_ids)
+
+
+async def activity_of(
+    connection: Connection, realm_id: RealmId, channel_ids: Sequence[ChannelId]
+) -> dict[ChannelId, ActivityRow]:
+    rows = await channels.activity(connection, realm_id, channel_ids)
+    return {row.channel_id: row for row in rows}
+
+
+def _tell_joining(tx: Tx, move: Move, shown: _Shown) -> None:
+    """One entry for all who see the same; their spans begin with it."""
+    alike: dict[Hashable, list[UserId]] = defaultdict(list)
+    by_user = move.by_user()
+    for user_id, channel_ids in by_user.items():
+        defaults = tuple(notification_defaults(move.people[user_id]).items())
+        alike[shown.look(user_id, channel_ids), defaults].append(user_id)
+    for user_ids in alike.values():
+        channel_ids = by_user[user_ids[0]]
+        event = SubscriptionsAdded(
+            user_ids=user_ids,
+            subscriptions=[shown.subscription(user_ids[0], i) for i in channel_ids],
+            defaults=notification_defaults(move.people[user_ids[0]]),
+        )
+        entry = tx.append(event, to_users(*user_ids))
+        begun = [Membership(user_id, i) for user_id in user_ids for i in channel_ids]
+        tx.at_position(entry, subscriptions.begin_spans(tx.realm_id, begun))
+
+
+def notification_defaults(row: UserRow) -> dict[str, bool]:
+    """What counts for the user where a channel's own setting is left open."""
+    settings = UserSettings.of(row.settings)
+    return {name: getattr(settings, default) for name, default in NOTIFICATIONS.items()}
+
+
+async def _with_colors(connection: Connection, realm_id: RealmId, move: Move) -> list[Membership]:
+    used: dict[UserId, set[str]] = defaultdict(set)
+    if len(move.people) <= CHOSEN_COLORS:
+        used |= await subscriptions.colors(connection, realm_id, list(move.people))
+    memberships = []
+    for user_id, channel_id in move.pairs:
+        color = first_free_color(channel_id % len(COLORS), used[user_id])
+        used[user_id].add(color)
+        memberships.append(Membership(user_id, channel_id, color))
+    return memberships
+
+
+def _hidden_from(ground: Ground, move: Move) -> dict[UserId, tuple[ChannelId, ...]]:
+    """For each of the people, those of their channels that only subscribing lets them know of."""
+    hidden = {}
+    for user_id, channel_ids in move.by_user().items():
+        standing = ground.standing_of(move.people[user_id])
+        unseen = tuple(
+            i for i in channel_ids if not standing.sees(move.channels[i], subscribed=False)
+        )
+        if unseen:
+            hidden[user_id] = unseen
+    return hidden
+
+
+async def _peers(
+    tx: Tx, connection: Connection, ground: Ground, move: Move
+) -> list[tuple[list[ChannelId], Audience, list[UserId]]]:
+    """Who is to be told of whom: channels that have both in common go together."""
+    by_channel = move.by_channel()
+    changed = [move.channels[channel_id] for channel_id in by_channel]
+    audiences = await seers(connection, tx.realm_id, ground, changed)
+    together = _grouped(
+        ((audiences[channel_id].encode(), user_ids), channel_id)
+        for channel_id, user_ids in by_channel.items()
+    )
+    return [(ids, audiences[ids[0]], list(user_ids)) for (_, user_ids), ids in together.items()]
+
+
+def _archived(move: Move, channel_ids: Iterable[ChannelId]) -> tuple[ChannelId, ...]:
+    return tuple(i for i in channel_ids if move.channels[i].is_archived)
+
+
+def _alike(
+    by_user: Mapping[UserId, tuple[ChannelId, ...]],
+) -> list[tuple[list[ChannelId], list[UserId]]]:
+    """Each set of channels with all users who have it."""
+    grouped = _grouped((ids, user_id) for user_id, ids in by_user.items())
+    return [(list(ids), user_ids) for ids, user_ids in grouped.items()]
+
+
+def _grouped(pairs: Iterable[tuple[Key, Value]]) -> dict[Key, list[Value]]:
+    grouped: dict[Key, list[Value]] = defaultdict(list)
+    for key, value in pairs:
+        grouped[key].append(value)
+    return grouped

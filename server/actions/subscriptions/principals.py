@@ -1,0 +1,35 @@
+"""The people whom a request about subscriptions names."""
+
+from collections.abc import Sequence
+
+from server.actions.ground import Ground
+from server.domain.actor import Actor
+from server.domain.errors import BadRequestError
+from server.events.base import Tx
+from storage.ids import UserId
+
+
+async def principal_ids(
+    tx: Tx, actor: Actor, principals: Sequence[int] | Sequence[str] | None
+) -> list[UserId]:
+    """Their ids, each once; the actor's for none. Raises BadRequestError for unknown addresses."""
+    if not principals:
+        return [actor.user_id]
+    ids = [UserId(each) for each in principals if isinstance(each, int)]
+    emails = [each for each in principals if isinstance(each, str)]
+    if emails:
+        found = await (await tx.directory()).users_by_email(emails)
+        if len(found) < len({email.lower() for email in emails}):
+            raise BadRequestError("No such user")
+        ids += [row.user_id for row in found]
+    return list(dict.fromkeys(ids))
+
+
+def refuse_unfit(ground: Ground, user_ids: Sequence[UserId]) -> None:
+    """Raise BadRequestError if any of them does not exist, is deactivated, or is the system's."""
+    for user_id in user_ids:
+        row = ground.people.get(user_id)
+        if row is None or row.is_system_bot:
+            raise BadRequestError("No such user")
+        if not row.is_active:
+            raise BadRequestError("User is deactivated")

@@ -1,0 +1,280 @@
+"""Subscribing oneself or others, to channels that exist or are made for it."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from server.actions.channels.create import Wanted, checked_terms, create_channels
+from server.actions.ground import Ground, stand
+from server.actions.subscriptions.membership import Move, join
+from server.actions.subscriptions.news import (
+    MAX_TOLD,
+    Letter,
+    of_new_channels,
+    of_subscriptions,
+)
+from server.actions.subscriptions.principals import principal_ids, refuse_unfit
+from server.actions.subscriptions.steps import (
+    PAIRS_PER_STEP,
+    PEOPLE_IN_BATCH,
+    people_per_step,
+    put_off,
+)
+from server.domain.actor import Actor
+from server.domain.channel_creation import ChannelTerms, CreationNotPermittedError, check_creator
+from server.domain.errors import BadRequestError, ChannelAlreadyExistsError
+from server.events.base import StaleDecisionError, Tx
+from storage import channels, subscriptions
+from storage.channels import ChannelRow, NamedChannel
+from storage.ids import ChannelId, UserId
+from storage.subscriptions import SubscriptionRow
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SubscriptionRequest:
+    """Who is to be subscribed to what."""
+
+    wanted: Sequence[Wanted]
+    principals: Sequence[int] | Sequence[str] | None = None
+    """Ids or addresses of the people; None: whoever asks."""
+    authorization_errors_fatal: bool = True
+    terms: ChannelTerms = field(default_factory=ChannelTerms)
+    """For channels that the request makes."""
+    announce: bool = False
+    """Tell of them in the organization's place for that."""
+    tell: bool = False
+    """Write to the people that they have been subscribed."""
+    pairs_per_step: int = PAIRS_PER_STEP
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Subscribed:
+    """What came of it: names of channels by user."""
+
+    subscribed: dict[UserId, list[str]]
+    already_subscribed: dict[UserId, list[str]]
+    unauthorized: list[str]
+    created: list[ChannelRow]
+    work_id: str | None
+    """Not all of it is done or told yet: `steps.finish` goes on with it."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """What the request comes to, with everything locked that it rests on."""
+
+    actor_id: UserId
+    ground: Ground
+    principal_ids: Sequence[UserId]
+    existing: Sequence[tuple[str, ChannelRow]]
+    """The channels that are there already, each by a name as it is given."""
+    missing: Sequence[Wanted]
+    rows: Mapping[tuple[UserId, ChannelId], SubscriptionRow]
+
+    def joins(self, user_id: UserId, targets: Sequence[ChannelRow]) -> list[ChannelRow]:
+        """Those of these channels in which the user is not yet."""
+        return [each for each in targets if not self.is_in(user_id, each.channel_id)]
+
+    def is_in(self, user_id: UserId, channel_id: ChannelId) -> bool:
+        row = self.rows.get((user_id, channel_id))
+        return row is not None and row.active
+
+
+async def subscribe(
+    tx: Tx, actor: Actor, request: SubscriptionRequest, *, web_public_enabled: bool
+) -> Subscribed:
+    """Subscribe the people to the channels; those that do not exist are made.
+
+    Raises BadRequestError, with nothing done, for a name that cannot be, an unknown or
+    deactivated principal, terms that cannot be, and, unless the request says otherwise, for a
+    channel that the actor may not make, join or add people to.
+    """
+    plan = await _plan(tx, actor, request)
+    allowed, refused = _sorted_by_permission(plan, actor)
+    terms = request.terms
+    makes = list(plan.missing)
+    if makes:
+        terms = await checked_terms(tx, plan.ground, terms, web_public_enabled=web_public_enabled)
+        if not _may_make(plan, actor, terms, request):
+            refused += [each.name for each in makes]
+            makes = []
+    if refused and request.authorization_errors_fatal:
+        raise BadRequestError(f"Unable to access channel ({', '.join(refused)}).")
+
+    created = []
+    if makes:
+        created = await create_channels(tx, plan.ground, actor.user_id, makes, terms)
+    targets = [*allowed, *created]
+    letters = _letters(plan, targets, created, announce=request.announce, tell=request.tell)
+    work_id = await _join_first(tx, plan, targets, letters, request.pairs_per_step)
+    return _outcome(plan, targets, refused, created, work_id)
+
+
+async def create_channel(
+    tx: Tx,
+    actor: Actor,
+    wanted: Wanted,
+    subscriber_ids: Sequence[UserId],
+    terms: ChannelTerms,
+    *,
+    announce: bool,
+    tell: bool,
+    web_public_enabled: bool,
+) -> tuple[ChannelRow, str | None]:
+    """Make one channel, and subscribe these people, if any.
+
+    The second of the results is as `Subscribed.work_id`. Raises ChannelAlreadyExistsError;
+    CreationNotPermittedError; BadRequestError for an unknown or deactivated subscriber, and for
+    terms that cannot be.
+    """
+    people = list(dict.fromkeys(subscriber_ids))
+    if len(people) > PEOPLE_IN_BATCH:
+        tx.must_be_exact()
+    ground = await stand(tx, actor, people, names_change=True)
+    refuse_unfit(ground, people)
+    [named] = await channels.named(await tx.connection(), tx.realm_id, [wanted.name])
+    if named.channel_id is not None:
+        raise ChannelAlreadyExistsError(wanted.name)
+    terms = await checked_terms(tx, ground, terms, web_public_enabled=web_public_enabled)
+    created = await create_channels(tx, ground, actor.user_id, [wanted], terms)
+    plan = _Plan(actor.user_id, ground, people, [], [], {})
+    letters = _letters(plan, created, created, announce=announce, tell=tell)
+    return created[0], await _join_first(tx, plan, created, letters, PAIRS_PER_STEP)
+
+
+async def _plan(tx: Tx, actor: Actor, request: SubscriptionRequest) -> _Plan:
+    """Lock the realm, the people, the channels, in this order."""
+    principals = await principal_ids(tx, actor, request.principals)
+    if len(principals) > PEOPLE_IN_BATCH:
+        tx.must_be_exact()
+    before = await channels.named(
+        await tx.connection(), tx.realm_id, [each.name for each in request.wanted]
+    )
+    makes = any(each.channel_id is None for each in before)
+    ground = await stand(tx, actor, principals, names_change=makes)
+    refuse_unfit(ground, principals)
+
+    connection = await tx.connection()
+    names = await channels.named(connection, tx.realm_id, [each.name for each in request.wanted])
+    missing = _missing(request.wanted, names)
+    if missing and not makes:
+        raise StaleDecisionError
+    given = {each.channel_id: each.name for each in names if each.channel_id is not None}
+    ids = sorted(given)
+    locked = {row.channel_id: row for row in await tx.lock(channels.locking(tx.realm_id, ids))}
+    rows = await subscriptions.in_channels(
+        connection,
+        tx.realm_id,
+        user_ids=sorted({actor.user_id, *principals}),
+        channel_ids=ids,
+    )
+    return _Plan(
+        actor.user_id,
+        ground,
+        principals,
+        [(name, locked[channel_id]) for channel_id, name in given.items()],
+        missing,
+        {(row.user_id, row.channel_id): row for row in rows},
+    )
+
+
+def _missing(wanted: Sequence[Wanted], names: Sequence[NamedChannel]) -> list[Wanted]:
+    """The channels to be made: one for each name, whatever the case of its letters."""
+    missing = {
+        name.key: each
+        for each, name in reversed(list(zip(wanted, names, strict=True)))
+        if name.channel_id is None
+    }
+    return list(reversed(missing.values()))
+
+
+def _sorted_by_permission(plan: _Plan, actor: Actor) -> tuple[list[ChannelRow], list[str]]:
+    """The channels in which the request is permitted, and the names of the others."""
+    standing = plan.ground.standing(actor.user_id)
+    adds_others = any(user_id != actor.user_id for user_id in plan.principal_ids)
+    allowed, refused = [], []
+    for name, channel in plan.existing:
+        is_in = plan.is_in(actor.user_id, channel.channel_id)
+        permitted = (
+            standing.adds_others(channel, subscribed=is_in)
+            if adds_others
+            else standing.reads(channel, subscribed=is_in)
+        )
+        if permitted:
+            allowed.append(channel)
+        else:
+            refused.append(name)
+    return allowed, refused
+
+
+def _may_make(plan: _Plan, actor: Actor, terms: ChannelTerms, request: SubscriptionRequest) -> bool:
+    """Raises CreationNotPermittedError instead of False where such errors are fatal."""
+    try:
+        check_creator(plan.ground.standing(actor.user_id), terms)
+    except CreationNotPermittedError:
+        if request.authorization_errors_fatal:
+            raise
+        return False
+    return True
+
+
+async def _join_first(
+    tx: Tx,
+    plan: _Plan,
+    targets: Sequence[ChannelRow],
+    letters: Sequence[Letter],
+    pairs_per_step: int,
+) -> str | None:
+    """Subscribe as many as one transaction should; the id of the work that is left, if any."""
+    joining = [user_id for user_id in plan.principal_ids if plan.joins(user_id, targets)]
+    size = people_per_step(len(targets), pairs_per_step)
+    now, later = joining[:size], joining[size:]
+    move = Move(
+        channels={channel.channel_id: channel for channel in targets},
+        people={user_id: plan.ground.people[user_id] for user_id in now},
+        pairs=[(user_id, i.channel_id) for user_id in now for i in plan.joins(user_id, targets)],
+        past=plan.rows,
+    )
+    await join(tx, plan.ground, move)
+    ids = [channel.channel_id for channel in targets]
+    return await put_off(tx, plan.actor_id, ids, later, letters)
+
+
+def _letters(
+    plan: _Plan,
+    targets: Sequence[ChannelRow],
+    created: Sequence[ChannelRow],
+    *,
+    announce: bool,
+    tell: bool,
+) -> list[Letter]:
+    actor = plan.ground.people[plan.actor_id]
+    letters = []
+    if announce:
+        place = ChannelId(plan.ground.settings.new_stream_announcements_stream_id)
+        letters += of_new_channels(actor, created, place)
+    if tell and len(plan.principal_ids) <= MAX_TOLD:
+        joined = {user_id: plan.joins(user_id, targets) for user_id in plan.principal_ids}
+        letters += of_subscriptions(actor, joined, plan.ground.people)
+    return letters
+
+
+def _outcome(
+    plan: _Plan,
+    targets: Sequence[ChannelRow],
+    refused: list[str],
+    created: list[ChannelRow],
+    work_id: str | None,
+) -> Subscribed:
+    subscribed: dict[UserId, list[str]] = {}
+    already: dict[UserId, list[str]] = {}
+    for user_id in plan.principal_ids:
+        for channel in targets:
+            kind = already if plan.is_in(user_id, channel.channel_id) else subscribed
+            kind.setdefault(user_id, []).append(channel.name)
+    return Subscribed(
+        subscribed=subscribed,
+        already_subscribed=already,
+        unauthorized=refused,
+        created=created,
+        work_id=work_id,
+    )

@@ -1,0 +1,87 @@
+"""Telling others that somebody types: checked like a message, and never stored."""
+
+from collections.abc import Sequence
+from typing import Final, Literal
+
+from server.actions.messages.decide import Reading
+from server.directory import Directory
+from server.domain.actor import Actor
+from server.domain.channels import Standing
+from server.domain.errors import BadRequestError, ChannelDoesNotExistError
+from server.domain.messages import clean_topic
+from server.domain.user_settings import UserSettings
+from server.events.base import Audience, Event
+from server.events.typing import ChannelTyping, DirectTyping, TypingPerson
+from storage import subscriptions
+from storage.ids import ChannelId, UserId
+from storage.users import UserRow
+
+MAX_CHANNEL_SUBSCRIBERS: Final = 100
+"""In larger channels nobody is told: it would be noise, at a high price."""
+MAX_DIRECT_RECIPIENTS: Final = 20
+
+Op = Literal["start", "stop"]
+Told = tuple[Event, Audience]
+
+
+async def in_direct_messages(
+    directory: Directory, actor: Actor, op: Op, user_ids: Sequence[UserId]
+) -> Told | None:
+    """What to tell whom; None if the actor does not want others to know."""
+    if not user_ids:
+        raise BadRequestError("Empty 'to' list")
+    found = await directory.users([*user_ids, actor.user_id])
+    missing = [user_id for user_id in user_ids if user_id not in found]
+    if missing:
+        raise BadRequestError(f"Invalid user ID {missing[0]}")
+    people = [found[user_id] for user_id in sorted(found)]
+    for row in people:
+        if not row.is_active:
+            raise BadRequestError(f"'{row.full_name}' is no longer using Parley.")
+    if (
+        len(people) > MAX_DIRECT_RECIPIENTS
+        or not _settings(actor).send_private_typing_notifications
+    ):
+        return None
+    event = DirectTyping(
+        op=op,
+        sender=await _person(directory, actor.row),
+        recipients=tuple([await _person(directory, row) for row in people]),
+    )
+    wanting = [
+        r.user_id for r in people if UserSettings.of(r.settings).receives_typing_notifications
+    ]
+    return event, Audience(users=tuple(wanting))
+
+
+async def in_channel(
+    directory: Directory, read: Reading, actor: Actor, op: Op, channel_id: ChannelId, topic: str
+) -> Told | None:
+    """The same for a topic of a channel that the actor may read."""
+    channel = await directory.channel(channel_id)
+    standing = Standing(actor.person, await directory.groups(), await directory.settings())
+    subscription = await directory.subscription(actor.user_id, channel_id)
+    is_subscribed = subscription is not None and subscription.active
+    if channel is None or not standing.reads(channel, subscribed=is_subscribed):
+        raise ChannelDoesNotExistError.with_id(channel_id)
+    topic = clean_topic(topic, standing.settings.empty_topic_display_name)
+    if not _settings(actor).send_stream_typing_notifications:
+        return None
+    async with read() as connection:
+        wanting = await subscriptions.wanting_typing(
+            connection, actor.realm_id, channel_id, limit=MAX_CHANNEL_SUBSCRIBERS
+        )
+    if wanting is None:
+        return None
+    event = ChannelTyping(
+        op=op, sender=await _person(directory, actor.row), stream_id=channel_id, topic=topic
+    )
+    return event, Audience(users=tuple(wanting))
+
+
+def _settings(actor: Actor) -> UserSettings:
+    return UserSettings.of(actor.row.settings)
+
+
+async def _person(directory: Directory, row: UserRow) -> TypingPerson:
+    return TypingPerson(await directory.public_email(row), row.user_id)

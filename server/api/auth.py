@@ -1,0 +1,102 @@
+"""From a request's credentials to its actor."""
+
+import base64
+import binascii
+import hmac
+import re
+from typing import Final
+
+from server.app import App
+from server.domain.actor import Actor
+from server.domain.errors import (
+    InvalidApiKeyError,
+    NonexistentSubdomainError,
+    RealmDeactivatedError,
+    UnauthorizedError,
+    UserDeactivatedError,
+)
+from storage import realms
+from storage.ids import RealmId
+
+API_KEY_LENGTH: Final = 32
+MAX_CLIENT_NAME_LENGTH: Final = 30
+_PRODUCT: Final = re.compile(r"^\s*([A-Za-z][\w.-]*)")
+_NO_CREDENTIALS: Final = "Not logged in: API authentication or user session required"
+
+
+class Realms:
+    """Which realm a host name stands for. Subdomains never change hands, so they are kept."""
+
+    def __init__(self, app: App) -> None:
+        self._app = app
+        self._by_subdomain: dict[str, RealmId] = {}
+
+    async def of_host(self, host: str) -> RealmId | None:
+        """The realm of a host name, or None for the root of a server where realms have their own.
+
+        Raises NonexistentSubdomainError.
+        """
+        subdomain = self._subdomain(host)
+        if subdomain not in self._by_subdomain:
+            async with self._app.database.connection() as connection:
+                realm_id = await realms.id_of_subdomain(connection, subdomain)
+            if realm_id is None:
+                if subdomain == "":
+                    return None
+                raise NonexistentSubdomainError(
+                    "There is no organization at this address.",
+                )
+            self._by_subdomain[subdomain] = realm_id
+        return self._by_subdomain[subdomain]
+
+    def _subdomain(self, host: str) -> str:
+        root = self._app.settings.root_domain
+        if root is None:
+            return ""
+        name = host.lower()
+        if ":" not in root:
+            name = name.rsplit(":", 1)[0] if re.search(r":\d+$", name) else name
+        if name == root.lower() or not name.endswith("." + root.lower()):
+            return ""
+        return name[: -len(root) - 1]
+
+
+async def authenticate(app: App, realm_id: RealmId | None, authorization: str | None) -> Actor:
+    """The active user whose email and API key these are. Raises a DomainError of status 401."""
+    email, api_key = _credentials(authorization)
+    if realm_id is None:
+        raise InvalidApiKeyError("Account is not associated with this subdomain")
+    directory = app.directories.of(realm_id)
+    row = await directory.user_by_email(email)
+    known = row.api_key if row is not None else "-" * API_KEY_LENGTH
+    matches = hmac.compare_digest(known.encode(), api_key.encode())
+    if row is None or not matches:
+        raise InvalidApiKeyError("Invalid API key")
+    if (await directory.realm()).deactivated:
+        raise RealmDeactivatedError("This organization has been deactivated")
+    if not row.is_active:
+        raise UserDeactivatedError("Account is deactivated")
+    return Actor(realm_id, row)
+
+
+def _credentials(authorization: str | None) -> tuple[str, str]:
+    if not authorization:
+        raise UnauthorizedError(_NO_CREDENTIALS)
+    scheme, _, encoded = authorization.partition(" ")
+    if scheme.lower() != "basic":
+        raise UnauthorizedError("This endpoint requires HTTP basic authentication.")
+    try:
+        email, colon, api_key = base64.b64decode(encoded, validate=True).decode().partition(":")
+    except (binascii.Error, UnicodeDecodeError):
+        raise UnauthorizedError("Invalid authorization header for basic auth") from None
+    if not colon or not email or "\0" in email:
+        raise UnauthorizedError(_NO_CREDENTIALS)
+    return email, api_key
+
+
+def client_name(parameter: str | None, user_agent: str | None) -> str:
+    """What the client calls itself: the parameter `client`, else the product in User-Agent."""
+    if parameter:
+        return parameter.strip()[:MAX_CLIENT_NAME_LENGTH] or "Unspecified"
+    product = _PRODUCT.match(user_agent or "")
+    return product[1][:MAX_CLIENT_NAME_LENGTH] if product else "Unspecified"

@@ -1,0 +1,39 @@
+"""Where the caller stands towards channels, and what their requests go on with."""
+
+from server.actions.subscriptions.steps import Desk
+from server.api.endpoint import Request
+from server.domain.channels import Standing
+from server.domain.errors import BadRequestError
+from storage import channels, subscriptions
+from storage.channels import ChannelRow
+from storage.database import Connection
+from storage.ids import ChannelId
+
+
+async def standing_of(request: Request) -> Standing:
+    directory = request.directory
+    return Standing(request.actor.person, await directory.groups(), await directory.settings())
+
+
+def desk_of(request: Request) -> Desk:
+    """What goes on with long work in the caller's realm needs."""
+    app = request.app
+    writer = app.writers.of(request.actor.realm_id)
+    return Desk(request.directory, app.database.connection, writer.write, app.clock)
+
+
+async def seen_channel(
+    request: Request, connection: Connection, channel_id: ChannelId
+) -> tuple[ChannelRow, Standing, bool]:
+    """A channel that the caller may know of, and whether they are in it.
+
+    Raises BadRequestError as for one that is not there.
+    """
+    realm_id, user_id = request.actor.realm_id, request.actor.user_id
+    standing = await standing_of(request)
+    found = await channels.by_ids(connection, realm_id, [channel_id])
+    own = await subscriptions.of_user_in(connection, realm_id, user_id, channel_id)
+    is_in = own is not None and own.active
+    if not found or not standing.sees(found[0], subscribed=is_in):
+        raise BadRequestError("Invalid channel ID")
+    return found[0], standing, is_in

@@ -1,0 +1,177 @@
+"""Channels over HTTP."""
+
+from typing import Annotated
+
+import msgspec
+from msgspec import UNSET, UnsetType
+
+from server.actions.channels.create import Wanted
+from server.actions.subscriptions import steps
+from server.actions.subscriptions import subscribe as subscribing
+from server.api.channel_access import desk_of, seen_channel, standing_of
+from server.api.channel_terms import TermsParams
+from server.api.endpoint import Access, Endpoint, Request, Result
+from server.api.params import Field, Params
+from server.domain.channels import clean_name, normalized_name
+from server.domain.errors import BadRequestError
+from server.events.channels import ChannelInfo
+from server.initial_state.channels import Sight
+from storage import channels, subscriptions
+from storage.channels import ChannelRow
+from storage.ids import ChannelId, UserId
+
+
+class CreateParams(TermsParams):
+    name: str
+    description: str = ""
+    subscribers: list[UserId]
+    announce: bool = False
+    send_new_subscription_messages: bool = True
+
+
+class CreateResult(Result):
+    id: ChannelId
+
+
+async def create(request: Request, params: CreateParams) -> CreateResult:
+    channel, work_id = await request.write(
+        subscribing.create_channel,
+        Wanted(clean_name(params.name), params.description),
+        params.subscribers,
+        params.terms(),
+        announce=params.announce,
+        tell=params.send_new_subscription_messages,
+        web_public_enabled=request.app.settings.web_public_channels,
+    )
+    if work_id is not None:
+        await steps.finish(desk_of(request), request.actor.realm_id, work_id)
+    return CreateResult(id=channel.channel_id)
+
+
+class ListedChannel(ChannelInfo, frozen=True, kw_only=True):
+    """A channel in a list that may say which ones new people join."""
+
+    is_default: bool | UnsetType = UNSET
+
+
+class ListParams(Params):
+    include_public: bool = True
+    include_web_public: bool = False
+    include_subscribed: bool = True
+    exclude_archived: bool = True
+    include_all: bool = False
+    include_all_active: Annotated[bool, Field(json_schema_extra={"deprecated": True})] = False
+    include_can_access_content: bool = False
+    include_default: bool = False
+    include_owner_subscribed: bool = False
+
+
+class ListResult(Result):
+    streams: list[ListedChannel]
+
+
+async def list_channels(request: Request, params: ListParams) -> ListResult:
+    """The channels that the caller may know of, of the kinds that they ask for."""
+    realm_id = request.actor.realm_id
+    async with request.read() as connection:
+        sight = await Sight.of(connection, realm_id, await standing_of(request))
+        of_owner: set[ChannelId] = set()
+        if params.include_owner_subscribed and request.actor.row.bot_owner_id is not None:
+            rows = await subscriptions.of_user(connection, realm_id, request.actor.row.bot_owner_id)
+            of_owner = {row.channel_id for row in rows if row.active}
+    hides_archived = params.exclude_archived or params.include_all_active
+    return ListResult(
+        streams=[
+            _listed(sight, row, says_default=params.include_default)
+            for row in sight.rows
+            if not (hides_archived and row.is_archived)
+            and (row.channel_id in of_owner or _is_wanted(sight, row, params))
+        ]
+    )
+
+
+def _is_wanted(sight: Sight, row: ChannelRow, params: ListParams) -> bool:
+    if params.include_all or params.include_all_active:
+        return True
+    is_in = sight.is_in(row.channel_id)
+    if params.include_can_access_content and sight.standing.reads(row, subscribed=is_in):
+        return True
+    if params.include_public and not row.invite_only and not sight.standing.person.is_guest:
+        return True
+    if params.include_web_public and row.is_web_public:
+        return True
+    return params.include_subscribed and is_in
+
+
+def _listed(sight: Sight, row: ChannelRow, *, says_default: bool) -> ListedChannel:
+    return ListedChannel(
+        **msgspec.structs.asdict(sight.info(row)),
+        is_default=row.is_default if says_default else UNSET,
+    )
+
+
+class NameParams(Params):
+    stream: str
+
+
+class IdResult(Result):
+    stream_id: ChannelId
+
+
+async def find_id(request: Request, params: NameParams) -> IdResult:
+    name = normalized_name(params.stream)
+    unknown = BadRequestError(f"Invalid channel name '{name}'")
+    async with request.read() as connection:
+        [found] = await channels.named(connection, request.actor.realm_id, [name])
+        if found.channel_id is None:
+            raise unknown
+        try:
+            await seen_channel(request, connection, found.channel_id)
+        except BadRequestError:
+            raise unknown from None
+    return IdResult(stream_id=found.channel_id)
+
+
+class ChannelParams(Params):
+    stream_id: ChannelId
+
+
+class ChannelResult(Result):
+    stream: ChannelInfo
+
+
+async def show(request: Request, params: ChannelParams) -> ChannelResult:
+    async with request.read() as connection:
+        row, standing, _ = await seen_channel(request, connection, params.stream_id)
+        activity = await channels.activity(connection, request.actor.realm_id, [row.channel_id])
+    now = request.app.clock.now()
+    info = ChannelInfo.of(row, activity[0], standing.graph, now=now)
+    return ChannelResult(stream=info)
+
+
+class SubscribersResult(Result):
+    subscribers: list[UserId]
+
+
+async def list_subscribers(request: Request, params: ChannelParams) -> SubscribersResult:
+    realm_id = request.actor.realm_id
+    async with request.read() as connection:
+        row, _, _ = await seen_channel(request, connection, params.stream_id)
+        user_ids = await subscriptions.active_user_ids(connection, realm_id, row.channel_id)
+    return SubscribersResult(subscribers=user_ids)
+
+
+ENDPOINTS = (
+    Endpoint("POST", "/channels/create", Access.USER, CreateParams, create, CreateResult),
+    Endpoint("GET", "/streams", Access.USER, ListParams, list_channels, ListResult),
+    Endpoint("GET", "/get_stream_id", Access.USER, NameParams, find_id, IdResult),
+    Endpoint("GET", "/streams/{stream_id}", Access.USER, ChannelParams, show, ChannelResult),
+    Endpoint(
+        "GET",
+        "/streams/{stream_id}/members",
+        Access.USER,
+        ChannelParams,
+        list_subscribers,
+        SubscribersResult,
+    ),
+)

@@ -1,0 +1,153 @@
+"""How an endpoint is declared, and what its handler is given."""
+
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any, Concatenate, Generic, ParamSpec, Protocol, TypeVar
+
+import msgspec
+
+from server.api.params import Params
+from server.api.rate_limit import RateLimits
+from server.app import App
+from server.directory import Directory
+from server.domain.actor import Actor
+from server.domain.errors import UnauthorizedError
+from server.events.base import Tx
+from storage.database import Connection
+from storage.ids import RealmId
+
+P = ParamSpec("P")
+Answer = TypeVar("Answer")
+ParamsT = TypeVar("ParamsT", bound=Params)
+
+
+class Access(Enum):
+    """Who may call an endpoint at all. Finer rules are the action's."""
+
+    ANONYMOUS = "anyone"
+    USER = "any active user"
+    ADMIN = "administrators and owners"
+    INTERNAL = "development servers"
+
+
+class Result(msgspec.Struct, kw_only=True, omit_defaults=False):
+    """What an endpoint answers beside the envelope."""
+
+
+class Empty(Result):
+    """Nothing beside the envelope."""
+
+
+class OpenResult(Result):
+    """Holds more than its fields say: what, depends on the parameters."""
+
+
+class NoParams(Params):
+    """An endpoint without parameters."""
+
+
+@dataclass(frozen=True, slots=True)
+class RawResult:
+    """A body that is complete already, envelope and all."""
+
+    body: bytes
+    is_enveloped: bool = True
+    """False: it has no envelope, and gets none."""
+
+
+@dataclass(slots=True)
+class Request:
+    """One request: who asks, for which realm, and what the handler may use."""
+
+    app: App
+    headers: Mapping[str, str]
+    host: str
+    remote_address: str
+    realm_id: RealmId | None
+    limits: RateLimits
+    open_stream: "Callable[[], Stream]"
+    """For an answer in pieces: the handler then returns None."""
+    respond_with: dict[str, str]
+    """Headers that the handler adds to the answer."""
+    caller: Actor | None = None
+    files: list[Any] = field(default_factory=list)
+
+    @property
+    def actor(self) -> Actor:
+        """The caller; on endpoints that anyone may call there may be none."""
+        if self.caller is None:
+            raise UnauthorizedError("Not logged in: API authentication or user session required")
+        return self.caller
+
+    @property
+    def directory(self) -> Directory:
+        return self.app.directories.of(self.actor.realm_id)
+
+    async def count_sign_in(self, name: str) -> None:
+        """Count a try to sign in with a password under this name, before it is looked at.
+
+        Raises RateLimitedError.
+        """
+        if self.realm_id is not None:
+            await self.limits.count_sign_in(self.realm_id, name, self.respond_with)
+
+    async def forget_sign_ins(self, name: str) -> None:
+        """It was the right password: earlier tries under this name no longer count."""
+        if self.realm_id is not None:
+            await self.limits.forget_sign_ins(self.realm_id, name)
+
+    async def write(
+        self,
+        action: Callable[Concatenate[Tx, Actor, P], Awaitable[Answer]],
+        *args: P.args,
+        **kwargs: P.kwargs,
+    ) -> Answer:
+        """Run the action as a write of the caller's realm; its answer after the commit."""
+        actor = self.actor
+        writer = self.app.writers.of(actor.realm_id)
+        return await writer.write(lambda tx: action(tx, actor, *args, **kwargs))
+
+    @asynccontextmanager
+    async def read(self) -> AsyncIterator[Connection]:
+        """A connection for reading."""
+        async with self.app.database.connection() as connection:
+            yield connection
+
+
+class Stream(Protocol):
+    """An answer that is sent piece by piece."""
+
+    async def start(self, headers: Mapping[str, str]) -> None:
+        """Begin a success. Raises ConnectionError once the client is gone, as `send` does."""
+        ...
+
+    async def send(self, chunk: bytes) -> None:
+        """Send a piece, and wait until it is on its way: a slow client slows its sender."""
+        ...
+
+    def close(self) -> None:
+        """End the answer."""
+        ...
+
+
+Handler = Callable[[Request, ParamsT], Awaitable[Result | RawResult | None]]
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint(Generic[ParamsT]):
+    """A method and path, who may call it, its parameters, and the function that answers.
+
+    Path parameters are written `{name}` and are fields of `params`; those that end in `_id` are
+    integers.
+    """
+
+    method: str
+    path: str
+    access: Access
+    params: type[ParamsT]
+    handler: Handler[ParamsT]
+    result: type[Result] = Empty
+    fetches_quietly: bool = False
+    """The call itself is no sign of a problem if it is frequent: not rate limited (long polls)."""

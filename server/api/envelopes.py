@@ -1,0 +1,47 @@
+"""What every answer is wrapped in."""
+
+from typing import Final
+
+import msgspec
+
+from server.api.endpoint import RawResult, Result
+from server.domain.errors import DomainError
+
+REASONS: Final = {
+    200: "OK",
+    400: "Bad Request",
+    401: "Unauthorized",
+    403: "Forbidden",
+    404: "Not Found",
+    405: "Method Not Allowed",
+    409: "Conflict",
+    413: "Content Too Large",
+    415: "Unsupported Media Type",
+    422: "Unprocessable Content",
+    429: "Too Many Requests",
+    431: "Request Header Fields Too Large",
+    500: "Internal Server Error",
+}
+_SUCCESS: Final = b'{"result":"success","msg":""'
+
+
+def success_body(result: Result | RawResult, unknown: list[str]) -> bytes:
+    """The success envelope around a result; it names the parameters that meant nothing."""
+    if isinstance(result, RawResult):
+        if not unknown or not result.is_enveloped:
+            return result.body
+        return b"%b,%b}" % (result.body[:-1], _ignored(unknown))
+    fields = msgspec.json.encode(result)
+    opening = b"%b,%b" % (_SUCCESS, _ignored(unknown)) if unknown else _SUCCESS
+    return opening + (b"}" if fields == b"{}" else b"," + fields[1:])
+
+
+def _ignored(unknown: list[str]) -> bytes:
+    return b'"ignored_parameters_unsupported":' + msgspec.json.encode(unknown)
+
+
+def error_body(error: DomainError) -> bytes:
+    """The error envelope."""
+    return msgspec.json.encode(
+        {"result": "error", "msg": error.message, "code": error.code, **error.details}
+    )

@@ -1,0 +1,111 @@
+"""Event queues over HTTP: long polls, and server-sent events."""
+
+from contextlib import aclosing
+from typing import Any, Final
+
+from server.api.endpoint import Access, Empty, Endpoint, RawResult, Request, Result
+from server.api.envelopes import error_body
+from server.api.params import Params
+from server.domain.errors import DomainError, InvalidParameterError
+from server.realtime import poll as polls
+from server.realtime.queue import WireEvent
+from server.realtime.stream import follow
+from storage.ids import QueueId
+
+EVENT_STREAM: Final = "text/event-stream"
+RECONNECT_MILLISECONDS: Final = 2_000
+_STREAM_HEADERS: Final = {
+    "Content-Type": EVENT_STREAM,
+    "Cache-Control": "no-store",
+    "X-Accel-Buffering": "no",
+}
+
+
+class PollParams(Params):
+    queue_id: str
+    last_event_id: int | None = None
+    dont_block: bool = False
+
+
+class QueueParams(Params):
+    queue_id: str
+
+
+class PollResult(Result):
+    events: list[dict[str, Any]]
+    """Each has an `id` and a `type`; what else depends on the type."""
+    queue_id: str
+
+
+async def get_events(request: Request, params: PollParams) -> RawResult | None:
+    """One poll; or, for a client that accepts them, server-sent events until it goes away."""
+    if EVENT_STREAM in request.headers.get("Accept", ""):
+        await _stream(request, params)
+        return None
+    queue_id = QueueId(params.queue_id)
+    polling = polls.poll(
+        request.app.realtime,
+        realm_id=request.actor.realm_id,
+        user_id=request.actor.user_id,
+        queue_id=queue_id,
+        last_event_id=params.last_event_id,
+        dont_block=params.dont_block,
+    )
+    # It may wait for a minute: what it does not need is let go.
+    del request, params
+    return RawResult(polls.answer(queue_id, await polling))
+
+
+async def _stream(request: Request, params: PollParams) -> None:
+    batches = follow(
+        request.app.realtime,
+        realm_id=request.actor.realm_id,
+        user_id=request.actor.user_id,
+        queue_id=QueueId(params.queue_id),
+        last_event_id=_last_event_id(request, params),
+    )
+    async with aclosing(batches):
+        first = await anext(batches)
+        stream = request.open_stream()
+        await stream.start(_STREAM_HEADERS)
+        await stream.send(b"retry: %d\n\n" % RECONNECT_MILLISECONDS + _as_stream(first))
+        try:
+            async for events in batches:
+                await stream.send(_as_stream(events))
+        except DomainError as error:
+            await stream.send(b"event: error\ndata: %b\n\n" % error_body(error))
+        stream.close()
+
+
+def _last_event_id(request: Request, params: PollParams) -> int | None:
+    """What a client that comes back has received; on its first call the parameter says so."""
+    header = request.headers.get("Last-Event-ID")
+    if header is None:
+        return params.last_event_id
+    try:
+        return int(header)
+    except ValueError:
+        raise InvalidParameterError("Last-Event-ID", "Last-Event-ID is not an integer") from None
+
+
+def _as_stream(events: list[WireEvent]) -> bytes:
+    """The events as they go over the wire. A heartbeat moves the client's cursor and no more."""
+    return b"".join(
+        b"id: %d\n%bdata: %b\n\n"
+        % (event_id, b"event: heartbeat\n" if polls.is_heartbeat(body) else b"", body)
+        for event_id, body in events
+    )
+
+
+async def delete_queue(request: Request, params: QueueParams) -> Empty:
+    actor = request.actor
+    await request.app.realtime.delete_queue(actor.realm_id, actor.user_id, QueueId(params.queue_id))
+    return Empty()
+
+
+ENDPOINTS = (
+    Endpoint(
+        "GET", "/events", Access.USER, PollParams, get_events, PollResult, fetches_quietly=True
+    ),
+    Endpoint("DELETE", "/events", Access.USER, QueueParams, delete_queue),
+)

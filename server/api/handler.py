@@ -1,0 +1,271 @@
+"""The one HTTP handler: route, authenticate, limit, parse, run, render, map errors."""
+
+import asyncio
+from collections.abc import Awaitable, Mapping
+from contextlib import suppress
+from dataclasses import replace
+from http import HTTPStatus
+from typing import Any, Final
+
+import structlog
+from structlog.contextvars import bind_contextvars
+from tornado.http1connection import HTTP1Connection
+from tornado.httputil import (
+    HTTPConnection,
+    HTTPHeaders,
+    HTTPMessageDelegate,
+    HTTPServerConnectionDelegate,
+    RequestStartLine,
+    ResponseStartLine,
+)
+from tornado.iostream import StreamClosedError
+from typing_extensions import override
+
+from server.api import forms
+from server.api import params as parameters
+from server.api.auth import Realms, authenticate, client_name
+from server.api.bodies import Body, Room
+from server.api.connections import ApiStream
+from server.api.endpoint import Access, Endpoint, RawResult, Request, Result, Stream
+from server.api.envelopes import REASONS, error_body, success_body
+from server.api.proxies import client_address
+from server.api.rate_limit import RateLimits
+from server.api.routes import Router
+from server.api.streams import ChunkedStream
+from server.app import App
+from server.domain.errors import (
+    BadRequestError,
+    DomainError,
+    ServerNotReadyError,
+)
+from server.logs import new_request_id
+from storage.database import DatabaseUnavailableError, StatementTimeoutError
+
+logger = structlog.get_logger(__name__)
+
+DISCARD_BYTES: Final = 64 * 1024 * 1024
+"""Up to here an oversize body is read and dropped, so that its sender sees the refusal."""
+READ_RETRY_SECONDS: Final = 0.1
+
+
+class InternalServerError(DomainError):
+    """A fault of ours, told without details."""
+
+    code = "INTERNAL_SERVER_ERROR"
+    status = 500
+
+
+class ApiServer(HTTPServerConnectionDelegate):
+    """What Tornado's HTTPServer hands requests to."""
+
+    def __init__(self, app: App, router: Router) -> None:
+        self.app = app
+        self.router = router
+        self.realms = Realms(app)
+        self.rate_limits = RateLimits(app)
+        self.room = Room(app.settings.max_body_bytes)
+        self.in_hand: set[asyncio.Task[None]] = set()
+        self.is_draining = False
+
+    @override
+    def start_request(
+        self, server_conn: object, request_conn: HTTPConnection
+    ) -> HTTPMessageDelegate:
+        return _Exchange(self, request_conn)
+
+    async def drain(self) -> None:
+        """Answer what has been asked: open polls at once, the rest when done.
+
+        From now on each answer is the last of its connection: clients go elsewhere.
+        """
+        self.is_draining = True
+        self.app.realtime.release_all()
+        while self.in_hand:
+            await asyncio.wait(self.in_hand)
+
+
+class _Exchange(HTTPMessageDelegate):
+    """One request and its answer."""
+
+    def __init__(self, server: ApiServer, connection: HTTPConnection) -> None:
+        assert isinstance(connection, HTTP1Connection)
+        self._server = server
+        self._connection = connection
+        self._body = Body(server.room)
+        self._task: asyncio.Task[None] | None = None
+        self._is_streaming = False
+
+    @override
+    def headers_received(
+        self, start_line: RequestStartLine | ResponseStartLine, headers: HTTPHeaders
+    ) -> None:
+        assert isinstance(start_line, RequestStartLine)
+        self._start_line = start_line
+        self._headers = headers
+        announced = headers.get("Content-Length", "")
+        if announced.isdecimal() and int(announced) > DISCARD_BYTES:
+            self._body.size = int(announced)
+            self._begin()
+
+    @override
+    def data_received(self, chunk: bytes) -> None:
+        self._body.add(chunk)
+        if self._body.size > DISCARD_BYTES:
+            self._begin()
+
+    @override
+    def finish(self) -> None:
+        self._begin()
+
+    def _begin(self) -> None:
+        """Answer; before all of the body is there only if it is far too large."""
+        if self._task is not None:
+            return
+        if self._body.size > DISCARD_BYTES and isinstance(self._connection.stream, ApiStream):
+            self._connection.stream.lingers = True
+        self._task = asyncio.get_running_loop().create_task(self._serve())
+        self._server.in_hand.add(self._task)
+        self._task.add_done_callback(self._server.in_hand.discard)
+        self._connection.set_close_callback(self.on_connection_close)
+
+    @override
+    def on_connection_close(self) -> None:
+        # A poll that nobody waits for ends; a write goes on in the realm's writer.
+        self._body.give_up()
+        if self._task is not None:
+            self._task.cancel()
+
+    async def _serve(self) -> None:
+        # The task is this request's alone, and so is its context.
+        bind_contextvars(request_id=new_request_id())
+        headers: dict[str, str] = {}
+        try:
+            status, body = await self._answer(headers)
+            if not self._is_streaming:
+                await self._respond(status, headers, body)
+            elif status != HTTPStatus.OK:
+                self._connection.close()
+        except asyncio.CancelledError:
+            self._connection.close()
+        finally:
+            self._body.give_up()
+
+    async def _answer(
+        self, headers: dict[str, str], *, is_second_try: bool = False
+    ) -> tuple[int, bytes]:
+        """Status and body; `headers` get those that go with them."""
+        path = self._start_line.path.partition("?")[0]
+        try:
+            handling, unknown = await self._begin_handling(path, headers)
+            result = await handling
+            return HTTPStatus.OK, b"" if result is None else success_body(result, unknown)
+        except DomainError as error:
+            refusal = error
+        except (DatabaseUnavailableError, StatementTimeoutError) as error:
+            # A connection of the pool was dead; reading again hurts nobody. Writes see to
+            # themselves (server/writer).
+            may_try_again = isinstance(error, DatabaseUnavailableError) and not is_second_try
+            if may_try_again and self._start_line.method == "GET" and not self._is_streaming:
+                await asyncio.sleep(READ_RETRY_SECONDS)
+                return await self._answer(headers, is_second_try=True)
+            logger.warning("the database is away", path=path, error=str(error))
+            refusal = ServerNotReadyError("The server is not ready. Try again shortly.")
+        except ConnectionError:
+            raise asyncio.CancelledError from None
+        except Exception:
+            logger.exception("unexpected error", path=path)
+            refusal = InternalServerError("Internal server error")
+        headers |= refusal.headers
+        return refusal.status, error_body(refusal)
+
+    async def _begin_handling(
+        self, path: str, headers: dict[str, str]
+    ) -> tuple[Awaitable[Result | RawResult | None], list[str]]:
+        """What will answer, once everything is known to be right, and parameters without meaning.
+
+        It keeps nothing that a long wait does not need: there may be thousands of polls.
+        """
+        endpoint, from_path = self._server.router.find(self._start_line.method, path)
+        self._body.check()
+        request = await self._request(endpoint, headers)
+        fields = forms.read_query(self._start_line.path.partition("?")[2])
+        form, request.files = forms.read_body(self._headers, self._body.content())
+        fields |= form
+        if request.caller is not None:
+            client = client_name(fields.get("client"), self._headers.get("User-Agent"))
+            request.caller = replace(request.caller, client=client)
+        params, unknown = parameters.parse(endpoint.params, fields | from_path)
+        return endpoint.handler(request, params), unknown
+
+    async def _request(self, endpoint: Endpoint[Any], headers: dict[str, str]) -> Request:
+        """The request with its caller; limits are counted here."""
+        server = self._server
+        host = self._headers.get("Host", "")
+        address = self._remote_address()
+        try:
+            realm_id = await server.realms.of_host(host)
+        except DomainError:
+            await server.rate_limits.count_address(address, headers)
+            raise
+        if realm_id is not None:
+            await server.app.realtime.follower(realm_id)
+        request = Request(
+            app=server.app,
+            headers=self._headers,
+            host=host,
+            remote_address=address,
+            realm_id=realm_id,
+            limits=server.rate_limits,
+            respond_with=headers,
+            open_stream=self._open_stream,
+        )
+        if endpoint.access in (Access.ANONYMOUS, Access.INTERNAL):
+            await server.rate_limits.count_address(address, headers)
+            if endpoint.access is Access.INTERNAL and not server.app.settings.development:
+                raise BadRequestError("This is not a development server.")
+            return request
+        try:
+            request.caller = await authenticate(
+                server.app, realm_id, self._headers.get("Authorization")
+            )
+        except DomainError:
+            await server.rate_limits.count_address(address, headers)
+            raise
+        if not endpoint.fetches_quietly:
+            actor = request.caller
+            await server.rate_limits.count_user(actor.realm_id, actor.user_id, headers)
+        if endpoint.access is Access.ADMIN and not request.caller.person.is_administrator:
+            raise BadRequestError("Must be an organization administrator")
+        return request
+
+    def _open_stream(self) -> Stream:
+        self._is_streaming = True
+        return ChunkedStream(self._connection)
+
+    def _remote_address(self) -> str:
+        peer: str = getattr(self._connection.context, "remote_ip", None) or ""
+        forwarded = self._headers.get("X-Forwarded-For")
+        return client_address(peer, forwarded, self._server.app.settings.trusted_proxies)
+
+    async def _respond(self, status: int, headers: Mapping[str, str], body: bytes) -> None:
+        lines = HTTPHeaders(
+            {
+                "Content-Type": "application/json",
+                "Content-Length": str(len(body)),
+                "Vary": "Accept-Language",
+            }
+        )
+        for name, value in headers.items():
+            lines[name] = value
+        is_last = self._server.is_draining
+        if is_last:
+            lines["Connection"] = "close"
+        if self._start_line.method == "HEAD":
+            body = b""
+        start_line = ResponseStartLine("HTTP/1.1", status, REASONS[status])
+        with suppress(StreamClosedError):
+            written = self._connection.write_headers(start_line, lines, body)
+            self._connection.finish()
+            await written
+        if is_last:
+            self._connection.close()

@@ -1,0 +1,214 @@
+"""Messages over HTTP."""
+
+import hashlib
+from dataclasses import replace
+from typing import Annotated, Any, Literal
+
+import msgspec
+
+from server.actions.messages import read, send
+from server.actions.messages.decide import Draft
+from server.api.endpoint import Access, Endpoint, Request, Result
+from server.api.params import Field, Params, alias
+from server.domain.errors import (
+    BadRequestError,
+    IdempotencyKeyReusedError,
+    MissingParameterError,
+)
+from server.domain.narrow import Term, parse_narrow
+from server.events.base import ClientView
+from storage.ids import MessageId
+
+MAX_IDEMPOTENCY_KEY_LENGTH = 200
+_KEY_HEADER = "Idempotency-Key"
+_OF_A_RANGE = frozenset(
+    {"anchor", "num_before", "num_after", "include_anchor", "use_first_unread_anchor"}
+)
+"""Parameters that ask for a range of history."""
+
+
+class SendParams(Params):
+    type: Literal["direct", "channel", "stream", "private"]
+    to: str | int | list[int] | list[str]
+    content: str
+    topic: Annotated[str | None, Field(json_schema_extra=alias("subject"))] = None
+    queue_id: str | None = None
+    local_id: str | None = None
+    read_by_sender: bool | None = None
+
+
+class SendResult(Result, kw_only=True, omit_defaults=True):
+    id: int
+    automatic_new_visibility_policy: int | None = None
+
+
+async def send_message(request: Request, params: SendParams) -> SendResult:
+    if params.queue_id is not None and params.local_id is None:
+        raise BadRequestError(
+            "queue_id needs local_id",
+            set_parameter="queue_id",
+            required_parameter="local_id",
+        )
+    draft = _draft(request, params)
+    try:
+        sent = await _send(request, draft)
+    except IdempotencyKeyReusedError:
+        if _KEY_HEADER in request.headers:
+            raise
+        # A client may count its local ids anew; what it says now is another message.
+        sent = await _send(request, replace(draft, idempotency_key=None))
+    return SendResult(
+        id=sent.message_id, automatic_new_visibility_policy=sent.new_visibility_policy
+    )
+
+
+async def _send(request: Request, draft: Draft) -> send.Sent:
+    decision = await send.prepare(request.directory, request.actor, draft, request.read)
+    clocked = await request.write(send.send_message, draft, decision, request.app.clock.now())
+    return clocked.result
+
+
+def _draft(request: Request, params: SendParams) -> Draft:
+    is_channel = params.type in ("channel", "stream")
+    key = _idempotency_key(request, params)
+    digest = hashlib.sha256(msgspec.json.encode(params.model_dump())).digest() if key else None
+    return Draft(
+        type="channel" if is_channel else "direct",
+        to=params.to,
+        topic=params.topic if is_channel else None,
+        content=params.content,
+        read_by_sender=params.read_by_sender,
+        queue_id=params.queue_id,
+        local_id=params.local_id,
+        idempotency_key=key,
+        idempotency_digest=digest,
+    )
+
+
+def _idempotency_key(request: Request, params: SendParams) -> str | None:
+    """What names this send, for a client that tries it again; None if it gave no name."""
+    header = request.headers.get(_KEY_HEADER)
+    if header is not None:
+        if not 0 < len(header) <= MAX_IDEMPOTENCY_KEY_LENGTH:
+            raise BadRequestError(
+                f"Idempotency-Key must have 1 to {MAX_IDEMPOTENCY_KEY_LENGTH} characters"
+            )
+        return f"key:{header}"
+    if params.queue_id is not None and params.local_id is not None:
+        return f"local:{params.queue_id}:{params.local_id}"
+    return None
+
+
+class FetchParams(Params):
+    narrow: list[list[str | int | list[int]] | dict[str, Any]] = []  # noqa: RUF012 - never changed
+    anchor: int | Literal["newest", "oldest", "first_unread"] | None = None
+    num_before: Annotated[int | None, Field(ge=0)] = None
+    num_after: Annotated[int | None, Field(ge=0)] = None
+    include_anchor: bool = True
+    message_ids: list[int] | None = None
+    apply_markdown: bool = True
+    client_gravatar: bool = True
+    allow_empty_topic_name: bool = False
+    use_first_unread_anchor: bool = False
+
+
+class FetchResult(Result, kw_only=True, omit_defaults=True):
+    messages: list[dict[str, Any]]
+    anchor: int | None = None
+    found_anchor: bool
+    found_newest: bool
+    found_oldest: bool
+    history_limited: bool
+
+
+async def get_messages(request: Request, params: FetchParams) -> FetchResult:
+    view = _view(params)
+    if params.message_ids is not None:
+        ids, terms = _named(params, params.message_ids)
+        async with request.read() as connection:
+            shown = await read.fetch_by_ids(
+                request.directory, connection, request.actor, ids, view, terms
+            )
+        return FetchResult(
+            messages=shown,
+            found_anchor=False,
+            found_newest=False,
+            found_oldest=False,
+            history_limited=False,
+        )
+    wanted = _wanted(params, view)
+    async with request.read() as connection:
+        fetched = await read.fetch(request.directory, connection, request.actor, wanted)
+    return FetchResult(
+        messages=fetched.messages,
+        anchor=fetched.anchor,
+        found_anchor=fetched.page.found_anchor,
+        found_newest=fetched.page.found_newest,
+        found_oldest=fetched.page.found_oldest,
+        history_limited=False,
+    )
+
+
+def _named(params: FetchParams, message_ids: list[int]) -> tuple[list[MessageId], tuple[Term, ...]]:
+    """The messages that are asked for by id, and what else has to hold for them."""
+    given = sorted(params.model_fields_set & _OF_A_RANGE)
+    if given:
+        raise BadRequestError(f"message_ids cannot go with {', '.join(given)}")
+    return [MessageId(each) for each in message_ids], parse_narrow(params.narrow)
+
+
+def _wanted(params: FetchParams, view: ClientView) -> read.Wanted:
+    if params.num_before is None:
+        raise MissingParameterError("num_before")
+    if params.num_after is None:
+        raise MissingParameterError("num_after")
+    anchor = "first_unread" if params.use_first_unread_anchor else params.anchor
+    if anchor is None:
+        raise MissingParameterError("anchor")
+    return read.Wanted(
+        terms=parse_narrow(params.narrow),
+        anchor=anchor,
+        before=params.num_before,
+        after=params.num_after,
+        include_anchor=params.include_anchor,
+        view=view,
+    )
+
+
+class OneParams(Params):
+    message_id: int
+    apply_markdown: bool = True
+    allow_empty_topic_name: bool = False
+
+
+class OneResult(Result, kw_only=True):
+    message: dict[str, Any]
+    raw_content: str
+
+
+async def get_message(request: Request, params: OneParams) -> OneResult:
+    view = ClientView(
+        apply_markdown=params.apply_markdown,
+        client_gravatar=False,
+        empty_topic_name=params.allow_empty_topic_name,
+    )
+    async with request.read() as connection:
+        message, raw_content = await read.fetch_one(
+            request.directory, connection, request.actor, MessageId(params.message_id), view
+        )
+    return OneResult(message=message, raw_content=raw_content)
+
+
+def _view(params: FetchParams) -> ClientView:
+    return ClientView(
+        apply_markdown=params.apply_markdown,
+        client_gravatar=params.client_gravatar,
+        empty_topic_name=params.allow_empty_topic_name,
+    )
+
+
+ENDPOINTS = (
+    Endpoint("POST", "/messages", Access.USER, SendParams, send_message, SendResult),
+    Endpoint("GET", "/messages", Access.USER, FetchParams, get_messages, FetchResult),
+    Endpoint("GET", "/messages/{message_id}", Access.USER, OneParams, get_message, OneResult),
+)

@@ -1,0 +1,306 @@
+"""The API's description as an OpenAPI 3.1 document, generated from the declared endpoints."""
+
+import asyncio
+import re
+from collections.abc import Iterable, Sequence
+from typing import Any, Final
+
+import msgspec
+
+from server.api.endpoint import Access, Endpoint, NoParams, OpenResult, RawResult, Request
+from server.api.params import Described, describe
+from server.domain.errors import DomainError
+from server.version import VERSION
+
+PATH: Final = "/openapi.json"
+SERVER: Final = "/api/v1"
+FORM: Final = "application/x-www-form-urlencoded"
+JSON: Final = "application/json"
+_REF: Final = "#/components/schemas/{name}"
+_WITH_BODY: Final = frozenset({"POST", "PUT", "PATCH"})
+
+_INTRODUCTION: Final = """\
+Parameters come by query or as a form (`application/x-www-form-urlencoded`, or
+`multipart/form-data`). Those of type string are text as it is; all others are JSON inside their
+field. Names that an endpoint does not know are listed in `ignored_parameters_unsupported`.
+Every error has `result`, `msg` and `code`. Sign in with HTTP basic authentication: the user's
+email address and API key.
+"""
+_ENVELOPE: Final = {
+    "result": {"type": "string", "const": "success"},
+    "msg": {"type": "string", "const": ""},
+    "ignored_parameters_unsupported": {
+        "type": "array",
+        "items": {"type": "string"},
+        "description": "Parameters that the endpoint does not know.",
+    },
+}
+_LIMIT_HEADERS: Final = {
+    name: {"description": description, "schema": {"type": "string", "pattern": "^[0-9]+$"}}
+    for name, description in (
+        ("X-RateLimit-Limit", "Requests allowed in a window."),
+        ("X-RateLimit-Remaining", "How many of them are left."),
+        ("X-RateLimit-Reset", "When all of them are, as a Unix time."),
+    )
+}
+
+
+def describing(routes: Sequence[Endpoint[Any]]) -> Endpoint[NoParams]:
+    """The endpoint that describes these endpoints and itself."""
+    made: list[bytes] = []
+
+    async def get_openapi(request: Request, params: NoParams) -> RawResult:
+        """This description."""
+        del request, params
+        if not made:
+            document = await asyncio.to_thread(document_of, (*routes, endpoint))
+            made.append(msgspec.json.encode(document))
+        return RawResult(made[0], is_enveloped=False)
+
+    endpoint = Endpoint("GET", PATH, Access.ANONYMOUS, NoParams, get_openapi, OpenResult)
+    return endpoint
+
+
+def document_of(routes: Sequence[Endpoint[Any]]) -> dict[str, Any]:
+    """The description of these endpoints."""
+    results, schemas = _result_schemas(routes)
+    paths: dict[str, dict[str, Any]] = {}
+    for (path, method), endpoints in _by_operation(routes).items():
+        operation = _operation(endpoints, results, schemas)
+        paths.setdefault(path, {})[method.lower()] = operation
+    return {
+        "openapi": "3.1.0",
+        "info": {"title": "Parley", "version": VERSION, "description": _INTRODUCTION},
+        "servers": [{"url": SERVER}],
+        "security": [{"basic": []}],
+        "tags": [{"name": name} for name in sorted({_tag(each) for each in routes})],
+        "paths": {path: paths[path] for path in sorted(paths)},
+        "components": {
+            "securitySchemes": {"basic": {"type": "http", "scheme": "basic"}},
+            "headers": _LIMIT_HEADERS,
+            "responses": _error_responses(),
+            "schemas": {"Error": _error_schema(), **schemas},
+        },
+    }
+
+
+def _by_operation(
+    routes: Iterable[Endpoint[Any]],
+) -> dict[tuple[str, str], list[Endpoint[Any]]]:
+    """Endpoints by path and method; paths that differ only in a parameter's name are one."""
+    names: dict[str, list[str]] = {}
+    shapes = {each.path: re.sub(r"\{\w+\}", "{}", each.path) for each in routes}
+    for path, shape in shapes.items():
+        names.setdefault(shape, []).append(path)
+    operations: dict[tuple[str, str], list[Endpoint[Any]]] = {}
+    for each in routes:
+        key = (_merged(names[shapes[each.path]]), each.method)
+        operations.setdefault(key, []).append(each)
+    return operations
+
+
+def _merged(paths: Sequence[str]) -> str:
+    """One path for several: `/users/{user_id}` and `/users/{email}` are a place with two keys."""
+    parts = zip(*(path.split("/") for path in paths), strict=True)
+    return "/".join(
+        part[0] if len(set(part)) == 1 else f"{{{'_or_'.join(name[1:-1] for name in part)}}}"
+        for part in parts
+    )
+
+
+def _operation(
+    endpoints: Sequence[Endpoint[Any]], results: dict[Any, Any], schemas: dict[str, Any]
+) -> dict[str, Any]:
+    endpoint = endpoints[0]
+    described = _params_of(endpoints, schemas)
+    in_path = [p for pair in zip(endpoints, described, strict=True) for p in _in_path(*pair)]
+    others = [p for p in described[0] if f"{{{p.name}}}" not in endpoint.path]
+    parameters = _path_parameters(endpoints, in_path)
+    operation: dict[str, Any] = {
+        "operationId": f"{_tag(endpoint)}_{endpoint.handler.__name__}",
+        "tags": [_tag(endpoint)],
+        "description": _prose(endpoint),
+        "parameters": parameters,
+        "responses": _responses(endpoint, _different(results[e.result] for e in endpoints)),
+    }
+    if endpoint.access in {Access.ANONYMOUS, Access.INTERNAL}:
+        operation["security"] = []
+    if endpoint.method not in _WITH_BODY:
+        parameters.extend(p for each in others for p in _query_parameters(each))
+    elif others:
+        operation["requestBody"] = _form(others)
+    return operation
+
+
+def _params_of(
+    endpoints: Sequence[Endpoint[Any]], schemas: dict[str, Any]
+) -> list[list[Described]]:
+    described = []
+    for each in endpoints:
+        params, definitions = describe(each.params, _REF.format(name="{model}"))
+        schemas.update(definitions)
+        described.append(params)
+    return described
+
+
+def _in_path(endpoint: Endpoint[Any], described: Sequence[Described]) -> list[Described]:
+    names = re.findall(r"\{(\w+)\}", endpoint.path)
+    return [each for name in names for each in described if each.name == name]
+
+
+def _path_parameters(
+    endpoints: Sequence[Endpoint[Any]], in_path: Sequence[Described]
+) -> list[dict[str, Any]]:
+    names = re.findall(r"\{(\w+)\}", _merged([each.path for each in endpoints]))
+    if len(names) == len(in_path):
+        schemas = [each.schema for each in in_path]
+    else:
+        schemas = [{"anyOf": [each.schema for each in in_path]}]
+    return [
+        {"name": name, "in": "path", "required": True, "schema": schema}
+        for name, schema in zip(names, schemas, strict=True)
+    ]
+
+
+def _query_parameters(described: Described) -> Iterable[dict[str, Any]]:
+    value: dict[str, Any] = (
+        {"content": {JSON: {"schema": described.schema}}}
+        if described.is_json
+        else {"schema": described.schema}
+    )
+    required = described.is_required and not described.aliases
+    yield {"name": described.name, "in": "query", "required": required, **value}
+    for alias in described.aliases:
+        yield {"name": alias, "in": "query", "description": _other_name(described), **value}
+
+
+def _form(described: Sequence[Described]) -> dict[str, Any]:
+    properties: dict[str, Any] = {}
+    for each in described:
+        properties[each.name] = each.schema
+        for alias in each.aliases:
+            properties[alias] = {**each.schema, "description": _other_name(each)}
+    schema: dict[str, Any] = {
+        "type": "object",
+        "properties": properties,
+        "required": [each.name for each in described if each.is_required and not each.aliases],
+    }
+    choices = [
+        {"anyOf": [{"required": [name]} for name in (each.name, *each.aliases)]}
+        for each in described
+        if each.is_required and each.aliases
+    ]
+    if choices:
+        schema["allOf"] = choices
+    encoding = {
+        name: {"contentType": JSON}
+        for each in described
+        if each.is_json
+        for name in (each.name, *each.aliases)
+    }
+    return {
+        "required": any(each.is_required for each in described),
+        "content": {FORM: {"schema": schema, "encoding": encoding}},
+    }
+
+
+def _other_name(described: Described) -> str:
+    return f"Another name of `{described.name}`: give one of them."
+
+
+def _responses(endpoint: Endpoint[Any], results: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    content: dict[str, Any] = {
+        JSON: {"schema": results[0] if len(results) == 1 else {"anyOf": list(results)}}
+    }
+    success: dict[str, Any] = {"description": "Success.", "content": content}
+    if endpoint.fetches_quietly:
+        content["text/event-stream"] = {"schema": {"type": "string"}}
+    else:
+        success["headers"] = {
+            name: {"$ref": f"#/components/headers/{name}"} for name in _LIMIT_HEADERS
+        }
+    responses = {"200": success, "400": {"$ref": "#/components/responses/BadRequest"}}
+    if endpoint.access in {Access.USER, Access.ADMIN}:
+        responses["401"] = {"$ref": "#/components/responses/Unauthorized"}
+    responses["429"] = {"$ref": "#/components/responses/TooManyRequests"}
+    return responses | {"default": {"$ref": "#/components/responses/Error"}}
+
+
+def _different(schemas: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    different: list[dict[str, Any]] = []
+    for schema in schemas:
+        if schema not in different:
+            different.append(schema)
+    return different
+
+
+def _result_schemas(routes: Sequence[Endpoint[Any]]) -> tuple[dict[Any, Any], dict[str, Any]]:
+    """The success answer by type of result, and the schemas that these refer to."""
+    kinds = list(dict.fromkeys(each.result for each in routes))
+    references, schemas = msgspec.json.schema_components(
+        kinds, schema_hook=lambda _: {"description": "Any JSON."}, ref_template=_REF
+    )
+    names = [reference["$ref"].rpartition("/")[2] for reference in references]
+    answers = {
+        kind: _answer(kind, schemas.pop(name)) for kind, name in zip(kinds, names, strict=True)
+    }
+    # What is sent is a struct's fields and nothing else.
+    closed = {
+        name: {**schema, "additionalProperties": False} if "properties" in schema else schema
+        for name, schema in schemas.items()
+    }
+    return answers, closed
+
+
+def _answer(kind: type, schema: dict[str, Any]) -> dict[str, Any]:
+    if kind is OpenResult:
+        return {"type": "object"}
+    return {
+        "type": "object",
+        "properties": {**_ENVELOPE, **schema["properties"]},
+        "required": ["result", "msg", *schema["required"]],
+        "additionalProperties": issubclass(kind, OpenResult),
+    }
+
+
+def _error_schema() -> dict[str, Any]:
+    return {
+        "type": "object",
+        "properties": {
+            "result": {"type": "string", "const": "error"},
+            "msg": {"type": "string", "minLength": 1, "description": "For people."},
+            "code": {"type": "string", "enum": sorted(_codes(DomainError))},
+        },
+        "required": ["result", "msg", "code"],
+    }
+
+
+def _codes(kind: type[DomainError]) -> set[str]:
+    return {kind.code}.union(*(_codes(each) for each in kind.__subclasses__()))
+
+
+def _error_responses() -> dict[str, Any]:
+    def response(description: str, headers: Sequence[str] = ()) -> dict[str, Any]:
+        answer: dict[str, Any] = {
+            "description": description,
+            "content": {JSON: {"schema": {"$ref": _REF.format(name="Error")}}},
+        }
+        if headers:
+            answer["headers"] = {name: {"schema": {"type": "string"}} for name in headers}
+        return answer
+
+    return {
+        "BadRequest": response("Something is wrong with the request, or a permission is missing."),
+        "Unauthorized": response("The credentials are missing, or not accepted."),
+        "TooManyRequests": response("Too many requests.", ["Retry-After"]),
+        "Error": response("Any other error."),
+    }
+
+
+def _prose(endpoint: Endpoint[Any]) -> str:
+    prose = (endpoint.handler.__doc__ or "").strip()
+    return f"{prose}\n\nFor {endpoint.access.value}.".strip()
+
+
+def _tag(endpoint: Endpoint[Any]) -> str:
+    return endpoint.handler.__module__.rpartition(".")[2]

@@ -1,0 +1,306 @@
+"""Parameters: declared as a model, read from form and query, refused with their names."""
+
+import re
+import types
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from types import NoneType
+from typing import Annotated, Any, Final, Literal, Union, get_args, get_origin
+
+import orjson
+from pydantic import BaseModel, ConfigDict, Field, GetCoreSchemaHandler, ValidationError
+from pydantic.fields import FieldInfo
+from pydantic_core import CoreSchema
+from typing_extensions import override
+
+from server.domain.errors import (
+    ConfusingParametersError,
+    DomainError,
+    InvalidJsonError,
+    InvalidParameterError,
+    MissingParameterError,
+)
+
+__all__ = ["Field", "JsonOrBareStr", "Params", "Part", "alias", "parse"]
+
+BARE: Final = "json-or-bare"
+"""As metadata of a text field: the text may also come as JSON, in quotes."""
+
+JsonOrBareStr = Annotated[str, BARE]
+
+ALWAYS_KNOWN: Final = frozenset({"client"})
+"""Parameters that every endpoint takes: read by the handler."""
+
+MAX_DEPTH: Final = 64
+"""Of lists and objects within each other."""
+MAX_CONTAINERS: Final = 10_000
+"""Lists and objects in one parameter: looking into each takes a while."""
+MAX_INTEGER: Final = 2**63 - 1
+"""What the database can hold, and what clients can."""
+
+_NEEDS_A_LOOK: Final = re.compile(r"[0-9]{19}|\\u0000|\x00")
+
+
+def _stop_at_first_problem(schema: Any) -> None:
+    """Within each list: a report of a million wrong items would take a second to write."""
+    if isinstance(schema, list | tuple):
+        for part in schema:
+            _stop_at_first_problem(part)
+    elif isinstance(schema, dict):
+        kind = schema.get("type")  # of a model whose field has that name, a schema itself
+        if isinstance(kind, str) and kind in {"list", "tuple", "set"}:
+            schema["fail_fast"] = True
+        for part in schema.values():
+            _stop_at_first_problem(part)
+
+
+class Params(BaseModel):
+    """The parameters of an endpoint: a subclass declares them, with their limits.
+
+    Text fields are taken as they come; all others are JSON inside their field. An `alias` lists
+    other names under which the protocol's older clients send the same thing.
+    """
+
+    model_config = ConfigDict(strict=True, frozen=True, extra="forbid")
+
+    @classmethod
+    @override
+    def __get_pydantic_core_schema__(
+        cls, source: type[BaseModel], handler: GetCoreSchemaHandler
+    ) -> CoreSchema:
+        schema = handler(source)
+        _stop_at_first_problem(schema)
+        return schema
+
+
+class Part(BaseModel):
+    """An object inside a parameter. Keys that it does not know are passed over."""
+
+    model_config = ConfigDict(strict=True, frozen=True, extra="ignore")
+
+
+def alias(*names: str) -> dict[str, Any]:
+    """For `Field(json_schema_extra=...)`: other names of the parameter."""
+    return {"aliases": list(names)}
+
+
+class Reader:
+    """How one parameter is read from text."""
+
+    def __init__(self, name: str, field: FieldInfo) -> None:
+        self.name = name
+        self.names = (name, *_aliases(field))
+        members = set(_members(field.annotation, field.metadata))
+        self.is_text = members - {NoneType} == {"text"}
+        """The text is the value: it may hold anything, quotes too."""
+        self.may_be_bare = not self.is_text and ("text" in members or BARE in members)
+        """JSON if it is JSON of an allowed kind, else the text itself."""
+        self.is_json = bool(members - {"text", BARE, NoneType})
+        """Best sent as JSON."""
+        self._kinds = _kinds_of(members)
+        self._scalars = [_SCALARS[member] for member in members if member in _SCALARS]
+        self._is_scalar = len(self._scalars) == len(members - {NoneType})
+
+    def read(self, text: str) -> Any:
+        """The value, of some type. Raises a DomainError for what is no value of any."""
+        if self.is_text:
+            if "\0" in text:
+                raise self._refusal("must not contain null characters")
+            return text
+        try:
+            value = orjson.loads(text)
+        except orjson.JSONDecodeError:
+            value = self._without_json(text)
+        else:
+            if self.may_be_bare and type(value) not in self._kinds:
+                value = text
+        if _NEEDS_A_LOOK.search(text) or text.count("[") + text.count("{") > MAX_DEPTH:
+            self._look_through(value)
+        return value
+
+    def _without_json(self, text: str) -> str:
+        if self.may_be_bare:
+            return text
+        if self._is_scalar:
+            raise self._refusal(f"is not {' or '.join(self._scalars)}")
+        raise InvalidJsonError(f'Argument "{self.name}" is not valid JSON.')
+
+    def _look_through(self, value: Any) -> None:
+        """Refuse what neither the database nor a recursive function can take."""
+        rest = [(value, 1)]
+        containers = 0
+        while rest:
+            value, depth = rest.pop()
+            containers += isinstance(value, list | dict)
+            if containers > MAX_CONTAINERS:
+                raise self._refusal("has too many items")
+            if depth > MAX_DEPTH:
+                raise self._refusal("is nested too deeply")
+            if isinstance(value, str):
+                if "\0" in value:
+                    raise self._refusal("must not contain null characters")
+            elif isinstance(value, int):
+                if abs(value) > MAX_INTEGER:
+                    raise self._refusal("is too large")
+            elif isinstance(value, list):
+                rest.extend((item, depth + 1) for item in value)
+            elif isinstance(value, dict):
+                rest.extend((item, depth + 1) for item in (*value, *value.values()))
+
+    def _refusal(self, what: str) -> InvalidParameterError:
+        return InvalidParameterError(self.name, f"{self.name} {what}")
+
+
+_SCALARS: Final = {bool: "a boolean", int: "an integer", float: "a number"}
+
+
+def _kinds_of(members: set[Any]) -> set[type]:
+    """What JSON may hold that a parameter takes which may also come bare: else it is bare."""
+    if not members - {"text", BARE, NoneType}:
+        return {str}
+    return {str, int, list, dict} | ({NoneType} & members)
+
+
+def _aliases(field: FieldInfo) -> Sequence[str]:
+    extra = field.json_schema_extra
+    names: Any = extra.get("aliases", ()) if isinstance(extra, dict) else ()
+    return tuple(names)
+
+
+def _members(annotation: Any, metadata: Sequence[Any] = ()) -> Iterator[Any]:
+    """The types of a union: "text", BARE, or what is read as JSON."""
+    if get_origin(annotation) is Annotated:
+        yield from _members(annotation.__origin__, annotation.__metadata__)
+    elif get_origin(annotation) in (Union, types.UnionType):
+        for member in get_args(annotation):
+            yield from _members(member, metadata)
+    elif annotation is str or _is_literal_text(annotation):
+        yield BARE if BARE in metadata else "text"
+    elif get_origin(annotation) is Literal:
+        yield int
+    else:
+        yield getattr(annotation, "__supertype__", annotation)
+
+
+def _is_literal_text(annotation: Any) -> bool:
+    return get_origin(annotation) is Literal and all(
+        isinstance(value, str) for value in get_args(annotation)
+    )
+
+
+@cache
+def readers(model: type[Params]) -> tuple[Reader, ...]:
+    """How each parameter of the model is read."""
+    return tuple(Reader(name, field) for name, field in model.model_fields.items())
+
+
+def parse(model: type[Params], raw: Mapping[str, str]) -> tuple[Params, list[str]]:
+    """The parameters, and the names among `raw` that the endpoint does not know.
+
+    Raises a DomainError that names the first parameter that is wrong.
+    """
+    values: dict[str, Any] = {}
+    known = set(ALWAYS_KNOWN)
+    for reader in readers(model):
+        given = [name for name in reader.names if name in raw]
+        known.update(given)
+        if len(given) > 1:
+            raise ConfusingParametersError(given[0], given[1])
+        if given:
+            values[reader.name] = reader.read(raw[given[0]])
+    try:
+        params = model.model_validate(values)
+    except ValidationError as error:
+        raise _as_domain_error(error) from None
+    return params, [name for name in raw if name not in known]
+
+
+_SENTENCES: Final = {
+    "int_type": "is not an integer",
+    "int_from_float": "is not an integer",
+    "float_type": "is not a number",
+    "bool_type": "is not a boolean",
+    "string_type": "is not a string",
+    "list_type": "is not a list",
+    "tuple_type": "is not a list",
+    "dict_type": "is not a dict",
+    "model_type": "is not a dict",
+    "string_too_short": "cannot be blank",
+    "string_too_long": "is too long (limit: {max_length} characters)",
+    "too_short": "does not have enough items",
+    "too_long": "is too long (limit: {max_length} items)",
+    "greater_than_equal": "is too small",
+    "greater_than": "is too small",
+    "less_than_equal": "is too large",
+    "less_than": "is too large",
+    "literal_error": "must be one of {expected}",
+    "missing": "is missing",
+    "extra_forbidden": "is not known",
+}
+
+
+def _as_domain_error(error: ValidationError) -> DomainError:
+    """The most telling of the problems, in the words of the protocol."""
+    problems = error.errors(include_url=False, include_input=False)
+    problem = next((p for p in problems if p["type"] == "missing" and len(p["loc"]) == 1), None)
+    if problem is not None:
+        return MissingParameterError(str(problem["loc"][0]))
+    problem = problems[0]
+    name = str(problem["loc"][0]) if problem["loc"] else "__all__"
+    if _alternatives(problems, name) > 1:
+        return InvalidParameterError(name, f"{name} is not of an allowed type")
+    sentence = _SENTENCES.get(problem["type"])
+    if sentence is None:
+        return InvalidParameterError(name, f"{name}: {problem['msg']}")
+    place = name + "".join(
+        f'["{p}"]' if isinstance(p, str) else f"[{p}]" for p in problem["loc"][1:]
+    )
+    return InvalidParameterError(name, f"{place} {sentence.format(**problem.get('ctx', {}))}")
+
+
+def _alternatives(problems: Sequence[Any], name: str) -> int:
+    """How many types a parameter that takes several was tried as."""
+    tried = {p["loc"][1] for p in problems if p["loc"][:1] == (name,) and len(p["loc"]) > 1}
+    types_tried = {t for t in tried if isinstance(t, str) and ("[" in t or t in ("int", "str"))}
+    return len(types_tried)
+
+
+@dataclass(frozen=True, slots=True)
+class Described:
+    """A parameter, for those who only read about it."""
+
+    name: str
+    aliases: Sequence[str]
+    is_required: bool
+    is_json: bool
+    """It is sent as JSON; else as text."""
+    schema: dict[str, Any]
+
+
+def describe(model: type[Params], ref_template: str) -> tuple[list[Described], dict[str, Any]]:
+    """The model's parameters with their JSON schemas, and the schemas that these refer to."""
+    schema = model.model_json_schema(ref_template=ref_template)
+    required = schema.get("required", ())
+    described = [
+        Described(
+            name=reader.name,
+            aliases=reader.names[1:],
+            is_required=reader.name in required,
+            is_json=reader.is_json,
+            schema=_schema_of(reader, schema["properties"][reader.name]),
+        )
+        for reader in readers(model)
+    ]
+    return described, schema.get("$defs", {})
+
+
+def _schema_of(reader: Reader, schema: dict[str, Any]) -> dict[str, Any]:
+    described = {key: value for key, value in schema.items() if key not in {"title", "aliases"}}
+    if not reader.is_json:
+        # Text cannot be nothing: who means nothing leaves it out.
+        options = [option for option in described.pop("anyOf", []) if option != {"type": "null"}]
+        described |= options[0] if options else {}
+        if described.get("default", "") is None:
+            del described["default"]
+    return described

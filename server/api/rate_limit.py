@@ -1,0 +1,254 @@
+"""Limits by user, by address and by name: how many requests in any so many seconds.
+
+All processes of a server share the budget of a key. A process leases a quarter of what is left
+of it, and counts against its lease in memory: the database hears of a key once a window, or when
+a lease is used up, and never of a single request.
+"""
+
+import asyncio
+from dataclasses import dataclass
+from hashlib import sha256
+from ipaddress import IPv6Address, ip_address
+from typing import Final
+
+import structlog
+
+from server.app import App
+from server.domain.clock import Clock
+from server.domain.errors import RateLimitedError
+from server.settings import Rate
+from storage import rate_limits
+from storage.database import Connection, Database, DatabaseUnavailableError, StatementTimeoutError
+from storage.ids import RealmId, UserId
+from storage.rate_limits import LeaseRow
+
+logger = structlog.get_logger(__name__)
+
+MAX_KEYS: Final = 20_000
+"""Leases a process keeps of one kind; the oldest go first, and what was left of them is lost."""
+PATIENCE_SECONDS: Final = 1.0
+"""How long a request may wait for a lease: longer, and it is allowed without."""
+AWAY_SECONDS: Final = 5.0
+"""How long a database that did not answer is not asked again."""
+REFUSED_SECONDS: Final = 10.0
+"""How long it is not asked again about a key whose budget is used up."""
+SWEEP_SECONDS: Final = 600.0
+TRIES: Final = 3
+"""To lease what other processes are leasing at the same moment."""
+HOME_PREFIX_BITS: Final = 64
+"""A home has that many bits' worth of IPv6 addresses: they count as one."""
+
+
+@dataclass(slots=True)
+class _Lease:
+    """What this process may allow under a key without asking; or that nothing is left."""
+
+    left: int
+    until: float
+    elsewhere: int = 0
+    """What is left of the budget beside this lease."""
+    window: int = 0
+    reset: str = ""
+    retry_at: float | None = None
+
+
+class Limiter:
+    """One rule, for keys of one kind."""
+
+    def __init__(
+        self,
+        kind: str,
+        rate: Rate,
+        database: Database,
+        clock: Clock,
+        *,
+        capacity: int = MAX_KEYS,
+    ) -> None:
+        self._kind = kind
+        self._rate = rate
+        self._limit = str(rate.limit)
+        self._database = database
+        self._clock = clock
+        self._capacity = capacity
+        self._leases: dict[str, _Lease] = {}
+        self._renewing: dict[str, asyncio.Task[None]] = {}
+        self._sweeping: asyncio.Task[None] | None = None
+        self._swept_at = clock.monotonic()
+        self._away_until = clock.monotonic()
+
+    async def count(self, key: str, headers: dict[str, str]) -> None:
+        """Count a use of the key; `headers` get what the client is to know of its budget.
+
+        Raises RateLimitedError, and then the use does not count.
+        """
+        while True:
+            lease = self._leases.get(key)
+            now = self._clock.monotonic()
+            if lease is not None and now < lease.until:
+                if lease.left > 0:
+                    lease.left -= 1
+                    self._tell(headers, lease)
+                    return
+                if lease.retry_at is not None:
+                    self._tell(headers, lease)
+                    raise RateLimitedError(round(lease.retry_at - now, 3))
+            await self._renewed(key)
+
+    async def forget(self, key: str) -> None:
+        """Let the key begin anew, as if it had not been used."""
+        self._leases.pop(key, None)
+        async with self._database.connection() as connection:
+            await rate_limits.forget(connection, self._name(key))
+
+    def __len__(self) -> int:
+        """How many keys are kept in memory."""
+        return len(self._leases)
+
+    def _name(self, key: str) -> str:
+        return f"{self._kind}:{key}"
+
+    def _tell(self, headers: dict[str, str], lease: _Lease) -> None:
+        headers["X-RateLimit-Limit"] = self._limit
+        headers["X-RateLimit-Remaining"] = str(lease.left + lease.elsewhere)
+        headers["X-RateLimit-Reset"] = lease.reset
+
+    async def _renewed(self, key: str) -> None:
+        """Have a lease for the key; requests that want the same one wait together."""
+        task = self._renewing.get(key)
+        if task is None:
+            task = asyncio.create_task(self._renew(key))
+            self._renewing[key] = task
+            task.add_done_callback(lambda _: self._renewing.pop(key, None))
+        await asyncio.shield(task)
+
+    async def _renew(self, key: str) -> None:
+        old = self._leases.pop(key, None)
+        lease = None
+        if self._clock.monotonic() >= self._away_until:
+            try:
+                async with asyncio.timeout(PATIENCE_SECONDS):
+                    lease = self._lease_of(await self._ask(key, old))
+            except (DatabaseUnavailableError, StatementTimeoutError, TimeoutError) as error:
+                logger.warning("cannot lease from a rate limit", kind=self._kind, error=str(error))
+                self._away_until = self._clock.monotonic() + AWAY_SECONDS
+        if len(self._leases) >= self._capacity:
+            del self._leases[next(iter(self._leases))]
+        self._leases[key] = lease or self._unasked()
+        self._sweep_now_and_then()
+
+    async def _ask(self, key: str, old: _Lease | None) -> LeaseRow:
+        unused, window = (old.left, old.window) if old is not None else (0, 0)
+        async with self._database.connection() as connection:
+            row = await self._ask_once(connection, key, unused, window)
+            for _ in range(TRIES - 1):
+                if row.granted or not row.free:
+                    break
+                row = await self._ask_once(connection, key)
+            return row
+
+    async def _ask_once(
+        self, connection: Connection, key: str, unused: int = 0, unused_window: int = 0
+    ) -> LeaseRow:
+        return await rate_limits.lease(
+            connection,
+            self._name(key),
+            limit=self._rate.limit,
+            seconds=self._rate.seconds,
+            unused=unused,
+            unused_window=unused_window,
+        )
+
+    def _lease_of(self, row: LeaseRow) -> _Lease:
+        now = self._clock.monotonic()
+        window_left = self._rate.seconds - row.elapsed
+        whole_again = self._clock.now().timestamp() + window_left + self._rate.seconds
+        lease = _Lease(
+            left=row.granted,
+            until=now + window_left,
+            elsewhere=row.free - row.granted,
+            window=row.window,
+            reset=str(int(whole_again)),
+        )
+        if not row.granted:
+            wait = _wait(self._rate, row)
+            lease.until = now + min(wait, REFUSED_SECONDS)
+            lease.retry_at = now + wait
+        return lease
+
+    def _unasked(self) -> _Lease:
+        """What is allowed while the database cannot be asked: a budget of this process's own."""
+        now = self._clock.monotonic()
+        reset = self._clock.now().timestamp() + self._rate.seconds
+        return _Lease(left=self._rate.limit, until=now + AWAY_SECONDS, reset=str(int(reset)))
+
+    def _sweep_now_and_then(self) -> None:
+        if self._clock.monotonic() - self._swept_at >= SWEEP_SECONDS:
+            self._swept_at = self._clock.monotonic()
+            self._sweeping = asyncio.create_task(self.sweep())
+
+    async def sweep(self) -> None:
+        """Delete the rows of windows that no longer count."""
+        try:
+            async with self._database.connection() as connection:
+                await rate_limits.delete_old(connection, self._name(""), seconds=self._rate.seconds)
+        except (DatabaseUnavailableError, StatementTimeoutError) as error:
+            logger.warning("cannot sweep the rate limits", kind=self._kind, error=str(error))
+
+
+def _wait(rate: Rate, row: LeaseRow) -> float:
+    """Seconds until one use comes free: uses count less and less through the next window."""
+    if row.used >= rate.limit:
+        window_left = rate.seconds - row.elapsed
+        return window_left + rate.seconds * (1 - (rate.limit - 1) / row.used)
+    share_gone = 1 - (rate.limit - 1 - row.used) / max(1, row.used_before)
+    return max(rate.seconds * share_gone - row.elapsed, 0.0)
+
+
+class RateLimits:
+    """The limits of a server, or none at all if its settings have them off."""
+
+    def __init__(self, app: App) -> None:
+        settings = app.settings
+        self._is_on = settings.rate_limits
+        self.by_user = Limiter("user", settings.rate_limit_user, app.database, app.clock)
+        self.by_address = Limiter("address", settings.rate_limit_address, app.database, app.clock)
+        self.sign_ins = Limiter("sign-in", settings.rate_limit_sign_in, app.database, app.clock)
+
+    async def count_user(self, realm_id: RealmId, user_id: UserId, headers: dict[str, str]) -> None:
+        """Count a request of a user. Raises RateLimitedError."""
+        if self._is_on:
+            await self.by_user.count(f"{realm_id}:{user_id}", headers)
+
+    async def count_address(self, address: str, headers: dict[str, str]) -> None:
+        """Count a request of somebody who is not signed in. Raises RateLimitedError."""
+        if self._is_on:
+            await self.by_address.count(_home(address), headers)
+
+    async def count_sign_in(self, realm_id: RealmId, name: str, headers: dict[str, str]) -> None:
+        """Count a try to sign in under this name. Raises RateLimitedError."""
+        if self._is_on:
+            await self.sign_ins.count(_sign_in_key(realm_id, name), headers)
+
+    async def forget_sign_ins(self, realm_id: RealmId, name: str) -> None:
+        """Somebody has shown that they are who they say: their failures no longer count."""
+        if self._is_on:
+            await self.sign_ins.forget(_sign_in_key(realm_id, name))
+
+
+def _sign_in_key(realm_id: RealmId, name: str) -> str:
+    # A name may be of any length, and a key may not.
+    return f"{realm_id}:{sha256(name.strip().lower().encode()).hexdigest()[:32]}"
+
+
+def _home(address: str) -> str:
+    """The address, or the network that one home has where addresses are plenty."""
+    try:
+        parsed = ip_address(address.partition("%")[0])
+    except ValueError:
+        return address
+    if not isinstance(parsed, IPv6Address):
+        return str(parsed)
+    if parsed.ipv4_mapped is not None:
+        return str(parsed.ipv4_mapped)
+    network = int(parsed) >> HOME_PREFIX_BITS << HOME_PREFIX_BITS
+    return f"{IPv6Address(network)}/{HOME_PREFIX_BITS}"

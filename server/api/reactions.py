@@ -1,0 +1,49 @@
+"""Reactions over HTTP."""
+
+from server.actions import reactions
+from server.api.endpoint import Access, Empty, Endpoint, Request
+from server.api.params import Params
+from server.domain.emoji import emoji_of
+from server.domain.errors import BadRequestError
+from storage.ids import MessageId
+
+
+class AddParams(Params):
+    message_id: int
+    emoji_name: str
+    emoji_code: str | None = None
+    reaction_type: str | None = None
+
+
+class RemoveParams(Params):
+    message_id: int
+    emoji_name: str | None = None
+    emoji_code: str | None = None
+    reaction_type: str | None = None
+
+
+async def add(request: Request, params: AddParams) -> Empty:
+    emoji = emoji_of(params.emoji_name, params.emoji_code, params.reaction_type)
+    await request.write(reactions.add_reaction, MessageId(params.message_id), emoji)
+    return Empty()
+
+
+async def remove(request: Request, params: RemoveParams) -> Empty:
+    if params.emoji_name is None and params.emoji_code is None:
+        raise BadRequestError(
+            "At least one of the following arguments must be present: emoji_name, emoji_code"
+        )
+    await request.write(
+        reactions.remove_reaction,
+        MessageId(params.message_id),
+        params.emoji_name,
+        params.emoji_code,
+        params.reaction_type,
+    )
+    return Empty()
+
+
+ENDPOINTS = (
+    Endpoint("POST", "/messages/{message_id}/reactions", Access.USER, AddParams, add),
+    Endpoint("DELETE", "/messages/{message_id}/reactions", Access.USER, RemoveParams, remove),
+)

@@ -1,0 +1,106 @@
+"""POST /register: an event queue, and the state that it continues."""
+
+from typing import Annotated, Any, Literal
+
+import msgspec
+
+from server.actions.message_flags import fold_reads
+from server.api.endpoint import Access, Endpoint, OpenResult, RawResult, Request
+from server.api.params import Field, Params
+from server.events.base import ClientView
+from server.events.queue_params import QueueParams
+from server.initial_state import register as registrations
+from server.initial_state.register import Registration
+
+MOBILE_LIFESPAN_SECONDS = 12 * 3600
+_TOLD_ONCE = frozenset({"presence", "typing"})
+"""Events that no log keeps: they wait in the process that serves the queue."""
+_CAPABILITIES = frozenset(ClientView.__struct_fields__) - {
+    "apply_markdown",
+    "client_gravatar",
+    "slim_presence",
+}
+
+
+class RegisterParams(Params):
+    apply_markdown: bool = False
+    client_gravatar: bool = True
+    slim_presence: bool = False
+    event_types: list[str] | None = None
+    fetch_event_types: list[str] | None = None
+    include_subscribers: Literal["true", "false", "partial"] = "false"
+    client_capabilities: dict[str, Any] = {}  # noqa: RUF012 - pydantic copies it
+    narrow: list[Annotated[list[str], Field(min_length=2, max_length=2)]] = []  # noqa: RUF012
+    all_public_streams: bool = False
+    idle_queue_timeout: int | Literal["mobile"] | None = None
+    queue_lifespan_secs: int = 0
+    presence_history_limit_days: Annotated[int | None, Field(ge=0)] = None
+
+
+class RegisterResult(OpenResult):
+    queue_id: str | None
+    last_event_id: int
+    service_feature_level: int
+    service_version: str
+    service_merge_base: str
+    zulip_feature_level: int
+    zulip_version: str
+    zulip_merge_base: str
+
+
+async def register(request: Request, params: RegisterParams) -> RawResult:
+    wanted = (
+        params.fetch_event_types if params.fetch_event_types is not None else params.event_types
+    )
+    registration = Registration(
+        queue=QueueParams(
+            event_types=None if params.event_types is None else tuple(params.event_types),
+            narrow=tuple((operator, operand) for operator, operand in params.narrow),
+            all_public_channels=params.all_public_streams and not request.actor.is_guest,
+            view=_view(params),
+        ),
+        fetch_types=None if wanted is None else frozenset(wanted),
+        include_subscribers=params.include_subscribers,
+        lifespan_seconds=registrations.lifespan(_lifespan(params)),
+        presence_history_limit_days=params.presence_history_limit_days,
+    )
+    registered = await registrations.register(
+        request.app.database,
+        request.directory,
+        request.app.settings,
+        request.actor,
+        registration,
+    )
+    if params.event_types is None or _TOLD_ONCE.intersection(params.event_types):
+        actor = request.actor
+        request.app.realtime.expect(actor.realm_id, actor.user_id, registered.queue_id)
+    if registered.folds:
+        await request.write(fold_reads, registered.folds)
+    return RawResult(b'{"result":"success","msg":"",' + registered.body[1:])
+
+
+def _lifespan(params: RegisterParams) -> int:
+    if params.idle_queue_timeout == "mobile":
+        return MOBILE_LIFESPAN_SECONDS
+    return int(params.idle_queue_timeout or params.queue_lifespan_secs)
+
+
+def _view(params: RegisterParams) -> ClientView:
+    """The client's view; capabilities that this server does not know mean nothing to it."""
+    capabilities = {
+        name: value is True
+        for name, value in params.client_capabilities.items()
+        if name in _CAPABILITIES
+    }
+    return msgspec.convert(
+        {
+            **capabilities,
+            "apply_markdown": params.apply_markdown,
+            "client_gravatar": params.client_gravatar,
+            "slim_presence": params.slim_presence,
+        },
+        ClientView,
+    )
+
+
+ENDPOINTS = (Endpoint("POST", "/register", Access.USER, RegisterParams, register, RegisterResult),)

@@ -1,0 +1,108 @@
+"""Every endpoint, and the way from a method and path to one."""
+
+import re
+from collections.abc import Sequence
+from typing import Any, Final
+
+from server.api import (
+    authentication,
+    channels,
+    emoji,
+    events,
+    groups,
+    message_flags,
+    messages,
+    openapi,
+    reactions,
+    register,
+    server_settings,
+    subscriptions,
+    topics,
+    typing,
+    users,
+)
+from server.api.endpoint import Access, Endpoint
+from server.api.forms import percent_decoded
+from server.domain.errors import MethodNotAllowedError, NotFoundError
+
+API_PREFIX: Final = "/api/v1"
+
+_AREAS: Final[tuple[Endpoint[Any], ...]] = (
+    *authentication.ENDPOINTS,
+    *channels.ENDPOINTS,
+    *emoji.ENDPOINTS,
+    *events.ENDPOINTS,
+    *groups.ENDPOINTS,
+    *message_flags.ENDPOINTS,
+    *messages.ENDPOINTS,
+    *reactions.ENDPOINTS,
+    *register.ENDPOINTS,
+    *server_settings.ENDPOINTS,
+    *subscriptions.ENDPOINTS,
+    *topics.ENDPOINTS,
+    *typing.ENDPOINTS,
+    *users.ENDPOINTS,
+)
+ROUTES: Final = (*_AREAS, openapi.describing(_AREAS))
+
+
+class RoutesError(Exception):
+    """The declarations contradict each other: the server does not start."""
+
+
+class Router:
+    """Finds endpoints. Raises RoutesError at once for duplicates and for what has no access."""
+
+    def __init__(self, routes: Sequence[Endpoint[Any]] = ROUTES) -> None:
+        self._fixed: dict[str, dict[str, Endpoint[Any]]] = {}
+        self._patterns: list[tuple[re.Pattern[str], str, dict[str, Endpoint[Any]]]] = []
+        for endpoint in routes:
+            self._add(endpoint)
+        # Where a segment may be an integer or text, the integer is tried first.
+        self._patterns.sort(key=lambda item: (item[0].pattern.count("[^/]+"), item[1]))
+
+    def find(self, method: str, path: str) -> tuple[Endpoint[Any], dict[str, str]]:
+        """The endpoint and its path parameters, for HEAD those of GET.
+
+        Raises NotFoundError, MethodNotAllowedError, and BadRequestError for a path that is no text.
+        """
+        if not path.startswith(API_PREFIX):
+            raise NotFoundError("Page not found.")
+        path = path[len(API_PREFIX) :]
+        by_method = self._fixed.get(path)
+        if by_method is not None and method in by_method:
+            return by_method[method], {}
+        allowed = set(by_method or ())
+        for pattern, _, by_method in self._patterns:
+            match = pattern.fullmatch(path)
+            if match is None:
+                continue
+            if method in by_method:
+                return by_method[method], {
+                    name: percent_decoded(value.encode("latin-1"))
+                    for name, value in match.groupdict().items()
+                }
+            allowed.update(by_method)
+        if allowed:
+            raise MethodNotAllowedError(sorted(allowed))
+        raise NotFoundError("Page not found.")
+
+    def _add(self, endpoint: Endpoint[Any]) -> None:
+        if not isinstance(endpoint.access, Access):
+            raise RoutesError(f"{endpoint.method} {endpoint.path} does not say who may call it")
+        if "{" not in endpoint.path:
+            by_method = self._fixed.setdefault(endpoint.path, {})
+        else:
+            pattern = re.compile(re.sub(r"\{(\w+)\}", _segment, endpoint.path))
+            by_method = next((m for p, _, m in self._patterns if p == pattern), {})
+            if not by_method:
+                self._patterns.append((pattern, endpoint.path, by_method))
+        if endpoint.method in by_method:
+            raise RoutesError(f"{endpoint.method} {endpoint.path} is declared twice")
+        by_method[endpoint.method] = endpoint
+        if endpoint.method == "GET" and not endpoint.fetches_quietly:
+            by_method.setdefault("HEAD", endpoint)
+
+
+def _segment(name: re.Match[str]) -> str:
+    return f"(?P<{name[1]}>[0-9]+)" if name[1].endswith("_id") else f"(?P<{name[1]}>[^/]+)"

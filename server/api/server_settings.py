@@ -1,0 +1,92 @@
+"""What a client has to know before anybody signs in."""
+
+from typing import Any
+
+import msgspec
+from msgspec import UNSET, UnsetType
+
+from server.api.endpoint import Access, Endpoint, NoParams, Request, Result
+from server.directory import Directory
+from server.domain.profiles import icon_url
+from server.domain.realm_settings import DEFAULTS
+from server.domain.sign_in import METHODS, is_too_old
+from server.version import announced
+from storage import channels
+
+
+class ExternalMethod(msgspec.Struct, kw_only=True):
+    """A way to sign in at another site."""
+
+    name: str
+    display_name: str
+    display_icon: str | None
+    login_url: str
+    signup_url: str
+
+
+class ServerSettings(Result):
+    authentication_methods: dict[str, bool]
+    external_authentication_methods: list[ExternalMethod]
+    service_feature_level: int
+    service_version: str
+    service_merge_base: str
+    zulip_feature_level: int
+    zulip_version: str
+    zulip_merge_base: str
+    push_notifications_enabled: bool
+    is_incompatible: bool
+    email_auth_enabled: bool
+    require_email_format_usernames: bool
+    realm_url: str | UnsetType = UNSET
+    realm_uri: str | UnsetType = UNSET
+    realm_name: str | UnsetType = UNSET
+    realm_icon: str | UnsetType = UNSET
+    realm_description: str | UnsetType = UNSET
+    realm_web_public_access_enabled: bool | UnsetType = UNSET
+
+
+async def get(request: Request, params: NoParams) -> ServerSettings:
+    del params
+    settings = DEFAULTS
+    of_realm: dict[str, Any] = {}
+    if request.realm_id is not None:
+        directory = request.app.directories.of(request.realm_id)
+        settings = await directory.settings()
+        of_realm = await _of_realm(request, directory)
+    by_password = settings.wants_method("Email")
+    usable = {
+        "dev": request.app.settings.development,
+        "password": by_password,
+        "email": by_password,
+    }
+    return ServerSettings(
+        authentication_methods={name: usable.get(name, False) for name in METHODS},
+        external_authentication_methods=[],
+        push_notifications_enabled=False,
+        is_incompatible=is_too_old(request.headers.get("User-Agent") or ""),
+        email_auth_enabled=by_password,
+        require_email_format_usernames=True,
+        **announced(),
+        **of_realm,
+    )
+
+
+async def _of_realm(request: Request, directory: Directory) -> dict[str, Any]:
+    """What is to be known of the organization at this address."""
+    realm, settings = await directory.realm(), await directory.settings()
+    url = directory.address_of(realm).url
+    opened = request.app.settings.web_public_channels and settings.enable_spectator_access
+    if opened:
+        async with request.read() as connection:
+            opened = await channels.has_web_public(connection, realm.realm_id)
+    return {
+        "realm_url": url,
+        "realm_uri": url,
+        "realm_name": realm.name,
+        "realm_icon": icon_url(realm.subdomain or realm.uuid),
+        "realm_description": realm.rendered_description,
+        "realm_web_public_access_enabled": opened,
+    }
+
+
+ENDPOINTS = (Endpoint("GET", "/server_settings", Access.ANONYMOUS, NoParams, get, ServerSettings),)

@@ -1,0 +1,117 @@
+"""Subscriptions over HTTP."""
+
+from typing import Literal
+
+from msgspec import UNSET, UnsetType
+
+from server.actions.channels.create import Wanted
+from server.actions.subscriptions import steps
+from server.actions.subscriptions import subscribe as subscribing
+from server.actions.subscriptions import unsubscribe as unsubscribing
+from server.actions.subscriptions.news import MAX_TOLD
+from server.actions.subscriptions.subscribe import SubscriptionRequest
+from server.api.channel_access import desk_of, standing_of
+from server.api.channel_terms import TermsParams
+from server.api.endpoint import Access, Endpoint, Request, Result
+from server.api.params import Params, Part
+from server.domain.channels import clean_name
+from server.events.subscriptions import SubscriptionInfo
+from server.initial_state.channels import Sight
+from server.initial_state.subscriptions import lists
+from storage.ids import UserId
+
+Principals = list[int] | list[str]
+
+
+class WantedParam(Part):
+    """A channel to be subscribed to."""
+
+    name: str
+    description: str = ""
+    """Counts only if the channel is made."""
+
+
+class SubscribeParams(TermsParams):
+    subscriptions: list[WantedParam]
+    principals: Principals | None = None
+    authorization_errors_fatal: bool = True
+    announce: bool = False
+    send_new_subscription_messages: bool = True
+
+
+class SubscribeResult(Result):
+    subscribed: dict[UserId, list[str]]
+    already_subscribed: dict[UserId, list[str]]
+    unauthorized: list[str] | UnsetType = UNSET
+    new_subscription_messages_sent: bool | UnsetType = UNSET
+
+
+async def subscribe(request: Request, params: SubscribeParams) -> SubscribeResult:
+    wanted = [Wanted(clean_name(each.name), each.description) for each in params.subscriptions]
+    done = await request.write(
+        subscribing.subscribe,
+        SubscriptionRequest(
+            wanted=wanted,
+            principals=params.principals,
+            authorization_errors_fatal=params.authorization_errors_fatal,
+            terms=params.terms(),
+            announce=params.announce,
+            tell=params.send_new_subscription_messages,
+        ),
+        web_public_enabled=request.app.settings.web_public_channels,
+    )
+    if done.work_id is not None:
+        await steps.finish(desk_of(request), request.actor.realm_id, done.work_id)
+    told = len(done.subscribed | done.already_subscribed) <= MAX_TOLD
+    return SubscribeResult(
+        subscribed=done.subscribed,
+        already_subscribed=done.already_subscribed,
+        unauthorized=UNSET if params.authorization_errors_fatal else done.unauthorized,
+        new_subscription_messages_sent=told if params.send_new_subscription_messages else UNSET,
+    )
+
+
+class UnsubscribeParams(Params):
+    subscriptions: list[str]
+    principals: Principals | None = None
+
+
+class UnsubscribeResult(Result):
+    removed: list[str]
+    not_removed: list[str]
+
+
+async def unsubscribe(request: Request, params: UnsubscribeParams) -> UnsubscribeResult:
+    done = await request.write(unsubscribing.unsubscribe, params.subscriptions, params.principals)
+    return UnsubscribeResult(removed=done.removed, not_removed=done.not_removed)
+
+
+class ListParams(Params):
+    include_subscribers: Literal["true", "false", "partial"] = "false"
+
+
+class ListResult(Result):
+    subscriptions: list[SubscriptionInfo]
+
+
+async def list_own(request: Request, params: ListParams) -> ListResult:
+    async with request.read() as connection:
+        sight = await Sight.of(connection, request.actor.realm_id, await standing_of(request))
+        infos = {
+            row.channel_id: sight.info(row)
+            for row in sight.rows
+            if sight.is_in(row.channel_id) and not row.is_archived
+        }
+        found = await lists(
+            connection, request.actor.realm_id, sight, infos, params.include_subscribers
+        )
+    return ListResult(subscriptions=found.subscriptions)
+
+
+PATH = "/users/me/subscriptions"
+
+ENDPOINTS = (
+    Endpoint("POST", PATH, Access.USER, SubscribeParams, subscribe, SubscribeResult),
+    Endpoint("DELETE", PATH, Access.USER, UnsubscribeParams, unsubscribe, UnsubscribeResult),
+    Endpoint("GET", PATH, Access.USER, ListParams, list_own, ListResult),
+)

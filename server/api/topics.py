@@ -1,0 +1,48 @@
+"""Topics of a channel over HTTP."""
+
+from msgspec import Struct
+
+from server.api.channel_access import seen_channel
+from server.api.endpoint import Access, Endpoint, Request, Result
+from server.api.params import Params
+from server.domain.errors import BadRequestError
+from storage import conversations
+from storage.ids import ChannelId, MessageId
+
+
+class TopicsParams(Params):
+    stream_id: ChannelId
+    allow_empty_topic_name: bool = False
+
+
+class Topic(Struct, frozen=True):
+    name: str
+    max_id: MessageId
+
+
+class TopicsResult(Result):
+    topics: list[Topic]
+
+
+async def list_topics(request: Request, params: TopicsParams) -> TopicsResult:
+    """The topics of which the caller may read something, the latest first."""
+    realm_id, channel_id = request.actor.realm_id, params.stream_id
+    async with request.read() as connection:
+        channel, standing, is_in = await seen_channel(request, connection, channel_id)
+        if not standing.reads(channel, subscribed=is_in):
+            raise BadRequestError("Invalid channel ID")
+        if standing.reads_history(channel, subscribed=is_in):
+            heads = await conversations.topics_of(connection, realm_id, channel_id)
+        else:
+            heads = await conversations.topics_received_by(
+                connection, realm_id, channel_id, request.actor.user_id
+            )
+    empty = "" if params.allow_empty_topic_name else standing.settings.empty_topic_display_name
+    return TopicsResult(topics=[Topic(head.name or empty, head.max_id) for head in heads])
+
+
+ENDPOINTS = (
+    Endpoint(
+        "GET", "/users/me/{stream_id}/topics", Access.USER, TopicsParams, list_topics, TopicsResult
+    ),
+)

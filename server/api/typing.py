@@ -1,0 +1,46 @@
+"""POST /typing: tells others that somebody types."""
+
+from typing import Annotated, Literal
+
+from server.actions import typing
+from server.api.endpoint import Access, Empty, Endpoint, Request
+from server.api.params import Field, Params
+from server.domain.errors import MissingParameterError
+from storage.ids import ChannelId, UserId
+
+
+class TypingParams(Params):
+    op: Literal["start", "stop"]
+    type: Literal["direct", "stream", "channel", "private"] = "direct"
+    to: Annotated[list[int] | None, Field(min_length=1)] = None
+    stream_id: int | None = None
+    topic: str | None = None
+
+
+async def set_typing(request: Request, params: TypingParams) -> Empty:
+    if params.type in ("stream", "channel"):
+        if params.stream_id is None:
+            raise MissingParameterError("stream_id")
+        if params.topic is None:
+            raise MissingParameterError("topic")
+        told = await typing.in_channel(
+            request.directory,
+            request.read,
+            request.actor,
+            params.op,
+            ChannelId(params.stream_id),
+            params.topic,
+        )
+    else:
+        if params.to is None:
+            raise MissingParameterError("to")
+        user_ids = [UserId(user_id) for user_id in params.to]
+        told = await typing.in_direct_messages(
+            request.directory, request.actor, params.op, user_ids
+        )
+    if told is not None:
+        await request.app.realtime.tell(request.actor.realm_id, *told)
+    return Empty()
+
+
+ENDPOINTS = (Endpoint("POST", "/typing", Access.USER, TypingParams, set_typing),)

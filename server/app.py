@@ -1,0 +1,100 @@
+"""Every long-lived part of a serving process, built in one place."""
+
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+
+from server.directory import Directories
+from server.domain.addresses import Addresses
+from server.domain.clock import Clock, SystemClock
+from server.domain.passwords import Passwords
+from server.events.base import NOBODY
+from server.events.log import Tick
+from server.messaging.background import running
+from server.messaging.event_bus import EventBus
+from server.messaging.postgres import open_postgres_bus
+from server.realtime.queues import Realtime
+from server.settings import Settings
+from server.writer import Writers, WriteTx
+from storage import event_log
+from storage.database import Database, open_database
+from storage.ids import RealmId
+
+
+@dataclass(frozen=True, slots=True)
+class App:
+    settings: Settings
+    clock: Clock
+    database: Database
+    directories: Directories
+    writers: Writers
+    realtime: Realtime
+    bus: EventBus
+    passwords: Passwords
+
+
+@asynccontextmanager
+async def open_app(settings: Settings, *, clock: Clock | None = None) -> AsyncIterator[App]:
+    """Open everything, in order; close it in reverse order, whatever happens.
+
+    `settings.database_url` must be set: the embedded mode starts its Postgres first
+    (scripts/cli/run.py). Raises DatabaseUnavailableError.
+    """
+    assert settings.database_url is not None, "the caller starts the embedded Postgres"
+    clock = clock or SystemClock()
+    async with AsyncExitStack() as stack:
+        database = await stack.enter_async_context(
+            open_database(settings.database_url, max_size=settings.database_pool_size, serves=True)
+        )
+        async with database.connection() as connection:
+            await event_log.make_partitions(connection)
+        addresses = Addresses(settings.public_url, settings.root_domain)
+        directories = Directories(database, clock, addresses)
+        realtime = Realtime(database, directories, clock)
+        writers = Writers(database, directories, realtime.committed)
+        bus = await stack.enter_async_context(_open_bus(settings, database, realtime))
+        realtime.connect(bus)
+        realtime.need_position = _ticker(writers)
+        await stack.enter_async_context(running(realtime.run()))
+        passwords = stack.enter_context(Passwords(settings.hashing_threads))
+        app = App(settings, clock, database, directories, writers, realtime, bus, passwords)
+        stack.push_async_callback(writers.drain)
+        yield app
+
+
+@asynccontextmanager
+async def _open_bus(
+    settings: Settings, database: Database, realtime: Realtime
+) -> AsyncIterator[EventBus]:
+    if settings.amqp_url is None:
+        async with open_postgres_bus(database, realtime) as postgres_bus:
+            yield postgres_bus
+    else:
+        from server.messaging.rabbitmq import open_rabbitmq_bus  # starts faster without pika
+
+        async with open_rabbitmq_bus(settings.amqp_url, realtime) as rabbitmq_bus:
+            yield rabbitmq_bus
+
+
+class _ticker:  # noqa: N801 - a function with a memory
+    """Appends an empty entry to a realm whose queues have run out of event ids."""
+
+    def __init__(self, writers: Writers) -> None:
+        self._writers = writers
+        self._asked: set[RealmId] = set()
+        self._tasks: set[object] = set()
+
+    def __call__(self, realm_id: RealmId) -> None:
+        import asyncio
+
+        if realm_id in self._asked:
+            return
+        self._asked.add(realm_id)
+        task = asyncio.ensure_future(self._writers.of(realm_id).write(_tick))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        task.add_done_callback(lambda _: self._asked.discard(realm_id))
+
+
+async def _tick(tx: WriteTx) -> None:
+    tx.append(Tick(), NOBODY)

@@ -1,0 +1,321 @@
+"""Cached rows of a realm: what decisions rest on, by key.
+
+A row carries the position of its last change (`changed_at`), and a decision that rests on a
+cached row is verified against that when it is written, so a stale row costs a second try and
+never a wrong write. Log entries say what they touch, which forgets it here.
+"""
+
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable, Iterable, Sequence
+from datetime import timedelta
+from typing import Any, Final
+
+from server.domain.access import GroupGraph, Person
+from server.domain.addresses import Addresses, RealmAddress
+from server.domain.clock import Clock
+from server.domain.profiles import public_email, user_id_of_hidden_email
+from server.domain.realm_settings import RealmSettings
+from storage import channels, conversations, groups, realms, subscriptions, users
+from storage.channels import ChannelRow
+from storage.conversations import TopicRow
+from storage.database import Connection, Database
+from storage.ids import ChannelId, DmGroupId, RealmId, UserId
+from storage.realms import RealmRow
+from storage.subscriptions import SubscriptionRow
+from storage.users import UserRow
+
+DEFAULT_ADDRESSES: Final = Addresses()
+CAPACITY: Final = 20_000
+"""Cached rows a realm; the least recently used go first."""
+
+Touch = tuple[Any, ...]
+
+REALM: Final[Touch] = ("realm",)
+GROUPS: Final[Touch] = ("groups",)
+
+
+def user_key(user_id: UserId) -> Touch:
+    return ("user", user_id)
+
+
+def channel_key(channel_id: ChannelId) -> Touch:
+    return ("channel", channel_id)
+
+
+def subscription_key(user_id: UserId, channel_id: ChannelId) -> Touch:
+    return ("subscription", user_id, channel_id)
+
+
+def topic_key(channel_id: ChannelId, name: str) -> Touch:
+    return ("topic", channel_id, name.lower())
+
+
+NAMES: Final = {"user": "user names", "channel": "channel names"}
+"""A touched row may have a new name: look-ups by name of that kind are forgotten together."""
+
+
+class Directory:
+    """Rows of one realm, from the cache or from the database.
+
+    With `exact` (inside a write that decides again) nothing comes from a cache and what is
+    read is locked against changes until commit.
+    """
+
+    def __init__(
+        self,
+        realm_id: RealmId,
+        database: Database,
+        clock: Clock,
+        addresses: Addresses,
+        *,
+        exact: Connection | None = None,
+    ) -> None:
+        self.realm_id = realm_id
+        self._database = database
+        self._clock = clock
+        self._addresses = addresses
+        self._exact = exact
+        self._rows: OrderedDict[Touch, Any] = OrderedDict()
+        self._by_name: dict[str, dict[Any, Any]] = {}
+        self._forgotten = 0
+
+    def locking(self, connection: Connection) -> "Directory":
+        """The same directory, read and locked on this connection."""
+        return Directory(
+            self.realm_id, self._database, self._clock, self._addresses, exact=connection
+        )
+
+    def forget(self, touched: Iterable[Touch]) -> None:
+        """These rows have changed. What is being read right now may be older, so it is not kept."""
+        for key in touched:
+            self._forgotten += 1
+            self._rows.pop(key, None)
+            if key[0] in NAMES:
+                self._by_name.pop(NAMES[key[0]], None)
+            if key in (REALM, GROUPS):
+                self._rows.pop(("graph",), None)
+
+    def recall(self, key: Touch) -> Any:
+        """What `remember` was given for the key, if it is still there.
+
+        It may be of any position: whoever asks checks that it is exact where they need it.
+        """
+        return self._rows.get(key)
+
+    def remember(self, key: Touch, value: Any) -> None:
+        """Keep something that has been made of rows, until there is too much or it is touched."""
+        self._keep(key, value)
+
+    def forget_everything(self) -> None:
+        self._forgotten += 1
+        self._rows.clear()
+        self._by_name.clear()
+
+    async def realm(self) -> RealmRow:
+        row = await self._get(
+            REALM, lambda c: realms.by_id(c, self.realm_id, share=self._exact is not None)
+        )
+        assert isinstance(row, RealmRow), "a realm is never removed"
+        return row
+
+    async def settings(self) -> RealmSettings:
+        return RealmSettings.of((await self.realm()).settings)
+
+    async def address(self) -> RealmAddress:
+        """Where the realm is reached."""
+        return self.address_of(await self.realm())
+
+    def address_of(self, realm: RealmRow) -> RealmAddress:
+        return self._addresses.of_realm(realm.subdomain)
+
+    async def public_email(self, row: UserRow) -> str:
+        """The address by which everybody knows the user (server/domain/profiles.py)."""
+        return public_email(row, (await self.address()).domain)
+
+    async def groups(self) -> GroupGraph:
+        """The groups, at the realm's groups_changed_at or later."""
+        # Read first: whoever holds a connection must not wait for another one.
+        realm = await self.realm()
+        graph = await self._get(("graph",), lambda c: self.read_groups(c, realm))
+        assert isinstance(graph, GroupGraph)
+        return graph
+
+    async def user(self, user_id: UserId) -> UserRow | None:
+        return (await self.users([user_id])).get(user_id)
+
+    async def users(self, user_ids: Sequence[UserId]) -> dict[UserId, UserRow]:
+        """Those of these ids that exist, active or not."""
+        found: dict[UserId, UserRow] = {}
+        missing = []
+        for user_id in user_ids:
+            row = self._rows.get(user_key(user_id))
+            if row is None:
+                missing.append(user_id)
+            else:
+                found[user_id] = row
+        if missing:
+            forgotten = self._forgotten
+            for row in await self._read(
+                lambda c: users.by_ids(c, self.realm_id, missing, share=self._exact is not None)
+            ):
+                if forgotten == self._forgotten:
+                    self._keep(user_key(row.user_id), row)
+                found[row.user_id] = row
+        return found
+
+    async def user_by_email(self, email: str) -> UserRow | None:
+        found = await self.users_by_email([email])
+        return found[0] if found else None
+
+    async def users_by_email(self, emails: Sequence[str]) -> list[UserRow]:
+        """Those of these addresses that exist, in no order; real ones and made up ones."""
+        ids = self._by_name.setdefault(NAMES["user"], {})
+        wanted = [e.lower() for e in emails]
+        missing = [e for e in wanted if ("email", e) not in ids]
+        if missing:
+            for row in await self._read(lambda c: users.by_emails(c, self.realm_id, missing)):
+                ids[("email", row.email.lower())] = row.user_id
+            await self._resolve_hidden([e for e in missing if ("email", e) not in ids])
+        user_ids = [ids[("email", e)] for e in wanted if ("email", e) in ids]
+        return list((await self.users(user_ids)).values())
+
+    async def _resolve_hidden(self, emails: Sequence[str]) -> None:
+        """Remember for whom those of these addresses stand that the server has made up."""
+        domain = (await self.address()).domain
+        hidden = {
+            UserId(user_id): email
+            for email in emails
+            if (user_id := user_id_of_hidden_email(email, domain)) is not None
+        }
+        ids = self._by_name.setdefault(NAMES["user"], {})
+        for user_id in await self.users(list(hidden)) if hidden else ():
+            ids[("email", hidden[user_id])] = user_id
+
+    async def users_named(self, full_name: str) -> list[UserRow]:
+        """Active users of this name."""
+        names = self._by_name.setdefault(NAMES["user"], {})
+        key = ("name", full_name.lower())
+        if key not in names:
+            rows = await self._read(lambda c: users.named(c, self.realm_id, full_name))
+            names[key] = [row.user_id for row in rows]
+        return list((await self.users(names[key])).values())
+
+    async def channel(self, channel_id: ChannelId) -> ChannelRow | None:
+        row: ChannelRow | None = await self._get(
+            channel_key(channel_id), lambda c: self._load_channel(c, channel_id)
+        )
+        return row
+
+    async def channel_by_name(self, name: str) -> ChannelRow | None:
+        names = self._by_name.setdefault(NAMES["channel"], {})
+        key = name.lower()
+        if key not in names:
+            rows = await self._read(lambda c: channels.by_names(c, self.realm_id, [name]))
+            if not rows:
+                return None
+            names[key] = rows[0].channel_id
+        return await self.channel(names[key])
+
+    async def subscription(self, user_id: UserId, channel_id: ChannelId) -> SubscriptionRow | None:
+        row: SubscriptionRow | None = await self._get(
+            subscription_key(user_id, channel_id),
+            lambda c: subscriptions.of_user_in(
+                c, self.realm_id, user_id, channel_id, share=self._exact is not None
+            ),
+        )
+        return row
+
+    async def topic(self, channel_id: ChannelId, name: str) -> TopicRow | None:
+        row: TopicRow | None = await self._get(
+            topic_key(channel_id, name),
+            lambda c: conversations.topic_named(c, self.realm_id, channel_id, name),
+        )
+        return row
+
+    async def dm_group(self, user_ids: tuple[UserId, ...]) -> DmGroupId:
+        """The group of these people, sorted; a fresh id if they have none yet."""
+        found = await self._get(
+            ("dm_group", user_ids),
+            lambda c: conversations.dm_group_of(c, self.realm_id, user_ids),
+        )
+        if found is None:
+            found = await self._read(conversations.new_dm_group_id)
+        return DmGroupId(found)
+
+    def person(self, row: UserRow) -> Person:
+        return Person(row.user_id, row.role, row.date_joined, is_bot=row.bot_type is not None)
+
+    async def _load_channel(
+        self, connection: Connection, channel_id: ChannelId
+    ) -> ChannelRow | None:
+        rows = await channels.by_ids(
+            connection, self.realm_id, [channel_id], share=self._exact is not None
+        )
+        return rows[0] if rows else None
+
+    async def groups_of(self, connection: Connection, realm: RealmRow) -> GroupGraph:
+        """The groups as this connection sees them, together with the realm's row."""
+        key = ("graph at", realm.groups_changed_at, realm.changed_at)
+        graph = self._rows.get(key)
+        if graph is None:
+            graph = await self.read_groups(connection, realm)
+            self._keep(key, graph)
+        assert isinstance(graph, GroupGraph)
+        return graph
+
+    async def read_groups(self, connection: Connection, realm: RealmRow) -> GroupGraph:
+        """The groups as this connection sees them, what its own transaction changed too."""
+        settings = RealmSettings.of(realm.settings)
+        rows = await groups.all_of_realm(connection, self.realm_id)
+        return GroupGraph(
+            ids_by_name={g.name: g.group_id for g in rows},
+            system_names={g.group_id: g.name for g in rows if g.is_system_group},
+            members={g.group_id: frozenset(g.member_ids) for g in rows},
+            subgroups={g.group_id: tuple(g.subgroup_ids) for g in rows},
+            deactivated=frozenset(g.group_id for g in rows if g.deactivated),
+            permissions={g.group_id: g.permissions for g in rows},
+            waiting_period=timedelta(days=settings.waiting_period_threshold),
+            clock=self._clock,
+        )
+
+    async def _get(self, key: Touch, load: Callable[[Connection], Awaitable[Any]]) -> Any:
+        """The cached row, or the loaded one; what is absent is not cached."""
+        if key in self._rows:
+            self._rows.move_to_end(key)
+            return self._rows[key]
+        forgotten = self._forgotten
+        row = await self._read(load)
+        # What was read while something was forgotten may be the very row: not kept.
+        if row is not None and forgotten == self._forgotten:
+            self._keep(key, row)
+        return row
+
+    async def _read(self, load: Callable[[Connection], Awaitable[Any]]) -> Any:
+        if self._exact is not None:
+            return await load(self._exact)
+        async with self._database.connection() as connection:
+            return await load(connection)
+
+    def _keep(self, key: Touch, row: Any) -> None:
+        self._rows[key] = row
+        while len(self._rows) > CAPACITY:
+            self._rows.popitem(last=False)
+
+
+class Directories:
+    """The directories of all realms that this process serves."""
+
+    def __init__(
+        self, database: Database, clock: Clock, addresses: Addresses = DEFAULT_ADDRESSES
+    ) -> None:
+        self._database = database
+        self._clock = clock
+        self._addresses = addresses
+        self._directories: dict[RealmId, Directory] = {}
+
+    def of(self, realm_id: RealmId) -> Directory:
+        directory = self._directories.get(realm_id)
+        if directory is None:
+            directory = Directory(realm_id, self._database, self._clock, self._addresses)
+            self._directories[realm_id] = directory
+        return directory

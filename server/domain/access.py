@@ -1,0 +1,224 @@
+"""The one engine of permissions: who is in a group, by role or by membership."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any, Final
+
+from server.domain.clock import Clock
+from storage.ids import GroupId, UserId
+
+OWNER: Final = 100
+ADMINISTRATOR: Final = 200
+MODERATOR: Final = 300
+MEMBER: Final = 400
+GUEST: Final = 600
+ROLES: Final = (OWNER, ADMINISTRATOR, MODERATOR, MEMBER, GUEST)
+ROLE_NAMES: Final = {
+    "owner": OWNER,
+    "administrator": ADMINISTRATOR,
+    "moderator": MODERATOR,
+    "member": MEMBER,
+    "guest": GUEST,
+}
+
+NOBODY_GROUP: Final = "role:nobody"
+OWNERS_GROUP: Final = "role:owners"
+ADMINISTRATORS_GROUP: Final = "role:administrators"
+MODERATORS_GROUP: Final = "role:moderators"
+FULL_MEMBERS_GROUP: Final = "role:fullmembers"
+MEMBERS_GROUP: Final = "role:members"
+EVERYONE_GROUP: Final = "role:everyone"
+INTERNET_GROUP: Final = "role:internet"
+SYSTEM_GROUPS: Final = (
+    NOBODY_GROUP,
+    OWNERS_GROUP,
+    ADMINISTRATORS_GROUP,
+    MODERATORS_GROUP,
+    FULL_MEMBERS_GROUP,
+    MEMBERS_GROUP,
+    EVERYONE_GROUP,
+    INTERNET_GROUP,
+)
+"""The role groups, in the order in which a realm gets them."""
+ROLE_GROUPS: Final = {
+    OWNER: OWNERS_GROUP,
+    ADMINISTRATOR: ADMINISTRATORS_GROUP,
+    MODERATOR: MODERATORS_GROUP,
+    MEMBER: MEMBERS_GROUP,
+    GUEST: EVERYONE_GROUP,
+}
+"""The role group whose direct members are the people of each role."""
+SYSTEM_GROUP_NESTING: Final = {
+    ADMINISTRATORS_GROUP: OWNERS_GROUP,
+    MODERATORS_GROUP: ADMINISTRATORS_GROUP,
+    FULL_MEMBERS_GROUP: MODERATORS_GROUP,
+    MEMBERS_GROUP: FULL_MEMBERS_GROUP,
+    EVERYONE_GROUP: MEMBERS_GROUP,
+    INTERNET_GROUP: EVERYONE_GROUP,
+}
+"""The role group that is nested directly in each."""
+
+# The lowest authority (the largest number) that each role group admits.
+_LEAST_ROLE: Final = {
+    OWNERS_GROUP: OWNER,
+    ADMINISTRATORS_GROUP: ADMINISTRATOR,
+    MODERATORS_GROUP: MODERATOR,
+    FULL_MEMBERS_GROUP: MEMBER,
+    MEMBERS_GROUP: MEMBER,
+    EVERYONE_GROUP: GUEST,
+    INTERNET_GROUP: GUEST,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Person:
+    """What the engine has to know of somebody."""
+
+    user_id: UserId
+    role: int
+    date_joined: datetime
+    is_bot: bool = False
+
+    @property
+    def is_guest(self) -> bool:
+        return self.role == GUEST
+
+    @property
+    def is_administrator(self) -> bool:
+        return self.role <= ADMINISTRATOR
+
+    def is_full(self, waiting_period: timedelta, now: datetime) -> bool:
+        """Whether they count as a full member: by role, or for having waited long enough."""
+        if self.role != MEMBER:
+            return self.role < MEMBER
+        return now - self.date_joined >= waiting_period
+
+    def role_groups(self, waiting_period: timedelta, now: datetime) -> tuple[str, ...]:
+        """The role groups of which they are a direct member."""
+        own = ROLE_GROUPS[self.role]
+        if self.role == MEMBER and self.is_full(waiting_period, now):
+            return (own, FULL_MEMBERS_GROUP)
+        return (own,)
+
+
+@dataclass(frozen=True, slots=True)
+class GroupSetting:
+    """Whom a permission is given to: one group, or members and groups named directly."""
+
+    group_id: GroupId | None = None
+    direct_members: tuple[UserId, ...] = ()
+    direct_subgroups: tuple[GroupId, ...] = ()
+
+    @classmethod
+    def parse(cls, value: Any) -> "GroupSetting":
+        """From its form in JSON, which storage and wire share."""
+        if isinstance(value, int):
+            return cls(group_id=GroupId(value))
+        return cls(
+            direct_members=tuple(sorted(value["direct_members"])),
+            direct_subgroups=tuple(sorted(value["direct_subgroups"])),
+        )
+
+    def as_json(self) -> int | dict[str, list[int]]:
+        if self.group_id is not None:
+            return self.group_id
+        return {
+            "direct_members": list(self.direct_members),
+            "direct_subgroups": list(self.direct_subgroups),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """Those whom some settings may admit: people of role groups, and others by name."""
+
+    role_groups: frozenset[str]
+    user_ids: frozenset[UserId]
+
+    @property
+    def least_role(self) -> int:
+        """The largest role number among the role groups; 0 where there is none."""
+        return max((_LEAST_ROLE.get(name, 0) for name in self.role_groups), default=0)
+
+
+@dataclass(frozen=True, slots=True)
+class GroupGraph:
+    """All groups of a realm, as the engine needs them."""
+
+    ids_by_name: Mapping[str, GroupId]
+    system_names: Mapping[GroupId, str]
+    members: Mapping[GroupId, frozenset[UserId]]
+    subgroups: Mapping[GroupId, tuple[GroupId, ...]]
+    deactivated: frozenset[GroupId]
+    permissions: Mapping[GroupId, Mapping[str, Any]]
+    """Stored settings of each group; what is absent has its default."""
+    waiting_period: timedelta
+    clock: Clock
+
+    def contains(self, setting: GroupSetting, person: Person) -> bool:
+        """Whether the setting admits the person. A deactivated group admits nobody."""
+        if person.user_id in setting.direct_members:
+            return True
+        start: Iterable[GroupId] = (
+            setting.direct_subgroups if setting.group_id is None else (setting.group_id,)
+        )
+        return any(self._admits(group_id, person) for group_id in self._below(start))
+
+    def may_mention(self, group_id: GroupId, person: Person) -> bool:
+        """Whether the person may mention the group. Role groups are for nobody to mention."""
+        if group_id in self.deactivated or group_id in self.system_names:
+            return False
+        value = self.permissions.get(group_id, {}).get("can_mention_group")
+        return value is None or self.contains(GroupSetting.parse(value), person)
+
+    def members_of(self, group_ids: Iterable[GroupId]) -> frozenset[UserId]:
+        """Members of these groups and of those nested in them; role groups aside."""
+        return frozenset(
+            user_id
+            for group_id in self._below(group_ids)
+            for user_id in self.members.get(group_id, ())
+        )
+
+    def reach(self, settings: Iterable[GroupSetting]) -> Reach:
+        """Whom these settings may admit, without asking who has which role."""
+        settings = list(settings)
+        start = [
+            group_id
+            for setting in settings
+            for group_id in (
+                setting.direct_subgroups if setting.group_id is None else (setting.group_id,)
+            )
+        ]
+        below = list(self._below(dict.fromkeys(start)))
+        named = {user_id for setting in settings for user_id in setting.direct_members}
+        return Reach(
+            role_groups=frozenset(
+                self.system_names[group_id] for group_id in below if group_id in self.system_names
+            ),
+            user_ids=frozenset(named | self.members_of(below)),
+        )
+
+    def _below(self, start: Iterable[GroupId]) -> Iterable[GroupId]:
+        """The groups and all that are nested in them, each once."""
+        waiting = list(start)
+        seen = set(waiting)
+        while waiting:
+            group_id = waiting.pop()
+            if group_id in self.deactivated:
+                continue
+            yield group_id
+            new = [g for g in self.subgroups.get(group_id, ()) if g not in seen]
+            seen.update(new)
+            waiting.extend(new)
+
+    def _admits(self, group_id: GroupId, person: Person) -> bool:
+        name = self.system_names.get(group_id)
+        if name is None:
+            return person.user_id in self.members.get(group_id, frozenset())
+        least = _LEAST_ROLE.get(name)
+        if least is None or person.role > least:
+            return False
+        if name == FULL_MEMBERS_GROUP:
+            return person.is_full(self.waiting_period, self.clock.now())
+        return True

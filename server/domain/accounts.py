@@ -1,0 +1,45 @@
+"""The rules of accounts: names and addresses that somebody may have."""
+
+import re
+import unicodedata
+from typing import Final
+
+from server.domain.errors import BadRequestError
+from server.domain.passwords import MAX_LENGTH, MIN_LENGTH
+
+MIN_NAME_LENGTH: Final = 2
+MAX_NAME_LENGTH: Final = 100
+NOT_IN_NAMES: Final = frozenset('*`\\>"@')
+"""They would end a mention or begin something else."""
+MAX_EMAIL_LENGTH: Final = 254
+
+_EMAIL: Final = re.compile(
+    r"[^\s@,;<>()\[\]\"\\]+@[^\s@,;<>()\[\]\"\\.]+(\.[^\s@,;<>()\[\]\"\\.]+)*"
+)
+
+
+def checked_full_name(name: str) -> str:
+    """The name as it is kept. Raises BadRequestError."""
+    name = " ".join(name.split())
+    if len(name) > MAX_NAME_LENGTH:
+        raise BadRequestError("Name too long!")
+    if len(name) < MIN_NAME_LENGTH:
+        raise BadRequestError("Name too short!")
+    if any(c in NOT_IN_NAMES or unicodedata.category(c)[0] == "C" for c in name):
+        raise BadRequestError("Invalid characters in name!")
+    return name
+
+
+def checked_email(email: str) -> str:
+    """The address as it is kept, in the letters that were given. Raises BadRequestError."""
+    email = email.strip()
+    if len(email) > MAX_EMAIL_LENGTH or _EMAIL.fullmatch(email) is None:
+        raise BadRequestError(f"Enter a valid email address, not {email[:MAX_EMAIL_LENGTH]!r}.")
+    return email
+
+
+def checked_password(password: str | None) -> str | None:
+    """The password, or none at all. Raises BadRequestError."""
+    if password is None or MIN_LENGTH <= len(password) <= MAX_LENGTH:
+        return password
+    raise BadRequestError(f"Passwords have {MIN_LENGTH} to {MAX_LENGTH} characters.")

@@ -1,0 +1,57 @@
+"""Who makes a request."""
+
+from dataclasses import dataclass
+
+from server.domain.access import GUEST, Person
+from storage.ids import RealmId, UserId
+from storage.users import UserRow
+
+# Names under which clients with a person at them introduce themselves: what somebody sends
+# there is read by them. Bots and scripts use other names.
+_CLIENTS_WITH_A_PERSON = (
+    "zulipmobile",
+    "zulipelectron",
+    "zulipdesktop",
+    "zulipterminal",
+    "zulipflutter",
+    "website",
+    "ios",
+    "android",
+    "snipe",
+    "barnowl",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Actor:
+    """An active user of the realm, and the client that they use."""
+
+    realm_id: RealmId
+    row: UserRow
+    client: str = "Unspecified"
+
+    @property
+    def user_id(self) -> UserId:
+        return self.row.user_id
+
+    @property
+    def role(self) -> int:
+        return self.row.role
+
+    @property
+    def is_guest(self) -> bool:
+        return self.row.role == GUEST
+
+    @property
+    def is_bot(self) -> bool:
+        return self.row.bot_type is not None
+
+    @property
+    def person(self) -> Person:
+        return Person(self.row.user_id, self.row.role, self.row.date_joined, is_bot=self.is_bot)
+
+    @property
+    def has_person_at_client(self) -> bool:
+        """Whether somebody sits at this client, who sees what they send."""
+        name = self.client.lower().replace("-", "").replace("_", "").replace(" ", "")
+        return name.startswith(_CLIENTS_WITH_A_PERSON)

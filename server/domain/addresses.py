@@ -1,0 +1,37 @@
+"""Where the organizations of a server are reached."""
+
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+
+@dataclass(frozen=True, slots=True)
+class RealmAddress:
+    """One organization's address: `url` without a slash at its end."""
+
+    url: str
+
+    @property
+    def host(self) -> str:
+        """As in the Host header: with the port, where there is one."""
+        return urlsplit(self.url).netloc
+
+    @property
+    def domain(self) -> str:
+        """The host's name alone: what stands after the @ of addresses that the server makes up."""
+        return urlsplit(self.url).hostname or "localhost"
+
+
+@dataclass(frozen=True, slots=True)
+class Addresses:
+    """The server's own address, and the domain at whose subdomains organizations live, if any."""
+
+    public_url: str = "http://localhost"
+    root_domain: str | None = None
+
+    def of_realm(self, subdomain: str) -> RealmAddress:
+        """The address of the organization of this subdomain ("": the one at the root)."""
+        if not subdomain or self.root_domain is None:
+            return RealmAddress(self.public_url)
+        public = urlsplit(self.public_url)
+        port = f":{public.port}" if public.port and ":" not in self.root_domain else ""
+        return RealmAddress(f"{public.scheme}://{subdomain}.{self.root_domain}{port}")

@@ -1,0 +1,224 @@
+"""The rules of channels: who sees one, reads it, joins it, changes who is in it, and its names."""
+
+import unicodedata
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Final
+
+from server.domain.access import (
+    ADMINISTRATORS_GROUP,
+    EVERYONE_GROUP,
+    FULL_MEMBERS_GROUP,
+    MODERATORS_GROUP,
+    GroupGraph,
+    GroupSetting,
+    Person,
+)
+from server.domain.errors import BadRequestError
+from server.domain.permission_settings import CHANNEL_PERMISSIONS, REALM_PERMISSIONS
+from server.domain.realm_settings import RealmSettings
+from storage.channels import ChannelRow
+
+MAX_NAME_LENGTH: Final = 60
+MAX_DESCRIPTION_LENGTH: Final = 1024
+
+TOPICS_POLICIES: Final = (
+    "inherit",
+    "allow_empty_topic",
+    "disable_empty_topic",
+    "empty_topic_only",
+)
+
+GRANTS_CONTENT: Final = ("can_subscribe_group", "can_add_subscribers_group")
+"""Whom these name may read a private channel, and so join it."""
+GRANTS_METADATA: Final = (*GRANTS_CONTENT, "can_administer_channel_group")
+"""Whom these name may know that a private channel exists, what it is called, who is in it."""
+
+_POST_POLICIES: Final = {
+    EVERYONE_GROUP: 1,
+    ADMINISTRATORS_GROUP: 2,
+    FULL_MEMBERS_GROUP: 3,
+    MODERATORS_GROUP: 4,
+}
+
+COLORS: Final = (
+    "#76ce90",
+    "#fae589",
+    "#a6c7e5",
+    "#e79ab5",
+    "#bfd56f",
+    "#f4ae55",
+    "#b0a5fd",
+    "#addfe5",
+    "#f5ce6e",
+    "#c2726a",
+    "#94c849",
+    "#bd86e5",
+    "#ee7e4a",
+    "#a6dcbf",
+    "#95a5fd",
+    "#53a063",
+    "#9987e1",
+    "#e4523d",
+    "#c2c2c2",
+    "#4f8de4",
+    "#c6a8ad",
+    "#e7cc4d",
+    "#c8bebf",
+    "#a47462",
+)
+
+
+def clean_name(name: str) -> str:
+    """The name as it is kept: composed, without blanks around it.
+
+    Raises BadRequestError if no channel may be called so.
+    """
+    cleaned = normalized_name(name)
+    if not cleaned:
+        raise BadRequestError("Channel name can't be empty.")
+    if len(cleaned) > MAX_NAME_LENGTH:
+        raise BadRequestError(f"Channel name too long (limit: {MAX_NAME_LENGTH} characters).")
+    for place, character in enumerate(cleaned, start=1):
+        if not _is_printable(character):
+            raise BadRequestError(f"Invalid character in channel name, at position {place}.")
+    return cleaned
+
+
+def normalized_name(name: str) -> str:
+    """The form in which names are compared, but for the case of letters."""
+    return unicodedata.normalize("NFC", name).strip()
+
+
+def clean_description(description: str) -> str:
+    """One paragraph, without blanks around it. Raises BadRequestError if it is too long."""
+    cleaned = " ".join(description.replace("\x00", "").splitlines()).strip()
+    if len(cleaned) > MAX_DESCRIPTION_LENGTH:
+        raise BadRequestError(
+            f"description is too long (limit: {MAX_DESCRIPTION_LENGTH} characters)"
+        )
+    return cleaned
+
+
+def _is_printable(character: str) -> bool:
+    """Control characters, surrogates, line ends and the code points that are none are not."""
+    if unicodedata.category(character) in {"Cc", "Cs", "Zl", "Zp"}:
+        return False
+    code = ord(character)
+    return code & 0xFFFE != 0xFFFE and not 0xFDD0 <= code <= 0xFDEF  # noqa: PLR2004 - Unicode's
+
+
+def first_free_color(start: int, used: Collection[str]) -> str:
+    """A color that somebody does not use yet for a channel, where there is one left.
+
+    Everybody begins to look at the channel's own, so most people see it alike.
+    """
+    turned = [COLORS[(start + step) % len(COLORS)] for step in range(len(COLORS))]
+    return next((color for color in turned if color not in used), turned[0])
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """A person in their realm, as decisions about channels see them."""
+
+    person: Person
+    graph: GroupGraph
+    settings: RealmSettings
+
+    def realm_permits(self, name: str) -> bool:
+        """Whether the realm gives them this permission."""
+        if self.person.is_guest and not REALM_PERMISSIONS[name].allow_everyone:
+            return False
+        return self.graph.contains(self.settings.permission(name, self.graph), self.person)
+
+    def channel_permits(self, channel: ChannelRow, name: str) -> bool:
+        """Whether the channel's own setting of this name admits them."""
+        if self.person.is_guest and not CHANNEL_PERMISSIONS[name].allow_everyone:
+            return False
+        return self.graph.contains(setting_of(channel, name, self.graph), self.person)
+
+    def sees(self, channel: ChannelRow, *, subscribed: bool) -> bool:
+        """Whether they may know of the channel: its name, its settings, who is in it."""
+        if self.reads(channel, subscribed=subscribed):
+            return True
+        if self.person.is_guest:
+            return False
+        return self.person.is_administrator or any(
+            self.channel_permits(channel, name) for name in GRANTS_METADATA
+        )
+
+    def reads(self, channel: ChannelRow, *, subscribed: bool) -> bool:
+        """Whether the channel's content is for them. Who may read a channel may join it."""
+        if subscribed or channel.is_web_public:
+            return True
+        if self.person.is_guest:
+            return False
+        return not channel.invite_only or any(
+            self.channel_permits(channel, name) for name in GRANTS_CONTENT
+        )
+
+    def reads_history(self, channel: ChannelRow, *, subscribed: bool) -> bool:
+        """Whether they may read what was sent while they were not subscribed."""
+        shared = not channel.invite_only or channel.history_public_to_subscribers
+        return shared and self.reads(channel, subscribed=subscribed)
+
+    def posts(self, channel: ChannelRow, *, subscribed: bool) -> bool:
+        """Whether they may send to the channel, its topics policy aside."""
+        if channel.is_archived or not self.channel_permits(channel, "can_send_message_group"):
+            return False
+        return subscribed or self.reads_history(channel, subscribed=False)
+
+    def administers(self, channel: ChannelRow) -> bool:
+        """Whether they may change the channel, where they may see it."""
+        return self.person.is_administrator or self.channel_permits(
+            channel, "can_administer_channel_group"
+        )
+
+    def adds_others(self, channel: ChannelRow, *, subscribed: bool) -> bool:
+        """Whether they may subscribe other people."""
+        if self.person.is_guest or not self.reads(channel, subscribed=subscribed):
+            return False
+        return (
+            self.administers(channel)
+            or self.realm_permits("can_add_subscribers_group")
+            or self.channel_permits(channel, "can_add_subscribers_group")
+        )
+
+    def removes_others(self, channel: ChannelRow, *, subscribed: bool) -> bool:
+        """Whether they may unsubscribe other people."""
+        if self.administers(channel):
+            return True
+        return self.sees(channel, subscribed=subscribed) and self.channel_permits(
+            channel, "can_remove_subscribers_group"
+        )
+
+
+def setting_of(channel: ChannelRow, name: str, graph: GroupGraph) -> GroupSetting:
+    """The channel's setting, or the default for one that is older than the setting."""
+    value = channel.permissions.get(name)
+    if value is not None:
+        return GroupSetting.parse(value)
+    default = CHANNEL_PERMISSIONS[name].default
+    if default in graph.ids_by_name:
+        return GroupSetting(group_id=graph.ids_by_name[default])
+    creator = () if channel.creator_id is None else (channel.creator_id,)
+    return GroupSetting(direct_members=creator)
+
+
+def post_policy(channel: ChannelRow, graph: GroupGraph) -> int:
+    """What clients of old took for the setting of who may post; 1 if it cannot be told so."""
+    setting = setting_of(channel, "can_send_message_group", graph)
+    if setting.group_id is None:
+        return 1
+    return _POST_POLICIES.get(graph.system_names.get(setting.group_id, ""), 1)
+
+
+def allows_empty_topic(channel: ChannelRow, settings: RealmSettings) -> bool:
+    policy = channel.topics_policy
+    if policy == "inherit":
+        policy = settings.topics_policy
+    return policy in {"allow_empty_topic", "empty_topic_only"}
+
+
+def allows_named_topics(channel: ChannelRow) -> bool:
+    return channel.topics_policy != "empty_topic_only"

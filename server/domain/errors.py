@@ -1,0 +1,205 @@
+"""What can be wrong with a request, by kind: code on the wire, status, details.
+
+DomainError
+ ├─ BadRequestError ........ 400 BAD_REQUEST, the default for whatever is refused
+ │   ├─ MissingParameterError, InvalidParameterError, InvalidJsonError
+ │   ├─ ChannelDoesNotExistError, BadNarrowError, BadEventQueueError
+ │   └─ ...
+ ├─ UnauthorizedError ...... 401
+ ├─ RateLimitedError ....... 429
+ └─ ...
+"""
+
+from typing import Any, ClassVar
+
+from typing_extensions import override
+
+
+class DomainError(Exception):
+    """A request that is refused: a message for people, a stable code, and details by name."""
+
+    code: ClassVar[str] = "BAD_REQUEST"
+    status: ClassVar[int] = 400
+
+    def __init__(self, message: str, **details: Any) -> None:
+        super().__init__(message)
+        self.message = message
+        self.details = details
+
+    @property
+    def headers(self) -> dict[str, str]:
+        """Headers that go with the answer."""
+        return {}
+
+
+class BadRequestError(DomainError):
+    """Invalid input, or a permission that is missing."""
+
+
+class MissingParameterError(DomainError):
+    code = "REQUEST_VARIABLE_MISSING"
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"Missing '{name}' argument", var_name=name)
+
+
+class InvalidParameterError(DomainError):
+    code = "REQUEST_VARIABLE_INVALID"
+
+    def __init__(self, name: str, message: str) -> None:
+        super().__init__(message, var_name=name)
+
+
+class ConfusingParametersError(DomainError):
+    code = "REQUEST_CONFUSING_VAR"
+
+    def __init__(self, one: str, other: str) -> None:
+        super().__init__(
+            f"Can't decide between '{one}' and '{other}' arguments", var_name1=one, var_name2=other
+        )
+
+
+class InvalidJsonError(DomainError):
+    code = "INVALID_JSON"
+
+
+class UnauthorizedError(DomainError):
+    """No credentials, or such as nobody has."""
+
+    code = "UNAUTHORIZED"
+    status = 401
+
+    @property
+    @override
+    def headers(self) -> dict[str, str]:
+        return {"WWW-Authenticate": 'Basic realm="zulip"'}
+
+
+class InvalidApiKeyError(DomainError):
+    code = "INVALID_API_KEY"
+    status = 401
+
+
+class AuthenticationFailedError(DomainError):
+    code = "AUTHENTICATION_FAILED"
+    status = 401
+
+
+class PasswordAuthDisabledError(DomainError):
+    code = "PASSWORD_AUTH_DISABLED"
+    status = 401
+
+
+class UserDeactivatedError(DomainError):
+    code = "USER_DEACTIVATED"
+    status = 401
+
+
+class RealmDeactivatedError(DomainError):
+    code = "REALM_DEACTIVATED"
+    status = 401
+
+
+class NonexistentSubdomainError(DomainError):
+    code = "NONEXISTENT_SUBDOMAIN"
+    status = 404
+
+
+class NotFoundError(DomainError):
+    status = 404
+
+
+class MethodNotAllowedError(DomainError):
+    status = 405
+
+    def __init__(self, allowed: list[str]) -> None:
+        super().__init__("Method Not Allowed", allowed_methods=allowed)
+
+    @property
+    @override
+    def headers(self) -> dict[str, str]:
+        return {"Allow": ", ".join(self.details["allowed_methods"])}
+
+
+class BodyTooLargeError(DomainError):
+    status = 413
+
+
+class RateLimitedError(DomainError):
+    code = "RATE_LIMIT_HIT"
+    status = 429
+
+    def __init__(self, retry_after: float) -> None:
+        super().__init__("API usage exceeded rate limit", **{"retry-after": retry_after})
+
+    @property
+    @override
+    def headers(self) -> dict[str, str]:
+        return {"Retry-After": str(int(self.details["retry-after"]) + 1)}
+
+
+class ServerNotReadyError(DomainError):
+    """The database is away: the same request may succeed later."""
+
+    code = "SERVER_NOT_READY"
+    status = 500
+
+
+class BadEventQueueError(DomainError):
+    code = "BAD_EVENT_QUEUE_ID"
+
+    def __init__(self, queue_id: str) -> None:
+        super().__init__(f"Bad event queue ID: {queue_id}", queue_id=queue_id)
+
+
+class BadNarrowError(DomainError):
+    code = "BAD_NARROW"
+
+    def __init__(self, description: str) -> None:
+        super().__init__(f"Invalid narrow operator: {description}", desc=description)
+
+
+class ChannelDoesNotExistError(DomainError):
+    """The channel that a request names is not there, or not for this user to know of."""
+
+    code = "STREAM_DOES_NOT_EXIST"
+
+    @classmethod
+    def named(cls, name: str) -> "ChannelDoesNotExistError":
+        return cls(f"Channel '{name}' does not exist", stream=name)
+
+    @classmethod
+    def with_id(cls, channel_id: int) -> "ChannelDoesNotExistError":
+        return cls(f"Channel with ID '{channel_id}' does not exist", stream_id=channel_id)
+
+
+class ChannelAlreadyExistsError(DomainError):
+    """A channel is to be made under a name that another one has."""
+
+    code = "CHANNEL_ALREADY_EXISTS"
+    status = 409
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"Channel '{name}' already exists", channel_name=name)
+
+
+class ChannelWildcardNotAllowedError(DomainError):
+    code = "STREAM_WILDCARD_MENTION_NOT_ALLOWED"
+
+
+class TopicWildcardNotAllowedError(DomainError):
+    code = "TOPIC_WILDCARD_MENTION_NOT_ALLOWED"
+
+
+class ReactionAlreadyExistsError(DomainError):
+    code = "REACTION_ALREADY_EXISTS"
+
+
+class ReactionDoesNotExistError(DomainError):
+    code = "REACTION_DOES_NOT_EXIST"
+
+
+class IdempotencyKeyReusedError(DomainError):
+    """The same Idempotency-Key with another request."""
+
+    status = 422

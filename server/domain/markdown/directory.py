@@ -1,0 +1,59 @@
+"""What the renderer may ask about the organization."""
+
+from typing import NamedTuple, Protocol
+
+from storage.ids import ChannelId, GroupId, UserId
+
+
+class MentionedUser(NamedTuple):
+    """Somebody whom a message names; a deactivated user is mentioned silently."""
+
+    user_id: UserId
+    name: str
+    is_active: bool = True
+
+
+class MentionedGroup(NamedTuple):
+    group_id: GroupId
+    name: str
+
+
+class MentionedChannel(NamedTuple):
+    channel_id: ChannelId
+    name: str
+
+
+class MentionDirectory(Protocol):
+    """Answers from memory, at once: a rendering may ask hundreds of times.
+
+    None means that the text stays text: nobody has that name, several have it, or the sender
+    may not mention it. The names that come back are the ones shown, in their own spelling.
+    """
+
+    def user_by_name(self, name: str) -> MentionedUser | None:
+        """The only user with this full name; None if there are several."""
+
+    def user_by_id(self, user_id: int) -> MentionedUser | None:
+        """The user with this id."""
+
+    def group_by_name(self, name: str) -> MentionedGroup | None:
+        """The group with this name, unless it is deactivated."""
+
+    def channel_by_name(self, name: str) -> MentionedChannel | None:
+        """The channel with this name, if the sender may know that it exists."""
+
+
+class EmptyDirectory:
+    """The directory for text in which nothing can be mentioned."""
+
+    def user_by_name(self, name: str) -> None:
+        del name
+
+    def user_by_id(self, user_id: int) -> None:
+        del user_id
+
+    def group_by_name(self, name: str) -> None:
+        del name
+
+    def channel_by_name(self, name: str) -> None:
+        del name

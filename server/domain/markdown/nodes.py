@@ -1,0 +1,179 @@
+"""The tree of a message: every kind of node that a rendered message can hold."""
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Literal, TypeAlias
+
+from storage.ids import ChannelId, GroupId, UserId
+
+Alignment: TypeAlias = Literal["None", "Left", "Center", "Right"]
+InlineStyle: TypeAlias = Literal["em", "strong", "del"]
+
+
+class Inline:
+    """A node that lives inside a line of text."""
+
+    __slots__ = ()
+
+
+class Block:
+    """A node that stands on lines of its own."""
+
+    __slots__ = ()
+
+
+Node: TypeAlias = Inline | Block
+
+
+@dataclass(slots=True)
+class Text(Inline):
+    text: str
+
+
+@dataclass(slots=True)
+class Code(Inline):
+    text: str
+
+
+@dataclass(slots=True)
+class Math(Inline):
+    formula: str
+
+
+@dataclass(slots=True)
+class Time(Inline):
+    """A moment, in UTC, that clients show in their reader's time zone."""
+
+    moment: datetime
+    text: str
+
+
+@dataclass(slots=True)
+class LineBreak(Inline):
+    pass
+
+
+@dataclass(slots=True)
+class Styled(Inline):
+    style: InlineStyle
+    kids: list[Node] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Link(Inline):
+    """A link out of the message; `href` has passed `links.safe_href`."""
+
+    href: str
+    title: str = ""
+    is_image: bool = False
+    kids: list[Node] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class UserMention(Inline):
+    user_id: UserId
+    name: str
+    silent: bool
+
+
+@dataclass(slots=True)
+class GroupMention(Inline):
+    group_id: GroupId
+    name: str
+    silent: bool
+
+
+@dataclass(slots=True)
+class ChannelWildcard(Inline):
+    name: str
+    silent: bool
+
+
+@dataclass(slots=True)
+class TopicWildcard(Inline):
+    name: str
+    silent: bool
+
+
+Mention: TypeAlias = UserMention | GroupMention | ChannelWildcard | TopicWildcard
+
+
+@dataclass(slots=True)
+class ChannelLink(Inline):
+    """A link to a channel, to a topic in it, or to a message in that topic."""
+
+    channel_id: ChannelId
+    channel: str
+    topic: str | None = None
+    message_id: int | None = None
+
+
+@dataclass(slots=True)
+class Paragraph(Block):
+    kids: list[Node] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Heading(Block):
+    level: int
+    kids: list[Node] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Rule(Block):
+    pass
+
+
+@dataclass(slots=True)
+class CodeBlock(Block):
+    language: str
+    text: str
+
+
+@dataclass(slots=True)
+class MathBlock(Block):
+    formula: str
+
+
+@dataclass(slots=True)
+class Quote(Block):
+    kids: list[Node] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Spoiler(Block):
+    header: list[Node]
+    kids: list[Node] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class ItemList(Block):
+    """A list; `start` is the first number, or None where it has bullets."""
+
+    start: int | None
+    kids: list[Node] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Item(Block):
+    """An item of a list: text without a paragraph where the list is tight."""
+
+    kids: list[Node] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Table(Block):
+    """The first row is the head; every row has as many cells as `alignments`."""
+
+    alignments: tuple[Alignment, ...]
+    kids: list[Node] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Row(Block):
+    kids: list[Node] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Cell(Block):
+    kids: list[Node] = field(default_factory=list)

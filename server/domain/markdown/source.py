@@ -1,0 +1,95 @@
+"""Prepares a message's source for the parser, without losing a character of it.
+
+The dialect is CommonMark minus some syntax (raw HTML, underscores, reference links, underlined
+headings, a single tilde) plus tokens of its own. What the parser must not see is replaced by
+Unicode noncharacters, which no message contains after `normalize`; `unprotect` puts it back,
+wherever the parser left it.
+"""
+
+import re
+
+MARK = "\ufdd0"
+"""Stands on both sides of the number of a token."""
+
+HEADING_MARK = "\ufdd1"
+"""Follows the number signs of a heading, to tell it from an underlined line."""
+
+_NUMBER_MARK = "\ufdd7"
+"""Around the number of a list item that has a 1 in front instead."""
+
+_UNDERSCORE, _TILDE, _LESS, _COLON, _EQUALS = "\ufdd2", "\ufdd3", "\ufdd4", "\ufdd5", "\ufdd6"
+_ORIGINALS = str.maketrans(
+    {
+        _UNDERSCORE: "_",
+        _TILDE: "~",
+        _LESS: "<",
+        _COLON: ":",
+        _EQUALS: "=",
+        HEADING_MARK: None,
+        _NUMBER_MARK: None,
+    }
+)
+_SPECIAL = re.compile("[\ufdd0-\ufdd7]")
+_NUMBERED = re.compile(f"1\\. {_NUMBER_MARK}([0-9]{{1,9}}\\.){_NUMBER_MARK}")
+_NUMBER = re.compile(f"{_NUMBER_MARK}([0-9]{{1,9}})\\.{_NUMBER_MARK}")
+
+# Noncharacters, surrogates and controls except tab and newline.
+_UNWANTED = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]")
+
+_PLAIN_UNDERSCORE = re.compile(r"(?<!\\)_")
+_UNDERSCORE_RULE = re.compile(rf"^[ \t>]*(?:{_UNDERSCORE}[ \t]*){{3,}}$", re.MULTILINE)
+_SINGLE_TILDE = re.compile(r"(?<![~\\])~(?!~)")
+_HTML_START = re.compile(r"(?<!\]\()<")
+_UNDERLINE = re.compile(r"^[ \t>]*=(?==*[ \t]*$)", re.MULTILINE)
+_CONTAINER_PREFIX = r"(?:[ \t>*+-]|\d{1,9}[.)])*"
+_HEADING = re.compile(rf"^{_CONTAINER_PREFIX}#{{1,6}}[ \t]+(?=\S)", re.MULTILINE)
+_EMPTY_HEADING = re.compile(rf"^{_CONTAINER_PREFIX}(?=#{{1,6}}[ \t]*$)", re.MULTILINE)
+
+
+def normalize(content: str) -> str:
+    """The content with plain newlines, and with U+FFFD for what no message may contain."""
+    if "\r" in content:
+        content = content.replace("\r\n", "\n").replace("\r", "\n")
+    return _UNWANTED.sub("\ufffd", content)
+
+
+def protect(text: str) -> str:
+    """Hide from the parser the syntax that this dialect does not have."""
+    if "_" in text:
+        text = _PLAIN_UNDERSCORE.sub(_UNDERSCORE, text)
+        text = _UNDERSCORE_RULE.sub(lambda match: match[0].replace(_UNDERSCORE, "_"), text)
+    if "~" in text:
+        text = _SINGLE_TILDE.sub(_TILDE, text)
+    if "<" in text:
+        text = _HTML_START.sub(_LESS, text)
+    if "=" in text:
+        text = _UNDERLINE.sub(lambda match: match[0][:-1] + _EQUALS, text)
+    if "#" in text:
+        text = _HEADING.sub(lambda match: match[0] + HEADING_MARK, text)
+        text = _EMPTY_HEADING.sub(lambda match: match[0] + HEADING_MARK, text)
+    return text.replace("]:", "]" + _COLON)
+
+
+def is_plain(text: str) -> bool:
+    """Whether the text means nothing but itself."""
+    return _SPECIAL.search(text) is None
+
+
+def unprotect(text: str) -> str:
+    """Undo `protect` and `numbered_item` in a piece of text."""
+    if is_plain(text):
+        return text
+    if _NUMBER_MARK in text:
+        text = _NUMBERED.sub(r"\1 ", text)
+    return text.translate(_ORIGINALS)
+
+
+def numbered_item(marker: str, text: str) -> str:
+    """A list item that the parser sees as the first of a list, whatever its number."""
+    return f"1. {_NUMBER_MARK}{marker}{_NUMBER_MARK}{text}"
+
+
+def take_number(text: str) -> tuple[int | None, str]:
+    """The number that `numbered_item` has put before a text, and the text."""
+    match = _NUMBER.match(text)
+    return (int(match[1]), text[match.end() :]) if match else (None, text)

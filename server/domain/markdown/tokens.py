@@ -1,0 +1,219 @@
+"""Finds the dialect's own inline syntax and puts numbered marks in its place.
+
+Mentions, channel links, bare addresses and formulas are taken out before the parser sees the
+text, because their characters would mean emphasis, table cells or links to it. Where the parser
+then reports a mark inside code or an address, the token's source goes back; a token is one
+line without backticks, so that it can never begin outside of code and end in it.
+"""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from server.domain.markdown import addresses
+from server.domain.markdown.directory import MentionDirectory
+from server.domain.markdown.links import safe_href
+from server.domain.markdown.nodes import (
+    ChannelLink,
+    ChannelWildcard,
+    GroupMention,
+    Inline,
+    Link,
+    Math,
+    Mention,
+    Text,
+    Time,
+    TopicWildcard,
+    UserMention,
+)
+from server.domain.markdown.source import MARK
+
+MAX_TOKENS = 500
+"""Possible tokens after these stay text: nobody writes so many, and each may be looked up."""
+
+CHANNEL_WILDCARDS = frozenset({"all", "everyone", "channel", "stream"})
+TOPIC_WILDCARDS = frozenset({"topic"})
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    source: str
+    node: Inline
+
+
+Found = tuple[int, int, Inline]
+"""Where a token begins and ends, and what it becomes."""
+
+Recognizer = Callable[[re.Match[str], MentionDirectory], Inline | None]
+
+_TRIGGER = re.compile(rf"@_?\*\*?|#\*\*|\$\$|<(?=[a-z])|{addresses.TRIGGER}", re.IGNORECASE)
+_MARKED = re.compile(f"{MARK}([0-9]{{1,4}}){MARK}")
+
+# What may stand before a mention or channel link, as clients also see it: nothing, white space,
+# an opening quote or bracket, or the marks of emphasis, quotes and table cells.
+_BEFORE_MENTION = frozenset(" \t\n'\"({[/<*~|>")
+
+_USER = re.compile(r"@(_?)\*\*(?:([^*`\n|]{1,200})|(?=\|))(?:\|([0-9]{1,9}))?\*\*")
+_GROUP = re.compile(r"@(_?)\*([^*`\n]{1,200})\*(?!\*)")
+_CHANNEL = re.compile(
+    r"#\*\*([^*`\n>]{1,100})(?:>((?:[^*`\n@]|\*(?!\*)|@(?![0-9]{1,15}\*\*))*)(?:@([0-9]{1,15}))?)?\*\*"
+)
+_MATH = re.compile(r"\$\$(?!_\$\$)((?:[^$`\n\\]|\\[^\n`])+)\$\$(?!\$)")
+_TIME = re.compile(r"<time:([0-9A-Z:.+\- ]{4,40})>")
+_ANGLE = re.compile(r"<((?:https?://|mailto:|tel:|xmpp:)[^\s<>`\"]+)>", re.IGNORECASE)
+
+
+class Scanner:
+    """Takes the tokens out of the pieces of one message, whose marks number them throughout."""
+
+    def __init__(self, directory: MentionDirectory) -> None:
+        self.tokens: list[Token] = []
+        self._directory = directory
+        self._tries_left = MAX_TOKENS
+
+    def extract(self, text: str) -> str:
+        """The text with marks for its tokens."""
+        pieces: list[str] = []
+        done = 0
+        for trigger in _TRIGGER.finditer(text):
+            if trigger.start() < done:
+                continue
+            if self._tries_left == 0:
+                break
+
+            found = self._token_at(text, trigger, done)
+            if found is not None:
+                start, end, node = found
+                pieces += (text[done:start], MARK, str(len(self.tokens)), MARK)
+                self.tokens.append(Token(text[start:end], node))
+                done = end
+        pieces.append(text[done:])
+        return "".join(pieces)
+
+    def _token_at(self, text: str, trigger: re.Match[str], earliest: int) -> Found | None:
+        start = trigger.start()
+        match trigger[0].lower():
+            case "@**" | "@_**":
+                found = self._mention_at(text, start, _USER, _user)
+            case "@*" | "@_*":
+                found = self._mention_at(text, start, _GROUP, _group)
+            case "#**":
+                found = self._mention_at(text, start, _CHANNEL, _channel)
+            case "$$":
+                found = _math_at(text, start)
+            case "<":
+                found = _angle_at(text, start)
+            case address:
+                found = _address_at(text, address, start, earliest)
+        self._tries_left -= found is not None
+        return found
+
+    def _mention_at(
+        self, text: str, start: int, pattern: re.Pattern[str], recognize: Recognizer
+    ) -> Found | None:
+        match = pattern.match(text, start)
+        if match is None or (start and text[start - 1] not in _BEFORE_MENTION):
+            return None
+        node = recognize(match, self._directory)
+        if node is None:
+            self._tries_left -= 1
+            return None
+        return start, match.end(), node
+
+
+def restore(text: str, tokens: list[Token]) -> str:
+    """The text with the source of its tokens in place of their marks."""
+    if MARK not in text:
+        return text
+    return _MARKED.sub(lambda match: _source(match, tokens), text).replace(MARK, "\ufffd")
+
+
+def split(text: str, tokens: list[Token]) -> list[str | Token]:
+    """The text as runs of plain text and the tokens between them."""
+    parts: list[str | Token] = []
+    for index, part in enumerate(_MARKED.split(text)):
+        if index % 2 and int(part) < len(tokens):
+            parts.append(tokens[int(part)])
+        elif part:
+            parts.append(part.replace(MARK, "\ufffd"))
+    return parts
+
+
+def _source(match: re.Match[str], tokens: list[Token]) -> str:
+    number = int(match[1])
+    return tokens[number].source if number < len(tokens) else match[1]
+
+
+def _user(match: re.Match[str], directory: MentionDirectory) -> Mention | None:
+    silent, name, user_id = bool(match[1]), match[2], match[3]
+    if user_id is None:
+        if name in CHANNEL_WILDCARDS:
+            return ChannelWildcard(name, silent)
+        if name in TOPIC_WILDCARDS:
+            return TopicWildcard(name, silent)
+        user = directory.user_by_name(name)
+    else:
+        user = directory.user_by_id(int(user_id))
+        if user is not None and name is not None and user.name.casefold() != name.casefold():
+            return None
+    if user is None:
+        return None
+    return UserMention(user.user_id, user.name, silent or not user.is_active)
+
+
+def _group(match: re.Match[str], directory: MentionDirectory) -> Mention | None:
+    group = directory.group_by_name(match[2])
+    return GroupMention(group.group_id, group.name, bool(match[1])) if group else None
+
+
+def _channel(match: re.Match[str], directory: MentionDirectory) -> Inline | None:
+    channel = directory.channel_by_name(match[1])
+    if channel is None:
+        return None
+    message_id = int(match[3]) if match[3] else None
+    topic = match[2].strip() if match[2] is not None else None
+    return ChannelLink(channel.channel_id, channel.name, topic, message_id)
+
+
+def _math_at(text: str, start: int) -> Found | None:
+    if start and (text[start - 1] in "$\\" or text[start - 1].isalnum()):
+        return None
+    match = _MATH.match(text, start)
+    return (start, match.end(), Math(match[1])) if match else None
+
+
+def _angle_at(text: str, start: int) -> Found | None:
+    """An address, or a time, in angle brackets that are not those of a link's destination."""
+    if text[max(0, start - 2) : start] == "](":
+        return None
+    if match := _ANGLE.match(text, start):
+        return (start, match.end(), _bare_link(match[1], match[1]))
+    if match := _TIME.match(text, start):
+        moment = _moment(match[1])
+        return (start, match.end(), Time(moment, match[1])) if moment else None
+    return None
+
+
+def _moment(text: str) -> datetime | None:
+    """The moment of an ISO 8601 text, which is UTC unless it says more, or of a Unix time."""
+    try:
+        if text.isdecimal():
+            return datetime.fromtimestamp(int(text), UTC)
+        moment = datetime.fromisoformat(text)
+        return moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
+    except (ValueError, OverflowError, OSError):
+        return None
+
+
+def _address_at(text: str, trigger: str, start: int, earliest: int) -> Found | None:
+    address = addresses.find_address(text, trigger, start, earliest)
+    if address is None:
+        return None
+    shown = text[address.start : address.end]
+    return (address.start, address.end, _bare_link(address.href, shown))
+
+
+def _bare_link(href: str, shown: str) -> Inline:
+    safe = safe_href(href)
+    return Text(shown) if safe is None else Link(safe, kids=[Text(shown)])

@@ -1,0 +1,153 @@
+"""Builds the tree of a message: its fences, and between them what `builder` makes of Markdown."""
+
+from dataclasses import dataclass, replace
+from itertools import islice
+from typing import Any
+
+import pyromark
+
+from server.domain.markdown import nodes
+from server.domain.markdown.blocks import (
+    SECTIONS,
+    Fenced,
+    Part,
+    Section,
+    Source,
+    fence_info,
+    split_fences,
+)
+from server.domain.markdown.builder import Builder, Found
+from server.domain.markdown.directory import MentionDirectory
+from server.domain.markdown.lists import indent_lists
+from server.domain.markdown.nodes import Node
+from server.domain.markdown.source import protect
+from server.domain.markdown.tokens import Scanner
+
+_EVENTS, _EVENTS_PER_CHARACTER = 1_000, 0.6
+"""More than honest text makes: a table cell of five characters takes three events. A source that
+asks for more (a table grows as it is squared) is shown plain, so that work stays bounded."""
+
+_EVENTS_PER_PIECE = 10
+"""What a fence, or the text between two, costs beside the events in it."""
+
+MAX_NESTED_FENCES = 3
+"""A fence in a list in a fence in a list ... is read anew each time, so there are few."""
+
+_OPTIONS = pyromark.Options.ENABLE_TABLES | pyromark.Options.ENABLE_STRIKETHROUGH
+_LINE_BREAK = nodes.LineBreak()
+
+
+class _UnparsedError(Exception):
+    """The parser makes more of a message than any honest one needs, or nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A message as a tree, and the links and the notifying mentions in it."""
+
+    blocks: list[Node]
+    found: list[Found]
+
+
+def parse(content: str, directory: MentionDirectory) -> Document:
+    """The tree of a normalized message."""
+    message = _Message(directory, int(_EVENTS + _EVENTS_PER_CHARACTER * len(content)))
+    try:
+        return Document(message.markdown(content, _Place()), message.found)
+    except _UnparsedError:
+        return Document(_plain(content), [])
+
+
+def _plain(content: str) -> list[Node]:
+    """The message without any formatting, in one paragraph."""
+    kids: list[Node] = []
+    for line in content.strip("\n").split("\n"):
+        kids += (nodes.Text(line), _LINE_BREAK)
+    return [nodes.Paragraph(kids[:-1])]
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where in the tree a piece of source stands."""
+
+    quoted: bool = False
+    depth: int = 0
+    fences: int = 0
+
+
+class _Message:
+    """What all pieces of one message share: the tokens, and what is left of the work budget."""
+
+    def __init__(self, directory: MentionDirectory, max_events: int) -> None:
+        self.found: list[Found] = []
+        self._scanner = Scanner(directory)
+        self._events_left = max_events
+
+    def markdown(self, text: str, place: _Place) -> list[Node]:
+        return self._parts(split_fences(text), place)
+
+    def _parts(self, parts: list[Part], place: _Place) -> list[Node]:
+        kids: list[Node] = []
+        for part in parts:
+            if isinstance(part, Source):
+                kids += self._source(part.text, place)
+            elif isinstance(part, Fenced):
+                kids.append(_code(part))
+            else:
+                kids.append(self._section(part, place))
+        return kids
+
+    def _section(self, section: Section, place: _Place) -> Node:
+        quoted = place.quoted or section.kind == "quote"
+        inside = replace(place, quoted=quoted, depth=place.depth + 1)
+        header = self._source(section.header, inside) if section.header else []
+        kids = self._parts(section.parts, inside)
+        if section.kind == "quote":
+            return nodes.Quote(header + kids)
+        return nodes.Spoiler(header, kids)
+
+    def _source(self, text: str, place: _Place) -> list[Node]:
+        source = protect(indent_lists(self._scanner.extract(text)))
+        events = self._events(source)
+
+        def fence(info: str, code: str, *, quoted: bool, depth: int) -> list[Node]:
+            return self._inner_fence(info, code, _Place(quoted, depth, place.fences + 1))
+
+        builder = Builder(
+            self._scanner.tokens, self.found, fence, quoted=place.quoted, depth=place.depth
+        )
+        return builder.build(events)
+
+    def _events(self, source: str) -> list[Any]:
+        self._spend(_EVENTS_PER_PIECE)
+        try:
+            events = pyromark.events(source, options=_OPTIONS)
+            taken = list(islice(events, self._events_left + 1))
+        except BaseException as error:
+            # A bug of the parser is a panic, which is no Exception; it must not end the server.
+            if type(error).__name__ == "PanicException":
+                raise _UnparsedError from error
+            raise
+        self._spend(len(taken))
+        return taken
+
+    def _spend(self, events: int) -> None:
+        self._events_left -= events
+        if self._events_left < 0:
+            raise _UnparsedError
+
+    def _inner_fence(self, info: str, code: str, place: _Place) -> list[Node]:
+        """A fence that the parser found in a list or a quote."""
+        self._spend(_EVENTS_PER_PIECE)
+        word, header = fence_info(info)
+        if word not in SECTIONS:
+            return [_code(Fenced(word, code))]
+        if place.fences > MAX_NESTED_FENCES:
+            return _plain(f"{header}\n{code}")
+        return [self._section(Section(word, header, split_fences(code)), place)]
+
+
+def _code(fence: Fenced) -> Node:
+    if fence.language.lower() == "math":
+        return nodes.MathBlock(fence.text)
+    return nodes.CodeBlock(fence.language, fence.text)

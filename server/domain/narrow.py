@@ -1,0 +1,142 @@
+"""Narrows: which messages a reader, or an event queue, asks for."""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Literal, cast
+
+from server.domain.errors import BadNarrowError
+
+_EVENT_OPERATORS: Final = ("channel", "topic", "sender", "is", "dm")
+_ALIASES: Final = {"stream": "channel", "subject": "topic", "pm-with": "dm"}
+_IS_OPERANDS: Final = ("dm", "private", "starred", "mentioned", "alerted", "unread", "resolved")
+RESOLVED_PREFIX: Final = "\N{HEAVY CHECK MARK} "
+
+
+@dataclass(frozen=True, slots=True)
+class EventNarrow:
+    """The narrow of an event queue: terms that all have to hold; it filters message events only."""
+
+    terms: tuple[tuple[str, str], ...]
+
+    @classmethod
+    def parse(cls, narrow: Sequence[Sequence[str]]) -> "EventNarrow":
+        """Raises BadNarrowError for what queues do not support."""
+        terms = []
+        for operator, operand in narrow:
+            name = _ALIASES.get(operator, operator)
+            if name not in _EVENT_OPERATORS:
+                raise BadNarrowError(f"Operator {operator} not supported.")
+            if name == "is" and operand not in _IS_OPERANDS:
+                raise BadNarrowError(f"Invalid 'is' operand {operand}.")
+            terms.append((name, operand))
+        return cls(tuple(terms))
+
+    def admits(self, event: Any, flags: Collection[str]) -> bool:
+        """Whether an event passes, given the reader's flags: whatever is no message does."""
+        if event.wire_type != "message":
+            return True
+        return all(_TESTS[name](event, operand, flags) for name, operand in self.terms)
+
+
+def _is(event: Any, operand: str, flags: Collection[str]) -> bool:
+    if operand in ("dm", "private"):
+        return event.message.channel_id is None
+    if operand == "resolved":
+        message = event.message
+        return message.channel_id is not None and message.topic.startswith(RESOLVED_PREFIX)
+    if operand == "unread":
+        return "read" not in flags
+    return not flags_of_operand(operand).isdisjoint(flags)
+
+
+def flags_of_operand(operand: str) -> frozenset[str]:
+    """The flags any of which makes a message one of `is:operand`."""
+    return _FLAGS[operand]
+
+
+_FLAGS: Final = {
+    "starred": frozenset({"starred"}),
+    "mentioned": frozenset({"mentioned", "stream_wildcard_mentioned", "topic_wildcard_mentioned"}),
+    "alerted": frozenset({"has_alert_word"}),
+}
+
+
+def _dm(event: Any, operand: str, flags: Collection[str]) -> bool:
+    del flags
+    message = event.message
+    if message.channel_id is not None:
+        return False
+    emails = {e.strip().lower() for e in operand.split(",")}
+    others = {r.email.lower() for r in message.recipients if r.id != message.sender.id}
+    everyone = {r.email.lower() for r in message.recipients}
+    return emails in (others, everyone)
+
+
+def _channel(event: Any, operand: str, flags: Collection[str]) -> bool:
+    del flags
+    message = event.message
+    if message.channel_id is None:
+        return False
+    return operand.lower() == message.channel_name.lower() or operand == str(message.channel_id)
+
+
+def _topic(event: Any, operand: str, flags: Collection[str]) -> bool:
+    del flags
+    message = event.message
+    return message.channel_id is not None and message.topic.lower() == operand.lower()
+
+
+def _sender(event: Any, operand: str, flags: Collection[str]) -> bool:
+    del flags
+    sender = event.message.sender
+    return sender.email.lower() == operand.lower() or str(sender.id) == operand
+
+
+_TESTS: Final = {
+    "channel": _channel,
+    "topic": _topic,
+    "sender": _sender,
+    "is": _is,
+    "dm": _dm,
+}
+
+SearchOperator = Literal["channel", "topic", "dm", "sender", "id", "is"]
+_SEARCH_OPERATORS: Final = ("channel", "topic", "dm", "sender", "id", "is")
+_SEARCH_IS: Final = ("dm", "private", "starred", "mentioned", "alerted", "unread")
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """One condition of a search narrow."""
+
+    operator: SearchOperator
+    operand: str | int | tuple[int, ...]
+
+
+def parse_narrow(narrow: Sequence[Any]) -> tuple[Term, ...]:
+    """The conditions of a narrow, in either of the two forms that clients send.
+
+    Raises BadNarrowError.
+    """
+    return tuple(_term(each) for each in narrow)
+
+
+def _term(given: Any) -> Term:
+    if isinstance(given, dict):
+        operator, operand = given.get("operator"), given.get("operand")
+        if given.get("negated"):
+            raise BadNarrowError("negated terms are not supported")
+    elif isinstance(given, list) and len(given) == 2:  # noqa: PLR2004 - operator and operand
+        operator, operand = given
+    else:
+        raise BadNarrowError("element is not a dict or a pair")
+    name = _ALIASES.get(str(operator), str(operator))
+    if name not in _SEARCH_OPERATORS:
+        raise BadNarrowError(f"unknown '{operator}' operator")
+    if name == "dm" and isinstance(operand, list) and all(type(each) is int for each in operand):
+        return Term("dm", tuple(operand))
+    if isinstance(operand, bool) or not isinstance(operand, str | int):
+        raise BadNarrowError(f"invalid operand for '{operator}'")
+    if name == "is" and operand not in _SEARCH_IS:
+        raise BadNarrowError(f"unknown 'is' operand {operand}")
+    return Term(cast("SearchOperator", name), operand)

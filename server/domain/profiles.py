@@ -1,0 +1,60 @@
+"""How people are shown to others: their address, to whom it is known, and their picture."""
+
+import hashlib
+import re
+
+from server.domain import user_settings
+from server.domain.access import ADMINISTRATOR, GUEST, MEMBER, MODERATOR, OWNER
+from server.domain.user_settings import UserSettings
+from storage.users import UserRow
+
+_HIDDEN_EMAIL = re.compile(r"user([0-9]{1,18})@([^@]+)")
+_LEAST_ROLE_TO_SEE = {
+    user_settings.EVERYONE: GUEST,
+    user_settings.MEMBERS: MEMBER,
+    user_settings.MODERATORS: MODERATOR,
+    user_settings.ADMINISTRATORS: ADMINISTRATOR,
+    user_settings.NOBODY: OWNER - 1,
+}
+
+
+def least_role_to_see_email(row: UserRow) -> int:
+    """The largest role number of those who may know the user's real address."""
+    return _LEAST_ROLE_TO_SEE[UserSettings.of(row.settings).email_address_visibility]
+
+
+def hides_email(row: UserRow) -> bool:
+    """Whether there is anybody who may not know the user's real address."""
+    return least_role_to_see_email(row) < GUEST
+
+
+def public_email(row: UserRow, domain: str) -> str:
+    """The address by which everybody knows the user: real, or made up where that is hidden.
+
+    `domain` is that of the organization's address.
+    """
+    return hidden_email(row.user_id, domain) if hides_email(row) else row.email
+
+
+def hidden_email(user_id: int, domain: str) -> str:
+    """What stands for an address that not everybody may know."""
+    return f"user{user_id}@{domain}"
+
+
+def user_id_of_hidden_email(email: str, domain: str) -> int | None:
+    """The user for whom this address stands, or None if it is a real one."""
+    found = _HIDDEN_EMAIL.fullmatch(email.lower())
+    return int(found[1]) if found and found[2] == domain.lower() else None
+
+
+def icon_url(name: str) -> str:
+    """A picture for an organization that has none of its own, the same for the same name."""
+    digest = hashlib.md5(name.encode(), usedforsecurity=False).hexdigest()
+    return f"https://secure.gravatar.com/avatar/{digest}?d=identicon"
+
+
+def avatar_url(email: str, version: int, *, medium: bool = False) -> str:
+    """The picture that belongs to this address at a service that keeps such pictures."""
+    digest = hashlib.md5(email.strip().lower().encode(), usedforsecurity=False).hexdigest()
+    size = "&s=500" if medium else ""
+    return f"https://secure.gravatar.com/avatar/{digest}?d=identicon&version={version}{size}"

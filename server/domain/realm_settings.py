@@ -1,0 +1,167 @@
+"""The settings of an organization: names as on the wire, and their defaults."""
+
+from functools import lru_cache
+from typing import Any, Final, Literal
+
+import msgspec
+
+from server.domain.access import (
+    ADMINISTRATORS_GROUP,
+    EVERYONE_GROUP,
+    MEMBERS_GROUP,
+    MODERATORS_GROUP,
+    OWNERS_GROUP,
+    GroupGraph,
+    GroupSetting,
+)
+from server.domain.permission_settings import REALM_PERMISSIONS
+
+TEN_MINUTES = 600
+ONE_WEEK = 604_800
+NO_CHANNEL = -1
+
+
+class DirectGroup(msgspec.Struct, frozen=True):
+    """The value of a permission that names people and groups, rather than one group."""
+
+    direct_members: tuple[int, ...]
+    direct_subgroups: tuple[int, ...]
+
+
+GroupValue = str | int | DirectGroup
+"""Who is permitted: a role group by name (until somebody chooses), a group by id, or direct."""
+
+
+class RealmSettings(msgspec.Struct, frozen=True, kw_only=True):
+    """Every setting of a realm. Storage keeps only what differs from these defaults."""
+
+    # How messages look, and how long they may change.
+    allow_message_editing: bool = True
+    message_content_edit_limit_seconds: int | None = TEN_MINUTES
+    message_content_delete_limit_seconds: int | None = TEN_MINUTES
+    message_edit_history_visibility_policy: Literal["all", "moves", "none"] = "all"
+    move_messages_within_stream_limit_seconds: int | None = ONE_WEEK
+    move_messages_between_streams_limit_seconds: int | None = ONE_WEEK
+    message_retention_days: int = -1
+    """-1: kept for ever."""
+    topics_policy: Literal["allow_empty_topic", "disable_empty_topic"] = "allow_empty_topic"
+    empty_topic_display_name: str = "general chat"
+    enable_read_receipts: bool = False
+    inline_image_preview: bool = True
+    inline_url_embed_preview: bool = False
+    default_code_block_language: str = ""
+    giphy_rating: Literal[0, 1, 2, 3, 4, 5] = 2
+
+    # Who comes in, and as what.
+    authentication_methods: tuple[str, ...] = ("Email",)
+    """Names of the methods that the organization wants."""
+    emails_restricted_to_domains: bool = False
+    disallow_disposable_email_addresses: bool = True
+    invite_required: bool = True
+    waiting_period_threshold: int = 0
+    """Days until a member counts as a full one."""
+    enable_spectator_access: bool = False
+    send_welcome_emails: bool = True
+    welcome_message_custom_text: str = ""
+    user_settings_defaults: dict[str, Any] = {}
+    """What new people's settings start with, where it differs from UserSettings."""
+
+    # What people may change about themselves, and how they are shown.
+    avatar_changes_disabled: bool = False
+    email_changes_disabled: bool = False
+    name_changes_disabled: bool = False
+    require_unique_names: bool = False
+    enable_guest_user_indicator: bool = True
+    enable_guest_user_dm_warning: bool = True
+    presence_disabled: bool = False
+
+    # Mail and notifications.
+    digest_emails_enabled: bool = False
+    digest_weekday: Literal[0, 1, 2, 3, 4, 5, 6] = 1
+    message_content_allowed_in_email_notifications: bool = True
+    push_notifications_enabled: bool = False
+    push_notifications_enabled_end_timestamp: int | None = None
+    require_e2ee_push_notifications: bool = False
+
+    # The organization itself.
+    default_language: str = "en"
+    org_type: Literal[0, 10, 20, 30, 35, 40, 50, 60, 70, 80, 90, 100, 1000] = 0
+    plan_type: int = 1
+    icon_source: Literal["G", "U"] = "G"
+    logo_source: Literal["D", "U"] = "D"
+    night_logo_source: Literal["D", "U"] = "D"
+    jitsi_server_url: str | None = None
+    """None: the server's."""
+    video_chat_provider: Literal[0, 1, 3, 4, 5] = 1
+    upload_quota_mib: int | None = None
+    want_advertise_in_communities_directory: bool = False
+    moderation_request_channel_id: int = NO_CHANNEL
+    new_stream_announcements_stream_id: int = NO_CHANNEL
+    signup_announcements_stream_id: int = NO_CHANNEL
+    zulip_update_announcements_stream_id: int = NO_CHANNEL
+
+    # Permissions: who may do what (REALM_PERMISSIONS says what may be chosen).
+    can_access_all_users_group: GroupValue = EVERYONE_GROUP
+    can_add_custom_emoji_group: GroupValue = MEMBERS_GROUP
+    can_add_subscribers_group: GroupValue = MEMBERS_GROUP
+    can_create_bots_group: GroupValue = MEMBERS_GROUP
+    can_create_groups: GroupValue = MEMBERS_GROUP
+    can_create_private_channel_group: GroupValue = MEMBERS_GROUP
+    can_create_public_channel_group: GroupValue = MEMBERS_GROUP
+    can_create_web_public_channel_group: GroupValue = OWNERS_GROUP
+    can_create_write_only_bots_group: GroupValue = MEMBERS_GROUP
+    can_delete_any_message_group: GroupValue = ADMINISTRATORS_GROUP
+    can_delete_own_message_group: GroupValue = EVERYONE_GROUP
+    can_invite_users_group: GroupValue = MEMBERS_GROUP
+    can_manage_all_groups: GroupValue = OWNERS_GROUP
+    can_manage_billing_group: GroupValue = ADMINISTRATORS_GROUP
+    can_mention_many_users_group: GroupValue = ADMINISTRATORS_GROUP
+    can_move_messages_between_channels_group: GroupValue = MEMBERS_GROUP
+    can_move_messages_between_topics_group: GroupValue = EVERYONE_GROUP
+    can_resolve_topics_group: GroupValue = EVERYONE_GROUP
+    can_set_delete_message_policy_group: GroupValue = MODERATORS_GROUP
+    can_set_topics_policy_group: GroupValue = MEMBERS_GROUP
+    can_summarize_topics_group: GroupValue = EVERYONE_GROUP
+    create_multiuse_invite_group: GroupValue = ADMINISTRATORS_GROUP
+    direct_message_initiator_group: GroupValue = EVERYONE_GROUP
+    direct_message_permission_group: GroupValue = EVERYONE_GROUP
+
+    @classmethod
+    def of(cls, stored: dict[str, Any]) -> "RealmSettings":
+        """From what storage keeps. Raises msgspec.ValidationError for a value that is none."""
+        return _decode(msgspec.json.encode(stored)) if stored else DEFAULTS
+
+    def stored(self) -> dict[str, Any]:
+        """What storage keeps: the settings that differ from the defaults."""
+        return {
+            name: msgspec.to_builtins(value)
+            for name, value in msgspec.structs.asdict(self).items()
+            if value != getattr(DEFAULTS, name)
+        }
+
+    def permission(self, name: str, graph: GroupGraph) -> GroupSetting:
+        """Whom the realm gives this permission, by the ids that its groups have."""
+        assert name in REALM_PERMISSIONS, name
+        value: GroupValue = getattr(self, name)
+        if isinstance(value, str):
+            return GroupSetting(group_id=graph.ids_by_name[value])
+        return GroupSetting.parse(msgspec.to_builtins(value))
+
+    def guests_know_everybody(self, graph: GroupGraph) -> bool:
+        """Whether guests know of people with whom they share no channel and no conversation."""
+        setting = self.permission("can_access_all_users_group", graph)
+        return setting.group_id == graph.ids_by_name[EVERYONE_GROUP]
+
+    def wants_method(self, name: str) -> bool:
+        """Whether people of the organization may sign in by this method."""
+        return name in self.authentication_methods
+
+
+DEFAULTS: Final = RealmSettings()
+
+_decoder = msgspec.json.Decoder(RealmSettings)
+
+
+@lru_cache(maxsize=256)
+def _decode(stored: bytes) -> RealmSettings:
+    return _decoder.decode(stored)

@@ -1,0 +1,30 @@
+"""The rules of an organization's name and address."""
+
+import re
+from typing import Final
+
+from server.domain.errors import BadRequestError
+
+MAX_NAME_LENGTH: Final = 40
+MAX_SUBDOMAIN_LENGTH: Final = 40
+_SUBDOMAIN: Final = re.compile(r"[a-z0-9]([a-z0-9-]*[a-z0-9])?")
+
+
+def checked_realm_name(name: str) -> str:
+    """The name as it is kept. Raises BadRequestError."""
+    name = " ".join(name.split())
+    if not name:
+        raise BadRequestError("Organization name cannot be empty.")
+    if len(name) > MAX_NAME_LENGTH:
+        raise BadRequestError("Organization name is too long.")
+    return name
+
+
+def checked_subdomain(subdomain: str) -> str:
+    """The subdomain as it is kept; empty: the server's own address. Raises BadRequestError."""
+    subdomain = subdomain.strip().lower()
+    if len(subdomain) > MAX_SUBDOMAIN_LENGTH:
+        raise BadRequestError("Subdomain is too long.")
+    if subdomain and _SUBDOMAIN.fullmatch(subdomain) is None:
+        raise BadRequestError("Subdomain can only have lowercase letters, numbers, and '-'s.")
+    return subdomain

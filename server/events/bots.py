@@ -1,0 +1,88 @@
+"""Bots, as their owners and the administrators are told of them."""
+
+from typing import Any, ClassVar, Literal
+
+import msgspec
+from msgspec import UNSET, UnsetType
+
+from server.domain.profiles import avatar_url, public_email
+from server.events.base import Event
+from storage.ids import UserId
+from storage.users import UserRow
+
+
+class Bot(msgspec.Struct, frozen=True, kw_only=True):
+    """A bot with what only those need who look after it."""
+
+    user_id: UserId
+    email: str
+    full_name: str
+    bot_type: int | None
+    is_active: bool
+    api_key: str
+    avatar_url: str | None
+    owner_id: UserId | None
+    default_sending_stream: str | None = None
+    default_events_register_stream: str | None = None
+    default_all_public_streams: bool | None = False
+    services: tuple[dict[str, Any], ...] = ()
+
+
+def shown_bot(row: UserRow, domain: str) -> Bot:
+    """The bot for its owner and the administrators."""
+    email = public_email(row, domain)
+    return Bot(
+        user_id=row.user_id,
+        email=email,
+        full_name=row.full_name,
+        bot_type=row.bot_type,
+        is_active=row.is_active,
+        api_key=row.api_key,
+        avatar_url=avatar_url(email, row.avatar_version),
+        owner_id=row.bot_owner_id,
+    )
+
+
+class BotChange(msgspec.Struct, frozen=True, kw_only=True):
+    """What is new about a bot; the other fields are left out."""
+
+    user_id: UserId
+    is_active: bool | UnsetType = UNSET
+    full_name: str | UnsetType = UNSET
+    api_key: str | UnsetType = UNSET
+    owner_id: UserId | UnsetType = UNSET
+
+
+class _OfBots(Event, frozen=True, kw_only=True):
+    """Events that clients know as `realm_bot`."""
+
+    wire_type: ClassVar[str] = "realm_bot"
+
+    type: Literal["realm_bot"] = "realm_bot"
+
+
+class BotAdded(_OfBots, frozen=True, kw_only=True):
+    kind: ClassVar[str] = "realm_bot/add"
+
+    op: Literal["add"] = "add"
+    bot: Bot
+
+
+class BotChanged(_OfBots, frozen=True, kw_only=True):
+    kind: ClassVar[str] = "realm_bot/update"
+
+    op: Literal["update"] = "update"
+    bot: BotChange
+
+
+class DeletedBot(msgspec.Struct, frozen=True, kw_only=True):
+    user_id: UserId
+
+
+class BotDeleted(_OfBots, frozen=True, kw_only=True):
+    """This audience has nothing to do with the bot any more."""
+
+    kind: ClassVar[str] = "realm_bot/delete"
+
+    op: Literal["delete"] = "delete"
+    bot: DeletedBot

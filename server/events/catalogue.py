@@ -1,0 +1,70 @@
+"""Every event that the log may hold, by its kind."""
+
+from typing import Final
+
+import msgspec
+
+from server.events import (
+    bots,
+    channels,
+    groups,
+    log,
+    message_flags,
+    messages,
+    reactions,
+    realm,
+    subscriptions,
+    typing,
+    user_topics,
+    users,
+)
+from server.events.base import Event
+
+EVENTS: Final[tuple[type[Event], ...]] = (
+    bots.BotAdded,
+    bots.BotChanged,
+    bots.BotDeleted,
+    channels.ChannelUpdated,
+    channels.ChannelsCreated,
+    channels.ChannelsDeleted,
+    channels.DefaultChannelsChanged,
+    groups.GroupAdded,
+    groups.GroupChanged,
+    groups.GroupRemoved,
+    groups.MembersAdded,
+    groups.MembersRemoved,
+    groups.SubgroupsAdded,
+    groups.SubgroupsRemoved,
+    log.JobEnqueued,
+    log.QueuesEnded,
+    log.Tick,
+    message_flags.MessageFlagsChanged,
+    messages.MessageSent,
+    reactions.ReactionAdded,
+    reactions.ReactionRemoved,
+    realm.RealmDeactivated,
+    realm.RealmSettingChanged,
+    realm.RealmSettingsChanged,
+    subscriptions.PeersAdded,
+    subscriptions.PeersRemoved,
+    subscriptions.SubscriptionUpdated,
+    subscriptions.SubscriptionsAdded,
+    subscriptions.SubscriptionsRemoved,
+    typing.ChannelTyping,
+    typing.DirectTyping,
+    user_topics.UserTopicChanged,
+    users.InaccessibleUserAdded,
+    users.UserAdded,
+    users.UserChanged,
+    users.UserRemoved,
+    users.UsersForgotten,
+    users.UsersIntroduced,
+)
+
+_DECODERS: Final = {event.kind: msgspec.json.Decoder(event) for event in EVENTS}
+assert len(_DECODERS) == len(EVENTS), "two events share a kind"
+
+
+def decode(kind: str, body: bytes) -> Event:
+    """The event as it was appended. Raises KeyError for a kind that this release does not know."""
+    return _DECODERS[kind].decode(body)

@@ -1,0 +1,221 @@
+"""Channels come, change and go; and what of a channel clients are shown."""
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from typing import Any, ClassVar, Final, Self
+
+import msgspec
+from msgspec import UNSET, UnsetType
+from typing_extensions import override
+
+from server.directory import Touch, channel_key
+from server.domain.access import GroupGraph
+from server.domain.channels import post_policy, setting_of
+from server.domain.permission_settings import CHANNEL_PERMISSIONS
+from server.events.base import ClientView, Event
+from storage.channels import ActivityRow, ChannelRow
+from storage.ids import ChannelId, Position
+
+RECENTLY: Final = timedelta(days=180)
+"""A channel in which nothing was sent for so long counts as inactive."""
+
+GroupValue = int | dict[str, list[int]]
+
+
+class ChannelInfo(msgspec.Struct, frozen=True, kw_only=True):
+    """A channel, as everybody who may know of it is shown it."""
+
+    stream_id: ChannelId
+    name: str
+    description: str
+    rendered_description: str
+    date_created: int
+    creator_id: int | None
+    invite_only: bool
+    is_web_public: bool
+    history_public_to_subscribers: bool
+    is_archived: bool
+    topics_policy: str
+    folder_id: int | None
+    message_retention_days: int | None
+    first_message_id: int | None
+    is_recently_active: bool
+    stream_weekly_traffic: int | None = None
+    """None: too young for an average."""
+    subscriber_count: int
+    stream_post_policy: int
+    is_announcement_only: bool
+    can_add_subscribers_group: GroupValue
+    can_administer_channel_group: GroupValue
+    can_delete_any_message_group: GroupValue
+    can_delete_own_message_group: GroupValue
+    can_move_messages_out_of_channel_group: GroupValue
+    can_move_messages_within_channel_group: GroupValue
+    can_remove_subscribers_group: GroupValue
+    can_resolve_topics_group: GroupValue
+    can_send_message_group: GroupValue
+    can_subscribe_group: GroupValue
+
+    @classmethod
+    def of(
+        cls,
+        row: ChannelRow,
+        activity: ActivityRow | None,
+        graph: GroupGraph,
+        *,
+        now: datetime,
+        **more: Any,
+    ) -> Self:
+        """From its row; `activity` is None for a channel without messages."""
+        post = post_policy(row, graph)
+        last = row.created_at
+        if activity is not None and activity.last_sent_at is not None:
+            last = max(last, activity.last_sent_at)
+        return cls(
+            stream_id=row.channel_id,
+            name=row.name,
+            description=row.description,
+            rendered_description=row.rendered_description,
+            date_created=int(row.created_at.timestamp()),
+            creator_id=row.creator_id,
+            invite_only=row.invite_only,
+            is_web_public=row.is_web_public,
+            history_public_to_subscribers=row.history_public_to_subscribers,
+            is_archived=row.is_archived,
+            topics_policy=row.topics_policy,
+            folder_id=row.folder_id,
+            message_retention_days=row.message_retention_days,
+            first_message_id=None if activity is None else activity.first_message_id,
+            is_recently_active=now - last < RECENTLY,
+            subscriber_count=row.subscriber_count,
+            stream_post_policy=post,
+            is_announcement_only=post == _ADMINISTRATORS_POST,
+            **_permissions(row, graph),
+            **more,
+        )
+
+
+_ADMINISTRATORS_POST: Final = 2
+
+
+def _permissions(row: ChannelRow, graph: GroupGraph) -> dict[str, Any]:
+    stored = row.permissions
+    return {
+        name: stored[name] if name in stored else setting_of(row, name, graph).as_json()
+        for name in CHANNEL_PERMISSIONS
+    }
+
+
+class ChannelsCreated(Event, frozen=True, kw_only=True):
+    """Channels that these people may now know of: new ones, or such as were kept from them."""
+
+    kind: ClassVar[str] = "stream/create"
+    wire_type: ClassVar[str] = "stream"
+    varies_by: ClassVar[tuple[str, ...]] = ("archived_channels",)
+
+    streams: list[ChannelInfo]
+
+    @override
+    def wire(self, position: Position, view: ClientView) -> Sequence[Any]:
+        shown = [s for s in self.streams if view.archived_channels or not s.is_archived]
+        return [{"type": "stream", "op": "create", "streams": shown}] if shown else []
+
+    @override
+    def touches(self) -> Sequence[Touch]:
+        return [channel_key(s.stream_id) for s in self.streams]
+
+
+class ChannelsDeleted(Event, frozen=True, kw_only=True):
+    """Channels that these people may no longer know of."""
+
+    kind: ClassVar[str] = "stream/delete"
+    wire_type: ClassVar[str] = "stream"
+    varies_by: ClassVar[tuple[str, ...]] = ("archived_channels",)
+
+    stream_ids: list[ChannelId]
+    archived: tuple[ChannelId, ...] = ()
+    """Those among them that clients without the capability do not know anyhow."""
+
+    @override
+    def wire(self, position: Position, view: ClientView) -> Sequence[Any]:
+        hidden = () if view.archived_channels else self.archived
+        return deleted([i for i in self.stream_ids if i not in hidden])
+
+    @override
+    def touches(self) -> Sequence[Touch]:
+        return [channel_key(channel_id) for channel_id in self.stream_ids]
+
+
+def deleted(channel_ids: Sequence[ChannelId]) -> Sequence[Any]:
+    """What tells a client that these channels are gone; nothing for none."""
+    if not channel_ids:
+        return []
+    streams = [{"stream_id": channel_id} for channel_id in channel_ids]
+    return [{"type": "stream", "op": "delete", "stream_ids": channel_ids, "streams": streams}]
+
+
+class ChannelUpdated(Event, frozen=True, kw_only=True):
+    """One property of a channel has changed."""
+
+    kind: ClassVar[str] = "stream/update"
+    wire_type: ClassVar[str] = "stream"
+    varies_by: ClassVar[tuple[str, ...]] = ("archived_channels",)
+
+    stream_id: ChannelId
+    name: str
+    """What it was called before."""
+    property: str
+    value: Any
+    rendered_description: str | UnsetType = UNSET
+    history_public_to_subscribers: bool | UnsetType = UNSET
+    is_web_public: bool | UnsetType = UNSET
+    archived: bool = False
+    """It is archived, so clients without the capability do not know it."""
+    channel: ChannelInfo | None = None
+    """The whole of it where it comes back from the archive."""
+
+    @override
+    def wire(self, position: Position, view: ClientView) -> Sequence[Any]:
+        if not view.archived_channels:
+            if self.property == "is_archived":
+                return self._for_clients_without_archive()
+            if self.archived:
+                return []
+        optional = {
+            "rendered_description": self.rendered_description,
+            "history_public_to_subscribers": self.history_public_to_subscribers,
+            "is_web_public": self.is_web_public,
+        }
+        return [
+            {
+                "type": "stream",
+                "op": "update",
+                "stream_id": self.stream_id,
+                "name": self.name,
+                "property": self.property,
+                "value": self.value,
+            }
+            | {name: value for name, value in optional.items() if value is not UNSET}
+        ]
+
+    def _for_clients_without_archive(self) -> Sequence[Any]:
+        if self.channel is None:
+            return deleted([self.stream_id])
+        return [{"type": "stream", "op": "create", "streams": [self.channel]}]
+
+    @override
+    def touches(self) -> Sequence[Touch]:
+        return [channel_key(self.stream_id)]
+
+
+class DefaultChannelsChanged(Event, frozen=True, kw_only=True):
+    """Which channels new people join: the whole list."""
+
+    kind: ClassVar[str] = "default_streams"
+    wire_type: ClassVar[str] = "default_streams"
+
+    default_streams: list[ChannelId]
+
+    @override
+    def wire(self, position: Position, view: ClientView) -> Sequence[Any]:
+        return [{"type": "default_streams", "default_streams": self.default_streams}]

@@ -1,0 +1,130 @@
+"""User groups are made, changed, filled and emptied."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, Literal
+
+import msgspec
+from typing_extensions import override
+
+from server.directory import GROUPS
+from server.domain.groups import group_permission
+from server.domain.permission_settings import GROUP_PERMISSIONS
+from server.events.base import Event
+from storage.groups import GroupRow
+from storage.ids import GroupId, UserId
+
+GroupValue = int | dict[str, list[int]]
+"""Whom a permission is given to, as it stands in JSON."""
+
+
+class UserGroup(msgspec.Struct, frozen=True, kw_only=True):
+    """A group as clients are told of it: in events, in register, and when they ask."""
+
+    id: GroupId
+    name: str
+    description: str
+    members: list[UserId]
+    direct_subgroup_ids: list[GroupId]
+    is_system_group: bool
+    deactivated: bool
+    creator_id: UserId | None
+    date_created: int | None
+    can_add_members_group: GroupValue
+    can_join_group: GroupValue
+    can_leave_group: GroupValue
+    can_manage_group: GroupValue
+    can_mention_group: GroupValue
+    can_remove_members_group: GroupValue
+
+
+def shown_group(
+    row: GroupRow, system_ids: Mapping[str, GroupId], members: Sequence[UserId]
+) -> UserGroup:
+    """The group with these direct members."""
+    permissions: dict[str, Any] = {
+        name: group_permission(row, name, system_ids).as_json() for name in GROUP_PERMISSIONS
+    }
+    return UserGroup(
+        id=row.group_id,
+        name=row.name,
+        description=row.description,
+        members=list(members),
+        direct_subgroup_ids=row.subgroup_ids,
+        is_system_group=row.is_system_group,
+        deactivated=row.deactivated,
+        creator_id=row.creator_id,
+        date_created=None if row.created_at is None else int(row.created_at.timestamp()),
+        **permissions,
+    )
+
+
+class _OfGroups(Event, frozen=True, kw_only=True):
+    """Events that clients know as `user_group`."""
+
+    wire_type: ClassVar[str] = "user_group"
+
+    type: Literal["user_group"] = "user_group"
+
+    @override
+    def touches(self) -> Sequence[tuple[Any, ...]]:
+        return (GROUPS,)
+
+
+class GroupAdded(_OfGroups, frozen=True, kw_only=True):
+    kind: ClassVar[str] = "user_group/add"
+
+    op: Literal["add"] = "add"
+    group: UserGroup
+
+
+class GroupChanged(_OfGroups, frozen=True, kw_only=True):
+    """Something about the group itself is different; `data` holds what."""
+
+    kind: ClassVar[str] = "user_group/update"
+
+    op: Literal["update"] = "update"
+    group_id: GroupId
+    data: dict[str, Any]
+
+
+class GroupRemoved(_OfGroups, frozen=True, kw_only=True):
+    kind: ClassVar[str] = "user_group/remove"
+
+    op: Literal["remove"] = "remove"
+    group_id: GroupId
+
+
+class MembersAdded(_OfGroups, frozen=True, kw_only=True):
+    """People have become direct members of the group."""
+
+    kind: ClassVar[str] = "user_group/add_members"
+
+    op: Literal["add_members"] = "add_members"
+    group_id: GroupId
+    user_ids: tuple[UserId, ...]
+
+
+class MembersRemoved(_OfGroups, frozen=True, kw_only=True):
+    """People have ceased to be direct members of the group."""
+
+    kind: ClassVar[str] = "user_group/remove_members"
+
+    op: Literal["remove_members"] = "remove_members"
+    group_id: GroupId
+    user_ids: tuple[UserId, ...]
+
+
+class SubgroupsAdded(_OfGroups, frozen=True, kw_only=True):
+    kind: ClassVar[str] = "user_group/add_subgroups"
+
+    op: Literal["add_subgroups"] = "add_subgroups"
+    group_id: GroupId
+    direct_subgroup_ids: tuple[GroupId, ...]
+
+
+class SubgroupsRemoved(_OfGroups, frozen=True, kw_only=True):
+    kind: ClassVar[str] = "user_group/remove_subgroups"
+
+    op: Literal["remove_subgroups"] = "remove_subgroups"
+    group_id: GroupId
+    direct_subgroup_ids: tuple[GroupId, ...]

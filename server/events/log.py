@@ -1,0 +1,38 @@
+"""Events that only the server itself reads."""
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+import msgspec
+from typing_extensions import override
+
+from server.events.base import Event
+from storage.ids import UserId
+
+
+class Tick(Event, frozen=True, kw_only=True):
+    """Nothing happened: a position is used up, so that queues have new event ids to give."""
+
+    kind: ClassVar[str] = "tick"
+
+
+class QueuesEnded(Event, frozen=True, kw_only=True):
+    """The event queues of these users are gone: their clients have to register again."""
+
+    kind: ClassVar[str] = "queues_ended"
+
+    user_ids: tuple[UserId, ...]
+
+    @override
+    def ended_queues(self) -> Sequence[UserId]:
+        return self.user_ids
+
+
+class JobEnqueued(Event, frozen=True, kw_only=True):
+    """Work for a queue processor (server/jobs.py); the shipper carries it to its queue."""
+
+    kind: ClassVar[str] = "job"
+
+    queue: str
+    job: msgspec.Raw
+    after_seconds: float = 0.0

@@ -1,0 +1,117 @@
+"""A message was sent; and how a message is shown, in events and elsewhere."""
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import msgspec
+from typing_extensions import override
+
+from server.events.base import ClientView, Event
+from storage.ids import ChannelId, MessageId, Position, UserId
+
+
+class Recipient(msgspec.Struct, frozen=True):
+    """Somebody in a direct-message group, as messages name them."""
+
+    email: str
+    full_name: str
+    id: UserId
+    is_mirror_dummy: bool = False
+
+
+class Sender(msgspec.Struct, frozen=True):
+    """Who sent a message, as messages show them."""
+
+    id: UserId
+    email: str
+    full_name: str
+    realm: str
+    """The subdomain of their organization."""
+    avatar_url: str | None
+    is_gravatar: bool
+    """Clients that know how to make the address of a gravatar need not be told."""
+
+
+class ShownMessage(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What clients see of a message, but for what depends on the reader."""
+
+    sender: Sender
+    client: str
+    timestamp: int
+    is_me_message: bool = False
+    channel_id: ChannelId | None = None
+    channel_name: str = ""
+    topic: str = ""
+    empty_topic_display_name: str = ""
+    dm_group_id: int | None = None
+    recipients: tuple[Recipient, ...] = ()
+
+
+def recipient_id(channel_id: ChannelId | None, dm_group_id: int | None) -> int:
+    """A number that stands for the channel or the direct-message group, and for no other."""
+    if channel_id is not None:
+        return 2 * channel_id
+    assert dm_group_id is not None, "a message is in a channel or in a direct-message group"
+    return 2 * dm_group_id + 1
+
+
+def shown_topic(topic: str, display_name: str, view: ClientView) -> str:
+    """The topic's name for a client: those that do not know the empty one get its display name."""
+    return topic if topic or view.empty_topic_name else display_name
+
+
+def message_object(
+    message_id: MessageId,
+    message: ShownMessage,
+    content: str,
+    view: ClientView,
+    *,
+    reactions: Sequence[Any] = (),
+) -> dict[str, Any]:
+    """The message as a client with this view gets it, `content` being what the view asks for."""
+    sender = message.sender
+    hides_avatar = sender.is_gravatar and view.client_gravatar
+    shown: dict[str, Any] = {
+        "id": message_id,
+        "type": "private" if message.channel_id is None else "stream",
+        "avatar_url": None if hides_avatar else sender.avatar_url,
+        "client": message.client,
+        "content": content,
+        "content_type": "text/html" if view.apply_markdown else "text/x-markdown",
+        "is_me_message": message.is_me_message,
+        "reactions": reactions,
+        "recipient_id": recipient_id(message.channel_id, message.dm_group_id),
+        "sender_email": sender.email,
+        "sender_full_name": sender.full_name,
+        "sender_id": sender.id,
+        "sender_realm_str": sender.realm,
+        "submessages": [],
+        "timestamp": message.timestamp,
+        "topic_links": [],
+    }
+    if message.channel_id is None:
+        return shown | {"display_recipient": message.recipients, "subject": ""}
+    return shown | {
+        "display_recipient": message.channel_name,
+        "stream_id": message.channel_id,
+        "subject": shown_topic(message.topic, message.empty_topic_display_name, view),
+    }
+
+
+class MessageSent(Event, frozen=True, kw_only=True, omit_defaults=True):
+    """A message, all that any client needs of it; its id is the entry's position."""
+
+    kind: ClassVar[str] = "message"
+    wire_type: ClassVar[str] = "message"
+    varies_by: ClassVar[tuple[str, ...]] = ("apply_markdown", "client_gravatar", "empty_topic_name")
+    has_flags: ClassVar[bool] = True
+
+    message: ShownMessage
+    content: str
+    rendered_content: str
+
+    @override
+    def wire(self, position: Position, view: ClientView) -> Sequence[Any]:
+        content = self.rendered_content if view.apply_markdown else self.content
+        shown = message_object(MessageId(position), self.message, content, view)
+        return ({"type": "message", "message": shown},)

@@ -1,0 +1,201 @@
+"""People join and leave channels: what they are told themselves, and what others are."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, Final
+
+import msgspec
+from msgspec import UNSET, Raw, UnsetType
+from typing_extensions import override
+
+from server.directory import Touch, channel_key, subscription_key
+from server.events.base import ClientView, Event
+from server.events.channels import ChannelInfo
+from storage.ids import ChannelId, Position, UserId
+from storage.subscriptions import SubscriptionRow
+
+NOTIFICATIONS: Final = {
+    "desktop_notifications": "enable_stream_desktop_notifications",
+    "audible_notifications": "enable_stream_audible_notifications",
+    "push_notifications": "enable_stream_push_notifications",
+    "email_notifications": "enable_stream_email_notifications",
+    "wildcard_mentions_notify": "wildcard_mentions_notify",
+}
+"""Settings of a subscription that may be left open, and the user's own that then counts."""
+
+
+class SubscriptionInfo(ChannelInfo, frozen=True, kw_only=True):
+    """A channel, and what a subscriber has set for it."""
+
+    color: str
+    is_muted: bool
+    in_home_view: bool
+    pin_to_top: bool
+    desktop_notifications: bool | None
+    audible_notifications: bool | None
+    push_notifications: bool | None
+    email_notifications: bool | None
+    wildcard_mentions_notify: bool | None
+    subscribers: Raw | UnsetType = UNSET
+    partial_subscribers: Raw | UnsetType = UNSET
+
+    @classmethod
+    def of_subscriber(
+        cls, channel: ChannelInfo, row: SubscriptionRow, **subscribers: Any
+    ) -> "SubscriptionInfo":
+        """From the channel and the subscription's row."""
+        return cls(**msgspec.structs.asdict(channel), **personal(row), **subscribers)
+
+    def settled(self, defaults: Mapping[str, bool]) -> "SubscriptionInfo":
+        """The same for clients that know no open setting."""
+        left_open = {name: value for name, value in defaults.items() if getattr(self, name) is None}
+        return msgspec.structs.replace(self, **left_open) if left_open else self
+
+
+def personal(row: SubscriptionRow) -> dict[str, Any]:
+    """The subscriber's part of SubscriptionInfo."""
+    return {
+        "color": row.color,
+        "is_muted": row.is_muted,
+        "in_home_view": not row.is_muted,
+        "pin_to_top": row.pin_to_top,
+        "desktop_notifications": row.desktop_notifications,
+        "audible_notifications": row.audible_notifications,
+        "push_notifications": row.push_notifications,
+        "email_notifications": row.email_notifications,
+        "wildcard_mentions_notify": row.wildcard_mentions_notify,
+    }
+
+
+class SubscriptionsAdded(Event, frozen=True, kw_only=True):
+    """These users, who are alike in it, have joined these channels; they are told."""
+
+    kind: ClassVar[str] = "subscription/add"
+    wire_type: ClassVar[str] = "subscription"
+    varies_by: ClassVar[tuple[str, ...]] = ("archived_channels", "notification_settings_null")
+
+    user_ids: list[UserId]
+    subscriptions: list[SubscriptionInfo]
+    defaults: dict[str, bool]
+    """What counts for these users where a setting is left open."""
+    is_return: bool = False
+    """The channels come back from the archive: nobody joins, and other clients know already."""
+
+    @override
+    def wire(self, position: Position, view: ClientView) -> Sequence[Any]:
+        if self.is_return and view.archived_channels:
+            return []
+        shown = [s for s in self.subscriptions if view.archived_channels or not s.is_archived]
+        if not view.notification_settings_null:
+            shown = [s.settled(self.defaults) for s in shown]
+        return [{"type": "subscription", "op": "add", "subscriptions": shown}] if shown else []
+
+    @override
+    def touches(self) -> Sequence[Touch]:
+        return _touched(self.user_ids, [s.stream_id for s in self.subscriptions])
+
+    @override
+    def membership(self) -> Sequence[tuple[UserId, ChannelId, bool]]:
+        if self.is_return:
+            return ()
+        return [(u, s.stream_id, True) for u in self.user_ids for s in self.subscriptions]
+
+
+class ChannelName(msgspec.Struct, frozen=True, kw_only=True):
+    """A channel that is no longer anybody's: enough to find it."""
+
+    stream_id: ChannelId
+    name: str
+
+
+class SubscriptionsRemoved(Event, frozen=True, kw_only=True):
+    """These users have left these channels; they are told."""
+
+    kind: ClassVar[str] = "subscription/remove"
+    wire_type: ClassVar[str] = "subscription"
+    varies_by: ClassVar[tuple[str, ...]] = ("archived_channels",)
+
+    user_ids: list[UserId]
+    subscriptions: list[ChannelName]
+    archived: tuple[ChannelId, ...] = ()
+    """Those among them that clients without the capability do not know."""
+
+    @override
+    def wire(self, position: Position, view: ClientView) -> Sequence[Any]:
+        hidden = () if view.archived_channels else self.archived
+        shown = [s for s in self.subscriptions if s.stream_id not in hidden]
+        return [{"type": "subscription", "op": "remove", "subscriptions": shown}] if shown else []
+
+    @override
+    def touches(self) -> Sequence[Touch]:
+        return _touched(self.user_ids, [s.stream_id for s in self.subscriptions])
+
+    @override
+    def membership(self) -> Sequence[tuple[UserId, ChannelId, bool]]:
+        return [(u, s.stream_id, False) for u in self.user_ids for s in self.subscriptions]
+
+
+class _PeersChanged(Event, frozen=True, kw_only=True):
+    """Those who may know who is in these channels are told who else is, or is no longer."""
+
+    op: ClassVar[str]
+    wire_type: ClassVar[str] = "subscription"
+    varies_by: ClassVar[tuple[str, ...]] = ("archived_channels",)
+
+    stream_ids: list[ChannelId]
+    user_ids: list[UserId]
+    archived: tuple[ChannelId, ...] = ()
+    """Those among them that clients without the capability do not know."""
+    is_return: bool = False
+    """The channels come back from the archive: other clients have known it all the time."""
+
+    @override
+    def wire(self, position: Position, view: ClientView) -> Sequence[Any]:
+        if self.is_return and view.archived_channels:
+            return []
+        hidden = () if view.archived_channels else self.archived
+        shown = [channel_id for channel_id in self.stream_ids if channel_id not in hidden]
+        if not shown:
+            return []
+        event = {"type": "subscription", "op": self.op, "stream_ids": shown}
+        return [event | {"user_ids": self.user_ids}]
+
+    @override
+    def touches(self) -> Sequence[Touch]:
+        return [channel_key(channel_id) for channel_id in self.stream_ids]
+
+
+class PeersAdded(_PeersChanged, frozen=True, kw_only=True):
+    kind: ClassVar[str] = "subscription/peer_add"
+    op: ClassVar[str] = "peer_add"
+
+
+class PeersRemoved(_PeersChanged, frozen=True, kw_only=True):
+    kind: ClassVar[str] = "subscription/peer_remove"
+    op: ClassVar[str] = "peer_remove"
+
+
+class SubscriptionUpdated(Event, frozen=True, kw_only=True):
+    """A subscriber has set something for a channel; only they are told."""
+
+    kind: ClassVar[str] = "subscription/update"
+    wire_type: ClassVar[str] = "subscription"
+
+    user_id: UserId
+    stream_id: ChannelId
+    property: str
+    value: bool | int | str | None
+
+    @override
+    def wire(self, position: Position, view: ClientView) -> Sequence[Any]:
+        event = {"type": "subscription", "op": "update", "stream_id": self.stream_id}
+        return [event | {"property": self.property, "value": self.value}]
+
+    @override
+    def touches(self) -> Sequence[Touch]:
+        return [subscription_key(self.user_id, self.stream_id)]
+
+
+def _touched(user_ids: Sequence[UserId], channel_ids: Sequence[ChannelId]) -> Sequence[Touch]:
+    keys: list[Touch] = [channel_key(channel_id) for channel_id in channel_ids]
+    keys.extend(subscription_key(u, c) for u in user_ids for c in channel_ids)
+    return keys

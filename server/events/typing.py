@@ -1,0 +1,47 @@
+"""Somebody has begun to type, or stopped. Told once, never logged."""
+
+from collections.abc import Sequence
+from typing import Any, ClassVar, Literal
+
+import msgspec
+from typing_extensions import override
+
+from server.events.base import ClientView, Event
+from storage.ids import ChannelId, Position, UserId
+
+
+class TypingPerson(msgspec.Struct, frozen=True):
+    email: str
+    user_id: UserId
+
+
+class DirectTyping(Event, frozen=True, kw_only=True):
+    """In a direct-message group."""
+
+    kind: ClassVar[str] = "typing/direct"
+    wire_type: ClassVar[str] = "typing"
+
+    type: Literal["typing"] = "typing"
+    op: Literal["start", "stop"]
+    message_type: Literal["direct"] = "direct"
+    sender: TypingPerson
+    recipients: tuple[TypingPerson, ...]
+
+
+class ChannelTyping(Event, frozen=True, kw_only=True):
+    """In a topic; only for clients that say that they show it."""
+
+    kind: ClassVar[str] = "typing/channel"
+    wire_type: ClassVar[str] = "typing"
+    varies_by: ClassVar[tuple[str, ...]] = ("stream_typing_notifications",)
+
+    type: Literal["typing"] = "typing"
+    op: Literal["start", "stop"]
+    message_type: Literal["stream"] = "stream"
+    sender: TypingPerson
+    stream_id: ChannelId
+    topic: str
+
+    @override
+    def wire(self, position: Position, view: ClientView) -> Sequence[Any]:
+        return (self,) if view.stream_typing_notifications else ()

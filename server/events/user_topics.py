@@ -1,0 +1,36 @@
+"""What somebody wants of a topic: to follow it, unmute it, mute it."""
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+from typing_extensions import override
+
+from server.events.base import ClientView, Event
+from server.events.messages import shown_topic
+from storage.ids import ChannelId, Position
+
+
+class UserTopicChanged(Event, frozen=True, kw_only=True):
+    """The user's visibility policy for a topic has changed; only they are told."""
+
+    kind: ClassVar[str] = "user_topic"
+    wire_type: ClassVar[str] = "user_topic"
+    varies_by: ClassVar[tuple[str, ...]] = ("empty_topic_name",)
+
+    stream_id: ChannelId
+    topic_name: str
+    last_updated: int
+    visibility_policy: int
+    empty_topic_display_name: str = ""
+
+    @override
+    def wire(self, position: Position, view: ClientView) -> Sequence[Any]:
+        return [
+            {
+                "type": "user_topic",
+                "stream_id": self.stream_id,
+                "topic_name": shown_topic(self.topic_name, self.empty_topic_display_name, view),
+                "last_updated": self.last_updated,
+                "visibility_policy": self.visibility_policy,
+            }
+        ]

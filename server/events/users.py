@@ -1,0 +1,231 @@
+"""People and bots come, change and go."""
+
+from collections.abc import Sequence
+from typing import Any, ClassVar, Literal
+
+import msgspec
+from msgspec import UNSET, UnsetType
+from typing_extensions import override
+
+from server.directory import user_key
+from server.domain.access import ADMINISTRATOR, GUEST, MEMBER, OWNER
+from server.domain.profiles import avatar_url, hidden_email, least_role_to_see_email, public_email
+from server.events.base import ClientView, Event
+from storage.ids import Position, UserId
+from storage.users import UserRow
+
+INACCESSIBLE_NAME = "Unknown user"
+"""How somebody is called towards those who may not know them."""
+
+
+class User(msgspec.Struct, frozen=True, kw_only=True):
+    """A user as clients are told of them: in events, in register, and when they ask."""
+
+    user_id: UserId
+    email: str
+    """By which everybody knows them."""
+    delivery_email: str | None
+    """The real one; None for those who may not know it."""
+    full_name: str
+    date_joined: str
+    role: int
+    is_owner: bool
+    is_admin: bool
+    is_guest: bool
+    is_bot: bool
+    bot_type: int | None
+    bot_owner_id: UserId | None
+    timezone: str
+    avatar_url: str | None
+    avatar_version: int
+    is_active: bool | UnsetType = UNSET
+    is_system_bot: bool | UnsetType = UNSET
+    """Only sent where it is true."""
+    profile_data: dict[str, Any] | UnsetType = UNSET
+
+    @property
+    def has_known_avatar(self) -> bool:
+        """Whether a client can work out the picture's address from `email`."""
+        return self.avatar_url == avatar_url(self.email, self.avatar_version)
+
+    def for_view(self, view: ClientView) -> "User":
+        """The same user for such clients."""
+        if view.client_gravatar and self.has_known_avatar:
+            return msgspec.structs.replace(self, avatar_url=None)
+        return self
+
+
+def shown_user(row: UserRow, domain: str, *, knows_email: bool) -> User:
+    """The user as they are shown to those who may, or may not, know their real address.
+
+    `domain` is that of the organization's address.
+    """
+    email = public_email(row, domain)
+    is_bot = row.bot_type is not None
+    return User(
+        user_id=row.user_id,
+        email=email,
+        delivery_email=row.email if knows_email else None,
+        full_name=row.full_name,
+        date_joined=row.date_joined.isoformat(),
+        role=row.role,
+        is_owner=row.role == OWNER,
+        is_admin=row.role <= ADMINISTRATOR,
+        is_guest=row.role == GUEST,
+        is_bot=is_bot,
+        bot_type=row.bot_type,
+        bot_owner_id=row.bot_owner_id,
+        timezone=row.timezone,
+        avatar_url=avatar_url(email, row.avatar_version),
+        avatar_version=row.avatar_version,
+        is_active=row.is_active,
+        is_system_bot=True if row.is_system_bot else UNSET,
+        profile_data=UNSET if is_bot else {},
+    )
+
+
+def knows_email(viewer: UserRow, row: UserRow) -> bool:
+    """Whether the viewer may know the user's real address."""
+    return viewer.user_id == row.user_id or viewer.role <= least_role_to_see_email(row)
+
+
+def inaccessible_user(row: UserRow, domain: str) -> User:
+    """What those are shown who may not know that user: only that there is somebody."""
+    email = hidden_email(row.user_id, domain)
+    return User(
+        user_id=row.user_id,
+        email=email,
+        delivery_email=None,
+        full_name=INACCESSIBLE_NAME,
+        date_joined=row.date_joined.replace(hour=0, minute=0, second=0, microsecond=0).isoformat(),
+        role=MEMBER,
+        is_owner=False,
+        is_admin=False,
+        is_guest=False,
+        is_bot=False,
+        bot_type=None,
+        bot_owner_id=None,
+        timezone="",
+        avatar_url=avatar_url(email, 1),
+        avatar_version=1,
+        is_active=row.is_active,
+        profile_data={},
+    )
+
+
+class _OfUsers(Event, frozen=True, kw_only=True):
+    """Events that clients know as `realm_user`."""
+
+    wire_type: ClassVar[str] = "realm_user"
+
+    type: Literal["realm_user"] = "realm_user"
+
+
+class UserAdded(_OfUsers, frozen=True, kw_only=True):
+    """Somebody has joined, and is shown to this audience like this."""
+
+    kind: ClassVar[str] = "realm_user/add"
+    varies_by: ClassVar[tuple[str, ...]] = ("client_gravatar",)
+
+    op: Literal["add"] = "add"
+    person: User
+
+    @override
+    def wire(self, position: Position, view: ClientView) -> Sequence[Any]:
+        return (msgspec.structs.replace(self, person=self.person.for_view(view)),)
+
+    @override
+    def touches(self) -> Sequence[tuple[Any, ...]]:
+        return (user_key(self.person.user_id),)
+
+
+class InaccessibleUserAdded(UserAdded, frozen=True, kw_only=True):
+    """Somebody has joined whom this audience may not know: for lists that have to be complete."""
+
+    kind: ClassVar[str] = "realm_user/add/inaccessible"
+    varies_by: ClassVar[tuple[str, ...]] = ("client_gravatar", "user_list_incomplete")
+
+    @override
+    def wire(self, position: Position, view: ClientView) -> Sequence[Any]:
+        if view.user_list_incomplete:
+            return ()
+        added = UserAdded(person=self.person.for_view(view))
+        return (added,)
+
+
+class PersonChange(msgspec.Struct, frozen=True, kw_only=True):
+    """What is new about somebody; the other fields are left out."""
+
+    user_id: UserId
+    full_name: str | UnsetType = UNSET
+    role: int | UnsetType = UNSET
+    is_active: bool | UnsetType = UNSET
+    timezone: str | UnsetType = UNSET
+    email: str | UnsetType = UNSET
+    new_email: str | UnsetType = UNSET
+    delivery_email: str | UnsetType | None = UNSET
+    bot_owner_id: UserId | UnsetType = UNSET
+    avatar_url: str | UnsetType | None = UNSET
+    avatar_url_medium: str | UnsetType | None = UNSET
+    avatar_source: str | UnsetType = UNSET
+    avatar_version: int | UnsetType = UNSET
+
+
+class UserChanged(_OfUsers, frozen=True, kw_only=True):
+    """Something about somebody is different."""
+
+    kind: ClassVar[str] = "realm_user/update"
+
+    op: Literal["update"] = "update"
+    person: PersonChange
+
+    @override
+    def touches(self) -> Sequence[tuple[Any, ...]]:
+        return (user_key(self.person.user_id),)
+
+
+class RemovedPerson(msgspec.Struct, frozen=True, kw_only=True):
+    user_id: UserId
+    full_name: str
+
+
+class UserRemoved(_OfUsers, frozen=True, kw_only=True):
+    """This audience may no longer know that user."""
+
+    kind: ClassVar[str] = "realm_user/remove"
+
+    op: Literal["remove"] = "remove"
+    person: RemovedPerson
+
+
+class UsersIntroduced(_OfUsers, frozen=True, kw_only=True):
+    """This audience has come to know these users, who have been there before."""
+
+    kind: ClassVar[str] = "realm_user/introduced"
+    varies_by: ClassVar[tuple[str, ...]] = ("client_gravatar",)
+
+    people: list[User]
+
+    @override
+    def wire(self, position: Position, view: ClientView) -> Sequence[Any]:
+        return [UserAdded(person=person.for_view(view)) for person in self.people]
+
+
+class UsersForgotten(_OfUsers, frozen=True, kw_only=True):
+    """This audience may no longer know these users, who are still there."""
+
+    kind: ClassVar[str] = "realm_user/forgotten"
+    varies_by: ClassVar[tuple[str, ...]] = ("client_gravatar", "user_list_incomplete")
+
+    people: list[User]
+    """Each as somebody whom one may not know."""
+
+    @override
+    def wire(self, position: Position, view: ClientView) -> Sequence[Any]:
+        events: list[Event] = []
+        for person in self.people:
+            removed = RemovedPerson(user_id=person.user_id, full_name=person.full_name)
+            events.append(UserRemoved(person=removed))
+            if not view.user_list_incomplete:
+                events.append(UserAdded(person=person.for_view(view)))
+        return events

@@ -1,0 +1,104 @@
+"""Register's `realm_user_groups`: all groups, with their direct members."""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+import msgspec
+
+from server.domain.access import MEMBER, Person
+from server.events.groups import UserGroup, shown_group
+from server.initial_state.base import Section, Snapshot
+from server.initial_state.people import People, people_of
+from storage import groups
+from storage.groups import GroupRow
+from storage.ids import Position, UserId
+
+
+@dataclass(frozen=True, slots=True)
+class _Encoded:
+    """All groups as JSON: exact for these versions, until somebody becomes a full member."""
+
+    groups: msgspec.Raw
+    versions: tuple[Position, Position]
+    until: datetime | None
+
+    def holds(self, versions: tuple[Position, Position], now: datetime) -> bool:
+        return self.versions == versions and (self.until is None or now < self.until)
+
+
+async def fetch(snapshot: Snapshot) -> dict[str, Any]:
+    people, graph = await people_of(snapshot), snapshot.graph
+    include_deactivated = snapshot.view.include_deactivated_groups
+    # One of them changes whenever a group does, or the waiting period.
+    versions = snapshot.realm.groups_changed_at, snapshot.realm.changed_at
+    now = graph.clock.now()
+    key = f"groups, deactivated {include_deactivated}"
+    kept: _Encoded | None = people.derived.get(key)
+    if kept is None or not kept.holds(versions, now):
+        rows = await groups.all_of_realm(snapshot.connection, snapshot.realm_id)
+        shown = shown_groups(
+            rows,
+            people,
+            waiting_period=graph.waiting_period,
+            now=now,
+            include_deactivated=include_deactivated,
+        )
+        kept = people.derived[key] = _Encoded(
+            msgspec.Raw(msgspec.json.encode(shown)),
+            versions,
+            _next_full(people, graph.waiting_period, now),
+        )
+    return {"realm_user_groups": kept.groups}
+
+
+def shown_groups(
+    rows: Sequence[GroupRow],
+    people: People,
+    *,
+    waiting_period: timedelta,
+    now: datetime,
+    include_deactivated: bool,
+) -> list[UserGroup]:
+    """These groups, which are all of the realm, as clients are told of them."""
+    system_ids = {row.name: row.group_id for row in rows if row.is_system_group}
+    by_role_group = _by_role_group(people, waiting_period, now)
+    return [
+        shown_group(row, system_ids, _members(row, people, by_role_group))
+        for row in rows
+        if include_deactivated or not row.deactivated
+    ]
+
+
+def _members(
+    row: GroupRow, people: People, by_role_group: Mapping[str, list[UserId]]
+) -> list[UserId]:
+    if row.is_system_group:
+        return sorted(by_role_group.get(row.name, ()))
+    return [user_id for user_id in row.member_ids if user_id in people.members]
+
+
+def _by_role_group(
+    people: People, waiting_period: timedelta, now: datetime
+) -> dict[str, list[UserId]]:
+    by_name: dict[str, list[UserId]] = defaultdict(list)
+    for user_id, member in people.members.items():
+        person = Person(user_id, member.role, member.date_joined)
+        for name in person.role_groups(waiting_period, now):
+            by_name[name].append(user_id)
+    return by_name
+
+
+def _next_full(people: People, waiting_period: timedelta, now: datetime) -> datetime | None:
+    """When the next member becomes a full one; None if nobody waits."""
+    waiting = [
+        full_at
+        for member in people.members.values()
+        if member.role == MEMBER and (full_at := member.date_joined + waiting_period) > now
+    ]
+    return min(waiting, default=None)
+
+
+SECTION = Section("realm_user_groups", fetch)

@@ -1,0 +1,107 @@
+"""What is unread, what is starred, with whom one has talked."""
+
+from typing import Any
+
+from server.initial_state.base import Section, Snapshot
+from storage import conversations, history, message_flags, read_state
+from storage.ids import UserId
+from storage.read_state import Unread, UnreadConversation
+
+FOLDABLE = "foldable reads"
+"""Where a snapshot's `shared` keeps what would make the next register cheaper."""
+
+
+async def fetch_messages(snapshot: Snapshot) -> dict[str, Any]:
+    newest = await history.newest_id(snapshot.connection, snapshot.realm_id, snapshot.actor.user_id)
+    fields: dict[str, Any] = {"max_message_id": newest if newest is not None else -1}
+    if snapshot.fetches("update_message_flags"):
+        fields["unread_msgs"] = await _unread(snapshot)
+    return fields
+
+
+async def _unread(snapshot: Snapshot) -> dict[str, Any]:
+    unread = await read_state.unread(snapshot.connection, snapshot.realm_id, snapshot.actor.user_id)
+    if unread.foldable:
+        snapshot.shared[FOLDABLE] = await read_state.folds(
+            snapshot.connection, snapshot.realm_id, snapshot.actor.user_id, unread.foldable
+        )
+    return shown_unread(snapshot, unread)
+
+
+def shown_unread(snapshot: Snapshot, unread: Unread) -> dict[str, Any]:
+    """Unread messages by conversation, as clients count them."""
+    own_id = snapshot.actor.user_id
+    direct, huddles, streams = [], [], []
+    for each in unread.conversations:
+        if each.channel_id is not None:
+            streams.append(_stream(snapshot, each))
+        elif len(each.user_ids or ()) > 2:  # noqa: PLR2004 - two people make no group
+            users = ",".join(map(str, each.user_ids or ()))
+            huddles.append({"user_ids_string": users, "unread_message_ids": each.message_ids})
+        else:
+            other = _other(each.user_ids or [], own_id)
+            direct.append(
+                {
+                    "other_user_id": other,
+                    "sender_id": other,
+                    "unread_message_ids": each.message_ids,
+                }
+            )
+    return {
+        "count": unread.count,
+        "pms": direct,
+        "huddles": huddles,
+        "streams": streams,
+        "mentions": sorted(unread.mentioned | unread.wildcards),
+        "old_unreads_missing": unread.is_cut,
+    }
+
+
+def _stream(snapshot: Snapshot, each: UnreadConversation) -> dict[str, Any]:
+    topic = each.topic or ""
+    if not topic and not snapshot.view.empty_topic_name:
+        topic = snapshot.settings.empty_topic_display_name
+    return {
+        "stream_id": each.channel_id,
+        "topic": topic,
+        "unread_message_ids": each.message_ids,
+    }
+
+
+def _other(user_ids: list[UserId], own_id: UserId) -> UserId:
+    return next((user_id for user_id in user_ids if user_id != own_id), own_id)
+
+
+async def fetch_flags(snapshot: Snapshot) -> dict[str, Any]:
+    """Nothing of its own: unread_msgs comes with the messages."""
+    del snapshot
+    return {}
+
+
+async def fetch_starred(snapshot: Snapshot) -> dict[str, Any]:
+    starred = await message_flags.starred_ids(
+        snapshot.connection, snapshot.realm_id, snapshot.actor.user_id
+    )
+    return {"starred_messages": starred}
+
+
+async def fetch_recent_conversations(snapshot: Snapshot) -> dict[str, Any]:
+    own_id = snapshot.actor.user_id
+    recent = await conversations.recent_dm_groups(snapshot.connection, snapshot.realm_id, own_id)
+    return {
+        "recent_private_conversations": [
+            {
+                "max_message_id": each.max_message_id,
+                "user_ids": [u for u in each.user_ids if u != own_id],
+            }
+            for each in recent
+        ]
+    }
+
+
+SECTIONS = (
+    Section("message", fetch_messages),
+    Section("update_message_flags", fetch_flags),
+    Section("starred_messages", fetch_starred),
+    Section("recent_private_conversations", fetch_recent_conversations),
+)

@@ -1,0 +1,69 @@
+"""Sections of register for what the server does not keep yet: they say that there is nothing.
+
+When something comes to be kept, its entry here gives way to a module of its own.
+"""
+
+from typing import Any, Final
+
+from server.initial_state.base import Section, Snapshot
+
+PROFILE_FIELD_TYPES: Final = {
+    "SHORT_TEXT": {"id": 1, "name": "Text (short)"},
+    "LONG_TEXT": {"id": 2, "name": "Text (long)"},
+    "SELECT": {"id": 3, "name": "List of options"},
+    "DATE": {"id": 4, "name": "Date"},
+    "URL": {"id": 5, "name": "Link"},
+    "USER": {"id": 6, "name": "Users"},
+    "EXTERNAL_ACCOUNT": {"id": 7, "name": "External account"},
+    "PRONOUNS": {"id": 8, "name": "Pronouns"},
+}
+
+NOTHING: Final[dict[str, dict[str, Any]]] = {
+    "alert_words": {"alert_words": []},
+    "channel_folders": {"channel_folders": []},
+    "custom_profile_fields": {
+        "custom_profile_fields": [],
+        "custom_profile_field_types": PROFILE_FIELD_TYPES,
+    },
+    "default_stream_groups": {"realm_default_stream_groups": []},
+    "drafts": {"drafts": []},
+    "giphy": {"giphy_api_key": ""},
+    "muted_users": {"muted_users": []},
+    "navigation_views": {"navigation_views": []},
+    "onboarding_steps": {"onboarding_steps": [], "navigation_tour_video_url": None},
+    "push_device": {"push_devices": {}},
+    "realm_billing": {"realm_billing": {"has_pending_sponsorship_request": False}},
+    "realm_domains": {"realm_domains": []},
+    "realm_embedded_bots": {"realm_embedded_bots": []},
+    "realm_emoji": {"realm_emoji": {}},
+    "realm_filters": {"realm_filters": []},
+    "realm_incoming_webhook_bots": {"realm_incoming_webhook_bots": []},
+    "realm_linkifiers": {"realm_linkifiers": []},
+    "realm_playgrounds": {"realm_playgrounds": []},
+    "reminders": {"reminders": []},
+    "saved_snippets": {"saved_snippets": []},
+    "scheduled_messages": {"scheduled_messages": []},
+    "stop_words": {"stop_words": []},
+    "user_status": {"user_status": {}},
+    "video_calls": {"has_zoom_token": False},
+}
+
+
+def _nothing(fetch_type: str) -> Section:
+    fields = NOTHING[fetch_type]
+
+    async def fetch(_: Snapshot) -> dict[str, Any]:
+        return fields
+
+    return Section(fetch_type, fetch)
+
+
+async def fetch_presence(snapshot: Snapshot) -> dict[str, Any]:
+    return {
+        "presences": {},
+        "presence_last_update_id": -1,
+        "server_timestamp": snapshot.graph.clock.now().timestamp(),
+    }
+
+
+SECTIONS: Final = (*map(_nothing, NOTHING), Section("presence", fetch_presence))

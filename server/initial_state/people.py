@@ -1,0 +1,190 @@
+"""Everybody in a realm, kept between registers and brought up to each one's position.
+
+Reading and encoding thousands of people costs more than all the rest of a register. So what
+has been made of them is kept, with the position of the newest change to anybody: a register
+whose snapshot has the same newest change takes it as it is, one that is further reads only
+those who have changed since. What is kept is never changed in place, so a register goes on with
+what it has taken whatever others do meanwhile.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Final, Literal
+
+import msgspec
+
+from server.directory import Directory
+from server.domain.access import ADMINISTRATOR
+from server.domain.profiles import hides_email, least_role_to_see_email
+from server.events.base import ClientView
+from server.events.users import User, shown_user
+from server.initial_state.base import Snapshot
+from storage import users
+from storage.database import Connection
+from storage.ids import Position, UserId
+from storage.users import UserRow
+
+_KEY: Final = ("people",)
+_ENCODER: Final = msgspec.json.Encoder()
+
+Kind = Literal["active", "inactive", "system_bot"]
+KINDS: Final[tuple[Kind, ...]] = ("active", "inactive", "system_bot")
+Viewer = tuple[int, bool]
+"""Who looks: the role (as far as it matters for addresses), and whether gravatars are left out."""
+
+
+def kind_of(row: UserRow) -> Kind:
+    """In which of register's lists the user stands."""
+    if row.is_system_bot:
+        return "system_bot"
+    return "active" if row.is_active else "inactive"
+
+
+def encoded(user: User, *, client_gravatar: bool) -> bytes:
+    """The user as register's lists show them; whether they are active, the list says."""
+    view = ClientView(client_gravatar=client_gravatar)
+    return _ENCODER.encode(msgspec.structs.replace(user.for_view(view), is_active=msgspec.UNSET))
+
+
+def as_array(pieces: Iterable[bytes]) -> msgspec.Raw:
+    return msgspec.Raw(b"[" + b",".join(pieces) + b"]")
+
+
+Pieces = dict[Kind, dict[UserId, bytes]]
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """The lists of people as one kind of viewer sees them."""
+
+    domain: str
+    viewer: Viewer
+    pieces: Pieces
+    arrays: Mapping[Kind, msgspec.Raw]
+
+    @classmethod
+    def of(cls, domain: str, viewer: Viewer, rows: Iterable[UserRow]) -> "Listing":
+        """Everybody, from all rows."""
+        pieces: Pieces = {kind: {} for kind in KINDS}
+        return cls(domain, viewer, pieces, {}).changed(rows)
+
+    def changed(self, rows: Iterable[UserRow]) -> "Listing":
+        """The same after these users have changed."""
+        role, client_gravatar = self.viewer
+        pieces: Pieces = {kind: dict(listed) for kind, listed in self.pieces.items()}
+        for row in rows:
+            for kind in KINDS:
+                if kind != kind_of(row):
+                    pieces[kind].pop(row.user_id, None)
+            knows = role <= least_role_to_see_email(row)
+            user = shown_user(row, self.domain, knows_email=knows)
+            pieces[kind_of(row)][row.user_id] = encoded(user, client_gravatar=client_gravatar)
+        arrays = {kind: as_array(listed.values()) for kind, listed in pieces.items()}
+        return Listing(self.domain, self.viewer, pieces, arrays)
+
+    def as_json(self, own: UserRow) -> Mapping[Kind, msgspec.Raw]:
+        """The lists for a viewer of this kind, who knows their own address at any rate."""
+        user = shown_user(own, self.domain, knows_email=True)
+        piece = encoded(user, client_gravatar=self.viewer[1])
+        kind = kind_of(own)
+        if self.pieces[kind].get(own.user_id) == piece:
+            return self.arrays
+        with_own = {**self.pieces[kind], own.user_id: piece}
+        return {**self.arrays, kind: as_array(with_own.values())}
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """What groups have to know of somebody who is active, and no bot of the system."""
+
+    role: int
+    date_joined: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class People:
+    """Everybody as they are at `position`, that of the newest change to any of them."""
+
+    position: Position
+    members: Mapping[UserId, Member]
+    bots: Mapping[UserId, UserRow]
+    """Active or not; those of the system left out."""
+    hiding: frozenset[UserId]
+    """Those whose address not everybody may know."""
+    listings: dict[Viewer, Listing] = field(default_factory=dict)
+    """Those that somebody has asked for."""
+    derived: dict[str, Any] = field(default_factory=dict)
+    """What sections have made of this, to be used as long as nobody changes."""
+
+    @classmethod
+    def of(cls, position: Position, rows: Iterable[UserRow]) -> "People":
+        """Everybody, from all rows."""
+        return cls(position, {}, {}, frozenset()).changed(rows, position)
+
+    def changed(self, rows: Iterable[UserRow], position: Position) -> "People":
+        """Everybody at a later position; the rows are all that changed on the way."""
+        rows = list(rows)
+        later = self._with(rows, position)
+        if bool(later.hiding) == bool(self.hiding):
+            for viewer, listing in self.listings.items():
+                later.listings[viewer] = listing.changed(rows)
+        return later
+
+    def viewer(self, role: int, *, client_gravatar: bool) -> Viewer:
+        # Owners see what administrators see; and all see the same where nobody hides anything.
+        return (max(role, ADMINISTRATOR) if self.hiding else 0, client_gravatar)
+
+    def _with(self, rows: Iterable[UserRow], position: Position) -> "People":
+        members, bots, hiding = dict(self.members), dict(self.bots), set(self.hiding)
+        for row in rows:
+            user_id = row.user_id
+            members.pop(user_id, None)
+            if kind_of(row) == "active":
+                members[user_id] = Member(row.role, row.date_joined)
+            if row.bot_type is not None and not row.is_system_bot:
+                bots[user_id] = row
+            (hiding.add if hides_email(row) else hiding.discard)(user_id)
+        return People(position, members, bots, frozenset(hiding))
+
+
+async def people_of(snapshot: Snapshot) -> People:
+    """Everybody, at the snapshot's position."""
+    found: People | None = snapshot.shared.get("people")
+    if found is None:
+        found = await read_people(snapshot.connection, snapshot.directory)
+        snapshot.shared["people"] = found
+    return found
+
+
+async def lists(snapshot: Snapshot) -> Mapping[Kind, msgspec.Raw]:
+    """Everybody in register's lists, as the snapshot's actor may know them."""
+    actor = snapshot.actor
+    people = await people_of(snapshot)
+    viewer = people.viewer(actor.role, client_gravatar=snapshot.view.client_gravatar)
+    listing = people.listings.get(viewer)
+    if listing is None:
+        rows = await users.all_of_realm(snapshot.connection, snapshot.realm_id)
+        listing = people.listings[viewer] = Listing.of(snapshot.address.domain, viewer, rows)
+    return listing.as_json(actor.row)
+
+
+async def read_people(connection: Connection, directory: Directory) -> People:
+    """Everybody, as this connection's snapshot has them."""
+    realm_id = directory.realm_id
+    newest = await users.last_change(connection, realm_id)
+    kept: People | None = directory.recall(_KEY)
+    if kept is None or kept.position > newest:
+        people = People.of(newest, await users.all_of_realm(connection, realm_id))
+    elif kept.position < newest:
+        rows = await users.changed_since(connection, realm_id, kept.position)
+        people = kept.changed(rows, newest)
+    else:
+        return kept
+    # Others may have read meanwhile: what is newer stays, and what is the same is shared.
+    kept = directory.recall(_KEY)
+    if kept is not None and kept.position == newest:
+        return kept
+    if kept is None or kept.position < newest:
+        directory.remember(_KEY, people)
+    return people

@@ -1,0 +1,233 @@
+"""Register's `realm`: the organization's settings, and the server's numbers."""
+
+from typing import Any, Final
+
+from server.domain import channels, messages, passwords
+from server.domain.legacy_policies import (
+    CREATE_CHANNELS,
+    CREATE_WEB_PUBLIC_CHANNELS,
+    MENTION_MANY,
+    legacy_policy,
+)
+from server.domain.permission_settings import REALM_PERMISSIONS, supported_permission_settings
+from server.domain.profiles import icon_url
+from server.initial_state.base import Section, Snapshot
+from server.settings import Settings
+
+LONGPOLL_TIMEOUT_SECONDS: Final = 90
+PUBLIC_JITSI_URL: Final = "https://meet.jit.si"
+MIN_DAYS_BEFORE_DELETION: Final = 14
+EMOJI_DATA_PATH: Final = "/api/v1/emoji_data"
+SERVER_GENERATION: Final = 1
+"""It would rise with releases that make clients load themselves again."""
+
+AS_STORED: Final = (
+    "allow_message_editing",
+    "avatar_changes_disabled",
+    "default_code_block_language",
+    "default_language",
+    "digest_emails_enabled",
+    "digest_weekday",
+    "disallow_disposable_email_addresses",
+    "email_changes_disabled",
+    "emails_restricted_to_domains",
+    "empty_topic_display_name",
+    "enable_guest_user_dm_warning",
+    "enable_guest_user_indicator",
+    "enable_read_receipts",
+    "enable_spectator_access",
+    "giphy_rating",
+    "icon_source",
+    "inline_image_preview",
+    "inline_url_embed_preview",
+    "invite_required",
+    "jitsi_server_url",
+    "logo_source",
+    "message_content_allowed_in_email_notifications",
+    "message_content_delete_limit_seconds",
+    "message_content_edit_limit_seconds",
+    "message_edit_history_visibility_policy",
+    "message_retention_days",
+    "moderation_request_channel_id",
+    "move_messages_between_streams_limit_seconds",
+    "move_messages_within_stream_limit_seconds",
+    "name_changes_disabled",
+    "new_stream_announcements_stream_id",
+    "night_logo_source",
+    "org_type",
+    "plan_type",
+    "presence_disabled",
+    "push_notifications_enabled",
+    "push_notifications_enabled_end_timestamp",
+    "require_e2ee_push_notifications",
+    "require_unique_names",
+    "send_welcome_emails",
+    "signup_announcements_stream_id",
+    "topics_policy",
+    "upload_quota_mib",
+    "video_chat_provider",
+    "waiting_period_threshold",
+    "want_advertise_in_communities_directory",
+    "welcome_message_custom_text",
+    "zulip_update_announcements_stream_id",
+)
+"""Settings that clients are told as they are kept, with `realm_` before their names."""
+
+VIDEO_CHAT_PROVIDERS: Final = {
+    "disabled": {"name": "None", "id": 0},
+    "jitsi_meet": {"name": "Jitsi Meet", "id": 1},
+}
+GIF_RATINGS: Final = {
+    "disabled": {"name": "GIFs are disabled", "id": 0},
+    "y": {"name": "Allow GIFs rated Y (very young audience)", "id": 1},
+    "g": {"name": "Allow GIFs rated G (general audience)", "id": 2},
+    "pg": {"name": "Allow GIFs rated PG (parental guidance)", "id": 3},
+    "pg-13": {"name": "Allow GIFs rated PG-13 (parental guidance, under 13)", "id": 4},
+    "r": {"name": "Allow GIFs rated R (restricted)", "id": 5},
+}
+EXTERNAL_ACCOUNTS: Final = {
+    "github": {
+        "name": "GitHub",
+        "text": "GitHub",
+        "hint": "",
+        "url_pattern": "https://github.com/%(username)s",
+    },
+    "mastodon": {
+        "name": "Mastodon",
+        "text": "Mastodon",
+        "hint": "name@server",
+        "url_pattern": "https://mastodon.social/@%(username)s",
+    },
+    "twitter": {
+        "name": "X",
+        "text": "X",
+        "hint": "",
+        "url_pattern": "https://x.com/%(username)s",
+    },
+}
+
+
+async def fetch(snapshot: Snapshot) -> dict[str, Any]:
+    return {
+        **{f"realm_{name}": getattr(snapshot.settings, name) for name in AS_STORED},
+        **_identity(snapshot),
+        **_permissions(snapshot),
+        **_ways_in(snapshot),
+        **_legacy(snapshot),
+        **_server(snapshot.server),
+        **LIMITS,
+        "max_file_upload_size_mib": snapshot.server.max_file_upload_mib,
+        "server_emoji_data_url": snapshot.address.url + EMOJI_DATA_PATH,
+        "jitsi_server_url": snapshot.settings.jitsi_server_url or PUBLIC_JITSI_URL,
+    }
+
+
+def _identity(snapshot: Snapshot) -> dict[str, Any]:
+    realm, address = snapshot.realm, snapshot.address
+    icon = icon_url(realm.subdomain or realm.uuid)
+    return {
+        "realm_name": realm.name,
+        "realm_description": realm.description,
+        "realm_date_created": int(realm.created_at.timestamp()),
+        "realm_url": address.url,
+        "realm_uri": address.url,
+        "realm_bot_domain": address.domain,
+        "realm_icon_url": icon,
+        "realm_logo_url": icon,
+        "realm_night_logo_url": icon,
+        "realm_available_video_chat_providers": VIDEO_CHAT_PROVIDERS,
+        "realm_default_external_accounts": EXTERNAL_ACCOUNTS,
+        "realm_is_zephyr_mirror_realm": False,
+        "upgrade_text_for_wide_organization_logo": "",
+        "zulip_plan_is_not_limited": True,
+    }
+
+
+def _permissions(snapshot: Snapshot) -> dict[str, Any]:
+    return {
+        f"realm_{name}": snapshot.settings.permission(name, snapshot.graph).as_json()
+        for name in REALM_PERMISSIONS
+    }
+
+
+def _ways_in(snapshot: Snapshot) -> dict[str, Any]:
+    """How people of the organization sign in."""
+    by_password = snapshot.settings.wants_method("Email")
+    methods = {"Email": {"enabled": by_password, "available": True}}
+    if snapshot.server.development:
+        methods["Dev"] = {"enabled": True, "available": True}
+    return {
+        "realm_authentication_methods": methods,
+        "realm_email_auth_enabled": by_password,
+        "realm_password_auth_enabled": by_password,
+    }
+
+
+def _legacy(snapshot: Snapshot) -> dict[str, Any]:
+    """What newer names say too, for clients that know the old ones."""
+    settings, graph = snapshot.settings, snapshot.graph
+    policies = {
+        "realm_create_public_stream_policy": ("can_create_public_channel_group", CREATE_CHANNELS),
+        "realm_create_private_stream_policy": ("can_create_private_channel_group", CREATE_CHANNELS),
+        "realm_create_web_public_stream_policy": (
+            "can_create_web_public_channel_group",
+            CREATE_WEB_PUBLIC_CHANNELS,
+        ),
+        "realm_wildcard_mention_policy": ("can_mention_many_users_group", MENTION_MANY),
+    }
+    return {
+        **{
+            field: legacy_policy(numbers, settings.permission(name, graph), graph)
+            for field, (name, numbers) in policies.items()
+        },
+        "realm_allow_edit_history": settings.message_edit_history_visibility_policy != "none",
+        "realm_mandatory_topics": settings.topics_policy == "disable_empty_topic",
+        "giphy_rating_options": GIF_RATINGS,
+    }
+
+
+def _server(server: Settings) -> dict[str, Any]:
+    return {
+        "development_environment": server.development,
+        "server_web_public_streams_enabled": server.web_public_channels,
+        "server_generation": SERVER_GENERATION,
+        "server_jitsi_server_url": PUBLIC_JITSI_URL,
+        "server_inline_image_preview": True,
+        "server_inline_url_embed_preview": False,
+        "server_avatar_changes_disabled": False,
+        "server_name_changes_disabled": False,
+        "server_needs_upgrade": False,
+        "server_can_summarize_topics": False,
+        "server_thumbnail_formats": [],
+        "server_min_deactivated_realm_deletion_days": MIN_DAYS_BEFORE_DELETION,
+        "server_max_deactivated_realm_deletion_days": None,
+        "settings_send_digest_emails": False,
+    }
+
+
+LIMITS: Final = {
+    "event_queue_longpoll_timeout_seconds": LONGPOLL_TIMEOUT_SECONDS,
+    "max_avatar_file_size_mib": 5,
+    "max_bulk_new_subscription_messages": 100,
+    "max_channel_folder_description_length": 1024,
+    "max_channel_folder_name_length": 60,
+    "max_icon_file_size_mib": 5,
+    "max_logo_file_size_mib": 5,
+    "max_message_length": messages.MAX_MESSAGE_LENGTH,
+    "max_reminder_note_length": 1000,
+    "max_stream_description_length": channels.MAX_DESCRIPTION_LENGTH,
+    "max_stream_name_length": channels.MAX_NAME_LENGTH,
+    "max_topic_length": messages.MAX_TOPIC_LENGTH,
+    "password_max_length": passwords.MAX_LENGTH,
+    "password_min_guesses": passwords.MIN_GUESSES,
+    "password_min_length": passwords.MIN_LENGTH,
+    "server_presence_offline_threshold_seconds": 200,
+    "server_presence_ping_interval_seconds": 60,
+    "server_supported_permission_settings": supported_permission_settings(),
+    "server_typing_started_expiry_period_milliseconds": 45_000,
+    "server_typing_started_wait_period_milliseconds": 30_000,
+    "server_typing_stopped_wait_period_milliseconds": 12_000,
+}
+"""The same for everybody."""
+
+SECTION = Section("realm", fetch)

@@ -1,0 +1,127 @@
+"""Registers an event queue: state and position from one snapshot, so that they agree."""
+
+import secrets
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Literal
+
+import msgspec
+
+from server.directory import Directory
+from server.domain.actor import Actor
+from server.domain.errors import UserDeactivatedError
+from server.domain.narrow import EventNarrow
+from server.domain.realm_settings import RealmSettings
+from server.events.queue_params import QueueParams
+from server.initial_state.base import Snapshot
+from server.initial_state.messages import FOLDABLE
+from server.initial_state.registry import SECTIONS
+from server.settings import Settings
+from server.version import announced
+from storage import clock, event_queues, realms, users
+from storage.database import Connection, Database
+from storage.ids import Position, QueueId
+from storage.read_state import Fold
+
+DEFAULT_LIFESPAN_SECONDS: Final = 24 * 3600
+MIN_LIFESPAN_SECONDS: Final = 600
+MAX_LIFESPAN_SECONDS: Final = 7 * 24 * 3600
+FRESH_LAST_EVENT_ID: Final = -1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Registration:
+    """What a client asks for."""
+
+    queue: QueueParams
+    fetch_types: frozenset[str] | None
+    include_subscribers: Literal["true", "false", "partial"]
+    lifespan_seconds: int
+    presence_history_limit_days: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Registered:
+    queue_id: QueueId
+    body: bytes
+    """A JSON object: the queue and all state."""
+    folds: Sequence[Fold]
+    """What would make the actor's next register cheaper, for a write to do."""
+
+
+def lifespan(seconds: int | None) -> int:
+    """How long the queue lives without a poll, for what the client asks."""
+    if not seconds or seconds < 0:
+        return DEFAULT_LIFESPAN_SECONDS
+    return max(MIN_LIFESPAN_SECONDS, min(seconds, MAX_LIFESPAN_SECONDS))
+
+
+async def register(
+    database: Database,
+    directory: Directory,
+    server: Settings,
+    actor: Actor,
+    registration: Registration,
+) -> Registered:
+    """Make a queue, and answer with it and with all state asked for.
+
+    The queue's events are exactly those after the state. Raises BadNarrowError.
+    """
+    EventNarrow.parse(registration.queue.narrow)
+    queue_id = QueueId(secrets.token_hex(16))
+    async with database.snapshot() as connection:
+        snapshot, epoch = await _snapshot(connection, directory, server, actor, registration)
+        fields: dict[str, Any] = {}
+        for section in SECTIONS:
+            if snapshot.fetches(section.fetch_type):
+                fields |= await section.fetch(snapshot)
+        row = event_queues.EventQueueRow(
+            queue_id=queue_id,
+            user_id=actor.user_id,
+            epoch=epoch,
+            base=snapshot.position,
+            params=msgspec.to_builtins(registration.queue),
+            lifespan_seconds=registration.lifespan_seconds,
+        )
+        await event_queues.insert(connection, actor.realm_id, row)
+    fields |= announced()
+    fields |= {
+        "queue_id": queue_id,
+        "last_event_id": FRESH_LAST_EVENT_ID,
+        "idle_queue_timeout_secs": registration.lifespan_seconds,
+    }
+    return Registered(queue_id, msgspec.json.encode(fields), snapshot.shared.get(FOLDABLE, ()))
+
+
+async def _snapshot(
+    connection: Connection,
+    directory: Directory,
+    server: Settings,
+    actor: Actor,
+    registration: Registration,
+) -> tuple[Snapshot, int]:
+    """The moment at which everything is read, and its epoch."""
+    row = await clock.read(connection, actor.realm_id)
+    realm = await realms.by_id(connection, actor.realm_id)
+    [user] = await users.by_ids(connection, actor.realm_id, [actor.user_id])
+    assert row is not None, "every realm has a clock"
+    assert realm is not None, "a realm is never removed"
+    if not user.is_active:
+        raise UserDeactivatedError("Account is deactivated")
+    snapshot = Snapshot(
+        connection=connection,
+        realm_id=actor.realm_id,
+        position=Position(row.position),
+        actor=Actor(actor.realm_id, user, actor.client),
+        realm=realm,
+        settings=RealmSettings.of(realm.settings),
+        graph=await directory.groups_of(connection, realm),
+        address=directory.address_of(realm),
+        directory=directory,
+        server=server,
+        view=registration.queue.view,
+        fetch_types=registration.fetch_types,
+        include_subscribers=registration.include_subscribers,
+        presence_history_limit_days=registration.presence_history_limit_days,
+    )
+    return snapshot, row.epoch

@@ -1,0 +1,30 @@
+"""All sections of register's answer."""
+
+from typing import Final
+
+from server.initial_state import (
+    bots,
+    channels,
+    groups,
+    messages,
+    not_yet_kept,
+    realm,
+    subscriptions,
+    user_settings,
+    user_topics,
+    users,
+)
+from server.initial_state.base import Section
+
+SECTIONS: Final[tuple[Section, ...]] = (
+    realm.SECTION,
+    *channels.SECTIONS,
+    subscriptions.SECTION,
+    *user_topics.SECTIONS,
+    users.SECTION,
+    groups.SECTION,
+    bots.SECTION,
+    *user_settings.SECTIONS,
+    *messages.SECTIONS,
+    *not_yet_kept.SECTIONS,
+)

@@ -1,0 +1,103 @@
+"""Register's `subscription`: what one is in, was in, and could be in."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Literal
+
+from msgspec import UNSET, Raw, UnsetType, structs
+
+from server.domain.user_settings import UserSettings
+from server.events.channels import ChannelInfo
+from server.events.subscriptions import NOTIFICATIONS, SubscriptionInfo
+from server.initial_state.base import Section, Snapshot
+from server.initial_state.channels import Sight, sight_of
+from storage import subscriptions
+from storage.channels import ChannelRow
+from storage.database import Connection
+from storage.ids import ChannelId, RealmId
+
+IncludeSubscribers = Literal["true", "false", "partial"]
+
+FEW: Final = 250
+"""With "partial", channels with more subscribers show only some of them."""
+SOME: Final = 100
+
+
+class NeverSubscribedInfo(ChannelInfo, frozen=True, kw_only=True):
+    """A channel that somebody sees and has never been in."""
+
+    subscribers: Raw | UnsetType = UNSET
+    partial_subscribers: Raw | UnsetType = UNSET
+
+
+@dataclass(frozen=True, slots=True)
+class Lists:
+    """Every channel that somebody may know of is in one of them."""
+
+    subscriptions: list[SubscriptionInfo]
+    unsubscribed: list[SubscriptionInfo]
+    never_subscribed: list[NeverSubscribedInfo]
+
+
+async def lists(
+    connection: Connection,
+    realm_id: RealmId,
+    sight: Sight,
+    infos: Mapping[ChannelId, ChannelInfo],
+    include: IncludeSubscribers,
+) -> Lists:
+    """The channels of `infos`, with their subscribers if they are asked for."""
+    rows = [row for row in sight.rows if row.channel_id in infos]
+    shown = await _subscribers(connection, realm_id, rows, include)
+    found = Lists([], [], [])
+    for channel_id, info in infos.items():
+        people = shown.get(channel_id, {})
+        own = sight.own.get(channel_id)
+        if own is None:
+            never = NeverSubscribedInfo(**structs.asdict(info), **people)
+            found.never_subscribed.append(never)
+        else:
+            kind = found.subscriptions if own.active else found.unsubscribed
+            kind.append(SubscriptionInfo.of_subscriber(info, own, **people))
+    return found
+
+
+async def _subscribers(
+    connection: Connection,
+    realm_id: RealmId,
+    rows: Sequence[ChannelRow],
+    include: IncludeSubscribers,
+) -> dict[ChannelId, dict[str, Any]]:
+    """For each channel the field that says who is in it; nothing if nobody asks."""
+    if include == "false":
+        return {}
+    few = [r.channel_id for r in rows if include == "true" or r.subscriber_count <= FEW]
+    many = [r.channel_id for r in rows if include == "partial" and r.subscriber_count > FEW]
+    shown: dict[ChannelId, dict[str, Any]] = {}
+    for row in await subscriptions.subscribers(connection, realm_id, few):
+        shown[row.channel_id] = {"subscribers": Raw(row.user_ids.encode())}
+    if many:
+        for row in await subscriptions.subscribers(connection, realm_id, many, at_most=SOME):
+            shown[row.channel_id] = {"partial_subscribers": Raw(row.user_ids.encode())}
+    return shown
+
+
+async def fetch(snapshot: Snapshot) -> dict[str, Any]:
+    sight, infos = await sight_of(snapshot)
+    found = await lists(
+        snapshot.connection, snapshot.realm_id, sight, infos, snapshot.include_subscribers
+    )
+    mine, former = found.subscriptions, found.unsubscribed
+    if not snapshot.view.notification_settings_null:
+        settings = UserSettings.of(snapshot.actor.row.settings)
+        defaults = {name: getattr(settings, own) for name, own in NOTIFICATIONS.items()}
+        mine = [each.settled(defaults) for each in mine]
+        former = [each.settled(defaults) for each in former]
+    return {
+        "subscriptions": mine,
+        "unsubscribed": former,
+        "never_subscribed": found.never_subscribed,
+    }
+
+
+SECTION = Section("subscription", fetch)

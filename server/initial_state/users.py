@@ -1,0 +1,93 @@
+"""Register's `realm_user`: who one is and what one may do, and everybody else."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from server.domain.access import ADMINISTRATOR, GUEST, MODERATOR, OWNER
+from server.domain.profiles import avatar_url, public_email
+from server.events.users import inaccessible_user, knows_email, shown_user
+from server.initial_state import people
+from server.initial_state.base import Section, Snapshot
+from server.initial_state.people import Kind, as_array, encoded, kind_of
+from storage import users
+from storage.users import UserRow
+
+
+async def fetch(snapshot: Snapshot) -> dict[str, Any]:
+    if snapshot.actor.is_guest and not snapshot.settings.guests_know_everybody(snapshot.graph):
+        lists = await _lists_of_known(snapshot)
+    else:
+        lists = await people.lists(snapshot)
+    return {
+        **_own_profile(snapshot),
+        **_own_permissions(snapshot),
+        "realm_users": lists["active"],
+        "realm_non_active_users": lists["inactive"],
+        "cross_realm_bots": lists["system_bot"],
+    }
+
+
+def _own_profile(snapshot: Snapshot) -> dict[str, Any]:
+    row = snapshot.actor.row
+    email = public_email(row, snapshot.address.domain)
+    return {
+        "user_id": row.user_id,
+        "email": email,
+        "delivery_email": row.email,
+        "full_name": row.full_name,
+        "avatar_source": row.avatar_source,
+        "avatar_url": avatar_url(email, row.avatar_version),
+        "avatar_url_medium": avatar_url(email, row.avatar_version, medium=True),
+        "is_owner": row.role == OWNER,
+        "is_admin": row.role <= ADMINISTRATOR,
+        "is_moderator": row.role == MODERATOR,
+        "is_guest": row.role == GUEST,
+    }
+
+
+def _own_permissions(snapshot: Snapshot) -> dict[str, bool]:
+    def may(name: str) -> bool:
+        setting = snapshot.settings.permission(name, snapshot.graph)
+        return snapshot.graph.contains(setting, snapshot.actor.person)
+
+    public = may("can_create_public_channel_group")
+    private = may("can_create_private_channel_group")
+    web_public = snapshot.server.web_public_channels and snapshot.settings.enable_spectator_access
+    return {
+        "can_create_public_streams": public,
+        "can_create_private_streams": private,
+        "can_create_streams": public or private,
+        "can_create_web_public_streams": web_public and may("can_create_web_public_channel_group"),
+        "can_invite_others_to_realm": may("can_invite_users_group"),
+        "can_subscribe_other_users": may("can_add_subscribers_group"),
+    }
+
+
+async def _lists_of_known(snapshot: Snapshot) -> Mapping[Kind, msgspec.Raw]:
+    """The lists for a guest who may know only those whom they meet, and bots."""
+    connection, realm_id = snapshot.connection, snapshot.realm_id
+    known = await users.known_to(connection, realm_id, snapshot.actor.user_id)
+    lists: dict[Kind, list[bytes]] = {kind: [] for kind in people.KINDS}
+    for row in await users.all_of_realm(connection, realm_id):
+        if row.user_id in known or row.bot_type is not None:
+            lists[kind_of(row)].append(_known(snapshot, row))
+        elif not snapshot.view.user_list_incomplete:
+            lists[kind_of(row)].append(_inaccessible(snapshot, row))
+    return {kind: as_array(pieces) for kind, pieces in lists.items()}
+
+
+def _known(snapshot: Snapshot, row: UserRow) -> bytes:
+    user = shown_user(
+        row, snapshot.address.domain, knows_email=knows_email(snapshot.actor.row, row)
+    )
+    return encoded(user, client_gravatar=snapshot.view.client_gravatar)
+
+
+def _inaccessible(snapshot: Snapshot, row: UserRow) -> bytes:
+    user = inaccessible_user(row, snapshot.address.domain)
+    return encoded(user, client_gravatar=snapshot.view.client_gravatar)
+
+
+SECTION = Section("realm_user", fetch)

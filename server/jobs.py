@@ -1,0 +1,52 @@
+"""Work for queue processors: what it says, and how a transaction asks for it."""
+
+from typing import Any, ClassVar, Self
+
+import msgspec
+
+from server.events.base import NOBODY, Tx
+from server.events.log import JobEnqueued
+from server.messaging.job_broker import OutgoingJob
+from storage.ids import RealmId
+
+
+class Job(msgspec.Struct, frozen=True, kw_only=True):
+    """A job's payload. It names things by id, and doing it twice does no harm.
+
+    `queue` is also the name of the processor's file. A release reads the payloads of its
+    predecessor: new fields have defaults.
+    """
+
+    queue: ClassVar[str] = ""
+
+
+class DeferredWork(Job, frozen=True, kw_only=True):
+    """The rest of a long piece of work: a step of queue_processors/deferred_work.py."""
+
+    queue: ClassVar[str] = "deferred_work"
+
+    realm_id: RealmId
+    step: str
+    arguments: msgspec.Raw
+
+    @classmethod
+    def of(cls, realm_id: RealmId, step: str, arguments: Any) -> Self:
+        """`arguments` is of the type that the step declares."""
+        encoded = msgspec.Raw(msgspec.json.encode(arguments))
+        return cls(realm_id=realm_id, step=step, arguments=encoded)
+
+
+def enqueue(tx: Tx, job: Job, *, after_seconds: float = 0.0) -> None:
+    """Ask for the job in this transaction: it is done, at least once, if this commits.
+
+    The log carries it, as an entry for nobody. `after_seconds` holds it back at least so long.
+    """
+    payload = msgspec.Raw(msgspec.json.encode(job))
+    tx.append(JobEnqueued(queue=job.queue, job=payload, after_seconds=after_seconds), NOBODY)
+
+
+def outgoing(job: Job, *, key: str, after_seconds: float = 0.0) -> OutgoingJob:
+    """A job that follows from another, for the broker: such jobs never enter the log."""
+    return OutgoingJob(
+        queue=job.queue, body=msgspec.json.encode(job), key=key, after_seconds=after_seconds
+    )

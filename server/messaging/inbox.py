@@ -1,0 +1,39 @@
+"""What every bus does with a delivery before its listener hears of it."""
+
+from collections.abc import Callable
+
+import structlog
+
+from server.messaging.event_bus import BusListener, Hint
+from storage.ids import RealmId
+
+logger = structlog.get_logger(__name__)
+
+
+class Inbox:
+    """The followed realms, and a listener whose mistakes do not end the bus.
+
+    A listener that raises has a bug: it is logged, and the listener is as if the delivery had been
+    lost, which its reader survives by design.
+    """
+
+    def __init__(self, listener: BusListener) -> None:
+        self._listener = listener
+        self.followed: set[RealmId] = set()
+
+    def hint(self, hint: Hint) -> None:
+        if hint.realm_id in self.followed:
+            self._tell(lambda: self._listener.on_hint(hint))
+
+    def ephemeral(self, realm_id: RealmId, body: bytes) -> None:
+        if realm_id in self.followed:
+            self._tell(lambda: self._listener.on_ephemeral(realm_id, body))
+
+    def gap(self) -> None:
+        self._tell(self._listener.on_gap)
+
+    def _tell(self, call: Callable[[], None]) -> None:
+        try:
+            call()
+        except Exception:
+            logger.exception("the listener of the event bus failed")

@@ -1,0 +1,368 @@
+"""Messaging of the embedded mode: NOTIFY as a wake-up, and a table of jobs."""
+
+import asyncio
+import secrets
+from collections import deque
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import aclosing, asynccontextmanager, suppress
+
+import structlog
+
+from server.messaging.background import running
+from server.messaging.backoff import Backoff
+from server.messaging.event_bus import BusListener, Hint, check_ephemeral
+from server.messaging.inbox import Inbox
+from server.messaging.job_broker import BrokerUnavailableError, OutgoingJob
+from storage import jobs
+from storage.database import Connection, Database, DatabaseUnavailableError
+from storage.ids import Position, RealmId
+from storage.wakeups import Notifier, listening, notifying
+
+logger = structlog.get_logger(__name__)
+
+CHANNEL = "parley_events"
+HINT = "h"
+EPHEMERAL = "e"
+LEASE_SECONDS = 15.0  # how long a job of a killed worker waits for the next one
+LOOK_SECONDS = 5.0  # how late a job can be whose wake-up was lost
+SHORTEST_LOOK_SECONDS = 0.01  # a due job that nobody gets is locked for a moment
+MAX_WAITING_EPHEMERALS = 1_000  # while one NOTIFY is in flight; the oldest is lost first
+
+
+class PostgresEventBus:
+    """An EventBus on one channel of NOTIFY. Its hints carry no entries.
+
+    One connection listens and another notifies, outside every transaction. While one NOTIFY is in
+    flight, later hints of a realm merge into one, so a busy realm costs a NOTIFY a round trip.
+    Use `open_postgres_bus`.
+    """
+
+    carries_entries = False
+
+    def __init__(self, database: Database, listener: BusListener) -> None:
+        self._database = database
+        self._inbox = Inbox(listener)
+        self._outbox = _Outbox(sender=secrets.token_hex(4))
+        self._tried = asyncio.Event()
+        self.dropped = 0
+        """How many waiting publications a lost connection has cost."""
+
+    async def publish(self, hint: Hint) -> None:
+        self._outbox.add_hint(hint)
+
+    async def publish_ephemeral(self, realm_id: RealmId, body: bytes) -> None:
+        check_ephemeral(body)
+        self._outbox.add_ephemeral(realm_id, body)
+
+    async def follow(self, realm_id: RealmId) -> None:
+        self._inbox.followed.add(realm_id)
+
+    async def unfollow(self, realm_id: RealmId) -> None:
+        self._inbox.followed.discard(realm_id)
+
+    async def tried(self) -> None:
+        """Wait until the first attempt to listen has succeeded or failed."""
+        await self._tried.wait()
+
+    async def listen(self) -> None:
+        """Hear the others until cancelled, over as many connections as it takes."""
+        backoff = Backoff()
+        missed = False
+        while True:
+            try:
+                async with listening(self._database, CHANNEL) as payloads:
+                    backoff.succeeded()
+                    self._tried.set()
+                    if missed:
+                        self._inbox.gap()
+                    async for payload in payloads:
+                        self._receive(payload)
+            except DatabaseUnavailableError as lost:
+                logger.warning("not listening for events", reason=str(lost))
+            missed = True
+            self._tried.set()
+            await backoff.pause()
+
+    async def send(self) -> None:
+        """Tell the others until cancelled, over as many connections as it takes."""
+        backoff = Backoff()
+        while True:
+            try:
+                async with notifying(self._database) as notifier:
+                    backoff.succeeded()
+                    await self._send_over(notifier)
+            except DatabaseUnavailableError as lost:
+                self.dropped += self._outbox.clear()
+                logger.warning("not announcing events", reason=str(lost))
+            await backoff.pause()
+
+    async def _send_over(self, notifier: Notifier) -> None:
+        while True:
+            payloads = await self._outbox.take()
+            try:
+                await notifier.notify(CHANNEL, payloads)
+            except DatabaseUnavailableError:
+                self.dropped += len(payloads)
+                raise
+
+    def _receive(self, payload: str) -> None:
+        try:
+            sender, kind, realm, rest = payload.split(" ", 3)
+            if sender == self._outbox.sender:  # our own, come back
+                return
+            if kind == HINT:
+                epoch, first, last = map(int, rest.split(" "))
+                self._inbox.hint(Hint(RealmId(int(realm)), epoch, Position(first), Position(last)))
+            else:
+                self._inbox.ephemeral(RealmId(int(realm)), rest.encode())
+        except ValueError:
+            logger.exception("not a message of this event bus")
+
+
+class _Outbox:
+    """What waits for the NOTIFY in flight: a merged hint a realm, and the ephemeral events."""
+
+    def __init__(self, sender: str) -> None:
+        self.sender = sender
+        self._hints: dict[RealmId, Hint] = {}
+        self._ephemerals: deque[tuple[RealmId, bytes]] = deque(maxlen=MAX_WAITING_EPHEMERALS)
+        self._filled = asyncio.Event()
+
+    def add_hint(self, hint: Hint) -> None:
+        waiting = self._hints.get(hint.realm_id)
+        self._hints[hint.realm_id] = _merge(waiting, hint) if waiting else hint
+        self._filled.set()
+
+    def add_ephemeral(self, realm_id: RealmId, body: bytes) -> None:
+        self._ephemerals.append((realm_id, body))
+        self._filled.set()
+
+    async def take(self) -> list[str]:
+        """Wait for something to send; everything that waits, as payloads."""
+        await self._filled.wait()
+        payloads = [
+            f"{self.sender} {HINT} {hint.realm_id} {hint.epoch} {hint.first} {hint.last}"
+            for hint in self._hints.values()
+        ]
+        payloads += [
+            f"{self.sender} {EPHEMERAL} {realm_id} {body.decode()}"
+            for realm_id, body in self._ephemerals
+        ]
+        self.clear()
+        return payloads
+
+    def clear(self) -> int:
+        """Forget what waits; how much that was."""
+        waiting = len(self._hints) + len(self._ephemerals)
+        self._hints.clear()
+        self._ephemerals.clear()
+        self._filled.clear()
+        return waiting
+
+
+def _merge(one: Hint, other: Hint) -> Hint:
+    """One hint for two of a realm; of two epochs the later counts."""
+    if one.epoch != other.epoch:
+        return max(one, other, key=lambda hint: hint.epoch)
+    first, last = min(one.first, other.first), max(one.last, other.last)
+    return Hint(one.realm_id, one.epoch, first, last)
+
+
+@asynccontextmanager
+async def open_postgres_bus(
+    database: Database, listener: BusListener
+) -> AsyncIterator[PostgresEventBus]:
+    """A bus on this database, listening if the database can be reached; see EventBus."""
+    bus = PostgresEventBus(database, listener)
+    async with running(bus.listen(), bus.send()):
+        await bus.tried()
+        yield bus
+
+
+class PostgresJobBroker:
+    """A JobBroker on a table, woken by NOTIFY.
+
+    A job that is handed out is leased: the lease is lengthened while its consumer lives, and
+    when it ends, somebody else gets the job. Use `open_postgres_jobs`.
+    """
+
+    def __init__(self, database: Database, *, lease_seconds: float = LEASE_SECONDS) -> None:
+        self._database = database
+        self._lease_seconds = lease_seconds
+        self._consumers: set[_Consumer] = set()
+
+    async def publish(self, *outgoing: OutgoingJob) -> None:
+        rows = [jobs.NewJob(job.queue, job.key, job.body, job.after_seconds) for job in outgoing]
+        async with _reachable(self._database) as connection:
+            await jobs.insert(connection, rows)
+            await jobs.announce(connection, sorted({job.queue for job in outgoing}))
+
+    @asynccontextmanager
+    async def consume(
+        self, queue: str, *, prefetch: int
+    ) -> AsyncIterator[AsyncIterator["PostgresDelivery"]]:
+        consumer = _Consumer(self._database, queue, prefetch, self._lease_seconds)
+        self._consumers.add(consumer)
+        try:
+            async with running(consumer.keep_leases()), aclosing(consumer.deliveries()) as handed:
+                yield handed
+        finally:
+            self._consumers.discard(consumer)
+            await consumer.give_back()
+
+    async def listen(self) -> None:
+        """Wake consumers when their queue gets something, until cancelled.
+
+        Whatever a lost connection does not tell, the consumers find by looking now and then.
+        """
+        backoff = Backoff()
+        while True:
+            with suppress(DatabaseUnavailableError):
+                async with listening(self._database, jobs.CHANNEL) as queues:
+                    backoff.succeeded()
+                    self._wake(None)
+                    async for queue in queues:
+                        self._wake(queue)
+            await backoff.pause()
+
+    def _wake(self, queue: str | None) -> None:
+        for consumer in self._consumers:
+            if queue in (None, consumer.queue):
+                consumer.wake()
+
+
+class _Consumer:
+    """One `consume`: what it holds, and when it looks for more."""
+
+    def __init__(self, database: Database, queue: str, prefetch: int, lease_seconds: float) -> None:
+        self.database = database
+        self.queue = queue
+        self._prefetch = prefetch
+        self._lease_seconds = lease_seconds
+        self._held: dict[int, jobs.JobRow] = {}
+        self._claiming: asyncio.Task[list[jobs.JobRow]] | None = None
+        self._room = asyncio.Event()
+        self._room.set()
+        self._woken = asyncio.Event()
+
+    def wake(self) -> None:
+        """Look for jobs now."""
+        self._woken.set()
+
+    def release(self, row: jobs.JobRow) -> None:
+        """The job is out of our hands, one way or another."""
+        self._held.pop(row.id, None)
+        self._room.set()
+
+    async def deliveries(self) -> AsyncGenerator["PostgresDelivery", None]:
+        backoff = Backoff()
+        while True:
+            await self._room.wait()
+            self._woken.clear()
+            try:
+                self._claiming = asyncio.create_task(self._claim())
+                rows = await asyncio.shield(self._claiming)
+                backoff.succeeded()
+                if not rows:
+                    await self._wait_for_more()
+            except DatabaseUnavailableError as lost:
+                logger.warning("cannot look for jobs", queue=self.queue, reason=str(lost))
+                await backoff.pause()
+                continue
+            for row in rows:
+                yield PostgresDelivery(self, row)
+
+    async def keep_leases(self) -> None:
+        """Lengthen the leases of what is held, in good time, until cancelled."""
+        while True:
+            await asyncio.sleep(self._lease_seconds / 3)
+            held = list(self._held.values())
+            if held:
+                with suppress(DatabaseUnavailableError):  # the lease may end; that is allowed
+                    async with self.database.connection() as connection:
+                        await jobs.extend(connection, held, lease_seconds=self._lease_seconds)
+
+    async def give_back(self) -> None:
+        """Let others have at once what nobody here has finished."""
+        if self._claiming:  # what it finds is held too, even if nobody waits for it any more
+            await asyncio.wait([self._claiming])
+        held = list(self._held.values())
+        if held:
+            with suppress(DatabaseUnavailableError):  # then they get it when the leases end
+                async with self.database.connection() as connection:
+                    await jobs.give_back(connection, held)
+                    await jobs.announce(connection, [self.queue])
+
+    async def _claim(self) -> list[jobs.JobRow]:
+        room = self._prefetch - len(self._held)
+        async with self.database.connection() as connection:
+            rows = await jobs.claim(
+                connection, self.queue, limit=room, lease_seconds=self._lease_seconds
+            )
+        self._held.update((row.id, row) for row in rows)
+        if len(self._held) >= self._prefetch:
+            self._room.clear()
+        return rows
+
+    async def _wait_for_more(self) -> None:
+        async with self.database.connection() as connection:
+            seconds = await jobs.seconds_until_due(connection, self.queue)
+        pause = (
+            LOOK_SECONDS
+            if seconds is None
+            else min(max(seconds, SHORTEST_LOOK_SECONDS), LOOK_SECONDS)
+        )
+        with suppress(TimeoutError):
+            async with asyncio.timeout(pause):
+                await self._woken.wait()
+
+
+class PostgresDelivery:
+    """A Delivery of one row: answers go to the hand-out that it stands for, to no later one."""
+
+    def __init__(self, consumer: _Consumer, row: jobs.JobRow) -> None:
+        self._consumer = consumer
+        self._row = row
+        self.body = row.body
+        self.key = row.key
+        self.attempt = row.attempts
+
+    async def ack(self) -> None:
+        async with self._answering() as connection:
+            await jobs.delete(connection, self._row)
+
+    async def retry(self, *, after_seconds: float) -> None:
+        async with self._answering() as connection:
+            await jobs.postpone(connection, self._row, after_seconds=after_seconds)
+        self._consumer.wake()  # to know when it falls due
+
+    async def dead_letter(self, reason: str) -> None:
+        async with self._answering() as connection:
+            await jobs.bury(connection, self._row, reason=reason)
+
+    @asynccontextmanager
+    async def _answering(self) -> AsyncIterator[Connection]:
+        try:
+            async with _reachable(self._consumer.database) as connection:
+                yield connection
+        finally:
+            self._consumer.release(self._row)
+
+
+@asynccontextmanager
+async def _reachable(database: Database) -> AsyncIterator[Connection]:
+    try:
+        async with database.connection() as connection:
+            yield connection
+    except DatabaseUnavailableError as lost:
+        raise BrokerUnavailableError(str(lost)) from lost
+
+
+@asynccontextmanager
+async def open_postgres_jobs(
+    database: Database, *, lease_seconds: float = LEASE_SECONDS
+) -> AsyncIterator[PostgresJobBroker]:
+    """A broker of jobs on this database; see JobBroker."""
+    broker = PostgresJobBroker(database, lease_seconds=lease_seconds)
+    async with running(broker.listen()):
+        yield broker

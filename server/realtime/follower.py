@@ -1,0 +1,262 @@
+"""Follows one realm's log in order, and wakes the polls that it concerns."""
+
+import asyncio
+from collections import deque
+from collections.abc import Iterable, Sequence
+
+import structlog
+
+from server.directory import Directory
+from server.events.base import LogEntry
+from server.realtime.audience import LiveUser, LiveUsers, reaches_queue
+from server.realtime.queue import EventQueue, WireEvent
+from server.realtime.variants import TailEntry
+from storage import event_log
+from storage.database import Database, DatabaseUnavailableError
+from storage.ids import Position, RealmId, UserId
+
+logger = structlog.get_logger(__name__)
+
+TAIL_BYTES = 4 * 1024 * 1024
+"""How much of a realm's log a process remembers: what polls that come back soon need."""
+REORDER_SECONDS = 0.005
+"""How long news that is ahead waits for what should have come before."""
+FETCH_ENTRIES = 2_000
+FETCH_BYTES = 2 * 1024 * 1024
+
+
+class Tail:
+    """The newest entries of the log, bounded in bytes."""
+
+    def __init__(self) -> None:
+        self._entries: deque[TailEntry] = deque()
+        self._bytes = 0
+
+    def append(self, entry: TailEntry) -> None:
+        self._entries.append(entry)
+        self._bytes += entry.size
+        while self._bytes > TAIL_BYTES and len(self._entries) > 1:
+            self._bytes -= self._entries.popleft().size
+
+    def holds_after(self, cursor: Position) -> bool:
+        """Whether every entry above the cursor is here."""
+        return bool(self._entries) and self._entries[0].position <= cursor + 1
+
+    def after(self, cursor: Position) -> Iterable[TailEntry]:
+        """The entries above the cursor, which `holds_after`."""
+        start = max(0, cursor + 1 - self._entries[0].position)
+        for index in range(start, len(self._entries)):
+            yield self._entries[index]
+
+    def blank(self, positions: Iterable[Position]) -> None:
+        wanted = set(positions)
+        if not wanted:
+            return
+        for entry in self._entries:
+            if entry.position in wanted:
+                entry.blank()
+
+    def clear(self) -> None:
+        self._entries.clear()
+        self._bytes = 0
+
+
+class RealmFollower:
+    """What one process knows of one realm: its log's tail, and the queues that it serves.
+
+    Positions are dense, so an entry is the next one, an old one, or shows a gap; a gap is read
+    from Postgres. Whatever hints are lost, doubled or out of order, each entry is applied once
+    and in order.
+    """
+
+    def __init__(
+        self, directory: Directory, database: Database, *, epoch: int, position: Position
+    ) -> None:
+        self.realm_id: RealmId = directory.realm_id
+        self.directory = directory
+        self.epoch = epoch
+        self.position = position
+        """Everything up to here has been applied."""
+        self.users = LiveUsers()
+        self.queues: dict[str, EventQueue] = {}
+        self.tail = Tail()
+        self.scans = 0
+        self._database = database
+        self._ahead: dict[Position, LogEntry] = {}
+        self._fetching: asyncio.Task[None] | None = None
+        self._fetch_again = False
+        self._advanced = asyncio.Event()
+        self._ready: set[EventQueue] = set()
+
+    def offer(self, epoch: int, entries: Sequence[LogEntry]) -> None:
+        """News with its data, from this process or the bus."""
+        if epoch != self.epoch:
+            self.notice(epoch, entries[-1].position)
+            return
+        for entry in entries:
+            if entry.position == self.position + 1:
+                self._apply(entry)
+            elif entry.position > self.position:
+                self._ahead[entry.position] = entry
+        self._apply_ahead()
+        if self._ahead:
+            self._fetch_soon(REORDER_SECONDS)
+        self._flush()
+
+    def notice(self, epoch: int, position: Position) -> None:
+        """News without data: the clock stands at this position, or did."""
+        if epoch > self.epoch:
+            self._start_epoch(epoch, position)
+        elif epoch == self.epoch and position > self.position:
+            self._fetch_soon(0)
+
+    async def reach(self, position: Position, timeout_seconds: float) -> bool:
+        """Wait until everything up to a position that is committed has been applied."""
+        self.notice(self.epoch, position)
+        try:
+            async with asyncio.timeout(timeout_seconds):
+                while self.position < position:
+                    self._advanced.clear()
+                    await self._advanced.wait()
+        except TimeoutError:
+            return False
+        return True
+
+    def collect(
+        self, queue: EventQueue, entries: Iterable[TailEntry], *, after_k: int, limit: int
+    ) -> tuple[list[WireEvent], Position]:
+        """What the queue gets from these entries, and the position up to which it was looked for.
+
+        `after_k` counts within the first entry, if that is the one at the queue's cursor.
+        """
+        user = self.users.by_id[queue.user_id]
+        events: list[WireEvent] = []
+        reached = Position(0)
+        for entry in entries:
+            if entry.wanted_by(queue) and reaches_queue(
+                entry.audience, user, queue, entry.position
+            ):
+                events.extend(entry.for_queue(queue, after_k=after_k))
+            after_k = -1
+            reached = entry.position
+            if len(events) >= limit:
+                break
+        return events, reached
+
+    def add_user(self, user: LiveUser, *, read_at: Position) -> bool:
+        """Serve somebody whose subscriptions were read at a position, here passed or not.
+
+        Applies what has changed since; False if that is no longer in memory.
+        """
+        if read_at < self.position and not self.tail.holds_after(read_at):
+            return False
+        self.users.add(user)
+        if read_at < self.position:
+            for entry in self.tail.after(read_at):
+                self._change_memberships(entry, of=user.user_id)
+        return True
+
+    def end_queues(self, queues: Iterable[EventQueue]) -> None:
+        """These queues are gone: their polls are answered, and find out with the next one."""
+        for queue in list(queues):
+            self.let_go(queue)
+
+    def let_go(self, queue: EventQueue) -> None:
+        """Forget a queue here; its row, if it has one, serves it elsewhere or later."""
+        self.queues.pop(queue.queue_id, None)
+        self.users.remove_queue(queue)
+        queue.release([], self.position)
+
+    def _apply(self, entry: LogEntry) -> None:
+        applied = TailEntry(entry)
+        event = applied.event
+        self.position = entry.position
+        self.directory.forget(event.touches())
+        self._change_memberships(applied)
+        self.tail.blank(event.blanked())
+        self.tail.append(applied)
+        self._dispatch(applied)
+        self._end_queues_of(event.ended_queues())
+        self._advanced.set()
+
+    def _change_memberships(self, entry: TailEntry, *, of: UserId | None = None) -> None:
+        for user_id, channel_id, joined in entry.event.membership():
+            if of in {None, user_id}:
+                self.users.change_membership(user_id, channel_id, entry.position, joined=joined)
+
+    def _apply_ahead(self) -> None:
+        while (entry := self._ahead.pop(Position(self.position + 1), None)) is not None:
+            self._apply(entry)
+        if self._ahead:
+            self._ahead = {p: e for p, e in self._ahead.items() if p > self.position}
+
+    def _dispatch(self, entry: TailEntry) -> None:
+        """Collect the entry for the polls that wait; others find it in the tail."""
+        if not entry.event.wire_type:
+            return
+        for queue in self.users.reached(entry.audience, entry.position):
+            if queue.waiter is not None and entry.wanted_by(queue):
+                queue.collected.extend(entry.for_queue(queue))
+                self._ready.add(queue)
+
+    def _flush(self) -> None:
+        """Answer the polls for which something was collected."""
+        ready, self._ready = self._ready, set()
+        for queue in ready:
+            events, queue.collected = queue.collected, []
+            if events:
+                queue.release(events, self.position)
+
+    def _end_queues_of(self, user_ids: Iterable[UserId]) -> None:
+        for user_id in user_ids:
+            user = self.users.by_id.get(user_id)
+            if user is not None:
+                self.end_queues(user.queues)
+
+    def _start_epoch(self, epoch: int, position: Position) -> None:
+        """A backup was restored: whatever was known belongs to a past that did not happen."""
+        logger.warning("a new epoch of the realm", realm_id=self.realm_id, epoch=epoch)
+        self.epoch = epoch
+        self.position = position
+        self._ahead.clear()
+        self.tail.clear()
+        self.directory.forget_everything()
+        self.end_queues(self.queues.values())
+
+    def _fetch_soon(self, delay: float) -> None:
+        if self._fetching is None:
+            self._fetching = asyncio.create_task(self._fetch(delay))
+        else:
+            self._fetch_again = True
+
+    async def _fetch(self, delay: float) -> None:
+        """Read from Postgres what is missing, once for all queues of the realm."""
+        try:
+            if delay:
+                await asyncio.sleep(delay)
+                if not self._ahead:
+                    return
+            while await self._fetch_chunk() or self._fetch_again:
+                self._fetch_again = False
+        except DatabaseUnavailableError as error:
+            logger.warning("cannot read the log now", realm_id=self.realm_id, error=str(error))
+        finally:
+            self._fetching = None
+
+    async def _fetch_chunk(self) -> bool:
+        """Apply the next entries of the log. Whether there may be more."""
+        self.scans += 1
+        async with self._database.connection() as connection:
+            rows = await event_log.after(
+                connection,
+                self.realm_id,
+                cursor=self.position,
+                limit=FETCH_ENTRIES,
+                max_bytes=FETCH_BYTES,
+            )
+        for row in rows:
+            if row.position == self.position + 1 and row.epoch == self.epoch:
+                self._apply(LogEntry(row.position, row.kind, row.audience, row.body, row.write_id))
+        self._apply_ahead()
+        self._flush()
+        return bool(rows) and bool(self._ahead or len(rows) == FETCH_ENTRIES)

@@ -1,0 +1,375 @@
+"""All live queues of this process: adopt them, follow their realms, let them go."""
+
+import asyncio
+import random
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+
+import msgspec
+import structlog
+
+from server.directory import Directories
+from server.domain.clock import Clock
+from server.domain.errors import BadEventQueueError, ServerNotReadyError
+from server.events import catalogue
+from server.events.base import Audience, Event, LogEntry
+from server.events.queue_params import queue_params
+from server.messaging.event_bus import EventBus, Hint
+from server.realtime.audience import LiveUser
+from server.realtime.follower import RealmFollower
+from server.realtime.queue import EventQueue, with_id
+from storage import clock as clocks
+from storage import event_queues, subscriptions, users
+from storage.database import Database, DatabaseUnavailableError
+from storage.event_queues import EventQueueRow
+from storage.ids import Position, QueueId, RealmId, UserId
+
+logger = structlog.get_logger(__name__)
+
+BUSY_GUARD_SECONDS = 0.1
+IDLE_GUARD_SECONDS = 1.0
+"""How often the clocks are compared with Postgres: a lost last hint shows no gap."""
+TOUCH_SECONDS = 60.0
+LET_GO_SECONDS = 120.0
+"""A queue that nobody polls costs memory no longer than this."""
+UNFOLLOW_SECONDS = 600.0
+CATCH_UP_SECONDS = 10.0
+
+
+class _Told(msgspec.Struct, frozen=True, tag="told"):
+    """An event that is told once and never logged."""
+
+    kind: str
+    audience: Audience
+    event: msgspec.Raw
+
+
+class _Adopted(msgspec.Struct, frozen=True, tag="adopted"):
+    """A process has its first poll of this queue: others let it go."""
+
+    queue_id: QueueId
+
+
+class _HandedOver(msgspec.Struct, frozen=True, tag="handed_over"):
+    """What was told once and still waited for a poll of a queue that is now served elsewhere."""
+
+    queue_id: QueueId
+    bodies: tuple[bytes, ...]
+
+
+_news = msgspec.json.Decoder(_Told | _Adopted | _HandedOver)
+
+
+class Realtime:
+    """The realms that this process follows, and their queues. Listens to the event bus."""
+
+    def __init__(self, database: Database, directories: Directories, clock: Clock) -> None:
+        self.database = database
+        self.directories = directories
+        self.clock = clock
+        self.stopping = False
+        self.need_position: Callable[[RealmId], None] = lambda _: None
+        """Asks for one empty entry of the realm: its queues have no event ids left."""
+        self._bus: EventBus | None = None
+        self._followers: dict[RealmId, RealmFollower] = {}
+        self._starting: dict[RealmId, asyncio.Lock] = {}
+        self._used: dict[RealmId, float] = {}
+        self._seen: set[tuple[RealmId, QueueId]] = set()
+        self._look_now = asyncio.Event()
+        self._sending: set[asyncio.Task[None]] = set()
+
+    def connect(self, bus: EventBus) -> None:
+        """Publish to this bus, which tells this object what others publish."""
+        self._bus = bus
+
+    # -- what the writer and the bus tell
+
+    def committed(self, realm_id: RealmId, epoch: int, entries: list[LogEntry]) -> None:
+        """This process has committed: its own queues first, then the others'."""
+        follower = self._followers.get(realm_id)
+        if follower is not None:
+            follower.offer(epoch, entries)
+        if self._bus is None:
+            return
+        cargo = entries if self._bus.carries_entries else ()
+        bodies = tuple(msgspec.json.encode(entry) for entry in cargo)
+        hint = Hint(realm_id, epoch, entries[0].position, entries[-1].position, bodies)
+        self._publish(lambda bus: bus.publish(hint))
+
+    def on_hint(self, hint: Hint) -> None:
+        follower = self._followers.get(hint.realm_id)
+        if follower is None:
+            return
+        if hint.entries:
+            entries = [msgspec.json.decode(e, type=LogEntry) for e in hint.entries]
+            follower.offer(hint.epoch, entries)
+        else:
+            follower.notice(hint.epoch, hint.last)
+
+    def on_ephemeral(self, realm_id: RealmId, body: bytes) -> None:
+        follower = self._followers.get(realm_id)
+        if follower is None:
+            return
+        news = _news.decode(body)
+        if isinstance(news, _Told):
+            event = catalogue.decode(news.kind, bytes(news.event))
+            self._tell_queues(follower, event, news.audience)
+        elif isinstance(news, _HandedOver):
+            self._take_over(follower, news)
+        else:
+            self._let_adopted_go(follower, news.queue_id)
+
+    def on_gap(self) -> None:
+        self._look_now.set()
+
+    # -- what requests ask
+
+    async def follower(self, realm_id: RealmId) -> RealmFollower:
+        """The realm's follower, started at the clock's position if there was none."""
+        self._used[realm_id] = self.clock.monotonic()
+        follower = self._followers.get(realm_id)
+        if follower is not None:
+            return follower
+        async with self._starting.setdefault(realm_id, asyncio.Lock()):
+            if realm_id not in self._followers:
+                await self._start_follower(realm_id)
+        return self._followers[realm_id]
+
+    async def queue(
+        self, realm_id: RealmId, user_id: UserId, queue_id: QueueId
+    ) -> tuple[RealmFollower, EventQueue]:
+        """The user's live queue, adopted from its row if this process does not serve it yet.
+
+        Raises BadEventQueueError.
+        """
+        follower = await self.follower(realm_id)
+        queue = follower.queues.get(queue_id)
+        if queue is None:
+            queue = await self._adopt(follower, user_id, queue_id)
+        if queue.user_id != user_id:
+            raise BadEventQueueError(queue_id)
+        self._seen.add((realm_id, queue_id))
+        return follower, queue
+
+    def reader(self, realm_id: RealmId, queue_id: QueueId) -> object:
+        """Who reads the queue in this process now, if a stream does."""
+        follower = self._followers.get(realm_id)
+        queue = None if follower is None else follower.queues.get(queue_id)
+        return None if queue is None else queue.reader
+
+    def expect(self, realm_id: RealmId, user_id: UserId, queue_id: QueueId) -> None:
+        """A queue was registered here: serve it before its first poll, for what is told once."""
+
+        async def adopt() -> None:
+            with suppress(BadEventQueueError, DatabaseUnavailableError):
+                await self.queue(realm_id, user_id, queue_id)
+
+        task = asyncio.ensure_future(adopt())
+        self._sending.add(task)
+        task.add_done_callback(self._sending.discard)
+
+    def serves(self, queue_id: QueueId) -> bool:
+        """Whether this process has the queue in its memory."""
+        return any(queue_id in follower.queues for follower in self._followers.values())
+
+    async def catch_up(self, follower: RealmFollower, position: Position) -> bool:
+        """Wait until the follower has come to a position that a client knows of.
+
+        False if the realm's clock never was there.
+        """
+        async with self.database.connection() as connection:
+            row = await clocks.read(connection, follower.realm_id)
+        if row is None or row.position < position:
+            return False
+        if not await follower.reach(position, CATCH_UP_SECONDS):
+            raise ServerNotReadyError("The server is catching up. Try again shortly.")
+        return True
+
+    async def delete_queue(self, realm_id: RealmId, user_id: UserId, queue_id: QueueId) -> None:
+        """End the user's queue everywhere. Raises BadEventQueueError."""
+        follower, queue = await self.queue(realm_id, user_id, queue_id)
+        async with self.database.connection() as connection:
+            await event_queues.delete(connection, realm_id, queue_id)
+        follower.let_go(queue)
+        self._publish_news(realm_id, _Adopted(queue_id))
+
+    async def tell(self, realm_id: RealmId, event: Event, audience: Audience) -> None:
+        """Tell an event once, to those who listen now; it is not logged (typing, presence)."""
+        follower = await self.follower(realm_id)
+        self._tell_queues(follower, event, audience)
+        self._publish_news(
+            realm_id, _Told(event.kind, audience, msgspec.Raw(msgspec.json.encode(event)))
+        )
+
+    # -- for as long as the process runs
+
+    async def run(self) -> None:
+        """Guard the tails and tidy up, until cancelled."""
+        async with asyncio.TaskGroup() as group:
+            group.create_task(self._guard())
+            group.create_task(self._tidy())
+
+    def release_all(self) -> None:
+        """The server stops: answer every poll; nothing is lost, its queue is served elsewhere."""
+        self.stopping = True
+        for follower in self._followers.values():
+            for queue in list(follower.queues.values()):
+                follower.let_go(queue)
+
+    def waiting(self) -> int:
+        """How many polls wait now."""
+        return sum(
+            queue.waiter is not None
+            for follower in self._followers.values()
+            for queue in follower.queues.values()
+        )
+
+    async def _start_follower(self, realm_id: RealmId) -> None:
+        if self._bus is not None:
+            await self._bus.follow(realm_id)
+        async with self.database.connection() as connection:
+            row = await clocks.read(connection, realm_id)
+        assert row is not None, "every realm has a clock"
+        directory = self.directories.of(realm_id)
+        directory.forget_everything()
+        self._followers[realm_id] = RealmFollower(
+            directory, self.database, epoch=row.epoch, position=row.position
+        )
+
+    async def _adopt(
+        self, follower: RealmFollower, user_id: UserId, queue_id: QueueId
+    ) -> EventQueue:
+        while True:
+            row, live_user, read_at = await self._read_queue(follower, user_id, queue_id)
+            adopted = follower.queues.get(queue_id)
+            if adopted is not None:
+                return adopted
+            known = follower.users.by_id.get(user_id)
+            if known is not None:
+                live_user = known
+            # The snapshot may be ahead of the follower: applying a change again changes nothing.
+            elif not follower.add_user(live_user, read_at=read_at):
+                continue
+            break
+        queue = EventQueue(queue_id, user_id, row.base, queue_params(row.params))
+        queue.idle_since = self.clock.monotonic()
+        follower.users.add_queue(live_user, queue)
+        follower.queues[queue_id] = queue
+        self._publish_news(follower.realm_id, _Adopted(queue_id))
+        return queue
+
+    async def _read_queue(
+        self, follower: RealmFollower, user_id: UserId, queue_id: QueueId
+    ) -> tuple[EventQueueRow, LiveUser, Position]:
+        """The queue's row, its user, and the position at which both were read."""
+        realm_id = follower.realm_id
+        async with self.database.snapshot() as connection:
+            now = await clocks.read(connection, realm_id)
+            row = await event_queues.live(connection, realm_id, queue_id)
+            if row is None or row.user_id != user_id or row.epoch != follower.epoch:
+                raise BadEventQueueError(queue_id)
+            spans = await subscriptions.spans_of(connection, realm_id, [user_id])
+            [user] = await users.by_ids(connection, realm_id, [user_id])
+        assert now is not None, "every realm has a clock"
+        return row, LiveUser(user_id, user.role, spans), now.position
+
+    def _tell_queues(self, follower: RealmFollower, event: Event, audience: Audience) -> None:
+        for queue in follower.users.reached(audience, follower.position):
+            if queue.listens_to(event.wire_type):
+                for body in event.wire(follower.position, queue.view):
+                    self._tell_queue(follower, queue, msgspec.json.encode(body)[1:])
+
+    def _tell_queue(self, follower: RealmFollower, queue: EventQueue, body: bytes) -> None:
+        event_id = queue.next_ephemeral_id(follower.position)
+        if event_id is None:
+            self.need_position(follower.realm_id)
+        if queue.waiter is None or event_id is None:
+            queue.keep(body)
+        else:
+            queue.release([with_id(event_id, body)], follower.position)
+
+    def _let_adopted_go(self, follower: RealmFollower, queue_id: QueueId) -> None:
+        queue = follower.queues.get(queue_id)
+        if queue is None:
+            return
+        if queue.pending:
+            self._publish_news(follower.realm_id, _HandedOver(queue_id, tuple(queue.pending)))
+        follower.let_go(queue)
+
+    def _take_over(self, follower: RealmFollower, news: _HandedOver) -> None:
+        queue = follower.queues.get(news.queue_id)
+        for body in news.bodies if queue is not None else ():
+            assert queue is not None
+            self._tell_queue(follower, queue, body)
+
+    def _publish_news(self, realm_id: RealmId, news: _Told | _Adopted | _HandedOver) -> None:
+        body = msgspec.json.encode(news)
+        self._publish(lambda bus: bus.publish_ephemeral(realm_id, body))
+
+    def _publish(self, send: Callable[[EventBus], Awaitable[None]]) -> None:
+        if self._bus is None:
+            return
+        task = asyncio.ensure_future(send(self._bus))
+        self._sending.add(task)
+        task.add_done_callback(self._sending.discard)
+
+    async def _guard(self) -> None:
+        """Compare the clocks of the followed realms with Postgres, in one query a turn."""
+        pause = BUSY_GUARD_SECONDS
+        while True:
+            try:
+                async with asyncio.timeout(pause * random.uniform(0.9, 1.1)):  # noqa: S311
+                    await self._look_now.wait()
+            except TimeoutError:
+                pass
+            self._look_now.clear()
+            try:
+                moved = await self._compare_clocks()
+            except DatabaseUnavailableError:
+                moved = False
+            pause = BUSY_GUARD_SECONDS if moved else min(IDLE_GUARD_SECONDS, pause * 1.5)
+
+    async def _compare_clocks(self) -> bool:
+        """Whether any of the realms has moved since the last look."""
+        if not self._followers:
+            return False
+        before = {realm_id: f.position for realm_id, f in self._followers.items()}
+        async with self.database.connection() as connection:
+            rows = await clocks.read_many(connection, list(self._followers))
+        moved = False
+        for row in rows:
+            follower = self._followers.get(row.realm_id)
+            if follower is not None:
+                moved = moved or row.position > before.get(row.realm_id, row.position)
+                follower.notice(row.epoch, row.position)
+        return moved
+
+    async def _tidy(self) -> None:
+        """Once a minute: note which queues live, let idle ones go, remove expired rows."""
+        while True:
+            await asyncio.sleep(TOUCH_SECONDS * random.uniform(0.9, 1.1))  # noqa: S311
+            try:
+                await self._touch_queues()
+            except DatabaseUnavailableError as error:
+                logger.warning("cannot note which queues live", error=str(error))
+            self._let_idle_go()
+
+    async def _touch_queues(self) -> None:
+        for realm_id, follower in self._followers.items():
+            for queue in follower.queues.values():
+                if queue.waiter is not None:
+                    self._seen.add((realm_id, queue.queue_id))
+        seen, self._seen = sorted(self._seen), set()
+        async with self.database.connection() as connection:
+            await event_queues.touch(connection, [r for r, _ in seen], [q for _, q in seen])
+            await event_queues.delete_expired(connection)
+
+    def _let_idle_go(self) -> None:
+        now = self.clock.monotonic()
+        for realm_id, follower in list(self._followers.items()):
+            for queue in list(follower.queues.values()):
+                if queue.waiter is None and now - queue.idle_since > LET_GO_SECONDS:
+                    follower.let_go(queue)
+            if not follower.queues and now - self._used[realm_id] > UNFOLLOW_SECONDS:
+                del self._followers[realm_id]
+                self._publish(lambda bus, realm_id=realm_id: bus.unfollow(realm_id))  # type: ignore[misc]

@@ -1,0 +1,41 @@
+"""A queue read continuously: poll after poll, until somebody else reads it."""
+
+from collections.abc import AsyncGenerator
+
+from server.realtime.poll import poll
+from server.realtime.queue import WireEvent
+from server.realtime.queues import Realtime
+from storage.ids import QueueId, RealmId, UserId
+
+
+async def follow(
+    realtime: Realtime,
+    *,
+    realm_id: RealmId,
+    user_id: UserId,
+    queue_id: QueueId,
+    last_event_id: int | None,
+) -> AsyncGenerator[list[WireEvent], None]:
+    """The queue's events after `last_event_id`, in batches, heartbeats among them.
+
+    The first batch comes at once and may be empty; what is wrong with the request is raised
+    before it. Ends when a newer reader takes the queue, here or in another process, when the
+    queue ends, and when the server stops: whoever asks again learns which.
+    """
+    reader = object()
+    dont_block = True
+    while True:
+        events = await poll(
+            realtime,
+            realm_id=realm_id,
+            user_id=user_id,
+            queue_id=queue_id,
+            last_event_id=last_event_id,
+            dont_block=dont_block,
+            reader=reader,
+        )
+        yield events
+        if realtime.stopping or realtime.reader(realm_id, queue_id) is not reader:
+            return
+        last_event_id = events[-1][0] if events else last_event_id
+        dont_block = False

@@ -1,0 +1,81 @@
+"""An entry of the log in memory, serialised once for each kind of client that asks for it."""
+
+from typing import Any
+
+import msgspec
+
+from server.events import catalogue
+from server.events.base import (
+    MAX_WIRE_EVENTS,
+    Audience,
+    ClientView,
+    Event,
+    LogEntry,
+    decode_audience,
+)
+from server.events.log import Tick
+from server.realtime.queue import EventQueue, WireEvent, with_id
+from storage.ids import Position, UserId
+
+_BLANK = Tick()
+_OVERHEAD_BYTES = 600
+
+
+class TailEntry:
+    """One position of the log: its event, its audience, and its encodings so far."""
+
+    __slots__ = ("_encodings", "audience", "event", "position", "size")
+
+    def __init__(self, entry: LogEntry) -> None:
+        self.position: Position = entry.position
+        self.audience: Audience = decode_audience(entry.audience)
+        self.event: Event = (
+            _BLANK if entry.body is None else catalogue.decode(entry.kind, entry.body)
+        )
+        self.size = _OVERHEAD_BYTES + 2 * len(entry.body or b"")
+        self._encodings: dict[tuple[Any, ...], list[bytes]] = {}
+
+    def blank(self) -> None:
+        """Forget the body: its message is deleted."""
+        self.event = _BLANK
+        self._encodings.clear()
+
+    def encoded(self, view: ClientView) -> list[bytes]:
+        """The wire events for such clients, each without its opening brace.
+
+        Events that have flags come without their closing brace too.
+        """
+        event = self.event
+        key = tuple([getattr(view, name) for name in event.varies_by])
+        encodings = self._encodings.get(key)
+        if encodings is None:
+            wire = event.wire(self.position, view) if event.wire_type else ()
+            assert len(wire) <= MAX_WIRE_EVENTS, "larger work is split into entries"
+            end = -1 if event.has_flags else None
+            encodings = [msgspec.json.encode(each)[1:end] for each in wire]
+            self._encodings[key] = encodings
+        return encodings
+
+    def wanted_by(self, queue: EventQueue) -> bool:
+        """Whether the client asked for such events, whoever they are for."""
+        if not queue.listens_to(self.event.wire_type):
+            return False
+        return queue.narrow is None or queue.narrow.admits(self.event, self._flags(queue.user_id))
+
+    def for_queue(self, queue: EventQueue, *, after_k: int = -1) -> list[WireEvent]:
+        """The events that the queue gets from this entry, those up to `after_k` left out."""
+        encoded = self.encoded(queue.view)
+        if self.event.has_flags:
+            encoded = [each + self._personal(queue) for each in encoded]
+        first = queue.id_at(self.position, 0)
+        return [with_id(first + k, each) for k, each in enumerate(encoded) if k > after_k]
+
+    def _personal(self, queue: EventQueue) -> bytes:
+        audience = self.audience
+        ending = b',"flags":' + msgspec.json.encode(self._flags(queue.user_id))
+        if audience.local_queue_id == queue.queue_id and audience.local_user_id == queue.user_id:
+            ending += b',"local_message_id":' + msgspec.json.encode(audience.local_id)
+        return ending + b"}"
+
+    def _flags(self, user_id: UserId) -> list[str]:
+        return [*self.audience.flags.get(user_id, ()), *self.audience.all_flags]

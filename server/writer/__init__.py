@@ -1,0 +1,42 @@
+"""The realm's writer: every write of a realm goes through it, and shares commits.
+
+While one commit of a realm is in flight, later writes of that realm wait; then they are
+prepared one after another on one connection and end in one round trip: lock the clock, run
+what waits for positions, advance the clock, COMMIT. docs/adr/0004-the-writer.md.
+"""
+
+import asyncio
+
+from server.directory import Directories
+from server.writer.realm_writer import Committed, RealmWriter
+from server.writer.tx import WriteTx
+from storage.database import Database
+from storage.ids import RealmId
+
+__all__ = ["RealmWriter", "WriteTx", "Writers"]
+
+
+class Writers:
+    """The writers of all realms of this process."""
+
+    def __init__(self, database: Database, directories: Directories, committed: Committed) -> None:
+        self._database = database
+        self._directories = directories
+        self._committed = committed
+        self._writers: dict[RealmId, RealmWriter] = {}
+
+    def of(self, realm_id: RealmId) -> RealmWriter:
+        writer = self._writers.get(realm_id)
+        if writer is None:
+            writer = RealmWriter(self._database, self._directories.of(realm_id), self._committed)
+            self._writers[realm_id] = writer
+        return writer
+
+    async def drain(self) -> None:
+        """Wait until every write handed in has its answer."""
+        await asyncio.gather(*(w.drain() for w in list(self._writers.values())))
+
+    def totals(self) -> tuple[int, int]:
+        """(writes, commits) since the start."""
+        writers = self._writers.values()
+        return sum(w.writes for w in writers), sum(w.commits for w in writers)

@@ -1,0 +1,134 @@
+"""Writes that are prepared on one connection and share a commit."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any, Self, TypeVar
+
+from server.directory import Directory
+from server.domain.errors import DomainError
+from server.events.base import LogEntry, StaleDecisionError
+from server.writer.tx import WriteTx
+from storage import clock
+from storage.database import Connection, Database, LockUnavailableError
+from storage.ids import Position
+
+Result = TypeVar("Result")
+
+Action = Callable[[WriteTx], Awaitable[Result]]
+
+
+class AloneError(Exception):
+    """This write has to run in a transaction of its own."""
+
+
+@dataclass(eq=False)
+class Write:
+    """A write that waits for its commit."""
+
+    action: Action[Any]
+    future: asyncio.Future[Any]
+    tx: WriteTx | None = None
+    answer: Any = None
+    is_alone: bool = False
+    backend: int | None = None
+    """The process of Postgres to which its COMMIT was sent."""
+
+    def succeed(self) -> None:
+        if not self.future.done():
+            self.future.set_result(self.answer)
+
+    def fail(self, error: BaseException) -> None:
+        if not self.future.done():
+            self.future.set_exception(error)
+
+
+class Batch:
+    """Writes that are prepared on one connection and share a commit."""
+
+    def __init__(self, database: Database, directory: Directory, *, alone: bool) -> None:
+        self._database = database
+        self._directory = directory
+        self._realm_id = directory.realm_id
+        self._alone = alone
+        self._stack = AsyncExitStack()
+        self._connection: Connection | None = None
+        self._begun = False
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        # What was raised has to pass through the connection's block, which tells a lost server.
+        await self._stack.__aexit__(kind, error, trace)
+
+    async def connection(self) -> Connection:
+        """The connection, in a transaction: for those who read or lock before the clock."""
+        connection = await self._checked_out()
+        if not self._begun:
+            self._begun = True
+            await connection.run(clock.BEGIN)
+            if not self._alone:
+                await connection.run(clock.WAIT_SHORTLY)
+        return connection
+
+    async def _checked_out(self) -> Connection:
+        if self._connection is None:
+            self._connection = await self._stack.enter_async_context(self._database.connection())
+            self._stack.push_async_callback(self._connection.give_up)
+        return self._connection
+
+    async def prepare(self, write: Write) -> bool:
+        """Run the action. False if the write has left the batch, with its answer or to run alone.
+
+        Raises whatever leaves the transaction unusable.
+        """
+        tx = write.tx = WriteTx(self._directory, self.connection, alone=self._alone)
+        try:
+            write.answer = await write.action(tx)
+        except (DomainError, LockUnavailableError) as error:
+            if tx.has_written:
+                raise
+            if isinstance(error, LockUnavailableError):
+                raise AloneError from error
+            write.fail(error)
+            return False
+        return True
+
+    async def finish(self, writes: Sequence[Write]) -> tuple[int, list[LogEntry]]:
+        """Lock the clock, run what waited for it, advance, commit: one round trip.
+
+        The epoch and the entries that are now in the log.
+        """
+        connection = await self._checked_out()
+        opening = [clock.WAIT_FOR_THE_CLOCK] if self._begun else [clock.BEGIN]
+        statements = [*opening, clock.lock(self._realm_id)]
+        spans: list[tuple[int, int]] = []
+        for write in writes:
+            assert write.tx is not None
+            start = len(statements)
+            statements.extend(write.tx.statements())
+            spans.append((start, len(statements)))
+        statements.append(clock.advance(self._realm_id))
+        statements.append(clock.COMMIT)
+        for write in writes:
+            write.backend = connection.backend
+        rows = await connection.run_together(statements)
+        self._begun = False
+        entries = [LogEntry(Position(p), k, a, b, w) for p, k, a, b, w in rows[-2]]
+        for write, (start, end) in zip(writes, spans, strict=True):
+            assert write.tx is not None
+            try:
+                write.tx.settle(rows[start:end])
+            except StaleDecisionError:
+                write.tx = None
+            except DomainError as error:
+                write.fail(error)
+        return rows[1][0][1], entries

@@ -1,0 +1,226 @@
+"""One realm's writer in this process: it gathers writes, and sees to those that fail."""
+
+import asyncio
+from collections.abc import Callable
+from typing import TypeVar
+
+import structlog
+
+from server.directory import Directory
+from server.events.base import LogEntry, StaleDecisionError
+from server.writer.batch import Action, AloneError, Batch, Write
+from storage import clock
+from storage.database import Database, DatabaseUnavailableError, StatementTimeoutError
+from storage.ids import Position, RealmId
+
+logger = structlog.get_logger(__name__)
+
+Result = TypeVar("Result")
+
+MAX_BATCH = 200
+"""Writes that share a commit at most: bounds how long a failure makes the others wait."""
+RETRY_SECONDS = (0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 4.0)
+"""Pauses before a write is tried again after the database went away."""
+STALE_TRIES = 5
+
+Committed = Callable[[RealmId, int, list[LogEntry]], None]
+
+
+class RealmWriter:
+    """Combines the writes of one realm in this process."""
+
+    def __init__(self, database: Database, directory: Directory, committed: Committed) -> None:
+        self._database = database
+        self._directory = directory
+        self._realm_id = directory.realm_id
+        self._committed = committed
+        self._waiting: list[Write] = []
+        self._running: asyncio.Task[None] | None = None
+        self._alone: set[asyncio.Task[None]] = set()
+        self._position = Position(0)
+        self.commits = 0
+        self.writes = 0
+
+    async def write(self, action: Action[Result]) -> Result:
+        """Run the action in the next batch; its answer after the commit.
+
+        Raises the action's DomainError with nothing written, or DatabaseUnavailableError. The
+        write goes on if the caller is cancelled.
+        """
+        write = Write(action, asyncio.get_running_loop().create_future())
+        write.future.add_done_callback(_heed)
+        self._waiting.append(write)
+        if self._running is None:
+            self._running = asyncio.create_task(self._run())
+        return await asyncio.shield(write.future)
+
+    @property
+    def idle(self) -> bool:
+        return self._running is None and not self._alone and not self._waiting
+
+    async def drain(self) -> None:
+        """Wait until every write handed in has its answer."""
+        while not self.idle:
+            tasks = [*self._alone, *([self._running] if self._running else [])]
+            await asyncio.wait(tasks)
+
+    async def _run(self) -> None:
+        try:
+            await self._find_position()
+            while self._waiting:
+                batch, self._waiting = self._waiting[:MAX_BATCH], self._waiting[MAX_BATCH:]
+                await self._run_batch(batch)
+        finally:
+            self._running = None
+
+    async def _find_position(self) -> None:
+        """Know a position below every write to come: where a lost batch is looked for."""
+        if self._position:
+            return
+        try:
+            async with self._database.connection() as connection:
+                row = await clock.read(connection, self._realm_id)
+            self._position = row.position if row else Position(0)
+        except DatabaseUnavailableError:
+            return
+
+    def _hand_over(self, epoch: int, entries: list[LogEntry]) -> None:
+        if entries:
+            self._committed(self._realm_id, epoch, entries)
+
+    async def _run_batch(self, writes: list[Write]) -> None:
+        prepared: list[Write] = []
+        try:
+            async with Batch(self._database, self._directory, alone=False) as batch:
+                for write in writes:
+                    try:
+                        if await batch.prepare(write):
+                            prepared.append(write)
+                    except AloneError:
+                        self._run_alone(write)
+                if prepared:
+                    await self._finish(batch, prepared)
+        except Exception as error:  # noqa: BLE001 - whatever it was, each finds its own answer alone
+            logger.debug("batch falls apart", error=repr(error), writes=len(writes))
+            pending = [w for w in writes if not w.future.done()]
+            try:
+                await self._after_failure(pending, error)
+            except Exception as fault:  # noqa: BLE001 - nobody waits for ever because of us
+                for write in pending:
+                    write.fail(fault)
+
+    async def _finish(self, batch: Batch, writes: list[Write]) -> None:
+        epoch, entries = await batch.finish(writes)
+        if entries and not self._alone:
+            self._position = entries[-1].position
+        self.commits += 1
+        self.writes += len(writes)
+        self._hand_over(epoch, entries)
+        for write in writes:
+            if write.tx is None:
+                self._run_alone(write)
+            else:
+                write.succeed()
+
+    async def _after_failure(self, writes: list[Write], error: Exception) -> None:
+        """Answer those whose COMMIT went through after all; run each other one alone."""
+        pending = [w for w in writes if not w.is_alone]
+        if isinstance(error, DatabaseUnavailableError):
+            pending = await self._without_committed(pending)
+        for write in pending:
+            self._run_alone(write)
+
+    def _run_alone(self, write: Write) -> None:
+        write.is_alone = True
+        task = asyncio.create_task(self._run_until_answered(write))
+        self._alone.add(task)
+        task.add_done_callback(self._alone.discard)
+
+    async def _run_until_answered(self, write: Write) -> None:
+        try:
+            await self._alone_until_done(write)
+        except Exception as fault:  # noqa: BLE001 - the caller gets it
+            write.fail(fault)
+
+    async def _alone_until_done(self, write: Write) -> None:
+        """Run a write in a transaction of its own; try again while that may help."""
+        stale = 0
+        pauses = list(RETRY_SECONDS)
+        while not write.future.done():
+            try:
+                async with Batch(self._database, self._directory, alone=True) as batch:
+                    if not await batch.prepare(write):
+                        return
+                    await self._finish_alone(batch, write)
+            except StaleDecisionError:
+                stale += 1
+                if stale >= STALE_TRIES:
+                    write.fail(DatabaseUnavailableError("the decision kept changing"))
+            except (DatabaseUnavailableError, StatementTimeoutError) as error:
+                if not await self._without_committed([write]):
+                    return
+                if not pauses:
+                    write.fail(error)
+                    return
+                await asyncio.sleep(pauses.pop(0))
+
+    async def _finish_alone(self, batch: Batch, write: Write) -> None:
+        epoch, entries = await batch.finish([write])
+        if write.tx is None:
+            raise StaleDecisionError
+        self.commits += 1
+        self.writes += 1
+        self._hand_over(epoch, entries)
+        write.succeed()
+
+    async def _without_committed(self, writes: list[Write]) -> list[Write]:
+        """Answer the writes that the log holds; the others.
+
+        Ends the lost transaction's backend first: what was sent to it may not have arrived yet.
+        """
+        by_id = {w.tx.write_id: w for w in writes if w.tx is not None and w.tx.steps}
+        if not by_id:
+            return writes
+        backends = sorted({w.backend for w in writes if w.backend is not None})
+        try:
+            epoch, entries = await self._look_up(list(by_id), backends)
+        except (DatabaseUnavailableError, StatementTimeoutError) as error:
+            for write in writes:
+                write.fail(error)
+            return []
+        self._hand_over(epoch, entries)
+        found = {e.write_id for e in entries}
+        for write_id in found:
+            tx = by_id[write_id].tx
+            assert tx is not None
+            tx.recover(entries)
+            by_id[write_id].succeed()
+        return [w for w in writes if w.tx is None or w.tx.write_id not in found]
+
+    async def _look_up(
+        self, write_ids: list[str], backends: list[int]
+    ) -> tuple[int, list[LogEntry]]:
+        """What these writes left in the log, once nobody can be adding to it."""
+        for pause in RETRY_SECONDS:
+            try:
+                return await self._look_up_once(write_ids, backends)
+            except (DatabaseUnavailableError, StatementTimeoutError):
+                await asyncio.sleep(pause)
+        return await self._look_up_once(write_ids, backends)
+
+    async def _look_up_once(
+        self, write_ids: list[str], backends: list[int]
+    ) -> tuple[int, list[LogEntry]]:
+        async with self._database.transaction() as connection:
+            await clock.end_backends(connection, backends)
+            [(_, epoch, _)] = await connection.run(clock.lock(self._realm_id))
+            rows = await clock.written_by(
+                connection, self._realm_id, write_ids=write_ids, since=self._position
+            )
+        return epoch, [LogEntry(Position(p), k, a, b, w) for p, k, a, b, w in rows]
+
+
+def _heed(future: asyncio.Future[object]) -> None:
+    """A caller who has gone away does not ask what became of the write."""
+    if not future.cancelled():
+        future.exception()

@@ -1,0 +1,139 @@
+"""The transaction of one write: what it does at once, and what waits for positions."""
+
+import uuid
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any, Generic, TypeVar
+
+import msgspec
+
+from server.directory import Directory
+from server.events.base import Audience, Clocked, ClockedWrite, Entry, Event, LogEntry
+from storage import clock
+from storage.database import Connection, Locking, LockUnavailableError, Statement
+
+Row = TypeVar("Row")
+Result = TypeVar("Result")
+
+Begin = Callable[[], Awaitable[Connection]]
+"""Gives the batch's connection, in a transaction."""
+
+
+@dataclass(eq=False)
+class _ClockedStep(Generic[Result]):
+    """A clocked write in its transaction: it has a result after the commit."""
+
+    write: ClockedWrite[Result]
+    _result: list[Result] = field(default_factory=list)
+
+    @property
+    def result(self) -> Result:
+        return self._result[0]
+
+    def settle(self, result: Result) -> None:
+        self._result[:] = [result]
+
+
+_Step = Entry | _ClockedStep[Any]
+
+
+class WriteTx:
+    """The transaction of one write (the Protocol Tx of server/events/base.py)."""
+
+    def __init__(self, directory: Directory, begin: Begin, *, alone: bool) -> None:
+        self.realm_id = directory.realm_id
+        self._directory = directory
+        self.exact = alone
+        self.write_id = str(uuid.uuid4())
+        self.steps: list[_Step] = []
+        self.has_written = False
+        self._begin = begin
+
+    def must_be_exact(self) -> None:
+        if not self.exact:
+            raise LockUnavailableError
+
+    @asynccontextmanager
+    async def reading(self) -> AsyncIterator[Connection]:
+        yield await self._begin()
+
+    async def connection(self) -> Connection:
+        return await self._begin()
+
+    async def changing(self) -> Connection:
+        self.has_written = True
+        return await self._begin()
+
+    async def directory(self) -> Directory:
+        if not self.exact:
+            return self._directory
+        self._directory.forget_everything()
+        return self._directory.locking(await self._begin())
+
+    async def lock(self, locking: Locking[Row]) -> list[Row]:
+        connection = await self._begin()
+        if self.exact:
+            return await locking.waiting(connection)
+        # In a batch nobody waits: a row that somebody holds looks absent, so a write whose
+        # rows are not all there runs alone, where it waits and sees what is true.
+        rows = await locking.skipping(connection)
+        if len(rows) < locking.expected:
+            raise LockUnavailableError
+        return rows
+
+    def append(self, event: Event, audience: Audience) -> Entry:
+        assert not any(isinstance(s, _ClockedStep) for s in self.steps), "it may still be stale"
+        entry = Entry(event, audience)
+        self.steps.append(entry)
+        return entry
+
+    def at_position(self, entry: Entry, statement: Statement) -> None:
+        entry.statements.append(statement)
+
+    def clocked(self, write: ClockedWrite[Result]) -> Clocked[Result]:
+        assert not self.steps, "a write that may be stale has written nothing before"
+        assert not self.has_written, "a write that may be stale has written nothing before"
+        step = _ClockedStep(write)
+        self.steps.append(step)
+        return step
+
+    def statements(self) -> list[Statement]:
+        """What is to run after the clock, in order."""
+        statements: list[Statement] = []
+        for step in self.steps:
+            if isinstance(step, Entry):
+                statements.append(self._append_statement(step))
+                statements.extend(step.statements)
+            else:
+                statements.append(step.write.statement)
+        return statements
+
+    def settle(self, rows: Sequence[list[tuple[Any, ...]]]) -> None:
+        """Give each step what its statement gave. Raises StaleDecisionError."""
+        at = 0
+        for step in self.steps:
+            if isinstance(step, Entry):
+                step.took_place(rows[at][0][0])
+                at += 1 + len(step.statements)
+            else:
+                step.settle(step.write.result(rows[at]))
+                at += 1
+
+    def recover(self, entries: Sequence[LogEntry]) -> None:
+        """Settle from what the log holds, after a COMMIT whose answer was lost."""
+        mine = [e for e in entries if e.write_id == self.write_id]
+        for step in self.steps:
+            if isinstance(step, Entry):
+                step.took_place(mine.pop(0).position)
+            else:
+                step.settle(step.write.recovered(mine))
+
+    def _append_statement(self, entry: Entry) -> Statement:
+        return clock.append(
+            self.realm_id,
+            kind=entry.event.kind,
+            audience=entry.audience.encode(),
+            body=msgspec.json.encode(entry.event),
+            write_id=self.write_id,
+        )

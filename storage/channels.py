@@ -1,0 +1,299 @@
+"""Channels."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, LiteralString
+
+from storage.database import Connection, Locking, Statement
+from storage.ids import ChannelId, MessageId, Position, RealmId, UserId
+
+
+@dataclass(frozen=True, slots=True)
+class ChannelRow:
+    channel_id: ChannelId
+    name: str
+    description: str
+    rendered_description: str
+    creator_id: UserId | None
+    created_at: datetime
+    invite_only: bool
+    is_web_public: bool
+    history_public_to_subscribers: bool
+    is_archived: bool
+    is_default: bool
+    topics_policy: str
+    folder_id: int | None
+    message_retention_days: int | None
+    permissions: dict[str, Any]
+    subscriber_count: int
+    """Active users who are subscribed."""
+    changed_at: Position
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewChannel:
+    name: str
+    description: str = ""
+    rendered_description: str = ""
+    creator_id: UserId | None = None
+    created_at: datetime
+    invite_only: bool = False
+    is_web_public: bool = False
+    history_public_to_subscribers: bool = True
+    is_default: bool = False
+    topics_policy: str = "inherit"
+    folder_id: int | None = None
+    message_retention_days: int | None = None
+    permissions: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class NamedChannel:
+    """What a name stands for. `key` is the same for names that differ in case only."""
+
+    name: str
+    key: str
+    channel_id: ChannelId | None
+
+
+@dataclass(frozen=True, slots=True)
+class ActivityRow:
+    """The first message that a channel holds, and when the last was sent."""
+
+    channel_id: ChannelId
+    first_message_id: MessageId | None
+    last_sent_at: datetime | None
+
+
+_SELECT: LiteralString = """
+    SELECT channel_id, name, description, rendered_description, creator_id, created_at,
+           invite_only, is_web_public, history_public_to_subscribers, is_archived, is_default,
+           topics_policy, folder_id, message_retention_days, permissions, subscriber_count,
+           changed_at
+      FROM channels """
+
+
+async def by_ids(
+    connection: Connection,
+    realm_id: RealmId,
+    channel_ids: Sequence[ChannelId],
+    *,
+    share: bool = False,
+) -> list[ChannelRow]:
+    """Those that exist, archived or not, by id; with `share` locked against changes."""
+    sql = (
+        _SELECT + "WHERE realm_id = %(realm_id)s AND channel_id = ANY(%(ids)s) ORDER BY channel_id"
+    )
+    if share:
+        return await connection.many(
+            ChannelRow, sql + " FOR SHARE", realm_id=realm_id, ids=list(channel_ids)
+        )
+    return await connection.many(ChannelRow, sql, realm_id=realm_id, ids=list(channel_ids))
+
+
+def locking(realm_id: RealmId, channel_ids: Sequence[ChannelId]) -> Locking[ChannelRow]:
+    """These channels, whose subscribers or settings are about to change."""
+    return Locking(
+        ChannelRow,
+        _SELECT + "WHERE realm_id = %(realm_id)s AND channel_id = ANY(%(ids)s) ORDER BY channel_id",
+        {"realm_id": realm_id, "ids": list(channel_ids)},
+        expected=len(set(channel_ids)),
+    )
+
+
+async def by_names(
+    connection: Connection, realm_id: RealmId, names: Sequence[str]
+) -> list[ChannelRow]:
+    """Those with these names, in any case of letters."""
+    found = await named(connection, realm_id, names)
+    ids = [each.channel_id for each in found if each.channel_id is not None]
+    return await by_ids(connection, realm_id, ids)
+
+
+async def named(
+    connection: Connection, realm_id: RealmId, names: Sequence[str]
+) -> list[NamedChannel]:
+    """What each of these names stands for, in their order."""
+    return await connection.many(
+        NamedChannel,
+        """
+        SELECT n.name, lower(n.name) AS key, c.channel_id
+          FROM unnest(%(names)s::text[]) WITH ORDINALITY AS n(name, place)
+          LEFT JOIN channels c ON c.realm_id = %(realm_id)s AND lower(c.name) = lower(n.name)
+         ORDER BY n.place
+        """,
+        realm_id=realm_id,
+        names=list(names),
+    )
+
+
+async def all_of_realm(connection: Connection, realm_id: RealmId) -> list[ChannelRow]:
+    return await connection.many(
+        ChannelRow, _SELECT + "WHERE realm_id = %(realm_id)s ORDER BY channel_id", realm_id=realm_id
+    )
+
+
+async def default_ids(connection: Connection, realm_id: RealmId) -> list[ChannelId]:
+    """The channels that new people join, archived ones left out."""
+    return await connection.values(
+        """
+        SELECT channel_id FROM channels
+         WHERE realm_id = %(realm_id)s AND is_default AND NOT is_archived
+         ORDER BY channel_id
+        """,
+        realm_id=realm_id,
+    )
+
+
+async def activity(
+    connection: Connection, realm_id: RealmId, channel_ids: Sequence[ChannelId]
+) -> list[ActivityRow]:
+    """What each of these channels shows of its messages."""
+    return await connection.many(
+        ActivityRow,
+        """
+        SELECT c.channel_id, first.id AS first_message_id, last.sent_at AS last_sent_at
+          FROM unnest(%(ids)s::bigint[]) AS c(channel_id)
+          LEFT JOIN LATERAL (
+               SELECT m.id FROM messages m
+                WHERE m.realm_id = %(realm_id)s AND m.channel_id = c.channel_id
+                ORDER BY m.id LIMIT 1) AS first ON true
+          LEFT JOIN LATERAL (
+               SELECT m.sent_at FROM messages m
+                WHERE m.realm_id = %(realm_id)s AND m.channel_id = c.channel_id
+                ORDER BY m.id DESC LIMIT 1) AS last ON true
+        """,
+        realm_id=realm_id,
+        ids=list(channel_ids),
+    )
+
+
+async def insert(connection: Connection, realm_id: RealmId, new: NewChannel) -> ChannelRow:
+    """A new channel without subscribers. The caller holds the realm's lock, which guards names."""
+    row = await connection.one(
+        ChannelRow,
+        """
+        INSERT INTO channels (realm_id, name, description, rendered_description, creator_id,
+                              created_at, invite_only, is_web_public,
+                              history_public_to_subscribers, is_default, topics_policy, folder_id,
+                              message_retention_days, permissions)
+        VALUES (%(realm_id)s, %(name)s, %(description)s, %(rendered_description)s, %(creator_id)s,
+                %(created_at)s, %(invite_only)s, %(is_web_public)s,
+                %(history_public_to_subscribers)s, %(is_default)s, %(topics_policy)s, %(folder_id)s,
+                %(message_retention_days)s, %(permissions)s)
+        RETURNING channel_id, name, description, rendered_description, creator_id, created_at,
+                  invite_only, is_web_public, history_public_to_subscribers, is_archived,
+                  is_default, topics_policy, folder_id, message_retention_days, permissions,
+                  subscriber_count, changed_at
+        """,
+        realm_id=realm_id,
+        name=new.name,
+        description=new.description,
+        rendered_description=new.rendered_description,
+        creator_id=new.creator_id,
+        created_at=new.created_at,
+        invite_only=new.invite_only,
+        is_web_public=new.is_web_public,
+        history_public_to_subscribers=new.history_public_to_subscribers,
+        is_default=new.is_default,
+        topics_policy=new.topics_policy,
+        folder_id=new.folder_id,
+        message_retention_days=new.message_retention_days,
+        permissions=connection.json(new.permissions),
+    )
+    assert row is not None
+    return row
+
+
+async def change_subscriber_counts(
+    connection: Connection, realm_id: RealmId, changes: Mapping[ChannelId, int]
+) -> None:
+    """Add to the counts of these channels, which the caller has locked."""
+    await connection.execute(
+        """
+        UPDATE channels c SET subscriber_count = c.subscriber_count + change.by
+          FROM unnest(%(ids)s::bigint[], %(changes)s::integer[]) AS change(channel_id, by)
+         WHERE c.realm_id = %(realm_id)s AND c.channel_id = change.channel_id
+        """,
+        realm_id=realm_id,
+        ids=list(changes),
+        changes=list(changes.values()),
+    )
+
+
+async def set_archived(
+    connection: Connection, realm_id: RealmId, channel_id: ChannelId, *, archived: bool
+) -> None:
+    """Close or open it. What is closed is no default channel, also later."""
+    await connection.execute(
+        """
+        UPDATE channels SET is_archived = %(archived)s, is_default = is_default AND NOT %(archived)s
+         WHERE realm_id = %(realm_id)s AND channel_id = %(channel_id)s
+        """,
+        realm_id=realm_id,
+        channel_id=channel_id,
+        archived=archived,
+    )
+
+
+async def set_privacy(
+    connection: Connection,
+    realm_id: RealmId,
+    channel_id: ChannelId,
+    *,
+    invite_only: bool,
+    is_web_public: bool,
+    history_public_to_subscribers: bool,
+) -> None:
+    await connection.execute(
+        """
+        UPDATE channels
+           SET invite_only = %(invite_only)s, is_web_public = %(is_web_public)s,
+               history_public_to_subscribers = %(history)s
+         WHERE realm_id = %(realm_id)s AND channel_id = %(channel_id)s
+        """,
+        realm_id=realm_id,
+        channel_id=channel_id,
+        invite_only=invite_only,
+        is_web_public=is_web_public,
+        history=history_public_to_subscribers,
+    )
+
+
+async def set_name(
+    connection: Connection, realm_id: RealmId, channel_id: ChannelId, name: str
+) -> None:
+    """Rename a channel. The caller holds the realm's lock, which guards names."""
+    await connection.execute(
+        """
+        UPDATE channels SET name = %(name)s
+         WHERE realm_id = %(realm_id)s AND channel_id = %(channel_id)s
+        """,
+        realm_id=realm_id,
+        channel_id=channel_id,
+        name=name,
+    )
+
+
+def changed(realm_id: RealmId, channel_ids: Sequence[ChannelId]) -> Statement:
+    """Decisions that rest on older rows of these channels are stale from this position on."""
+    return Statement(
+        """
+        UPDATE channels SET changed_at = current_position()
+         WHERE realm_id = %(realm_id)s AND channel_id = ANY(%(ids)s)
+        """,
+        {"realm_id": realm_id, "ids": list(channel_ids)},
+    )
+
+
+async def has_web_public(connection: Connection, realm_id: RealmId) -> bool:
+    """Whether the realm has a channel that is open to people without an account."""
+    found: bool = await connection.value(
+        """
+        SELECT EXISTS (SELECT FROM channels
+                        WHERE realm_id = %(realm_id)s AND is_web_public AND NOT is_archived)
+        """,
+        realm_id=realm_id,
+    )
+    return found

@@ -1,0 +1,169 @@
+"""Topics and direct-message groups: a conversation is either."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from storage.database import Connection
+from storage.ids import ChannelId, DmGroupId, MessageId, RealmId, TopicId, UserId
+
+
+@dataclass(frozen=True, slots=True)
+class TopicRow:
+    topic_id: TopicId
+    channel_id: ChannelId
+    name: str
+
+
+async def topic_named(
+    connection: Connection, realm_id: RealmId, channel_id: ChannelId, name: str
+) -> TopicRow | None:
+    """The channel's topic of this name, in any case of letters."""
+    return await connection.one(
+        TopicRow,
+        """
+        SELECT topic_id, channel_id, name FROM topics
+         WHERE realm_id = %(realm_id)s AND channel_id = %(channel_id)s
+           AND lower(name) = lower(%(name)s)
+        """,
+        realm_id=realm_id,
+        channel_id=channel_id,
+        name=name,
+    )
+
+
+async def dm_group_of(
+    connection: Connection, realm_id: RealmId, user_ids: Sequence[UserId]
+) -> DmGroupId | None:
+    """The group of exactly these people (sorted), if they have one."""
+    found: DmGroupId | None = await connection.value(
+        """
+        SELECT dm_group_id FROM dm_groups
+         WHERE realm_id = %(realm_id)s AND user_ids = %(user_ids)s::bigint[]
+        """,
+        realm_id=realm_id,
+        user_ids=list(user_ids),
+    )
+    return found
+
+
+async def new_dm_group_id(connection: Connection) -> DmGroupId:
+    """An id for a group that is about to be made."""
+    new: DmGroupId = await connection.value("SELECT nextval('conversation_ids')")
+    return new
+
+
+async def topic_ids_named(
+    connection: Connection, realm_id: RealmId, name: str, channel_id: ChannelId | None
+) -> list[int]:
+    """The topics of this name in any case of letters: the channel's, or those of all channels."""
+    return await connection.values(
+        """
+        SELECT topic_id FROM topics
+         WHERE realm_id = %(realm_id)s AND lower(name) = lower(%(name)s)
+           AND (%(channel_id)s::bigint IS NULL OR channel_id = %(channel_id)s)
+         ORDER BY topic_id
+        """,
+        realm_id=realm_id,
+        name=name,
+        channel_id=channel_id,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class RecentDmGroup:
+    user_ids: list[UserId]
+    """Everybody in the group, sorted."""
+    max_message_id: int
+
+
+async def recent_dm_groups(
+    connection: Connection, realm_id: RealmId, user_id: UserId, *, limit: int = 1_000
+) -> list[RecentDmGroup]:
+    """The user's direct-message groups that have messages, the most recent first."""
+    return await connection.many(
+        RecentDmGroup,
+        """
+        SELECT g.user_ids, newest.id AS max_message_id
+          FROM dm_group_members d
+          JOIN dm_groups g ON g.realm_id = d.realm_id AND g.dm_group_id = d.dm_group_id
+         CROSS JOIN LATERAL (
+               SELECT m.id FROM messages m
+                WHERE m.realm_id = d.realm_id AND m.conversation_id = d.dm_group_id
+                ORDER BY m.id DESC LIMIT 1) AS newest
+         WHERE d.realm_id = %(realm_id)s AND d.user_id = %(user_id)s
+         ORDER BY newest.id DESC LIMIT %(limit)s
+        """,
+        realm_id=realm_id,
+        user_id=user_id,
+        limit=limit,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class TopicHead:
+    """A topic and its newest message."""
+
+    topic_id: TopicId
+    name: str
+    max_id: MessageId
+
+
+async def topics_of(
+    connection: Connection, realm_id: RealmId, channel_id: ChannelId
+) -> list[TopicHead]:
+    """The channel's topics that hold a message, the latest first."""
+    return await connection.many(
+        TopicHead,
+        """
+        SELECT t.topic_id, t.name, newest.id AS max_id
+          FROM topics t
+         CROSS JOIN LATERAL (
+               SELECT m.id FROM messages m
+                WHERE m.realm_id = %(realm_id)s AND m.conversation_id = t.topic_id
+                ORDER BY m.id DESC LIMIT 1) AS newest
+         WHERE t.realm_id = %(realm_id)s AND t.channel_id = %(channel_id)s
+         ORDER BY newest.id DESC
+        """,
+        realm_id=realm_id,
+        channel_id=channel_id,
+    )
+
+
+async def topics_received_by(
+    connection: Connection, realm_id: RealmId, channel_id: ChannelId, user_id: UserId
+) -> list[TopicHead]:
+    """The same, as far as the user has received their messages."""
+    return await connection.many(
+        TopicHead,
+        """
+        SELECT t.topic_id, t.name, greatest(here.id, elsewhere.id) AS max_id
+          FROM topics t
+          LEFT JOIN LATERAL (
+               -- Sent in the channel: the newest within each span.
+               SELECT max(m.id) AS id
+                 FROM subscriptions s
+                CROSS JOIN LATERAL unnest(s.spans) AS span
+                CROSS JOIN LATERAL (
+                      SELECT m.id FROM messages m
+                       WHERE m.realm_id = %(realm_id)s AND m.conversation_id = t.topic_id
+                         AND m.origin_channel_id = t.channel_id AND m.id >= lower(span)
+                         AND m.id < coalesce(upper(span), 9223372036854775807)
+                       ORDER BY m.id DESC LIMIT 1) AS m
+                WHERE s.realm_id = %(realm_id)s AND s.user_id = %(user_id)s
+                  AND s.channel_id = t.channel_id) AS here ON true
+          LEFT JOIN LATERAL (
+               -- Moved here: received, or not, where it was sent.
+               SELECT max(m.id) AS id
+                 FROM messages m
+                 JOIN subscriptions s ON s.realm_id = %(realm_id)s AND s.user_id = %(user_id)s
+                      AND s.channel_id = m.origin_channel_id AND s.spans @> m.id
+                WHERE m.realm_id = %(realm_id)s AND m.conversation_id = t.topic_id
+                  AND m.conversation_id <> m.origin_conversation_id) AS elsewhere ON true
+         WHERE t.realm_id = %(realm_id)s AND t.channel_id = %(channel_id)s
+           AND coalesce(here.id, elsewhere.id) IS NOT NULL
+         ORDER BY max_id DESC
+        """,
+        realm_id=realm_id,
+        channel_id=channel_id,
+        user_id=user_id,
+    )

@@ -1,0 +1,284 @@
+"""The pool, and connections that run one typed query a call."""
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field, replace
+from typing import Any, Generic, LiteralString, TypeVar
+
+import orjson
+import psycopg
+from psycopg.rows import class_row, dict_row, scalar_row, tuple_row
+from psycopg.types.json import Jsonb, set_json_loads
+from psycopg_pool import AsyncConnectionPool
+
+Row = TypeVar("Row")
+PgConnection = psycopg.AsyncConnection[Any]
+
+CONNECT_SECONDS = 10
+WITHOUT_JIT = "-c jit=off"
+"""Compiling a plan takes longer than any of our queries."""
+KEEPALIVE: dict[str, Any] = {"keepalives": 1, "keepalives_idle": 10, "keepalives_interval": 5}
+
+
+class DatabaseUnavailableError(Exception):
+    """The database cannot be reached now, or went away in the middle; trying again may help."""
+
+
+class LockUnavailableError(Exception):
+    """A row that a batch wanted is locked by someone else, or is not there."""
+
+
+class StatementTimeoutError(Exception):
+    """A statement or a lock took longer than it may."""
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """SQL and its parameters, to be run later: in the second part of a realm's write."""
+
+    sql: LiteralString
+    params: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Locking(Generic[Row]):
+    """A query whose rows are to be locked until commit. `sql` has no locking clause of its own."""
+
+    row: type[Row]
+    sql: LiteralString
+    params: Mapping[str, Any]
+    expected: int
+    """How many rows there should be: fewer means that somebody holds some, or they are gone."""
+    clause: LiteralString = " FOR NO KEY UPDATE"
+
+    def shared(self) -> "Locking[Row]":
+        """The same rows, only to be kept as they are: others may hold them so at once."""
+        return replace(self, clause=" FOR SHARE")
+
+    async def waiting(self, connection: "Connection") -> list[Row]:
+        """Lock them all, waiting for those who hold them."""
+        return await connection.many(self.row, self.sql + self.clause, **self.params)
+
+    async def skipping(self, connection: "Connection") -> list[Row]:
+        """Lock those that nobody holds."""
+        return await connection.many(
+            self.row, self.sql + self.clause + " SKIP LOCKED", **self.params
+        )
+
+
+class Connection:
+    """One database connection: a query a call, named parameters, typed rows.
+
+    Everything it raises for a lost server is DatabaseUnavailableError; a query that the
+    database refuses raises psycopg's own error, which is a fault of ours.
+    """
+
+    __slots__ = ("raw",)
+
+    def __init__(self, raw: PgConnection) -> None:
+        self.raw = raw
+
+    @property
+    def backend(self) -> int:
+        """The process of Postgres at the other end."""
+        return self.raw.info.backend_pid
+
+    async def many(self, row: type[Row], sql: LiteralString, **params: Any) -> list[Row]:
+        """All rows, each built as `row(**columns)`."""
+        async with self.raw.cursor(row_factory=class_row(row)) as cursor:
+            await cursor.execute(sql, params)
+            return await cursor.fetchall()
+
+    async def one(self, row: type[Row], sql: LiteralString, **params: Any) -> Row | None:
+        """The first row, or None where there is none."""
+        async with self.raw.cursor(row_factory=class_row(row)) as cursor:
+            await cursor.execute(sql, params)
+            return await cursor.fetchone()
+
+    async def tuples(self, sql: LiteralString, **params: Any) -> list[tuple[Any, ...]]:
+        async with self.raw.cursor(row_factory=tuple_row) as cursor:
+            await cursor.execute(sql, params)
+            return await cursor.fetchall()
+
+    async def dicts(self, sql: LiteralString, **params: Any) -> list[dict[str, Any]]:
+        async with self.raw.cursor(row_factory=dict_row) as cursor:
+            await cursor.execute(sql, params)
+            return await cursor.fetchall()
+
+    async def value(self, sql: LiteralString, **params: Any) -> Any:
+        """The first column of the first row, or None where there is no row."""
+        async with self.raw.cursor(row_factory=scalar_row) as cursor:
+            await cursor.execute(sql, params)
+            return await cursor.fetchone()
+
+    async def values(self, sql: LiteralString, **params: Any) -> list[Any]:
+        """The first column of all rows."""
+        async with self.raw.cursor(row_factory=scalar_row) as cursor:
+            await cursor.execute(sql, params)
+            return await cursor.fetchall()
+
+    async def execute(self, sql: LiteralString, **params: Any) -> int:
+        """Change rows; how many."""
+        cursor = await self.raw.execute(sql, params)
+        return cursor.rowcount
+
+    async def run(self, statement: Statement) -> list[tuple[Any, ...]]:
+        """Run a statement made earlier; its rows, if it gives any."""
+        async with self.raw.cursor(row_factory=tuple_row) as cursor:
+            await cursor.execute(statement.sql, dict(statement.params))
+            return await cursor.fetchall() if cursor.description else []
+
+    async def run_together(self, statements: Sequence[Statement]) -> list[list[tuple[Any, ...]]]:
+        """Run statements in order in one round trip; the rows of each. All fail if one does."""
+        async with self.raw.pipeline():
+            cursors = [
+                await self.raw.cursor(row_factory=tuple_row).execute(s.sql, dict(s.params))
+                for s in statements
+            ]
+        return [await c.fetchall() if c.description else [] for c in cursors]
+
+    @staticmethod
+    def json(value: Any) -> Jsonb:
+        """The value as a parameter for a jsonb column."""
+        return Jsonb(value, dumps=orjson.dumps)
+
+    async def give_up(self) -> None:
+        """Roll back what has not been committed."""
+        if not self.raw.closed:
+            await self.raw.rollback()
+
+
+def is_lost(error: psycopg.Error) -> bool:
+    """Whether the server went away, rather than refused."""
+    if isinstance(error, psycopg.OperationalError) and error.sqlstate is None:
+        return True
+    return (error.sqlstate or "").startswith(("08", "57P", "53300"))
+
+
+@asynccontextmanager
+async def translated_errors() -> AsyncIterator[None]:
+    """Driver errors that callers can act upon become ours; others pass."""
+    try:
+        yield
+    except (
+        psycopg.errors.LockNotAvailable,
+        psycopg.errors.QueryCanceled,
+        psycopg.errors.DeadlockDetected,
+    ) as error:
+        raise StatementTimeoutError(str(error)) from error
+    except psycopg.Error as error:
+        if is_lost(error):
+            raise DatabaseUnavailableError(str(error)) from error
+        raise
+
+
+class Database:
+    """A pool of connections to one Postgres."""
+
+    def __init__(self, url: str, pool: AsyncConnectionPool[PgConnection]) -> None:
+        self.url = url
+        self._pool = pool
+        self._check: asyncio.Task[None] | None = None
+
+    @asynccontextmanager
+    async def connection(self) -> AsyncIterator[Connection]:
+        """A connection in autocommit mode: each query is a transaction of its own."""
+        async with translated_errors(), self._checked_out() as raw:
+            yield Connection(raw)
+
+    @asynccontextmanager
+    async def transaction(self) -> AsyncIterator[Connection]:
+        """One READ COMMITTED transaction; it commits when the block ends, raising rolls back."""
+        async with translated_errors(), self._checked_out() as raw, raw.transaction():
+            yield Connection(raw)
+
+    @asynccontextmanager
+    async def snapshot(self) -> AsyncIterator[Connection]:
+        """One REPEATABLE READ transaction: all its queries see the same moment."""
+        async with translated_errors(), self._checked_out() as raw:
+            await raw.execute("BEGIN ISOLATION LEVEL REPEATABLE READ")
+            try:
+                yield Connection(raw)
+            except BaseException:
+                if not raw.closed:
+                    await raw.rollback()
+                raise
+            await raw.commit()
+
+    @asynccontextmanager
+    async def direct(self) -> AsyncIterator[PgConnection]:
+        """A connection outside the pool, for LISTEN and session locks."""
+        async with translated_errors():
+            raw = await psycopg.AsyncConnection.connect(
+                self.url, autocommit=True, connect_timeout=CONNECT_SECONDS, **KEEPALIVE
+            )
+            async with raw:
+                yield raw
+
+    @asynccontextmanager
+    async def _checked_out(self) -> AsyncIterator[PgConnection]:
+        task = asyncio.current_task()
+        cancels = task.cancelling() if task else 0
+        raw = await self._pool.getconn()
+        if task and task.cancelling() > cancels:
+            # The pool prefers a connection that came in the same moment to the cancellation:
+            # whoever cancelled us would wait for ever.
+            await asyncio.shield(self._pool.putconn(raw))
+            raise asyncio.CancelledError
+        try:
+            yield raw
+        except psycopg.Error as error:
+            if is_lost(error):
+                self._look_for_dead_ones()
+            raise
+        finally:
+            await asyncio.shield(self._pool.putconn(raw))
+
+    def _look_for_dead_ones(self) -> None:
+        # One connection died, so others of the pool are likely dead too: find out now rather
+        # than pay for a check at each checkout.
+        if self._check is None or self._check.done():
+            self._check = asyncio.create_task(self._pool.check())
+
+
+async def _confirm_identity(raw: PgConnection) -> None:
+    await raw.execute("SELECT confirm_identity()")
+
+
+@asynccontextmanager
+async def open_database(
+    url: str, *, min_size: int = 2, max_size: int = 10, serves: bool = False
+) -> AsyncIterator[Database]:
+    """Open a pool on `url`; raises DatabaseUnavailableError if nobody answers there.
+
+    With `serves` (for whoever writes or hands out positions) each new connection first sees to
+    it that a restored or promoted database has begun a new epoch.
+    """
+    set_json_loads(orjson.loads)
+    pool: AsyncConnectionPool[PgConnection] = AsyncConnectionPool(
+        url,
+        min_size=min_size,
+        max_size=max_size,
+        open=False,
+        timeout=CONNECT_SECONDS,
+        kwargs={
+            "autocommit": True,
+            "prepare_threshold": 2,
+            "options": WITHOUT_JIT,
+            **KEEPALIVE,
+        },
+        name="parley",
+        configure=_confirm_identity if serves else None,
+    )
+    async with translated_errors():
+        await pool.open()
+        try:
+            await pool.wait(CONNECT_SECONDS)
+        except psycopg.OperationalError as error:
+            await pool.close()
+            raise DatabaseUnavailableError(f"No answer from the database: {error}") from error
+    try:
+        yield Database(url, pool)
+    finally:
+        await pool.close()

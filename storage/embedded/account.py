@@ -1,0 +1,92 @@
+"""As whom Postgres runs: it refuses root, so root hands it to an account without rights."""
+
+import os
+import pwd
+import stat
+from dataclasses import dataclass
+from pathlib import Path
+
+from storage.embedded.errors import EmbeddedError
+
+PREFERRED_ACCOUNTS = ("parley", "nobody")
+"""An account of its own keeps other daemons out of the data; `nobody` exists everywhere."""
+
+ROOT = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Switch:
+    """The arguments of subprocess of these names."""
+
+    user: int | None
+    group: int | None
+    extra_groups: list[int] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """A user of the machine that Postgres runs as."""
+
+    uid: int
+    gid: int
+    name: str
+
+    def switch(self) -> "Switch":
+        """What subprocess needs to become this account; nothing where we already are."""
+        if self.uid == os.geteuid():
+            return Switch(None, None, None)
+        return Switch(self.uid, self.gid, [])
+
+    def own(self, path: Path) -> None:
+        """Give the path to this account."""
+        if self.uid != os.geteuid():
+            os.chown(path, self.uid, self.gid)
+
+    def first_closed(self, path: Path) -> Path | None:
+        """The first directory on the way to `path` that this account may not enter."""
+        if self.uid == os.geteuid():
+            return None
+        way = [*reversed(path.parents), path]
+        return next((step for step in way if not self._may_enter(step.stat())), None)
+
+    def _may_enter(self, status: os.stat_result) -> bool:
+        if status.st_uid == self.uid:
+            return bool(status.st_mode & stat.S_IXUSR)
+        if status.st_gid == self.gid:
+            return bool(status.st_mode & stat.S_IXGRP)
+        return bool(status.st_mode & stat.S_IXOTH)
+
+
+def choose_account(existing: Path) -> Account:
+    """The account of the server: who owns the existing cluster, else the one for new ones."""
+    me = os.geteuid()
+    if me != ROOT:
+        return _by_uid(me)
+    if existing.exists() and (owner := existing.stat()).st_uid != ROOT:
+        return Account(owner.st_uid, owner.st_gid, f"uid {owner.st_uid}")
+    for name in PREFERRED_ACCOUNTS:
+        try:
+            entry = pwd.getpwnam(name)
+        except KeyError:
+            continue
+        return Account(entry.pw_uid, entry.pw_gid, name)
+    raise EmbeddedError(
+        "Postgres does not run as root, and this machine has no account `parley` or `nobody`"
+        " to run it as: create one, or set DATABASE_URL to a Postgres of your own."
+    )
+
+
+def my_name() -> str:
+    """The name under which the operating system knows this process's user."""
+    return _by_uid(os.geteuid()).name
+
+
+def _by_uid(uid: int) -> Account:
+    try:
+        entry = pwd.getpwuid(uid)
+    except KeyError:
+        raise EmbeddedError(
+            f"This process runs as uid {uid}, which has no name in /etc/passwd, and Postgres"
+            " needs one: give it one, or set DATABASE_URL to a Postgres of your own."
+        ) from None
+    return Account(uid, entry.pw_gid, entry.pw_name)

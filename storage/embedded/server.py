@@ -1,0 +1,234 @@
+"""Starting, adopting and stopping the private Postgres."""
+
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from urllib.parse import quote
+
+from storage.embedded.account import Account, choose_account
+from storage.embedded.binaries import find_binaries, reachable
+from storage.embedded.cluster import (
+    DATABASE,
+    ENVIRONMENT,
+    ROLE,
+    explain,
+    make_cluster,
+    server_command,
+    write_access_rules,
+)
+from storage.embedded.door import Door, open_door
+from storage.embedded.errors import EmbeddedError
+from storage.embedded.layout import (
+    NO_SPACE,
+    Layout,
+    check_space,
+    choose_socket_directory,
+    lock_data_directory,
+    make_data_directory,
+    remove_fallback,
+)
+from storage.embedded.pid_file import Postmaster, read_postmaster
+
+READY_SECONDS = 300
+"""After a crash Postgres replays its log first, which on a slow disk takes its time."""
+
+STOP_SECONDS = 30
+
+POLL_SECONDS = 0.005
+
+LOG_LIMIT_BYTES = 10 * 1024 * 1024
+
+PASSING_REASONS = ("already exists", "is still in use")
+"""What a start meets shortly after a kill, while the dead server's last processes end."""
+
+RETRY_SECONDS = 15
+
+
+@contextmanager
+def embedded_postgres(data: Path) -> Iterator[str]:
+    """Run the private Postgres of this data directory; the address of its database.
+
+    Raises EmbeddedError where that is impossible. One that a killed Parley left is adopted.
+    """
+    postgres = EmbeddedPostgres(data)
+    try:
+        postgres.start()
+        yield postgres.wait_until_ready()
+    finally:
+        postgres.stop()
+
+
+def running_url(data: Path) -> str | None:
+    """The address of the database if a private Postgres runs there now, whoever started it."""
+    postmaster = read_postmaster(Layout(data.expanduser().resolve()).cluster)
+    if postmaster is None or not postmaster.is_ready() or not postmaster.is_alive():
+        return None
+    return _url(postmaster.socket_directory)
+
+
+def has_cluster(data: Path) -> bool:
+    """Whether a private Postgres was ever started in this directory."""
+    return Layout(data.expanduser().resolve()).cluster.exists()
+
+
+class EmbeddedPostgres:
+    """The private Postgres of one data directory, which this process alone may start."""
+
+    def __init__(self, data: Path, settings: Mapping[str, str] | None = None) -> None:
+        """`settings` are told to Postgres instead of ours of the same names."""
+        self._settings = dict(settings or {})
+        self._layout = Layout(data.expanduser().resolve())
+        self._lock: int | None = None
+        self._process: subprocess.Popen[bytes] | None = None
+        self._adopted: Postmaster | None = None
+        self._left_behind: Postmaster | None = None
+        self._socket_directory: Path | None = None
+        self._log_start = 0
+
+    def start(self) -> None:
+        """Begin to start, and return before it is ready: there is other work to do meanwhile."""
+        make_data_directory(self._layout.data)
+        if self._lock is None:
+            self._lock = lock_data_directory(self._layout)
+        with _disk_errors(self._layout):
+            self._adopt_or_launch()
+
+    def wait_until_ready(self) -> str:
+        """Wait for connections to be accepted; the address of the database."""
+        deadline = time.monotonic() + READY_SECONDS
+        retry_until = time.monotonic() + RETRY_SECONDS
+        while time.monotonic() < deadline:
+            if postmaster := self._ready_postmaster():
+                return _url(postmaster.socket_directory)
+            if not self.is_running():
+                self._start_again_or_raise(may_retry=time.monotonic() < retry_until)
+            time.sleep(POLL_SECONDS)
+        raise EmbeddedError(
+            f"The private Postgres was not ready within {READY_SECONDS} seconds:"
+            f" see {self._layout.log}."
+        )
+
+    def is_running(self) -> bool:
+        """Whether its process is there, ready or not."""
+        if self._process is not None:
+            return self._process.poll() is None
+        return self._adopted is not None and self._adopted.is_alive()
+
+    def stop(self) -> None:
+        """Stop it cleanly and let go of the data directory. Does nothing the second time."""
+        if self._lock is None:
+            return
+        for number in (signal.SIGINT, signal.SIGQUIT):
+            if self._signal_and_wait(number):
+                break
+        if self._socket_directory is not None:
+            remove_fallback(self._layout, self._socket_directory)
+        os.close(self._lock)
+        self._lock = None
+
+    def _adopt_or_launch(self) -> None:
+        postmaster = read_postmaster(self._layout.cluster)
+        self._process = self._adopted = None
+        if postmaster is not None and postmaster.is_alive():
+            self._adopted = postmaster
+            self._socket_directory = postmaster.socket_directory
+            if postmaster.is_ready() and not postmaster.has_socket():
+                self._signal_and_wait(signal.SIGINT)
+        else:
+            self._launch(postmaster)
+
+    def _launch(self, left_behind: Postmaster | None) -> None:
+        layout = self._layout
+        version = layout.version()
+        account = choose_account(layout.cluster)
+        binaries = find_binaries(version)
+        if left_behind is not None and left_behind.number_is_taken():
+            (layout.cluster / "postmaster.pid").unlink()
+        with open_door(layout, account) as door:
+            if version is None:
+                check_space(layout.data)
+            binaries = reachable(binaries, account, beside=layout.data if door.is_open else None)
+            if version is None:
+                make_cluster(layout, binaries, account, door)
+            write_access_rules(layout)
+            last = left_behind.socket_directory if left_behind else None
+            self._left_behind = left_behind
+            self._socket_directory = choose_socket_directory(layout, account, last)
+            seen = door.path(self._socket_directory, layout)
+            command = server_command(door.layout, binaries, seen, self._settings)
+            self._process = self._spawn(command, account, door)
+
+    def _spawn(self, command: list[str], account: Account, door: Door) -> "subprocess.Popen[bytes]":
+        switch = account.switch()
+        with open(self._layout.log, "ab", opener=_private) as log:
+            if log.tell() > LOG_LIMIT_BYTES:
+                log.truncate(0)
+            self._log_start = log.tell()
+            return subprocess.Popen(
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                cwd="/",
+                env=ENVIRONMENT,
+                pass_fds=door.descriptors,
+                # Ctrl-C is meant for Parley, which stops Postgres when it has finished.
+                start_new_session=True,
+                user=switch.user,
+                group=switch.group,
+                extra_groups=switch.extra_groups,
+            )
+
+    def _ready_postmaster(self) -> Postmaster | None:
+        """The running server once it accepts connections, not the note of a dead one."""
+        postmaster = read_postmaster(self._layout.cluster)
+        if postmaster is None or postmaster == self._left_behind:
+            return None
+        return postmaster if postmaster.is_ready() and postmaster.is_alive() else None
+
+    def _start_again_or_raise(self, *, may_retry: bool) -> None:
+        with self._layout.log.open("rb") as log:
+            log.seek(self._log_start)
+            output = log.read().decode(errors="replace")
+        passing = self._adopted or any(reason in output for reason in PASSING_REASONS)
+        if not (passing and may_retry):
+            raise EmbeddedError(explain(output, self._layout))
+        with _disk_errors(self._layout):
+            self._adopt_or_launch()
+
+    def _signal_and_wait(self, number: signal.Signals) -> bool:
+        """Whether the server ended in time."""
+        if self._process is not None:
+            self._process.send_signal(number)
+        elif self._adopted is not None:
+            self._adopted.signal(number)
+        deadline = time.monotonic() + STOP_SECONDS
+        while self.is_running() and time.monotonic() < deadline:
+            time.sleep(POLL_SECONDS)
+        return not self.is_running()
+
+
+@contextmanager
+def _disk_errors(layout: Layout) -> Iterator[None]:
+    """Say in a sentence why our own files could not be written."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno in NO_SPACE:
+            raise EmbeddedError(f"The disk that holds {layout.data} is full.") from error
+        raise EmbeddedError(
+            f"The data directory {layout.data} cannot be used: {error.strerror} ({error.filename})."
+        ) from error
+
+
+def _private(path: str, flags: int) -> int:
+    """Open a file that nobody else reads: statements that failed are in the log."""
+    return os.open(path, flags, 0o600)
+
+
+def _url(socket_directory: Path) -> str:
+    return f"postgresql://{ROLE}@/{DATABASE}?host={quote(str(socket_directory), safe='')}"

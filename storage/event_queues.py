@@ -1,0 +1,100 @@
+"""A client's event queue: one small row, written at register and touched once a minute."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from storage.database import Connection
+from storage.ids import Position, QueueId, RealmId, UserId
+
+
+@dataclass(frozen=True, slots=True)
+class EventQueueRow:
+    queue_id: QueueId
+    user_id: UserId
+    epoch: int
+    base: Position
+    params: dict[str, Any]
+    lifespan_seconds: int
+
+
+async def insert(connection: Connection, realm_id: RealmId, row: EventQueueRow) -> None:
+    await connection.execute(
+        """
+        INSERT INTO event_queues (realm_id, queue_id, user_id, epoch, base, params,
+                                  lifespan_seconds, last_seen_at)
+        VALUES (%(realm_id)s, %(queue_id)s, %(user_id)s, %(epoch)s, %(base)s, %(params)s,
+                %(lifespan_seconds)s, now())
+        """,
+        realm_id=realm_id,
+        queue_id=row.queue_id,
+        user_id=row.user_id,
+        epoch=row.epoch,
+        base=row.base,
+        params=connection.json(row.params),
+        lifespan_seconds=row.lifespan_seconds,
+    )
+
+
+async def live(
+    connection: Connection, realm_id: RealmId, queue_id: QueueId
+) -> EventQueueRow | None:
+    """The queue, unless it has ended: deleted, expired, or of another epoch than the clock's."""
+    return await connection.one(
+        EventQueueRow,
+        """
+        SELECT q.queue_id, q.user_id, q.epoch, q.base, q.params, q.lifespan_seconds
+          FROM event_queues q
+          JOIN realm_clock c ON c.realm_id = q.realm_id AND c.epoch = q.epoch
+         WHERE q.realm_id = %(realm_id)s AND q.queue_id = %(queue_id)s
+           AND q.last_seen_at + make_interval(secs => q.lifespan_seconds) > now()
+        """,
+        realm_id=realm_id,
+        queue_id=queue_id,
+    )
+
+
+async def delete(connection: Connection, realm_id: RealmId, queue_id: QueueId) -> bool:
+    """End the queue. False if there was none."""
+    deleted = await connection.execute(
+        "DELETE FROM event_queues WHERE realm_id = %(realm_id)s AND queue_id = %(queue_id)s",
+        realm_id=realm_id,
+        queue_id=queue_id,
+    )
+    return deleted == 1
+
+
+async def delete_of_users(
+    connection: Connection, realm_id: RealmId, user_ids: Sequence[UserId]
+) -> int:
+    return await connection.execute(
+        "DELETE FROM event_queues WHERE realm_id = %(realm_id)s AND user_id = ANY(%(user_ids)s)",
+        realm_id=realm_id,
+        user_ids=list(user_ids),
+    )
+
+
+async def touch(
+    connection: Connection, realm_ids: Sequence[RealmId], queue_ids: Sequence[QueueId]
+) -> int:
+    """Note that these queues (pairwise with their realms) are polled. Nothing waits for it."""
+    return await connection.execute(
+        """
+        UPDATE event_queues q SET last_seen_at = now()
+          FROM unnest(%(realm_ids)s::bigint[], %(queue_ids)s::text[]) AS seen(realm_id, queue_id)
+         WHERE q.realm_id = seen.realm_id AND q.queue_id = seen.queue_id
+        """,
+        realm_ids=list(realm_ids),
+        queue_ids=list(queue_ids),
+    )
+
+
+async def delete_expired(connection: Connection) -> int:
+    """Remove the rows of queues that nobody has polled for their lifespan."""
+    return await connection.execute(
+        """
+        DELETE FROM event_queues
+         WHERE last_seen_at < now() - interval '1 minute'
+           AND last_seen_at + make_interval(secs => lifespan_seconds) < now()
+        """
+    )

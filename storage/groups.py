@@ -1,0 +1,100 @@
+"""User groups: the role groups of a realm, and those that people make."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, LiteralString
+
+from storage.database import Connection
+from storage.ids import GroupId, Position, RealmId, UserId
+
+
+@dataclass(frozen=True, slots=True)
+class GroupRow:
+    group_id: GroupId
+    name: str
+    description: str
+    is_system_group: bool
+    deactivated: bool
+    creator_id: UserId | None
+    created_at: datetime | None
+    permissions: dict[str, Any]
+    member_ids: list[UserId]
+    """Direct members; empty for role groups, whose members follow from the roles."""
+    subgroup_ids: list[GroupId]
+    changed_at: Position
+
+
+_SELECT: LiteralString = """
+    SELECT g.group_id, g.name, g.description, g.is_system_group, g.deactivated, g.creator_id,
+           g.created_at, g.permissions, g.changed_at,
+           ARRAY(SELECT m.user_id FROM group_members m
+                  WHERE m.realm_id = g.realm_id AND m.group_id = g.group_id
+                  ORDER BY m.user_id) AS member_ids,
+           ARRAY(SELECT s.subgroup_id FROM group_subgroups s
+                  WHERE s.realm_id = g.realm_id AND s.group_id = g.group_id
+                  ORDER BY s.subgroup_id) AS subgroup_ids
+      FROM user_groups g WHERE g.realm_id = %(realm_id)s """
+
+
+async def all_of_realm(connection: Connection, realm_id: RealmId) -> list[GroupRow]:
+    return await connection.many(GroupRow, _SELECT + "ORDER BY g.group_id", realm_id=realm_id)
+
+
+async def memberships(
+    connection: Connection, realm_id: RealmId, user_ids: Sequence[UserId]
+) -> dict[GroupId, tuple[UserId, ...]]:
+    """The groups of which any of these users is a direct member, and who; role groups left out."""
+    rows = await connection.tuples(
+        """
+        SELECT group_id, array_agg(user_id ORDER BY user_id) FROM group_members
+         WHERE realm_id = %(realm_id)s AND user_id = ANY(%(user_ids)s)
+         GROUP BY group_id ORDER BY group_id
+        """,
+        realm_id=realm_id,
+        user_ids=list(user_ids),
+    )
+    return {group_id: tuple(members) for group_id, members in rows}
+
+
+async def system_ids(connection: Connection, realm_id: RealmId) -> dict[str, GroupId]:
+    """The ids of the realm's role groups by name."""
+    rows = await connection.tuples(
+        "SELECT name, group_id FROM user_groups WHERE realm_id = %(realm_id)s AND is_system_group",
+        realm_id=realm_id,
+    )
+    return dict(rows)
+
+
+async def insert_system_groups(
+    connection: Connection,
+    realm_id: RealmId,
+    descriptions: Mapping[str, str],
+    nesting: Mapping[str, str],
+) -> dict[str, GroupId]:
+    """Role groups for a new realm, in this order, and what is nested in which. Their ids."""
+    rows = await connection.tuples(
+        """
+        WITH ids AS (
+            SELECT g.name, g.description, nextval('group_ids') AS group_id
+              FROM unnest(%(names)s::text[], %(descriptions)s::text[])
+                   WITH ORDINALITY AS g(name, description, place)
+             ORDER BY g.place
+        ), made AS (
+            INSERT INTO user_groups (realm_id, group_id, name, description, is_system_group)
+            SELECT %(realm_id)s, group_id, name, description, true FROM ids
+        ), nested AS (
+            INSERT INTO group_subgroups (realm_id, group_id, subgroup_id)
+            SELECT %(realm_id)s, o.group_id, i.group_id
+              FROM unnest(%(outer)s::text[], %(inner)s::text[]) AS n(outer_name, inner_name)
+              JOIN ids o ON o.name = n.outer_name JOIN ids i ON i.name = n.inner_name
+        )
+        SELECT name, group_id FROM ids
+        """,
+        realm_id=realm_id,
+        names=list(descriptions),
+        descriptions=list(descriptions.values()),
+        outer=list(nesting),
+        inner=list(nesting.values()),
+    )
+    return dict(rows)

@@ -1,0 +1,17 @@
+"""A type for each kind of identifier: a UserId is not a MessageId."""
+
+from typing import NewType
+
+RealmId = NewType("RealmId", int)
+UserId = NewType("UserId", int)
+ChannelId = NewType("ChannelId", int)
+TopicId = NewType("TopicId", int)
+GroupId = NewType("GroupId", int)
+DmGroupId = NewType("DmGroupId", int)
+QueueId = NewType("QueueId", str)
+
+Position = NewType("Position", int)
+"""A tick of a realm's clock. Dense within an epoch, and visible in order."""
+
+MessageId = NewType("MessageId", int)
+"""The position at which the message was sent; it repeats from realm to realm."""

@@ -1,0 +1,151 @@
+"""Flags of one reader on one message: the exceptions that have rows, and how they change."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from storage.database import Connection, Statement
+from storage.ids import MessageId, RealmId, UserId
+
+UNREAD: Final = 1
+"""Unread whatever has been marked as read; it wins over all ranges."""
+STARRED: Final = 2
+COLLAPSED: Final = 4
+MENTIONED: Final = 8
+"""By name, or by a group that the reader is in."""
+HAS_ALERT_WORD: Final = 16
+HISTORICAL: Final = 32
+"""In the reader's history though they did not receive it."""
+TOPIC_WILDCARD_MENTIONED: Final = 64
+
+_NAMES: Final = {
+    STARRED: ("starred",),
+    COLLAPSED: ("collapsed",),
+    MENTIONED: ("mentioned",),
+    HAS_ALERT_WORD: ("has_alert_word",),
+    HISTORICAL: ("historical",),
+    TOPIC_WILDCARD_MENTIONED: ("topic_wildcard_mentioned", "wildcard_mentioned"),
+}
+
+
+def names(flags: int) -> tuple[str, ...]:
+    """The names of these flags on the wire; `unread` is the absence of one."""
+    return tuple(name for bit, named in _NAMES.items() if flags & bit for name in named)
+
+
+def of_reader(flags: int, *, unread: bool, received: bool, has_wildcard: bool) -> tuple[str, ...]:
+    """All flags of a reader on the wire: those that have a bit and those that follow."""
+    found = set(names(flags))
+    if not unread:
+        found.add("read")
+    if not received:
+        found.add("historical")
+    elif has_wildcard:
+        found |= {"stream_wildcard_mentioned", "wildcard_mentioned"}
+    return tuple(sorted(found))
+
+
+def change(
+    realm_id: RealmId,
+    user_id: UserId,
+    message_ids: Iterable[MessageId],
+    *,
+    flag: Literal["starred", "collapsed"],
+    operation: Literal["add", "remove"],
+    audience: bytes,
+    write_id: str,
+) -> Statement:
+    """After the clock: set or take off a flag on those of the messages that the user may read.
+
+    Gives the ids that changed, sorted. Appends update_message_flags for them, at most 1,000 an
+    entry; nothing changed, no entry.
+    """
+    return Statement(
+        """
+        SELECT set_message_flag(%(realm_id)s, %(user_id)s, %(message_ids)s::bigint[],
+                                %(bit)s::integer, %(flag)s, %(operation)s, %(audience)b,
+                                %(write_id)s::uuid)
+        """,
+        {
+            "realm_id": realm_id,
+            "user_id": user_id,
+            "message_ids": list(message_ids),
+            "bit": STARRED if flag == "starred" else COLLAPSED,
+            "flag": flag,
+            "operation": operation,
+            "audience": audience,
+            "write_id": write_id,
+        },
+    )
+
+
+def remember(realm_id: RealmId, user_id: UserId, message_ids: Iterable[MessageId]) -> Statement:
+    """After the clock: what the user may read but did not receive becomes part of their history."""
+    return Statement(
+        "SELECT mark_historical(%(realm_id)s, %(user_id)s, %(message_ids)s::bigint[])",
+        {"realm_id": realm_id, "user_id": user_id, "message_ids": list(message_ids)},
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class StateRow:
+    """How one message stands to one user."""
+
+    user_id: UserId
+    message_id: MessageId
+    flag_bits: int
+    accessible: bool
+    received: bool
+    unread: bool
+    has_wildcard: bool
+
+    @property
+    def flags(self) -> tuple[str, ...]:
+        """Their names on the wire."""
+        return of_reader(
+            self.flag_bits,
+            unread=self.unread,
+            received=self.received,
+            has_wildcard=self.has_wildcard,
+        )
+
+
+async def states(
+    connection: Connection,
+    realm_id: RealmId,
+    *,
+    user_ids: Iterable[UserId],
+    message_ids: Iterable[MessageId],
+) -> list[StateRow]:
+    """How each of the messages stands to each of the users, readable or not."""
+    return await connection.many(
+        StateRow,
+        """
+        SELECT u.id AS user_id, s.id AS message_id, s.flags AS flag_bits, s.accessible,
+               s.received, s.unread, s.traits & 2 <> 0 AS has_wildcard
+          FROM unnest(%(user_ids)s::bigint[]) AS u(id)
+         CROSS JOIN LATERAL
+               message_states(%(realm_id)s, u.id, %(message_ids)s::bigint[]) AS s
+        """,
+        realm_id=realm_id,
+        user_ids=list(user_ids),
+        message_ids=list(message_ids),
+    )
+
+
+async def starred_ids(
+    connection: Connection, realm_id: RealmId, user_id: UserId
+) -> list[MessageId]:
+    """What the user has starred and may read, sorted."""
+    return await connection.values(
+        """
+        SELECT s.id
+          FROM message_states(%(realm_id)s, %(user_id)s, ARRAY(
+               SELECT f.message_id FROM message_flags f
+                WHERE f.realm_id = %(realm_id)s AND f.user_id = %(user_id)s
+                  AND f.flags & 2 <> 0)) s
+         WHERE s.accessible ORDER BY s.id
+        """,
+        realm_id=realm_id,
+        user_id=user_id,
+    )

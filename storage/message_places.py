@@ -1,0 +1,46 @@
+"""Where a message is and was: what those who act upon it have to know."""
+
+from dataclasses import dataclass
+
+from storage.database import Connection, Locking
+from storage.ids import ChannelId, MessageId, RealmId, UserId
+
+
+@dataclass(frozen=True, slots=True)
+class MessagePlace:
+    id: MessageId
+    sender_id: UserId
+    channel_id: ChannelId | None
+    conversation_id: int
+    origin_channel_id: ChannelId | None
+
+
+def lock_visible(
+    realm_id: RealmId, user_id: UserId, message_id: MessageId
+) -> Locking[MessagePlace]:
+    """The message, if the user may read it."""
+    return Locking(
+        MessagePlace,
+        """
+        SELECT m.id, m.sender_id, m.channel_id, m.conversation_id, m.origin_channel_id
+          FROM messages m
+         WHERE m.realm_id = %(realm_id)s AND m.id = %(message_id)s
+           AND EXISTS (SELECT FROM message_states(%(realm_id)s, %(user_id)s, ARRAY[m.id]) s
+                        WHERE s.accessible)
+        """,
+        {"realm_id": realm_id, "user_id": user_id, "message_id": message_id},
+        expected=1,
+    )
+
+
+async def dm_user_ids(connection: Connection, realm_id: RealmId, dm_group_id: int) -> list[UserId]:
+    """Everybody in a direct-message group, by id."""
+    user_ids: list[UserId] | None = await connection.value(
+        """
+        SELECT user_ids FROM dm_groups
+         WHERE realm_id = %(realm_id)s AND dm_group_id = %(dm_group_id)s
+        """,
+        realm_id=realm_id,
+        dm_group_id=dm_group_id,
+    )
+    return user_ids or []

@@ -1,0 +1,114 @@
+"""Messages as one reader sees them; what holds for every reader is a bit set, `traits`."""
+
+from collections.abc import Iterable
+from datetime import datetime
+from typing import Any, Final, LiteralString
+
+import msgspec
+
+from storage import message_flags
+from storage.database import Connection
+from storage.ids import ChannelId, MessageId, RealmId, UserId
+
+READ_BY_SENDER: Final = 1
+CHANNEL_WILDCARD: Final = 2
+TOPIC_WILDCARD: Final = 4
+IS_ME_MESSAGE: Final = 8
+HAS_LINK: Final = 16
+HAS_IMAGE: Final = 32
+HAS_ATTACHMENT: Final = 64
+
+
+class MessageRow(msgspec.Struct, frozen=True, kw_only=True):
+    """A message that the reader may read, where it is now.
+
+    Not a dataclass: a page has a hundred of these, and this saves it 0.4 of 2.2 milliseconds.
+    """
+
+    id: MessageId
+    sender_id: UserId
+    channel_id: ChannelId | None
+    conversation_id: int
+    topic: str | None
+    """None for a direct message."""
+    user_ids: list[UserId] | None
+    """The people of a direct message, sorted; None in a channel."""
+    sent_at: datetime
+    edited_at: datetime | None
+    moved_at: datetime | None
+    traits: int
+    client: str
+    content: str
+    """As Markdown or rendered, whichever was asked for."""
+    edit_history: list[dict[str, Any]] | None
+    """Newest first."""
+    reactions: list[dict[str, Any]]
+    """In the order in which they came; with the names that the API uses."""
+    flag_bits: int
+    received: bool
+    unread: bool
+
+    @property
+    def flags(self) -> tuple[str, ...]:
+        """The reader's flags, by their names on the wire."""
+        return message_flags.of_reader(
+            self.flag_bits,
+            unread=self.unread,
+            received=self.received,
+            has_wildcard=bool(self.traits & CHANNEL_WILDCARD),
+        )
+
+
+ROWS_OF: Final[LiteralString] = "WITH wanted AS MATERIALIZED (SELECT "
+"""Before an expression that gives ids; after it comes AS_ROWS, and both give MessageRow."""
+
+AS_ROWS: Final[LiteralString] = """ AS ids)
+    SELECT s.id, s.sender_id, s.channel_id, s.conversation_id,
+           CASE WHEN s.channel_id IS NOT NULL THEN (
+                SELECT t.name FROM topics t
+                 WHERE t.realm_id = %(realm_id)s AND t.topic_id = s.conversation_id) END AS topic,
+           CASE WHEN s.channel_id IS NULL THEN (
+                SELECT g.user_ids FROM dm_groups g
+                 WHERE g.realm_id = %(realm_id)s AND g.dm_group_id = s.conversation_id)
+           END AS user_ids,
+           m.sent_at, m.edited_at, m.moved_at, s.traits, m.client,
+           CASE WHEN %(rendered)s THEN m.rendered_content ELSE m.content END AS content,
+           m.edit_history, coalesce(r.reactions, '[]') AS reactions,
+           s.flags AS flag_bits, s.received, s.unread
+      FROM wanted
+     CROSS JOIN LATERAL message_states(%(realm_id)s, %(reader_id)s, wanted.ids) s
+     CROSS JOIN LATERAL (
+           SELECT * FROM messages m
+            WHERE m.realm_id = %(realm_id)s AND m.id = s.id LIMIT 1) m
+      LEFT JOIN (
+           SELECT r.message_id,
+                  json_agg(json_build_object(
+                      'user_id', r.user_id, 'reaction_type', r.reaction_type,
+                      'emoji_code', r.emoji_code, 'emoji_name', r.emoji_name)
+                      ORDER BY r.position) AS reactions
+             FROM reactions r
+            WHERE r.realm_id = %(realm_id)s
+              AND r.message_id = ANY ((SELECT w.ids FROM wanted w)::bigint[])
+            GROUP BY r.message_id) r ON r.message_id = s.id
+     WHERE s.accessible
+     ORDER BY s.id
+"""
+
+
+async def for_reader(
+    connection: Connection,
+    realm_id: RealmId,
+    reader_id: UserId,
+    ids: Iterable[MessageId],
+    *,
+    rendered: bool,
+) -> list[MessageRow]:
+    """Those of the messages that the reader may read, by id."""
+    return await connection.many(
+        MessageRow,
+        ROWS_OF + "%(ids)s::bigint[]" + AS_ROWS,
+        realm_id=realm_id,
+        reader_id=reader_id,
+        ids=list(ids),
+        rendered=rendered,
+    )

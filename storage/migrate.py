@@ -1,0 +1,260 @@
+"""Apply the numbered SQL files to a database, once each, in order, one process at a time."""
+
+import re
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import psycopg
+
+DIRECTORY = Path(__file__).parent / "migrations"
+
+FILE_NAME = re.compile(r"(\d{4})_[a-z0-9_]+(\.pre|\.post)?\.sql")
+
+WITHOUT_TRANSACTION = "-- no transaction"
+"""A file that starts so is run statement by statement: for CREATE INDEX CONCURRENTLY."""
+
+ADVISORY_LOCK = 0x5041524C4559
+"""Whoever migrates this database holds it."""
+
+OLDEST_POSTGRES = 150_000
+
+CONNECT_SECONDS = 10
+
+Connection = psycopg.Connection[Any]
+
+
+class MigrationError(Exception):
+    """The database cannot be brought to this version; the message is one sentence."""
+
+
+@dataclass(frozen=True, slots=True)
+class Migration:
+    """One SQL file."""
+
+    number: int
+    path: Path
+
+    @property
+    def name(self) -> str:
+        return self.path.name.removesuffix(".sql")
+
+    @property
+    def waits_for_new_code(self) -> bool:
+        """Whether the previous release could not work with what this makes."""
+        return self.name.endswith(".post")
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """How long migrations wait for others, and how long others wait for them."""
+
+    lock_milliseconds: int = 4_000
+    """Everybody who wants the table queues behind a waiting ALTER TABLE: so not for long."""
+    statement_milliseconds: int = 60_000
+    attempts: int = 5
+    pause_seconds: float = 1.0
+    other_migration_seconds: float = 600.0
+
+
+def known_migrations(directory: Path = DIRECTORY) -> list[Migration]:
+    """The files, in their order."""
+    found = [
+        Migration(int(match[1]), path)
+        for path in sorted(directory.glob("*.sql"))
+        if (match := FILE_NAME.fullmatch(path.name))
+    ]
+    return sorted(found, key=lambda migration: migration.number)
+
+
+def migrate(
+    url: str,
+    *,
+    before_deploy: bool = False,
+    directory: Path = DIRECTORY,
+    patience: Patience = Patience(),
+) -> list[str]:
+    """Apply what is missing; the names of what was applied.
+
+    `before_deploy` leaves out the last `.post` files: they are for after the new code runs
+    everywhere. Raises MigrationError; everything before the failing file stays applied.
+    """
+    migrations = known_migrations(directory)
+    wanted = needed_before_deploy(migrations) if before_deploy else migrations
+    with connected(url) as connection:
+        if not missing(connection, wanted, known=migrations):
+            return []
+        with _alone(connection, patience):
+            _make_table(connection)
+            todo = missing(connection, wanted, known=migrations)
+            for migration in todo:
+                _apply(connection, migration, patience)
+    return [migration.name for migration in todo]
+
+
+def pending(url: str, *, directory: Path = DIRECTORY) -> list[str]:
+    """The names of what this code needs and the database does not have yet.
+
+    Raises MigrationError where the database is newer than the code.
+    """
+    migrations = known_migrations(directory)
+    needed = needed_before_deploy(migrations)
+    with connected(url) as connection:
+        return [migration.name for migration in missing(connection, needed, known=migrations)]
+
+
+def needed_before_deploy(migrations: Sequence[Migration]) -> list[Migration]:
+    """All but the `.post` files at the end: earlier ones belong to releases that run already."""
+    needed = list(migrations)
+    while needed and needed[-1].waits_for_new_code:
+        needed.pop()
+    return needed
+
+
+@contextmanager
+def connected(url: str) -> Iterator[Connection]:
+    """A connection to a Postgres that we can work with."""
+    try:
+        connection = psycopg.connect(url, autocommit=True, connect_timeout=CONNECT_SECONDS)
+    except psycopg.OperationalError as error:
+        raise MigrationError(f"The database does not answer: {_first_line(error)}.") from error
+    with connection:
+        if connection.info.server_version < OLDEST_POSTGRES:
+            raise MigrationError(
+                f"The database is Postgres {connection.info.server_version // 10_000},"
+                f" and Parley needs {OLDEST_POSTGRES // 10_000} or newer."
+            )
+        if connection.info.parameter_status("server_encoding") != "UTF8":
+            raise MigrationError(
+                "The database does not store UTF-8: make one with ENCODING 'UTF8'."
+            )
+        try:
+            yield connection
+        except psycopg.OperationalError as error:
+            raise MigrationError(f"The database went away: {_first_line(error)}.") from error
+
+
+def missing(
+    connection: Connection, wanted: Sequence[Migration], *, known: Sequence[Migration]
+) -> list[Migration]:
+    """Those of `wanted` that the database does not have. One query."""
+    try:
+        rows = connection.execute("SELECT number, name FROM schema_migrations").fetchall()
+    except psycopg.errors.UndefinedTable:
+        return list(wanted)
+    applied: dict[int, str] = dict(rows)
+    _refuse_newer(applied, known)
+    return [migration for migration in wanted if migration.number not in applied]
+
+
+def _refuse_newer(applied: dict[int, str], known: Sequence[Migration]) -> None:
+    """A release works with what the next one's `.pre` files make, and with nothing later."""
+    numbers = {migration.number for migration in known}
+    later = [
+        name
+        for number, name in sorted(applied.items())
+        if number not in numbers and not name.endswith(".pre")
+    ]
+    if later:
+        raise MigrationError(
+            f"The database is newer than this Parley (it has {later[-1]}):"
+            " use the version that it was last used with, or a newer one."
+        )
+
+
+@contextmanager
+def _alone(connection: Connection, patience: Patience) -> Iterator[None]:
+    """Hold the advisory lock.
+
+    It is asked for again and again: a query that waited for it would hold a snapshot, and
+    CREATE INDEX CONCURRENTLY in the process that has the lock would wait for that in turn.
+    """
+    deadline = time.monotonic() + patience.other_migration_seconds
+    while not _try_lock(connection):
+        if time.monotonic() > deadline:
+            raise MigrationError("Another process has been migrating this database for too long.")
+        time.sleep(min(0.1, patience.other_migration_seconds))
+    try:
+        yield
+    finally:
+        if not connection.closed:
+            connection.execute("SELECT pg_advisory_unlock(%s)", [ADVISORY_LOCK])
+
+
+def _try_lock(connection: Connection) -> bool:
+    row = connection.execute("SELECT pg_try_advisory_lock(%s)", [ADVISORY_LOCK]).fetchone()
+    return row is not None and bool(row[0])
+
+
+def _make_table(connection: Connection) -> None:
+    connection.execute(
+        """
+        CREATE TABLE IF NOT EXISTS schema_migrations (
+            number integer PRIMARY KEY,
+            name text NOT NULL,
+            applied_at timestamptz NOT NULL DEFAULT now()
+        )
+        """
+    )
+
+
+def _apply(connection: Connection, migration: Migration, patience: Patience) -> None:
+    """Apply one file, again if a lock that it needs is held by others."""
+    attempt = 1
+    while True:
+        try:
+            _apply_once(connection, migration, patience)
+        except psycopg.errors.LockNotAvailable as error:
+            if attempt == patience.attempts:
+                raise MigrationError(
+                    f"Migration {migration.name} did not get a lock it needs in {attempt} attempts:"
+                    " try again when the database is less busy."
+                ) from error
+            time.sleep(patience.pause_seconds * attempt)
+            attempt += 1
+        except psycopg.Error as error:
+            raise MigrationError(
+                f"Migration {migration.name} failed: {_first_line(error)}."
+            ) from error
+        else:
+            return
+
+
+def _apply_once(connection: Connection, migration: Migration, patience: Patience) -> None:
+    text = migration.path.read_text()
+    if text.startswith(WITHOUT_TRANSACTION):
+        # Building an index takes what it takes, and blocks nobody meanwhile.
+        _limit(connection, lock=0, statement=0)
+        for statement in re.split(r";[ \t]*\n", text):
+            connection.execute(statement.encode())
+        _record(connection, migration)
+        return
+    with connection.transaction():
+        _limit(
+            connection, lock=patience.lock_milliseconds, statement=patience.statement_milliseconds
+        )
+        connection.execute(text.encode())
+        _record(connection, migration)
+
+
+def _limit(connection: Connection, *, lock: int, statement: int) -> None:
+    connection.execute(
+        """
+        SELECT set_config('lock_timeout', %s, false), set_config('statement_timeout', %s, false)
+        """,
+        [str(lock), str(statement)],
+    )
+
+
+def _record(connection: Connection, migration: Migration) -> None:
+    connection.execute(
+        "INSERT INTO schema_migrations (number, name) VALUES (%s, %s)",
+        [migration.number, migration.name],
+    )
+
+
+def _first_line(error: psycopg.Error) -> str:
+    return str(error).strip().split("\n")[0].rstrip(".")

@@ -1,0 +1,781 @@
+-- What a user may read, has received and has read: derived from spans and ranges, never stored
+-- per recipient. Bits that occur here: message_flags.flags 1 unread, 32 historical (see
+-- storage/message_flags.py); messages.traits 1 read by its sender (see storage/messages.py).
+
+-- What somebody may read of a channel: 2 everything, 1 what they received, 0 nothing.
+-- The one place that says so.
+CREATE FUNCTION channel_access(
+    p_role smallint, p_is_subscribed boolean,
+    p_invite_only boolean, p_is_web_public boolean, p_has_shared_history boolean)
+    RETURNS integer
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS $$
+    SELECT CASE
+        WHEN p_is_web_public OR (NOT p_invite_only AND p_role <> 600) THEN 2
+        WHEN p_is_subscribed IS NOT TRUE THEN 0
+        WHEN NOT p_invite_only OR p_has_shared_history THEN 2
+        ELSE 1
+    END
+$$;
+
+-- Each channel in which the user is or was: what they may read of it now, and the positions
+-- whose messages they received there and which channel_read does not cover.
+-- Channel 0 stands for all direct messages.
+CREATE FUNCTION reader_channels(p_realm_id bigint, p_user_id bigint)
+    RETURNS TABLE (channel_id bigint, active boolean, access integer, pending int8multirange)
+    LANGUAGE sql STABLE
+    AS $$
+    SELECT s.channel_id, s.active,
+           (SELECT channel_access(u.role, s.active, c.invite_only, c.is_web_public,
+                                  c.history_public_to_subscribers)
+              FROM channels c
+             WHERE c.realm_id = p_realm_id AND c.channel_id = s.channel_id),
+           s.spans - coalesce((SELECT r.read FROM channel_read r
+                                WHERE r.realm_id = p_realm_id AND r.user_id = p_user_id
+                                  AND r.channel_id = s.channel_id), '{}')
+      FROM users u
+      JOIN subscriptions s ON s.realm_id = p_realm_id AND s.user_id = p_user_id
+     WHERE u.realm_id = p_realm_id AND u.user_id = p_user_id
+    UNION ALL
+    SELECT 0, true, 2,
+           '{[0,)}' - coalesce((SELECT r.read FROM channel_read r
+                                 WHERE r.realm_id = p_realm_id AND r.user_id = p_user_id
+                                   AND r.channel_id = 0), '{}')
+$$;
+
+-- How each of these messages stands to the user. Received and seen follow where it was sent,
+-- accessible follows where it is now. Seen: covered by what has been marked as read there.
+CREATE FUNCTION message_states(p_realm_id bigint, p_user_id bigint, p_ids bigint[])
+    RETURNS TABLE (id bigint, sender_id bigint, channel_id bigint, conversation_id bigint,
+                   origin_channel_id bigint, origin_conversation_id bigint, traits integer,
+                   flags integer, subscribed boolean, received boolean, seen boolean,
+                   accessible boolean, unread boolean)
+    LANGUAGE plpgsql STABLE ROWS 100
+    -- Always one look-up by key for each message, however small a table is now.
+    SET plan_cache_mode = force_generic_plan
+    SET enable_seqscan = off
+    SET jit = off
+    AS $$
+#variable_conflict use_column
+DECLARE
+    v_role smallint := (SELECT u.role FROM users u
+                         WHERE u.realm_id = p_realm_id AND u.user_id = p_user_id);
+BEGIN
+    -- OFFSET 0 keeps the look-ups where they are: they are not turned into joins.
+    RETURN QUERY
+    SELECT m.id, m.sender_id, m.channel_id, m.conversation_id, m.origin_channel_id,
+           m.origin_conversation_id, m.traits, j.flags, j.subscribed, j.received, j.seen,
+           j.accessible, j.accessible AND (j.flags & 1 <> 0 OR (j.received AND NOT j.seen))
+      FROM messages m
+      LEFT JOIN LATERAL (SELECT x.active, x.spans @> m.id AS received FROM subscriptions x
+           WHERE x.realm_id = p_realm_id AND x.user_id = p_user_id
+             AND x.channel_id = m.origin_channel_id LIMIT 1) there ON true
+      CROSS JOIN LATERAL (
+           SELECT coalesce((SELECT x.flags FROM message_flags x
+                       WHERE x.realm_id = p_realm_id AND x.user_id = p_user_id
+                         AND x.message_id = m.id), 0) AS flags,
+                  CASE WHEN m.channel_id IS NULL THEN EXISTS (SELECT FROM dm_group_members x
+                       WHERE x.realm_id = p_realm_id AND x.user_id = p_user_id
+                         AND x.dm_group_id = m.conversation_id)
+                  ELSE coalesce(there.received, false) END AS received,
+                  coalesce(CASE WHEN m.channel_id IS NULL THEN true
+                       WHEN m.channel_id = m.origin_channel_id THEN there.active
+                       ELSE (SELECT x.active FROM subscriptions x
+                              WHERE x.realm_id = p_realm_id AND x.user_id = p_user_id
+                                AND x.channel_id = m.channel_id) END, false) AS subscribed,
+                  (m.traits & 1 <> 0 AND m.sender_id = p_user_id)
+                  OR coalesce((SELECT x.read @> m.id FROM channel_read x
+                       WHERE x.realm_id = p_realm_id AND x.user_id = p_user_id
+                         AND x.channel_id = coalesce(m.origin_channel_id, 0)), false)
+                  OR coalesce((SELECT x.read @> m.id FROM conversation_read x
+                       WHERE x.realm_id = p_realm_id AND x.user_id = p_user_id
+                         AND x.conversation_id = m.origin_conversation_id), false) AS seen
+            OFFSET 0) i
+      CROSS JOIN LATERAL (
+           SELECT i.*, CASE WHEN m.channel_id IS NULL THEN i.received
+                  ELSE (SELECT CASE channel_access(v_role, i.subscribed, x.invite_only,
+                                    x.is_web_public, x.history_public_to_subscribers)
+                               WHEN 2 THEN true WHEN 1 THEN i.received ELSE false END
+                          FROM channels x
+                         WHERE x.realm_id = p_realm_id AND x.channel_id = m.channel_id)
+                  END AS accessible OFFSET 0) j
+     WHERE m.realm_id = p_realm_id AND m.id = ANY (p_ids);
+END $$;
+
+-- ---------------------------------------------------------------- what is unread
+
+-- Messages of the channels (0: direct messages) that are pending there, from p_from up to p_until,
+-- where they were sent, and covered by no read set; and how many had to be looked at that are
+-- covered. p_flagged are left out.
+CREATE FUNCTION unseen_in_place(
+    p_realm_id bigint, p_user_id bigint, p_channel_ids bigint[], p_pending int8multirange[],
+    p_from bigint, p_until bigint, p_flagged bigint[])
+    RETURNS TABLE (channel_id bigint, conversation_id bigint, ids bigint[], skipped bigint)
+    LANGUAGE plpgsql STABLE ROWS 100
+    SET plan_cache_mode = force_generic_plan
+    SET enable_seqscan = off
+    SET jit = off
+    AS $$
+#variable_conflict use_column
+BEGIN
+    -- OFFSET 0 keeps each look-up one scan of an index between two bounds.
+    RETURN QUERY
+    WITH own AS MATERIALIZED (
+        SELECT o.channel_id, lower(p.span) AS first, upper(p.span) AS next
+          FROM unnest(p_channel_ids, p_pending) AS o(channel_id, pending)
+         CROSS JOIN LATERAL unnest(o.pending * int8range(p_from, p_until)::int8multirange) AS p(span)
+    ), excluded AS MATERIALIZED (
+        SELECT unnest(p_flagged) AS id
+        UNION ALL
+        SELECT m.id FROM messages m
+         WHERE m.realm_id = p_realm_id AND m.sender_id = p_user_id
+           AND m.id >= p_from AND m.id < p_until AND m.traits & 1 <> 0
+        UNION ALL
+        SELECT m.id FROM unnest(p_channel_ids) AS o(channel_id)
+         CROSS JOIN LATERAL (
+               SELECT m.id FROM messages m
+                WHERE m.realm_id = p_realm_id AND m.channel_id = o.channel_id
+                  AND m.conversation_id <> m.origin_conversation_id
+                  AND m.id >= p_from AND m.id < p_until OFFSET 0) m
+    ), found AS MATERIALIZED (
+        SELECT o.channel_id, n.conversation_id, n.ids
+          FROM own o
+         CROSS JOIN LATERAL (
+               SELECT m.conversation_id, array_agg(m.id) AS ids
+                 FROM (SELECT m.id, m.conversation_id FROM messages m
+                        WHERE m.realm_id = p_realm_id AND m.channel_id = o.channel_id
+                          AND m.id >= o.first AND m.id < o.next OFFSET 0) m
+                WHERE m.id NOT IN (SELECT e.id FROM excluded e)
+                GROUP BY m.conversation_id) n
+         WHERE o.channel_id <> 0
+        UNION ALL
+        SELECT 0, g.dm_group_id, n.ids
+          FROM own o
+         CROSS JOIN dm_group_members g
+         CROSS JOIN LATERAL (
+               SELECT array_agg(m.id) AS ids
+                 FROM (SELECT m.id FROM messages m
+                        WHERE m.realm_id = p_realm_id AND m.conversation_id = g.dm_group_id
+                          AND m.id >= o.first AND m.id < o.next OFFSET 0) m
+                WHERE m.id NOT IN (SELECT e.id FROM excluded e)) n
+         WHERE o.channel_id = 0 AND g.realm_id = p_realm_id AND g.user_id = p_user_id
+           AND n.ids IS NOT NULL
+    ), judged AS MATERIALIZED (
+        SELECT f.channel_id, f.conversation_id, f.ids AS all_ids,
+               CASE WHEN v.read IS NULL THEN f.ids
+                    ELSE ARRAY(SELECT i FROM unnest(f.ids) AS i WHERE NOT v.read @> i) END AS ids
+          FROM found f
+          LEFT JOIN LATERAL (
+               -- The sum is a value in memory: a long set is not unpacked for each message.
+               SELECT x.read + '{}'::int8multirange AS read FROM conversation_read x
+                WHERE x.realm_id = p_realm_id AND x.user_id = p_user_id
+                  AND x.conversation_id = f.conversation_id LIMIT 1) v ON true
+    )
+    SELECT j.channel_id, j.conversation_id, j.ids,
+           (cardinality(j.all_ids) - cardinality(j.ids))::bigint
+      FROM judged j;
+END $$;
+
+-- Those pending that are not where they were sent: few, and judged one by one.
+CREATE FUNCTION pending_elsewhere(
+    p_realm_id bigint, p_channel_ids bigint[], p_pending int8multirange[],
+    p_from bigint, p_until bigint)
+    RETURNS bigint[]
+    LANGUAGE plpgsql STABLE
+    SET plan_cache_mode = force_generic_plan
+    SET enable_seqscan = off
+    SET jit = off
+    AS $$
+BEGIN
+    RETURN ARRAY(
+        SELECT m.id
+          FROM unnest(p_channel_ids, p_pending) AS o(channel_id, pending)
+         CROSS JOIN LATERAL unnest(o.pending * int8range(p_from, p_until)::int8multirange) AS p(span)
+         CROSS JOIN LATERAL (
+               SELECT m.id FROM messages m
+                WHERE m.realm_id = p_realm_id AND m.origin_channel_id = o.channel_id
+                  AND m.conversation_id <> m.origin_conversation_id
+                  AND m.id >= lower(p.span) AND m.id < upper(p.span) OFFSET 0) m);
+END $$;
+
+-- Everything unread by where it is now (channel 0: direct messages), newest first by blocks, until
+-- there are p_limit or more. Rows without ids only say how many read messages had to be looked
+-- at. A row without a conversation and with r_floor is a hint: in that channel, the first
+-- position that channel_read does not cover is far behind the clock.
+CREATE FUNCTION unread_messages(p_realm_id bigint, p_user_id bigint, p_limit bigint)
+    RETURNS TABLE (r_channel_id bigint, r_conversation_id bigint, r_ids bigint[],
+                   r_skipped bigint, r_floor bigint)
+    LANGUAGE plpgsql STABLE ROWS 100
+    SET jit = off
+    AS $$
+DECLARE
+    v_position bigint := (SELECT c.position FROM realm_clock c WHERE c.realm_id = p_realm_id);
+    v_flagged bigint[] := ARRAY(
+        SELECT f.message_id FROM message_flags f
+         WHERE f.realm_id = p_realm_id AND f.user_id = p_user_id AND f.flags & 1 <> 0);
+    v_odd bigint[] := v_flagged;
+    v_channel_ids bigint[];
+    v_pending int8multirange[];
+    v_open_ids bigint[];
+    v_open int8multirange[];
+    v_oldest bigint;
+    v_size bigint := 500000;
+    v_from bigint;
+    v_until bigint := 9223372036854775807;
+    v_found bigint := 0;
+BEGIN
+    SELECT array_agg(o.channel_id), array_agg(o.pending),
+           array_agg(o.channel_id) FILTER (WHERE o.access > 0),
+           array_agg(o.pending) FILTER (WHERE o.access > 0), min(lower(o.pending))
+      INTO v_channel_ids, v_pending, v_open_ids, v_open, v_oldest
+      FROM reader_channels(p_realm_id, p_user_id) o;
+    v_from := greatest(v_oldest, v_position - v_size);
+    LOOP
+        v_odd := v_odd || ARRAY(
+            SELECT unnest(pending_elsewhere(p_realm_id, v_channel_ids, v_pending, v_from, v_until))
+            EXCEPT SELECT unnest(v_flagged));
+        IF v_odd <> '{}' THEN
+            FOR r_channel_id, r_conversation_id, r_ids, r_skipped IN
+                SELECT coalesce(s.channel_id, 0), s.conversation_id,
+                       coalesce(array_agg(s.id) FILTER (WHERE s.unread), '{}'),
+                       count(*) FILTER (WHERE s.seen AND NOT s.unread)
+                  FROM message_states(p_realm_id, p_user_id, v_odd) s GROUP BY 1, 2
+            LOOP
+                v_found := v_found + cardinality(r_ids);
+                RETURN NEXT;
+            END LOOP;
+        END IF;
+        FOR r_channel_id, r_conversation_id, r_ids, r_skipped IN
+            SELECT * FROM unseen_in_place(
+                p_realm_id, p_user_id, v_open_ids, v_open, v_from, v_until, v_flagged)
+        LOOP
+            v_found := v_found + cardinality(r_ids);
+            RETURN NEXT;
+        END LOOP;
+        EXIT WHEN v_from <= v_oldest OR v_found >= p_limit;
+        v_odd := '{}';
+        v_until := v_from;
+        v_size := v_size * 4;
+        v_from := greatest(v_oldest, v_from - v_size);
+    END LOOP;
+
+    RETURN QUERY
+    SELECT o.channel_id, NULL::bigint, '{}'::bigint[], 0::bigint, lower(o.pending)
+      FROM unnest(v_open_ids, v_open) AS o(channel_id, pending)
+     WHERE lower(o.pending) < v_position - 100000;
+END $$;
+
+-- What channel_read may absorb of these channels (0: direct messages) without any change of
+-- meaning, up to the clock: what lies below the first unseen message, and those stretches
+-- between unseen ones that save more look-ups than they cost, by the density of covered
+-- messages. It stays true: what a read set covers stays covered.
+CREATE FUNCTION foldable_reads(p_realm_id bigint, p_user_id bigint, p_channel_ids bigint[])
+    RETURNS TABLE (channel_id bigint, read int8multirange)
+    LANGUAGE plpgsql STABLE
+    SET jit = off
+    AS $$
+#variable_conflict use_column
+DECLARE
+    c_end CONSTANT bigint := 9223372036854775807;
+    v_position bigint := (SELECT c.position FROM realm_clock c WHERE c.realm_id = p_realm_id);
+    v_flagged bigint[] := ARRAY(
+        SELECT f.message_id FROM message_flags f
+         WHERE f.realm_id = p_realm_id AND f.user_id = p_user_id AND f.flags & 1 <> 0);
+    v_channel_ids bigint[];
+    v_pending int8multirange[];
+BEGIN
+    SELECT array_agg(o.channel_id), array_agg(o.pending) INTO v_channel_ids, v_pending
+      FROM reader_channels(p_realm_id, p_user_id) o
+     WHERE o.channel_id = ANY (p_channel_ids) AND o.access > 0;
+
+    RETURN QUERY
+    WITH own AS MATERIALIZED (
+        SELECT o.channel_id, lower(o.pending) AS floor,
+               coalesce((SELECT r.read FROM channel_read r
+                          WHERE r.realm_id = p_realm_id AND r.user_id = p_user_id
+                            AND r.channel_id = o.channel_id), '{}') AS read
+          FROM unnest(v_channel_ids, v_pending) AS o(channel_id, pending)
+    ), in_place AS MATERIALIZED (
+        SELECT u.* FROM unseen_in_place(
+            p_realm_id, p_user_id, v_channel_ids, v_pending, 0, c_end, v_flagged) u
+    ), unseen AS MATERIALIZED (
+        SELECT u.channel_id, i.id FROM in_place u CROSS JOIN LATERAL unnest(u.ids) AS i(id)
+        UNION
+        SELECT coalesce(s.origin_channel_id, 0), s.id
+          FROM message_states(p_realm_id, p_user_id, v_flagged
+                   || pending_elsewhere(p_realm_id, v_channel_ids, v_pending, 0, c_end)) s
+         WHERE s.received AND NOT s.seen
+    ), stretches AS (
+        SELECT u.channel_id, u.id + 1 AS first,
+               lead(u.id, 1, v_position + 1) OVER (PARTITION BY u.channel_id ORDER BY u.id) AS next
+          FROM unseen u
+        UNION ALL
+        SELECT o.channel_id, 0, coalesce(
+                   (SELECT min(u.id) FROM unseen u WHERE u.channel_id = o.channel_id),
+                   v_position + 1)
+          FROM own o
+    ), density AS (
+        SELECT o.channel_id,
+               (SELECT sum(u.skipped) FROM in_place u WHERE u.channel_id = o.channel_id)
+               / greatest(v_position - o.floor, 1) AS messages
+          FROM own o
+    ), absorbed AS (
+        SELECT o.channel_id, o.read, range_agg(int8range(s.first, s.next)) AS more
+          FROM stretches s
+          JOIN own o ON o.channel_id = s.channel_id
+          JOIN density d ON d.channel_id = s.channel_id
+         WHERE s.first < s.next AND (s.first = 0 OR o.read && int8range(s.first, s.next)
+               OR d.messages * (s.next - s.first) >= 16)
+         GROUP BY o.channel_id, o.read
+    )
+    SELECT a.channel_id, a.more FROM absorbed a WHERE NOT a.more <@ a.read;
+END $$;
+
+-- What is unread of the messages that a channel or a conversation shows, whether or not the user
+-- may read them now. Unseen: no read set covers it (it may be flagged besides).
+CREATE FUNCTION unread_shown_in(
+    p_realm_id bigint, p_user_id bigint, p_channel_id bigint, p_conversation_id bigint)
+    RETURNS TABLE (id bigint, origin_conversation_id bigint, came_from_elsewhere boolean,
+                   unseen boolean)
+    LANGUAGE plpgsql STABLE ROWS 100
+    SET plan_cache_mode = force_generic_plan
+    SET jit = off
+    AS $$
+#variable_conflict use_column
+DECLARE
+    v_channel_id bigint := coalesce(p_channel_id, (
+        SELECT t.channel_id FROM topics t
+         WHERE t.realm_id = p_realm_id AND t.topic_id = p_conversation_id), 0);
+    v_oldest bigint;
+    v_pending int8multirange;
+    v_odd bigint[];
+BEGIN
+    SELECT min(lower(o.pending)), range_agg(o.pending) FILTER (WHERE o.channel_id = v_channel_id)
+      INTO v_oldest, v_pending
+      FROM reader_channels(p_realm_id, p_user_id) o;
+    IF v_channel_id = 0 AND NOT EXISTS (
+            SELECT FROM dm_group_members g WHERE g.realm_id = p_realm_id
+               AND g.user_id = p_user_id AND g.dm_group_id = p_conversation_id) THEN
+        RETURN;
+    END IF;
+
+    v_odd := ARRAY(
+        SELECT f.message_id FROM message_flags f
+          JOIN messages m ON m.realm_id = p_realm_id AND m.id = f.message_id
+         WHERE f.realm_id = p_realm_id AND f.user_id = p_user_id AND f.flags & 1 <> 0
+           AND CASE WHEN p_channel_id IS NULL THEN m.conversation_id = p_conversation_id
+                    ELSE m.channel_id = p_channel_id END
+        UNION
+        SELECT m.id FROM messages m
+         WHERE p_channel_id IS NOT NULL AND m.realm_id = p_realm_id
+           AND m.channel_id = p_channel_id
+           AND m.conversation_id <> m.origin_conversation_id AND m.id >= v_oldest
+        UNION
+        SELECT m.id FROM messages m
+         WHERE p_channel_id IS NULL AND m.realm_id = p_realm_id
+           AND m.conversation_id = p_conversation_id
+           AND m.conversation_id <> m.origin_conversation_id AND m.id >= v_oldest);
+    IF v_odd <> '{}' THEN
+        RETURN QUERY
+        SELECT s.id, s.origin_conversation_id,
+               CASE WHEN p_channel_id IS NULL THEN s.origin_conversation_id <> p_conversation_id
+                    ELSE s.origin_channel_id <> p_channel_id END,
+               s.received AND NOT s.seen
+          FROM message_states(p_realm_id, p_user_id, v_odd) s
+         WHERE s.flags & 1 <> 0 OR (s.received AND NOT s.seen);
+    END IF;
+
+    IF p_channel_id IS NULL THEN
+        RETURN QUERY
+        SELECT m.id, m.conversation_id, false, true
+          FROM unnest(v_pending - coalesce((
+                   SELECT r.read FROM conversation_read r
+                    WHERE r.realm_id = p_realm_id AND r.user_id = p_user_id
+                      AND r.conversation_id = p_conversation_id), '{}')) AS p(span)
+         CROSS JOIN LATERAL (
+               SELECT * FROM messages m
+                WHERE m.realm_id = p_realm_id AND m.conversation_id = p_conversation_id
+                  AND m.id >= lower(p.span) AND m.id < coalesce(upper(p.span), 9223372036854775807)
+                OFFSET 0) m
+         WHERE m.origin_conversation_id = m.conversation_id
+           AND NOT (m.sender_id = p_user_id AND m.traits & 1 <> 0)
+           AND m.id NOT IN (SELECT unnest(v_odd));
+    ELSE
+        RETURN QUERY
+        SELECT i.id, u.conversation_id, false, true
+          FROM unseen_in_place(p_realm_id, p_user_id, ARRAY[p_channel_id], ARRAY[v_pending], 0,
+                               9223372036854775807, v_odd) u
+         CROSS JOIN LATERAL unnest(u.ids) AS i(id);
+    END IF;
+END $$;
+
+-- ---------------------------------------------------------------- marking, after the clock's lock
+
+-- The newest message before this one that was sent to the conversation, or one that is there
+-- now: none that was sent there lies between. 0: there is none.
+CREATE FUNCTION predecessor(p_realm_id bigint, p_conversation_id bigint, p_id bigint)
+    RETURNS bigint
+    LANGUAGE plpgsql STABLE
+    AS $$
+BEGIN
+    RETURN greatest(0,
+        (SELECT max(m.id) FROM messages m
+          WHERE m.realm_id = p_realm_id AND m.conversation_id = p_conversation_id AND m.id < p_id),
+        (SELECT max(m.id) FROM messages m
+          WHERE m.realm_id = p_realm_id AND m.origin_conversation_id = p_conversation_id
+            AND m.conversation_id <> m.origin_conversation_id AND m.id < p_id));
+END $$;
+
+-- The same for a channel.
+CREATE FUNCTION channel_predecessor(p_realm_id bigint, p_channel_id bigint, p_id bigint)
+    RETURNS bigint
+    LANGUAGE plpgsql STABLE
+    AS $$
+BEGIN
+    RETURN greatest(0,
+        (SELECT max(m.id) FROM messages m
+          WHERE m.realm_id = p_realm_id AND m.channel_id = p_channel_id AND m.id < p_id),
+        (SELECT max(m.id) FROM messages m
+          WHERE m.realm_id = p_realm_id AND m.origin_channel_id = p_channel_id
+            AND m.conversation_id <> m.origin_conversation_id AND m.id < p_id));
+END $$;
+
+-- Appends update_message_flags for these messages, at most 1,000 an entry; none, no entry.
+-- p_details: message_details by message id, where they are needed.
+CREATE FUNCTION append_flag_entries(
+    p_realm_id bigint, p_operation text, p_flag text, p_ids bigint[], p_details jsonb,
+    p_audience bytea, p_write_id uuid)
+    RETURNS void
+    LANGUAGE plpgsql
+    AS $$
+DECLARE
+    v_ids bigint[];
+    v_body jsonb;
+BEGIN
+    FOR v_start IN 1 .. coalesce(cardinality(p_ids), 0) BY 1000 LOOP
+        v_ids := p_ids[v_start : v_start + 999];
+        v_body := jsonb_build_object(
+            'type', 'update_message_flags', 'op', p_operation, 'operation', p_operation,
+            'flag', p_flag, 'messages', to_jsonb(v_ids), 'all', false);
+        IF p_details IS NOT NULL THEN
+            v_body := v_body || jsonb_build_object('message_details', (
+                SELECT jsonb_object_agg(i::text, p_details -> i::text) FROM unnest(v_ids) AS i));
+        END IF;
+        PERFORM append_entry(p_realm_id, 'update_message_flags', p_audience,
+                             convert_to(v_body::text, 'UTF8'), p_write_id);
+    END LOOP;
+END $$;
+
+CREATE FUNCTION add_conversation_read(
+    p_realm_id bigint, p_user_id bigint, p_conversation_id bigint, p_read int8multirange)
+    RETURNS void
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    INSERT INTO conversation_read AS r (realm_id, user_id, conversation_id, read)
+    VALUES (p_realm_id, p_user_id, p_conversation_id, p_read)
+    ON CONFLICT (realm_id, user_id, conversation_id) DO UPDATE SET read = r.read + excluded.read;
+END $$;
+
+CREATE FUNCTION add_channel_read(
+    p_realm_id bigint, p_user_id bigint, p_channel_id bigint, p_read int8multirange)
+    RETURNS void
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    INSERT INTO channel_read AS r (realm_id, user_id, channel_id, read)
+    VALUES (p_realm_id, p_user_id, p_channel_id, p_read)
+    ON CONFLICT (realm_id, user_id, channel_id) DO UPDATE SET read = r.read + excluded.read;
+END $$;
+
+-- Marks single messages, in the conversations to which they were sent.
+CREATE FUNCTION add_messages_read(p_realm_id bigint, p_user_id bigint, p_ids bigint[], p_origins bigint[])
+    RETURNS void
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    INSERT INTO conversation_read AS r (realm_id, user_id, conversation_id, read)
+    SELECT p_realm_id, p_user_id, m.origin,
+           range_agg(int8range(predecessor(p_realm_id, m.origin, m.id), m.id, '(]'))
+      FROM unnest(p_ids, p_origins) AS m(id, origin)
+     GROUP BY m.origin
+    ON CONFLICT (realm_id, user_id, conversation_id) DO UPDATE SET read = r.read + excluded.read;
+END $$;
+
+-- Takes the flag unread off; a row that says nothing else goes.
+CREATE FUNCTION clear_unread_flag(p_realm_id bigint, p_user_id bigint, p_ids bigint[])
+    RETURNS void
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    DELETE FROM message_flags
+     WHERE realm_id = p_realm_id AND user_id = p_user_id AND message_id = ANY (p_ids) AND flags = 1;
+    UPDATE message_flags SET flags = flags & ~1
+     WHERE realm_id = p_realm_id AND user_id = p_user_id AND message_id = ANY (p_ids)
+       AND flags & 1 <> 0;
+END $$;
+
+-- Drops what conversation_read says of these channels (0: direct messages) beyond channel_read.
+CREATE FUNCTION prune_conversation_read(p_realm_id bigint, p_user_id bigint, p_channel_ids bigint[])
+    RETURNS void
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    WITH covered AS MATERIALIZED (
+        SELECT v.conversation_id, v.read - r.read AS left_over
+          FROM conversation_read v
+          JOIN channel_read r ON r.realm_id = p_realm_id AND r.user_id = p_user_id
+               AND r.channel_id = coalesce((
+                   SELECT t.channel_id FROM topics t
+                    WHERE t.realm_id = p_realm_id AND t.topic_id = v.conversation_id), 0)
+         WHERE v.realm_id = p_realm_id AND v.user_id = p_user_id
+           AND r.channel_id = ANY (p_channel_ids) AND v.read && r.read
+    ), deleted AS (
+        DELETE FROM conversation_read v USING covered c
+         WHERE v.realm_id = p_realm_id AND v.user_id = p_user_id
+           AND v.conversation_id = c.conversation_id AND isempty(c.left_over)
+    )
+    UPDATE conversation_read v SET read = c.left_over FROM covered c
+     WHERE v.realm_id = p_realm_id AND v.user_id = p_user_id
+       AND v.conversation_id = c.conversation_id AND NOT isempty(c.left_over);
+END $$;
+
+-- Let channel_read absorb what foldable_reads gave.
+CREATE FUNCTION fold_reads(
+    p_realm_id bigint, p_user_id bigint, p_channel_ids bigint[], p_reads text[])
+    RETURNS void
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    PERFORM add_channel_read(p_realm_id, p_user_id, f.channel_id, f.read::int8multirange)
+       FROM unnest(p_channel_ids, p_reads) AS f(channel_id, read);
+    PERFORM prune_conversation_read(p_realm_id, p_user_id, p_channel_ids);
+END $$;
+
+-- Marks those of the messages as read that are unread and may be read; the ids that changed.
+CREATE FUNCTION mark_read(
+    p_realm_id bigint, p_user_id bigint, p_ids bigint[], p_audience bytea, p_write_id uuid)
+    RETURNS bigint[]
+    LANGUAGE plpgsql
+    AS $$
+DECLARE
+    v_changed bigint[];
+    v_flagged bigint[];
+    v_unseen bigint[];
+    v_origins bigint[];
+BEGIN
+    SELECT array_agg(s.id ORDER BY s.id),
+           array_agg(s.id) FILTER (WHERE s.flags & 1 <> 0),
+           array_agg(s.id) FILTER (WHERE s.received AND NOT s.seen),
+           array_agg(s.origin_conversation_id) FILTER (WHERE s.received AND NOT s.seen)
+      INTO v_changed, v_flagged, v_unseen, v_origins
+      FROM message_states(p_realm_id, p_user_id, p_ids) s WHERE s.unread;
+    IF v_unseen IS NOT NULL THEN
+        PERFORM add_messages_read(p_realm_id, p_user_id, v_unseen, v_origins);
+    END IF;
+    IF v_flagged IS NOT NULL THEN
+        PERFORM clear_unread_flag(p_realm_id, p_user_id, v_flagged);
+    END IF;
+    PERFORM append_flag_entries(p_realm_id, 'add', 'read', v_changed, NULL, p_audience, p_write_id);
+    RETURN coalesce(v_changed, '{}');
+END $$;
+
+-- Flags those of the messages as unread that are read, may be read, and are direct messages or in
+-- a channel that the user is subscribed to; the ids that changed, and the channels left out.
+CREATE FUNCTION mark_unread(
+    p_realm_id bigint, p_user_id bigint, p_ids bigint[], p_audience bytea, p_write_id uuid,
+    OUT r_changed bigint[], OUT r_ignored_channel_ids bigint[])
+    LANGUAGE plpgsql
+    AS $$
+DECLARE
+    v_details jsonb;
+BEGIN
+    SELECT coalesce(array_agg(DISTINCT s.channel_id), '{}') INTO r_ignored_channel_ids
+      FROM message_states(p_realm_id, p_user_id, p_ids) s
+     WHERE s.accessible AND NOT s.subscribed;
+
+    SELECT coalesce(array_agg(s.id ORDER BY s.id), '{}'),
+           jsonb_object_agg(s.id::text, CASE
+               WHEN s.channel_id IS NULL THEN jsonb_build_object('type', 'private', 'user_ids', (
+                    SELECT to_jsonb(array_remove(g.user_ids, p_user_id)) FROM dm_groups g
+                     WHERE g.realm_id = p_realm_id AND g.dm_group_id = s.conversation_id))
+               ELSE jsonb_build_object('type', 'stream', 'stream_id', s.channel_id, 'topic', (
+                    SELECT t.name FROM topics t
+                     WHERE t.realm_id = p_realm_id AND t.topic_id = s.conversation_id))
+               END || CASE WHEN s.flags & 72 <> 0 OR (s.received AND s.traits & 2 <> 0)
+                           THEN '{"mentioned": true}'::jsonb ELSE '{}'::jsonb END)
+      INTO r_changed, v_details
+      FROM message_states(p_realm_id, p_user_id, p_ids) s
+     WHERE s.accessible AND s.subscribed AND NOT s.unread;
+
+    INSERT INTO message_flags AS f (realm_id, user_id, message_id, flags)
+    SELECT p_realm_id, p_user_id, s.id, CASE WHEN s.received THEN 1 ELSE 33 END
+      FROM message_states(p_realm_id, p_user_id, r_changed) s
+    ON CONFLICT (realm_id, user_id, message_id) DO UPDATE SET flags = f.flags | excluded.flags;
+    PERFORM append_flag_entries(p_realm_id, 'remove', 'read', r_changed, v_details, p_audience,
+                                p_write_id);
+END $$;
+
+-- Marks what a conversation shows as read, whether or not the user may read it now; the ids that
+-- changed. What was sent there and has been moved away stays as it is.
+CREATE FUNCTION mark_conversation_read(
+    p_realm_id bigint, p_user_id bigint, p_conversation_id bigint, p_audience bytea,
+    p_write_id uuid)
+    RETURNS bigint[]
+    LANGUAGE plpgsql
+    AS $$
+DECLARE
+    v_shown bigint[];
+    v_here boolean;
+    v_ids bigint[];
+    v_origins bigint[];
+    v_elsewhere int8multirange;
+BEGIN
+    SELECT array_agg(u.id ORDER BY u.id),
+           bool_or(u.unseen AND NOT u.came_from_elsewhere),
+           array_agg(u.id) FILTER (WHERE u.unseen AND u.came_from_elsewhere),
+           array_agg(u.origin_conversation_id) FILTER (WHERE u.unseen AND u.came_from_elsewhere)
+      INTO v_shown, v_here, v_ids, v_origins
+      FROM unread_shown_in(p_realm_id, p_user_id, NULL, p_conversation_id) u;
+    IF v_shown IS NULL THEN
+        RETURN '{}';
+    END IF;
+    IF v_here THEN
+        SELECT range_agg(int8range(predecessor(p_realm_id, p_conversation_id, s.id), s.id, '(]'))
+          INTO v_elsewhere
+          FROM message_states(p_realm_id, p_user_id, ARRAY(
+               SELECT m.id FROM messages m
+                WHERE m.realm_id = p_realm_id AND m.origin_conversation_id = p_conversation_id
+                  AND m.conversation_id <> m.origin_conversation_id
+                  AND m.id >= (SELECT min(lower(o.pending))
+                                 FROM reader_channels(p_realm_id, p_user_id) o
+                                WHERE o.channel_id = (SELECT t.channel_id FROM topics t
+                                       WHERE t.realm_id = p_realm_id
+                                         AND t.topic_id = p_conversation_id)))) s
+         WHERE s.received AND NOT s.seen;
+        PERFORM add_conversation_read(p_realm_id, p_user_id, p_conversation_id,
+            int8multirange(int8range(0, current_position(), '[]')) - coalesce(v_elsewhere, '{}'));
+    END IF;
+    IF v_ids IS NOT NULL THEN
+        PERFORM add_messages_read(p_realm_id, p_user_id, v_ids, v_origins);
+    END IF;
+    PERFORM clear_unread_flag(p_realm_id, p_user_id, v_shown);
+    PERFORM append_flag_entries(p_realm_id, 'add', 'read', v_shown, NULL, p_audience, p_write_id);
+    RETURN v_shown;
+END $$;
+
+-- The same for all that a channel shows.
+CREATE FUNCTION mark_channel_read(
+    p_realm_id bigint, p_user_id bigint, p_channel_id bigint, p_audience bytea, p_write_id uuid)
+    RETURNS bigint[]
+    LANGUAGE plpgsql
+    AS $$
+DECLARE
+    v_shown bigint[];
+    v_here boolean;
+    v_ids bigint[];
+    v_origins bigint[];
+    v_elsewhere int8multirange;
+BEGIN
+    SELECT array_agg(u.id ORDER BY u.id),
+           bool_or(u.unseen AND NOT u.came_from_elsewhere),
+           array_agg(u.id) FILTER (WHERE u.unseen AND u.came_from_elsewhere),
+           array_agg(u.origin_conversation_id) FILTER (WHERE u.unseen AND u.came_from_elsewhere)
+      INTO v_shown, v_here, v_ids, v_origins
+      FROM unread_shown_in(p_realm_id, p_user_id, p_channel_id, NULL) u;
+    IF v_shown IS NULL THEN
+        RETURN '{}';
+    END IF;
+    IF v_here THEN
+        SELECT range_agg(int8range(channel_predecessor(p_realm_id, p_channel_id, s.id), s.id, '(]'))
+          INTO v_elsewhere
+          FROM message_states(p_realm_id, p_user_id, ARRAY(
+               SELECT m.id FROM messages m
+                WHERE m.realm_id = p_realm_id AND m.origin_channel_id = p_channel_id
+                  AND m.conversation_id <> m.origin_conversation_id
+                  AND m.channel_id <> p_channel_id
+                  AND m.id >= (SELECT min(lower(o.pending))
+                                 FROM reader_channels(p_realm_id, p_user_id) o
+                                WHERE o.channel_id = p_channel_id))) s
+         WHERE s.received AND NOT s.seen;
+        PERFORM add_channel_read(p_realm_id, p_user_id, p_channel_id,
+            int8multirange(int8range(0, current_position(), '[]')) - coalesce(v_elsewhere, '{}'));
+        PERFORM prune_conversation_read(p_realm_id, p_user_id, ARRAY[p_channel_id]);
+    END IF;
+    IF v_ids IS NOT NULL THEN
+        PERFORM add_messages_read(p_realm_id, p_user_id, v_ids, v_origins);
+    END IF;
+    PERFORM clear_unread_flag(p_realm_id, p_user_id, v_shown);
+    PERFORM append_flag_entries(p_realm_id, 'add', 'read', v_shown, NULL, p_audience, p_write_id);
+    RETURN v_shown;
+END $$;
+
+-- Marks everything as read that the user ever received or flagged; the ids of what they saw as
+-- unread, the newest p_limit or a few more.
+CREATE FUNCTION mark_all_read(
+    p_realm_id bigint, p_user_id bigint, p_limit bigint, p_audience bytea, p_write_id uuid)
+    RETURNS bigint[]
+    LANGUAGE plpgsql
+    AS $$
+DECLARE
+    v_changed bigint[] := ARRAY(
+        SELECT i FROM unread_messages(p_realm_id, p_user_id, p_limit) u, unnest(u.r_ids) AS i
+         ORDER BY i);
+BEGIN
+    INSERT INTO channel_read AS r (realm_id, user_id, channel_id, read)
+    SELECT p_realm_id, p_user_id, o.channel_id,
+           int8multirange(int8range(0, current_position(), '[]'))
+      FROM reader_channels(p_realm_id, p_user_id) o
+     WHERE o.pending && int8range(0, current_position(), '[]')
+    ON CONFLICT (realm_id, user_id, channel_id) DO UPDATE SET read = r.read + excluded.read;
+    DELETE FROM conversation_read v WHERE v.realm_id = p_realm_id AND v.user_id = p_user_id;
+    PERFORM clear_unread_flag(p_realm_id, p_user_id, ARRAY(
+        SELECT f.message_id FROM message_flags f
+         WHERE f.realm_id = p_realm_id AND f.user_id = p_user_id AND f.flags & 1 <> 0));
+    PERFORM append_flag_entries(p_realm_id, 'add', 'read', v_changed, NULL, p_audience, p_write_id);
+    RETURN v_changed;
+END $$;
+
+-- Sets or takes off one of the flags that users set themselves; the ids that changed. A message
+-- that the user did not receive becomes part of their history: historical.
+CREATE FUNCTION set_message_flag(
+    p_realm_id bigint, p_user_id bigint, p_ids bigint[], p_bit integer, p_name text,
+    p_operation text, p_audience bytea, p_write_id uuid)
+    RETURNS bigint[]
+    LANGUAGE plpgsql
+    AS $$
+DECLARE
+    v_changed bigint[] := ARRAY(
+        SELECT s.id FROM message_states(p_realm_id, p_user_id, p_ids) s
+         WHERE s.accessible AND (s.flags & p_bit = 0) = (p_operation = 'add') ORDER BY s.id);
+BEGIN
+    IF p_operation = 'add' THEN
+        INSERT INTO message_flags AS f (realm_id, user_id, message_id, flags)
+        SELECT p_realm_id, p_user_id, s.id, p_bit | CASE WHEN s.received THEN 0 ELSE 32 END
+          FROM message_states(p_realm_id, p_user_id, v_changed) s
+        ON CONFLICT (realm_id, user_id, message_id) DO UPDATE SET flags = f.flags | excluded.flags;
+    ELSE
+        DELETE FROM message_flags f
+         WHERE f.realm_id = p_realm_id AND f.user_id = p_user_id
+           AND f.message_id = ANY (v_changed) AND f.flags = p_bit;
+        UPDATE message_flags f SET flags = f.flags & ~p_bit
+         WHERE f.realm_id = p_realm_id AND f.user_id = p_user_id
+           AND f.message_id = ANY (v_changed) AND f.flags & p_bit <> 0;
+    END IF;
+    PERFORM append_flag_entries(p_realm_id, p_operation, p_name, v_changed, NULL, p_audience,
+                                p_write_id);
+    RETURN v_changed;
+END $$;
+
+-- Puts messages that the user did not receive into their history.
+CREATE FUNCTION mark_historical(p_realm_id bigint, p_user_id bigint, p_ids bigint[])
+    RETURNS void
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    INSERT INTO message_flags AS f (realm_id, user_id, message_id, flags)
+    SELECT p_realm_id, p_user_id, s.id, 32
+      FROM message_states(p_realm_id, p_user_id, p_ids) s
+     WHERE s.accessible AND NOT s.received
+    ON CONFLICT (realm_id, user_id, message_id) DO UPDATE SET flags = f.flags | excluded.flags;
+END $$;

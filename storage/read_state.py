@@ -1,0 +1,314 @@
+"""What a user has read: sets of ranges by channel and by conversation, and flagged exceptions.
+
+A message is unread if the user may read it and either it is flagged so, or they received it and
+no set of the place where it was sent covers it. docs/adr/0003-no-row-per-recipient.md.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from storage.database import Connection, Statement
+from storage.ids import ChannelId, MessageId, RealmId, UserId
+
+MAX_UNREAD: Final = 50_000
+"""How many unread messages are told of, the newest."""
+
+DIRECT: Final = ChannelId(0)
+"""Stands for all direct messages among the channels whose reads are folded."""
+
+MANY_SKIPPED: Final = 100
+"""So many covered messages looked at in a channel make folding worth its write."""
+FAR_BEHIND: Final = 50_000
+"""How many positions a fold must gain where it saves no look-ups yet."""
+
+
+@dataclass(frozen=True, slots=True)
+class UnreadConversation:
+    """What is unread of a topic or a direct-message group."""
+
+    conversation_id: int
+    channel_id: ChannelId | None
+    topic: str | None
+    """None for a direct-message group."""
+    user_ids: list[UserId] | None
+    """The people of the group, sorted; None for a topic."""
+    message_ids: list[MessageId]
+    """Sorted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unread:
+    conversations: list[UnreadConversation]
+    mentioned: frozenset[MessageId]
+    """Those that mention the user by name or group."""
+    wildcards: frozenset[MessageId]
+    """Those that mention everybody in a channel, a topic or a group; muting decides about them."""
+    is_cut: bool
+    """There are older ones, which are not told of."""
+    foldable: list[ChannelId]
+    """Where `folds` would make the next look cheaper."""
+
+    @property
+    def count(self) -> int:
+        return sum(len(each.message_ids) for each in self.conversations)
+
+
+@dataclass(frozen=True, slots=True)
+class Fold:
+    """What a channel's set may absorb; it stays true however late it is written."""
+
+    channel_id: ChannelId
+    read: str
+
+
+async def unread(
+    connection: Connection, realm_id: RealmId, user_id: UserId, *, limit: int = MAX_UNREAD
+) -> Unread:
+    """All that is unread, the newest `limit` of it. One round trip, or two if there is any."""
+    rows = await connection.tuples(
+        """
+        SELECT u.r_channel_id, u.r_conversation_id, u.r_ids, u.r_skipped, u.r_floor,
+               CASE WHEN u.r_channel_id <> 0 AND u.r_ids <> '{}' THEN (
+                    SELECT t.name FROM topics t
+                     WHERE t.realm_id = %(realm_id)s AND t.topic_id = u.r_conversation_id) END,
+               CASE WHEN u.r_channel_id = 0 AND u.r_ids <> '{}' THEN (
+                    SELECT g.user_ids FROM dm_groups g
+                     WHERE g.realm_id = %(realm_id)s AND g.dm_group_id = u.r_conversation_id) END
+          FROM unread_messages(%(realm_id)s, %(user_id)s, %(limit)s) u
+        """,
+        realm_id=realm_id,
+        user_id=user_id,
+        limit=limit + 1,
+    )
+    conversations = _merged(rows)
+    is_cut = _cut_to(conversations, limit)
+    mentions = await _mentions(connection, realm_id, user_id, conversations)
+    return Unread(
+        conversations=conversations,
+        mentioned=frozenset(i for i, by_name in mentions if by_name),
+        wildcards=frozenset(i for i, by_name in mentions if not by_name),
+        is_cut=is_cut,
+        foldable=_foldable(rows),
+    )
+
+
+def _merged(rows: Iterable[tuple[Any, ...]]) -> list[UnreadConversation]:
+    """One entry a conversation: a block, or messages that were moved, give rows of their own."""
+    found: dict[int, UnreadConversation] = {}
+    for channel_id, conversation_id, ids, _, _, topic, user_ids in rows:
+        if not ids:
+            continue
+        known = found.get(conversation_id)
+        if known is None:
+            found[conversation_id] = UnreadConversation(
+                conversation_id, channel_id or None, topic, user_ids, ids
+            )
+        else:
+            known.message_ids.extend(ids)
+    for each in found.values():
+        each.message_ids.sort()
+    return list(found.values())
+
+
+def _cut_to(conversations: list[UnreadConversation], limit: int) -> bool:
+    """Leave the newest `limit`; whether anything had to go."""
+    every = [i for each in conversations for i in each.message_ids]
+    if len(every) <= limit:
+        return False
+    every.sort()
+    oldest = every[-limit]
+    for each in conversations:
+        each.message_ids[:] = [i for i in each.message_ids if i >= oldest]
+    conversations[:] = [each for each in conversations if each.message_ids]
+    return True
+
+
+async def _mentions(
+    connection: Connection,
+    realm_id: RealmId,
+    user_id: UserId,
+    conversations: Sequence[UnreadConversation],
+) -> list[tuple[MessageId, bool]]:
+    """Which of the unread messages mention the user: (id, whether by name)."""
+    if not conversations:
+        return []
+    rows = await connection.tuples(
+        """
+        SELECT m.id, bool_or(m.by_name)
+          FROM mentions_since(%(realm_id)s, %(user_id)s, %(since)s) m GROUP BY m.id
+        """,
+        realm_id=realm_id,
+        user_id=user_id,
+        since=min(each.message_ids[0] for each in conversations),
+    )
+    if not rows:
+        return []
+    unread_ids = {i for each in conversations for i in each.message_ids}
+    return [(i, by_name) for i, by_name in rows if i in unread_ids]
+
+
+def _foldable(rows: Iterable[tuple[Any, ...]]) -> list[ChannelId]:
+    skipped: dict[ChannelId, int] = {}
+    oldest: dict[ChannelId, int] = {}
+    floors: dict[ChannelId, int] = {}
+    for channel_id, _, ids, looked_at, floor, _, _ in rows:
+        if floor is not None:
+            floors[channel_id] = floor
+            continue
+        skipped[channel_id] = skipped.get(channel_id, 0) + looked_at
+        if ids:
+            oldest[channel_id] = min(ids[0], oldest.get(channel_id, ids[0]))
+    gains = {c for c, floor in floors.items() if c not in oldest or oldest[c] > floor + FAR_BEHIND}
+    return sorted(gains | {c for c, n in skipped.items() if n >= MANY_SKIPPED})
+
+
+async def folds(
+    connection: Connection, realm_id: RealmId, user_id: UserId, channel_ids: Iterable[ChannelId]
+) -> list[Fold]:
+    """What the sets of these channels may absorb, so that less has to be looked at."""
+    return await connection.many(
+        Fold,
+        """
+        SELECT channel_id, read::text AS read
+          FROM foldable_reads(%(realm_id)s, %(user_id)s, %(channel_ids)s::bigint[])
+        """,
+        realm_id=realm_id,
+        user_id=user_id,
+        channel_ids=list(channel_ids),
+    )
+
+
+def fold(realm_id: RealmId, user_id: UserId, folds: Sequence[Fold]) -> Statement:
+    """After the clock: let the sets absorb what `folds` gave. Nobody can tell the difference."""
+    return Statement(
+        """
+        SELECT fold_reads(%(realm_id)s, %(user_id)s, %(channel_ids)s::bigint[],
+                          %(reads)s::text[])
+        """,
+        {
+            "realm_id": realm_id,
+            "user_id": user_id,
+            "channel_ids": [each.channel_id for each in folds],
+            "reads": [each.read for each in folds],
+        },
+    )
+
+
+def mark_read(
+    realm_id: RealmId,
+    user_id: UserId,
+    message_ids: Iterable[MessageId],
+    *,
+    audience: bytes,
+    write_id: str,
+) -> Statement:
+    """After the clock: mark those of the messages that are unread.
+
+    Gives the ids that changed, sorted. Appends update_message_flags for them, at most 1,000 an
+    entry; nothing changed, no entry. So do all of these.
+    """
+    return Statement(
+        """
+        SELECT mark_read(%(realm_id)s, %(user_id)s, %(message_ids)s::bigint[], %(audience)b,
+                         %(write_id)s::uuid)
+        """,
+        {
+            "realm_id": realm_id,
+            "user_id": user_id,
+            "message_ids": list(message_ids),
+            "audience": audience,
+            "write_id": write_id,
+        },
+    )
+
+
+def mark_unread(
+    realm_id: RealmId,
+    user_id: UserId,
+    message_ids: Iterable[MessageId],
+    *,
+    audience: bytes,
+    write_id: str,
+) -> Statement:
+    """After the clock: flag those of the messages that are read and may be unread.
+
+    Gives (ids that changed, channels left out because the user is not subscribed), both sorted.
+    """
+    return Statement(
+        """
+        SELECT r_changed, r_ignored_channel_ids
+          FROM mark_unread(%(realm_id)s, %(user_id)s, %(message_ids)s::bigint[], %(audience)b,
+                           %(write_id)s::uuid)
+        """,
+        {
+            "realm_id": realm_id,
+            "user_id": user_id,
+            "message_ids": list(message_ids),
+            "audience": audience,
+            "write_id": write_id,
+        },
+    )
+
+
+def mark_conversation_read(
+    realm_id: RealmId, user_id: UserId, conversation_id: int, *, audience: bytes, write_id: str
+) -> Statement:
+    """After the clock: mark what a topic or a direct-message group shows. Gives the ids.
+
+    It does not ask whether the user may read there.
+    """
+    return Statement(
+        """
+        SELECT mark_conversation_read(%(realm_id)s, %(user_id)s, %(conversation_id)s,
+                                      %(audience)b, %(write_id)s::uuid)
+        """,
+        {
+            "realm_id": realm_id,
+            "user_id": user_id,
+            "conversation_id": conversation_id,
+            "audience": audience,
+            "write_id": write_id,
+        },
+    )
+
+
+def mark_channel_read(
+    realm_id: RealmId, user_id: UserId, channel_id: ChannelId, *, audience: bytes, write_id: str
+) -> Statement:
+    """After the clock: mark what a channel shows. Gives the ids.
+
+    It does not ask whether the user may read there: who leaves a channel has read it.
+    """
+    return Statement(
+        """
+        SELECT mark_channel_read(%(realm_id)s, %(user_id)s, %(channel_id)s, %(audience)b,
+                                 %(write_id)s::uuid)
+        """,
+        {
+            "realm_id": realm_id,
+            "user_id": user_id,
+            "channel_id": channel_id,
+            "audience": audience,
+            "write_id": write_id,
+        },
+    )
+
+
+def mark_all_read(
+    realm_id: RealmId, user_id: UserId, *, audience: bytes, write_id: str
+) -> Statement:
+    """After the clock: mark everything. Gives the ids of what the user saw as unread."""
+    return Statement(
+        """
+        SELECT mark_all_read(%(realm_id)s, %(user_id)s, %(limit)s, %(audience)b,
+                             %(write_id)s::uuid)
+        """,
+        {
+            "realm_id": realm_id,
+            "user_id": user_id,
+            "limit": MAX_UNREAD,
+            "audience": audience,
+            "write_id": write_id,
+        },
+    )

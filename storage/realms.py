@@ -1,0 +1,88 @@
+"""Organizations."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, LiteralString
+
+from storage.database import Connection, Locking, Statement
+from storage.ids import Position, RealmId
+
+
+@dataclass(frozen=True, slots=True)
+class RealmRow:
+    realm_id: RealmId
+    subdomain: str
+    name: str
+    description: str
+    rendered_description: str
+    created_at: datetime
+    deactivated: bool
+    uuid: str
+    settings: dict[str, Any]
+    changed_at: Position
+    groups_changed_at: Position
+
+
+_SELECT: LiteralString = """
+    SELECT realm_id, subdomain, name, description, rendered_description, created_at,
+           deactivated, uuid::text, settings, changed_at, groups_changed_at
+      FROM realms WHERE realm_id = %(realm_id)s"""
+
+
+async def by_id(
+    connection: Connection, realm_id: RealmId, *, share: bool = False
+) -> RealmRow | None:
+    """The realm; with `share` its row is locked against changes until commit."""
+    if share:
+        return await connection.one(RealmRow, _SELECT + " FOR SHARE", realm_id=realm_id)
+    return await connection.one(RealmRow, _SELECT, realm_id=realm_id)
+
+
+def locking(realm_id: RealmId) -> Locking[RealmRow]:
+    """The realm's row. Who holds it is the only one who adds people to the realm."""
+    return Locking(RealmRow, _SELECT, {"realm_id": realm_id}, expected=1)
+
+
+async def id_of_subdomain(connection: Connection, subdomain: str) -> RealmId | None:
+    found: RealmId | None = await connection.value(
+        "SELECT realm_id FROM realms WHERE subdomain = %(subdomain)s", subdomain=subdomain
+    )
+    return found
+
+
+async def ids(connection: Connection) -> list[RealmId]:
+    return await connection.values("SELECT realm_id FROM realms ORDER BY realm_id")
+
+
+async def insert(
+    connection: Connection, *, subdomain: str, name: str, settings: dict[str, Any]
+) -> RealmId | None:
+    """A new realm, without people, groups or clock; None if the subdomain is taken."""
+    realm_id: RealmId | None = await connection.value(
+        """
+        INSERT INTO realms (subdomain, name, settings, created_at)
+        VALUES (%(subdomain)s, %(name)s, %(settings)s, now())
+        ON CONFLICT (subdomain) DO NOTHING
+        RETURNING realm_id
+        """,
+        subdomain=subdomain,
+        name=name,
+        settings=connection.json(settings),
+    )
+    return realm_id
+
+
+def changed(realm_id: RealmId) -> Statement:
+    """The realm has changed at the current position."""
+    return Statement(
+        "UPDATE realms SET changed_at = current_position() WHERE realm_id = %(realm_id)s",
+        {"realm_id": realm_id},
+    )
+
+
+def groups_changed(realm_id: RealmId) -> Statement:
+    """Some group of the realm has changed at the current position."""
+    return Statement(
+        "UPDATE realms SET groups_changed_at = current_position() WHERE realm_id = %(realm_id)s",
+        {"realm_id": realm_id},
+    )

@@ -1,0 +1,1830 @@
+-- What the migrations build. Made by scripts/dump-schema; do not edit.
+
+CREATE FUNCTION public.add_channel_read(p_realm_id bigint, p_user_id bigint, p_channel_id bigint, p_read int8multirange) RETURNS void
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    INSERT INTO channel_read AS r (realm_id, user_id, channel_id, read)
+    VALUES (p_realm_id, p_user_id, p_channel_id, p_read)
+    ON CONFLICT (realm_id, user_id, channel_id) DO UPDATE SET read = r.read + excluded.read;
+END $$;
+
+CREATE FUNCTION public.add_conversation_read(p_realm_id bigint, p_user_id bigint, p_conversation_id bigint, p_read int8multirange) RETURNS void
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    INSERT INTO conversation_read AS r (realm_id, user_id, conversation_id, read)
+    VALUES (p_realm_id, p_user_id, p_conversation_id, p_read)
+    ON CONFLICT (realm_id, user_id, conversation_id) DO UPDATE SET read = r.read + excluded.read;
+END $$;
+
+CREATE FUNCTION public.add_messages_read(p_realm_id bigint, p_user_id bigint, p_ids bigint[], p_origins bigint[]) RETURNS void
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    INSERT INTO conversation_read AS r (realm_id, user_id, conversation_id, read)
+    SELECT p_realm_id, p_user_id, m.origin,
+           range_agg(int8range(predecessor(p_realm_id, m.origin, m.id), m.id, '(]'))
+      FROM unnest(p_ids, p_origins) AS m(id, origin)
+     GROUP BY m.origin
+    ON CONFLICT (realm_id, user_id, conversation_id) DO UPDATE SET read = r.read + excluded.read;
+END $$;
+
+CREATE FUNCTION public.append_entry(p_realm_id bigint, p_kind text, p_audience bytea, p_body bytea, p_write_id uuid) RETURNS bigint
+    LANGUAGE sql
+    AS $$
+    INSERT INTO event_log (realm_id, position, day, epoch, kind, audience, body, write_id)
+    VALUES (p_realm_id, next_position(), current_setting('parley.day')::date,
+            current_setting('parley.epoch')::bigint, p_kind, p_audience, p_body, p_write_id)
+    RETURNING position
+$$;
+
+CREATE FUNCTION public.append_flag_entries(p_realm_id bigint, p_operation text, p_flag text, p_ids bigint[], p_details jsonb, p_audience bytea, p_write_id uuid) RETURNS void
+    LANGUAGE plpgsql
+    AS $$
+DECLARE
+    v_ids bigint[];
+    v_body jsonb;
+BEGIN
+    FOR v_start IN 1 .. coalesce(cardinality(p_ids), 0) BY 1000 LOOP
+        v_ids := p_ids[v_start : v_start + 999];
+        v_body := jsonb_build_object(
+            'type', 'update_message_flags', 'op', p_operation, 'operation', p_operation,
+            'flag', p_flag, 'messages', to_jsonb(v_ids), 'all', false);
+        IF p_details IS NOT NULL THEN
+            v_body := v_body || jsonb_build_object('message_details', (
+                SELECT jsonb_object_agg(i::text, p_details -> i::text) FROM unnest(v_ids) AS i));
+        END IF;
+        PERFORM append_entry(p_realm_id, 'update_message_flags', p_audience,
+                             convert_to(v_body::text, 'UTF8'), p_write_id);
+    END LOOP;
+END $$;
+
+CREATE FUNCTION public.candidates_page(p_realm_id bigint, p_user_id bigint, p_ids bigint[], p_kinds text[], p_channel_id bigint, p_conversation_ids bigint[], p_only_direct boolean, p_in_feed boolean, p_sender_id bigint, p_limit bigint, p_below bigint, p_before bigint, p_from bigint, p_after bigint) RETURNS bigint[]
+    LANGUAGE plpgsql STABLE
+    AS $$
+DECLARE
+    v_kind text;
+    v_ids bigint[] := p_ids;
+    v_more bigint[];
+BEGIN
+    FOREACH v_kind IN ARRAY p_kinds LOOP
+        v_more := flagged_candidates(
+            p_realm_id, p_user_id, v_kind, p_channel_id, p_conversation_ids, p_limit);
+        v_ids := CASE WHEN v_ids IS NULL THEN v_more ELSE ARRAY(
+            SELECT unnest(v_ids) INTERSECT SELECT unnest(v_more)) END;
+    END LOOP;
+    IF p_channel_id IS NOT NULL OR p_conversation_ids IS NOT NULL OR p_only_direct
+            OR p_sender_id IS NOT NULL THEN
+        v_ids := ARRAY(
+            SELECT m.id FROM messages m
+             WHERE m.realm_id = p_realm_id AND m.id = ANY (v_ids)
+               AND (p_channel_id IS NULL OR m.channel_id = p_channel_id)
+               AND (p_conversation_ids IS NULL OR m.conversation_id = ANY (p_conversation_ids))
+               AND (NOT p_only_direct OR m.channel_id IS NULL)
+               AND (p_sender_id IS NULL OR m.sender_id = p_sender_id));
+    END IF;
+    v_more := '{}';
+    IF p_before > 0 THEN
+        v_more := first_accessible(p_realm_id, p_user_id, ARRAY(
+            SELECT i FROM unnest(v_ids) AS i WHERE i < p_below ORDER BY i DESC),
+            p_in_feed, p_before);
+    END IF;
+    IF p_after > 0 THEN
+        v_more := v_more || first_accessible(p_realm_id, p_user_id, ARRAY(
+            SELECT i FROM unnest(v_ids) AS i WHERE i >= p_from ORDER BY i), p_in_feed, p_after);
+    END IF;
+    RETURN v_more;
+END $$;
+
+CREATE FUNCTION public.channel_access(p_role smallint, p_is_subscribed boolean, p_invite_only boolean, p_is_web_public boolean, p_has_shared_history boolean) RETURNS integer
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS $$
+    SELECT CASE
+        WHEN p_is_web_public OR (NOT p_invite_only AND p_role <> 600) THEN 2
+        WHEN p_is_subscribed IS NOT TRUE THEN 0
+        WHEN NOT p_invite_only OR p_has_shared_history THEN 2
+        ELSE 1
+    END
+$$;
+
+CREATE FUNCTION public.channel_predecessor(p_realm_id bigint, p_channel_id bigint, p_id bigint) RETURNS bigint
+    LANGUAGE plpgsql STABLE
+    AS $$
+BEGIN
+    RETURN greatest(0,
+        (SELECT max(m.id) FROM messages m
+          WHERE m.realm_id = p_realm_id AND m.channel_id = p_channel_id AND m.id < p_id),
+        (SELECT max(m.id) FROM messages m
+          WHERE m.realm_id = p_realm_id AND m.origin_channel_id = p_channel_id
+            AND m.conversation_id <> m.origin_conversation_id AND m.id < p_id));
+END $$;
+
+CREATE FUNCTION public.clear_unread_flag(p_realm_id bigint, p_user_id bigint, p_ids bigint[]) RETURNS void
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    DELETE FROM message_flags
+     WHERE realm_id = p_realm_id AND user_id = p_user_id AND message_id = ANY (p_ids) AND flags = 1;
+    UPDATE message_flags SET flags = flags & ~1
+     WHERE realm_id = p_realm_id AND user_id = p_user_id AND message_id = ANY (p_ids)
+       AND flags & 1 <> 0;
+END $$;
+
+CREATE FUNCTION public.clock_advance(p_realm_id bigint) RETURNS TABLE(r_position bigint, r_kind text, r_audience bytea, r_body bytea, r_write_id uuid)
+    LANGUAGE plpgsql
+    AS $$
+DECLARE
+    v_day date := current_setting('parley.day')::date;
+    v_start bigint;
+BEGIN
+    SELECT c.position INTO v_start FROM realm_clock c WHERE c.realm_id = p_realm_id;
+    IF current_position() > v_start THEN
+        UPDATE realm_clock c SET position = current_position(), day = v_day
+         WHERE c.realm_id = p_realm_id;
+        RETURN QUERY SELECT l.position, l.kind, l.audience, l.body, l.write_id
+            FROM event_log l
+           WHERE l.realm_id = p_realm_id AND l.position > v_start AND l.day = v_day
+           ORDER BY l.position;
+    END IF;
+END $$;
+
+CREATE FUNCTION public.clock_lock(p_realm_id bigint, OUT r_position bigint, OUT r_epoch bigint, OUT r_day date) RETURNS record
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    SELECT c.position, c.epoch, greatest(c.day, (clock_timestamp() AT TIME ZONE 'utc')::date)
+      INTO STRICT r_position, r_epoch, r_day
+      FROM realm_clock c WHERE c.realm_id = p_realm_id FOR UPDATE;
+    PERFORM set_config('parley.position', r_position::text, true),
+            set_config('parley.epoch', r_epoch::text, true),
+            set_config('parley.day', r_day::text, true);
+END $$;
+
+CREATE FUNCTION public.confirm_identity() RETURNS boolean
+    LANGUAGE plpgsql
+    AS $$
+DECLARE
+    v_system bigint;
+    v_timeline bigint := ('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::bigint;
+BEGIN
+    SELECT system_identifier INTO v_system FROM pg_control_system();
+    PERFORM FROM database_identity d
+      WHERE d.system_identifier = v_system AND d.timeline = v_timeline;
+    IF FOUND THEN RETURN false; END IF;
+
+    INSERT INTO database_identity (system_identifier, timeline) VALUES (v_system, v_timeline)
+    ON CONFLICT DO NOTHING;
+    IF FOUND THEN RETURN false; END IF;
+    PERFORM FROM database_identity d FOR UPDATE;
+    PERFORM FROM database_identity d
+      WHERE d.system_identifier = v_system AND d.timeline = v_timeline;
+    IF FOUND THEN RETURN false; END IF;
+
+    PERFORM renew_epoch(c.realm_id) FROM realm_clock c ORDER BY c.realm_id;
+    UPDATE database_identity SET system_identifier = v_system, timeline = v_timeline;
+    RETURN true;
+END $$;
+
+CREATE FUNCTION public.current_position() RETURNS bigint
+    LANGUAGE sql STABLE
+    AS $$ SELECT current_setting('parley.position')::bigint $$;
+
+CREATE FUNCTION public.event_log_partitions(p_days integer) RETURNS integer
+    LANGUAGE plpgsql
+    AS $$
+DECLARE
+    d date;
+    made integer := 0;
+    partition text;
+BEGIN
+    FOR d IN SELECT generate_series(
+            (now() AT TIME ZONE 'utc')::date - 1,
+            (now() AT TIME ZONE 'utc')::date + p_days, interval '1 day')::date
+    LOOP
+        partition := 'event_log_' || to_char(d, 'YYYYMMDD');
+        IF to_regclass(partition) IS NULL THEN
+            PERFORM pg_advisory_xact_lock(hashtext('event_log_partitions'));
+            -- Not to_regclass again: it may answer from a cache filled before the wait.
+            IF NOT EXISTS (SELECT FROM pg_class
+                            WHERE relname = partition AND relnamespace = current_schema()::regnamespace) THEN
+                EXECUTE format('CREATE TABLE %I (LIKE event_log INCLUDING DEFAULTS INCLUDING CONSTRAINTS)', partition);
+                EXECUTE format('ALTER TABLE event_log ATTACH PARTITION %I FOR VALUES FROM (%L) TO (%L)', partition, d, d + 1);
+                made := made + 1;
+            END IF;
+        END IF;
+    END LOOP;
+    RETURN made;
+END $$;
+
+CREATE FUNCTION public.first_accessible(p_realm_id bigint, p_user_id bigint, p_ids bigint[], p_in_feed boolean, p_limit bigint) RETURNS bigint[]
+    LANGUAGE plpgsql STABLE
+    AS $$
+DECLARE
+    v_found bigint[] := '{}';
+    v_some bigint[];
+    v_start bigint := 1;
+BEGIN
+    WHILE cardinality(v_found) < p_limit AND v_start <= cardinality(p_ids) LOOP
+        v_some := p_ids[v_start : v_start + greatest(p_limit, 100) - 1];
+        v_found := v_found || ARRAY(
+            SELECT s.id FROM message_states(p_realm_id, p_user_id, v_some) s
+             WHERE s.accessible AND (NOT p_in_feed OR s.subscribed OR s.flags & 32 <> 0)
+             ORDER BY array_position(v_some, s.id));
+        v_start := v_start + cardinality(v_some);
+    END LOOP;
+    RETURN v_found[1 : p_limit];
+END $$;
+
+CREATE FUNCTION public.flagged_candidates(p_realm_id bigint, p_user_id bigint, p_kind text, p_channel_id bigint, p_conversation_ids bigint[], p_limit bigint) RETURNS bigint[]
+    LANGUAGE plpgsql STABLE
+    AS $$
+BEGIN
+    IF p_kind = 'unread' AND p_channel_id IS NOT NULL THEN
+        RETURN ARRAY(SELECT u.id FROM unread_shown_in(p_realm_id, p_user_id, p_channel_id, NULL) u);
+    ELSIF p_kind = 'unread' AND p_conversation_ids IS NOT NULL THEN
+        RETURN ARRAY(
+            SELECT u.id FROM unnest(p_conversation_ids) AS c(id)
+             CROSS JOIN LATERAL unread_shown_in(p_realm_id, p_user_id, NULL, c.id) u);
+    ELSIF p_kind = 'unread' THEN
+        RETURN ARRAY(
+            SELECT unnest(u.r_ids) FROM unread_messages(p_realm_id, p_user_id, p_limit) u);
+    ELSIF p_kind = 'starred' THEN
+        RETURN ARRAY(
+            SELECT f.message_id FROM message_flags f
+             WHERE f.realm_id = p_realm_id AND f.user_id = p_user_id AND f.flags & 2 <> 0);
+    ELSIF p_kind = 'alerted' THEN
+        RETURN ARRAY(
+            SELECT f.message_id FROM message_flags f
+             WHERE f.realm_id = p_realm_id AND f.user_id = p_user_id AND f.flags & 16 <> 0);
+    ELSIF p_kind = 'mentioned' THEN
+        RETURN ARRAY(SELECT m.id FROM mentions_since(p_realm_id, p_user_id, 0) m);
+    END IF;
+    RAISE 'no flag to narrow by: %', p_kind;
+END $$;
+
+CREATE FUNCTION public.fold_reads(p_realm_id bigint, p_user_id bigint, p_channel_ids bigint[], p_reads text[]) RETURNS void
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    PERFORM add_channel_read(p_realm_id, p_user_id, f.channel_id, f.read::int8multirange)
+       FROM unnest(p_channel_ids, p_reads) AS f(channel_id, read);
+    PERFORM prune_conversation_read(p_realm_id, p_user_id, p_channel_ids);
+END $$;
+
+CREATE FUNCTION public.foldable_reads(p_realm_id bigint, p_user_id bigint, p_channel_ids bigint[]) RETURNS TABLE(channel_id bigint, read int8multirange)
+    LANGUAGE plpgsql STABLE
+    SET jit TO 'off'
+    AS $$
+#variable_conflict use_column
+DECLARE
+    c_end CONSTANT bigint := 9223372036854775807;
+    v_position bigint := (SELECT c.position FROM realm_clock c WHERE c.realm_id = p_realm_id);
+    v_flagged bigint[] := ARRAY(
+        SELECT f.message_id FROM message_flags f
+         WHERE f.realm_id = p_realm_id AND f.user_id = p_user_id AND f.flags & 1 <> 0);
+    v_channel_ids bigint[];
+    v_pending int8multirange[];
+BEGIN
+    SELECT array_agg(o.channel_id), array_agg(o.pending) INTO v_channel_ids, v_pending
+      FROM reader_channels(p_realm_id, p_user_id) o
+     WHERE o.channel_id = ANY (p_channel_ids) AND o.access > 0;
+
+    RETURN QUERY
+    WITH own AS MATERIALIZED (
+        SELECT o.channel_id, lower(o.pending) AS floor,
+               coalesce((SELECT r.read FROM channel_read r
+                          WHERE r.realm_id = p_realm_id AND r.user_id = p_user_id
+                            AND r.channel_id = o.channel_id), '{}') AS read
+          FROM unnest(v_channel_ids, v_pending) AS o(channel_id, pending)
+    ), in_place AS MATERIALIZED (
+        SELECT u.* FROM unseen_in_place(
+            p_realm_id, p_user_id, v_channel_ids, v_pending, 0, c_end, v_flagged) u
+    ), unseen AS MATERIALIZED (
+        SELECT u.channel_id, i.id FROM in_place u CROSS JOIN LATERAL unnest(u.ids) AS i(id)
+        UNION
+        SELECT coalesce(s.origin_channel_id, 0), s.id
+          FROM message_states(p_realm_id, p_user_id, v_flagged
+                   || pending_elsewhere(p_realm_id, v_channel_ids, v_pending, 0, c_end)) s
+         WHERE s.received AND NOT s.seen
+    ), stretches AS (
+        SELECT u.channel_id, u.id + 1 AS first,
+               lead(u.id, 1, v_position + 1) OVER (PARTITION BY u.channel_id ORDER BY u.id) AS next
+          FROM unseen u
+        UNION ALL
+        SELECT o.channel_id, 0, coalesce(
+                   (SELECT min(u.id) FROM unseen u WHERE u.channel_id = o.channel_id),
+                   v_position + 1)
+          FROM own o
+    ), density AS (
+        SELECT o.channel_id,
+               (SELECT sum(u.skipped) FROM in_place u WHERE u.channel_id = o.channel_id)
+               / greatest(v_position - o.floor, 1) AS messages
+          FROM own o
+    ), absorbed AS (
+        SELECT o.channel_id, o.read, range_agg(int8range(s.first, s.next)) AS more
+          FROM stretches s
+          JOIN own o ON o.channel_id = s.channel_id
+          JOIN density d ON d.channel_id = s.channel_id
+         WHERE s.first < s.next AND (s.first = 0 OR o.read && int8range(s.first, s.next)
+               OR d.messages * (s.next - s.first) >= 16)
+         GROUP BY o.channel_id, o.read
+    )
+    SELECT a.channel_id, a.more FROM absorbed a WHERE NOT a.more <@ a.read;
+END $$;
+
+CREATE FUNCTION public.history_after(p_realm_id bigint, p_user_id bigint, p_channels bigint[], p_partial_channels bigint[], p_conversations bigint[], p_partial_conversations bigint[], p_extra bigint[], p_edge bigint, p_limit bigint) RETURNS bigint[]
+    LANGUAGE plpgsql STABLE
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
+    AS $$
+DECLARE
+    -- Either channels or conversations give shares: in a feed, channels.
+    v_sharing_conversations bigint[] := CASE WHEN p_channels = '{}' THEN p_conversations ELSE '{}' END;
+    v_other_conversations bigint[] := CASE WHEN p_channels = '{}' THEN '{}' ELSE p_conversations END;
+    v_share bigint := ceil(2.0 * p_limit / greatest(1, cardinality(p_channels),
+                                                    cardinality(v_sharing_conversations))) + 1;
+BEGIN
+    RETURN ARRAY(
+    WITH shares AS MATERIALIZED (
+        SELECT c.id AS source, m.id
+          FROM unnest(p_channels) AS c(id)
+         CROSS JOIN LATERAL (
+               SELECT m.id FROM messages m
+                WHERE m.realm_id = p_realm_id AND m.channel_id = c.id AND m.id >= p_edge
+                ORDER BY m.id ASC LIMIT v_share) m
+        UNION ALL
+        SELECT c.id, m.id
+          FROM unnest(v_sharing_conversations) AS c(id)
+         CROSS JOIN LATERAL (
+               SELECT m.id FROM messages m
+                WHERE m.realm_id = p_realm_id AND m.conversation_id = c.id AND m.id >= p_edge
+                ORDER BY m.id ASC LIMIT v_share) m
+    ), bound AS MATERIALIZED (
+        -- No id beyond this one can be on the page.
+        SELECT coalesce((SELECT s.id FROM shares s ORDER BY s.id ASC OFFSET p_limit - 1 LIMIT 1),
+                        9223372036854775807) AS id
+    ), more AS MATERIALIZED (
+        -- A source of whose share everything may be on the page is asked for the rest.
+        SELECT s.source, max(s.id) AS id
+          FROM shares s CROSS JOIN bound b
+         GROUP BY s.source, b.id HAVING count(*) = v_share AND b.id > max(s.id)
+    )
+    SELECT page.id FROM (
+        SELECT s.id FROM shares s
+        UNION ALL
+        SELECT m.id FROM more f CROSS JOIN bound b
+         CROSS JOIN LATERAL (
+               SELECT m.id FROM messages m
+                WHERE m.realm_id = p_realm_id AND m.channel_id = f.source
+                  AND m.id > f.id AND m.id <= b.id
+                ORDER BY m.id ASC LIMIT p_limit) m
+         WHERE p_channels <> '{}'
+        UNION ALL
+        SELECT m.id FROM more f CROSS JOIN bound b
+         CROSS JOIN LATERAL (
+               SELECT m.id FROM messages m
+                WHERE m.realm_id = p_realm_id AND m.conversation_id = f.source
+                  AND m.id > f.id AND m.id <= b.id
+                ORDER BY m.id ASC LIMIT p_limit) m
+         WHERE p_channels = '{}'
+        UNION ALL
+        SELECT m.id FROM unnest(v_other_conversations) AS c(id) CROSS JOIN bound b
+         CROSS JOIN LATERAL (
+               SELECT m.id FROM messages m
+                WHERE m.realm_id = p_realm_id AND m.conversation_id = c.id
+                  AND m.id >= p_edge AND m.id <= b.id
+                ORDER BY m.id ASC LIMIT p_limit) m
+        UNION ALL
+        SELECT e.id FROM unnest(p_extra) AS e(id) WHERE e.id >= p_edge
+        UNION ALL
+        -- Of partial sources, what was sent there while the reader was in the channel ...
+        SELECT m.id
+          FROM unnest(p_partial_channels) AS c(id) CROSS JOIN bound b
+          JOIN subscriptions s ON s.realm_id = p_realm_id AND s.user_id = p_user_id
+               AND s.channel_id = c.id
+         CROSS JOIN LATERAL unnest(s.spans) AS p(span)
+         CROSS JOIN LATERAL (
+               SELECT m.id FROM messages m
+                WHERE m.realm_id = p_realm_id AND m.channel_id = c.id
+                  AND m.id >= lower(p.span) AND m.id < coalesce(upper(p.span), 9223372036854775807)
+                  AND m.id >= p_edge AND m.id <= b.id AND m.origin_channel_id = m.channel_id
+                ORDER BY m.id ASC LIMIT p_limit) m
+        UNION ALL
+        SELECT m.id
+          FROM unnest(p_partial_conversations) AS c(id) CROSS JOIN bound b
+          JOIN topics t ON t.realm_id = p_realm_id AND t.topic_id = c.id
+          JOIN subscriptions s ON s.realm_id = p_realm_id AND s.user_id = p_user_id
+               AND s.channel_id = t.channel_id
+         CROSS JOIN LATERAL unnest(s.spans) AS p(span)
+         CROSS JOIN LATERAL (
+               SELECT m.id FROM messages m
+                WHERE m.realm_id = p_realm_id AND m.conversation_id = c.id
+                  AND m.id >= lower(p.span) AND m.id < coalesce(upper(p.span), 9223372036854775807)
+                  AND m.id >= p_edge AND m.id <= b.id AND m.origin_channel_id = m.channel_id
+                ORDER BY m.id ASC LIMIT p_limit) m
+        UNION ALL
+        -- ... and what was received elsewhere and has been moved there.
+        SELECT m.id
+          FROM unnest(p_partial_channels) AS c(id) CROSS JOIN bound b
+         CROSS JOIN LATERAL (
+               SELECT m.id FROM messages m
+                WHERE m.realm_id = p_realm_id AND m.channel_id = c.id
+                  AND m.conversation_id <> m.origin_conversation_id
+                  AND m.id >= p_edge AND m.id <= b.id AND m.origin_channel_id <> m.channel_id
+                  AND (SELECT s.spans @> m.id FROM subscriptions s
+                        WHERE s.realm_id = p_realm_id AND s.user_id = p_user_id
+                          AND s.channel_id = m.origin_channel_id)
+                ORDER BY m.id ASC LIMIT p_limit) m
+        UNION ALL
+        SELECT m.id
+          FROM unnest(p_partial_conversations) AS c(id) CROSS JOIN bound b
+         CROSS JOIN LATERAL (
+               SELECT m.id FROM messages m
+                WHERE m.realm_id = p_realm_id AND m.conversation_id = c.id
+                  AND m.conversation_id <> m.origin_conversation_id
+                  AND m.id >= p_edge AND m.id <= b.id AND m.origin_channel_id <> m.channel_id
+                  AND (SELECT s.spans @> m.id FROM subscriptions s
+                        WHERE s.realm_id = p_realm_id AND s.user_id = p_user_id
+                          AND s.channel_id = m.origin_channel_id)
+                ORDER BY m.id ASC LIMIT p_limit) m) page
+     ORDER BY page.id ASC LIMIT p_limit);
+END $$;
+
+CREATE FUNCTION public.history_before(p_realm_id bigint, p_user_id bigint, p_channels bigint[], p_partial_channels bigint[], p_conversations bigint[], p_partial_conversations bigint[], p_extra bigint[], p_edge bigint, p_limit bigint) RETURNS bigint[]
+    LANGUAGE plpgsql STABLE
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
+    AS $$
+DECLARE
+    -- Either channels or conversations give shares: in a feed, channels.
+    v_sharing_conversations bigint[] := CASE WHEN p_channels = '{}' THEN p_conversations ELSE '{}' END;
+    v_other_conversations bigint[] := CASE WHEN p_channels = '{}' THEN '{}' ELSE p_conversations END;
+    v_share bigint := ceil(2.0 * p_limit / greatest(1, cardinality(p_channels),
+                                                    cardinality(v_sharing_conversations))) + 1;
+BEGIN
+    RETURN ARRAY(
+    WITH shares AS MATERIALIZED (
+        SELECT c.id AS source, m.id
+          FROM unnest(p_channels) AS c(id)
+         CROSS JOIN LATERAL (
+               SELECT m.id FROM messages m
+                WHERE m.realm_id = p_realm_id AND m.channel_id = c.id AND m.id <= p_edge
+                ORDER BY m.id DESC LIMIT v_share) m
+        UNION ALL
+        SELECT c.id, m.id
+          FROM unnest(v_sharing_conversations) AS c(id)
+         CROSS JOIN LATERAL (
+               SELECT m.id FROM messages m
+                WHERE m.realm_id = p_realm_id AND m.conversation_id = c.id AND m.id <= p_edge
+                ORDER BY m.id DESC LIMIT v_share) m
+    ), bound AS MATERIALIZED (
+        -- No id beyond this one can be on the page.
+        SELECT coalesce((SELECT s.id FROM shares s ORDER BY s.id DESC OFFSET p_limit - 1 LIMIT 1),
+                        0) AS id
+    ), more AS MATERIALIZED (
+        -- A source of whose share everything may be on the page is asked for the rest.
+        SELECT s.source, min(s.id) AS id
+          FROM shares s CROSS JOIN bound b
+         GROUP BY s.source, b.id HAVING count(*) = v_share AND b.id < min(s.id)
+    )
+    SELECT page.id FROM (
+        SELECT s.id FROM shares s
+        UNION ALL
+        SELECT m.id FROM more f CROSS JOIN bound b
+         CROSS JOIN LATERAL (
+               SELECT m.id FROM messages m
+                WHERE m.realm_id = p_realm_id AND m.channel_id = f.source
+                  AND m.id < f.id AND m.id >= b.id
+                ORDER BY m.id DESC LIMIT p_limit) m
+         WHERE p_channels <> '{}'
+        UNION ALL
+        SELECT m.id FROM more f CROSS JOIN bound b
+         CROSS JOIN LATERAL (
+               SELECT m.id FROM messages m
+                WHERE m.realm_id = p_realm_id AND m.conversation_id = f.source
+                  AND m.id < f.id AND m.id >= b.id
+                ORDER BY m.id DESC LIMIT p_limit) m
+         WHERE p_channels = '{}'
+        UNION ALL
+        SELECT m.id FROM unnest(v_other_conversations) AS c(id) CROSS JOIN bound b
+         CROSS JOIN LATERAL (
+               SELECT m.id FROM messages m
+                WHERE m.realm_id = p_realm_id AND m.conversation_id = c.id
+                  AND m.id <= p_edge AND m.id >= b.id
+                ORDER BY m.id DESC LIMIT p_limit) m
+        UNION ALL
+        SELECT e.id FROM unnest(p_extra) AS e(id) WHERE e.id <= p_edge
+        UNION ALL
+        -- Of partial sources, what was sent there while the reader was in the channel ...
+        SELECT m.id
+          FROM unnest(p_partial_channels) AS c(id) CROSS JOIN bound b
+          JOIN subscriptions s ON s.realm_id = p_realm_id AND s.user_id = p_user_id
+               AND s.channel_id = c.id
+         CROSS JOIN LATERAL unnest(s.spans) AS p(span)
+         CROSS JOIN LATERAL (
+               SELECT m.id FROM messages m
+                WHERE m.realm_id = p_realm_id AND m.channel_id = c.id
+                  AND m.id >= lower(p.span) AND m.id < coalesce(upper(p.span), 9223372036854775807)
+                  AND m.id <= p_edge AND m.id >= b.id AND m.origin_channel_id = m.channel_id
+                ORDER BY m.id DESC LIMIT p_limit) m
+        UNION ALL
+        SELECT m.id
+          FROM unnest(p_partial_conversations) AS c(id) CROSS JOIN bound b
+          JOIN topics t ON t.realm_id = p_realm_id AND t.topic_id = c.id
+          JOIN subscriptions s ON s.realm_id = p_realm_id AND s.user_id = p_user_id
+               AND s.channel_id = t.channel_id
+         CROSS JOIN LATERAL unnest(s.spans) AS p(span)
+         CROSS JOIN LATERAL (
+               SELECT m.id FROM messages m
+                WHERE m.realm_id = p_realm_id AND m.conversation_id = c.id
+                  AND m.id >= lower(p.span) AND m.id < coalesce(upper(p.span), 9223372036854775807)
+                  AND m.id <= p_edge AND m.id >= b.id AND m.origin_channel_id = m.channel_id
+                ORDER BY m.id DESC LIMIT p_limit) m
+        UNION ALL
+        -- ... and what was received elsewhere and has been moved there.
+        SELECT m.id
+          FROM unnest(p_partial_channels) AS c(id) CROSS JOIN bound b
+         CROSS JOIN LATERAL (
+               SELECT m.id FROM messages m
+                WHERE m.realm_id = p_realm_id AND m.channel_id = c.id
+                  AND m.conversation_id <> m.origin_conversation_id
+                  AND m.id <= p_edge AND m.id >= b.id AND m.origin_channel_id <> m.channel_id
+                  AND (SELECT s.spans @> m.id FROM subscriptions s
+                        WHERE s.realm_id = p_realm_id AND s.user_id = p_user_id
+                          AND s.channel_id = m.origin_channel_id)
+                ORDER BY m.id DESC LIMIT p_limit) m
+        UNION ALL
+        SELECT m.id
+          FROM unnest(p_partial_conversations) AS c(id) CROSS JOIN bound b
+         CROSS JOIN LATERAL (
+               SELECT m.id FROM messages m
+                WHERE m.realm_id = p_realm_id AND m.conversation_id = c.id
+                  AND m.conversation_id <> m.origin_conversation_id
+                  AND m.id <= p_edge AND m.id >= b.id AND m.origin_channel_id <> m.channel_id
+                  AND (SELECT s.spans @> m.id FROM subscriptions s
+                        WHERE s.realm_id = p_realm_id AND s.user_id = p_user_id
+                          AND s.channel_id = m.origin_channel_id)
+                ORDER BY m.id DESC LIMIT p_limit) m) page
+     ORDER BY page.id DESC LIMIT p_limit);
+END $$;
+
+CREATE FUNCTION public.history_page(p_realm_id bigint, p_user_id bigint, p_scope text, p_channel_id bigint, p_conversation_ids bigint[], p_below bigint, p_before bigint, p_from bigint, p_after bigint) RETURNS bigint[]
+    LANGUAGE plpgsql STABLE
+    AS $$
+DECLARE
+    s record;
+    v_ids bigint[] := '{}';
+BEGIN
+    SELECT * INTO s FROM history_sources(
+        p_realm_id, p_user_id, p_scope, p_channel_id, p_conversation_ids);
+    IF p_before > 0 THEN
+        v_ids := history_before(
+            p_realm_id, p_user_id, s.r_channels, s.r_partial_channels, s.r_conversations,
+            s.r_partial_conversations, s.r_extra, p_below - 1, p_before);
+    END IF;
+    IF p_after > 0 THEN
+        v_ids := v_ids || history_after(
+            p_realm_id, p_user_id, s.r_channels, s.r_partial_channels, s.r_conversations,
+            s.r_partial_conversations, s.r_extra, p_from, p_after);
+    END IF;
+    RETURN v_ids;
+END $$;
+
+CREATE FUNCTION public.history_sources(p_realm_id bigint, p_user_id bigint, p_scope text, p_channel_id bigint, p_conversation_ids bigint[], OUT r_channels bigint[], OUT r_partial_channels bigint[], OUT r_conversations bigint[], OUT r_partial_conversations bigint[], OUT r_extra bigint[]) RETURNS record
+    LANGUAGE plpgsql STABLE
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET jit TO 'off'
+    AS $$
+DECLARE
+    v_subscribed bigint[];
+BEGIN
+    r_channels := '{}';
+    r_partial_channels := '{}';
+    r_conversations := '{}';
+    r_partial_conversations := '{}';
+    r_extra := '{}';
+    IF p_scope = 'feed' THEN
+        v_subscribed := ARRAY(
+            SELECT s.channel_id FROM subscriptions s
+             WHERE s.realm_id = p_realm_id AND s.user_id = p_user_id AND s.active);
+        SELECT coalesce(array_agg(a.channel_id) FILTER (WHERE a.access = 2), '{}'),
+               coalesce(array_agg(a.channel_id) FILTER (WHERE a.access = 1), '{}')
+          INTO r_channels, r_partial_channels
+          FROM reader_access(p_realm_id, p_user_id, v_subscribed) a;
+        -- What they starred or reacted to elsewhere is part of their history.
+        r_extra := ARRAY(
+            SELECT f.message_id FROM message_flags f
+             WHERE f.realm_id = p_realm_id AND f.user_id = p_user_id AND f.flags & 32 <> 0);
+        IF r_extra <> '{}' THEN
+            r_extra := ARRAY(SELECT s.id FROM message_states(p_realm_id, p_user_id, r_extra) s
+                              WHERE s.accessible AND NOT s.subscribed);
+        END IF;
+    END IF;
+    IF p_scope IN ('feed', 'direct') THEN
+        r_conversations := ARRAY(
+            SELECT g.dm_group_id FROM dm_group_members g
+             WHERE g.realm_id = p_realm_id AND g.user_id = p_user_id
+               AND (p_conversation_ids IS NULL OR g.dm_group_id = ANY (p_conversation_ids)));
+        RETURN;
+    END IF;
+
+    IF p_conversation_ids IS NULL THEN
+        SELECT coalesce(array_agg(a.channel_id) FILTER (WHERE a.access = 2), '{}'),
+               coalesce(array_agg(a.channel_id) FILTER (WHERE a.access = 1), '{}')
+          INTO r_channels, r_partial_channels
+          FROM reader_access(p_realm_id, p_user_id, ARRAY[p_channel_id]) a;
+    ELSE
+        SELECT coalesce(array_agg(t.topic_id) FILTER (WHERE a.access = 2), '{}'),
+               coalesce(array_agg(t.topic_id) FILTER (WHERE a.access = 1), '{}')
+          INTO r_conversations, r_partial_conversations
+          FROM topics t
+         CROSS JOIN LATERAL reader_access(p_realm_id, p_user_id, ARRAY[t.channel_id]) a
+         WHERE t.realm_id = p_realm_id AND t.topic_id = ANY (p_conversation_ids)
+           AND (p_channel_id IS NULL OR t.channel_id = p_channel_id);
+        r_conversations := r_conversations || ARRAY(
+            SELECT g.dm_group_id FROM dm_group_members g
+             WHERE g.realm_id = p_realm_id AND g.user_id = p_user_id
+               AND g.dm_group_id = ANY (p_conversation_ids) AND p_channel_id IS NULL);
+    END IF;
+END $$;
+
+CREATE FUNCTION public.mark_all_read(p_realm_id bigint, p_user_id bigint, p_limit bigint, p_audience bytea, p_write_id uuid) RETURNS bigint[]
+    LANGUAGE plpgsql
+    AS $$
+DECLARE
+    v_changed bigint[] := ARRAY(
+        SELECT i FROM unread_messages(p_realm_id, p_user_id, p_limit) u, unnest(u.r_ids) AS i
+         ORDER BY i);
+BEGIN
+    INSERT INTO channel_read AS r (realm_id, user_id, channel_id, read)
+    SELECT p_realm_id, p_user_id, o.channel_id,
+           int8multirange(int8range(0, current_position(), '[]'))
+      FROM reader_channels(p_realm_id, p_user_id) o
+     WHERE o.pending && int8range(0, current_position(), '[]')
+    ON CONFLICT (realm_id, user_id, channel_id) DO UPDATE SET read = r.read + excluded.read;
+    DELETE FROM conversation_read v WHERE v.realm_id = p_realm_id AND v.user_id = p_user_id;
+    PERFORM clear_unread_flag(p_realm_id, p_user_id, ARRAY(
+        SELECT f.message_id FROM message_flags f
+         WHERE f.realm_id = p_realm_id AND f.user_id = p_user_id AND f.flags & 1 <> 0));
+    PERFORM append_flag_entries(p_realm_id, 'add', 'read', v_changed, NULL, p_audience, p_write_id);
+    RETURN v_changed;
+END $$;
+
+CREATE FUNCTION public.mark_channel_read(p_realm_id bigint, p_user_id bigint, p_channel_id bigint, p_audience bytea, p_write_id uuid) RETURNS bigint[]
+    LANGUAGE plpgsql
+    AS $$
+DECLARE
+    v_shown bigint[];
+    v_here boolean;
+    v_ids bigint[];
+    v_origins bigint[];
+    v_elsewhere int8multirange;
+BEGIN
+    SELECT array_agg(u.id ORDER BY u.id),
+           bool_or(u.unseen AND NOT u.came_from_elsewhere),
+           array_agg(u.id) FILTER (WHERE u.unseen AND u.came_from_elsewhere),
+           array_agg(u.origin_conversation_id) FILTER (WHERE u.unseen AND u.came_from_elsewhere)
+      INTO v_shown, v_here, v_ids, v_origins
+      FROM unread_shown_in(p_realm_id, p_user_id, p_channel_id, NULL) u;
+    IF v_shown IS NULL THEN
+        RETURN '{}';
+    END IF;
+    IF v_here THEN
+        SELECT range_agg(int8range(channel_predecessor(p_realm_id, p_channel_id, s.id), s.id, '(]'))
+          INTO v_elsewhere
+          FROM message_states(p_realm_id, p_user_id, ARRAY(
+               SELECT m.id FROM messages m
+                WHERE m.realm_id = p_realm_id AND m.origin_channel_id = p_channel_id
+                  AND m.conversation_id <> m.origin_conversation_id
+                  AND m.channel_id <> p_channel_id
+                  AND m.id >= (SELECT min(lower(o.pending))
+                                 FROM reader_channels(p_realm_id, p_user_id) o
+                                WHERE o.channel_id = p_channel_id))) s
+         WHERE s.received AND NOT s.seen;
+        PERFORM add_channel_read(p_realm_id, p_user_id, p_channel_id,
+            int8multirange(int8range(0, current_position(), '[]')) - coalesce(v_elsewhere, '{}'));
+        PERFORM prune_conversation_read(p_realm_id, p_user_id, ARRAY[p_channel_id]);
+    END IF;
+    IF v_ids IS NOT NULL THEN
+        PERFORM add_messages_read(p_realm_id, p_user_id, v_ids, v_origins);
+    END IF;
+    PERFORM clear_unread_flag(p_realm_id, p_user_id, v_shown);
+    PERFORM append_flag_entries(p_realm_id, 'add', 'read', v_shown, NULL, p_audience, p_write_id);
+    RETURN v_shown;
+END $$;
+
+CREATE FUNCTION public.mark_conversation_read(p_realm_id bigint, p_user_id bigint, p_conversation_id bigint, p_audience bytea, p_write_id uuid) RETURNS bigint[]
+    LANGUAGE plpgsql
+    AS $$
+DECLARE
+    v_shown bigint[];
+    v_here boolean;
+    v_ids bigint[];
+    v_origins bigint[];
+    v_elsewhere int8multirange;
+BEGIN
+    SELECT array_agg(u.id ORDER BY u.id),
+           bool_or(u.unseen AND NOT u.came_from_elsewhere),
+           array_agg(u.id) FILTER (WHERE u.unseen AND u.came_from_elsewhere),
+           array_agg(u.origin_conversation_id) FILTER (WHERE u.unseen AND u.came_from_elsewhere)
+      INTO v_shown, v_here, v_ids, v_origins
+      FROM unread_shown_in(p_realm_id, p_user_id, NULL, p_conversation_id) u;
+    IF v_shown IS NULL THEN
+        RETURN '{}';
+    END IF;
+    IF v_here THEN
+        SELECT range_agg(int8range(predecessor(p_realm_id, p_conversation_id, s.id), s.id, '(]'))
+          INTO v_elsewhere
+          FROM message_states(p_realm_id, p_user_id, ARRAY(
+               SELECT m.id FROM messages m
+                WHERE m.realm_id = p_realm_id AND m.origin_conversation_id = p_conversation_id
+                  AND m.conversation_id <> m.origin_conversation_id
+                  AND m.id >= (SELECT min(lower(o.pending))
+                                 FROM reader_channels(p_realm_id, p_user_id) o
+                                WHERE o.channel_id = (SELECT t.channel_id FROM topics t
+                                       WHERE t.realm_id = p_realm_id
+                                         AND t.topic_id = p_conversation_id)))) s
+         WHERE s.received AND NOT s.seen;
+        PERFORM add_conversation_read(p_realm_id, p_user_id, p_conversation_id,
+            int8multirange(int8range(0, current_position(), '[]')) - coalesce(v_elsewhere, '{}'));
+    END IF;
+    IF v_ids IS NOT NULL THEN
+        PERFORM add_messages_read(p_realm_id, p_user_id, v_ids, v_origins);
+    END IF;
+    PERFORM clear_unread_flag(p_realm_id, p_user_id, v_shown);
+    PERFORM append_flag_entries(p_realm_id, 'add', 'read', v_shown, NULL, p_audience, p_write_id);
+    RETURN v_shown;
+END $$;
+
+CREATE FUNCTION public.mark_historical(p_realm_id bigint, p_user_id bigint, p_ids bigint[]) RETURNS void
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    INSERT INTO message_flags AS f (realm_id, user_id, message_id, flags)
+    SELECT p_realm_id, p_user_id, s.id, 32
+      FROM message_states(p_realm_id, p_user_id, p_ids) s
+     WHERE s.accessible AND NOT s.received
+    ON CONFLICT (realm_id, user_id, message_id) DO UPDATE SET flags = f.flags | excluded.flags;
+END $$;
+
+CREATE FUNCTION public.mark_read(p_realm_id bigint, p_user_id bigint, p_ids bigint[], p_audience bytea, p_write_id uuid) RETURNS bigint[]
+    LANGUAGE plpgsql
+    AS $$
+DECLARE
+    v_changed bigint[];
+    v_flagged bigint[];
+    v_unseen bigint[];
+    v_origins bigint[];
+BEGIN
+    SELECT array_agg(s.id ORDER BY s.id),
+           array_agg(s.id) FILTER (WHERE s.flags & 1 <> 0),
+           array_agg(s.id) FILTER (WHERE s.received AND NOT s.seen),
+           array_agg(s.origin_conversation_id) FILTER (WHERE s.received AND NOT s.seen)
+      INTO v_changed, v_flagged, v_unseen, v_origins
+      FROM message_states(p_realm_id, p_user_id, p_ids) s WHERE s.unread;
+    IF v_unseen IS NOT NULL THEN
+        PERFORM add_messages_read(p_realm_id, p_user_id, v_unseen, v_origins);
+    END IF;
+    IF v_flagged IS NOT NULL THEN
+        PERFORM clear_unread_flag(p_realm_id, p_user_id, v_flagged);
+    END IF;
+    PERFORM append_flag_entries(p_realm_id, 'add', 'read', v_changed, NULL, p_audience, p_write_id);
+    RETURN coalesce(v_changed, '{}');
+END $$;
+
+CREATE FUNCTION public.mark_unread(p_realm_id bigint, p_user_id bigint, p_ids bigint[], p_audience bytea, p_write_id uuid, OUT r_changed bigint[], OUT r_ignored_channel_ids bigint[]) RETURNS record
+    LANGUAGE plpgsql
+    AS $$
+DECLARE
+    v_details jsonb;
+BEGIN
+    SELECT coalesce(array_agg(DISTINCT s.channel_id), '{}') INTO r_ignored_channel_ids
+      FROM message_states(p_realm_id, p_user_id, p_ids) s
+     WHERE s.accessible AND NOT s.subscribed;
+
+    SELECT coalesce(array_agg(s.id ORDER BY s.id), '{}'),
+           jsonb_object_agg(s.id::text, CASE
+               WHEN s.channel_id IS NULL THEN jsonb_build_object('type', 'private', 'user_ids', (
+                    SELECT to_jsonb(array_remove(g.user_ids, p_user_id)) FROM dm_groups g
+                     WHERE g.realm_id = p_realm_id AND g.dm_group_id = s.conversation_id))
+               ELSE jsonb_build_object('type', 'stream', 'stream_id', s.channel_id, 'topic', (
+                    SELECT t.name FROM topics t
+                     WHERE t.realm_id = p_realm_id AND t.topic_id = s.conversation_id))
+               END || CASE WHEN s.flags & 72 <> 0 OR (s.received AND s.traits & 2 <> 0)
+                           THEN '{"mentioned": true}'::jsonb ELSE '{}'::jsonb END)
+      INTO r_changed, v_details
+      FROM message_states(p_realm_id, p_user_id, p_ids) s
+     WHERE s.accessible AND s.subscribed AND NOT s.unread;
+
+    INSERT INTO message_flags AS f (realm_id, user_id, message_id, flags)
+    SELECT p_realm_id, p_user_id, s.id, CASE WHEN s.received THEN 1 ELSE 33 END
+      FROM message_states(p_realm_id, p_user_id, r_changed) s
+    ON CONFLICT (realm_id, user_id, message_id) DO UPDATE SET flags = f.flags | excluded.flags;
+    PERFORM append_flag_entries(p_realm_id, 'remove', 'read', r_changed, v_details, p_audience,
+                                p_write_id);
+END $$;
+
+CREATE FUNCTION public.mentions_since(p_realm_id bigint, p_user_id bigint, p_since bigint) RETURNS TABLE(id bigint, by_name boolean)
+    LANGUAGE sql STABLE
+    AS $$
+    SELECT f.message_id, f.flags & 8 <> 0
+      FROM message_flags f
+     WHERE f.realm_id = p_realm_id AND f.user_id = p_user_id AND f.message_id >= p_since
+       AND f.flags & 72 <> 0
+    UNION
+    SELECT m.id, false
+      FROM subscriptions s
+     CROSS JOIN LATERAL (
+           SELECT m.id FROM messages m
+            WHERE m.realm_id = p_realm_id AND m.origin_channel_id = s.channel_id
+              AND m.traits & 2 <> 0 AND m.id >= p_since) m
+     WHERE s.realm_id = p_realm_id AND s.user_id = p_user_id AND s.spans @> m.id
+    UNION
+    SELECT m.id, false
+      FROM messages m
+      JOIN dm_group_members g ON g.realm_id = p_realm_id AND g.user_id = p_user_id
+           AND g.dm_group_id = m.conversation_id
+     WHERE m.realm_id = p_realm_id AND m.origin_channel_id IS NULL AND m.traits & 2 <> 0
+       AND m.id >= p_since
+$$;
+
+CREATE FUNCTION public.message_states(p_realm_id bigint, p_user_id bigint, p_ids bigint[]) RETURNS TABLE(id bigint, sender_id bigint, channel_id bigint, conversation_id bigint, origin_channel_id bigint, origin_conversation_id bigint, traits integer, flags integer, subscribed boolean, received boolean, seen boolean, accessible boolean, unread boolean)
+    LANGUAGE plpgsql STABLE ROWS 100
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
+    AS $$
+#variable_conflict use_column
+DECLARE
+    v_role smallint := (SELECT u.role FROM users u
+                         WHERE u.realm_id = p_realm_id AND u.user_id = p_user_id);
+BEGIN
+    -- OFFSET 0 keeps the look-ups where they are: they are not turned into joins.
+    RETURN QUERY
+    SELECT m.id, m.sender_id, m.channel_id, m.conversation_id, m.origin_channel_id,
+           m.origin_conversation_id, m.traits, j.flags, j.subscribed, j.received, j.seen,
+           j.accessible, j.accessible AND (j.flags & 1 <> 0 OR (j.received AND NOT j.seen))
+      FROM messages m
+      LEFT JOIN LATERAL (SELECT x.active, x.spans @> m.id AS received FROM subscriptions x
+           WHERE x.realm_id = p_realm_id AND x.user_id = p_user_id
+             AND x.channel_id = m.origin_channel_id LIMIT 1) there ON true
+      CROSS JOIN LATERAL (
+           SELECT coalesce((SELECT x.flags FROM message_flags x
+                       WHERE x.realm_id = p_realm_id AND x.user_id = p_user_id
+                         AND x.message_id = m.id), 0) AS flags,
+                  CASE WHEN m.channel_id IS NULL THEN EXISTS (SELECT FROM dm_group_members x
+                       WHERE x.realm_id = p_realm_id AND x.user_id = p_user_id
+                         AND x.dm_group_id = m.conversation_id)
+                  ELSE coalesce(there.received, false) END AS received,
+                  coalesce(CASE WHEN m.channel_id IS NULL THEN true
+                       WHEN m.channel_id = m.origin_channel_id THEN there.active
+                       ELSE (SELECT x.active FROM subscriptions x
+                              WHERE x.realm_id = p_realm_id AND x.user_id = p_user_id
+                                AND x.channel_id = m.channel_id) END, false) AS subscribed,
+                  (m.traits & 1 <> 0 AND m.sender_id = p_user_id)
+                  OR coalesce((SELECT x.read @> m.id FROM channel_read x
+                       WHERE x.realm_id = p_realm_id AND x.user_id = p_user_id
+                         AND x.channel_id = coalesce(m.origin_channel_id, 0)), false)
+                  OR coalesce((SELECT x.read @> m.id FROM conversation_read x
+                       WHERE x.realm_id = p_realm_id AND x.user_id = p_user_id
+                         AND x.conversation_id = m.origin_conversation_id), false) AS seen
+            OFFSET 0) i
+      CROSS JOIN LATERAL (
+           SELECT i.*, CASE WHEN m.channel_id IS NULL THEN i.received
+                  ELSE (SELECT CASE channel_access(v_role, i.subscribed, x.invite_only,
+                                    x.is_web_public, x.history_public_to_subscribers)
+                               WHEN 2 THEN true WHEN 1 THEN i.received ELSE false END
+                          FROM channels x
+                         WHERE x.realm_id = p_realm_id AND x.channel_id = m.channel_id)
+                  END AS accessible OFFSET 0) j
+     WHERE m.realm_id = p_realm_id AND m.id = ANY (p_ids);
+END $$;
+
+CREATE FUNCTION public.next_position() RETURNS bigint
+    LANGUAGE sql
+    AS $$ SELECT set_config('parley.position', (current_setting('parley.position')::bigint + 1)::text, true)::bigint $$;
+
+CREATE FUNCTION public.pending_elsewhere(p_realm_id bigint, p_channel_ids bigint[], p_pending int8multirange[], p_from bigint, p_until bigint) RETURNS bigint[]
+    LANGUAGE plpgsql STABLE
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
+    AS $$
+BEGIN
+    RETURN ARRAY(
+        SELECT m.id
+          FROM unnest(p_channel_ids, p_pending) AS o(channel_id, pending)
+         CROSS JOIN LATERAL unnest(o.pending * int8range(p_from, p_until)::int8multirange) AS p(span)
+         CROSS JOIN LATERAL (
+               SELECT m.id FROM messages m
+                WHERE m.realm_id = p_realm_id AND m.origin_channel_id = o.channel_id
+                  AND m.conversation_id <> m.origin_conversation_id
+                  AND m.id >= lower(p.span) AND m.id < upper(p.span) OFFSET 0) m);
+END $$;
+
+CREATE FUNCTION public.predecessor(p_realm_id bigint, p_conversation_id bigint, p_id bigint) RETURNS bigint
+    LANGUAGE plpgsql STABLE
+    AS $$
+BEGIN
+    RETURN greatest(0,
+        (SELECT max(m.id) FROM messages m
+          WHERE m.realm_id = p_realm_id AND m.conversation_id = p_conversation_id AND m.id < p_id),
+        (SELECT max(m.id) FROM messages m
+          WHERE m.realm_id = p_realm_id AND m.origin_conversation_id = p_conversation_id
+            AND m.conversation_id <> m.origin_conversation_id AND m.id < p_id));
+END $$;
+
+CREATE FUNCTION public.prune_conversation_read(p_realm_id bigint, p_user_id bigint, p_channel_ids bigint[]) RETURNS void
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    WITH covered AS MATERIALIZED (
+        SELECT v.conversation_id, v.read - r.read AS left_over
+          FROM conversation_read v
+          JOIN channel_read r ON r.realm_id = p_realm_id AND r.user_id = p_user_id
+               AND r.channel_id = coalesce((
+                   SELECT t.channel_id FROM topics t
+                    WHERE t.realm_id = p_realm_id AND t.topic_id = v.conversation_id), 0)
+         WHERE v.realm_id = p_realm_id AND v.user_id = p_user_id
+           AND r.channel_id = ANY (p_channel_ids) AND v.read && r.read
+    ), deleted AS (
+        DELETE FROM conversation_read v USING covered c
+         WHERE v.realm_id = p_realm_id AND v.user_id = p_user_id
+           AND v.conversation_id = c.conversation_id AND isempty(c.left_over)
+    )
+    UPDATE conversation_read v SET read = c.left_over FROM covered c
+     WHERE v.realm_id = p_realm_id AND v.user_id = p_user_id
+       AND v.conversation_id = c.conversation_id AND NOT isempty(c.left_over);
+END $$;
+
+CREATE FUNCTION public.reader_access(p_realm_id bigint, p_user_id bigint, p_channel_ids bigint[]) RETURNS TABLE(channel_id bigint, access integer)
+    LANGUAGE sql STABLE
+    AS $$
+    SELECT c.channel_id,
+           channel_access(u.role, s.active, c.invite_only, c.is_web_public,
+                          c.history_public_to_subscribers)
+      FROM users u
+      JOIN channels c ON c.realm_id = p_realm_id AND c.channel_id = ANY (p_channel_ids)
+      LEFT JOIN subscriptions s ON s.realm_id = p_realm_id AND s.user_id = p_user_id
+           AND s.channel_id = c.channel_id
+     WHERE u.realm_id = p_realm_id AND u.user_id = p_user_id
+$$;
+
+CREATE FUNCTION public.reader_channels(p_realm_id bigint, p_user_id bigint) RETURNS TABLE(channel_id bigint, active boolean, access integer, pending int8multirange)
+    LANGUAGE sql STABLE
+    AS $$
+    SELECT s.channel_id, s.active,
+           (SELECT channel_access(u.role, s.active, c.invite_only, c.is_web_public,
+                                  c.history_public_to_subscribers)
+              FROM channels c
+             WHERE c.realm_id = p_realm_id AND c.channel_id = s.channel_id),
+           s.spans - coalesce((SELECT r.read FROM channel_read r
+                                WHERE r.realm_id = p_realm_id AND r.user_id = p_user_id
+                                  AND r.channel_id = s.channel_id), '{}')
+      FROM users u
+      JOIN subscriptions s ON s.realm_id = p_realm_id AND s.user_id = p_user_id
+     WHERE u.realm_id = p_realm_id AND u.user_id = p_user_id
+    UNION ALL
+    SELECT 0, true, 2,
+           '{[0,)}' - coalesce((SELECT r.read FROM channel_read r
+                                 WHERE r.realm_id = p_realm_id AND r.user_id = p_user_id
+                                   AND r.channel_id = 0), '{}')
+$$;
+
+CREATE FUNCTION public.renew_epoch(p_realm_id bigint) RETURNS void
+    LANGUAGE plpgsql
+    AS $$
+DECLARE
+    v_last timestamptz;
+BEGIN
+    PERFORM FROM realm_clock c WHERE c.realm_id = p_realm_id FOR UPDATE;
+    SELECT greatest(c.day::timestamp AT TIME ZONE 'utc', (
+               SELECT m.sent_at FROM messages m
+                WHERE m.realm_id = p_realm_id ORDER BY m.id DESC LIMIT 1))
+      INTO v_last FROM realm_clock c WHERE c.realm_id = p_realm_id;
+    UPDATE realm_clock c
+       SET epoch = c.epoch + 1,
+           day = greatest(c.day, (now() AT TIME ZONE 'utc')::date),
+           position = c.position + greatest(
+               1000000, 50000 * ceil(extract(epoch FROM now() - v_last))::bigint)
+     WHERE c.realm_id = p_realm_id;
+END $$;
+
+CREATE FUNCTION public.send_message(p_realm_id bigint, p_sender_id bigint, p_sender_version bigint, p_realm_version bigint, p_groups_version bigint, p_channel_id bigint, p_channel_version bigint, p_subscription_version bigint, p_topic_id bigint, p_topic_name text, p_dm_group_id bigint, p_dm_user_ids bigint[], p_dm_versions bigint[], p_sent_at timestamp with time zone, p_traits integer, p_client text, p_content text, p_rendered text, p_flagged_user_ids bigint[], p_flags integer[], p_audience bytea, p_body bytea, p_write_id uuid, p_idempotency_key text, p_idempotency_digest bytea, p_policy_started smallint, p_policy_sent smallint, p_policy_audience bytea, p_policy_bodies bytea[], OUT outcome text, OUT message_id bigint, OUT conversation_id bigint, OUT new_policy smallint, OUT known_digest bytea) RETURNS record
+    LANGUAGE plpgsql
+    AS $$
+DECLARE
+    topic_is_new boolean := false;
+    current_policy smallint;
+BEGIN
+    outcome := 'stale';
+
+    IF p_idempotency_key IS NOT NULL THEN
+        SELECT k.digest, k.message_id, k.visibility_policy INTO known_digest, message_id, new_policy
+          FROM idempotency_keys k
+         WHERE k.realm_id = p_realm_id AND k.user_id = p_sender_id AND k.key = p_idempotency_key;
+        IF FOUND THEN
+            outcome := 'known';
+            RETURN;
+        END IF;
+    END IF;
+
+    PERFORM FROM realms r JOIN users u ON u.realm_id = r.realm_id AND u.user_id = p_sender_id
+      WHERE r.realm_id = p_realm_id AND r.changed_at = p_realm_version
+        AND r.groups_changed_at = p_groups_version AND u.changed_at = p_sender_version;
+    IF NOT FOUND THEN RETURN; END IF;
+
+    IF p_channel_id IS NOT NULL THEN
+        PERFORM FROM channels c
+          LEFT JOIN subscriptions s ON s.realm_id = p_realm_id AND s.user_id = p_sender_id
+               AND s.channel_id = p_channel_id
+         WHERE c.realm_id = p_realm_id AND c.channel_id = p_channel_id
+           AND c.changed_at = p_channel_version
+           AND s.changed_at IS NOT DISTINCT FROM p_subscription_version;
+        IF NOT FOUND THEN RETURN; END IF;
+        IF p_topic_id IS NOT NULL THEN
+            conversation_id := p_topic_id;
+            PERFORM FROM topics t WHERE t.realm_id = p_realm_id AND t.topic_id = p_topic_id
+                AND t.channel_id = p_channel_id AND t.name = p_topic_name;
+            IF NOT FOUND THEN RETURN; END IF;
+        ELSE
+            INSERT INTO topics (realm_id, channel_id, name)
+            VALUES (p_realm_id, p_channel_id, p_topic_name)
+            ON CONFLICT DO NOTHING
+            RETURNING topic_id INTO conversation_id;
+            IF NOT FOUND THEN RETURN; END IF;
+            topic_is_new := true;
+        END IF;
+    ELSE
+        PERFORM FROM unnest(p_dm_user_ids, p_dm_versions) AS d(user_id, version)
+          LEFT JOIN users u ON u.realm_id = p_realm_id AND u.user_id = d.user_id
+         WHERE u.changed_at IS DISTINCT FROM d.version;
+        IF FOUND THEN RETURN; END IF;
+        conversation_id := p_dm_group_id;
+        PERFORM FROM dm_groups g WHERE g.realm_id = p_realm_id AND g.dm_group_id = p_dm_group_id;
+        IF NOT FOUND THEN
+            INSERT INTO dm_groups (realm_id, dm_group_id, user_ids)
+            VALUES (p_realm_id, p_dm_group_id, p_dm_user_ids)
+            ON CONFLICT DO NOTHING;
+            IF NOT FOUND THEN RETURN; END IF;
+            INSERT INTO dm_group_members (realm_id, user_id, dm_group_id)
+            SELECT p_realm_id, unnest(p_dm_user_ids), p_dm_group_id;
+        END IF;
+    END IF;
+
+    outcome := 'sent';
+    message_id := append_entry(p_realm_id, 'message', p_audience, p_body, p_write_id);
+    INSERT INTO messages (realm_id, id, sender_id, channel_id, conversation_id, origin_channel_id,
+                          origin_conversation_id, sent_at, traits, client, content, rendered_content)
+    VALUES (p_realm_id, message_id, p_sender_id, p_channel_id, conversation_id, p_channel_id,
+            conversation_id, p_sent_at, p_traits, p_client, p_content, p_rendered);
+
+    IF cardinality(p_flagged_user_ids) > 0 THEN
+        INSERT INTO message_flags (realm_id, user_id, message_id, flags)
+        SELECT p_realm_id, f.user_id, message_id, f.flags
+          FROM unnest(p_flagged_user_ids, p_flags) AS f(user_id, flags)
+         -- By the span: `active` is changed before the clock, by writes of this commit that
+         -- have their turn later.
+         WHERE p_channel_id IS NULL OR EXISTS (
+               SELECT FROM subscriptions s WHERE s.realm_id = p_realm_id AND s.user_id = f.user_id
+                  AND s.channel_id = p_channel_id AND s.spans @> message_id);
+    END IF;
+
+    IF p_channel_id IS NOT NULL AND (p_policy_sent IS NOT NULL OR (topic_is_new AND p_policy_started IS NOT NULL)) THEN
+        SELECT ut.visibility_policy INTO current_policy FROM user_topics ut
+         WHERE ut.realm_id = p_realm_id AND ut.user_id = p_sender_id AND ut.topic_id = conversation_id;
+        new_policy := greatest(p_policy_sent, CASE WHEN topic_is_new THEN p_policy_started END);
+        IF new_policy > coalesce(current_policy, 0) THEN
+            INSERT INTO user_topics (realm_id, user_id, topic_id, visibility_policy, last_updated)
+            VALUES (p_realm_id, p_sender_id, conversation_id, new_policy, p_sent_at)
+            ON CONFLICT (realm_id, user_id, topic_id)
+            DO UPDATE SET visibility_policy = excluded.visibility_policy, last_updated = excluded.last_updated;
+            PERFORM append_entry(p_realm_id, 'user_topic', p_policy_audience,
+                                 p_policy_bodies[new_policy - 1], p_write_id);
+        ELSE
+            new_policy := NULL;
+        END IF;
+    END IF;
+
+    IF p_idempotency_key IS NOT NULL THEN
+        INSERT INTO idempotency_keys (realm_id, user_id, key, digest, message_id, visibility_policy)
+        VALUES (p_realm_id, p_sender_id, p_idempotency_key, p_idempotency_digest, message_id, new_policy);
+    END IF;
+END $$;
+
+CREATE FUNCTION public.sender_page(p_realm_id bigint, p_user_id bigint, p_scope text, p_channel_id bigint, p_conversation_ids bigint[], p_sender_id bigint, p_below bigint, p_before bigint, p_from bigint, p_after bigint) RETURNS bigint[]
+    LANGUAGE plpgsql STABLE
+    SET plan_cache_mode TO 'force_custom_plan'
+    SET jit TO 'off'
+    AS $$
+DECLARE
+    v record;
+BEGIN
+    SELECT * INTO v FROM history_sources(
+        p_realm_id, p_user_id, p_scope, p_channel_id, p_conversation_ids);
+    RETURN ARRAY(
+        (SELECT m.id FROM messages m
+          WHERE m.realm_id = p_realm_id AND m.sender_id = p_sender_id AND m.id < p_below
+            AND (m.channel_id = ANY (v.r_channels) OR m.conversation_id = ANY (v.r_conversations)
+                 OR m.id = ANY (v.r_extra)
+                 OR ((m.channel_id = ANY (v.r_partial_channels)
+                      OR m.conversation_id = ANY (v.r_partial_conversations))
+                     AND (SELECT s.spans @> m.id FROM subscriptions s
+                           WHERE s.realm_id = p_realm_id AND s.user_id = p_user_id
+                             AND s.channel_id = m.origin_channel_id)))
+          ORDER BY m.id DESC LIMIT p_before)
+        UNION ALL
+        (SELECT m.id FROM messages m
+          WHERE m.realm_id = p_realm_id AND m.sender_id = p_sender_id AND m.id >= p_from
+            AND (m.channel_id = ANY (v.r_channels) OR m.conversation_id = ANY (v.r_conversations)
+                 OR m.id = ANY (v.r_extra)
+                 OR ((m.channel_id = ANY (v.r_partial_channels)
+                      OR m.conversation_id = ANY (v.r_partial_conversations))
+                     AND (SELECT s.spans @> m.id FROM subscriptions s
+                           WHERE s.realm_id = p_realm_id AND s.user_id = p_user_id
+                             AND s.channel_id = m.origin_channel_id)))
+          ORDER BY m.id LIMIT p_after));
+END $$;
+
+CREATE FUNCTION public.set_message_flag(p_realm_id bigint, p_user_id bigint, p_ids bigint[], p_bit integer, p_name text, p_operation text, p_audience bytea, p_write_id uuid) RETURNS bigint[]
+    LANGUAGE plpgsql
+    AS $$
+DECLARE
+    v_changed bigint[] := ARRAY(
+        SELECT s.id FROM message_states(p_realm_id, p_user_id, p_ids) s
+         WHERE s.accessible AND (s.flags & p_bit = 0) = (p_operation = 'add') ORDER BY s.id);
+BEGIN
+    IF p_operation = 'add' THEN
+        INSERT INTO message_flags AS f (realm_id, user_id, message_id, flags)
+        SELECT p_realm_id, p_user_id, s.id, p_bit | CASE WHEN s.received THEN 0 ELSE 32 END
+          FROM message_states(p_realm_id, p_user_id, v_changed) s
+        ON CONFLICT (realm_id, user_id, message_id) DO UPDATE SET flags = f.flags | excluded.flags;
+    ELSE
+        DELETE FROM message_flags f
+         WHERE f.realm_id = p_realm_id AND f.user_id = p_user_id
+           AND f.message_id = ANY (v_changed) AND f.flags = p_bit;
+        UPDATE message_flags f SET flags = f.flags & ~p_bit
+         WHERE f.realm_id = p_realm_id AND f.user_id = p_user_id
+           AND f.message_id = ANY (v_changed) AND f.flags & p_bit <> 0;
+    END IF;
+    PERFORM append_flag_entries(p_realm_id, p_operation, p_name, v_changed, NULL, p_audience,
+                                p_write_id);
+    RETURN v_changed;
+END $$;
+
+CREATE FUNCTION public.unread_messages(p_realm_id bigint, p_user_id bigint, p_limit bigint) RETURNS TABLE(r_channel_id bigint, r_conversation_id bigint, r_ids bigint[], r_skipped bigint, r_floor bigint)
+    LANGUAGE plpgsql STABLE ROWS 100
+    SET jit TO 'off'
+    AS $$
+DECLARE
+    v_position bigint := (SELECT c.position FROM realm_clock c WHERE c.realm_id = p_realm_id);
+    v_flagged bigint[] := ARRAY(
+        SELECT f.message_id FROM message_flags f
+         WHERE f.realm_id = p_realm_id AND f.user_id = p_user_id AND f.flags & 1 <> 0);
+    v_odd bigint[] := v_flagged;
+    v_channel_ids bigint[];
+    v_pending int8multirange[];
+    v_open_ids bigint[];
+    v_open int8multirange[];
+    v_oldest bigint;
+    v_size bigint := 500000;
+    v_from bigint;
+    v_until bigint := 9223372036854775807;
+    v_found bigint := 0;
+BEGIN
+    SELECT array_agg(o.channel_id), array_agg(o.pending),
+           array_agg(o.channel_id) FILTER (WHERE o.access > 0),
+           array_agg(o.pending) FILTER (WHERE o.access > 0), min(lower(o.pending))
+      INTO v_channel_ids, v_pending, v_open_ids, v_open, v_oldest
+      FROM reader_channels(p_realm_id, p_user_id) o;
+    v_from := greatest(v_oldest, v_position - v_size);
+    LOOP
+        v_odd := v_odd || ARRAY(
+            SELECT unnest(pending_elsewhere(p_realm_id, v_channel_ids, v_pending, v_from, v_until))
+            EXCEPT SELECT unnest(v_flagged));
+        IF v_odd <> '{}' THEN
+            FOR r_channel_id, r_conversation_id, r_ids, r_skipped IN
+                SELECT coalesce(s.channel_id, 0), s.conversation_id,
+                       coalesce(array_agg(s.id) FILTER (WHERE s.unread), '{}'),
+                       count(*) FILTER (WHERE s.seen AND NOT s.unread)
+                  FROM message_states(p_realm_id, p_user_id, v_odd) s GROUP BY 1, 2
+            LOOP
+                v_found := v_found + cardinality(r_ids);
+                RETURN NEXT;
+            END LOOP;
+        END IF;
+        FOR r_channel_id, r_conversation_id, r_ids, r_skipped IN
+            SELECT * FROM unseen_in_place(
+                p_realm_id, p_user_id, v_open_ids, v_open, v_from, v_until, v_flagged)
+        LOOP
+            v_found := v_found + cardinality(r_ids);
+            RETURN NEXT;
+        END LOOP;
+        EXIT WHEN v_from <= v_oldest OR v_found >= p_limit;
+        v_odd := '{}';
+        v_until := v_from;
+        v_size := v_size * 4;
+        v_from := greatest(v_oldest, v_from - v_size);
+    END LOOP;
+
+    RETURN QUERY
+    SELECT o.channel_id, NULL::bigint, '{}'::bigint[], 0::bigint, lower(o.pending)
+      FROM unnest(v_open_ids, v_open) AS o(channel_id, pending)
+     WHERE lower(o.pending) < v_position - 100000;
+END $$;
+
+CREATE FUNCTION public.unread_shown_in(p_realm_id bigint, p_user_id bigint, p_channel_id bigint, p_conversation_id bigint) RETURNS TABLE(id bigint, origin_conversation_id bigint, came_from_elsewhere boolean, unseen boolean)
+    LANGUAGE plpgsql STABLE ROWS 100
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET jit TO 'off'
+    AS $$
+#variable_conflict use_column
+DECLARE
+    v_channel_id bigint := coalesce(p_channel_id, (
+        SELECT t.channel_id FROM topics t
+         WHERE t.realm_id = p_realm_id AND t.topic_id = p_conversation_id), 0);
+    v_oldest bigint;
+    v_pending int8multirange;
+    v_odd bigint[];
+BEGIN
+    SELECT min(lower(o.pending)), range_agg(o.pending) FILTER (WHERE o.channel_id = v_channel_id)
+      INTO v_oldest, v_pending
+      FROM reader_channels(p_realm_id, p_user_id) o;
+    IF v_channel_id = 0 AND NOT EXISTS (
+            SELECT FROM dm_group_members g WHERE g.realm_id = p_realm_id
+               AND g.user_id = p_user_id AND g.dm_group_id = p_conversation_id) THEN
+        RETURN;
+    END IF;
+
+    v_odd := ARRAY(
+        SELECT f.message_id FROM message_flags f
+          JOIN messages m ON m.realm_id = p_realm_id AND m.id = f.message_id
+         WHERE f.realm_id = p_realm_id AND f.user_id = p_user_id AND f.flags & 1 <> 0
+           AND CASE WHEN p_channel_id IS NULL THEN m.conversation_id = p_conversation_id
+                    ELSE m.channel_id = p_channel_id END
+        UNION
+        SELECT m.id FROM messages m
+         WHERE p_channel_id IS NOT NULL AND m.realm_id = p_realm_id
+           AND m.channel_id = p_channel_id
+           AND m.conversation_id <> m.origin_conversation_id AND m.id >= v_oldest
+        UNION
+        SELECT m.id FROM messages m
+         WHERE p_channel_id IS NULL AND m.realm_id = p_realm_id
+           AND m.conversation_id = p_conversation_id
+           AND m.conversation_id <> m.origin_conversation_id AND m.id >= v_oldest);
+    IF v_odd <> '{}' THEN
+        RETURN QUERY
+        SELECT s.id, s.origin_conversation_id,
+               CASE WHEN p_channel_id IS NULL THEN s.origin_conversation_id <> p_conversation_id
+                    ELSE s.origin_channel_id <> p_channel_id END,
+               s.received AND NOT s.seen
+          FROM message_states(p_realm_id, p_user_id, v_odd) s
+         WHERE s.flags & 1 <> 0 OR (s.received AND NOT s.seen);
+    END IF;
+
+    IF p_channel_id IS NULL THEN
+        RETURN QUERY
+        SELECT m.id, m.conversation_id, false, true
+          FROM unnest(v_pending - coalesce((
+                   SELECT r.read FROM conversation_read r
+                    WHERE r.realm_id = p_realm_id AND r.user_id = p_user_id
+                      AND r.conversation_id = p_conversation_id), '{}')) AS p(span)
+         CROSS JOIN LATERAL (
+               SELECT * FROM messages m
+                WHERE m.realm_id = p_realm_id AND m.conversation_id = p_conversation_id
+                  AND m.id >= lower(p.span) AND m.id < coalesce(upper(p.span), 9223372036854775807)
+                OFFSET 0) m
+         WHERE m.origin_conversation_id = m.conversation_id
+           AND NOT (m.sender_id = p_user_id AND m.traits & 1 <> 0)
+           AND m.id NOT IN (SELECT unnest(v_odd));
+    ELSE
+        RETURN QUERY
+        SELECT i.id, u.conversation_id, false, true
+          FROM unseen_in_place(p_realm_id, p_user_id, ARRAY[p_channel_id], ARRAY[v_pending], 0,
+                               9223372036854775807, v_odd) u
+         CROSS JOIN LATERAL unnest(u.ids) AS i(id);
+    END IF;
+END $$;
+
+CREATE FUNCTION public.unseen_in_place(p_realm_id bigint, p_user_id bigint, p_channel_ids bigint[], p_pending int8multirange[], p_from bigint, p_until bigint, p_flagged bigint[]) RETURNS TABLE(channel_id bigint, conversation_id bigint, ids bigint[], skipped bigint)
+    LANGUAGE plpgsql STABLE ROWS 100
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
+    AS $$
+#variable_conflict use_column
+BEGIN
+    -- OFFSET 0 keeps each look-up one scan of an index between two bounds.
+    RETURN QUERY
+    WITH own AS MATERIALIZED (
+        SELECT o.channel_id, lower(p.span) AS first, upper(p.span) AS next
+          FROM unnest(p_channel_ids, p_pending) AS o(channel_id, pending)
+         CROSS JOIN LATERAL unnest(o.pending * int8range(p_from, p_until)::int8multirange) AS p(span)
+    ), excluded AS MATERIALIZED (
+        SELECT unnest(p_flagged) AS id
+        UNION ALL
+        SELECT m.id FROM messages m
+         WHERE m.realm_id = p_realm_id AND m.sender_id = p_user_id
+           AND m.id >= p_from AND m.id < p_until AND m.traits & 1 <> 0
+        UNION ALL
+        SELECT m.id FROM unnest(p_channel_ids) AS o(channel_id)
+         CROSS JOIN LATERAL (
+               SELECT m.id FROM messages m
+                WHERE m.realm_id = p_realm_id AND m.channel_id = o.channel_id
+                  AND m.conversation_id <> m.origin_conversation_id
+                  AND m.id >= p_from AND m.id < p_until OFFSET 0) m
+    ), found AS MATERIALIZED (
+        SELECT o.channel_id, n.conversation_id, n.ids
+          FROM own o
+         CROSS JOIN LATERAL (
+               SELECT m.conversation_id, array_agg(m.id) AS ids
+                 FROM (SELECT m.id, m.conversation_id FROM messages m
+                        WHERE m.realm_id = p_realm_id AND m.channel_id = o.channel_id
+                          AND m.id >= o.first AND m.id < o.next OFFSET 0) m
+                WHERE m.id NOT IN (SELECT e.id FROM excluded e)
+                GROUP BY m.conversation_id) n
+         WHERE o.channel_id <> 0
+        UNION ALL
+        SELECT 0, g.dm_group_id, n.ids
+          FROM own o
+         CROSS JOIN dm_group_members g
+         CROSS JOIN LATERAL (
+               SELECT array_agg(m.id) AS ids
+                 FROM (SELECT m.id FROM messages m
+                        WHERE m.realm_id = p_realm_id AND m.conversation_id = g.dm_group_id
+                          AND m.id >= o.first AND m.id < o.next OFFSET 0) m
+                WHERE m.id NOT IN (SELECT e.id FROM excluded e)) n
+         WHERE o.channel_id = 0 AND g.realm_id = p_realm_id AND g.user_id = p_user_id
+           AND n.ids IS NOT NULL
+    ), judged AS MATERIALIZED (
+        SELECT f.channel_id, f.conversation_id, f.ids AS all_ids,
+               CASE WHEN v.read IS NULL THEN f.ids
+                    ELSE ARRAY(SELECT i FROM unnest(f.ids) AS i WHERE NOT v.read @> i) END AS ids
+          FROM found f
+          LEFT JOIN LATERAL (
+               -- The sum is a value in memory: a long set is not unpacked for each message.
+               SELECT x.read + '{}'::int8multirange AS read FROM conversation_read x
+                WHERE x.realm_id = p_realm_id AND x.user_id = p_user_id
+                  AND x.conversation_id = f.conversation_id LIMIT 1) v ON true
+    )
+    SELECT j.channel_id, j.conversation_id, j.ids,
+           (cardinality(j.all_ids) - cardinality(j.ids))::bigint
+      FROM judged j;
+END $$;
+
+CREATE SEQUENCE public.channel_ids
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1;
+
+CREATE TABLE public.channel_read (
+    realm_id bigint NOT NULL,
+    user_id bigint NOT NULL,
+    channel_id bigint NOT NULL,
+    read int8multirange NOT NULL
+)
+WITH (fillfactor='80');
+
+CREATE TABLE public.channels (
+    realm_id bigint NOT NULL,
+    channel_id bigint DEFAULT nextval('public.channel_ids'::regclass) NOT NULL,
+    name text NOT NULL,
+    description text DEFAULT ''::text NOT NULL,
+    rendered_description text DEFAULT ''::text NOT NULL,
+    creator_id bigint,
+    created_at timestamp with time zone NOT NULL,
+    invite_only boolean DEFAULT false NOT NULL,
+    is_web_public boolean DEFAULT false NOT NULL,
+    history_public_to_subscribers boolean DEFAULT true NOT NULL,
+    is_archived boolean DEFAULT false NOT NULL,
+    is_default boolean DEFAULT false NOT NULL,
+    topics_policy text DEFAULT 'inherit'::text NOT NULL,
+    folder_id bigint,
+    message_retention_days integer,
+    permissions jsonb DEFAULT '{}'::jsonb NOT NULL,
+    changed_at bigint DEFAULT 0 NOT NULL,
+    subscriber_count integer DEFAULT 0 NOT NULL
+);
+
+CREATE SEQUENCE public.conversation_ids
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1;
+
+CREATE TABLE public.conversation_read (
+    realm_id bigint NOT NULL,
+    user_id bigint NOT NULL,
+    conversation_id bigint NOT NULL,
+    read int8multirange NOT NULL
+)
+WITH (fillfactor='80');
+
+CREATE TABLE public.database_identity (
+    is_only boolean DEFAULT true NOT NULL,
+    system_identifier bigint NOT NULL,
+    timeline bigint NOT NULL,
+    CONSTRAINT database_identity_is_only_check CHECK (is_only)
+);
+
+CREATE TABLE public.dead_jobs (
+    id bigint NOT NULL,
+    queue text NOT NULL,
+    key text NOT NULL,
+    body bytea NOT NULL,
+    enqueued_at timestamp with time zone NOT NULL,
+    attempts integer NOT NULL,
+    reason text NOT NULL,
+    died_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL
+);
+
+CREATE TABLE public.dm_group_members (
+    realm_id bigint NOT NULL,
+    user_id bigint NOT NULL,
+    dm_group_id bigint NOT NULL
+);
+
+CREATE TABLE public.dm_groups (
+    realm_id bigint NOT NULL,
+    dm_group_id bigint DEFAULT nextval('public.conversation_ids'::regclass) NOT NULL,
+    user_ids bigint[] NOT NULL
+);
+
+CREATE TABLE public.event_log (
+    realm_id bigint NOT NULL,
+    "position" bigint NOT NULL,
+    day date NOT NULL,
+    epoch bigint NOT NULL,
+    kind text NOT NULL,
+    audience bytea NOT NULL,
+    body bytea,
+    write_id uuid NOT NULL
+)
+PARTITION BY RANGE (day);
+
+CREATE TABLE public.event_queues (
+    realm_id bigint NOT NULL,
+    queue_id text NOT NULL,
+    user_id bigint NOT NULL,
+    epoch bigint NOT NULL,
+    base bigint NOT NULL,
+    params jsonb NOT NULL,
+    lifespan_seconds integer NOT NULL,
+    last_seen_at timestamp with time zone NOT NULL
+);
+
+CREATE SEQUENCE public.group_ids
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1;
+
+CREATE TABLE public.group_members (
+    realm_id bigint NOT NULL,
+    group_id bigint NOT NULL,
+    user_id bigint NOT NULL
+);
+
+CREATE TABLE public.group_subgroups (
+    realm_id bigint NOT NULL,
+    group_id bigint NOT NULL,
+    subgroup_id bigint NOT NULL
+);
+
+CREATE TABLE public.idempotency_keys (
+    realm_id bigint NOT NULL,
+    user_id bigint NOT NULL,
+    key text NOT NULL,
+    digest bytea NOT NULL,
+    message_id bigint NOT NULL,
+    visibility_policy smallint,
+    created_at timestamp with time zone DEFAULT now() NOT NULL
+);
+
+CREATE TABLE public.jobs (
+    id bigint NOT NULL,
+    queue text NOT NULL,
+    key text NOT NULL,
+    body bytea NOT NULL,
+    enqueued_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    due_at timestamp with time zone NOT NULL,
+    claimed boolean DEFAULT false NOT NULL,
+    attempts integer DEFAULT 0 NOT NULL,
+    fence integer DEFAULT 0 NOT NULL
+)
+WITH (fillfactor='70', autovacuum_vacuum_scale_factor='0', autovacuum_vacuum_threshold='1000');
+
+ALTER TABLE public.jobs ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME public.jobs_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
+CREATE TABLE public.message_flags (
+    realm_id bigint NOT NULL,
+    user_id bigint NOT NULL,
+    message_id bigint NOT NULL,
+    flags integer NOT NULL
+);
+
+CREATE TABLE public.messages (
+    realm_id bigint NOT NULL,
+    id bigint NOT NULL,
+    sender_id bigint NOT NULL,
+    channel_id bigint,
+    conversation_id bigint NOT NULL,
+    origin_channel_id bigint,
+    origin_conversation_id bigint NOT NULL,
+    sent_at timestamp with time zone NOT NULL,
+    edited_at timestamp with time zone,
+    moved_at timestamp with time zone,
+    traits integer DEFAULT 0 NOT NULL,
+    client text NOT NULL,
+    content text NOT NULL,
+    rendered_content text NOT NULL,
+    edit_history jsonb
+)
+WITH (autovacuum_vacuum_insert_threshold='2000', autovacuum_vacuum_insert_scale_factor='0.005');
+
+CREATE UNLOGGED TABLE public.rate_limits (
+    key text NOT NULL,
+    window_start timestamp with time zone NOT NULL,
+    used integer NOT NULL
+);
+
+CREATE TABLE public.reactions (
+    realm_id bigint NOT NULL,
+    message_id bigint NOT NULL,
+    user_id bigint NOT NULL,
+    reaction_type text NOT NULL,
+    emoji_code text NOT NULL,
+    emoji_name text NOT NULL,
+    "position" bigint NOT NULL
+);
+
+CREATE TABLE public.realm_clock (
+    realm_id bigint NOT NULL,
+    "position" bigint DEFAULT 0 NOT NULL,
+    day date DEFAULT ((now() AT TIME ZONE 'utc'::text))::date NOT NULL,
+    epoch bigint DEFAULT 1 NOT NULL
+)
+WITH (fillfactor='10', autovacuum_vacuum_scale_factor='0', autovacuum_vacuum_threshold='1000');
+
+CREATE TABLE public.realms (
+    realm_id bigint NOT NULL,
+    subdomain text NOT NULL,
+    name text NOT NULL,
+    description text DEFAULT ''::text NOT NULL,
+    rendered_description text DEFAULT ''::text NOT NULL,
+    created_at timestamp with time zone NOT NULL,
+    deactivated boolean DEFAULT false NOT NULL,
+    uuid uuid DEFAULT gen_random_uuid() NOT NULL,
+    settings jsonb DEFAULT '{}'::jsonb NOT NULL,
+    changed_at bigint DEFAULT 0 NOT NULL,
+    groups_changed_at bigint DEFAULT 0 NOT NULL
+);
+
+ALTER TABLE public.realms ALTER COLUMN realm_id ADD GENERATED BY DEFAULT AS IDENTITY (
+    SEQUENCE NAME public.realms_realm_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
+CREATE TABLE public.shipper_cursors (
+    realm_id bigint NOT NULL,
+    "position" bigint DEFAULT 0 NOT NULL,
+    epoch bigint DEFAULT 0 NOT NULL
+)
+WITH (fillfactor='50');
+
+CREATE TABLE public.subscribing_work (
+    realm_id bigint NOT NULL,
+    work_id uuid NOT NULL,
+    actor_id bigint NOT NULL,
+    channel_ids bigint[] NOT NULL,
+    user_ids bigint[] NOT NULL,
+    done integer DEFAULT 0 NOT NULL,
+    news jsonb
+);
+
+CREATE TABLE public.subscriptions (
+    realm_id bigint NOT NULL,
+    user_id bigint NOT NULL,
+    channel_id bigint NOT NULL,
+    active boolean DEFAULT false NOT NULL,
+    spans int8multirange DEFAULT '{}'::int8multirange NOT NULL,
+    color text NOT NULL,
+    is_muted boolean DEFAULT false NOT NULL,
+    pin_to_top boolean DEFAULT false NOT NULL,
+    desktop_notifications boolean,
+    audible_notifications boolean,
+    push_notifications boolean,
+    email_notifications boolean,
+    wildcard_mentions_notify boolean,
+    changed_at bigint DEFAULT 0 NOT NULL
+);
+
+CREATE TABLE public.topics (
+    realm_id bigint NOT NULL,
+    topic_id bigint DEFAULT nextval('public.conversation_ids'::regclass) NOT NULL,
+    channel_id bigint NOT NULL,
+    name text NOT NULL
+);
+
+CREATE TABLE public.user_groups (
+    realm_id bigint NOT NULL,
+    group_id bigint DEFAULT nextval('public.group_ids'::regclass) NOT NULL,
+    name text NOT NULL,
+    description text DEFAULT ''::text NOT NULL,
+    is_system_group boolean DEFAULT false NOT NULL,
+    deactivated boolean DEFAULT false NOT NULL,
+    creator_id bigint,
+    created_at timestamp with time zone,
+    permissions jsonb DEFAULT '{}'::jsonb NOT NULL,
+    changed_at bigint DEFAULT 0 NOT NULL
+);
+
+CREATE SEQUENCE public.user_ids
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1;
+
+CREATE TABLE public.user_topics (
+    realm_id bigint NOT NULL,
+    user_id bigint NOT NULL,
+    topic_id bigint NOT NULL,
+    visibility_policy smallint NOT NULL,
+    last_updated timestamp with time zone NOT NULL
+);
+
+CREATE TABLE public.users (
+    realm_id bigint NOT NULL,
+    user_id bigint DEFAULT nextval('public.user_ids'::regclass) NOT NULL,
+    email text NOT NULL,
+    full_name text NOT NULL,
+    role smallint NOT NULL,
+    is_active boolean DEFAULT true NOT NULL,
+    bot_type smallint,
+    bot_owner_id bigint,
+    is_system_bot boolean DEFAULT false NOT NULL,
+    api_key text NOT NULL,
+    password_hash text,
+    avatar_source text DEFAULT 'G'::text NOT NULL,
+    avatar_version integer DEFAULT 1 NOT NULL,
+    timezone text DEFAULT ''::text NOT NULL,
+    date_joined timestamp with time zone NOT NULL,
+    settings jsonb DEFAULT '{}'::jsonb NOT NULL,
+    changed_at bigint DEFAULT 0 NOT NULL,
+    CONSTRAINT users_bot_type_check CHECK ((bot_type = ANY (ARRAY[1, 2, 3, 4]))),
+    CONSTRAINT users_role_check CHECK ((role = ANY (ARRAY[100, 200, 300, 400, 600])))
+);
+
+ALTER TABLE ONLY public.channel_read
+    ADD CONSTRAINT channel_read_pkey PRIMARY KEY (realm_id, user_id, channel_id);
+
+ALTER TABLE ONLY public.channels
+    ADD CONSTRAINT channels_pkey PRIMARY KEY (realm_id, channel_id);
+
+ALTER TABLE ONLY public.conversation_read
+    ADD CONSTRAINT conversation_read_pkey PRIMARY KEY (realm_id, user_id, conversation_id);
+
+ALTER TABLE ONLY public.database_identity
+    ADD CONSTRAINT database_identity_pkey PRIMARY KEY (is_only);
+
+ALTER TABLE ONLY public.dead_jobs
+    ADD CONSTRAINT dead_jobs_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY public.dm_group_members
+    ADD CONSTRAINT dm_group_members_pkey PRIMARY KEY (realm_id, user_id, dm_group_id);
+
+ALTER TABLE ONLY public.dm_groups
+    ADD CONSTRAINT dm_groups_pkey PRIMARY KEY (realm_id, dm_group_id);
+
+ALTER TABLE ONLY public.event_log
+    ADD CONSTRAINT event_log_pkey PRIMARY KEY (realm_id, "position", day);
+
+ALTER TABLE ONLY public.event_queues
+    ADD CONSTRAINT event_queues_pkey PRIMARY KEY (realm_id, queue_id);
+
+ALTER TABLE ONLY public.group_members
+    ADD CONSTRAINT group_members_pkey PRIMARY KEY (realm_id, group_id, user_id);
+
+ALTER TABLE ONLY public.group_subgroups
+    ADD CONSTRAINT group_subgroups_pkey PRIMARY KEY (realm_id, group_id, subgroup_id);
+
+ALTER TABLE ONLY public.idempotency_keys
+    ADD CONSTRAINT idempotency_keys_pkey PRIMARY KEY (realm_id, user_id, key);
+
+ALTER TABLE ONLY public.jobs
+    ADD CONSTRAINT jobs_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY public.message_flags
+    ADD CONSTRAINT message_flags_pkey PRIMARY KEY (realm_id, user_id, message_id);
+
+ALTER TABLE ONLY public.messages
+    ADD CONSTRAINT messages_pkey PRIMARY KEY (realm_id, id);
+
+ALTER TABLE ONLY public.rate_limits
+    ADD CONSTRAINT rate_limits_pkey PRIMARY KEY (key, window_start);
+
+ALTER TABLE ONLY public.reactions
+    ADD CONSTRAINT reactions_pkey PRIMARY KEY (realm_id, message_id, user_id, reaction_type, emoji_code);
+
+ALTER TABLE ONLY public.realm_clock
+    ADD CONSTRAINT realm_clock_pkey PRIMARY KEY (realm_id);
+
+ALTER TABLE ONLY public.realms
+    ADD CONSTRAINT realms_pkey PRIMARY KEY (realm_id);
+
+ALTER TABLE ONLY public.realms
+    ADD CONSTRAINT realms_subdomain_key UNIQUE (subdomain);
+
+ALTER TABLE ONLY public.shipper_cursors
+    ADD CONSTRAINT shipper_cursors_pkey PRIMARY KEY (realm_id);
+
+ALTER TABLE ONLY public.subscribing_work
+    ADD CONSTRAINT subscribing_work_pkey PRIMARY KEY (realm_id, work_id);
+
+ALTER TABLE ONLY public.subscriptions
+    ADD CONSTRAINT subscriptions_pkey PRIMARY KEY (realm_id, user_id, channel_id);
+
+ALTER TABLE ONLY public.topics
+    ADD CONSTRAINT topics_pkey PRIMARY KEY (realm_id, topic_id);
+
+ALTER TABLE ONLY public.user_groups
+    ADD CONSTRAINT user_groups_pkey PRIMARY KEY (realm_id, group_id);
+
+ALTER TABLE ONLY public.user_topics
+    ADD CONSTRAINT user_topics_pkey PRIMARY KEY (realm_id, user_id, topic_id);
+
+ALTER TABLE ONLY public.users
+    ADD CONSTRAINT users_pkey PRIMARY KEY (realm_id, user_id);
+
+CREATE UNIQUE INDEX channels_name ON public.channels USING btree (realm_id, lower(name));
+
+CREATE INDEX dead_jobs_queue ON public.dead_jobs USING btree (queue, died_at);
+
+CREATE UNIQUE INDEX dm_groups_user_ids ON public.dm_groups USING btree (realm_id, user_ids);
+
+CREATE INDEX event_queues_last_seen ON public.event_queues USING btree (last_seen_at);
+
+CREATE INDEX event_queues_user ON public.event_queues USING btree (realm_id, user_id);
+
+CREATE INDEX group_members_user ON public.group_members USING btree (realm_id, user_id);
+
+CREATE INDEX idempotency_keys_created ON public.idempotency_keys USING btree (created_at);
+
+CREATE INDEX jobs_due ON public.jobs USING btree (queue, due_at, id);
+
+CREATE INDEX message_flags_historical ON public.message_flags USING btree (realm_id, user_id, message_id) WHERE ((flags & 32) <> 0);
+
+CREATE INDEX message_flags_message ON public.message_flags USING btree (realm_id, message_id);
+
+CREATE INDEX message_flags_starred ON public.message_flags USING btree (realm_id, user_id, message_id) WHERE ((flags & 2) <> 0);
+
+CREATE INDEX message_flags_unread ON public.message_flags USING btree (realm_id, user_id, message_id) WHERE ((flags & 1) <> 0);
+
+CREATE INDEX messages_channel ON public.messages USING btree (realm_id, channel_id, id) INCLUDE (conversation_id) WHERE (channel_id IS NOT NULL);
+
+CREATE INDEX messages_conversation ON public.messages USING btree (realm_id, conversation_id, id);
+
+CREATE INDEX messages_moved_from ON public.messages USING btree (realm_id, origin_conversation_id, id) WHERE (conversation_id <> origin_conversation_id);
+
+CREATE INDEX messages_moved_from_channel ON public.messages USING btree (realm_id, origin_channel_id, id) WHERE (conversation_id <> origin_conversation_id);
+
+CREATE INDEX messages_moved_to ON public.messages USING btree (realm_id, conversation_id, id) WHERE (conversation_id <> origin_conversation_id);
+
+CREATE INDEX messages_moved_to_channel ON public.messages USING btree (realm_id, channel_id, id) WHERE (conversation_id <> origin_conversation_id);
+
+CREATE INDEX messages_sender ON public.messages USING btree (realm_id, sender_id, id);
+
+CREATE INDEX messages_wildcard ON public.messages USING btree (realm_id, origin_channel_id, id) WHERE ((traits & 2) <> 0);
+
+CREATE INDEX subscriptions_channel ON public.subscriptions USING btree (realm_id, channel_id, user_id) WHERE active;
+
+CREATE UNIQUE INDEX topics_name ON public.topics USING btree (realm_id, channel_id, lower(name));
+
+CREATE UNIQUE INDEX user_groups_name ON public.user_groups USING btree (realm_id, lower(name));
+
+CREATE INDEX users_changed ON public.users USING btree (realm_id, changed_at);
+
+CREATE UNIQUE INDEX users_email ON public.users USING btree (realm_id, lower(email));
+
+CREATE INDEX users_inactive ON public.users USING btree (realm_id, user_id) WHERE (NOT is_active);
+
+CREATE INDEX users_role ON public.users USING btree (realm_id, role);

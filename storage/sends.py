@@ -1,0 +1,112 @@
+"""The hot path: one statement verifies a send's decision and writes it all (send_message)."""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from storage.database import Connection, Statement
+from storage.ids import ChannelId, DmGroupId, Position, RealmId, TopicId, UserId
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Send:
+    """A decided send. A version is the `changed_at` of a row that the decision rests on."""
+
+    realm_id: RealmId
+    sender_id: UserId
+    sender_version: Position
+    realm_version: Position
+    groups_version: Position
+    channel_id: ChannelId | None
+    channel_version: Position | None
+    subscription_version: Position | None
+    topic_id: TopicId | None
+    """None for a channel message: the topic is new."""
+    topic_name: str | None
+    dm_group_id: DmGroupId | None
+    dm_user_ids: list[UserId]
+    dm_versions: list[Position]
+    sent_at: datetime
+    traits: int
+    client: str
+    content: str
+    rendered: str
+    flagged_user_ids: list[UserId]
+    flags: list[int]
+    audience: bytes
+    body: bytes
+    write_id: str
+    idempotency_key: str | None
+    idempotency_digest: bytes | None
+    policy_started: int | None
+    """The visibility policy that the sender's settings give a topic they start; 2 or 3."""
+    policy_sent: int | None
+    policy_audience: bytes
+    policy_bodies: list[bytes]
+    """Events for policy 2 and policy 3."""
+
+    def statement(self) -> Statement:
+        """Gives (outcome, message_id, conversation_id, new_policy, known_digest)."""
+        return Statement(
+            """
+            SELECT outcome, message_id, conversation_id, new_policy, known_digest
+              FROM send_message(
+                %(realm_id)s, %(sender_id)s, %(sender_version)s, %(realm_version)s,
+                %(groups_version)s, %(channel_id)s, %(channel_version)s,
+                %(subscription_version)s, %(topic_id)s, %(topic_name)s, %(dm_group_id)s,
+                %(dm_user_ids)s::bigint[], %(dm_versions)s::bigint[], %(sent_at)s,
+                %(traits)s::integer, %(client)s, %(content)s, %(rendered)s,
+                %(flagged_user_ids)s::bigint[], %(flags)s::integer[], %(audience)b, %(body)b,
+                %(write_id)s::uuid, %(idempotency_key)s, %(idempotency_digest)b,
+                %(policy_started)s::smallint, %(policy_sent)s::smallint, %(policy_audience)b,
+                %(policy_bodies)b::bytea[])
+            """,
+            {name: getattr(self, name) for name in self.__slots__},
+        )
+
+
+async def subscriber_count(
+    connection: Connection, realm_id: RealmId, channel_id: ChannelId, *, limit: int
+) -> int:
+    """How many are subscribed; counts no further than `limit`."""
+    count: int = await connection.value(
+        """
+        SELECT count(*) FROM (
+            SELECT FROM subscriptions
+             WHERE realm_id = %(realm_id)s AND channel_id = %(channel_id)s AND active
+             LIMIT %(limit)s) AS counted
+        """,
+        realm_id=realm_id,
+        channel_id=channel_id,
+        limit=limit,
+    )
+    return count
+
+
+async def topic_participants(
+    connection: Connection, realm_id: RealmId, topic_id: TopicId
+) -> list[UserId]:
+    """Subscribers who have sent to the topic or reacted there."""
+    return await connection.values(
+        """
+        SELECT s.user_id FROM subscriptions s
+          JOIN topics t ON t.realm_id = s.realm_id AND t.channel_id = s.channel_id
+         WHERE t.realm_id = %(realm_id)s AND t.topic_id = %(topic_id)s AND s.active
+           AND s.user_id IN (
+               SELECT m.sender_id FROM messages m
+                WHERE m.realm_id = %(realm_id)s AND m.conversation_id = %(topic_id)s
+               UNION
+               SELECT r.user_id FROM reactions r
+                 JOIN messages m ON m.realm_id = r.realm_id AND m.id = r.message_id
+                WHERE m.realm_id = %(realm_id)s AND m.conversation_id = %(topic_id)s)
+         ORDER BY s.user_id
+        """,
+        realm_id=realm_id,
+        topic_id=topic_id,
+    )
+
+
+async def forget_idempotency_keys(connection: Connection, *, older_than: timedelta) -> int:
+    """Remove keys whose sends nobody tries again any more; how many."""
+    return await connection.execute(
+        "DELETE FROM idempotency_keys WHERE created_at < now() - %(age)s", age=older_than
+    )

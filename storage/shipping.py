@@ -1,0 +1,182 @@
+"""How far the shipper has come in each realm's log, and who the shipper is."""
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from datetime import date
+
+from storage import jobs
+from storage.database import Connection, Database
+from storage.ids import Position, RealmId
+
+LOCK_CLASS = 0x5041_0001  # of advisory locks: the first of Parley's own
+LEADER_SILENCE_SECONDS = 10
+
+
+@dataclass(frozen=True, slots=True)
+class CursorRow:
+    """Everything in the realm's log up to `position` is shipped. Epoch 0: nothing ever was."""
+
+    realm_id: RealmId
+    position: Position
+    epoch: int
+
+
+@dataclass(frozen=True, slots=True)
+class LaggingRow:
+    """A realm with news for the shipper: its cursor, and where its clock stands."""
+
+    realm_id: RealmId
+    position: Position
+    epoch: int
+    clock_position: Position
+    clock_epoch: int
+
+    @property
+    def cursor(self) -> CursorRow:
+        return CursorRow(self.realm_id, self.position, self.epoch)
+
+    @property
+    def caught_up(self) -> CursorRow:
+        """The cursor once there is no entry left up to where the clock stood."""
+        return CursorRow(self.realm_id, self.clock_position, self.clock_epoch)
+
+
+@dataclass(frozen=True, slots=True)
+class ShippableRow:
+    """A log entry that may become jobs."""
+
+    position: Position
+    epoch: int
+    kind: str
+    body: bytes
+
+
+@asynccontextmanager
+async def leading(
+    database: Database, shard: int, *, silence_seconds: int = LEADER_SILENCE_SECONDS
+) -> AsyncIterator[Connection]:
+    """Wait to be the shard's only shipper; the connection whose life is the leadership.
+
+    It is outside every pooler. A leader whose host vanishes, or that says nothing on it for
+    `silence_seconds`, is put down by Postgres, and the next in line takes over.
+    """
+    async with database.direct() as raw:
+        connection = Connection(raw)
+        await connection.execute(
+            "SELECT pg_advisory_lock(%(lock_class)s, %(shard)s)",
+            lock_class=LOCK_CLASS,
+            shard=shard,
+        )
+        await connection.execute(
+            """
+            SELECT set_config('idle_session_timeout', %(silence)s, false),
+                   set_config('idle_in_transaction_session_timeout', %(silence)s, false),
+                   set_config('tcp_keepalives_idle', %(seconds)s, false),
+                   set_config('tcp_keepalives_interval', '2', false),
+                   set_config('tcp_keepalives_count', '3', false)
+            """,
+            silence=f"{silence_seconds}s",
+            seconds=str(silence_seconds),
+        )
+        yield connection
+
+
+async def lagging(
+    connection: Connection, *, shard: int, shards: int, limit: int
+) -> list[LaggingRow]:
+    """The shard's realms whose clock is past their cursor, those furthest behind first."""
+    return await connection.many(
+        LaggingRow,
+        """
+        SELECT c.realm_id, coalesce(s.position, 0) AS position, coalesce(s.epoch, 0) AS epoch,
+               c.position AS clock_position, c.epoch AS clock_epoch
+          FROM realm_clock c LEFT JOIN shipper_cursors s USING (realm_id)
+         WHERE c.position > coalesce(s.position, 0) AND c.realm_id %% %(shards)s = %(shard)s
+         ORDER BY c.position - coalesce(s.position, 0) DESC
+         LIMIT %(limit)s
+        """,
+        shard=shard,
+        shards=shards,
+        limit=limit,
+    )
+
+
+async def entries_between(
+    connection: Connection,
+    after: CursorRow,
+    until: CursorRow,
+    *,
+    kinds: Sequence[str],
+    limit: int,
+) -> list[ShippableRow]:
+    """The first `limit` entries of these kinds past one cursor and up to another, in order.
+
+    Exact, whatever the epochs, as long as the clock has been seen at `until`: positions become
+    visible in order. An entry whose body was blanked is left out.
+    """
+    return await connection.many(
+        ShippableRow,
+        """
+        SELECT position, epoch, kind, body
+          FROM event_log
+         WHERE realm_id = %(realm_id)s AND position > %(after)s AND position <= %(until)s
+           AND kind = ANY(%(kinds)s) AND body IS NOT NULL
+         ORDER BY position
+         LIMIT %(limit)s
+        """,
+        realm_id=after.realm_id,
+        after=after.position,
+        until=until.position,
+        kinds=list(kinds),
+        limit=limit,
+    )
+
+
+async def move(connection: Connection, old: CursorRow, new: CursorRow) -> bool:
+    """Move the realm's cursor. False, and nothing moved, if it is not at `old` any more."""
+    moved = await connection.execute(
+        """
+        INSERT INTO shipper_cursors AS mine (realm_id, position, epoch)
+        SELECT %(realm_id)s, %(position)s, %(epoch)s
+         WHERE %(old_epoch)s = 0 OR EXISTS (
+               SELECT FROM shipper_cursors WHERE realm_id = %(realm_id)s)
+            ON CONFLICT (realm_id)
+            DO UPDATE SET position = excluded.position, epoch = excluded.epoch
+         WHERE mine.position = %(old_position)s AND mine.epoch = %(old_epoch)s
+        """,
+        realm_id=old.realm_id,
+        position=new.position,
+        epoch=new.epoch,
+        old_position=old.position,
+        old_epoch=old.epoch,
+    )
+    return moved == 1
+
+
+async def move_with_jobs(
+    connection: Connection, old: CursorRow, new: CursorRow, new_jobs: Sequence[jobs.NewJob]
+) -> bool:
+    """Move the cursor and put the jobs into the table, both or neither. False for neither."""
+    async with connection.raw.transaction():
+        moved = await move(connection, old, new)
+        if moved:
+            await jobs.insert(connection, new_jobs)
+    return moved
+
+
+async def needed_since(connection: Connection) -> date | None:
+    """The first day of the log that holds an entry not yet shipped; None if there is none."""
+    day: date | None = await connection.value(
+        """
+        SELECT min(next.day)
+          FROM realm_clock c
+          LEFT JOIN shipper_cursors s USING (realm_id)
+         CROSS JOIN LATERAL (
+               SELECT l.day FROM event_log l
+                WHERE l.realm_id = c.realm_id AND l.position > coalesce(s.position, 0)
+                ORDER BY l.position LIMIT 1) AS next
+         WHERE c.position > coalesce(s.position, 0)
+        """
+    )
+    return day

@@ -1,0 +1,369 @@
+"""Who is, and was, subscribed to which channel."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, LiteralString
+
+from storage.database import Connection, Statement
+from storage.ids import ChannelId, Position, RealmId, UserId
+
+
+@dataclass(frozen=True, slots=True)
+class SubscriptionRow:
+    user_id: UserId
+    channel_id: ChannelId
+    active: bool
+    color: str
+    is_muted: bool
+    pin_to_top: bool
+    desktop_notifications: bool | None
+    audible_notifications: bool | None
+    push_notifications: bool | None
+    email_notifications: bool | None
+    wildcard_mentions_notify: bool | None
+    changed_at: Position
+
+
+@dataclass(frozen=True, slots=True)
+class SpanRow:
+    """From `first` to `last` (None: still) the user received what the channel got."""
+
+    user_id: UserId
+    channel_id: ChannelId
+    first: Position
+    last: Position | None
+
+
+@dataclass(frozen=True, slots=True)
+class Membership:
+    """A user and a channel that they join or leave. `color` matters for who never was there."""
+
+    user_id: UserId
+    channel_id: ChannelId
+    color: str = ""
+
+
+def new_row(membership: Membership) -> SubscriptionRow:
+    """What `activate` makes of a membership that was never there before."""
+    return SubscriptionRow(
+        user_id=membership.user_id,
+        channel_id=membership.channel_id,
+        active=True,
+        color=membership.color,
+        is_muted=False,
+        pin_to_top=False,
+        desktop_notifications=None,
+        audible_notifications=None,
+        push_notifications=None,
+        email_notifications=None,
+        wildcard_mentions_notify=None,
+        changed_at=Position(0),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class SubscribersRow:
+    """Some subscribers of a channel, as JSON: large lists are only passed on."""
+
+    channel_id: ChannelId
+    user_ids: str
+
+
+_SELECT: LiteralString = """
+    SELECT user_id, channel_id, active, color, is_muted, pin_to_top, desktop_notifications,
+           audible_notifications, push_notifications, email_notifications,
+           wildcard_mentions_notify, changed_at
+      FROM subscriptions """
+
+
+async def of_user_in(
+    connection: Connection,
+    realm_id: RealmId,
+    user_id: UserId,
+    channel_id: ChannelId,
+    *,
+    share: bool = False,
+) -> SubscriptionRow | None:
+    """The user's subscription, active or past; with `share` locked against changes."""
+    sql = (
+        _SELECT
+        + """
+         WHERE realm_id = %(realm_id)s AND user_id = %(user_id)s AND channel_id = %(channel_id)s"""
+    )
+    params = {"realm_id": realm_id, "user_id": user_id, "channel_id": channel_id}
+    if share:
+        return await connection.one(SubscriptionRow, sql + " FOR SHARE", **params)
+    return await connection.one(SubscriptionRow, sql, **params)
+
+
+async def of_user(
+    connection: Connection, realm_id: RealmId, user_id: UserId
+) -> list[SubscriptionRow]:
+    """All that the user has or had, by channel."""
+    return await connection.many(
+        SubscriptionRow,
+        _SELECT + "WHERE realm_id = %(realm_id)s AND user_id = %(user_id)s ORDER BY channel_id",
+        realm_id=realm_id,
+        user_id=user_id,
+    )
+
+
+async def of_users(
+    connection: Connection, realm_id: RealmId, user_ids: Sequence[UserId]
+) -> list[SubscriptionRow]:
+    """All that these users have or had."""
+    return await connection.many(
+        SubscriptionRow,
+        _SELECT + "WHERE realm_id = %(realm_id)s AND user_id = ANY(%(user_ids)s)",
+        realm_id=realm_id,
+        user_ids=list(user_ids),
+    )
+
+
+async def in_channels(
+    connection: Connection,
+    realm_id: RealmId,
+    *,
+    user_ids: Sequence[UserId],
+    channel_ids: Sequence[ChannelId],
+) -> list[SubscriptionRow]:
+    """What these users have or had in these channels."""
+    # OFFSET 0 keeps it one look-up by key for each pair, whatever is known of the table.
+    return await connection.many(
+        SubscriptionRow,
+        """
+        SELECT s.user_id, s.channel_id, s.active, s.color, s.is_muted, s.pin_to_top,
+               s.desktop_notifications, s.audible_notifications, s.push_notifications,
+               s.email_notifications, s.wildcard_mentions_notify, s.changed_at
+          FROM unnest(%(user_ids)s::bigint[]) AS u(user_id)
+         CROSS JOIN unnest(%(channel_ids)s::bigint[]) AS c(channel_id)
+         CROSS JOIN LATERAL (
+               SELECT * FROM subscriptions x
+                WHERE x.realm_id = %(realm_id)s AND x.user_id = u.user_id
+                  AND x.channel_id = c.channel_id OFFSET 0) AS s
+        """,
+        realm_id=realm_id,
+        user_ids=list(user_ids),
+        channel_ids=list(channel_ids),
+    )
+
+
+async def active_in(
+    connection: Connection, realm_id: RealmId, channel_id: ChannelId
+) -> list[SubscriptionRow]:
+    """Everybody's who is subscribed to the channel, deactivated people's too."""
+    return await connection.many(
+        SubscriptionRow,
+        _SELECT
+        + """
+         WHERE realm_id = %(realm_id)s AND channel_id = %(channel_id)s AND active
+         ORDER BY user_id
+        """,
+        realm_id=realm_id,
+        channel_id=channel_id,
+    )
+
+
+async def spans_of(
+    connection: Connection, realm_id: RealmId, user_ids: Sequence[UserId]
+) -> list[SpanRow]:
+    """When these users received which channel, past subscriptions too."""
+    return await connection.many(
+        SpanRow,
+        """
+        SELECT user_id, channel_id, lower(span) AS first, upper(span) - 1 AS last
+          FROM subscriptions, unnest(spans) AS span
+         WHERE realm_id = %(realm_id)s AND user_id = ANY(%(user_ids)s)
+        """,
+        realm_id=realm_id,
+        user_ids=list(user_ids),
+    )
+
+
+async def active_user_ids(
+    connection: Connection, realm_id: RealmId, channel_id: ChannelId
+) -> list[UserId]:
+    """The subscribers of now who are active users."""
+    return await connection.values(
+        """
+        SELECT s.user_id FROM subscriptions s
+          JOIN users u ON u.realm_id = s.realm_id AND u.user_id = s.user_id AND u.is_active
+         WHERE s.realm_id = %(realm_id)s AND s.channel_id = %(channel_id)s AND s.active
+         ORDER BY s.user_id
+        """,
+        realm_id=realm_id,
+        channel_id=channel_id,
+    )
+
+
+async def subscribers(
+    connection: Connection,
+    realm_id: RealmId,
+    channel_ids: Sequence[ChannelId],
+    *,
+    at_most: int | None = None,
+) -> list[SubscribersRow]:
+    """The active users in each of these channels, by id; the first `at_most` of each if given."""
+    # The few inactive users are left out: joining the many active ones takes three times as long.
+    return await connection.many(
+        SubscribersRow,
+        """
+        SELECT c.channel_id,
+               '[' || array_to_string(ARRAY(
+                   SELECT s.user_id FROM subscriptions s
+                    WHERE s.realm_id = %(realm_id)s AND s.channel_id = c.channel_id AND s.active
+                      AND s.user_id NOT IN (
+                          SELECT u.user_id FROM users u
+                           WHERE u.realm_id = %(realm_id)s AND NOT u.is_active)
+                    ORDER BY s.user_id
+                    LIMIT %(at_most)s::bigint), ',') || ']' AS user_ids
+          FROM unnest(%(channel_ids)s::bigint[]) AS c(channel_id)
+        """,
+        realm_id=realm_id,
+        channel_ids=list(channel_ids),
+        at_most=at_most,
+    )
+
+
+async def with_role(
+    connection: Connection, realm_id: RealmId, channel_ids: Sequence[ChannelId], *, role: int
+) -> set[ChannelId]:
+    """Those of these channels to which an active user of this role is subscribed."""
+    found = await connection.values(
+        """
+        SELECT DISTINCT s.channel_id FROM users u
+          JOIN subscriptions s ON s.realm_id = u.realm_id AND s.user_id = u.user_id
+           AND s.channel_id = ANY(%(channel_ids)s) AND s.active
+         WHERE u.realm_id = %(realm_id)s AND u.role = %(role)s AND u.is_active
+        """,
+        realm_id=realm_id,
+        channel_ids=list(channel_ids),
+        role=role,
+    )
+    return set(found)
+
+
+async def ids_with_role(
+    connection: Connection, realm_id: RealmId, channel_ids: Sequence[ChannelId], *, role: int
+) -> list[UserId]:
+    """The active users of this role who are in any of these channels."""
+    return await connection.values(
+        """
+        SELECT DISTINCT s.user_id FROM users u
+          JOIN subscriptions s ON s.realm_id = u.realm_id AND s.user_id = u.user_id
+           AND s.channel_id = ANY(%(channel_ids)s) AND s.active
+         WHERE u.realm_id = %(realm_id)s AND u.role = %(role)s AND u.is_active
+        """,
+        realm_id=realm_id,
+        channel_ids=list(channel_ids),
+        role=role,
+    )
+
+
+async def colors(
+    connection: Connection, realm_id: RealmId, user_ids: Sequence[UserId]
+) -> dict[UserId, set[str]]:
+    """The colors that each of these users has for the channels they are in."""
+    rows = await connection.tuples(
+        """
+        SELECT user_id, array_agg(DISTINCT color) FROM subscriptions
+         WHERE realm_id = %(realm_id)s AND user_id = ANY(%(user_ids)s) AND active
+         GROUP BY user_id
+        """,
+        realm_id=realm_id,
+        user_ids=list(user_ids),
+    )
+    return {user_id: set(used) for user_id, used in rows}
+
+
+async def activate(
+    connection: Connection, realm_id: RealmId, memberships: Iterable[Membership]
+) -> None:
+    """Subscribe; those who were there before keep their settings. The channels are locked."""
+    joining = list(memberships)
+    await connection.execute(
+        """
+        INSERT INTO subscriptions (realm_id, user_id, channel_id, active, color)
+        SELECT %(realm_id)s, m.user_id, m.channel_id, true, m.color
+          FROM unnest(%(user_ids)s::bigint[], %(channel_ids)s::bigint[], %(colors)s::text[])
+               AS m(user_id, channel_id, color)
+            ON CONFLICT (realm_id, user_id, channel_id) DO UPDATE SET active = true
+        """,
+        colors=[m.color for m in joining],
+        **_pairs(realm_id, joining),
+    )
+
+
+async def deactivate(
+    connection: Connection, realm_id: RealmId, memberships: Iterable[Membership]
+) -> None:
+    """Unsubscribe; settings are kept for who comes back. The channels are locked."""
+    await connection.execute(
+        """
+        UPDATE subscriptions s SET active = false
+          FROM unnest(%(user_ids)s::bigint[], %(channel_ids)s::bigint[])
+               AS m(user_id, channel_id)
+         WHERE s.realm_id = %(realm_id)s AND s.user_id = m.user_id
+           AND s.channel_id = m.channel_id
+        """,
+        **_pairs(realm_id, list(memberships)),
+    )
+
+
+def begin_spans(realm_id: RealmId, memberships: Sequence[Membership]) -> Statement:
+    """They receive what is sent above this position."""
+    return Statement(
+        """
+        UPDATE subscriptions s
+           SET spans = s.spans + int8multirange(int8range(current_position(), NULL, '()')),
+               changed_at = current_position()
+          FROM unnest(%(user_ids)s::bigint[], %(channel_ids)s::bigint[])
+               AS m(user_id, channel_id)
+         WHERE s.realm_id = %(realm_id)s AND s.user_id = m.user_id
+           AND s.channel_id = m.channel_id
+        """,
+        _pairs(realm_id, memberships),
+    )
+
+
+def end_spans(realm_id: RealmId, memberships: Sequence[Membership]) -> Statement:
+    """They receive nothing that is sent above this position."""
+    return Statement(
+        """
+        UPDATE subscriptions s
+           SET spans = s.spans - int8multirange(int8range(current_position(), NULL, '()')),
+               changed_at = current_position()
+          FROM unnest(%(user_ids)s::bigint[], %(channel_ids)s::bigint[])
+               AS m(user_id, channel_id)
+         WHERE s.realm_id = %(realm_id)s AND s.user_id = m.user_id
+           AND s.channel_id = m.channel_id
+        """,
+        _pairs(realm_id, memberships),
+    )
+
+
+def _pairs(realm_id: RealmId, memberships: Sequence[Membership]) -> dict[str, Any]:
+    return {
+        "realm_id": realm_id,
+        "user_ids": [m.user_id for m in memberships],
+        "channel_ids": [m.channel_id for m in memberships],
+    }
+
+
+async def wanting_typing(
+    connection: Connection, realm_id: RealmId, channel_id: ChannelId, *, limit: int
+) -> list[UserId] | None:
+    """The subscribers who want to know who types; None if more than `limit` are subscribed."""
+    rows = await connection.tuples(
+        """
+        SELECT s.user_id, coalesce((u.settings ->> 'receives_typing_notifications')::boolean, true)
+          FROM subscriptions s
+          JOIN users u ON u.realm_id = s.realm_id AND u.user_id = s.user_id AND u.is_active
+         WHERE s.realm_id = %(realm_id)s AND s.channel_id = %(channel_id)s AND s.active
+         ORDER BY s.user_id LIMIT %(limit)s + 1
+        """,
+        realm_id=realm_id,
+        channel_id=channel_id,
+        limit=limit,
+    )
+    return None if len(rows) > limit else [user_id for user_id, wants in rows if wants]

@@ -1,0 +1,56 @@
+"""LISTEN and NOTIFY, on connections of their own that never go through a pooler."""
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+
+import psycopg
+from psycopg import sql
+
+from storage.database import Database, DatabaseUnavailableError, PgConnection
+
+
+@asynccontextmanager
+async def listening(database: Database, channel: str) -> AsyncIterator[AsyncIterator[str]]:
+    """The payloads notified on the channel after this is entered, while the connection lives.
+
+    Its end, and the failure to begin, is a DatabaseUnavailableError.
+    """
+    async with database.direct() as connection:
+        await connection.execute(sql.SQL("LISTEN {}").format(sql.Identifier(channel)))
+        yield _payloads(connection)
+
+
+async def _payloads(connection: PgConnection) -> AsyncIterator[str]:
+    async for notification in connection.notifies():
+        yield notification.payload
+
+
+class Notifier:
+    """Sends wake-ups. Each call is a commit of its own, for NOTIFY serialises all commits."""
+
+    def __init__(self, connection: PgConnection) -> None:
+        self._connection = connection
+
+    async def notify(self, channel: str, payloads: Sequence[str]) -> None:
+        """Wake whoever listens, once for each payload, in order, in one round trip.
+
+        DatabaseUnavailableError where nothing was sent, or perhaps nothing.
+        """
+        try:
+            await self._connection.execute(
+                """
+                SELECT pg_notify(%(channel)s, payload)
+                FROM unnest(%(payloads)s::text[]) WITH ORDINALITY AS sent (payload, place)
+                ORDER BY place
+                """,
+                {"channel": channel, "payloads": list(payloads)},
+            )
+        except psycopg.errors.ProgramLimitExceeded as full:  # a listener that has stopped reading
+            raise DatabaseUnavailableError(str(full)) from full
+
+
+@asynccontextmanager
+async def notifying(database: Database) -> AsyncIterator[Notifier]:
+    """A connection to send wake-ups on."""
+    async with database.direct() as connection:
+        yield Notifier(connection)

@@ -1,0 +1,63 @@
+"""Kill, stop, restart and cut everything for a minute: nothing is lost, doubled or reordered."""
+
+import psutil
+import pytest
+
+from benchmarks.faults.nemesis import WEIGHTS
+from benchmarks.faults.plan import Plan, Report
+from benchmarks.faults.rabbitmq import rabbitmq_script
+from benchmarks.faults.run import run
+
+OFTEN = (
+    "kill a server process",
+    "stop a server process for a while",
+    "cut replies to clients",
+    "cut connections to Postgres",
+    "cut connections to Postgres, and deliver late",
+    "drain a server process",
+)
+BROKER_FAULTS = ("kill RabbitMQ and start it again", "stop RabbitMQ for a while")
+
+
+def faults_of(bus: str) -> tuple[str, ...]:
+    """Each kind of fault once, and the frequent ones between them."""
+    rare = [name for name in WEIGHTS if name not in OFTEN]
+    if bus == "postgres":
+        rare = [name for name in rare if name not in BROKER_FAULTS]
+    return tuple(name for each in rare for name in (each, OFTEN[rare.index(each) % len(OFTEN)]))
+
+
+def plan(bus: str) -> Plan:
+    return Plan(
+        seconds=150,
+        seed=7,
+        bus="rabbitmq" if bus == "rabbitmq" else "postgres",
+        users=40,
+        queues=48,
+        senders=36,
+        think_seconds=1.0,
+        pause_seconds=0.3,
+        faults=faults_of(bus),
+    )
+
+
+def assert_clean(report: Report) -> None:
+    print("\n".join(report.lines()))
+    assert report.violations == []
+    assert report.tally.all.total() >= len(report.plan.faults or ())
+    assert report.tally.counted.total() >= report.tally.all.total() // 2
+    assert report.evidence.events > 1_000
+    assert report.moves > 0
+
+
+def children() -> set[int]:
+    return {child.pid for child in psutil.Process().children(recursive=True)}
+
+
+@pytest.mark.parametrize("bus", ["postgres", "rabbitmq"])
+def test_no_fault_loses_or_doubles_or_reorders_anything(bus):
+    if bus == "rabbitmq":
+        assert rabbitmq_script(), "RabbitMQ is not installed"
+    before = children()
+    assert_clean(run(plan(bus), print))
+    assert children() <= before

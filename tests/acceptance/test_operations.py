@@ -1,0 +1,222 @@
+"""What operators of a larger installation use: migrate, check, status, serve, worker."""
+
+import http.client
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import psycopg
+import pytest
+from click.testing import CliRunner
+
+from scripts.cli.main import cli
+from server.listening import open_sockets, port_of
+from tests.fixtures.database import new_database
+
+PARLEY = (sys.executable, "-m", "scripts.cli.main")
+
+
+@dataclass(frozen=True)
+class Done:
+    status: int
+    out: str
+    err: str
+
+
+@pytest.fixture
+def url(server_url: str) -> Iterator[str]:
+    with new_database(server_url) as url:
+        yield url
+
+
+@pytest.fixture(scope="module")
+def migrated(database_url: str) -> str:
+    """A migrated database that the tests of this file share: they put nothing into it."""
+    return database_url
+
+
+def environment(**settings: str) -> dict[str, str]:
+    kept = {name: value for name, value in os.environ.items() if "PARLEY" not in name}  # noqa: TID251
+    return {**kept, **settings}
+
+
+def parley(*arguments: str, **settings: str) -> Done:
+    """Run a command in this process, with only these settings in its environment."""
+    unset = {name: None for name in os.environ if "PARLEY" in name}  # noqa: TID251
+    done = CliRunner().invoke(cli, arguments, env={**unset, **settings}, prog_name="parley")
+    return Done(done.exit_code, done.stdout, done.stderr)
+
+
+def free_port() -> str:
+    sockets = open_sockets("127.0.0.1", 0)
+    port = port_of(sockets)
+    sockets[0].close()
+    return str(port)
+
+
+def status_of(port: str, path: str = "/server_settings") -> int:
+    connection = http.client.HTTPConnection("127.0.0.1", int(port), timeout=20)
+    connection.request("GET", f"/api/v1{path}")
+    status = connection.getresponse().status
+    connection.close()
+    return status
+
+
+def test_help_is_there_for_every_command():
+    top = parley("--help").out
+    for command in ("run", "serve", "worker", "migrate", "check", "status", "realm", "user"):
+        assert re.search(rf"^  {command} +\S", top, re.MULTILINE)
+        assert "Usage: " in parley(command, "--help").out
+    assert "--processes" in parley("serve", "--help").out
+    assert "--lifeline" not in parley("serve", "--help").out
+    assert parley("--version").out.startswith("Parley ")
+
+
+def test_check_finds_nothing_wrong_with_a_good_installation(migrated: str, amqp_url: str):
+    done = parley("check", DATABASE_URL=migrated, AMQP_URL=amqp_url)
+
+    assert done.status == 0, done.out
+    assert "RabbitMQ answers" in done.out
+    assert "Postgres 1" in done.out
+    assert "wrong " not in done.out
+    # The tests' databases have it off, to be fast.
+    assert "synchronous_commit is off" in done.out
+
+
+def test_check_tells_everything_that_is_wrong(url: str, tmp_path: Path):
+    def told(**settings: str) -> str:
+        done = parley("check", **settings)
+        assert done.status == 1, done.out
+        assert "Traceback" not in done.err
+        return done.out
+
+    assert "PARLEY_PORT must be a port" in told(PARLEY_PORT="x")
+    assert "did you mean PARLEY_PORT?" in told(PARLEY_PROT="1")
+    assert "PARLEY_ELSEWHERE_HOST is set, and nothing reads it" in told(
+        PARLEY_ELSEWHERE_HOST="1", PARLEY_PORT="x"
+    )
+    assert "The database does not answer" in told(DATABASE_URL="postgresql://a@127.0.0.1:1/b")
+    assert "RabbitMQ does not answer at 127.0.0.1:1" in told(AMQP_URL="amqp://127.0.0.1:1/")
+    assert "run `parley migrate`" in told(DATABASE_URL=url)
+    assert "sign in as anybody" in told(PARLEY_DEVELOPMENT="on", PARLEY_HOST="0.0.0.0")
+    (tmp_path / "file").write_text("")
+    assert "cannot be written" in told(PARLEY_DATA=str(tmp_path / "file" / "data"))
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute("CREATE TABLE schema_migrations (number int, name text)")
+        connection.execute("INSERT INTO schema_migrations VALUES (9999, '9999_the_future')")
+    assert "newer than this Parley" in told(DATABASE_URL=url)
+
+
+def test_check_does_not_tell_passwords():
+    url = "postgresql://parley:canary-1@127.0.0.1:1/parley"
+    broker = "amqp://parley:canary-2@127.0.0.1:1/"
+
+    done = parley("check", DATABASE_URL=url, AMQP_URL=broker)
+
+    assert "canary" not in done.out + done.err
+
+
+def test_migrate_brings_an_empty_database_up_to_date(url: str):
+    first = parley("migrate", DATABASE_URL=url)
+    second = parley("migrate", DATABASE_URL=url)
+
+    assert "applied 0001_initial" in first.out
+    assert second.out == "Nothing to do: the database has all migrations.\n"
+
+
+def test_status_says_what_runs(url: str, migrated: str):
+    down = parley("status", "--port", "1", DATABASE_URL=url)
+    assert down.status == 1
+    assert "does not answer on 127.0.0.1, port 1" in down.out
+    assert re.search(r"lacks \d+ migrations", down.out)
+
+    assert "0 organizations, 0 people" in parley("status", DATABASE_URL=migrated).out
+
+
+def test_serve_refuses_a_database_that_lacks_migrations(url: str):
+    done = parley("serve", "--port", "0", DATABASE_URL=url)
+
+    assert done.status == 1
+    assert re.fullmatch(
+        r"parley: The database lacks \d+ migrations: run `parley migrate` first\.\n", done.err
+    )
+
+
+class Serving:
+    """`parley serve` and what it logs."""
+
+    def __init__(self, url: str, *options: str) -> None:
+        self.port = free_port()
+        command = [*PARLEY, "serve", "--port", self.port, *options]
+        self.process = subprocess.Popen(
+            command, stderr=subprocess.PIPE, text=True, env=environment(DATABASE_URL=url)
+        )
+
+    def until(self, words: str) -> str:
+        """The next line of the log that has these words."""
+        assert self.process.stderr
+        return next(line for line in self.process.stderr if words in line)
+
+    def started_process(self) -> int:
+        found = re.search(r"server process (\d+) started", self.until("started"))
+        assert found
+        return int(found[1])
+
+    def end(self) -> int:
+        self.process.terminate()
+        self.process.communicate(timeout=60)
+        return self.process.returncode
+
+
+def test_processes_share_the_port_and_outlive_each_other(migrated: str):
+    serving = Serving(migrated, "--processes", "2")
+    victim, other = serving.started_process(), serving.started_process()
+    assert status_of(serving.port) == 200
+
+    os.kill(victim, signal.SIGKILL)
+    assert f"server process {victim} ended (-9)" in serving.until("ended")
+    successor = serving.started_process()
+    assert len({victim, other, successor}) == 3
+    assert status_of(serving.port) == 200
+
+    assert serving.end() == 0
+    for process in (other, successor):
+        with pytest.raises(ProcessLookupError):
+            os.kill(process, 0)
+
+
+def test_one_process_needs_no_parent(migrated: str):
+    serving = Serving(migrated)
+    assert status_of_when_ready(serving) == 200
+    assert serving.end() == 0
+
+
+def status_of_when_ready(serving: Serving) -> int:
+    while True:
+        try:
+            return status_of(serving.port)
+        except ConnectionRefusedError:
+            assert serving.process.poll() is None
+
+
+def test_a_worker_runs_the_queues_it_is_told(migrated: str):
+    unknown = parley("worker", "nonsense", DATABASE_URL=migrated)
+    assert unknown.status == 1
+    assert "No such queue: nonsense. There are: " in unknown.err
+
+    command = [*PARLEY, "worker", "deferred_work"]
+    with subprocess.Popen(
+        command, stderr=subprocess.PIPE, text=True, env=environment(DATABASE_URL=migrated)
+    ) as worker:
+        assert worker.stderr
+        line = json.loads(next(line for line in worker.stderr if "shipping" in line))
+        assert line["level"] == "info"
+        worker.terminate()
+        worker.communicate(timeout=60)
+    assert worker.returncode == 0

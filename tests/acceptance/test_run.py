@@ -1,0 +1,290 @@
+"""`parley run`: one command brings everything, keeps it, and ends without a trace."""
+
+import base64
+import http.client
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
+
+import psycopg
+import pytest
+
+from server.listening import open_sockets, port_of
+from storage.embedded import embedded_postgres, running_url
+from storage.embedded.pid_file import Postmaster, read_postmaster
+
+PARLEY = (sys.executable, "-m", "scripts.cli.main")
+ANSWER_SECONDS = 30
+
+
+started: list[subprocess.Popen[str]] = []
+
+
+class Run:
+    """A running `parley run` and what it has printed until it was ready."""
+
+    def __init__(self, data: Path, *options: str) -> None:
+        self.data = data
+        command = [*PARLEY, "run", "--data", str(data), "--port", "0", *options]
+        self.process = subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
+        started.append(self.process)
+        self.printed = self._read_until_ready()
+        found = re.search(r"running at http://localhost:(\d+)", self.printed)
+        if not found:
+            raise AssertionError(self.printed + self.process.communicate()[1])
+        self.port = int(found[1])
+
+    def _read_until_ready(self) -> str:
+        assert self.process.stdout
+        lines: list[str] = []
+        for line in self.process.stdout:
+            lines.append(line)
+            if "Parley is running at" in line:
+                break
+        return "".join(lines)
+
+    @property
+    def login(self) -> str:
+        email = re.search(r"Owner +(\S+)", self.printed)
+        key = re.search(r"API key +(\S+)", self.printed)
+        assert email
+        assert key
+        return f"{email[1]}:{key[1]}"
+
+    @property
+    def things_to_try(self) -> list[str]:
+        """The commands that are printed, each as it would be pasted."""
+        blocks = re.split(r"^\d\. .*:$", self.printed, flags=re.MULTILINE)[1:]
+        return [
+            "\n".join(line for line in block.splitlines() if line.startswith("   "))
+            for block in blocks
+        ]
+
+    def postmaster(self) -> Postmaster:
+        found = read_postmaster(self.data.resolve() / "postgres")
+        assert found
+        return found
+
+    def ask(self, login: str, method: str, path: str, **form: str) -> dict[str, Any]:
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=ANSWER_SECONDS)
+        headers = {
+            "Authorization": f"Basic {base64.b64encode(login.encode()).decode()}",
+            "Content-Type": "application/x-www-form-urlencoded",
+        }
+        connection.request(method, f"/api/v1{path}", urlencode(form), headers)
+        answer: dict[str, Any] = json.loads(connection.getresponse().read())
+        connection.close()
+        return answer
+
+    def send(self, login: str, content: str) -> dict[str, Any]:
+        return self.ask(
+            login, "POST", "/messages", type="channel", to="general", topic="t", content=content
+        )
+
+    def wait_for_queue(self) -> None:
+        """Until somebody has registered an event queue."""
+        url = running_url(self.data)
+        assert url
+        with psycopg.connect(url, autocommit=True) as connection:
+            while connection.execute("SELECT 1 FROM event_queues").fetchone() is None:
+                pass
+
+    def end(self, number: signal.Signals = signal.SIGINT) -> int:
+        """Stop it as Ctrl-C does; its status."""
+        self.process.send_signal(number)
+        self.process.communicate(timeout=ANSWER_SECONDS)
+        return self.process.returncode
+
+
+@pytest.fixture
+def data() -> Iterator[Path]:
+    directory = Path(tempfile.mkdtemp(prefix="parley-"))
+    data = directory / "data"
+    yield data
+    for process in started:  # what a failed test has left
+        if process.poll() is None:
+            process.terminate()
+        process.communicate()
+    started.clear()
+    if running_url(data):
+        with embedded_postgres(data):
+            pass
+    shutil.rmtree(directory)
+
+
+def refusal(*arguments: str, **environment: str) -> str:
+    """What a command that cannot work says. It must be one line, and no traceback."""
+    done = subprocess.run(
+        [*PARLEY, *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, **environment},  # noqa: TID251
+    )
+    assert done.returncode == 1, done.stdout + done.stderr
+    [line] = done.stderr.splitlines()
+    return line
+
+
+def lines_of(*arguments: str, stdin: str = "") -> list[str]:
+    """What a command prints that works."""
+    done = subprocess.run(
+        [*PARLEY, *arguments], input=stdin, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout.splitlines()
+
+
+def test_the_first_start_makes_an_organization_that_the_second_still_has(data: Path):
+    first = Run(data)
+    login = first.login
+    sent = first.send(login, "kept")
+    assert sent["result"] == "success", sent
+    postmaster = first.postmaster()
+    assert first.end() == 0
+    assert not postmaster.is_alive()
+    assert running_url(data) is None
+
+    second = Run(data)
+    assert "API key" not in second.printed
+    kept = second.ask(login, "GET", f"/messages/{sent['id']}")
+    assert kept["raw_content"] == "kept"
+    assert second.end(signal.SIGTERM) == 0
+    assert running_url(data) is None
+
+
+def test_what_it_says_to_try_works_when_pasted(data: Path):
+    run = Run(data)
+    send, watch, account = run.things_to_try
+
+    with subprocess.Popen(["sh", "-c", watch], stdout=subprocess.PIPE, text=True) as watching:
+        assert watching.stdout
+        run.wait_for_queue()
+        sent = subprocess.run(["sh", "-c", send], capture_output=True, text=True, check=True)
+        assert json.loads(sent.stdout)["result"] == "success"
+        made = subprocess.run(["sh", "-c", account], capture_output=True, text=True, check=True)
+        assert "you@example.com  member" in made.stdout
+        for line in watching.stdout:
+            if '"message"' in line:
+                break
+        watching.kill()
+    assert "Hello from curl" in line
+    assert run.end() == 0
+
+
+def test_clients_sign_in_with_the_file_that_it_writes(data: Path):
+    run = Run(data)
+    file = data / "zuliprc"
+
+    assert file.stat().st_mode & 0o777 == 0o600
+    email, key = run.login.split(":")
+    assert file.read_text() == (
+        f"[api]\nemail={email}\nkey={key}\nsite=http://localhost:{run.port}\n"
+    )
+    assert run.ask(run.login, "GET", "/users/me")["role"] == 100
+    assert run.end() == 0
+
+
+def test_after_kill_9_the_next_start_adopts_what_is_left(data: Path):
+    killed = Run(data)
+    login = killed.login
+    sent = killed.send(login, "answered, so kept")
+    postmaster = killed.postmaster()
+    killed.end(signal.SIGKILL)
+    assert postmaster.is_alive()
+
+    run = Run(data)
+    assert run.postmaster().pid == postmaster.pid
+    assert run.ask(login, "GET", f"/messages/{sent['id']}")["raw_content"] == "answered, so kept"
+    assert run.end() == 0
+    assert not postmaster.is_alive()
+
+
+def test_a_postgres_that_dies_is_started_again(data: Path):
+    run = Run(data)
+    login = run.login
+    before = run.postmaster()
+
+    os.kill(before.pid, signal.SIGKILL)
+
+    while (answer := run.send(login, "again"))["result"] != "success":
+        assert answer["code"] == "SERVER_NOT_READY", answer
+    assert run.postmaster().pid != before.pid
+    assert run.end() == 0
+
+
+def test_accounts_are_made_beside_the_running_server(data: Path):
+    run = Run(data)
+    people = [
+        {"full_name": f"Person {n}", "email": f"person{n}@example.com", "role": "member"}
+        for n in range(1000)
+    ]
+    people[0]["password"] = "correct horse battery"
+
+    asked = ("user", "create", "--file", "-", "--json", "--data", str(data))
+    accounts = [json.loads(line) for line in lines_of(*asked, stdin=json.dumps(people))]
+
+    assert [account["email"] for account in accounts] == [person["email"] for person in people]
+    assert set(accounts[0]) == {"user_id", "email", "role", "api_key"}
+    last = accounts[-1]
+    me = run.ask(f"{last['email']}:{last['api_key']}", "GET", "/users/me")
+    assert me["user_id"] == last["user_id"]
+    again = refusal(
+        "user", "create", "--email", last["email"], "--name", "X Y", "--data", str(data)
+    )
+    assert again == f"parley: Email '{last['email']}' is already in use."
+    assert run.end() == 0
+
+
+def test_accounts_are_made_without_a_running_server(data: Path):
+    person = ("--email", "a@example.com", "--name", "Ada L", "--data", str(data))
+    assert "There is no Parley data" in refusal("user", "create", *person)
+
+    owner = ("--owner-name", "Olga", "--owner-email", "o@example.com", "--data", str(data))
+    [founded] = lines_of("realm", "create", "--name", "Acme", "--json", *owner)
+    [made] = lines_of("user", "create", "--role", "moderator", "--json", *person)
+
+    assert json.loads(founded)["role"] == "owner"
+    assert json.loads(made)["role"] == "moderator"
+    assert running_url(data) is None
+
+
+def test_what_keeps_it_from_starting_is_one_sentence(data: Path):
+    taken = open_sockets("127.0.0.1", 0)
+    port = str(port_of(taken))
+    assert refusal("run", "--data", str(data), "--port", port) == (
+        f"parley: Port {port} on 127.0.0.1 is used by another program: choose another with --port."
+    )
+    taken[0].close()
+    place = ["run", "--port", "0", "--data", str(data)]
+
+    with embedded_postgres(data) as url:
+        assert "is in use by another Parley (process " in refusal(*place)
+        with psycopg.connect(url) as connection:
+            connection.execute("CREATE TABLE schema_migrations (number int, name text)")
+            connection.execute("INSERT INTO schema_migrations VALUES (9999, '9999_the_future')")
+    assert "newer than this Parley (it has 9999_the_future)" in refusal(*place)
+    assert running_url(data) is None
+
+    (data / "postgres" / "PG_VERSION").write_text("99\n")
+    assert "was made by Postgres 99, and here is only Postgres " in refusal(*place)
+    assert "cannot be written" in refusal("run", "--port", "0", "--data", "/dev/null/x")
+    assert "PARLEY_PORT must be a port" in refusal(*place[:1], PARLEY_PORT="eighty")
+
+
+def test_serve_and_worker_want_a_database_of_their_own():
+    for command in ("serve", "worker"):
+        assert "set DATABASE_URL, or use `parley run`" in refusal(command)
+    nowhere = "postgresql://parley@127.0.0.1:1/parley"
+    assert "The database does not answer" in refusal("serve", DATABASE_URL=nowhere)

@@ -1,0 +1,44 @@
+"""The cache of a realm's rows, and the connections that filling it takes."""
+
+import asyncio
+
+import pytest
+
+from server.directory import Directory, user_key
+from server.domain.addresses import Addresses
+from storage.database import open_database
+from storage.ids import UserId
+from tests.factories import Make
+from tests.fixtures.clock import StoppedClock
+
+pytestmark = pytest.mark.asyncio
+
+
+async def test_nobody_waits_for_a_connection_while_holding_one(database_url, make: Make):
+    """With one connection in all, that would be for ever."""
+    async with open_database(database_url, min_size=1, max_size=1) as database:
+        directory = Directory(make.realm_id, database, StoppedClock(), Addresses())
+        async with asyncio.timeout(5):
+            graph = await directory.groups()
+    assert graph.ids_by_name
+
+
+async def test_rows_are_kept_while_messages_are_sent(database, make: Make):
+    """A message touches no row, so it makes no row that is being read a stale one."""
+    directory = Directory(make.realm_id, database, StoppedClock(), Addresses())
+    someone = await make.user()
+    reading = asyncio.create_task(directory.user(someone.user_id))
+    await asyncio.sleep(0)
+    directory.forget(())
+    row = await reading
+    assert await directory.user(someone.user_id) is row
+
+
+async def test_a_row_that_changes_while_it_is_read_is_not_kept(database, make: Make):
+    directory = Directory(make.realm_id, database, StoppedClock(), Addresses())
+    someone = await make.user()
+    reading = asyncio.create_task(directory.user(someone.user_id))
+    await asyncio.sleep(0)
+    directory.forget([user_key(UserId(someone.user_id))])
+    row = await reading
+    assert await directory.user(someone.user_id) is not row

@@ -1,0 +1,88 @@
+"""A COMMIT whose answer is lost, or that arrives late: each write happens exactly once."""
+
+import asyncio
+import random
+from collections.abc import AsyncIterator
+
+import psycopg
+import pytest
+import pytest_asyncio
+
+from benchmarks.faults.proxy import CuttingProxy, proxy_to
+from server.events.base import NOBODY
+from server.events.log import Tick
+from storage.database import open_database
+from tests.factories import Make
+from tests.fixtures.clock import StoppedClock
+from tests.fixtures.making import Stage
+
+pytestmark = pytest.mark.asyncio
+
+ANSWER_BYTES = 420
+"""About so long is Postgres' answer to a batch with one entry."""
+STEP = 12
+
+
+async def tick(tx, actor):
+    return tx.append(Tick(), NOBODY)
+
+
+@pytest_asyncio.fixture
+async def proxy(database_url: str) -> AsyncIterator[CuttingProxy]:
+    port = psycopg.conninfo.conninfo_to_dict(database_url).get("port")
+    async with proxy_to(int(port or 5432)) as proxy:
+        yield proxy
+
+
+@pytest_asyncio.fixture
+async def stage(database_url: str, proxy: CuttingProxy) -> AsyncIterator[Stage]:
+    """A stage whose database is behind the proxy."""
+    url = psycopg.conninfo.make_conninfo(database_url, host="127.0.0.1", port=proxy.port)
+    async with open_database(url, min_size=2, max_size=4) as behind:
+        stage = Stage(behind, StoppedClock())
+        yield stage
+        proxy.forgive()
+        await stage.writers.drain()
+
+
+async def positions(database, realm_id) -> list[int]:
+    async with database.connection() as connection:
+        found: list[int] = await connection.values(
+            "SELECT position FROM event_log WHERE realm_id = %(r)s ORDER BY position", r=realm_id
+        )
+    return found
+
+
+async def test_an_answer_that_is_cut_at_any_byte_costs_and_doubles_nothing(
+    stage: Stage, proxy: CuttingProxy, database, make: Make
+):
+    actor = await make.actor()
+    told = []
+    for length in range(0, ANSWER_BYTES, STEP):
+        await stage.run(tick, actor)  # so that connections are open
+        for link in proxy.links:
+            link.far.allowance = length
+        entry = await stage.run(tick, actor)
+        proxy.forgive()
+        told.append(entry.position)
+    assert proxy.cuts > ANSWER_BYTES // STEP // 2
+    assert told == [2 * (n + 1) for n in range(len(told))]
+    assert await positions(database, make.realm_id) == list(range(1, 2 * len(told) + 1))
+
+
+async def test_a_commit_that_arrives_late_is_not_done_twice(
+    stage: Stage, proxy: CuttingProxy, database, make: Make
+):
+    """Its connection ended, so the writer has tried again before the server got to it."""
+    actor = await make.actor()
+    await stage.run(tick, actor)
+    proxy.strand_soon(random.Random(0), share=2.0)
+    entry = await stage.run(tick, actor)
+    assert entry.position == 2
+    assert proxy.stranded
+    proxy.deliver_stranded()
+    # Whatever was late gets its turn of the clock before this.
+    for _ in range(3):
+        await asyncio.sleep(0.05)
+        await stage.run(tick, actor)
+    assert await positions(database, make.realm_id) == [1, 2, 3, 4, 5]

@@ -1,0 +1,216 @@
+"""Subscribing many goes in steps; whoever goes on with it, it is done once and told once."""
+
+import asyncio
+
+import msgspec
+import pytest
+
+from queue_processors.deferred_work import STEPS
+from server.actions.subscriptions.steps import (
+    FinishSubscribing,
+    finish,
+    people_per_step,
+    take_step,
+)
+from server.jobs import DeferredWork
+from storage import subscribing_work, subscriptions, users
+from tests.factories import user_ids
+
+pytestmark = pytest.mark.asyncio
+
+FEW = 5
+
+
+async def begin(hall, *names, people, **request):
+    """Subscribe the first of them; the work that is left."""
+    done = await hall.subscribe(hall.member, *names, people=people, pairs_per_step=FEW, **request)
+    return done.work_id
+
+
+async def go_on(hall, work_id):
+    await finish(hall.desk(FEW), hall.make.realm_id, work_id)
+
+
+async def left(hall):
+    return await hall.make.connection.value("SELECT count(*) FROM subscribing_work")
+
+
+async def joined(hall):
+    """Who was subscribed by entries since the last `run`, in order."""
+    return [u for each in hall.told("subscription/add") for u in each.event.user_ids]
+
+
+async def test_each_step_subscribes_some_and_the_last_leaves_nothing(hall, witnesses):
+    people = await hall.make.users(12)
+
+    async def change():
+        work_id = await begin(hall, "plans", people=people)
+        assert len(await joined(hall)) == FEW
+        await go_on(hall, work_id)
+
+    await witnesses.watch(change, [hall.owner, people[0], people[-1], hall.guest])
+
+    assert await joined(hall) == user_ids(people)
+    assert [len(each.event.user_ids) for each in hall.told("subscription/peer_add")] == [5, 5, 2]
+    assert await left(hall) == 0
+
+
+async def test_the_job_finishes_what_its_process_left(hall):
+    people = await hall.make.users(12)
+    work_id = await begin(hall, "plans", people=people)
+
+    [job] = [each.event for each in hall.stage.happened if each.event.kind == "job"]
+    payload = msgspec.json.decode(job.job, type=DeferredWork)
+    assert job.after_seconds >= 10
+    assert payload.step in STEPS
+    arguments = msgspec.json.decode(payload.arguments, type=FinishSubscribing)
+    assert (payload.realm_id, arguments.work_id) == (hall.make.realm_id, work_id)
+    await go_on(hall, arguments.work_id)
+    await go_on(hall, arguments.work_id)
+
+    assert await joined(hall) == user_ids(people)
+
+
+async def test_two_who_go_on_at_once_do_it_once(hall):
+    people = await hall.make.users(40)
+    work_id = await begin(hall, "plans", people=people)
+
+    await asyncio.gather(*(go_on(hall, work_id) for _ in range(3)))
+
+    assert sorted(await joined(hall)) == user_ids(people)
+    assert await left(hall) == 0
+
+
+async def test_who_has_left_meanwhile_is_not_brought_back(hall):
+    people = await hall.make.users(8)
+    work_id = await begin(hall, "plans", people=people)
+    await hall.unsubscribe(people[0], "plans")
+
+    await go_on(hall, work_id)
+
+    rows = await subscriptions.of_users(hall.make.connection, hall.make.realm_id, user_ids(people))
+    assert {row.user_id for row in rows if not row.active} == {people[0].user_id}
+
+
+async def test_who_was_deactivated_meanwhile_is_passed_over(hall):
+    people = await hall.make.users(8)
+    work_id = await begin(hall, "plans", people=people)
+    gone = people[-1].user_id
+    await users.update_active(hall.make.connection, hall.make.realm_id, [gone], active=False)
+
+    await go_on(hall, work_id)
+
+    assert gone not in await joined(hall)
+    assert await left(hall) == 0
+
+
+async def test_who_may_no_longer_add_people_adds_no_more(hall, make):
+    await make.channel("plans", subscribers=[hall.member])
+    people = await make.users(8)
+    work_id = await begin(hall, "plans", people=people)
+    nobody = (await make.role_groups())["role:nobody"]
+    await make.connection.execute(
+        "UPDATE realms SET settings = jsonb_build_object('can_add_subscribers_group', %(id)s::int)",
+        id=nobody,
+    )
+
+    await go_on(hall, work_id)
+
+    assert len(await joined(hall)) == FEW
+    assert await left(hall) == 0
+
+
+async def test_who_makes_a_private_channel_for_others_need_not_be_in_it(hall):
+    people = await hall.make.users(8)
+
+    work_id = await begin(hall, "secret", people=people, invite_only=True)
+    await go_on(hall, work_id)
+
+    assert sorted(await joined(hall)) == user_ids(people)
+
+
+async def test_work_that_is_done_is_found_done(hall):
+    tx_result = await hall.stage.writers.of(hall.make.realm_id).write(
+        lambda tx: take_step(tx, "00000000-0000-0000-0000-000000000000", FEW)
+    )
+    assert tx_result is False
+
+
+async def test_steps_have_a_bound():
+    assert people_per_step(1, 500) == 500
+    assert people_per_step(3, 500) == 166
+    assert people_per_step(1000, 500) == 1
+
+
+# -- what people are told in messages
+
+
+async def contents(hall):
+    return await hall.make.connection.values("SELECT content FROM messages ORDER BY id")
+
+
+async def test_people_are_told_once_that_somebody_subscribed_them(hall):
+    await hall.make.notification_bot()
+    bot = await hall.make.user(bot_type=1)
+    people = [hall.other, hall.member, bot]
+    work_id = await begin(hall, "plans", "more", people=people, tell=True)
+
+    for _ in range(2):
+        await go_on(hall, work_id)
+
+    [content] = await contents(hall)
+    mention = f"@_**Member|{hall.member.user_id}**"
+    assert content == (
+        f"{mention} subscribed you to the following channels:\n\n* #**plans**\n* #**more**"
+    )
+
+
+async def test_a_letter_that_was_sent_is_not_sent_again(hall):
+    await hall.make.notification_bot()
+    work_id = await begin(hall, "plans", people=[hall.other], tell=True)
+    work = await subscribing_work.by_id(hall.make.connection, hall.make.realm_id, work_id)
+    assert work is not None
+    await go_on(hall, work_id)
+
+    # The process died after sending and before it said so.
+    await subscribing_work.insert(hall.make.connection, hall.make.realm_id, work)
+    await go_on(hall, work_id)
+
+    assert len(await contents(hall)) == 1
+    assert await left(hall) == 0
+
+
+async def test_nobody_is_told_what_they_did_themselves_or_knew(hall):
+    await hall.make.notification_bot()
+    await hall.make.channel("plans", subscribers=[hall.other])
+
+    done = await hall.subscribe(hall.member, "plans", tell=True)
+    assert done.work_id is None
+    done = await hall.subscribe(hall.member, "plans", people=[hall.other], tell=True)
+    assert done.work_id is None
+
+
+async def test_new_channels_are_announced_in_the_place_for_that(hall, make):
+    await make.notification_bot()
+    place = await make.channel("news")
+    await make.connection.execute(
+        "UPDATE realms SET settings = jsonb_build_object("
+        "'new_stream_announcements_stream_id', %(id)s::int)",
+        id=place.channel_id,
+    )
+    await go_on(hall, await begin(hall, "one", "two", people=None, announce=True))
+
+    mention = f"@_**Member|{hall.member.user_id}**"
+    assert await contents(hall) == [
+        f"{mention} created the following new channels: #**one**, #**two**."
+    ]
+    done = await hall.subscribe(hall.member, "secret", announce=True, invite_only=True)
+    assert done.work_id is None
+
+
+async def test_without_such_a_place_the_channel_itself_says_who_made_it(hall, make):
+    await make.notification_bot()
+
+    await go_on(hall, await begin(hall, "one", people=None, announce=True))
+
+    assert await contents(hall) == [f"@_**Member|{hall.member.user_id}** created this channel."]

@@ -1,0 +1,155 @@
+"""Unsubscribing: who may, what comes of it, and who is told."""
+
+import asyncio
+
+import pytest
+
+from server.actions.channels.create import Wanted
+from server.actions.subscriptions.subscribe import SubscriptionRequest, subscribe
+from server.actions.subscriptions.unsubscribe import unsubscribe
+from server.domain.errors import BadRequestError, ChannelDoesNotExistError
+from storage import subscriptions
+from tests.factories import user_ids
+
+pytestmark = pytest.mark.asyncio
+
+
+async def test_who_leaves_is_told_and_so_are_those_who_see_the_channel(hall, witnesses):
+    channel = await hall.make.channel("plans", subscribers=[hall.member, hall.other, hall.guest])
+
+    async def change():
+        done = await hall.unsubscribe(hall.member, "PLANS")
+        assert (done.removed, done.not_removed) == (["plans"], [])
+
+    seen = await witnesses.watch(change, hall.everybody)
+
+    by_user = {each.user.user_id: [e["op"] for e in each.events] for each in seen}
+    assert by_user == {
+        hall.owner.user_id: ["peer_remove"],
+        hall.admin.user_id: ["peer_remove"],
+        hall.member.user_id: ["remove", "peer_remove"],
+        hall.other.user_id: ["peer_remove"],
+        hall.guest.user_id: ["peer_remove"],
+    }
+    assert (await hall.make.again(channel)).subscriber_count == 2
+
+
+async def test_a_span_ends_with_its_position(hall):
+    await hall.make.channel("plans", subscribers=[hall.member])
+
+    await hall.unsubscribe(hall.member, "plans")
+
+    [removed] = hall.told("subscription/remove")
+    [span] = await subscriptions.spans_of(
+        hall.make.connection, hall.make.realm_id, [hall.member.user_id]
+    )
+    assert span.last == removed.position
+
+
+async def test_whoever_may_no_longer_know_of_a_channel_loses_it(hall, witnesses):
+    await hall.make.channel("secret", invite_only=True, subscribers=[hall.member, hall.admin])
+    await hall.make.channel("plans", subscribers=[hall.guest, hall.member])
+
+    async def change():
+        await hall.unsubscribe(hall.member, "secret", "plans")
+
+    seen = await witnesses.watch(change, hall.everybody)
+    told = {each.user.user_id: [e["op"] for e in each.events] for each in seen}
+    assert told[hall.member.user_id] == ["remove", "delete", "peer_remove"]
+    assert told[hall.other.user_id] == ["peer_remove"]
+    assert told[hall.guest.user_id] == ["peer_remove"]
+
+    await witnesses.watch(lambda: hall.unsubscribe(hall.guest, "plans"), hall.everybody)
+    await witnesses.watch(lambda: hall.unsubscribe(hall.admin, "secret"), hall.everybody)
+
+
+async def test_several_people_are_removed_at_once(hall, witnesses):
+    people = [hall.member, hall.other, hall.guest]
+    await hall.make.channel("plans", subscribers=people)
+    await hall.make.channel("secret", invite_only=True, subscribers=[hall.member, hall.guest])
+
+    async def change():
+        done = await hall.unsubscribe(hall.admin, "plans", "secret", people=people)
+        assert done.removed == ["plans", "secret"]
+        assert done.not_removed == ["secret"]
+
+    await witnesses.watch(change, hall.everybody)
+
+
+async def test_who_is_not_there_is_not_removed(hall):
+    await hall.make.channel("plans")
+
+    done = await hall.unsubscribe(hall.member, "plans")
+
+    assert (done.removed, done.not_removed) == ([], ["plans"])
+    assert hall.stage.happened == []
+
+
+async def test_who_was_there_once_may_ask_again(hall):
+    await hall.make.channel("secret", invite_only=True, subscribers=[hall.member])
+    await hall.unsubscribe(hall.member, "secret")
+
+    done = await hall.unsubscribe(hall.member, "secret")
+
+    assert done.not_removed == ["secret"]
+
+
+async def test_what_one_may_not_know_of_does_not_exist(hall):
+    await hall.make.channel("Secret", invite_only=True, subscribers=[hall.member])
+
+    for name in ("secret", "nothing"):
+        with pytest.raises(ChannelDoesNotExistError) as raised:
+            await hall.unsubscribe(hall.other, name)
+        assert raised.value.details == {"stream": name}
+        with pytest.raises(ChannelDoesNotExistError):
+            await hall.unsubscribe(hall.other, name, people=[hall.member])
+
+
+async def test_others_are_removed_only_by_those_who_may(hall, make):
+    everyone = (await make.role_groups())["role:everyone"]
+    await make.channel("plans", subscribers=[hall.other, hall.guest])
+    await make.channel("mine", creator=hall.member, subscribers=[hall.other])
+    await make.channel("free", can_remove_subscribers_group=everyone, subscribers=[hall.other])
+
+    for actor in (hall.member, hall.guest):
+        with pytest.raises(BadRequestError, match="Insufficient permission"):
+            await hall.unsubscribe(actor, "plans", people=[hall.other])
+    for actor, name in ((hall.admin, "plans"), (hall.member, "mine"), (hall.member, "free")):
+        done = await hall.unsubscribe(actor, name, people=[hall.other])
+        assert done.removed == [name]
+
+
+async def test_an_unknown_or_deactivated_principal_stops_everything(hall):
+    gone = await hall.make.user(is_active=False)
+    await hall.make.channel("plans", subscribers=[hall.other])
+
+    for principals in ([hall.other.user_id, gone.user_id], [hall.other.user_id, 10**9]):
+        with pytest.raises(BadRequestError):
+            await hall.stage.run(unsubscribe, hall.actor(hall.admin), ["plans"], principals)
+    assert hall.stage.happened == []
+
+
+async def test_joining_and_leaving_at_once_ends_as_the_log_says(hall):
+    people = [hall.admin, hall.member, hall.other]
+    channel = await hall.make.channel("plans", subscribers=[hall.owner])
+    request = SubscriptionRequest(wanted=[Wanted("plans")])
+    hall.stage.happened.clear()
+
+    await asyncio.gather(
+        *(
+            hall.stage.write(subscribe, hall.actor(row), request, web_public_enabled=False)
+            if turn % 2 == 0
+            else hall.stage.write(unsubscribe, hall.actor(row), ["plans"])
+            for turn in range(9)
+            for row in people
+        )
+    )
+
+    there = {hall.owner.user_id}
+    for each in hall.stage.happened:
+        for user_id, _, joined in each.event.membership():
+            assert joined == (user_id not in there), "each entry changes something"
+            (there.add if joined else there.remove)(user_id)
+    assert await hall.subscribers(channel) == sorted(there)
+    assert (await hall.make.again(channel)).subscriber_count == len(there)
+    assert user_ids(people)

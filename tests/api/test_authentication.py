@@ -1,0 +1,138 @@
+"""POST /fetch_api_key and its companion for developers."""
+
+import argon2
+import pytest
+import pytest_asyncio
+
+from server.domain.passwords import Passwords
+
+pytestmark = pytest.mark.asyncio
+
+PASSWORD = "correct horse battery"
+
+
+async def keep(make, user, password_hash):
+    await make.connection.execute(
+        "UPDATE users SET password_hash = %(hash)s WHERE user_id = %(user_id)s",
+        hash=password_hash,
+        user_id=user.user_id,
+    )
+
+
+@pytest_asyncio.fixture
+async def cook(make):
+    """A user with a password."""
+    cook = await make.user("Cook", email="Cook@example.com")
+    with Passwords(1) as passwords:
+        await keep(make, cook, await passwords.hash(PASSWORD))
+    return cook
+
+
+async def fetch(client, **fields):
+    return await client.call("POST", "/fetch_api_key", **fields)
+
+
+@pytest.mark.parametrize("username", ["Cook@example.com", " cook@EXAMPLE.com "])
+async def test_a_password_is_worth_an_api_key(spectator, cook, username):
+    client = await spectator()
+
+    body = (await fetch(client, username=username, password=PASSWORD)).succeeded()
+
+    assert (body["api_key"], body["email"], body["user_id"]) == (
+        cook.api_key,
+        cook.email,
+        cook.user_id,
+    )
+
+
+@pytest.mark.parametrize(
+    ("username", "password"),
+    [
+        ("Cook@example.com", "wrong"),
+        ("Cook@example.com", ""),
+        ("nobody@example.com", PASSWORD),
+        ("", PASSWORD),
+    ],
+)
+async def test_anything_else_is_refused_in_the_same_words(spectator, cook, username, password):
+    refusal = (await fetch(await spectator(), username=username, password=password)).refused(
+        "AUTHENTICATION_FAILED", 401
+    )
+
+    assert refusal["msg"] == "Your username or password is incorrect"
+
+
+async def test_who_has_no_password_cannot_sign_in_with_one(spectator, make):
+    user = await make.user()
+
+    (await fetch(await spectator(), username=user.email, password="")).refused(
+        "AUTHENTICATION_FAILED", 401
+    )
+
+
+async def test_a_deactivated_user_is_told_so_who_knows_the_password(spectator, make, cook):
+    await make.connection.execute(
+        "UPDATE users SET is_active = false WHERE user_id = %(user_id)s", user_id=cook.user_id
+    )
+    client = await spectator()
+
+    right = await fetch(client, username=cook.email, password=PASSWORD)
+    wrong = await fetch(client, username=cook.email, password="wrong")
+
+    right.refused("USER_DEACTIVATED", 401)
+    wrong.refused("AUTHENTICATION_FAILED", 401)
+
+
+async def test_a_deactivated_realm_lets_nobody_in(spectator, make, cook):
+    await make.connection.execute(
+        "UPDATE realms SET deactivated = true WHERE realm_id = %(realm_id)s",
+        realm_id=make.realm_id,
+    )
+
+    (await fetch(await spectator(), username=cook.email, password=PASSWORD)).refused(
+        "REALM_DEACTIVATED", 401
+    )
+
+
+async def test_an_organization_may_do_without_passwords(spectator, make, cook):
+    await make.change_settings(authentication_methods=[])
+
+    (await fetch(await spectator(), username=cook.email, password=PASSWORD)).refused(
+        "PASSWORD_AUTH_DISABLED", 401
+    )
+
+
+async def test_both_fields_are_needed(spectator):
+    client = await spectator()
+
+    for fields in ({"username": "cook"}, {"password": PASSWORD}):
+        (await fetch(client, **fields)).refused("REQUEST_VARIABLE_MISSING")
+
+
+async def test_a_hash_with_less_work_is_replaced(spectator, make, cook):
+    weak = argon2.PasswordHasher(time_cost=1, memory_cost=8192, parallelism=1).hash(PASSWORD)
+    await keep(make, cook, weak)
+    client = await spectator()
+
+    (await fetch(client, username=cook.email, password=PASSWORD)).succeeded()
+
+    kept = await make.connection.value(
+        "SELECT password_hash FROM users WHERE user_id = %(user_id)s", user_id=cook.user_id
+    )
+    assert kept != weak
+    assert "m=19456,t=2,p=1" in kept
+    (await fetch(client, username=cook.email, password=PASSWORD)).succeeded()
+
+
+async def test_production_servers_give_no_key_away(spectator, cook):
+    (await (await spectator()).call("POST", "/dev_fetch_api_key", username=cook.email)).refused()
+
+
+async def test_development_servers_give_any_key_away(serving_with, connect, make, cook):
+    async with serving_with(development=True) as server:
+        client = await connect(server, make.realm_id)
+        body = await client.post("/dev_fetch_api_key", username=cook.email)
+        unknown = await client.call("POST", "/dev_fetch_api_key", username="nobody@example.com")
+
+    assert body["api_key"] == cook.api_key
+    unknown.refused("AUTHENTICATION_FAILED", 401)

@@ -1,0 +1,125 @@
+"""Each parameter of each endpoint with values that something might choke on."""
+
+import asyncio
+import re
+from typing import Any
+
+import pytest
+
+from server.api.params import readers
+from server.api.routes import ROUTES
+from tests.fixtures.clients import Client, Events
+
+INTEGERS = (0, -1, 2**31, 2**31 - 1, -(2**31) - 1, 2**53, 2**63 - 1, -(2**63), 2**63, 10**40)
+NASTY: tuple[str, ...] = (
+    "",
+    " ",
+    "\0",
+    "\t\n\r\x0b\x1f\x7f\u200b\u202e\ufeff\U0010ffff",
+    "x" * 20_000,
+    "ä" * 300,
+    "%s %(a)s {} {0} \\ ' \" ; --",
+    "(no topic)",
+    "null",
+    "true",
+    "1.5",
+    "1e999",
+    "NaN",
+    '"',
+    '"\\u0000"',
+    '"\\ud800"',
+    "[]",
+    "{}",
+    "[[]]",
+    "[{}]",
+    "[null]",
+    '[""]',
+    '["\\u0000"]',
+    '[{"name":""}]',
+    '[{"operator":"channel","operand":"\\u0000"}]',
+    '[["", ""]]',
+    '{"direct_members":[-1],"direct_subgroups":[9223372036854775807]}',
+    "[" * 2000,
+    "[" + "1," * 5_000 + "1]",
+    *map(str, INTEGERS),
+    *(f"[{number}]" for number in INTEGERS),
+)
+
+ELSEWHERE: dict[str, dict[str, Any]] = {
+    "POST /messages": {"queue_id": None},
+    "POST /typing": {"to": None},
+    "DELETE /users/me/subscriptions": {"subscriptions": ["general"]},
+}
+"""Values that differ from those of the same name for other endpoints."""
+
+
+@pytest.fixture
+def sound(log_in, make):
+    """A client, and values by name under which most requests succeed."""
+
+    async def sound() -> tuple[Client, dict[str, Any]]:
+        user, other = await make.user(role=100), await make.user()
+        channel = await make.channel("general", subscribers=[user, other])
+        client = await log_in(user)
+        queue: Events = await client.register(event_types=["message"])
+        where = {"type": "channel", "to": "general", "topic": "t"}
+        sent = await client.post("/messages", **where, content="c")
+        return client, {
+            **where,
+            "anchor": "newest",
+            "content": "c",
+            "dont_block": True,
+            "email": other.email,
+            "emoji_name": "octopus",
+            "flag": "starred",
+            "last_event_id": -1,
+            "message_id": sent["id"],
+            "messages": [sent["id"]],
+            "name": "another",
+            "num_after": 0,
+            "num_before": 1,
+            "op": "add",
+            "password": "wrong",
+            "queue_id": queue.queue_id,
+            "stream": "general",
+            "stream_id": channel.channel_id,
+            "subscribers": [other.user_id],
+            "subscriptions": [{"name": "general"}],
+            "user_id": other.user_id,
+            "username": "nobody@example.com",
+        }
+
+    return sound
+
+
+@pytest.mark.asyncio
+@pytest.mark.parametrize("route", ROUTES, ids=lambda route: f"{route.method} {route.path}")
+async def test_no_value_is_too_nasty(route, sound):
+    client, values = await sound()
+    values |= ELSEWHERE.get(f"{route.method} {route.path}", {})
+    model = route.params.model_fields
+    names = [name for name, field in model.items() if field.is_required() or name in values]
+    base = {name: values[name] for name in names if name in values}
+    in_path = {*re.findall(r"\{(\w+)\}", route.path)}
+    fields = {name: value for name, value in base.items() if name not in in_path}
+
+    async def ask(name: str, nasty: str) -> None:
+        path = route.path.format(**{key: values.get(key, 1) for key in in_path})
+        answer = await client.call(route.method, path, **{**fields, name: nasty})
+        assert answer.status < 500, (name, nasty, answer.content)
+
+    for reader in readers(route.params):
+        for name in reader.names:
+            if name not in in_path:
+                await asyncio.gather(*(ask(name, nasty) for nasty in NASTY))
+
+
+@pytest.mark.asyncio
+async def test_no_path_is_too_nasty(sound):
+    client, _ = await sound()
+    for route in ROUTES:
+        if "{" in route.path:
+            for nasty in ("0", "9" * 30, str(2**63), "%00", "%FF", "%F0%9F%90%99", "a%2Fb", "."):
+                path = re.sub(r"\{\w+\}", nasty, route.path)
+                answer = await client.send(route.method, path)
+                assert answer.status < 500, (path, answer.content)

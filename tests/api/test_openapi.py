@@ -1,0 +1,104 @@
+"""GET /openapi.json: a valid description of all endpoints, and a true one.
+
+That answers are as described is checked wherever tests ask for one (tests/fixtures/openapi.py).
+"""
+
+import json
+import re
+
+import pytest
+from openapi_spec_validator import validate
+
+from server.api.endpoint import Access
+from server.api.openapi import document_of
+from server.api.routes import API_PREFIX, ROUTES
+from tests.fixtures import openapi
+from tests.fixtures.clients import Client
+
+
+def shape(path: str) -> str:
+    return re.sub(r"\{\w+\}", "{}", path)
+
+
+def test_the_document_is_valid():
+    validate(openapi.document())
+
+
+def test_every_endpoint_is_described_once():
+    described = sorted(
+        (method.upper(), shape(path))
+        for path, operations in openapi.document()["paths"].items()
+        for method in operations
+    )
+    assert described == sorted({(route.method, shape(route.path)) for route in ROUTES})
+    ids = [o["operationId"] for p in openapi.document()["paths"].values() for o in p.values()]
+    assert len(set(ids)) == len(ids)
+
+
+def test_what_needs_credentials_says_so():
+    paths = {shape(path): operations for path, operations in openapi.document()["paths"].items()}
+    for route in ROUTES:
+        operation = paths[shape(route.path)][route.method.lower()]
+        is_open = route.access in (Access.ANONYMOUS, Access.INTERNAL)
+        assert (operation.get("security") == []) == is_open
+        assert ("401" in operation["responses"]) != is_open
+
+
+def test_all_codes_of_errors_are_named():
+    codes = openapi.document()["components"]["schemas"]["Error"]["properties"]["code"]["enum"]
+    assert {"BAD_REQUEST", "RATE_LIMIT_HIT", "INTERNAL_SERVER_ERROR", "UNAUTHORIZED"} <= {*codes}
+
+
+def test_aliases_and_json_are_described():
+    send = openapi.document()["paths"]["/messages"]["post"]["requestBody"]
+    form = send["content"]["application/x-www-form-urlencoded"]
+    assert send["required"]
+    assert {"type", "to", "content"} <= {*form["schema"]["required"]}
+    assert "`topic`" in form["schema"]["properties"]["subject"]["description"]
+    assert form["schema"]["properties"]["topic"] == {"type": "string"}
+    assert form["encoding"]["read_by_sender"] == {"contentType": "application/json"}
+    assert "content" not in form["encoding"]
+
+
+def test_an_untrue_answer_would_be_found():
+    envelope = {"result": "success", "msg": ""}
+    openapi.validate("DELETE", "/events", 200, envelope)
+    for untrue in ({**envelope, "more": 1}, {**envelope, "msg": "x"}, {"result": "success"}):
+        with pytest.raises(AssertionError):
+            openapi.validate("DELETE", "/events", 200, untrue)
+    with pytest.raises(AssertionError):
+        openapi.validate("GET", "/messages/5", 200, envelope)
+    with pytest.raises(AssertionError):
+        openapi.validate("GET", "/messages/5", 400, {"result": "error", "msg": "x", "code": "?"})
+
+
+def test_two_servers_describe_themselves_alike():
+    assert document_of(ROUTES) == openapi.document()
+
+
+@pytest.mark.asyncio
+async def test_anybody_may_read_the_document(spectator):
+    nobody: Client = await spectator()
+    first = await nobody.send("GET", "/openapi.json")
+    again = await nobody.send("GET", "/openapi.json?colour=red")
+    assert first.status == 200
+    assert first.content == again.content
+    assert json.loads(first.content) == json.loads(json.dumps(openapi.document()))
+    assert first.body["servers"] == [{"url": API_PREFIX}]
+
+
+@pytest.mark.asyncio
+async def test_what_is_required_is_missed(log_in):
+    client: Client = await log_in()
+    for path, operations in openapi.document()["paths"].items():
+        for method, operation in operations.items():
+            body = operation.get("requestBody", {}).get("content", {})
+            form = body.get("application/x-www-form-urlencoded", {}).get("schema", {})
+            required = {p["name"] for p in operation["parameters"] if p["required"]}
+            required |= {*form.get("required", ())}
+            required -= {*re.findall(r"\{(\w+)\}", path)}
+            if not required:
+                continue
+            address = re.sub(r"\{\w+\}", "1", path)
+            answer = await client.call(method.upper(), address)
+            assert answer.refused("REQUEST_VARIABLE_MISSING")["var_name"] in required

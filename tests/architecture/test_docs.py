@@ -1,0 +1,69 @@
+"""The documents name everything that there is."""
+
+import configparser
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+import pytest
+
+from scripts.cli.main import cli
+from server.settings import Settings, variable_of
+
+ROOT = Path(__file__).parents[2]
+DOCUMENTS = (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")))
+
+
+def read(name: str) -> str:
+    return (ROOT / name).read_text()
+
+
+def commands(group: click.Group, prefix: str = "parley") -> Iterator[str]:
+    for name, command in group.commands.items():
+        if isinstance(command, click.Group):
+            yield from commands(command, f"{prefix} {name}")
+        else:
+            yield f"{prefix} {name}"
+
+
+def test_every_setting_is_explained():
+    table = read("docs/settings.md")
+    missing = [
+        variable_of(name)
+        for name in Settings.__struct_encode_fields__
+        if f"`{variable_of(name)}` | " not in table
+    ]
+    assert missing == []
+
+
+def test_no_setting_is_explained_that_is_none():
+    known = {variable_of(name) for name in Settings.__struct_encode_fields__}
+    explained = re.findall(r"^\| `([A-Z_]+)` \|", read("docs/settings.md"), re.MULTILINE)
+    assert set(explained) <= known
+
+
+def test_every_command_is_explained():
+    text = read("README.md") + read("docs/operations.md")
+    missing = [command for command in commands(cli) if command not in text]
+    assert missing == []
+
+
+def test_every_dependency_is_explained_with_its_version():
+    setup = configparser.ConfigParser()
+    setup.read(ROOT / "setup.cfg")
+    wanted = (setup["options"]["install_requires"] + setup["options.extras_require"]["test"]).split(
+        "\n"
+    )
+    pins = {line.partition(";")[0].strip() for line in wanted} - {""}
+    explained = set(
+        re.findall(r"^\| `([^`]+==[^`]+)` \|", read("docs/dependencies.md"), re.MULTILINE)
+    )
+    assert explained == pins
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_links_lead_somewhere(document):
+    targets = re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", document.read_text())
+    files = [target for target in targets if "://" not in target and not target.startswith("/")]
+    assert [target for target in files if not (document.parent / target).exists()] == []

@@ -1,0 +1,124 @@
+"""SQL is in storage only, and what belongs to a realm is reached through the realm."""
+
+import re
+from functools import lru_cache
+from pathlib import Path
+
+import pytest
+
+from tests.architecture.sources import ROOT, Function, Texts, functions, modules, modules_in
+
+MIGRATIONS = sorted((ROOT / "storage" / "migrations").glob("*.sql"))
+
+ACROSS_REALMS = {
+    "clock.read_many": "takes the realms of a process",
+    "event_log.trim": "drops whole days",
+    "event_queues.delete_expired": "by age, in all realms",
+    "event_queues.touch": "takes pairs of realm and queue",
+    "health.contents": "counts for the operator",
+    "realms.id_of_subdomain": "finds the realm",
+    "realms.ids": "lists the realms",
+    "realms.insert": "makes the realm",
+    "sends.forget_idempotency_keys": "by age, in all realms",
+    "shipping.entries_between": "takes a cursor, which names its realm",
+    "shipping.lagging": "finds realms that have something to ship",
+    "shipping.move": "takes a cursor, which names its realm",
+    "shipping.needed_since": "finds the oldest entry that some realm needs",
+}
+"""Functions on realm-owned tables that do not serve one realm, and why."""
+
+STATEMENT = re.compile(
+    r"\b(SELECT\s.+\sFROM|INSERT\s+INTO|UPDATE\s+\w+\s+SET|DELETE\s+FROM|CREATE\s+TABLE|TRUNCATE)\s",
+    re.DOTALL,
+)
+
+
+@lru_cache(maxsize=1)
+def realm_owned() -> frozenset[str]:
+    """Tables with a column `realm_id`, by the migrations."""
+    ddl = "\n".join(path.read_text() for path in MIGRATIONS)
+    tables = re.finditer(
+        r"^CREATE (?:UNLOGGED )?TABLE (?:IF NOT EXISTS )?(\w+) \((.*?)^\)",
+        ddl,
+        re.DOTALL | re.MULTILINE,
+    )
+    return frozenset(t[1] for t in tables if re.search(r"^\s*realm_id\b", t[2], re.MULTILINE))
+
+
+def owned_tables_in(sql: str) -> list[str]:
+    """The realm-owned tables that the SQL reads or writes, once for each mention."""
+    names = "|".join(sorted(realm_owned()))
+    mention = rf"\b(?:FROM|JOIN|INTO|UPDATE|TABLE|USING)\s+(?:ONLY\s+)?({names})\b"
+    return re.findall(mention, sql, re.IGNORECASE)
+
+
+def names_of_realm(sql: str) -> int:
+    return len(re.findall(r"\brealm_id\b", sql))
+
+
+def storage_functions() -> list[tuple[str, Function, list[str]]]:
+    """Functions with SQL on realm-owned tables: name, definition, texts."""
+    found = []
+    for path, tree in modules_in("storage").items():
+        texts = Texts(tree)
+        for function in functions(tree):
+            sql = [text for text in texts.within(function) if owned_tables_in(text)]
+            if sql:
+                found.append((f"{Path(path).stem}.{function.name}", function, sql))
+    return found
+
+
+def test_there_are_realm_owned_tables():
+    assert {"messages", "users", "event_log", "subscriptions"} <= realm_owned()
+    assert "rate_limits" not in realm_owned()
+
+
+@pytest.mark.parametrize(
+    ("name", "function", "sql"),
+    [pytest.param(*found, id=found[0]) for found in storage_functions()],
+)
+def test_each_query_on_what_a_realm_owns_names_the_realm(name, function, sql):
+    if name in ACROSS_REALMS:
+        return
+    arguments = {a.arg for a in (*function.args.args, *function.args.kwonlyargs)}
+    assert "realm_id" in arguments, f"{name} does not take realm_id"
+    for text in sql:
+        assert names_of_realm(text) >= len(owned_tables_in(text)), text
+
+
+def test_functions_across_realms_are_those_that_are_listed():
+    assert ACROSS_REALMS.keys() <= {name for name, _, _ in storage_functions()}
+
+
+@pytest.mark.parametrize("path", MIGRATIONS, ids=lambda path: path.stem)
+def test_each_statement_of_a_database_function_names_the_realm(path):
+    bodies = re.findall(r"AS \$\$(.*?)\$\$", path.read_text(), re.DOTALL)
+    for statement in (part for body in bodies for part in body.split(";")):
+        # Partitions hold all realms' days.
+        if owned_tables_in(statement) and "PARTITION" not in statement:
+            assert names_of_realm(statement) or "p_realm_id" in statement, statement
+
+
+def test_there_is_no_sql_outside_storage():
+    for path, tree in modules().items():
+        if path.startswith("storage/"):
+            continue
+        for text in Texts(tree).within(tree):
+            assert not STATEMENT.search(text), f"{path}: {text}"
+
+
+@pytest.mark.asyncio
+async def test_the_realm_comes_first_in_each_primary_key(connection):
+    firsts = await connection.tuples(
+        """
+        SELECT c.relname, a.attname
+          FROM pg_class c
+          JOIN pg_index i ON i.indrelid = c.oid AND i.indisprimary
+          JOIN pg_attribute a ON a.attrelid = c.oid AND a.attnum = i.indkey[0]
+         WHERE c.relnamespace = 'public'::regnamespace AND c.relkind IN ('r', 'p')
+        """
+    )
+    first_of = dict(firsts)
+    assert {table: first_of.get(table) for table in realm_owned()} == dict.fromkeys(
+        realm_owned(), "realm_id"
+    )

@@ -1,0 +1,264 @@
+"""What JobBroker promises, asked of every broker of jobs."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, AsyncExitStack
+from dataclasses import dataclass
+
+import psycopg
+import pytest
+import pytest_asyncio
+
+from server.messaging.job_broker import (
+    BrokerUnavailableError,
+    Delivery,
+    JobBroker,
+    OutgoingJob,
+)
+from server.messaging.postgres import open_postgres_jobs
+from storage import jobs
+from storage.database import Database, open_database
+from tests.fixtures.proxy import Proxy, proxy_to
+
+QUEUE = "deferred_work"
+SHORT_LEASE_SECONDS = 0.9
+
+
+@dataclass
+class Place:
+    """One kind of broker, with a network in between that can be cut."""
+
+    open: Callable[[], AbstractAsyncContextManager[JobBroker]]
+    open_with_short_leases: Callable[[], AbstractAsyncContextManager[JobBroker]]
+    proxy: Proxy
+    database: Database
+
+
+@pytest_asyncio.fixture(params=["postgres"])
+async def place(database: Database, database_url: str) -> AsyncIterator[Place]:
+    port = int(psycopg.conninfo.conninfo_to_dict(database_url).get("port") or 5432)
+    async with AsyncExitStack() as stack:
+        proxy = await stack.enter_async_context(proxy_to(port))
+        through = psycopg.conninfo.make_conninfo(database_url, host="127.0.0.1", port=proxy.port)
+        proxied = await stack.enter_async_context(open_database(through, min_size=0))
+        yield Place(
+            open=lambda: open_postgres_jobs(proxied),
+            open_with_short_leases=lambda: open_postgres_jobs(
+                proxied, lease_seconds=SHORT_LEASE_SECONDS
+            ),
+            proxy=proxy,
+            database=database,
+        )
+
+
+@pytest_asyncio.fixture
+async def broker(place: Place) -> AsyncIterator[JobBroker]:
+    async with place.open() as broker:
+        yield broker
+
+
+def job(body: bytes, *, queue: str = QUEUE, after_seconds: float = 0.0) -> OutgoingJob:
+    return OutgoingJob(queue=queue, body=body, key=f"1:{body!r}", after_seconds=after_seconds)
+
+
+async def next_of(deliveries: AsyncIterator[Delivery]) -> Delivery:
+    async with asyncio.timeout(10):
+        return await anext(deliveries)
+
+
+async def is_empty(place: Place) -> bool:
+    async with place.database.connection() as connection:
+        return not [one for one in await jobs.stats(connection) if one.waiting or one.in_hand]
+
+
+@pytest.mark.asyncio
+async def test_a_published_job_is_handed_out_with_its_key(broker: JobBroker, place: Place):
+    await broker.publish(job(b"one"))
+    async with broker.consume(QUEUE, prefetch=10) as deliveries:
+        delivery = await next_of(deliveries)
+        assert (delivery.body, delivery.key, delivery.attempt) == (b"one", "1:b'one'", 1)
+        await delivery.ack()
+    assert await is_empty(place)
+
+
+@pytest.mark.asyncio
+async def test_a_waiting_consumer_is_woken(broker: JobBroker):
+    async with broker.consume(QUEUE, prefetch=10) as deliveries:
+        for number in range(20):
+            waiting = asyncio.create_task(next_of(deliveries))
+            await asyncio.sleep(0)  # let it look first, and find nothing
+            await broker.publish(job(b"%d" % number))
+            async with asyncio.timeout(2):  # less than a lost wake-up would take
+                delivery = await waiting
+            assert delivery.body == b"%d" % number
+            await delivery.ack()
+
+
+@pytest.mark.asyncio
+async def test_jobs_come_in_order_and_to_their_queue_only(broker: JobBroker):
+    await broker.publish(*[job(b"%d" % number) for number in range(5)], job(b"x", queue="other"))
+    async with broker.consume(QUEUE, prefetch=10) as deliveries:
+        assert [(await next_of(deliveries)).body for _ in range(5)] == [
+            b"0",
+            b"1",
+            b"2",
+            b"3",
+            b"4",
+        ]
+    async with broker.consume("other", prefetch=10) as deliveries:
+        assert (await next_of(deliveries)).body == b"x"
+
+
+@pytest.mark.asyncio
+async def test_no_more_than_prefetch_are_unanswered(broker: JobBroker):
+    await broker.publish(*[job(b"%d" % number) for number in range(5)])
+    async with broker.consume(QUEUE, prefetch=2) as deliveries:
+        first, second = await next_of(deliveries), await next_of(deliveries)
+        third = asyncio.create_task(next_of(deliveries))
+        async with broker.consume(QUEUE, prefetch=3) as others:  # so it was left for others
+            assert [(await next_of(others)).body for _ in range(3)] == [b"2", b"3", b"4"]
+            assert not third.done()
+        await first.ack()
+        assert (await third).body == b"2"
+        await second.ack()
+
+
+@pytest.mark.asyncio
+async def test_two_consumers_never_hold_the_same_job(broker: JobBroker, place: Place):
+    await broker.publish(*[job(b"%d" % number) for number in range(200)])
+    seen: list[bytes] = []
+
+    async def work() -> None:
+        async with place.open() as own, own.consume(QUEUE, prefetch=7) as deliveries:
+            while len(seen) < 200:
+                async with asyncio.timeout(10):
+                    delivery = await anext(deliveries)
+                seen.append(delivery.body)
+                await delivery.ack()
+                if len(seen) == 200:
+                    for _ in range(3):
+                        await broker.publish(job(b"end"))
+
+    async with asyncio.TaskGroup() as workers:
+        for _ in range(3):
+            workers.create_task(work())
+    assert sorted(set(seen) - {b"end"}) == sorted(b"%d" % number for number in range(200))
+    assert len([body for body in seen if body != b"end"]) == 200
+
+
+@pytest.mark.asyncio
+async def test_a_retried_job_comes_again_as_the_next_attempt(broker: JobBroker):
+    await broker.publish(job(b"one"))
+    async with broker.consume(QUEUE, prefetch=10) as deliveries:
+        for attempt in (1, 2, 3):
+            delivery = await next_of(deliveries)
+            assert delivery.attempt == attempt
+            await delivery.retry(after_seconds=0.02)
+
+
+@pytest.mark.asyncio
+async def test_a_delayed_job_does_not_hold_up_the_others(broker: JobBroker):
+    await broker.publish(job(b"late", after_seconds=0.3), job(b"failed"), job(b"now"))
+    async with broker.consume(QUEUE, prefetch=10) as deliveries:
+        failed = await next_of(deliveries)
+        await failed.retry(after_seconds=0.6)
+        order = [(await next_of(deliveries)).body for _ in range(3)]
+    assert (failed.body, order) == (b"failed", [b"now", b"late", b"failed"])
+
+
+@pytest.mark.asyncio
+async def test_a_dead_letter_is_kept_with_its_reason(broker: JobBroker, place: Place):
+    await broker.publish(job(b"bad"))
+    async with broker.consume(QUEUE, prefetch=10) as deliveries:
+        await (await next_of(deliveries)).dead_letter("no such step")
+
+    async with place.database.connection() as connection:
+        dead = await jobs.dead(connection, QUEUE, limit=10)
+        (stats,) = await jobs.stats(connection)
+    assert [(row.body, row.reason, row.attempts) for row in dead] == [(b"bad", "no such step", 1)]
+    assert (stats.queue, stats.waiting, stats.in_hand, stats.dead) == (QUEUE, 0, 0, 1)
+
+
+@pytest.mark.asyncio
+async def test_what_a_consumer_leaves_unanswered_is_given_back_without_counting(
+    broker: JobBroker, place: Place
+):
+    await broker.publish(job(b"one"), job(b"two"))
+    async with broker.consume(QUEUE, prefetch=10) as deliveries:
+        await next_of(deliveries)
+        await next_of(deliveries)
+    async with broker.consume(QUEUE, prefetch=10) as deliveries:
+        again = [await next_of(deliveries), await next_of(deliveries)]
+    assert [(one.body, one.attempt) for one in again] == [(b"one", 1), (b"two", 1)]
+
+
+@pytest.mark.asyncio
+async def test_a_job_in_hand_stays_there_longer_than_a_lease(place: Place):
+    async with place.open_with_short_leases() as broker:
+        await broker.publish(job(b"long"))
+        async with broker.consume(QUEUE, prefetch=10) as deliveries, place.open() as other:
+            delivery = await next_of(deliveries)
+            async with other.consume(QUEUE, prefetch=10) as elsewhere:
+                with pytest.raises(TimeoutError):
+                    async with asyncio.timeout(2 * SHORT_LEASE_SECONDS):
+                        await anext(elsewhere)
+            await delivery.ack()
+    assert await is_empty(place)
+
+
+@pytest.mark.asyncio
+async def test_a_consumer_that_is_stopped_at_any_moment_keeps_nothing(
+    broker: JobBroker, place: Place
+):
+    async def take_one() -> None:
+        async with broker.consume(QUEUE, prefetch=1) as deliveries:
+            await anext(deliveries)
+
+    await broker.publish(job(b"one"))
+    for turns in range(60):
+        consumer = asyncio.create_task(take_one())
+        for _ in range(turns):
+            await asyncio.sleep(0)
+        consumer.cancel()
+        await asyncio.wait([consumer])
+        async with place.database.connection() as connection:
+            (stats,) = await jobs.stats(connection)
+        assert (stats.waiting, stats.in_hand) == (1, 0)
+
+
+@pytest.mark.asyncio
+async def test_the_job_of_a_consumer_that_was_cut_off_goes_to_another_and_is_answered_once(
+    place: Place, database: Database
+):
+    async with open_postgres_jobs(database) as healthy:
+        await healthy.publish(job(b"one"))
+        async with (
+            place.open_with_short_leases() as cut_off,
+            cut_off.consume(QUEUE, prefetch=1) as deliveries,
+        ):
+            stuck = await next_of(deliveries)
+            place.proxy.refuse()
+            async with healthy.consume(QUEUE, prefetch=1) as others:
+                taken = await next_of(others)
+                assert (taken.body, taken.attempt) == (b"one", 2)
+                await place.proxy.allow()
+                await stuck.ack()  # too late: it changes nothing
+                assert not await is_empty(place)
+                await taken.ack()
+                assert await is_empty(place)
+
+
+@pytest.mark.asyncio
+async def test_an_answer_fails_in_the_open_while_the_broker_is_away_and_consuming_goes_on(
+    place: Place,
+):
+    async with place.open_with_short_leases() as broker:
+        await broker.publish(job(b"one"))
+        async with broker.consume(QUEUE, prefetch=1) as deliveries:
+            delivery = await next_of(deliveries)
+            place.proxy.refuse()
+            with pytest.raises(BrokerUnavailableError):
+                await delivery.ack()
+            await place.proxy.allow()
+            again = await next_of(deliveries)  # of the same iterator
+            assert (again.body, again.attempt) == (b"one", 2)

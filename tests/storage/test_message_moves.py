@@ -1,0 +1,101 @@
+"""Moves and deletions write messages, and nothing of their readers."""
+
+import pytest
+import pytest_asyncio
+
+from storage import message_moves
+from storage.database import Connection
+from storage.ids import ChannelId, MessageId, TopicId
+from tests.storage.read_state_driver import NOW, Driver
+from tests.storage.read_state_model import Channel
+
+pytestmark = pytest.mark.asyncio
+
+PUBLIC = Channel(invite_only=False, is_web_public=False, shares_history=True)
+
+
+@pytest_asyncio.fixture
+async def driver(connection: Connection) -> Driver:
+    return await Driver.in_new_realm(connection, 1, [PUBLIC, PUBLIC])
+
+
+async def send(driver: Driver, topic: str = "a") -> tuple[int, int]:
+    [user] = driver.people
+    channel = min(driver.channels)
+    return await driver.send_to_channel(user, channel, topic, traits=0, mentioned=[])
+
+
+async def test_a_topic_that_came_meanwhile_is_not_made_twice(driver: Driver):
+    _, topic_id = await send(driver, "Topic")
+    [row] = await message_moves.topics(driver.realm_id, [TopicId(topic_id)]).waiting(
+        driver.connection
+    )
+
+    made, _ = await driver.clocked(
+        message_moves.create_topic(
+            driver.realm_id,
+            topic_id=await message_moves.new_topic_id(driver.connection),
+            channel_id=row.channel_id,
+            name="TOPIC",
+        )
+    )
+
+    assert made == []
+
+
+async def test_the_latest_edit_comes_first(driver: Driver):
+    message_id, _ = await send(driver)
+    target = max(driver.channels)
+
+    for number in (1, 2):
+        await message_moves.move(
+            driver.connection,
+            driver.realm_id,
+            [MessageId(message_id)],
+            channel_id=ChannelId(target),
+            topic_id=TopicId(await driver.topic_for_move(target, f"topic {number}")),
+            moved_at=NOW,
+            history_entry={"timestamp": number},
+        )
+
+    [row] = await driver.connection.tuples(
+        "SELECT channel_id, origin_channel_id, moved_at, edit_history FROM messages"
+    )
+    assert row == (target, min(driver.channels), NOW, [{"timestamp": 2}, {"timestamp": 1}])
+
+
+async def test_a_long_move_goes_in_steps(driver: Driver):
+    sent = [await send(driver) for _ in range(5)]
+    topic_id = TopicId(sent[0][1])
+    ids = [message_id for message_id, _ in sent]
+
+    first = await message_moves.ids_in_topic(
+        driver.connection, driver.realm_id, topic_id, since=MessageId(0), limit=3
+    )
+    rest = await message_moves.ids_in_topic(
+        driver.connection, driver.realm_id, topic_id, since=MessageId(first[-1] + 1), limit=3
+    )
+
+    assert (first, rest) == (ids[:3], ids[3:])
+
+
+async def test_what_is_deleted_leaves_no_row(driver: Driver):
+    message_id, _ = await send(driver)
+    kept, _ = await send(driver)
+    [user] = driver.people
+    await driver.star(user, [message_id, kept])
+    await driver.connection.execute(
+        """
+        INSERT INTO reactions SELECT realm_id, id, sender_id, 'unicode_emoji', '1f44d', 'x', 1
+          FROM messages
+        """
+    )
+
+    await driver.delete([message_id])
+
+    for table, column in (
+        ("messages", "id"),
+        ("message_flags", "message_id"),
+        ("reactions", "message_id"),
+    ):
+        assert await driver.connection.values(f"SELECT {column} FROM {table}") == [kept]

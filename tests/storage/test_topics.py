@@ -1,0 +1,62 @@
+"""The topics of a channel, as far as somebody may read them."""
+
+import pytest
+
+from storage import conversations
+from tests.factories import Make
+
+pytestmark = pytest.mark.asyncio
+
+
+async def test_topics_come_with_their_newest_message_the_latest_first(make_here: Make):
+    make = make_here
+    sender, channel = await make.user(), await make.channel()
+    one, two, empty = [await make.topic(channel, name) for name in ("one", "two", "empty")]
+    await make.message(sender, one)
+    last_of_two = await make.message(sender, two)
+    last_of_one = await make.message(sender, one)
+
+    heads = await conversations.topics_of(make.connection, make.realm_id, channel.channel_id)
+
+    assert [(h.name, h.max_id) for h in heads] == [("one", last_of_one), ("two", last_of_two)]
+    assert empty.topic_id not in {head.topic_id for head in heads}
+
+
+async def received(make, channel, user):
+    rows = await conversations.topics_received_by(
+        make.connection, make.realm_id, channel.channel_id, user.user_id
+    )
+    return [(row.name, row.max_id) for row in rows]
+
+
+async def test_of_a_protected_channel_one_reads_what_one_received(make_here: Make):
+    make = make_here
+    sender, reader = await make.users(2)
+    channel = await make.channel(invite_only=True, subscribers=[sender])
+    before, during, both = [
+        await make.topic(channel, name) for name in ("before", "during", "both")
+    ]
+    await make.message(sender, before)
+    await make.message(sender, both)
+    await make.subscribe(channel, [reader])
+    in_both = await make.message(sender, both)
+    in_during = await make.message(sender, during)
+    await make.unsubscribe(channel, [reader])
+    await make.message(sender, during)
+    await make.message(sender, both)
+    await make.subscribe(channel, [reader])
+
+    assert await received(make, channel, reader) == [("during", in_during), ("both", in_both)]
+    assert await received(make, channel, await make.user()) == []
+
+
+async def test_what_was_moved_in_was_received_where_it_was_sent(make_here: Make):
+    make = make_here
+    sender, both, only_here = await make.users(3)
+    there = await make.channel(invite_only=True, subscribers=[sender, both])
+    here = await make.channel(invite_only=True, subscribers=[sender, both, only_here])
+    origin, moved = await make.topic(there, "t"), await make.topic(here, "moved")
+    message_id = await make.message(sender, moved, origin=origin)
+
+    assert await received(make, here, both) == [("moved", message_id)]
+    assert await received(make, here, only_here) == []

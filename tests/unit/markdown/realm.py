@@ -1,0 +1,44 @@
+"""The organization that the Markdown tests mention people of."""
+
+from server.domain.markdown import MentionedChannel, MentionedGroup, MentionedUser
+from storage.ids import ChannelId, GroupId, UserId
+
+PEOPLE = (
+    MentionedUser(UserId(7), "Ada Byron"),
+    MentionedUser(UserId(8), "Sam (Ops)"),
+    MentionedUser(UserId(9), "snake_case_x"),
+    MentionedUser(UserId(21), "Twin"),
+    MentionedUser(UserId(22), "Twin"),
+    MentionedUser(UserId(30), "Gone Away", is_active=False),
+    MentionedUser(UserId(31), '<b>&"Odd"'),
+)
+GROUPS = (MentionedGroup(GroupId(3), "support"), MentionedGroup(GroupId(4), "on call"))
+CHANNELS = (
+    MentionedChannel(ChannelId(5), "general"),
+    MentionedChannel(ChannelId(6), "web & design"),
+    MentionedChannel(ChannelId(11), "100% .net/"),
+)
+
+
+class Realm:
+    """A directory over the lists above; it notes what it is asked."""
+
+    def __init__(self) -> None:
+        self.questions: list[str | int] = []
+
+    def user_by_name(self, name: str) -> MentionedUser | None:
+        self.questions.append(name)
+        named = [user for user in PEOPLE if user.name.casefold() == name.casefold()]
+        return named[0] if len(named) == 1 else None
+
+    def user_by_id(self, user_id: int) -> MentionedUser | None:
+        self.questions.append(user_id)
+        return next((user for user in PEOPLE if user.user_id == user_id), None)
+
+    def group_by_name(self, name: str) -> MentionedGroup | None:
+        self.questions.append(name)
+        return next((group for group in GROUPS if group.name == name), None)
+
+    def channel_by_name(self, name: str) -> MentionedChannel | None:
+        self.questions.append(name)
+        return next((channel for channel in CHANNELS if channel.name == name), None)

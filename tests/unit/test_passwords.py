@@ -1,0 +1,63 @@
+"""Passwords are hashed in a few threads, and checking costs the same whoever is asked for."""
+
+import asyncio
+import threading
+
+import argon2
+import pytest
+
+from server.domain.passwords import Passwords
+
+pytestmark = pytest.mark.asyncio
+
+
+@pytest.fixture
+def passwords():
+    with Passwords(2) as passwords:
+        yield passwords
+
+
+async def test_a_hash_is_of_one_password(passwords):
+    kept = await passwords.hash("correct horse")
+
+    assert (await passwords.verify("correct horse", kept)).right
+    assert not (await passwords.verify("battery staple", kept)).right
+
+
+async def test_a_hash_says_how_much_work_it_was(passwords):
+    kept = await passwords.hash("correct horse")
+
+    assert kept.startswith("$argon2id$v=19$m=19456,t=2,p=1$")
+    assert kept != await passwords.hash("correct horse")
+
+
+async def test_who_has_no_password_is_never_right(passwords):
+    assert not (await passwords.verify("", None)).right
+    assert not (await passwords.verify("correct horse", None)).right
+
+
+async def test_what_is_no_hash_is_never_right(passwords):
+    assert not (await passwords.verify("correct horse", "plain text")).right
+
+
+async def test_a_hash_with_less_work_is_to_be_replaced(passwords):
+    weak = argon2.PasswordHasher(time_cost=1, memory_cost=1024, parallelism=1).hash("correct horse")
+
+    right = await passwords.verify("correct horse", weak)
+    wrong = await passwords.verify("battery staple", weak)
+
+    assert right.right
+    assert right.new_hash is not None
+    assert not (await passwords.verify("correct horse", right.new_hash)).new_hash
+    assert wrong.new_hash is None
+
+
+async def test_many_are_hashed_in_order_and_few_at_once(passwords):
+    many = [f"password {number}" for number in range(8)]
+
+    hashes = await passwords.hash_all(many)
+
+    verdicts = await asyncio.gather(*map(passwords.verify, many, hashes))
+    assert all(verdict.right for verdict in verdicts)
+    workers = [t for t in threading.enumerate() if t.name.startswith("passwords")]
+    assert len(workers) <= 2

@@ -1,0 +1,168 @@
+"""Settings come from the command line, the environment or a file, and say what is wrong."""
+
+from pathlib import Path
+
+import pytest
+
+from server.settings import (
+    Networks,
+    SettingsError,
+    default_data_directory,
+    load_settings,
+    unused_variables,
+)
+
+
+def problems(**sources) -> list[str]:
+    with pytest.raises(SettingsError) as caught:
+        load_settings(**{"environ": {}, **sources})
+    return caught.value.problems
+
+
+def test_nothing_set_is_a_private_server_for_this_machine():
+    settings = load_settings(environ={"HOME": "/home/ada"})
+
+    assert settings.embedded
+    assert settings.amqp_url is None
+    assert settings.rate_limits
+    assert not settings.development
+    assert settings.public_url == "http://localhost:9991"
+
+
+def test_command_line_wins_over_environment_wins_over_file(tmp_path: Path):
+    file = tmp_path / "parley.toml"
+    file.write_text('host = "file"\nport = 1\nprocesses = 4\n')
+
+    settings = load_settings(
+        config=file,
+        environ={"PARLEY_HOST": "environment", "PARLEY_PORT": "2"},
+        overrides={"port": 3, "host": None},
+    )
+
+    assert (settings.host, settings.port, settings.processes) == ("environment", 3, 4)
+
+
+def test_the_environment_names_the_file(tmp_path: Path):
+    file = tmp_path / "parley.toml"
+    file.write_text("port = 1234\n")
+
+    assert load_settings(environ={"PARLEY_CONFIG": str(file)}).port == 1234
+
+
+@pytest.mark.parametrize(
+    ("word", "value"), [("on", True), ("off", False), ("true", True), ("0", False), ("No", False)]
+)
+def test_switches_understand_words(word: str, *, value: bool):
+    assert load_settings(environ={"PARLEY_RATE_LIMITS": word}).rate_limits is value
+
+
+@pytest.mark.parametrize("variable", ["DATABASE_URL_FILE", "PARLEY_ROOT_DOMAIN_FILE"])
+def test_a_value_may_come_from_a_file(tmp_path: Path, variable: str):
+    file = tmp_path / "secret"
+    value = "postgresql://a@b/c" if variable.startswith("DATABASE") else "chat.example.com"
+    file.write_text(value + "\n")
+
+    settings = load_settings(environ={variable: str(file)})
+
+    assert value in {settings.database_url, settings.root_domain}
+
+
+def test_the_file_may_name_files_with_secrets(tmp_path: Path):
+    (tmp_path / "secret").write_text("amqp://guest:guest@localhost\n")
+    file = tmp_path / "parley.toml"
+    file.write_text(f'amqp_url_file = "{tmp_path}/secret"\n')
+
+    assert load_settings(environ={}, config=file).amqp_url == "amqp://guest:guest@localhost"
+
+
+def test_every_problem_is_told_at_once(tmp_path: Path):
+    file = tmp_path / "parley.toml"
+    file.write_text("prot = 80\nprocesses = 0\n")
+
+    found = problems(
+        config=file,
+        environ={
+            "PARLEY_PORT": "eighty",
+            "PARLEY_LOG_LEVEL": "loud",
+            "PARLEY_TRUSTED_PROXIES": "x",
+            "DATABASE_URL": "mysql://parley:canary@db/parley",
+            "PARLEY_RATE_LIMIT": "off",
+            "AMQP_URL_FILE": str(tmp_path / "missing"),
+        },
+    )
+
+    assert set(found) == {
+        f"`prot` in {file} is not a setting; did you mean `port`?",
+        f"`processes` in {file} must be a number from 1 to 64, not 0.",
+        "PARLEY_PORT must be a port from 0 to 65535 (0: a free one), not 'eighty'.",
+        "PARLEY_LOG_LEVEL must be debug, info, warning or error, not 'loud'.",
+        "PARLEY_TRUSTED_PROXIES must be networks like 10.0.0.0/8, separated by commas, not 'x'.",
+        "DATABASE_URL must be an address that starts with postgresql://.",
+        "PARLEY_RATE_LIMIT is not a setting; did you mean PARLEY_RATE_LIMITS?",
+        f"AMQP_URL_FILE names {tmp_path}/missing, but: No such file or directory.",
+    }
+
+
+def test_a_broken_file_is_one_problem(tmp_path: Path):
+    file = tmp_path / "parley.toml"
+    file.write_text("port = \n")
+
+    assert [f"The settings file {file} is not valid TOML"] == [
+        problem.split(":")[0] for problem in problems(config=file)
+    ]
+    assert problems(config=tmp_path / "none") == [
+        f"The settings file {tmp_path}/none cannot be read: No such file or directory."
+    ]
+
+
+def test_variables_that_nobody_reads_are_found():
+    environ = {"PARLEY_SERVICE_HOST": "x", "PARLEY_PORT": "1", "PARLEY_PORT_FILE": "x", "HOME": "/"}
+
+    assert unused_variables(environ) == ["PARLEY_SERVICE_HOST"]
+
+
+def test_settings_never_show_their_secrets():
+    settings = load_settings(
+        environ={
+            "DATABASE_URL": "postgresql://parley:can%40ary@db/parley?password=other",
+            "AMQP_URL": "amqp://guest:third@localhost",
+        }
+    )
+
+    assert set(settings.secrets) == {"can%40ary", "can@ary", "other", "third"}
+    assert not [secret for secret in settings.secrets if secret in repr(settings)]
+
+
+def test_settings_cannot_change():
+    with pytest.raises(AttributeError):
+        load_settings(environ={}).port = 1  # type: ignore[misc]
+
+
+def test_networks_contain_addresses():
+    networks = Networks("10.0.0.0/8, 2001:db8::/32 127.0.0.1")
+
+    assert "10.1.2.3" in networks
+    assert "2001:db8::1" in networks
+    assert "127.0.0.1" in networks
+    assert "11.0.0.1" not in networks
+    assert "not an address" not in networks
+    assert not Networks()
+
+
+@pytest.mark.parametrize(
+    ("environ", "url"),
+    [
+        ({"PARLEY_HOST": "0.0.0.0"}, "http://localhost:9991"),
+        ({"PARLEY_HOST": "10.0.0.7", "PARLEY_PORT": "80"}, "http://10.0.0.7:80"),
+        ({"PARLEY_HOST": "2001:db8::1"}, "http://[2001:db8::1]:9991"),
+        ({"PARLEY_EXTERNAL_URL": "https://chat.example.com/"}, "https://chat.example.com"),
+    ],
+)
+def test_the_public_address(environ: dict[str, str], url: str):
+    assert load_settings(environ=environ).public_url == url
+
+
+def test_data_lives_where_the_user_keeps_data():
+    directory = default_data_directory({"XDG_DATA_HOME": "/x", "HOME": "/home/ada"})
+
+    assert directory in {Path("/x/parley"), Path("/var/lib/parley")}
