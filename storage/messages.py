@@ -17,6 +17,10 @@ IS_ME_MESSAGE: Final = 8
 HAS_LINK: Final = 16
 HAS_IMAGE: Final = 32
 HAS_ATTACHMENT: Final = 64
+CONTENT_TRAITS: Final = (
+    CHANNEL_WILDCARD | TOPIC_WILDCARD | IS_ME_MESSAGE | HAS_LINK | HAS_IMAGE | HAS_ATTACHMENT
+)
+"""Those that follow from the text: an edit sets them anew."""
 
 
 class MessageRow(msgspec.Struct, frozen=True, kw_only=True):

@@ -1,11 +1,15 @@
 """Decides whether a message may be sent, to whom it goes, and what it says: no write yet."""
 
-from collections.abc import Callable, Sequence
-from contextlib import AbstractAsyncContextManager
+from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import islice
 from typing import Final, Literal
 
+from server.actions.messages.content import (
+    ReadContent,
+    Reading,
+    check_wildcards,
+    read_content,
+)
 from server.directory import Directory
 from server.domain.access import GroupGraph
 from server.domain.actor import Actor
@@ -18,33 +22,19 @@ from server.domain.channels import (
 from server.domain.errors import (
     BadRequestError,
     ChannelDoesNotExistError,
-    ChannelWildcardNotAllowedError,
     MissingParameterError,
-    TopicWildcardNotAllowedError,
     UserDeactivatedError,
 )
-from server.domain.markdown import (
-    MentionedChannel,
-    MentionedGroup,
-    MentionedUser,
-    Rendered,
-    names_in,
-    render,
-)
-from server.domain.messages import LARGE_AUDIENCE, clean_content, clean_topic
+from server.domain.messages import clean_content, clean_topic
 from server.domain.realm_settings import RealmSettings
-from storage import sends
 from storage.channels import ChannelRow
 from storage.conversations import TopicRow
-from storage.database import Connection
 from storage.ids import ChannelId, DmGroupId, UserId
 from storage.realms import RealmRow
 from storage.subscriptions import SubscriptionRow
 from storage.users import UserRow
 
 MAX_DM_RECIPIENTS: Final = 100
-Reading = Callable[[], AbstractAsyncContextManager[Connection]]
-"""Gives a connection for reading what no cache holds."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,10 +75,7 @@ class Decision:
     realm: RealmRow
     settings: RealmSettings
     place: Place
-    content: str
-    rendered: Rendered
-    mentioned: frozenset[UserId]
-    topic_mentioned: frozenset[UserId]
+    written: ReadContent
 
 
 async def decide(directory: Directory, actor: Actor, draft: Draft, read: Reading) -> Decision:
@@ -106,24 +93,16 @@ async def decide(directory: Directory, actor: Actor, draft: Draft, read: Reading
         place = await _channel_place(directory, current, draft, standing)
     else:
         place = await _direct_place(directory, current, draft, settings, graph)
-    rendered = render(content, await _mentionable(directory, standing, content))
-    await _check_wildcards(read, current, place, rendered, settings, graph)
-    topic_mentioned: frozenset[UserId] = frozenset()
-    if rendered.topic_wildcard and place.topic is not None:
-        async with read() as connection:
-            topic_mentioned = frozenset(
-                await sends.topic_participants(connection, actor.realm_id, place.topic.topic_id)
-            )
-    return Decision(
-        sender=sender,
-        realm=realm,
-        settings=settings,
-        place=place,
-        content=content,
-        rendered=rendered,
-        mentioned=rendered.mentioned_user_ids | graph.members_of(rendered.mentioned_group_ids),
-        topic_mentioned=topic_mentioned,
+    written = await read_content(
+        directory,
+        current,
+        content,
+        topic_id=place.topic.topic_id if place.topic else None,
+        read=read,
     )
+    channel_id = place.channel.channel_id if place.channel else None
+    await check_wildcards(directory, current, written, channel_id=channel_id, read=read)
+    return Decision(sender=sender, realm=realm, settings=settings, place=place, written=written)
 
 
 # -- channels
@@ -285,105 +264,3 @@ def _check_direct_permissions(
         raise BadRequestError(
             "You do not have permission to send direct messages to this recipient."
         )
-
-
-# -- mentions
-
-MAX_LOOKED_UP: Final = 200
-
-
-class Mentionable:
-    """Those whom the text may name, looked up before it is rendered."""
-
-    def __init__(self) -> None:
-        self.by_name: dict[str, list[UserRow]] = {}
-        self.by_id: dict[int, UserRow] = {}
-        self.groups: dict[str, MentionedGroup] = {}
-        self.channels: dict[str, MentionedChannel] = {}
-
-    def user_by_name(self, name: str) -> MentionedUser | None:
-        rows = self.by_name.get(name.lower(), [])
-        return _mentioned(rows[0]) if len(rows) == 1 else None
-
-    def user_by_id(self, user_id: int) -> MentionedUser | None:
-        row = self.by_id.get(user_id)
-        return None if row is None else _mentioned(row)
-
-    def group_by_name(self, name: str) -> MentionedGroup | None:
-        return self.groups.get(name.lower())
-
-    def channel_by_name(self, name: str) -> MentionedChannel | None:
-        return self.channels.get(name.lower())
-
-
-def _mentioned(row: UserRow) -> MentionedUser:
-    return MentionedUser(row.user_id, row.full_name, row.is_active)
-
-
-async def _mentionable(directory: Directory, standing: Standing, content: str) -> Mentionable:
-    """Look up what the text seems to name; the renderer decides what it does name."""
-    found = Mentionable()
-    names = names_in(content)
-    for name in islice(names.users, MAX_LOOKED_UP):
-        found.by_name[name.lower()] = await directory.users_named(name)
-    for user_id in islice(names.user_ids, MAX_LOOKED_UP):
-        row = await directory.user(UserId(user_id))
-        if row is not None:
-            found.by_id[row.user_id] = row
-    for name in islice(names.groups, MAX_LOOKED_UP):
-        group = _mentionable_group(standing, name)
-        if group is not None:
-            found.groups[name.lower()] = group
-    for name in islice(names.channels, MAX_LOOKED_UP):
-        channel = await directory.channel_by_name(name)
-        if channel is not None and await _may_know_of(directory, standing, channel):
-            found.channels[name.lower()] = MentionedChannel(channel.channel_id, channel.name)
-    return found
-
-
-def _mentionable_group(standing: Standing, name: str) -> MentionedGroup | None:
-    for known, group_id in standing.graph.ids_by_name.items():
-        if known.lower() == name.lower():
-            if standing.graph.may_mention(group_id, standing.person):
-                return MentionedGroup(group_id, known)
-            return None
-    return None
-
-
-async def _may_know_of(directory: Directory, standing: Standing, channel: ChannelRow) -> bool:
-    subscription = await directory.subscription(standing.person.user_id, channel.channel_id)
-    is_subscribed = subscription is not None and subscription.active
-    return standing.sees(channel, subscribed=is_subscribed)
-
-
-async def _check_wildcards(
-    read: Reading,
-    actor: Actor,
-    place: Place,
-    rendered: Rendered,
-    settings: RealmSettings,
-    graph: GroupGraph,
-) -> None:
-    """Mentioning everybody in a large channel or topic needs a permission."""
-    if place.channel is None or not (rendered.channel_wildcard or rendered.topic_wildcard):
-        return
-    permitted = settings.permission("can_mention_many_users_group", graph)
-    if graph.contains(permitted, actor.person):
-        return
-    async with read() as connection:
-        if rendered.channel_wildcard:
-            count = await sends.subscriber_count(
-                connection, actor.realm_id, place.channel.channel_id, limit=LARGE_AUDIENCE + 1
-            )
-            if count > LARGE_AUDIENCE:
-                raise ChannelWildcardNotAllowedError(
-                    "You do not have permission to use channel wildcard mentions in this channel."
-                )
-        if rendered.topic_wildcard and place.topic is not None:
-            participants = await sends.topic_participants(
-                connection, actor.realm_id, place.topic.topic_id
-            )
-            if len(participants) > LARGE_AUDIENCE:
-                raise TopicWildcardNotAllowedError(
-                    "You do not have permission to use topic wildcard mentions in this topic."
-                )

@@ -7,7 +7,8 @@ from datetime import datetime
 import msgspec
 from typing_extensions import override
 
-from server.actions.messages.decide import Decision, Draft, Reading, decide
+from server.actions.messages.content import Reading
+from server.actions.messages.decide import Decision, Draft, decide
 from server.actions.messages.people import recipient_of, sender_of
 from server.directory import Directory
 from server.domain.actor import Actor
@@ -98,7 +99,7 @@ class _SendWrite(ClockedWrite[Sent]):
         is_read = (
             actor.has_person_at_client if draft.read_by_sender is None else draft.read_by_sender
         )
-        flags = _flags(decision)
+        flags = decision.written.flags()
         started, by_sending = _visibility_policies(decision)
         return cls(
             sends.Send(
@@ -116,10 +117,10 @@ class _SendWrite(ClockedWrite[Sent]):
                 dm_user_ids=[p.user_id for p in place.people],
                 dm_versions=[p.changed_at for p in place.people],
                 sent_at=sent_at,
-                traits=_traits(decision, is_read=is_read),
+                traits=decision.written.traits | (messages.READ_BY_SENDER if is_read else 0),
                 client=actor.client,
-                content=decision.content,
-                rendered=decision.rendered.html,
+                content=decision.written.content,
+                rendered=decision.written.rendered.html,
                 flagged_user_ids=list(flags),
                 flags=list(flags.values()),
                 audience=_audience(actor, draft, decision, flags, is_read=is_read).encode(),
@@ -136,28 +137,6 @@ class _SendWrite(ClockedWrite[Sent]):
         )
 
 
-def _flags(decision: Decision) -> dict[UserId, int]:
-    """The exceptions of single readers; storage keeps those of readers who receive it."""
-    flags = dict.fromkeys(decision.mentioned, message_flags.MENTIONED)
-    for user_id in decision.topic_mentioned:
-        flags[user_id] = flags.get(user_id, 0) | message_flags.TOPIC_WILDCARD_MENTIONED
-    return flags
-
-
-def _traits(decision: Decision, *, is_read: bool) -> int:
-    rendered = decision.rendered
-    holds = {
-        messages.READ_BY_SENDER: is_read,
-        messages.CHANNEL_WILDCARD: rendered.channel_wildcard,
-        messages.TOPIC_WILDCARD: rendered.topic_wildcard,
-        messages.IS_ME_MESSAGE: rendered.is_me_message,
-        messages.HAS_LINK: rendered.has_link,
-        messages.HAS_IMAGE: rendered.has_image,
-        messages.HAS_ATTACHMENT: rendered.has_attachment,
-    }
-    return sum(bit for bit, is_so in holds.items() if is_so)
-
-
 def _audience(
     actor: Actor, draft: Draft, decision: Decision, flags: dict[UserId, int], *, is_read: bool
 ) -> Audience:
@@ -165,7 +144,7 @@ def _audience(
     shown = {user_id: message_flags.names(bits) for user_id, bits in flags.items()}
     if is_read:
         shown[actor.user_id] = ("read", *shown.get(actor.user_id, ()))
-    wildcard = decision.rendered.channel_wildcard and place.channel is not None
+    wildcard = decision.written.rendered.channel_wildcard and place.channel is not None
     return Audience(
         channel_id=place.channel.channel_id if place.channel else None,
         public=place.channel is not None and not place.channel.invite_only,
@@ -185,7 +164,7 @@ def _event(actor: Actor, decision: Decision, sent_at: datetime, domain: str) -> 
         sender=sender_of(decision.sender, decision.realm, domain),
         client=actor.client,
         timestamp=int(sent_at.timestamp()),
-        is_me_message=decision.rendered.is_me_message,
+        is_me_message=decision.written.rendered.is_me_message,
         channel_id=place.channel.channel_id if place.channel else None,
         channel_name=place.channel.name if place.channel else "",
         topic=place.topic_name,
@@ -194,7 +173,9 @@ def _event(actor: Actor, decision: Decision, sent_at: datetime, domain: str) -> 
         recipients=tuple(recipient_of(person, domain) for person in place.people),
     )
     return MessageSent(
-        message=shown, content=decision.content, rendered_content=decision.rendered.html
+        message=shown,
+        content=decision.written.content,
+        rendered_content=decision.written.rendered.html,
     )
 
 

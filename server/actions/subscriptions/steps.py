@@ -12,7 +12,7 @@ import structlog
 
 from server.actions.ground import Ground, stand_on_realm
 from server.actions.messages import send
-from server.actions.messages.decide import Reading
+from server.actions.messages.content import Reading
 from server.actions.subscriptions.membership import Move, join
 from server.actions.subscriptions.news import Letter
 from server.directory import Directory

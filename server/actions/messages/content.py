@@ -1,0 +1,193 @@
+"""Reads what somebody writes: its HTML, whom it concerns, and what else follows from the text.
+
+Sending and editing call the same functions: `read_content`, then `check_wildcards`.
+"""
+
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
+from itertools import islice
+from typing import Final
+
+from server.directory import Directory
+from server.domain.actor import Actor
+from server.domain.channels import Standing
+from server.domain.errors import ChannelWildcardNotAllowedError, TopicWildcardNotAllowedError
+from server.domain.markdown import (
+    MentionedChannel,
+    MentionedGroup,
+    MentionedUser,
+    Rendered,
+    names_in,
+    render,
+)
+from server.domain.messages import LARGE_AUDIENCE
+from storage import message_flags, messages, sends
+from storage.channels import ChannelRow
+from storage.database import Connection
+from storage.ids import ChannelId, TopicId, UserId
+from storage.users import UserRow
+
+Reading = Callable[[], AbstractAsyncContextManager[Connection]]
+"""Gives a connection for reading what no cache holds."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadContent:
+    """What a message says, and what follows from that for others."""
+
+    content: str
+    rendered: Rendered
+    mentioned: frozenset[UserId]
+    """By name, or by a group that they are in; whether they receive the message or not."""
+    topic_mentioned: frozenset[UserId]
+
+    def flags(self) -> dict[UserId, int]:
+        """The exceptions of single readers; storage keeps those of readers who receive it."""
+        flags = dict.fromkeys(self.mentioned, message_flags.MENTIONED)
+        for user_id in self.topic_mentioned:
+            flags[user_id] = flags.get(user_id, 0) | message_flags.TOPIC_WILDCARD_MENTIONED
+        return flags
+
+    @property
+    def traits(self) -> int:
+        """The bits of `messages.traits` that depend on the text: those in CONTENT_TRAITS."""
+        rendered = self.rendered
+        holds = {
+            messages.CHANNEL_WILDCARD: rendered.channel_wildcard,
+            messages.TOPIC_WILDCARD: rendered.topic_wildcard,
+            messages.IS_ME_MESSAGE: rendered.is_me_message,
+            messages.HAS_LINK: rendered.has_link,
+            messages.HAS_IMAGE: rendered.has_image,
+            messages.HAS_ATTACHMENT: rendered.has_attachment,
+        }
+        return sum(bit for bit, is_so in holds.items() if is_so)
+
+
+async def read_content(
+    directory: Directory,
+    author: Actor,
+    content: str,
+    *,
+    topic_id: TopicId | None,
+    read: Reading,
+) -> ReadContent:
+    """Render what the author writes in this topic, or in a direct message (None).
+
+    `content` has passed `clean_content`. A mention that the author may not make stays text.
+    """
+    graph = await directory.groups()
+    standing = Standing(author.person, graph, await directory.settings())
+    rendered = render(content, await _mentionable(directory, standing, content))
+    topic_mentioned: frozenset[UserId] = frozenset()
+    if rendered.topic_wildcard and topic_id is not None:
+        async with read() as connection:
+            topic_mentioned = frozenset(
+                await sends.topic_participants(connection, author.realm_id, topic_id)
+            )
+    return ReadContent(
+        content=content,
+        rendered=rendered,
+        mentioned=rendered.mentioned_user_ids | graph.members_of(rendered.mentioned_group_ids),
+        topic_mentioned=topic_mentioned,
+    )
+
+
+async def check_wildcards(
+    directory: Directory,
+    author: Actor,
+    written: ReadContent,
+    *,
+    channel_id: ChannelId | None,
+    read: Reading,
+) -> None:
+    """Mentioning everybody in a large channel or topic needs a permission. Raises DomainError."""
+    rendered = written.rendered
+    if channel_id is None or not (rendered.channel_wildcard or rendered.topic_wildcard):
+        return
+    graph = await directory.groups()
+    permitted = (await directory.settings()).permission("can_mention_many_users_group", graph)
+    if graph.contains(permitted, author.person):
+        return
+    if rendered.channel_wildcard:
+        async with read() as connection:
+            count = await sends.subscriber_count(
+                connection, author.realm_id, channel_id, limit=LARGE_AUDIENCE + 1
+            )
+        if count > LARGE_AUDIENCE:
+            raise ChannelWildcardNotAllowedError(
+                "You do not have permission to use channel wildcard mentions in this channel."
+            )
+    if len(written.topic_mentioned) > LARGE_AUDIENCE:
+        raise TopicWildcardNotAllowedError(
+            "You do not have permission to use topic wildcard mentions in this topic."
+        )
+
+
+# -- whom the text may name
+
+MAX_LOOKED_UP: Final = 200
+
+
+class Mentionable:
+    """Those whom the text may name, looked up before it is rendered."""
+
+    def __init__(self) -> None:
+        self.by_name: dict[str, list[UserRow]] = {}
+        self.by_id: dict[int, UserRow] = {}
+        self.groups: dict[str, MentionedGroup] = {}
+        self.channels: dict[str, MentionedChannel] = {}
+
+    def user_by_name(self, name: str) -> MentionedUser | None:
+        rows = self.by_name.get(name.lower(), [])
+        return _mentioned(rows[0]) if len(rows) == 1 else None
+
+    def user_by_id(self, user_id: int) -> MentionedUser | None:
+        row = self.by_id.get(user_id)
+        return None if row is None else _mentioned(row)
+
+    def group_by_name(self, name: str) -> MentionedGroup | None:
+        return self.groups.get(name.lower())
+
+    def channel_by_name(self, name: str) -> MentionedChannel | None:
+        return self.channels.get(name.lower())
+
+
+def _mentioned(row: UserRow) -> MentionedUser:
+    return MentionedUser(row.user_id, row.full_name, row.is_active)
+
+
+async def _mentionable(directory: Directory, standing: Standing, content: str) -> Mentionable:
+    """Look up what the text seems to name; the renderer decides what it does name."""
+    found = Mentionable()
+    names = names_in(content)
+    for name in islice(names.users, MAX_LOOKED_UP):
+        found.by_name[name.lower()] = await directory.users_named(name)
+    for user_id in islice(names.user_ids, MAX_LOOKED_UP):
+        row = await directory.user(UserId(user_id))
+        if row is not None:
+            found.by_id[row.user_id] = row
+    for name in islice(names.groups, MAX_LOOKED_UP):
+        group = _mentionable_group(standing, name)
+        if group is not None:
+            found.groups[name.lower()] = group
+    for name in islice(names.channels, MAX_LOOKED_UP):
+        channel = await directory.channel_by_name(name)
+        if channel is not None and await _may_know_of(directory, standing, channel):
+            found.channels[name.lower()] = MentionedChannel(channel.channel_id, channel.name)
+    return found
+
+
+def _mentionable_group(standing: Standing, name: str) -> MentionedGroup | None:
+    for known, group_id in standing.graph.ids_by_name.items():
+        if known.lower() == name.lower():
+            if standing.graph.may_mention(group_id, standing.person):
+                return MentionedGroup(group_id, known)
+            return None
+    return None
+
+
+async def _may_know_of(directory: Directory, standing: Standing, channel: ChannelRow) -> bool:
+    subscription = await directory.subscription(standing.person.user_id, channel.channel_id)
+    is_subscribed = subscription is not None and subscription.active
+    return standing.sees(channel, subscribed=is_subscribed)
