@@ -3,7 +3,9 @@
 import asyncio
 from collections.abc import AsyncIterator, Coroutine
 from contextlib import asynccontextmanager
-from typing import Any
+from typing import Any, TypeVar
+
+Result = TypeVar("Result")
 
 
 @asynccontextmanager
@@ -25,3 +27,13 @@ async def running(*loops: Coroutine[Any, Any, None]) -> AsyncIterator[None]:
                 task.cancel()
     if failure is not None:
         raise failure
+
+
+async def to_the_end(work: Coroutine[Any, Any, Result]) -> Result:
+    """Do the work whole even if we are cancelled meanwhile; the cancellation comes out after it."""
+    task = asyncio.create_task(work)
+    try:
+        return await asyncio.shield(task)
+    except asyncio.CancelledError:
+        await asyncio.wait([task])
+        raise

@@ -8,7 +8,7 @@ from contextlib import aclosing, asynccontextmanager, suppress
 
 import structlog
 
-from server.messaging.background import running
+from server.messaging.background import running, to_the_end
 from server.messaging.backoff import Backoff
 from server.messaging.event_bus import BusListener, Hint, check_ephemeral
 from server.messaging.inbox import Inbox
@@ -208,7 +208,7 @@ class PostgresJobBroker:
                 yield handed
         finally:
             self._consumers.discard(consumer)
-            await consumer.give_back()
+            await to_the_end(consumer.give_back())
 
     async def listen(self) -> None:
         """Wake consumers when their queue gets something, until cancelled.

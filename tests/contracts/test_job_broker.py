@@ -71,6 +71,13 @@ async def is_empty(place: Place) -> bool:
         return not [one for one in await jobs.stats(connection) if one.waiting or one.in_hand]
 
 
+async def waits_untouched(place: Place) -> bool:
+    """Whether one job waits, and nobody has any in hand."""
+    async with place.database.connection() as connection:
+        (stats,) = await jobs.stats(connection)
+    return (stats.waiting, stats.in_hand) == (1, 0)
+
+
 @pytest.mark.asyncio
 async def test_a_published_job_is_handed_out_with_its_key(broker: JobBroker, place: Place):
     await broker.publish(job(b"one"))
@@ -221,9 +228,28 @@ async def test_a_consumer_that_is_stopped_at_any_moment_keeps_nothing(
             await asyncio.sleep(0)
         consumer.cancel()
         await asyncio.wait([consumer])
-        async with place.database.connection() as connection:
-            (stats,) = await jobs.stats(connection)
-        assert (stats.waiting, stats.in_hand) == (1, 0)
+        assert await waits_untouched(place)
+
+
+@pytest.mark.asyncio
+async def test_a_consumer_that_is_stopped_while_it_gives_back_keeps_nothing(
+    broker: JobBroker, place: Place
+):
+    async def take_one(taken: asyncio.Event) -> None:
+        async with broker.consume(QUEUE, prefetch=1) as deliveries:
+            await anext(deliveries)
+            taken.set()
+
+    await broker.publish(job(b"one"))
+    for turns in range(60):
+        taken = asyncio.Event()
+        consumer = asyncio.create_task(take_one(taken))
+        await taken.wait()
+        for _ in range(turns):
+            await asyncio.sleep(0)
+        consumer.cancel()
+        await asyncio.wait([consumer])
+        assert await waits_untouched(place)
 
 
 @pytest.mark.asyncio
