@@ -48,6 +48,8 @@ class MessageRow(msgspec.Struct, frozen=True, kw_only=True):
     """Newest first."""
     reactions: list[dict[str, Any]]
     """In the order in which they came; with the names that the API uses."""
+    submessages: list[dict[str, Any]]
+    """The same."""
     flag_bits: int
     received: bool
     unread: bool
@@ -78,6 +80,7 @@ AS_ROWS: Final[LiteralString] = """ AS ids)
            m.sent_at, m.edited_at, m.moved_at, s.traits, m.client,
            CASE WHEN %(rendered)s THEN m.rendered_content ELSE m.content END AS content,
            m.edit_history, coalesce(r.reactions, '[]') AS reactions,
+           coalesce(b.submessages, '[]') AS submessages,
            s.flags AS flag_bits, s.received, s.unread
       FROM wanted
      CROSS JOIN LATERAL message_states(%(realm_id)s, %(reader_id)s, wanted.ids) s
@@ -94,6 +97,16 @@ AS_ROWS: Final[LiteralString] = """ AS ids)
             WHERE r.realm_id = %(realm_id)s
               AND r.message_id = ANY ((SELECT w.ids FROM wanted w)::bigint[])
             GROUP BY r.message_id) r ON r.message_id = s.id
+      LEFT JOIN (
+           SELECT b.message_id,
+                  json_agg(json_build_object(
+                      'id', b.id, 'message_id', b.message_id, 'sender_id', b.sender_id,
+                      'msg_type', b.msg_type, 'content', b.content)
+                      ORDER BY b.id) AS submessages
+             FROM submessages b
+            WHERE b.realm_id = %(realm_id)s
+              AND b.message_id = ANY ((SELECT w.ids FROM wanted w)::bigint[])
+            GROUP BY b.message_id) b ON b.message_id = s.id
      WHERE s.accessible
      ORDER BY s.id
 """

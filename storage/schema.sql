@@ -1610,6 +1610,15 @@ CREATE TABLE public.shipper_cursors (
 )
 WITH (fillfactor='50');
 
+CREATE TABLE public.submessages (
+    realm_id bigint NOT NULL,
+    message_id bigint NOT NULL,
+    id bigint NOT NULL,
+    sender_id bigint NOT NULL,
+    msg_type text NOT NULL,
+    content text NOT NULL
+);
+
 CREATE TABLE public.subscribing_work (
     realm_id bigint NOT NULL,
     work_id uuid NOT NULL,
@@ -1756,6 +1765,9 @@ ALTER TABLE ONLY public.realms
 
 ALTER TABLE ONLY public.shipper_cursors
     ADD CONSTRAINT shipper_cursors_pkey PRIMARY KEY (realm_id);
+
+ALTER TABLE ONLY public.submessages
+    ADD CONSTRAINT submessages_pkey PRIMARY KEY (realm_id, message_id, id);
 
 ALTER TABLE ONLY public.subscribing_work
     ADD CONSTRAINT subscribing_work_pkey PRIMARY KEY (realm_id, work_id);

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Final, LiteralString
 
 from storage.database import Connection, Statement
 from storage.ids import ChannelId, DmGroupId, Position, RealmId, TopicId, UserId
@@ -43,11 +44,16 @@ class Send:
     policy_audience: bytes
     policy_bodies: list[bytes]
     """Events for policy 2 and policy 3."""
+    widget: str | None = None
+    """What makes a widget of the message, as JSON."""
 
     def statement(self) -> Statement:
         """Gives (outcome, message_id, conversation_id, new_policy, known_digest)."""
-        return Statement(
-            """
+        sql = _SEND if self.widget is None else _SEND_WIDGET
+        return Statement(sql, {name: getattr(self, name) for name in self.__slots__})
+
+
+_SEND: Final[LiteralString] = """
             SELECT outcome, message_id, conversation_id, new_policy, known_digest
               FROM send_message(
                 %(realm_id)s, %(sender_id)s, %(sender_version)s, %(realm_version)s,
@@ -59,9 +65,14 @@ class Send:
                 %(write_id)s::uuid, %(idempotency_key)s, %(idempotency_digest)b,
                 %(policy_started)s::smallint, %(policy_sent)s::smallint, %(policy_audience)b,
                 %(policy_bodies)b::bytea[])
-            """,
-            {name: getattr(self, name) for name in self.__slots__},
-        )
+"""
+_AND_ATTACH: Final[LiteralString] = """), attached AS (
+    INSERT INTO submessages (realm_id, message_id, id, sender_id, msg_type, content)
+    SELECT %(realm_id)s, message_id, message_id, %(sender_id)s, 'widget', %(widget)s
+      FROM sent WHERE outcome = 'sent')
+    SELECT outcome, message_id, conversation_id, new_policy, known_digest FROM sent
+"""
+_SEND_WIDGET: Final[LiteralString] = "WITH sent AS (" + _SEND + _AND_ATTACH
 
 
 async def subscriber_count(

@@ -67,6 +67,7 @@ def message_object(
     view: ClientView,
     *,
     reactions: Sequence[Any] = (),
+    submessages: Sequence[Any] = (),
 ) -> dict[str, Any]:
     """The message as a client with this view gets it, `content` being what the view asks for."""
     sender = message.sender
@@ -85,7 +86,7 @@ def message_object(
         "sender_full_name": sender.full_name,
         "sender_id": sender.id,
         "sender_realm_str": sender.realm,
-        "submessages": [],
+        "submessages": submessages,
         "timestamp": message.timestamp,
         "topic_links": [],
     }
@@ -109,9 +110,29 @@ class MessageSent(Event, frozen=True, kw_only=True, omit_defaults=True):
     message: ShownMessage
     content: str
     rendered_content: str
+    widget: str = ""
+    """What makes a widget of it, as JSON: its first submessage, which has the message's id."""
 
     @override
     def wire(self, position: Position, view: ClientView) -> Sequence[Any]:
         content = self.rendered_content if view.apply_markdown else self.content
-        shown = message_object(MessageId(position), self.message, content, view)
+        shown = message_object(
+            MessageId(position),
+            self.message,
+            content,
+            view,
+            submessages=self._submessages(position),
+        )
         return ({"type": "message", "message": shown},)
+
+    def _submessages(self, position: Position) -> Sequence[Any]:
+        if not self.widget:
+            return ()
+        first = {
+            "id": position,
+            "message_id": position,
+            "sender_id": self.message.sender.id,
+            "msg_type": "widget",
+            "content": self.widget,
+        }
+        return (first,)

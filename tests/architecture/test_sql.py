@@ -23,6 +23,7 @@ ACROSS_REALMS = {
     "shipping.entries_between": "takes a cursor, which names its realm",
     "shipping.lagging": "finds realms that have something to ship",
     "shipping.move": "takes a cursor, which names its realm",
+    "sends.statement": "is a method of a send, which names its realm",
     "shipping.needed_since": "finds the oldest entry that some realm needs",
 }
 """Functions on realm-owned tables that do not serve one realm, and why."""

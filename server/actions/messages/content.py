@@ -22,6 +22,7 @@ from server.domain.markdown import (
     render,
 )
 from server.domain.messages import LARGE_AUDIENCE
+from server.domain.widgets import widget_of
 from storage import message_flags, messages, sends
 from storage.channels import ChannelRow
 from storage.database import Connection
@@ -41,6 +42,8 @@ class ReadContent:
     mentioned: frozenset[UserId]
     """By name, or by a group that they are in; whether they receive the message or not."""
     topic_mentioned: frozenset[UserId]
+    widget: str | None
+    """What makes a widget of the message when it is sent (server/domain/widgets.py)."""
 
     def flags(self) -> dict[UserId, int]:
         """The exceptions of single readers; storage keeps those of readers who receive it."""
@@ -90,6 +93,7 @@ async def read_content(
         rendered=rendered,
         mentioned=rendered.mentioned_user_ids | graph.members_of(rendered.mentioned_group_ids),
         topic_mentioned=topic_mentioned,
+        widget=widget_of(content),
     )
 
 

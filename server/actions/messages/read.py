@@ -167,7 +167,14 @@ async def show(
 
 
 def _with_personal(row: MessageRow, message: ShownMessage, view: ClientView) -> dict[str, Any]:
-    shown = message_object(row.id, message, row.content, view, reactions=row.reactions)
+    shown = message_object(
+        row.id,
+        message,
+        row.content,
+        view,
+        reactions=row.reactions,
+        submessages=row.submessages,
+    )
     shown["flags"] = row.flags
     if row.edit_history:
         shown["edit_history"] = row.edit_history

@@ -132,6 +132,7 @@ class _SendWrite(ClockedWrite[Sent]):
                 policy_sent=by_sending,
                 policy_audience=Audience(users=(actor.user_id,)).encode(),
                 policy_bodies=_policy_bodies(decision, sent_at) if started or by_sending else [],
+                widget=decision.written.widget,
             ),
             draft,
         )
@@ -176,6 +177,7 @@ def _event(actor: Actor, decision: Decision, sent_at: datetime, domain: str) -> 
         message=shown,
         content=decision.written.content,
         rendered_content=decision.written.rendered.html,
+        widget=decision.written.widget or "",
     )
 
 

@@ -1,0 +1,35 @@
+"""Using the widget that a message shows: voting, adding tasks."""
+
+from server.actions.messages.audience import of_message
+from server.domain.actor import Actor
+from server.domain.errors import BadRequestError
+from server.domain.widgets import MSG_TYPE, check_submessage
+from server.events.base import Tx
+from server.events.submessages import SubmessageAdded
+from storage import message_places, submessages
+from storage.ids import MessageId
+
+
+async def add_submessage(
+    tx: Tx, actor: Actor, message_id: MessageId, msg_type: str, content: str
+) -> None:
+    """Attach something to a widget that the actor can see; everybody who sees it is told."""
+    if msg_type != MSG_TYPE:
+        raise BadRequestError(f"Invalid msg_type: {msg_type!r}")
+    locked = await tx.lock(message_places.lock_visible(tx.realm_id, actor.user_id, message_id))
+    if not locked:
+        raise BadRequestError("Invalid message(s)")
+    [place] = locked
+    first = await submessages.first_of(await tx.connection(), tx.realm_id, place.id)
+    check_submessage(
+        None if first is None else first.content,
+        content,
+        is_author=place.sender_id == actor.user_id,
+    )
+    event = SubmessageAdded(
+        message_id=place.id, sender_id=actor.user_id, msg_type=msg_type, content=content
+    )
+    entry = tx.append(event, await of_message(tx, place))
+    tx.at_position(
+        entry, submessages.insert(tx.realm_id, place.id, actor.user_id, msg_type, content)
+    )

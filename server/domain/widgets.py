@@ -1,0 +1,123 @@
+"""Polls and lists of tasks: how a message becomes one, and what may be attached to it."""
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+import msgspec
+import orjson
+
+from server.domain.errors import BadRequestError
+
+MSG_TYPE: Final = "widget"
+"""The only type of submessage that there is."""
+MAX_SUBMESSAGE_LENGTH: Final = 10_000
+
+_COMMAND: Final = re.compile(r"/(poll|todo)(?=\s|$)")
+_BULLET: Final = re.compile(r"\s*[-*]?\s*")
+
+
+def widget_of(content: str) -> str | None:
+    """What makes a widget of the message, as JSON; None for an ordinary message.
+
+    `/poll` and `/todo` begin one: the first line is the question or the title, and each further
+    line is an option, or a task with a description after a colon.
+    """
+    command = _COMMAND.match(content)
+    if command is None:
+        return None
+    first, *lines = content[command.end() :].split("\n")
+    items = [item for line in lines if (item := _BULLET.sub("", line, count=1).strip())]
+    data: dict[str, Any]
+    if command[1] == "poll":
+        data = {"question": first.strip(), "options": items}
+    else:
+        data = {"task_list_title": first.strip(), "tasks": [_task(item) for item in items]}
+    return json.dumps({"widget_type": command[1], "extra_data": data}, ensure_ascii=False)
+
+
+def _task(item: str) -> dict[str, str]:
+    task, _, description = item.partition(":")
+    return {"task": task.strip(), "desc": description.strip()}
+
+
+# -- what may be attached
+
+
+class _Vote(msgspec.Struct, forbid_unknown_fields=True):
+    type: str
+    key: str
+    vote: int
+
+
+class _Question(msgspec.Struct, forbid_unknown_fields=True):
+    type: str
+    question: str
+
+
+class _NewOption(msgspec.Struct, forbid_unknown_fields=True):
+    type: str
+    option: str
+    idx: int
+
+
+class _Strike(msgspec.Struct, forbid_unknown_fields=True):
+    type: str
+    key: str
+
+
+class _NewTask(msgspec.Struct, forbid_unknown_fields=True):
+    type: str
+    key: int
+    task: str
+    desc: str
+    completed: bool
+
+
+class _Title(msgspec.Struct, forbid_unknown_fields=True):
+    type: str
+    title: str
+
+
+_DATA: Final[Mapping[str, Mapping[str, type[msgspec.Struct]]]] = {
+    "poll": {"vote": _Vote, "question": _Question, "new_option": _NewOption},
+    "todo": {"strike": _Strike, "new_task": _NewTask, "new_task_list_title": _Title},
+}
+_OF_THE_AUTHOR: Final = {"question", "new_task_list_title"}
+
+
+def check_submessage(widget: str | None, content: str, *, is_author: bool) -> None:
+    """Whether this may be attached to a message that is such a widget (its first submessage).
+
+    Raises BadRequestError.
+    """
+    if len(content) > MAX_SUBMESSAGE_LENGTH:
+        raise BadRequestError(f"Submessage is too long (limit: {MAX_SUBMESSAGE_LENGTH} characters)")
+    data = _decoded(content)
+    kinds = _DATA.get(_widget_type(widget)) if widget is not None else None
+    if kinds is None:
+        raise BadRequestError("You cannot attach a submessage to this message.")
+    kind = data.get("type") if isinstance(data, dict) else None
+    if not isinstance(kind, str) or kind not in kinds:
+        raise BadRequestError("Unknown type of submessage for this widget.")
+    try:
+        checked = msgspec.convert(data, kinds[kind])
+    except msgspec.ValidationError as error:
+        raise BadRequestError(f"Invalid submessage: {error}") from error
+    if isinstance(checked, _Vote) and checked.vote not in (1, -1):
+        raise BadRequestError("Invalid submessage: a vote is 1 or -1")
+    if kind in _OF_THE_AUTHOR and not is_author:
+        raise BadRequestError("You can't edit this unless you are the author.")
+
+
+def _decoded(content: str) -> Any:
+    decode: Callable[[str], Any] = orjson.loads
+    try:
+        return decode(content)
+    except orjson.JSONDecodeError as error:
+        raise BadRequestError("Invalid json for submessage") from error
+
+
+def _widget_type(widget: str) -> str:
+    return str(orjson.loads(widget)["widget_type"])

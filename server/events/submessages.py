@@ -1,0 +1,35 @@
+"""A widget's state has changed: somebody voted, added a task, and the like."""
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+from typing_extensions import override
+
+from server.events.base import ClientView, Event
+from storage.ids import MessageId, Position, UserId
+
+
+class SubmessageAdded(Event, frozen=True, kw_only=True):
+    """Something was attached to a message; its id is the entry's position."""
+
+    kind: ClassVar[str] = "submessage"
+    wire_type: ClassVar[str] = "submessage"
+
+    message_id: MessageId
+    sender_id: UserId
+    msg_type: str
+    content: str
+
+    @override
+    def wire(self, position: Position, view: ClientView) -> Sequence[Any]:
+        del view
+        return (
+            {
+                "type": "submessage",
+                "message_id": self.message_id,
+                "submessage_id": position,
+                "sender_id": self.sender_id,
+                "msg_type": self.msg_type,
+                "content": self.content,
+            },
+        )

@@ -1,0 +1,50 @@
+"""What widgets attach to their messages."""
+
+from dataclasses import dataclass
+
+from storage.database import Connection, Statement
+from storage.ids import MessageId, RealmId, UserId
+
+
+@dataclass(frozen=True, slots=True)
+class SubmessageRow:
+    id: int
+    sender_id: UserId
+    msg_type: str
+    content: str
+
+
+async def first_of(
+    connection: Connection, realm_id: RealmId, message_id: MessageId
+) -> SubmessageRow | None:
+    """What says which widget the message is, if it is one."""
+    return await connection.one(
+        SubmessageRow,
+        """
+        SELECT id, sender_id, msg_type, content FROM submessages
+         WHERE realm_id = %(realm_id)s AND message_id = %(message_id)s
+         ORDER BY id LIMIT 1
+        """,
+        realm_id=realm_id,
+        message_id=message_id,
+    )
+
+
+def insert(
+    realm_id: RealmId, message_id: MessageId, sender_id: UserId, msg_type: str, content: str
+) -> Statement:
+    """Attach it to the message, whose row is locked; the position is its id."""
+    return Statement(
+        """
+        INSERT INTO submessages (realm_id, message_id, id, sender_id, msg_type, content)
+        VALUES (%(realm_id)s, %(message_id)s, current_position(), %(sender_id)s, %(msg_type)s,
+                %(content)s)
+        """,
+        {
+            "realm_id": realm_id,
+            "message_id": message_id,
+            "sender_id": sender_id,
+            "msg_type": msg_type,
+            "content": content,
+        },
+    )
