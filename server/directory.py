@@ -5,6 +5,7 @@ cached row is verified against that when it is written, so a stale row costs a s
 never a wrong write. Log entries say what they touch, which forgets it here.
 """
 
+import asyncio
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from datetime import timedelta
@@ -12,10 +13,11 @@ from typing import Any, Final
 
 from server.domain.access import GroupGraph, Person
 from server.domain.addresses import Addresses, RealmAddress
+from server.domain.alert_words import AlertWords
 from server.domain.clock import Clock
 from server.domain.profiles import public_email, user_id_of_hidden_email
 from server.domain.realm_settings import RealmSettings
-from storage import channels, conversations, groups, realms, subscriptions, users
+from storage import alert_words, channels, conversations, groups, realms, subscriptions, users
 from storage.channels import ChannelRow
 from storage.conversations import TopicRow
 from storage.database import Connection, Database
@@ -32,6 +34,7 @@ Touch = tuple[Any, ...]
 
 REALM: Final[Touch] = ("realm",)
 GROUPS: Final[Touch] = ("groups",)
+ALERT_WORDS: Final[Touch] = ("alert words",)
 
 
 def user_key(user_id: UserId) -> Touch:
@@ -139,6 +142,12 @@ class Directory:
         graph = await self._get(("graph",), lambda c: self.read_groups(c, realm))
         assert isinstance(graph, GroupGraph)
         return graph
+
+    async def alert_words(self) -> AlertWords:
+        """All alert words. A change that is younger than what is cached may be missed."""
+        found = await self._get(ALERT_WORDS, self._load_alert_words)
+        assert isinstance(found, AlertWords)
+        return found
 
     async def user(self, user_id: UserId) -> UserRow | None:
         return (await self.users([user_id])).get(user_id)
@@ -252,6 +261,11 @@ class Directory:
             connection, self.realm_id, [channel_id], share=self._exact is not None
         )
         return rows[0] if rows else None
+
+    async def _load_alert_words(self, connection: Connection) -> AlertWords:
+        rows = await alert_words.of_realm(connection, self.realm_id)
+        # Many of them take longer than the loop may stand still.
+        return await asyncio.to_thread(AlertWords, [(row.word, row.user_ids) for row in rows])
 
     async def groups_of(self, connection: Connection, realm: RealmRow) -> GroupGraph:
         """The groups as this connection sees them, together with the realm's row."""

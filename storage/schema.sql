@@ -1375,6 +1375,12 @@ BEGIN
       FROM judged j;
 END $$;
 
+CREATE TABLE public.alert_words (
+    realm_id bigint NOT NULL,
+    user_id bigint NOT NULL,
+    word text NOT NULL
+);
+
 CREATE SEQUENCE public.channel_ids
     START WITH 1
     INCREMENT BY 1
@@ -1702,6 +1708,9 @@ CREATE TABLE public.users (
     CONSTRAINT users_bot_type_check CHECK ((bot_type = ANY (ARRAY[1, 2, 3, 4]))),
     CONSTRAINT users_role_check CHECK ((role = ANY (ARRAY[100, 200, 300, 400, 600])))
 );
+
+ALTER TABLE ONLY public.alert_words
+    ADD CONSTRAINT alert_words_pkey PRIMARY KEY (realm_id, user_id, word);
 
 ALTER TABLE ONLY public.channel_read
     ADD CONSTRAINT channel_read_pkey PRIMARY KEY (realm_id, user_id, channel_id);

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from server.api import (
+    alert_words,
     authentication,
     channels,
     emoji,
@@ -29,6 +30,7 @@ from server.domain.errors import MethodNotAllowedError, NotFoundError
 API_PREFIX: Final = "/api/v1"
 
 _AREAS: Final[tuple[Endpoint[Any], ...]] = (
+    *alert_words.ENDPOINTS,
     *authentication.ENDPOINTS,
     *channels.ENDPOINTS,
     *emoji.ENDPOINTS,

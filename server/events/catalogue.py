@@ -5,6 +5,7 @@ from typing import Final
 import msgspec
 
 from server.events import (
+    alert_words,
     bots,
     channels,
     groups,
@@ -22,6 +23,7 @@ from server.events import (
 from server.events.base import Event
 
 EVENTS: Final[tuple[type[Event], ...]] = (
+    alert_words.AlertWordsChanged,
     bots.BotAdded,
     bots.BotChanged,
     bots.BotDeleted,

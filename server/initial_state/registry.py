@@ -3,6 +3,7 @@
 from typing import Final
 
 from server.initial_state import (
+    alert_words,
     bots,
     channels,
     groups,
@@ -23,6 +24,7 @@ SECTIONS: Final[tuple[Section, ...]] = (
     *user_topics.SECTIONS,
     users.SECTION,
     groups.SECTION,
+    alert_words.SECTION,
     bots.SECTION,
     *user_settings.SECTIONS,
     *messages.SECTIONS,

@@ -10,3 +10,11 @@ CREATE TABLE submessages (
     content text NOT NULL,
     PRIMARY KEY (realm_id, message_id, id)
 );
+
+-- Words of whose use people want to know. A user has a word once, whatever its case.
+CREATE TABLE alert_words (
+    realm_id bigint NOT NULL,
+    user_id bigint NOT NULL,
+    word text NOT NULL,
+    PRIMARY KEY (realm_id, user_id, word)
+);

@@ -42,6 +42,8 @@ class ReadContent:
     mentioned: frozenset[UserId]
     """By name, or by a group that they are in; whether they receive the message or not."""
     topic_mentioned: frozenset[UserId]
+    alerted: frozenset[UserId]
+    """Whoever has an alert word that is in the text."""
     widget: str | None
     """What makes a widget of the message when it is sent (server/domain/widgets.py)."""
 
@@ -50,6 +52,8 @@ class ReadContent:
         flags = dict.fromkeys(self.mentioned, message_flags.MENTIONED)
         for user_id in self.topic_mentioned:
             flags[user_id] = flags.get(user_id, 0) | message_flags.TOPIC_WILDCARD_MENTIONED
+        for user_id in self.alerted:
+            flags[user_id] = flags.get(user_id, 0) | message_flags.HAS_ALERT_WORD
         return flags
 
     @property
@@ -93,6 +97,7 @@ async def read_content(
         rendered=rendered,
         mentioned=rendered.mentioned_user_ids | graph.members_of(rendered.mentioned_group_ids),
         topic_mentioned=topic_mentioned,
+        alerted=(await directory.alert_words()).owners_in(content),
         widget=widget_of(content),
     )
 

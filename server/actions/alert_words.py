@@ -1,0 +1,47 @@
+"""Words of whose use somebody wants to know."""
+
+from collections.abc import Sequence
+
+from server.domain.actor import Actor
+from server.domain.alert_words import MAX_WORDS, clean_words
+from server.domain.errors import BadRequestError
+from server.events.alert_words import AlertWordsChanged
+from server.events.base import Tx, to_users
+from storage import alert_words, users
+
+
+async def add_alert_words(tx: Tx, actor: Actor, words: Sequence[str]) -> list[str]:
+    """Add those words that the actor does not have; all that they have then."""
+    wanted = clean_words(words)
+    known = await _lock(tx, actor)
+    has = {word.casefold() for word in known}
+    new = [word for word in wanted if word.casefold() not in has]
+    if len(known) + len(new) > MAX_WORDS:
+        raise BadRequestError(f"Too many alert words (limit: {MAX_WORDS})")
+    if not new:
+        return known
+    await alert_words.insert(await tx.changing(), tx.realm_id, actor.user_id, new)
+    return await _tell(tx, actor)
+
+
+async def remove_alert_words(tx: Tx, actor: Actor, words: Sequence[str]) -> list[str]:
+    """Take away these words, whatever their case; all that the actor has then."""
+    unwanted = {word.casefold() for word in clean_words(words)}
+    known = await _lock(tx, actor)
+    gone = [word for word in known if word.casefold() in unwanted]
+    if not gone:
+        return known
+    await alert_words.delete(await tx.changing(), tx.realm_id, actor.user_id, gone)
+    return await _tell(tx, actor)
+
+
+async def _lock(tx: Tx, actor: Actor) -> list[str]:
+    """The actor's words, which stay as they are: whoever changes them holds the actor's row."""
+    await tx.lock(users.locking(tx.realm_id, [actor.user_id]))
+    return await alert_words.of_user(await tx.connection(), tx.realm_id, actor.user_id)
+
+
+async def _tell(tx: Tx, actor: Actor) -> list[str]:
+    now = await alert_words.of_user(await tx.connection(), tx.realm_id, actor.user_id)
+    tx.append(AlertWordsChanged(alert_words=now), to_users(actor.user_id))
+    return now

@@ -1,0 +1,40 @@
+"""Alert words over HTTP."""
+
+from server.actions import alert_words
+from server.api.endpoint import Access, Endpoint, NoParams, Request, Result
+from server.api.params import Params
+from storage import alert_words as rows
+
+
+class WordsParams(Params):
+    alert_words: list[str]
+
+
+class WordsResult(Result):
+    alert_words: list[str]
+
+
+async def get(request: Request, params: NoParams) -> WordsResult:
+    del params
+    actor = request.actor
+    async with request.read() as connection:
+        words = await rows.of_user(connection, actor.realm_id, actor.user_id)
+    return WordsResult(alert_words=words)
+
+
+async def add(request: Request, params: WordsParams) -> WordsResult:
+    words = await request.write(alert_words.add_alert_words, params.alert_words)
+    return WordsResult(alert_words=words)
+
+
+async def remove(request: Request, params: WordsParams) -> WordsResult:
+    words = await request.write(alert_words.remove_alert_words, params.alert_words)
+    return WordsResult(alert_words=words)
+
+
+_PATH = "/users/me/alert_words"
+ENDPOINTS = (
+    Endpoint("GET", _PATH, Access.USER, NoParams, get, WordsResult),
+    Endpoint("POST", _PATH, Access.USER, WordsParams, add, WordsResult),
+    Endpoint("DELETE", _PATH, Access.USER, WordsParams, remove, WordsResult),
+)

@@ -1,0 +1,16 @@
+"""Register's alert words: one's own."""
+
+from typing import Any
+
+from server.initial_state.base import Section, Snapshot
+from storage import alert_words
+
+
+async def fetch(snapshot: Snapshot) -> dict[str, Any]:
+    words = await alert_words.of_user(
+        snapshot.connection, snapshot.realm_id, snapshot.actor.user_id
+    )
+    return {"alert_words": words}
+
+
+SECTION = Section("alert_words", fetch)

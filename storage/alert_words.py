@@ -1,0 +1,71 @@
+"""Words of whose use people want to know."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from storage.database import Connection
+from storage.ids import RealmId, UserId
+
+
+@dataclass(frozen=True, slots=True)
+class AlertWordRow:
+    word: str
+    user_ids: list[UserId]
+
+
+async def of_user(connection: Connection, realm_id: RealmId, user_id: UserId) -> list[str]:
+    """The user's words, in alphabetical order."""
+    return await connection.values(
+        """
+        SELECT word FROM alert_words
+         WHERE realm_id = %(realm_id)s AND user_id = %(user_id)s
+         ORDER BY lower(word), word
+        """,
+        realm_id=realm_id,
+        user_id=user_id,
+    )
+
+
+async def of_realm(connection: Connection, realm_id: RealmId) -> list[AlertWordRow]:
+    """Every word, and those active users who have it in this spelling."""
+    return await connection.many(
+        AlertWordRow,
+        """
+        SELECT a.word, array_agg(a.user_id ORDER BY a.user_id) AS user_ids
+          FROM alert_words a
+          JOIN users u ON u.realm_id = a.realm_id AND u.user_id = a.user_id AND u.is_active
+         WHERE a.realm_id = %(realm_id)s
+         GROUP BY a.word
+        """,
+        realm_id=realm_id,
+    )
+
+
+async def insert(
+    connection: Connection, realm_id: RealmId, user_id: UserId, words: Sequence[str]
+) -> None:
+    """Add words that the user does not have; the user's row is locked."""
+    await connection.execute(
+        """
+        INSERT INTO alert_words (realm_id, user_id, word)
+        SELECT %(realm_id)s, %(user_id)s, unnest(%(words)s::text[])
+        """,
+        realm_id=realm_id,
+        user_id=user_id,
+        words=list(words),
+    )
+
+
+async def delete(
+    connection: Connection, realm_id: RealmId, user_id: UserId, words: Sequence[str]
+) -> None:
+    """Take words, in the spelling that they have, from the user, whose row is locked."""
+    await connection.execute(
+        """
+        DELETE FROM alert_words
+         WHERE realm_id = %(realm_id)s AND user_id = %(user_id)s AND word = ANY(%(words)s::text[])
+        """,
+        realm_id=realm_id,
+        user_id=user_id,
+        words=list(words),
+    )
