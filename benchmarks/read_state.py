@@ -213,7 +213,7 @@ async def measure_unread(connection: Connection, times: int) -> list[Figure]:
 async def measure_history(connection: Connection, times: int) -> list[Figure]:
     scopes = {
         "newest 100 of a topic": (UP_TO_DATE, Scope(conversation_ids=[1002])),
-        "newest 100 of a channel": (UP_TO_DATE, Scope(channel_id=ChannelId(3))),
+        "newest 100 of a channel": (UP_TO_DATE, Scope(channel_ids=[ChannelId(3)])),
         "newest 100 of a feed of 41 channels": (UP_TO_DATE, Scope()),
         "newest 100 of a feed of 100 channels": (EVERYWHERE, Scope()),
         "newest 100 direct messages": (UP_TO_DATE, Scope(only_direct=True)),

@@ -53,19 +53,19 @@ async def new_dm_group_id(connection: Connection) -> DmGroupId:
 
 
 async def topic_ids_named(
-    connection: Connection, realm_id: RealmId, name: str, channel_id: ChannelId | None
+    connection: Connection, realm_id: RealmId, name: str, channel_ids: Sequence[int] | None
 ) -> list[int]:
-    """The topics of this name in any case of letters: the channel's, or those of all channels."""
+    """The topics of this name in any case of letters: those channels', or those of all."""
     return await connection.values(
         """
         SELECT topic_id FROM topics
          WHERE realm_id = %(realm_id)s AND lower(name) = lower(%(name)s)
-           AND (%(channel_id)s::bigint IS NULL OR channel_id = %(channel_id)s)
+           AND (%(channel_ids)s::bigint[] IS NULL OR channel_id = ANY (%(channel_ids)s))
          ORDER BY topic_id
         """,
         realm_id=realm_id,
         name=name,
-        channel_id=channel_id,
+        channel_ids=channel_ids,
     )
 
 

@@ -1,12 +1,23 @@
 """Pages of history: the messages of a place, of somebody or with a flag, around an anchor."""
 
+import functools
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, Literal, LiteralString
 
+from psycopg.types.json import Jsonb
+
+from storage import message_flags
 from storage.database import Connection
 from storage.ids import ChannelId, MessageId, RealmId, UserId
-from storage.messages import AS_ROWS, ROWS_OF, MessageRow
+from storage.messages import (
+    AS_ROWS,
+    HAS_ATTACHMENT,
+    HAS_IMAGE,
+    HAS_LINK,
+    ROWS_OF,
+    MessageRow,
+)
 
 OLDEST: Final = MessageId(0)
 NEWEST: Final = MessageId(2**63 - 1)
@@ -16,23 +27,52 @@ MAX_UNREAD: Final = 50_000
 """How many unread messages are looked at, the newest of them."""
 
 Flag = Literal["unread", "starred", "mentioned", "alerted"]
+_FLAG_BITS: Final[dict[Flag, int]] = {
+    "unread": message_flags.UNREAD,
+    "starred": message_flags.STARRED,
+    "mentioned": message_flags.MENTIONED | message_flags.TOPIC_WILDCARD_MENTIONED,
+    "alerted": message_flags.HAS_ALERT_WORD,
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Without:
+    """What a message must not be: where none of these places, in no flagged state, by nobody."""
+
+    channel_ids: Sequence[ChannelId] = ()
+    conversation_ids: Sequence[int] = ()
+    sender_ids: Sequence[UserId] = ()
+    ids: Sequence[MessageId] = ()
+    flags: Sequence[Flag] = ()
+    mentioned: Sequence[UserId] = ()
+    traits: int = 0
+    """Bits none of which it has."""
+    reaction: bool = False
+    direct: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scope:
-    """Which messages: all that is said holds. Nothing said: the feed.
+    """Which messages: all that is said holds. Nothing said of where: the feed.
 
     The feed is what the reader's present subscriptions show, their direct messages, and what
-    they starred or reacted to elsewhere. Senders and flags alone are looked for there.
+    they starred or reacted to elsewhere. Flags and ids are looked for everywhere.
     """
 
-    channel_id: ChannelId | None = None
+    channel_ids: Sequence[ChannelId] | None = None
+    """In any of these channels."""
     conversation_ids: Sequence[int] | None = None
     """Topics or direct-message groups, in any of them."""
     only_direct: bool = False
     sender_id: UserId | None = None
     flags: Sequence[Flag] = ()
     ids: Sequence[MessageId] | None = None
+    mentioned: Sequence[UserId] = ()
+    """Each of them is mentioned by name."""
+    traits: int = 0
+    """Bits of `messages.traits`, all of them there."""
+    reacted: bool = False
+    without: Without = Without()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,15 +96,15 @@ class Page:
 
 
 _HISTORY: Final[LiteralString] = """history_page(
-    %(realm_id)s, %(reader_id)s, %(place)s, %(channel_id)s, %(conversation_ids)s::bigint[],
-    %(below)s, %(before)s, %(from)s, %(after)s)"""
-_OF_SENDER: Final[LiteralString] = """sender_page(
-    %(realm_id)s, %(reader_id)s, %(place)s, %(channel_id)s, %(conversation_ids)s::bigint[],
-    %(sender_id)s, %(below)s, %(before)s, %(from)s, %(after)s)"""
-_CANDIDATES: Final[LiteralString] = """candidates_page(
-    %(realm_id)s, %(reader_id)s, %(ids)s::bigint[], %(flags)s::text[], %(channel_id)s,
-    %(conversation_ids)s::bigint[], %(only_direct)s, %(in_feed)s, %(sender_id)s, %(limit)s,
-    %(below)s, %(before)s, %(from)s, %(after)s)"""
+    %(realm_id)s, %(reader_id)s, %(place)s, %(channel_ids)s::bigint[],
+    %(conversation_ids)s::bigint[], %(below)s, %(before)s, %(from)s, %(after)s)"""
+_NARROWED: Final[LiteralString] = """narrowed_page(
+    %(realm_id)s, %(reader_id)s, %(place)s, %(channel_ids)s::bigint[],
+    %(conversation_ids)s::bigint[], %(driver)s, %(terms)s, %(ids)s::bigint[], %(flags)s::text[],
+    %(mentioned)s::bigint[], %(limit)s, %(below)s, %(before)s, %(from)s, %(after)s)"""
+_HOLDING: Final = HAS_LINK | HAS_IMAGE | HAS_ATTACHMENT
+MANY_CONVERSATIONS: Final = 200
+"""More of them are not merged, but looked for in the feed or in their channels."""
 
 
 async def page(
@@ -90,11 +130,12 @@ async def first_unread(
     connection: Connection, realm_id: RealmId, reader_id: UserId, scope: Scope
 ) -> MessageId | None:
     """The oldest unread message of the scope that the reader may read, if there is one."""
-    unread = replace(scope, flags=("unread", *(flag for flag in scope.flags if flag != "unread")))
+    flags: tuple[Flag, ...] = ("unread", *(flag for flag in scope.flags if flag != "unread"))
     first = Window(anchor=OLDEST, before=0, after=1)
     found: list[MessageId] = await connection.value(
-        "SELECT " + _CANDIDATES,
-        **_parameters(realm_id, reader_id, unread, first) | {"in_feed": _is_feed(scope)},
+        "SELECT " + _NARROWED,
+        **_parameters(realm_id, reader_id, replace(scope, flags=flags), first)
+        | {"place": _place(scope)},
     )
     return found[0] if found else None
 
@@ -111,33 +152,76 @@ async def newest_id(
 
 
 def _ids(scope: Scope) -> LiteralString:
-    if scope.flags or scope.ids is not None:
-        return _CANDIDATES
-    return _HISTORY if scope.sender_id is None else _OF_SENDER
+    places = Scope(
+        channel_ids=scope.channel_ids,
+        conversation_ids=scope.conversation_ids,
+        only_direct=scope.only_direct,
+    )
+    return _HISTORY if scope == places and not _has_many(scope) else _NARROWED
 
 
 def _parameters(
     realm_id: RealmId, reader_id: UserId, scope: Scope, window: Window
 ) -> dict[str, Any]:
-    conversation_ids = scope.conversation_ids
     start, after = _onwards(window)
     return {
         "realm_id": realm_id,
         "reader_id": reader_id,
         "place": _place(scope),
-        "channel_id": scope.channel_id,
-        "conversation_ids": None if conversation_ids is None else list(conversation_ids),
-        "only_direct": scope.only_direct,
-        "in_feed": _is_feed(scope),
-        "sender_id": scope.sender_id,
+        "channel_ids": _listed(scope.channel_ids),
+        "conversation_ids": None if _has_many(scope) else _listed(scope.conversation_ids),
+        "driver": _driver(scope),
+        "terms": Jsonb(_terms(scope)),
+        "ids": _listed(scope.ids),
         "flags": list(scope.flags),
-        "ids": None if scope.ids is None else list(scope.ids),
+        "mentioned": list(scope.mentioned),
         "limit": MAX_UNREAD,
         "below": window.anchor,
         "before": window.before,
         "from": start,
         "after": after,
     }
+
+
+def _listed(ids: Sequence[int] | None) -> list[int] | None:
+    return None if ids is None else list(ids)
+
+
+def _has_many(scope: Scope) -> bool:
+    ids = scope.conversation_ids
+    return ids is not None and len(ids) > MANY_CONVERSATIONS
+
+
+def _driver(scope: Scope) -> str:
+    """What gives the ids that the other terms filter."""
+    if scope.flags or scope.mentioned or scope.ids is not None:
+        return "ids"
+    if scope.sender_id is not None:
+        return "sender"
+    if scope.traits & _HOLDING:
+        return "held"
+    return "reacted" if scope.reacted else "history"
+
+
+def _terms(scope: Scope) -> dict[str, Any]:
+    """All terms but places, as narrow_filter takes them."""
+    without = scope.without
+    terms: dict[str, Any] = {
+        "sender": scope.sender_id,
+        "traits": scope.traits,
+        "reacted": True if scope.reacted else (False if without.reaction else None),
+        "direct": True if scope.only_direct else (False if without.direct else None),
+        "not_traits": without.traits,
+        "not_channels": list(without.channel_ids),
+        "not_conversations": list(without.conversation_ids),
+        "not_senders": list(without.sender_ids),
+        "not_ids": list(without.ids),
+        "not_mentioned": list(without.mentioned),
+        "not_flags": functools.reduce(int.__or__, (_FLAG_BITS[f] for f in without.flags), 0),
+    }
+    if _has_many(scope) and scope.conversation_ids is not None:
+        terms["conversations"] = list(scope.conversation_ids)
+    return terms
 
 
 def _onwards(window: Window) -> tuple[int, int]:
@@ -152,13 +236,11 @@ def _onwards(window: Window) -> tuple[int, int]:
 def _place(scope: Scope) -> str:
     if scope.only_direct:
         return "direct"
-    if scope.channel_id is None and scope.conversation_ids is None:
-        return "feed"
-    return "given"
-
-
-def _is_feed(scope: Scope) -> bool:
-    return _place(scope) == "feed" and not scope.flags and scope.ids is None
+    if scope.channel_ids is not None or (
+        scope.conversation_ids is not None and not _has_many(scope)
+    ):
+        return "given"
+    return "any" if _driver(scope) == "ids" else "feed"
 
 
 def _cut(rows: list[MessageRow], window: Window) -> Page:

@@ -60,43 +60,6 @@ BEGIN
     END LOOP;
 END $$;
 
-CREATE FUNCTION public.candidates_page(p_realm_id bigint, p_user_id bigint, p_ids bigint[], p_kinds text[], p_channel_id bigint, p_conversation_ids bigint[], p_only_direct boolean, p_in_feed boolean, p_sender_id bigint, p_limit bigint, p_below bigint, p_before bigint, p_from bigint, p_after bigint) RETURNS bigint[]
-    LANGUAGE plpgsql STABLE
-    AS $$
-DECLARE
-    v_kind text;
-    v_ids bigint[] := p_ids;
-    v_more bigint[];
-BEGIN
-    FOREACH v_kind IN ARRAY p_kinds LOOP
-        v_more := flagged_candidates(
-            p_realm_id, p_user_id, v_kind, p_channel_id, p_conversation_ids, p_limit);
-        v_ids := CASE WHEN v_ids IS NULL THEN v_more ELSE ARRAY(
-            SELECT unnest(v_ids) INTERSECT SELECT unnest(v_more)) END;
-    END LOOP;
-    IF p_channel_id IS NOT NULL OR p_conversation_ids IS NOT NULL OR p_only_direct
-            OR p_sender_id IS NOT NULL THEN
-        v_ids := ARRAY(
-            SELECT m.id FROM messages m
-             WHERE m.realm_id = p_realm_id AND m.id = ANY (v_ids)
-               AND (p_channel_id IS NULL OR m.channel_id = p_channel_id)
-               AND (p_conversation_ids IS NULL OR m.conversation_id = ANY (p_conversation_ids))
-               AND (NOT p_only_direct OR m.channel_id IS NULL)
-               AND (p_sender_id IS NULL OR m.sender_id = p_sender_id));
-    END IF;
-    v_more := '{}';
-    IF p_before > 0 THEN
-        v_more := first_accessible(p_realm_id, p_user_id, ARRAY(
-            SELECT i FROM unnest(v_ids) AS i WHERE i < p_below ORDER BY i DESC),
-            p_in_feed, p_before);
-    END IF;
-    IF p_after > 0 THEN
-        v_more := v_more || first_accessible(p_realm_id, p_user_id, ARRAY(
-            SELECT i FROM unnest(v_ids) AS i WHERE i >= p_from ORDER BY i), p_in_feed, p_after);
-    END IF;
-    RETURN v_more;
-END $$;
-
 CREATE FUNCTION public.channel_access(p_role smallint, p_is_subscribed boolean, p_invite_only boolean, p_is_web_public boolean, p_has_shared_history boolean) RETURNS integer
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     AS $$
@@ -190,6 +153,62 @@ CREATE FUNCTION public.current_position() RETURNS bigint
     LANGUAGE sql STABLE
     AS $$ SELECT current_setting('parley.position')::bigint $$;
 
+CREATE FUNCTION public.driven_after(p_realm_id bigint, p_driver text, p_terms jsonb, p_ids bigint[], p_edge bigint, p_limit bigint) RETURNS bigint[]
+    LANGUAGE plpgsql STABLE
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    SET jit TO 'off'
+    AS $$
+BEGIN
+    CASE p_driver
+    WHEN 'ids' THEN
+        RETURN ARRAY(SELECT DISTINCT i FROM unnest(p_ids) AS i WHERE i >= p_edge
+                      ORDER BY i ASC LIMIT p_limit);
+    WHEN 'sender' THEN
+        RETURN ARRAY(SELECT m.id FROM messages m
+                      WHERE m.realm_id = p_realm_id AND m.sender_id = (p_terms ->> 'sender')::bigint
+                        AND m.id >= p_edge
+                      ORDER BY m.id ASC LIMIT p_limit);
+    WHEN 'held' THEN
+        RETURN ARRAY(SELECT m.id FROM messages m
+                      WHERE m.realm_id = p_realm_id AND m.traits & 112 <> 0 AND m.id >= p_edge
+                      ORDER BY m.id ASC LIMIT p_limit);
+    WHEN 'reacted' THEN
+        RETURN ARRAY(SELECT DISTINCT r.message_id FROM reactions r
+                      WHERE r.realm_id = p_realm_id AND r.message_id >= p_edge
+                      ORDER BY r.message_id ASC LIMIT p_limit);
+    END CASE;
+END $$;
+
+CREATE FUNCTION public.driven_before(p_realm_id bigint, p_driver text, p_terms jsonb, p_ids bigint[], p_edge bigint, p_limit bigint) RETURNS bigint[]
+    LANGUAGE plpgsql STABLE
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    SET jit TO 'off'
+    AS $$
+BEGIN
+    CASE p_driver
+    WHEN 'ids' THEN
+        RETURN ARRAY(SELECT DISTINCT i FROM unnest(p_ids) AS i WHERE i <= p_edge
+                      ORDER BY i DESC LIMIT p_limit);
+    WHEN 'sender' THEN
+        RETURN ARRAY(SELECT m.id FROM messages m
+                      WHERE m.realm_id = p_realm_id AND m.sender_id = (p_terms ->> 'sender')::bigint
+                        AND m.id <= p_edge
+                      ORDER BY m.id DESC LIMIT p_limit);
+    WHEN 'held' THEN
+        RETURN ARRAY(SELECT m.id FROM messages m
+                      WHERE m.realm_id = p_realm_id AND m.traits & 112 <> 0 AND m.id <= p_edge
+                      ORDER BY m.id DESC LIMIT p_limit);
+    WHEN 'reacted' THEN
+        RETURN ARRAY(SELECT DISTINCT r.message_id FROM reactions r
+                      WHERE r.realm_id = p_realm_id AND r.message_id <= p_edge
+                      ORDER BY r.message_id DESC LIMIT p_limit);
+    END CASE;
+END $$;
+
 CREATE FUNCTION public.event_log_partitions(p_days integer) RETURNS integer
     LANGUAGE plpgsql
     AS $$
@@ -215,25 +234,6 @@ BEGIN
         END IF;
     END LOOP;
     RETURN made;
-END $$;
-
-CREATE FUNCTION public.first_accessible(p_realm_id bigint, p_user_id bigint, p_ids bigint[], p_in_feed boolean, p_limit bigint) RETURNS bigint[]
-    LANGUAGE plpgsql STABLE
-    AS $$
-DECLARE
-    v_found bigint[] := '{}';
-    v_some bigint[];
-    v_start bigint := 1;
-BEGIN
-    WHILE cardinality(v_found) < p_limit AND v_start <= cardinality(p_ids) LOOP
-        v_some := p_ids[v_start : v_start + greatest(p_limit, 100) - 1];
-        v_found := v_found || ARRAY(
-            SELECT s.id FROM message_states(p_realm_id, p_user_id, v_some) s
-             WHERE s.accessible AND (NOT p_in_feed OR s.subscribed OR s.flags & 32 <> 0)
-             ORDER BY array_position(v_some, s.id));
-        v_start := v_start + cardinality(v_some);
-    END LOOP;
-    RETURN v_found[1 : p_limit];
 END $$;
 
 CREATE FUNCTION public.flagged_candidates(p_realm_id bigint, p_user_id bigint, p_kind text, p_channel_id bigint, p_conversation_ids bigint[], p_limit bigint) RETURNS bigint[]
@@ -571,7 +571,7 @@ BEGIN
      ORDER BY page.id DESC LIMIT p_limit);
 END $$;
 
-CREATE FUNCTION public.history_page(p_realm_id bigint, p_user_id bigint, p_scope text, p_channel_id bigint, p_conversation_ids bigint[], p_below bigint, p_before bigint, p_from bigint, p_after bigint) RETURNS bigint[]
+CREATE FUNCTION public.history_page(p_realm_id bigint, p_user_id bigint, p_scope text, p_channel_ids bigint[], p_conversation_ids bigint[], p_below bigint, p_before bigint, p_from bigint, p_after bigint) RETURNS bigint[]
     LANGUAGE plpgsql STABLE
     AS $$
 DECLARE
@@ -579,7 +579,7 @@ DECLARE
     v_ids bigint[] := '{}';
 BEGIN
     SELECT * INTO s FROM history_sources(
-        p_realm_id, p_user_id, p_scope, p_channel_id, p_conversation_ids);
+        p_realm_id, p_user_id, p_scope, p_channel_ids, p_conversation_ids);
     IF p_before > 0 THEN
         v_ids := history_before(
             p_realm_id, p_user_id, s.r_channels, s.r_partial_channels, s.r_conversations,
@@ -593,13 +593,11 @@ BEGIN
     RETURN v_ids;
 END $$;
 
-CREATE FUNCTION public.history_sources(p_realm_id bigint, p_user_id bigint, p_scope text, p_channel_id bigint, p_conversation_ids bigint[], OUT r_channels bigint[], OUT r_partial_channels bigint[], OUT r_conversations bigint[], OUT r_partial_conversations bigint[], OUT r_extra bigint[]) RETURNS record
+CREATE FUNCTION public.history_sources(p_realm_id bigint, p_user_id bigint, p_scope text, p_channel_ids bigint[], p_conversation_ids bigint[], OUT r_channels bigint[], OUT r_partial_channels bigint[], OUT r_conversations bigint[], OUT r_partial_conversations bigint[], OUT r_extra bigint[]) RETURNS record
     LANGUAGE plpgsql STABLE
     SET plan_cache_mode TO 'force_generic_plan'
     SET jit TO 'off'
     AS $$
-DECLARE
-    v_subscribed bigint[];
 BEGIN
     r_channels := '{}';
     r_partial_channels := '{}';
@@ -607,13 +605,12 @@ BEGIN
     r_partial_conversations := '{}';
     r_extra := '{}';
     IF p_scope = 'feed' THEN
-        v_subscribed := ARRAY(
-            SELECT s.channel_id FROM subscriptions s
-             WHERE s.realm_id = p_realm_id AND s.user_id = p_user_id AND s.active);
         SELECT coalesce(array_agg(a.channel_id) FILTER (WHERE a.access = 2), '{}'),
                coalesce(array_agg(a.channel_id) FILTER (WHERE a.access = 1), '{}')
           INTO r_channels, r_partial_channels
-          FROM reader_access(p_realm_id, p_user_id, v_subscribed) a;
+          FROM reader_access(p_realm_id, p_user_id, ARRAY(
+               SELECT s.channel_id FROM subscriptions s
+                WHERE s.realm_id = p_realm_id AND s.user_id = p_user_id AND s.active)) a;
         -- What they starred or reacted to elsewhere is part of their history.
         r_extra := ARRAY(
             SELECT f.message_id FROM message_flags f
@@ -628,28 +625,33 @@ BEGIN
             SELECT g.dm_group_id FROM dm_group_members g
              WHERE g.realm_id = p_realm_id AND g.user_id = p_user_id
                AND (p_conversation_ids IS NULL OR g.dm_group_id = ANY (p_conversation_ids)));
-        RETURN;
-    END IF;
-
-    IF p_conversation_ids IS NULL THEN
+    ELSIF p_conversation_ids IS NULL THEN
         SELECT coalesce(array_agg(a.channel_id) FILTER (WHERE a.access = 2), '{}'),
                coalesce(array_agg(a.channel_id) FILTER (WHERE a.access = 1), '{}')
           INTO r_channels, r_partial_channels
-          FROM reader_access(p_realm_id, p_user_id, ARRAY[p_channel_id]) a;
+          FROM reader_access(p_realm_id, p_user_id, p_channel_ids) a;
     ELSE
-        SELECT coalesce(array_agg(t.topic_id) FILTER (WHERE a.access = 2), '{}'),
-               coalesce(array_agg(t.topic_id) FILTER (WHERE a.access = 1), '{}')
+        WITH wanted AS MATERIALIZED (
+            SELECT t.topic_id, t.channel_id FROM topics t
+             WHERE t.realm_id = p_realm_id AND t.topic_id = ANY (p_conversation_ids)
+               AND (p_channel_ids IS NULL OR t.channel_id = ANY (p_channel_ids))
+        )
+        SELECT coalesce(array_agg(w.topic_id) FILTER (WHERE a.access = 2), '{}'),
+               coalesce(array_agg(w.topic_id) FILTER (WHERE a.access = 1), '{}')
           INTO r_conversations, r_partial_conversations
-          FROM topics t
-         CROSS JOIN LATERAL reader_access(p_realm_id, p_user_id, ARRAY[t.channel_id]) a
-         WHERE t.realm_id = p_realm_id AND t.topic_id = ANY (p_conversation_ids)
-           AND (p_channel_id IS NULL OR t.channel_id = p_channel_id);
+          FROM reader_access(p_realm_id, p_user_id,
+                             ARRAY(SELECT DISTINCT v.channel_id FROM wanted v)) a
+          JOIN wanted w ON w.channel_id = a.channel_id;
         r_conversations := r_conversations || ARRAY(
             SELECT g.dm_group_id FROM dm_group_members g
              WHERE g.realm_id = p_realm_id AND g.user_id = p_user_id
-               AND g.dm_group_id = ANY (p_conversation_ids) AND p_channel_id IS NULL);
+               AND g.dm_group_id = ANY (p_conversation_ids) AND p_channel_ids IS NULL);
     END IF;
 END $$;
+
+CREATE FUNCTION public.ids_of(p_terms jsonb, p_name text) RETURNS bigint[]
+    LANGUAGE sql IMMUTABLE
+    AS $$ SELECT ARRAY(SELECT i::bigint FROM jsonb_array_elements_text(p_terms -> p_name) AS i) $$;
 
 CREATE FUNCTION public.mark_all_read(p_realm_id bigint, p_user_id bigint, p_limit bigint, p_audience bytea, p_write_id uuid) RETURNS bigint[]
     LANGUAGE plpgsql
@@ -903,6 +905,169 @@ BEGIN
      WHERE m.realm_id = p_realm_id AND m.id = ANY (p_ids);
 END $$;
 
+CREATE FUNCTION public.narrow_filter(p_realm_id bigint, p_user_id bigint, p_anywhere boolean, p_is_open boolean, p_channels bigint[], p_partial_channels bigint[], p_conversations bigint[], p_partial_conversations bigint[], p_extra bigint[], p_terms jsonb, p_ids bigint[]) RETURNS bigint[]
+    LANGUAGE plpgsql STABLE
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
+    AS $$
+DECLARE
+    v_sender bigint := (p_terms ->> 'sender')::bigint;
+    v_traits integer := coalesce((p_terms ->> 'traits')::integer, 0);
+    v_not_traits integer := coalesce((p_terms ->> 'not_traits')::integer, 0);
+    v_reacted boolean := (p_terms ->> 'reacted')::boolean;
+    v_direct boolean := (p_terms ->> 'direct')::boolean;
+    v_among boolean := p_terms ? 'conversations';
+    v_conversations bigint[] := ids_of(p_terms, 'conversations');
+    v_not_conversations bigint[] := ids_of(p_terms, 'not_conversations');
+    v_not_channels bigint[] := ids_of(p_terms, 'not_channels');
+    v_not_senders bigint[] := ids_of(p_terms, 'not_senders');
+    v_not_ids bigint[] := ids_of(p_terms, 'not_ids');
+    v_not_mentioned bigint[] := ids_of(p_terms, 'not_mentioned');
+    v_not_flags integer := coalesce((p_terms ->> 'not_flags')::integer, 0);
+    v_not_wildcards boolean := v_not_flags & 8 <> 0;
+    v_ids bigint[];
+BEGIN
+    v_ids := ARRAY(
+        SELECT m.id FROM messages m
+         WHERE m.realm_id = p_realm_id AND m.id = ANY (p_ids)
+           AND (p_anywhere
+                OR m.channel_id IN (SELECT unnest(p_channels))
+                OR m.conversation_id IN (SELECT unnest(p_conversations))
+                OR m.id IN (SELECT unnest(p_extra))
+                OR ((m.channel_id = ANY (p_partial_channels)
+                     OR m.conversation_id = ANY (p_partial_conversations))
+                    AND (SELECT s.spans @> m.id FROM subscriptions s
+                          WHERE s.realm_id = p_realm_id AND s.user_id = p_user_id
+                            AND s.channel_id = m.origin_channel_id)))
+           AND (v_sender IS NULL OR m.sender_id = v_sender)
+           AND m.traits & v_traits = v_traits AND m.traits & v_not_traits = 0
+           AND (v_direct IS NULL OR (m.channel_id IS NULL) = v_direct)
+           AND (NOT v_among OR m.conversation_id IN (SELECT unnest(v_conversations)))
+           AND m.conversation_id NOT IN (SELECT unnest(v_not_conversations))
+           AND (m.channel_id IS NULL OR m.channel_id NOT IN (SELECT unnest(v_not_channels)))
+           AND m.sender_id <> ALL (v_not_senders) AND m.id <> ALL (v_not_ids)
+           AND (v_reacted IS NULL OR v_reacted = EXISTS (
+                SELECT FROM reactions r
+                 WHERE r.realm_id = p_realm_id AND r.message_id = m.id))
+           AND NOT EXISTS (
+               SELECT FROM unnest(v_not_mentioned) AS n(user_id)
+                 JOIN message_flags f ON f.realm_id = p_realm_id AND f.user_id = n.user_id
+                      AND f.message_id = m.id
+                WHERE f.flags & 8 <> 0));
+    IF p_is_open OR v_not_flags <> 0 THEN
+        v_ids := ARRAY(
+            SELECT s.id FROM message_states(p_realm_id, p_user_id, v_ids) s
+             WHERE s.accessible AND s.flags & v_not_flags & ~1 = 0
+               AND (v_not_flags & 1 = 0 OR NOT s.unread)
+               AND NOT (v_not_wildcards AND s.received AND s.traits & 2 <> 0));
+    END IF;
+    RETURN v_ids;
+END $$;
+
+CREATE FUNCTION public.narrowed_after(p_realm_id bigint, p_user_id bigint, p_channels bigint[], p_partial_channels bigint[], p_conversations bigint[], p_partial_conversations bigint[], p_extra bigint[], p_is_open boolean, p_driver text, p_terms jsonb, p_ids bigint[], p_edge bigint, p_limit bigint) RETURNS bigint[]
+    LANGUAGE plpgsql STABLE
+    AS $$
+DECLARE
+    v_edge bigint := p_edge;
+    v_size bigint := greatest(2 * p_limit, 200);
+    v_piece bigint[];
+    v_found bigint[] := '{}';
+BEGIN
+    LOOP
+        v_piece := CASE WHEN p_driver = 'history' THEN history_after(
+                p_realm_id, p_user_id, p_channels, p_partial_channels, p_conversations,
+                p_partial_conversations, p_extra, v_edge, v_size)
+            ELSE driven_after(p_realm_id, p_driver, p_terms, p_ids, v_edge, v_size) END;
+        v_found := v_found || narrow_filter(
+            p_realm_id, p_user_id, p_is_open OR p_driver = 'history', p_is_open, p_channels,
+            p_partial_channels, p_conversations, p_partial_conversations, p_extra, p_terms, v_piece);
+        EXIT WHEN cardinality(v_found) >= p_limit OR cardinality(v_piece) < v_size;
+        v_edge := (SELECT max(i) + 1 FROM unnest(v_piece) AS i);
+        v_size := least(4 * v_size, 10000);
+    END LOOP;
+    RETURN ARRAY(SELECT i FROM unnest(v_found) AS i ORDER BY i ASC LIMIT p_limit);
+END $$;
+
+CREATE FUNCTION public.narrowed_before(p_realm_id bigint, p_user_id bigint, p_channels bigint[], p_partial_channels bigint[], p_conversations bigint[], p_partial_conversations bigint[], p_extra bigint[], p_is_open boolean, p_driver text, p_terms jsonb, p_ids bigint[], p_edge bigint, p_limit bigint) RETURNS bigint[]
+    LANGUAGE plpgsql STABLE
+    AS $$
+DECLARE
+    v_edge bigint := p_edge;
+    v_size bigint := greatest(2 * p_limit, 200);
+    v_piece bigint[];
+    v_found bigint[] := '{}';
+BEGIN
+    LOOP
+        v_piece := CASE WHEN p_driver = 'history' THEN history_before(
+                p_realm_id, p_user_id, p_channels, p_partial_channels, p_conversations,
+                p_partial_conversations, p_extra, v_edge, v_size)
+            ELSE driven_before(p_realm_id, p_driver, p_terms, p_ids, v_edge, v_size) END;
+        v_found := v_found || narrow_filter(
+            p_realm_id, p_user_id, p_is_open OR p_driver = 'history', p_is_open, p_channels,
+            p_partial_channels, p_conversations, p_partial_conversations, p_extra, p_terms, v_piece);
+        EXIT WHEN cardinality(v_found) >= p_limit OR cardinality(v_piece) < v_size;
+        v_edge := (SELECT min(i) - 1 FROM unnest(v_piece) AS i);
+        v_size := least(4 * v_size, 10000);
+    END LOOP;
+    RETURN ARRAY(SELECT i FROM unnest(v_found) AS i ORDER BY i DESC LIMIT p_limit);
+END $$;
+
+CREATE FUNCTION public.narrowed_page(p_realm_id bigint, p_user_id bigint, p_scope text, p_channel_ids bigint[], p_conversation_ids bigint[], p_driver text, p_terms jsonb, p_ids bigint[], p_kinds text[], p_mentioned bigint[], p_unread_limit bigint, p_below bigint, p_before bigint, p_from bigint, p_after bigint) RETURNS bigint[]
+    LANGUAGE plpgsql STABLE
+    AS $$
+DECLARE
+    c_few CONSTANT bigint := 1000;
+    s record;
+    v_driver text := p_driver;
+    v_kind text;
+    v_user_id bigint;
+    v_ids bigint[] := p_ids;
+    v_more bigint[];
+    v_is_open boolean := p_scope = 'any';
+BEGIN
+    SELECT * INTO s FROM history_sources(
+        p_realm_id, p_user_id, CASE p_scope WHEN 'any' THEN 'given' ELSE p_scope END,
+        CASE WHEN v_is_open THEN '{}' ELSE p_channel_ids END, p_conversation_ids);
+    FOREACH v_kind IN ARRAY p_kinds LOOP
+        v_more := flagged_candidates(
+            p_realm_id, p_user_id, v_kind,
+            CASE WHEN p_conversation_ids IS NULL AND cardinality(p_channel_ids) = 1
+                 THEN p_channel_ids[1] END,
+            p_conversation_ids, p_unread_limit);
+        v_ids := CASE WHEN v_ids IS NULL THEN v_more ELSE ARRAY(
+            SELECT unnest(v_ids) INTERSECT SELECT unnest(v_more)) END;
+    END LOOP;
+    FOREACH v_user_id IN ARRAY p_mentioned LOOP
+        v_more := ARRAY(
+            SELECT f.message_id FROM message_flags f
+             WHERE f.realm_id = p_realm_id AND f.user_id = v_user_id AND f.flags & 8 <> 0);
+        v_ids := CASE WHEN v_ids IS NULL THEN v_more ELSE ARRAY(
+            SELECT unnest(v_ids) INTERSECT SELECT unnest(v_more)) END;
+    END LOOP;
+    -- A place of few messages is walked, whatever else is asked of them.
+    IF v_driver IN ('sender', 'held', 'reacted') AND p_scope IN ('given', 'direct')
+            AND cardinality(history_before(
+                p_realm_id, p_user_id, s.r_channels, s.r_partial_channels, s.r_conversations,
+                s.r_partial_conversations, s.r_extra, 9223372036854775807, c_few)) < c_few THEN
+        v_driver := 'history';
+    END IF;
+    v_more := '{}';
+    IF p_before > 0 THEN
+        v_more := narrowed_before(
+            p_realm_id, p_user_id, s.r_channels, s.r_partial_channels, s.r_conversations,
+            s.r_partial_conversations, s.r_extra, v_is_open, v_driver, p_terms, v_ids,
+            p_below - 1, p_before);
+    END IF;
+    IF p_after > 0 THEN
+        v_more := v_more || narrowed_after(
+            p_realm_id, p_user_id, s.r_channels, s.r_partial_channels, s.r_conversations,
+            s.r_partial_conversations, s.r_extra, v_is_open, v_driver, p_terms, v_ids,
+            p_from, p_after);
+    END IF;
+    RETURN v_more;
+END $$;
+
 CREATE FUNCTION public.next_position() RETURNS bigint
     LANGUAGE sql
     AS $$ SELECT set_config('parley.position', (current_setting('parley.position')::bigint + 1)::text, true)::bigint $$;
@@ -964,13 +1129,13 @@ CREATE FUNCTION public.reader_access(p_realm_id bigint, p_user_id bigint, p_chan
     LANGUAGE sql STABLE
     AS $$
     SELECT c.channel_id,
-           channel_access(u.role, s.active, c.invite_only, c.is_web_public,
+           channel_access(coalesce(u.role, 600::smallint), s.active, c.invite_only, c.is_web_public,
                           c.history_public_to_subscribers)
-      FROM users u
-      JOIN channels c ON c.realm_id = p_realm_id AND c.channel_id = ANY (p_channel_ids)
+      FROM channels c
+      LEFT JOIN users u ON u.realm_id = p_realm_id AND u.user_id = p_user_id
       LEFT JOIN subscriptions s ON s.realm_id = p_realm_id AND s.user_id = p_user_id
            AND s.channel_id = c.channel_id
-     WHERE u.realm_id = p_realm_id AND u.user_id = p_user_id
+     WHERE c.realm_id = p_realm_id AND c.channel_id = ANY (p_channel_ids)
 $$;
 
 CREATE FUNCTION public.reader_channels(p_realm_id bigint, p_user_id bigint) RETURNS TABLE(channel_id bigint, active boolean, access integer, pending int8multirange)
@@ -1113,40 +1278,6 @@ BEGIN
         INSERT INTO idempotency_keys (realm_id, user_id, key, digest, message_id, visibility_policy)
         VALUES (p_realm_id, p_sender_id, p_idempotency_key, p_idempotency_digest, message_id, new_policy);
     END IF;
-END $$;
-
-CREATE FUNCTION public.sender_page(p_realm_id bigint, p_user_id bigint, p_scope text, p_channel_id bigint, p_conversation_ids bigint[], p_sender_id bigint, p_below bigint, p_before bigint, p_from bigint, p_after bigint) RETURNS bigint[]
-    LANGUAGE plpgsql STABLE
-    SET plan_cache_mode TO 'force_custom_plan'
-    SET jit TO 'off'
-    AS $$
-DECLARE
-    v record;
-BEGIN
-    SELECT * INTO v FROM history_sources(
-        p_realm_id, p_user_id, p_scope, p_channel_id, p_conversation_ids);
-    RETURN ARRAY(
-        (SELECT m.id FROM messages m
-          WHERE m.realm_id = p_realm_id AND m.sender_id = p_sender_id AND m.id < p_below
-            AND (m.channel_id = ANY (v.r_channels) OR m.conversation_id = ANY (v.r_conversations)
-                 OR m.id = ANY (v.r_extra)
-                 OR ((m.channel_id = ANY (v.r_partial_channels)
-                      OR m.conversation_id = ANY (v.r_partial_conversations))
-                     AND (SELECT s.spans @> m.id FROM subscriptions s
-                           WHERE s.realm_id = p_realm_id AND s.user_id = p_user_id
-                             AND s.channel_id = m.origin_channel_id)))
-          ORDER BY m.id DESC LIMIT p_before)
-        UNION ALL
-        (SELECT m.id FROM messages m
-          WHERE m.realm_id = p_realm_id AND m.sender_id = p_sender_id AND m.id >= p_from
-            AND (m.channel_id = ANY (v.r_channels) OR m.conversation_id = ANY (v.r_conversations)
-                 OR m.id = ANY (v.r_extra)
-                 OR ((m.channel_id = ANY (v.r_partial_channels)
-                      OR m.conversation_id = ANY (v.r_partial_conversations))
-                     AND (SELECT s.spans @> m.id FROM subscriptions s
-                           WHERE s.realm_id = p_realm_id AND s.user_id = p_user_id
-                             AND s.channel_id = m.origin_channel_id)))
-          ORDER BY m.id LIMIT p_after));
 END $$;
 
 CREATE FUNCTION public.set_message_flag(p_realm_id bigint, p_user_id bigint, p_ids bigint[], p_bit integer, p_name text, p_operation text, p_audience bytea, p_write_id uuid) RETURNS bigint[]
@@ -1824,6 +1955,8 @@ CREATE INDEX messages_channel ON public.messages USING btree (realm_id, channel_
 
 CREATE INDEX messages_conversation ON public.messages USING btree (realm_id, conversation_id, id);
 
+CREATE INDEX messages_holding ON public.messages USING btree (realm_id, id) INCLUDE (channel_id, conversation_id) WHERE ((traits & 112) <> 0);
+
 CREATE INDEX messages_moved_from ON public.messages USING btree (realm_id, origin_conversation_id, id) WHERE (conversation_id <> origin_conversation_id);
 
 CREATE INDEX messages_moved_from_channel ON public.messages USING btree (realm_id, origin_channel_id, id) WHERE (conversation_id <> origin_conversation_id);
@@ -1839,6 +1972,8 @@ CREATE INDEX messages_wildcard ON public.messages USING btree (realm_id, origin_
 CREATE INDEX subscriptions_channel ON public.subscriptions USING btree (realm_id, channel_id, user_id) WHERE active;
 
 CREATE UNIQUE INDEX topics_name ON public.topics USING btree (realm_id, channel_id, lower(name));
+
+CREATE INDEX topics_resolved ON public.topics USING btree (realm_id, channel_id, topic_id) WHERE ("left"(name, 2) = '✔ '::text);
 
 CREATE UNIQUE INDEX user_groups_name ON public.user_groups USING btree (realm_id, lower(name));
 

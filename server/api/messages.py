@@ -163,8 +163,6 @@ def _wanted(params: FetchParams, view: ClientView) -> read.Wanted:
     if params.num_after is None:
         raise MissingParameterError("num_after")
     anchor = "first_unread" if params.use_first_unread_anchor else params.anchor
-    if anchor is None:
-        raise MissingParameterError("anchor")
     return read.Wanted(
         terms=parse_narrow(params.narrow),
         anchor=anchor,

@@ -2,12 +2,18 @@
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Literal, cast
+from typing import Any, Final
 
 from server.domain.errors import BadNarrowError
 
 _EVENT_OPERATORS: Final = ("channel", "topic", "sender", "is", "dm")
-_ALIASES: Final = {"stream": "channel", "subject": "topic", "pm-with": "dm"}
+_ALIASES: Final = {
+    "stream": "channel",
+    "streams": "channels",
+    "subject": "topic",
+    "pm-with": "dm",
+    "from": "sender",
+}
 _IS_OPERANDS: Final = ("dm", "private", "starred", "mentioned", "alerted", "unread", "resolved")
 RESOLVED_PREFIX: Final = "\N{HEAVY CHECK MARK} "
 
@@ -100,17 +106,59 @@ _TESTS: Final = {
     "dm": _dm,
 }
 
-SearchOperator = Literal["channel", "topic", "dm", "sender", "id", "is"]
-_SEARCH_OPERATORS: Final = ("channel", "topic", "dm", "sender", "id", "is")
-_SEARCH_IS: Final = ("dm", "private", "starred", "mentioned", "alerted", "unread")
+Operand = str | int | tuple[int, ...]
+
+OPERATORS: Final[dict[str, tuple[type, ...]]] = {
+    "channel": (str, int),
+    "channels": (str,),
+    "topic": (str,),
+    "dm": (str, int, tuple),
+    "dm-including": (str, int, tuple),
+    "group-pm-with": (str, int, tuple),
+    "sender": (str, int),
+    "id": (str, int),
+    "near": (str, int),
+    "with": (str, int),
+    "mentions": (str, int),
+    "has": (str,),
+    "is": (str,),
+}
+"""What narrows of history may ask for, and by which kinds of operands."""
+OPERANDS: Final[dict[str, tuple[str, ...]]] = {
+    "channels": ("public", "web-public", "archived"),
+    "has": (
+        "link",
+        "links",
+        "attachment",
+        "attachments",
+        "image",
+        "images",
+        "reaction",
+        "reactions",
+    ),
+    "is": (
+        "dm",
+        "private",
+        "starred",
+        "mentioned",
+        "alerted",
+        "unread",
+        "resolved",
+        "followed",
+        "muted",
+    ),
+}
+MAX_TERMS: Final = 100
+"""In one narrow."""
 
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """One condition of a search narrow."""
+    """One condition of a narrow of history."""
 
-    operator: SearchOperator
-    operand: str | int | tuple[int, ...]
+    operator: str
+    operand: Operand
+    negated: bool = False
 
 
 def parse_narrow(narrow: Sequence[Any]) -> tuple[Term, ...]:
@@ -118,25 +166,38 @@ def parse_narrow(narrow: Sequence[Any]) -> tuple[Term, ...]:
 
     Raises BadNarrowError.
     """
+    if len(narrow) > MAX_TERMS:
+        raise BadNarrowError(f"too many terms (maximum {MAX_TERMS})")
     return tuple(_term(each) for each in narrow)
 
 
 def _term(given: Any) -> Term:
+    negated: object = False
     if isinstance(given, dict):
         operator, operand = given.get("operator"), given.get("operand")
-        if given.get("negated"):
-            raise BadNarrowError("negated terms are not supported")
+        negated = given.get("negated") or False
     elif isinstance(given, list) and len(given) == 2:  # noqa: PLR2004 - operator and operand
         operator, operand = given
     else:
         raise BadNarrowError("element is not a dict or a pair")
-    name = _ALIASES.get(str(operator), str(operator))
-    if name not in _SEARCH_OPERATORS:
+    if not isinstance(operator, str) or not isinstance(negated, bool):
+        raise BadNarrowError("element is not a dict or a pair")
+    if operator.startswith("-"):
+        # Written as in a search box.
+        operator, negated = operator[1:], not negated
+    name = _ALIASES.get(operator, operator)
+    if name not in OPERATORS:
         raise BadNarrowError(f"unknown '{operator}' operator")
-    if name == "dm" and isinstance(operand, list) and all(type(each) is int for each in operand):
-        return Term("dm", tuple(operand))
-    if isinstance(operand, bool) or not isinstance(operand, str | int):
-        raise BadNarrowError(f"invalid operand for '{operator}'")
-    if name == "is" and operand not in _SEARCH_IS:
-        raise BadNarrowError(f"unknown 'is' operand {operand}")
-    return Term(cast("SearchOperator", name), operand)
+    return Term(name, _operand(name, operand), negated)
+
+
+def _operand(name: str, given: Any) -> Operand:
+    """The operand, if the operator takes such. Raises BadNarrowError."""
+    if isinstance(given, list) and all(type(each) is int for each in given):
+        given = tuple(given)
+    if type(given) not in OPERATORS[name]:
+        raise BadNarrowError(f"invalid operand for '{name}'")
+    if name in OPERANDS and given not in OPERANDS[name]:
+        raise BadNarrowError(f"unknown '{name}' operand {given}")
+    operand: Operand = given
+    return operand

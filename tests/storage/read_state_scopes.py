@@ -31,7 +31,7 @@ def scope_of(
         said["sender_id"] = UserId(sender)
     topics, groups = sorted(model.topics), sorted(model.groups)
     if place == "channel":
-        said["channel_id"] = ChannelId(channel)
+        said["channel_ids"] = [ChannelId(channel)]
     elif place == "topic":
         said["conversation_ids"] = [nth(topics, which)]
     elif place == "several":
@@ -45,12 +45,12 @@ def scope_of(
 
 def shown(model: Model, user: int, scope: Scope) -> list[int]:
     """The ids of what the scope holds and the user may read."""
-    has_place = scope.channel_id is not None or scope.conversation_ids is not None
+    has_place = scope.channel_ids is not None or scope.conversation_ids is not None
     needs_feed = not has_place and not scope.flags
     return [
         m.id
         for m in model.readable(user)
-        if scope.channel_id in {None, m.channel}
+        if (scope.channel_ids is None or m.channel in scope.channel_ids)
         and (scope.conversation_ids is None or m.conversation in scope.conversation_ids)
         and (m.channel is None or not scope.only_direct)
         and scope.sender_id in {None, m.sender}

@@ -68,10 +68,10 @@ class Realm:
             "SELECT id FROM messages WHERE realm_id = %(realm_id)s", realm_id=self.driver.realm_id
         )
         return {
-            "channel": await self.ids(Scope(channel_id=ChannelId(channel))),
+            "channel": await self.ids(Scope(channel_ids=[ChannelId(channel)])),
             "topic": await self.ids(Scope(conversation_ids=[topic_id])),
             "sender there": await self.ids(
-                Scope(sender_id=UserId(self.writer), channel_id=ChannelId(channel))
+                Scope(sender_id=UserId(self.writer), channel_ids=[ChannelId(channel)])
             ),
             "ids": await self.ids(Scope(ids=every)),
             "single": [row.id for row in await self.by_ids(every)],
@@ -204,7 +204,7 @@ async def test_another_realm_has_the_same_ids_and_other_messages(realm: Realm):
     realm.driver.realm_id = RealmId(realm.driver.realm_id + 1)
 
     assert await realm.ids(Scope()) == []
-    assert await realm.ids(Scope(channel_id=ChannelId(realm.channels[0]))) == []
+    assert await realm.ids(Scope(channel_ids=[ChannelId(realm.channels[0])])) == []
     assert await realm.by_ids(range(30)) == []
 
 
@@ -272,7 +272,7 @@ async def test_a_window_counts_what_lies_on_either_side(realm: Realm, facts, exp
     sent = [await realm.send(channel) for _ in range(5)]
     window = Window(**({"anchor": sent[2]} | facts))
 
-    page = await realm.page(Scope(channel_id=ChannelId(channel)), window)
+    page = await realm.page(Scope(channel_ids=[ChannelId(channel)]), window)
 
     numbers = [sent.index(row.id) + 1 for row in page.rows]
     assert (numbers, page.found_anchor, page.found_oldest, page.found_newest) == expected
@@ -342,10 +342,10 @@ async def test_narrows_hold_together(realm: Realm):
     await realm.driver.star(realm.reader, [second, direct])
     facts: list[tuple[dict[str, Any], list[int]]] = [
         ({"flags": ["starred", "unread"], "sender_id": realm.other}, [second, direct]),
-        ({"flags": ["unread"], "channel_id": channel}, [first, second]),
+        ({"flags": ["unread"], "channel_ids": [channel]}, [first, second]),
         ({"flags": ["starred"], "only_direct": True}, [direct]),
-        ({"sender_id": realm.other, "channel_id": channel}, [second]),
-        ({"ids": [first, direct], "channel_id": channel}, [first]),
+        ({"sender_id": realm.other, "channel_ids": [channel]}, [second]),
+        ({"ids": [first, direct], "channel_ids": [channel]}, [first]),
     ]
 
     for said, expected in facts:

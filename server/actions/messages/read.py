@@ -1,21 +1,21 @@
 """Reading history: pages around an anchor, narrowed, and single messages."""
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, Final, Literal
 
+from server.actions.messages.narrowing import Look, among, narrowed
 from server.actions.messages.people import recipient_of, sender_of
 from server.directory import Directory
 from server.domain.actor import Actor
-from server.domain.channels import Standing
-from server.domain.errors import BadNarrowError, BadRequestError
+from server.domain.errors import BadRequestError, MissingParameterError
 from server.domain.narrow import Term
 from server.events.base import ClientView
 from server.events.messages import ShownMessage, message_object
-from storage import conversations, history, messages
+from storage import history, messages
 from storage.channels import ChannelRow
 from storage.database import Connection
-from storage.history import NEWEST, OLDEST, Flag, Page, Scope, Window
+from storage.history import NEWEST, OLDEST, Page, Scope, Window
 from storage.ids import ChannelId, MessageId, UserId
 from storage.messages import MessageRow
 from storage.users import UserRow
@@ -23,13 +23,6 @@ from storage.users import UserRow
 MAX_MESSAGES: Final = 5_000
 SHOWN_NEWEST: Final = 10**16
 """The number that stands for the newest message on the wire: clients keep ids below 2^53."""
-MAX_ID_DIGITS: Final = 20
-_FLAGS: Final[dict[str, Flag]] = {
-    "starred": "starred",
-    "mentioned": "mentioned",
-    "alerted": "alerted",
-    "unread": "unread",
-}
 NamedAnchor = Literal["newest", "oldest", "first_unread"]
 
 
@@ -38,7 +31,8 @@ class Wanted:
     """What a client asks of history."""
 
     terms: Sequence[Term] = ()
-    anchor: int | NamedAnchor = "newest"
+    anchor: int | NamedAnchor | None = "newest"
+    """None: where the narrow says it is near."""
     before: int = 0
     after: int = 0
     include_anchor: bool = True
@@ -58,10 +52,14 @@ async def fetch(
     """A page of what the actor may read. Raises BadNarrowError, BadRequestError."""
     if wanted.before + wanted.after > MAX_MESSAGES:
         raise BadRequestError(f"Too many messages requested (maximum {MAX_MESSAGES}).")
-    scope = await _scope(directory, connection, actor, wanted.terms)
+    where = await narrowed(Look(directory, connection, actor), wanted.terms)
+    scope = where.scope
     if scope is None:
         return Fetched(_shown(NEWEST), Page([], False, True, True), [])
-    anchor = await _anchor(connection, actor, scope, wanted.anchor)
+    asked = where.near if wanted.anchor is None else wanted.anchor
+    if asked is None:
+        raise MissingParameterError("anchor")
+    anchor = await _anchor(connection, actor, scope, asked)
     window = Window(
         anchor=anchor,
         before=wanted.before,
@@ -105,16 +103,15 @@ async def _narrowed_ids(
     message_ids: Sequence[MessageId],
     terms: Sequence[Term],
 ) -> list[MessageId]:
-    scope = await _scope(directory, connection, actor, terms)
-    if scope is None:
+    where = await narrowed(Look(directory, connection, actor), terms)
+    if where.scope is None:
         return []
-    wanted = set(message_ids) if scope.ids is None else set(message_ids).intersection(scope.ids)
-    everything = Window(anchor=OLDEST, before=0, after=len(wanted))
+    everything = Window(anchor=OLDEST, before=0, after=len(message_ids))
     page = await history.page(
         connection,
         actor.realm_id,
         actor.user_id,
-        replace(scope, ids=sorted(wanted)),
+        among(where.scope, message_ids),
         everything,
         rendered=False,
     )
@@ -215,123 +212,3 @@ async def _anchor(
 
 def _shown(anchor: MessageId) -> int:
     return SHOWN_NEWEST if anchor == NEWEST else anchor
-
-
-# -- from a narrow to a scope
-
-
-async def _scope(
-    directory: Directory, connection: Connection, actor: Actor, terms: Sequence[Term]
-) -> Scope | None:
-    """Where to look; None if no message can be there. Raises BadNarrowError."""
-    look = _Look(directory, connection, actor)
-    scope = Scope()
-    for term in terms:
-        narrowed = await _narrowed(look, scope, term)
-        if narrowed is None:
-            return None
-        scope = narrowed
-    topics = {str(term.operand) for term in terms if term.operator == "topic"}
-    return await _with_topics(look, scope, topics) if topics else scope
-
-
-@dataclass(frozen=True, slots=True)
-class _Look:
-    """Who narrows, and with what."""
-
-    directory: Directory
-    connection: Connection
-    actor: Actor
-
-
-async def _narrowed(look: _Look, scope: Scope, term: Term) -> Scope | None:
-    """The scope with one more condition; None if nothing meets them all."""
-    if term.operator == "channel":
-        return await _with_channel(look, scope, term.operand)
-    if term.operator == "dm":
-        return await _with_dm(look, scope, term.operand)
-    if term.operator == "sender":
-        return await _with_sender(look, scope, term.operand)
-    if term.operator == "id":
-        return _with_id(scope, term.operand)
-    return scope if term.operator == "topic" else _with_is(scope, str(term.operand))
-
-
-async def _with_channel(look: _Look, scope: Scope, operand: object) -> Scope | None:
-    channel_id = (await _channel(look.directory, look.actor, operand)).channel_id
-    if scope.channel_id not in {None, channel_id} or scope.only_direct:
-        return None
-    return replace(scope, channel_id=channel_id)
-
-
-async def _with_topics(look: _Look, scope: Scope, named: Iterable[str]) -> Scope | None:
-    """The topics that have all of these names, in the channel or in any."""
-    display_name = (await look.directory.settings()).empty_topic_display_name
-    names = ["" if name in ("(no topic)", display_name) else name for name in named]
-    if len({name.lower() for name in names}) > 1 or scope.only_direct:
-        return None
-    ids = await conversations.topic_ids_named(
-        look.connection, look.directory.realm_id, names[0], scope.channel_id
-    )
-    return replace(scope, conversation_ids=ids, channel_id=None) if ids else None
-
-
-async def _with_dm(look: _Look, scope: Scope, operand: object) -> Scope | None:
-    people = {row.user_id for row in await _users(look.directory, operand)}
-    everybody = sorted(people | {look.actor.user_id})
-    group = await conversations.dm_group_of(look.connection, look.directory.realm_id, everybody)
-    if group is None or scope.channel_id is not None:
-        return None
-    return replace(scope, conversation_ids=[group], only_direct=True)
-
-
-async def _with_sender(look: _Look, scope: Scope, operand: object) -> Scope | None:
-    [sender] = await _users(look.directory, operand, only=1)
-    if scope.sender_id not in {None, sender.user_id}:
-        return None
-    return replace(scope, sender_id=sender.user_id)
-
-
-def _with_id(scope: Scope, operand: object) -> Scope | None:
-    text = str(operand)
-    if not text.isascii() or not text.isdigit() or len(text) > MAX_ID_DIGITS:
-        raise BadNarrowError("Invalid message ID")
-    wanted = MessageId(min(int(text), NEWEST))
-    if scope.ids is not None and wanted not in scope.ids:
-        return None
-    return replace(scope, ids=[wanted])
-
-
-def _with_is(scope: Scope, operand: str) -> Scope | None:
-    if operand in ("dm", "private"):
-        return None if scope.channel_id is not None else replace(scope, only_direct=True)
-    return replace(scope, flags=[*scope.flags, _FLAGS[operand]])
-
-
-async def _channel(directory: Directory, actor: Actor, operand: object) -> ChannelRow:
-    """The channel that the operand names, if the actor may know of it."""
-    if isinstance(operand, int):
-        channel = await directory.channel(ChannelId(operand))
-    else:
-        channel = await directory.channel_by_name(str(operand))
-    if channel is not None:
-        standing = Standing(actor.person, await directory.groups(), await directory.settings())
-        subscription = await directory.subscription(actor.user_id, channel.channel_id)
-        is_subscribed = subscription is not None and subscription.active
-        if standing.sees(channel, subscribed=is_subscribed):
-            return channel
-    raise BadNarrowError(f"unknown channel {operand}")
-
-
-async def _users(directory: Directory, operand: object, only: int | None = None) -> list[UserRow]:
-    """The users that the operand names by ids or emails."""
-    if isinstance(operand, str):
-        emails = [e.strip() for e in operand.split(",") if e.strip()]
-        found = [await directory.user_by_email(email) for email in emails]
-    else:
-        ids = operand if isinstance(operand, tuple) else (operand,)
-        found = [await directory.user(UserId(each)) for each in ids if isinstance(each, int)]
-    rows = [row for row in found if row is not None]
-    if len(rows) < len(found) or (only is not None and len(rows) != only):
-        raise BadNarrowError(f"unknown user in {operand}")
-    return rows

@@ -1,0 +1,341 @@
+"""From a narrow to where its messages are looked for: names become ids that the reader may use."""
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from server.directory import Directory
+from server.domain.actor import Actor
+from server.domain.channels import Standing
+from server.domain.errors import BadNarrowError
+from server.domain.narrow import Operand, Term
+from storage import conversations, messages, narrows
+from storage.channels import ChannelRow
+from storage.database import Connection
+from storage.history import MANY_CONVERSATIONS, NEWEST, Flag, Scope, Without
+from storage.ids import ChannelId, MessageId, UserId
+from storage.users import UserRow
+
+MAX_ID_DIGITS: Final = 20
+_FLAGS: Final[dict[str, Flag]] = {
+    "starred": "starred",
+    "mentioned": "mentioned",
+    "alerted": "alerted",
+    "unread": "unread",
+}
+_TRAITS: Final = {
+    "link": messages.HAS_LINK,
+    "image": messages.HAS_IMAGE,
+    "attachment": messages.HAS_ATTACHMENT,
+}
+_PLACES: Final = frozenset({"channel", "topic", "dm"})
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """Who narrows, and with what."""
+
+    directory: Directory
+    connection: Connection
+    actor: Actor
+
+
+@dataclass(frozen=True, slots=True)
+class Narrowed:
+    scope: Scope | None
+    """None: nothing can meet all terms."""
+    near: MessageId | None = None
+    """Around which message, if a term says so."""
+
+
+async def narrowed(look: Look, terms: Sequence[Term]) -> Narrowed:
+    """Where to look. Raises BadNarrowError."""
+    near = [message_id(term.operand) for term in terms if term.operator == "near"]
+    terms = [term for term in terms if term.operator != "near"]
+    if any(term.operator == "with" for term in terms):
+        found = await _with_conversation(look, terms)
+        if found is None:
+            return Narrowed(None, near[0] if near else None)
+        terms = found
+    gathered = _Gathered()
+    for term in sorted(terms, key=_comes_first):
+        await _ADD[term.operator](look, gathered, term)
+    return Narrowed(await _scope(look, gathered), near[0] if near else None)
+
+
+def message_id(operand: Operand) -> MessageId:
+    """The message that an operand names. Raises BadNarrowError."""
+    text = str(operand)
+    if not text.isascii() or not text.isdigit() or len(text) > MAX_ID_DIGITS:
+        raise BadNarrowError("Invalid message ID")
+    return MessageId(min(int(text), NEWEST))
+
+
+def _comes_first(term: Term) -> int:
+    """Which topics are meant depends on the channels."""
+    return 0 if term.operator in {"channel", "channels"} else 1
+
+
+async def _with_conversation(look: Look, terms: Sequence[Term]) -> list[Term] | None:
+    """The terms with the conversation of the message instead of whichever they name.
+
+    A message that the reader may not read says nothing: the named conversation is left, if there
+    is one; without it there is nothing to show.
+    """
+    withs = [term for term in terms if term.operator == "with"]
+    if len(withs) > 1 or withs[0].negated:
+        raise BadNarrowError("Invalid 'with' operator")
+    rest = [term for term in terms if term.operator != "with"]
+    realm_id, user_id = look.actor.realm_id, look.actor.user_id
+    [wanted] = [message_id(term.operand) for term in withs]
+    rows = await messages.for_reader(look.connection, realm_id, user_id, [wanted], rendered=False)
+    if not rows:
+        named = {term.operator for term in rest if not term.negated}
+        return rest if "dm" in named or {"channel", "topic"} <= named else None
+    [row] = rows
+    others = [term for term in rest if term.operator not in _PLACES or term.negated]
+    if row.channel_id is None:
+        return [*others, Term("dm", tuple(row.user_ids or ()))]
+    return [*others, Term("channel", row.channel_id), Term("topic", row.topic or "")]
+
+
+@dataclass(slots=True)
+class _Gathered:
+    """What the terms so far say."""
+
+    channel_ids: set[ChannelId] | None = None
+    conversation_ids: set[int] | None = None
+    only_direct: bool = False
+    senders: set[UserId] = field(default_factory=set)
+    ids: set[MessageId] | None = None
+    flags: list[Flag] = field(default_factory=list)
+    mentioned: list[UserId] = field(default_factory=list)
+    traits: int = 0
+    reacted: bool = False
+    not_channel_ids: set[ChannelId] = field(default_factory=set)
+    not_conversation_ids: set[int] = field(default_factory=set)
+    not_senders: set[UserId] = field(default_factory=set)
+    not_ids: set[MessageId] = field(default_factory=set)
+    not_flags: list[Flag] = field(default_factory=list)
+    not_mentioned: list[UserId] = field(default_factory=list)
+    not_traits: int = 0
+    not_reacted: bool = False
+    not_direct: bool = False
+
+    def in_channels(self, ids: Iterable[ChannelId], *, negated: bool) -> None:
+        if negated:
+            self.not_channel_ids.update(ids)
+        else:
+            found = set(ids)
+            self.channel_ids = found if self.channel_ids is None else self.channel_ids & found
+
+    def in_conversations(self, ids: Iterable[int], *, negated: bool) -> None:
+        if negated:
+            self.not_conversation_ids.update(ids)
+        else:
+            found = set(ids)
+            known = self.conversation_ids
+            self.conversation_ids = found if known is None else known & found
+
+    @property
+    def is_impossible(self) -> bool:
+        """Whether the terms contradict each other."""
+        return (
+            any(each == set() for each in (self.channel_ids, self.conversation_ids, self.ids))
+            or len(self.senders) > 1
+            or (self.only_direct and (self.channel_ids is not None or self.not_direct))
+            or bool(self.senders & self.not_senders)
+            or bool(self.traits & self.not_traits)
+            or (self.reacted and self.not_reacted)
+            or not set(self.flags).isdisjoint(self.not_flags)
+            or not set(self.mentioned).isdisjoint(self.not_mentioned)
+        )
+
+
+async def _scope(look: Look, said: _Gathered) -> Scope | None:
+    if said.is_impossible:
+        return None
+    channel_ids = said.channel_ids
+    many = said.conversation_ids is not None and len(said.conversation_ids) > MANY_CONVERSATIONS
+    if many and channel_ids is None and not said.only_direct:
+        assert said.conversation_ids is not None
+        channel_ids = set(
+            await narrows.channels_of(
+                look.connection, look.actor.realm_id, sorted(said.conversation_ids)
+            )
+        )
+    return Scope(
+        channel_ids=None if channel_ids is None else sorted(channel_ids),
+        conversation_ids=_sorted(said.conversation_ids),
+        only_direct=said.only_direct,
+        sender_id=next(iter(said.senders), None),
+        flags=list(dict.fromkeys(said.flags)),
+        ids=None if said.ids is None else sorted(said.ids),
+        mentioned=said.mentioned,
+        traits=said.traits,
+        reacted=said.reacted,
+        without=Without(
+            channel_ids=sorted(said.not_channel_ids),
+            conversation_ids=sorted(said.not_conversation_ids),
+            sender_ids=sorted(said.not_senders),
+            ids=sorted(said.not_ids),
+            flags=said.not_flags,
+            mentioned=said.not_mentioned,
+            traits=said.not_traits,
+            reaction=said.not_reacted,
+            direct=said.not_direct,
+        ),
+    )
+
+
+def _sorted(ids: Collection[int] | None) -> list[int] | None:
+    return None if ids is None else sorted(ids)
+
+
+# -- the operators
+
+
+async def _add_channel(look: Look, said: _Gathered, term: Term) -> None:
+    found = await channel_of(look, term.operand)
+    said.in_channels([found.channel_id], negated=term.negated)
+
+
+async def _add_channels(look: Look, said: _Gathered, term: Term) -> None:
+    found = await narrows.channels_that_are(look.connection, look.actor.realm_id, str(term.operand))
+    said.in_channels(found, negated=term.negated)
+
+
+async def _add_topic(look: Look, said: _Gathered, term: Term) -> None:
+    display_name = (await look.directory.settings()).empty_topic_display_name
+    name = str(term.operand)
+    name = "" if name in ("(no topic)", display_name) else name
+    ids = await conversations.topic_ids_named(
+        look.connection, look.actor.realm_id, name, _sorted(said.channel_ids)
+    )
+    said.in_conversations(ids, negated=term.negated)
+    said.not_direct |= not term.negated
+
+
+async def _add_dm(look: Look, said: _Gathered, term: Term) -> None:
+    people = {row.user_id for row in await _users(look, term.operand)}
+    group = await conversations.dm_group_of(
+        look.connection, look.actor.realm_id, sorted(people | {look.actor.user_id})
+    )
+    said.in_conversations([] if group is None else [group], negated=term.negated)
+    said.only_direct |= not term.negated
+
+
+async def _add_dm_including(look: Look, said: _Gathered, term: Term) -> None:
+    people = sorted({row.user_id for row in await _users(look, term.operand)})
+    ids = await narrows.dm_groups_including(
+        look.connection,
+        look.actor.realm_id,
+        look.actor.user_id,
+        people,
+        at_least=3 if term.operator == "group-pm-with" else 1,
+    )
+    said.in_conversations(ids, negated=term.negated)
+    said.only_direct |= not term.negated
+
+
+async def _add_sender(look: Look, said: _Gathered, term: Term) -> None:
+    [sender] = await _users(look, term.operand, only=1)
+    (said.not_senders if term.negated else said.senders).add(sender.user_id)
+
+
+async def _add_id(look: Look, said: _Gathered, term: Term) -> None:
+    del look
+    wanted = message_id(term.operand)
+    if term.negated:
+        said.not_ids.add(wanted)
+    else:
+        said.ids = {wanted} if said.ids is None else said.ids & {wanted}
+
+
+async def _add_mentions(look: Look, said: _Gathered, term: Term) -> None:
+    [person] = await _users(look, term.operand, only=1)
+    (said.not_mentioned if term.negated else said.mentioned).append(person.user_id)
+
+
+async def _add_has(look: Look, said: _Gathered, term: Term) -> None:
+    del look
+    what = str(term.operand).removesuffix("s")
+    if what == "reaction":
+        said.not_reacted |= term.negated
+        said.reacted |= not term.negated
+    elif term.negated:
+        said.not_traits |= _TRAITS[what]
+    else:
+        said.traits |= _TRAITS[what]
+
+
+async def _add_is(look: Look, said: _Gathered, term: Term) -> None:
+    operand = str(term.operand)
+    if operand in ("dm", "private"):
+        said.not_direct |= term.negated
+        said.only_direct |= not term.negated
+    elif operand in _FLAGS:
+        (said.not_flags if term.negated else said.flags).append(_FLAGS[operand])
+    else:
+        topics = {
+            "resolved": narrows.resolved_topics,
+            "followed": narrows.followed_topics,
+            "muted": narrows.muted_topics,
+        }[operand]
+        ids = await topics(
+            look.connection, look.actor.realm_id, look.actor.user_id, _sorted(said.channel_ids)
+        )
+        said.in_conversations(ids, negated=term.negated)
+        said.not_direct |= not term.negated
+
+
+_ADD: Final = {
+    "channel": _add_channel,
+    "channels": _add_channels,
+    "topic": _add_topic,
+    "dm": _add_dm,
+    "dm-including": _add_dm_including,
+    "group-pm-with": _add_dm_including,
+    "sender": _add_sender,
+    "id": _add_id,
+    "mentions": _add_mentions,
+    "has": _add_has,
+    "is": _add_is,
+}
+
+
+async def channel_of(look: Look, operand: Operand) -> ChannelRow:
+    """The channel that the operand names, if the reader may know of it. Raises BadNarrowError."""
+    directory, actor = look.directory, look.actor
+    channel = None
+    if isinstance(operand, str):
+        channel = await directory.channel_by_name(operand)
+    if channel is None and str(operand).isascii() and str(operand).isdigit():
+        channel = await directory.channel(ChannelId(message_id(operand)))
+    if channel is not None:
+        standing = Standing(actor.person, await directory.groups(), await directory.settings())
+        subscription = await directory.subscription(actor.user_id, channel.channel_id)
+        is_subscribed = subscription is not None and subscription.active
+        if standing.sees(channel, subscribed=is_subscribed):
+            return channel
+    raise BadNarrowError(f"unknown channel {operand}")
+
+
+async def _users(look: Look, operand: Operand, only: int | None = None) -> list[UserRow]:
+    """The users that the operand names by ids or emails. Raises BadNarrowError."""
+    if isinstance(operand, str):
+        emails = [e.strip() for e in operand.split(",") if e.strip()]
+        found = [await look.directory.user_by_email(email) for email in emails]
+    else:
+        ids = operand if isinstance(operand, tuple) else (operand,)
+        found = [await look.directory.user(UserId(each)) for each in ids]
+    rows = [row for row in found if row is not None]
+    if len(rows) < len(found) or (only is not None and len(rows) != only):
+        raise BadNarrowError(f"unknown user in {operand}")
+    return rows
+
+
+def among(scope: Scope, ids: Iterable[MessageId]) -> Scope:
+    """The scope, of these messages only."""
+    wanted = set(ids)
+    return replace(scope, ids=sorted(wanted if scope.ids is None else wanted & set(scope.ids)))

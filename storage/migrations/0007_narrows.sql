@@ -1,0 +1,325 @@
+-- Narrows: pages of what meets all terms, however selective each of them is. A page is walked
+-- outwards from its anchor: one of the terms gives ids in order (its driver), the others filter.
+
+-- The few messages that hold a link, an image or a file: traits 16, 32, 64.
+CREATE INDEX messages_holding ON messages (realm_id, id) INCLUDE (channel_id, conversation_id)
+    WHERE traits & 112 <> 0;
+CREATE INDEX topics_resolved ON topics (realm_id, channel_id, topic_id) WHERE left(name, 2) = '✔ ';
+
+DROP FUNCTION candidates_page(bigint, bigint, bigint[], text[], bigint, bigint[], boolean, boolean,
+                              bigint, bigint, bigint, bigint, bigint, bigint);
+DROP FUNCTION first_accessible(bigint, bigint, bigint[], boolean, bigint);
+DROP FUNCTION sender_page(bigint, bigint, text, bigint, bigint[], bigint, bigint, bigint, bigint, bigint);
+DROP FUNCTION history_page(bigint, bigint, text, bigint, bigint[], bigint, bigint, bigint, bigint);
+DROP FUNCTION history_sources(bigint, bigint, text, bigint, bigint[]);
+
+-- What the user may read of these channels, whether or not they were ever in them. Who has no
+-- account (user 0) reads what guests read who are in no channel.
+CREATE OR REPLACE FUNCTION reader_access(p_realm_id bigint, p_user_id bigint, p_channel_ids bigint[])
+    RETURNS TABLE (channel_id bigint, access integer)
+    LANGUAGE sql STABLE
+    AS $$
+    SELECT c.channel_id,
+           channel_access(coalesce(u.role, 600::smallint), s.active, c.invite_only, c.is_web_public,
+                          c.history_public_to_subscribers)
+      FROM channels c
+      LEFT JOIN users u ON u.realm_id = p_realm_id AND u.user_id = p_user_id
+      LEFT JOIN subscriptions s ON s.realm_id = p_realm_id AND s.user_id = p_user_id
+           AND s.channel_id = c.channel_id
+     WHERE c.realm_id = p_realm_id AND c.channel_id = ANY (p_channel_ids)
+$$;
+
+-- Where to look: all of these channels and conversations, and of the partial ones only what the
+-- reader received. p_scope: 'feed' (what they are subscribed to, and direct messages), 'direct'
+-- (direct messages, all or of these conversations), 'given' (these topics and groups, or else
+-- these channels).
+CREATE FUNCTION history_sources(
+    p_realm_id bigint, p_user_id bigint, p_scope text, p_channel_ids bigint[],
+    p_conversation_ids bigint[],
+    OUT r_channels bigint[], OUT r_partial_channels bigint[],
+    OUT r_conversations bigint[], OUT r_partial_conversations bigint[], OUT r_extra bigint[])
+    LANGUAGE plpgsql STABLE
+    SET plan_cache_mode = force_generic_plan
+    SET jit = off
+    AS $$
+BEGIN
+    r_channels := '{}';
+    r_partial_channels := '{}';
+    r_conversations := '{}';
+    r_partial_conversations := '{}';
+    r_extra := '{}';
+    IF p_scope = 'feed' THEN
+        SELECT coalesce(array_agg(a.channel_id) FILTER (WHERE a.access = 2), '{}'),
+               coalesce(array_agg(a.channel_id) FILTER (WHERE a.access = 1), '{}')
+          INTO r_channels, r_partial_channels
+          FROM reader_access(p_realm_id, p_user_id, ARRAY(
+               SELECT s.channel_id FROM subscriptions s
+                WHERE s.realm_id = p_realm_id AND s.user_id = p_user_id AND s.active)) a;
+        -- What they starred or reacted to elsewhere is part of their history.
+        r_extra := ARRAY(
+            SELECT f.message_id FROM message_flags f
+             WHERE f.realm_id = p_realm_id AND f.user_id = p_user_id AND f.flags & 32 <> 0);
+        IF r_extra <> '{}' THEN
+            r_extra := ARRAY(SELECT s.id FROM message_states(p_realm_id, p_user_id, r_extra) s
+                              WHERE s.accessible AND NOT s.subscribed);
+        END IF;
+    END IF;
+    IF p_scope IN ('feed', 'direct') THEN
+        r_conversations := ARRAY(
+            SELECT g.dm_group_id FROM dm_group_members g
+             WHERE g.realm_id = p_realm_id AND g.user_id = p_user_id
+               AND (p_conversation_ids IS NULL OR g.dm_group_id = ANY (p_conversation_ids)));
+    ELSIF p_conversation_ids IS NULL THEN
+        SELECT coalesce(array_agg(a.channel_id) FILTER (WHERE a.access = 2), '{}'),
+               coalesce(array_agg(a.channel_id) FILTER (WHERE a.access = 1), '{}')
+          INTO r_channels, r_partial_channels
+          FROM reader_access(p_realm_id, p_user_id, p_channel_ids) a;
+    ELSE
+        WITH wanted AS MATERIALIZED (
+            SELECT t.topic_id, t.channel_id FROM topics t
+             WHERE t.realm_id = p_realm_id AND t.topic_id = ANY (p_conversation_ids)
+               AND (p_channel_ids IS NULL OR t.channel_id = ANY (p_channel_ids))
+        )
+        SELECT coalesce(array_agg(w.topic_id) FILTER (WHERE a.access = 2), '{}'),
+               coalesce(array_agg(w.topic_id) FILTER (WHERE a.access = 1), '{}')
+          INTO r_conversations, r_partial_conversations
+          FROM reader_access(p_realm_id, p_user_id,
+                             ARRAY(SELECT DISTINCT v.channel_id FROM wanted v)) a
+          JOIN wanted w ON w.channel_id = a.channel_id;
+        r_conversations := r_conversations || ARRAY(
+            SELECT g.dm_group_id FROM dm_group_members g
+             WHERE g.realm_id = p_realm_id AND g.user_id = p_user_id
+               AND g.dm_group_id = ANY (p_conversation_ids) AND p_channel_ids IS NULL);
+    END IF;
+END $$;
+
+-- A page of everything in the sources: up to p_before ids below p_below, and up to p_after from
+-- p_from on, in no order.
+CREATE FUNCTION history_page(
+    p_realm_id bigint, p_user_id bigint, p_scope text, p_channel_ids bigint[],
+    p_conversation_ids bigint[], p_below bigint, p_before bigint, p_from bigint, p_after bigint)
+    RETURNS bigint[]
+    LANGUAGE plpgsql STABLE
+    AS $$
+DECLARE
+    s record;
+    v_ids bigint[] := '{}';
+BEGIN
+    SELECT * INTO s FROM history_sources(
+        p_realm_id, p_user_id, p_scope, p_channel_ids, p_conversation_ids);
+    IF p_before > 0 THEN
+        v_ids := history_before(
+            p_realm_id, p_user_id, s.r_channels, s.r_partial_channels, s.r_conversations,
+            s.r_partial_conversations, s.r_extra, p_below - 1, p_before);
+    END IF;
+    IF p_after > 0 THEN
+        v_ids := v_ids || history_after(
+            p_realm_id, p_user_id, s.r_channels, s.r_partial_channels, s.r_conversations,
+            s.r_partial_conversations, s.r_extra, p_from, p_after);
+    END IF;
+    RETURN v_ids;
+END $$;
+
+CREATE FUNCTION ids_of(p_terms jsonb, p_name text) RETURNS bigint[]
+    LANGUAGE sql IMMUTABLE
+    AS $$ SELECT ARRAY(SELECT i::bigint FROM jsonb_array_elements_text(p_terms -> p_name) AS i) $$;
+
+-- Those of the messages that are in the sources (p_anywhere: which need not be asked) and meet the
+-- terms, which storage/history.py names. Whether the reader may read them is only asked with
+-- p_is_open: where the sources have not made sure of it.
+CREATE FUNCTION narrow_filter(
+    p_realm_id bigint, p_user_id bigint, p_anywhere boolean, p_is_open boolean,
+    p_channels bigint[], p_partial_channels bigint[], p_conversations bigint[],
+    p_partial_conversations bigint[], p_extra bigint[], p_terms jsonb, p_ids bigint[])
+    RETURNS bigint[]
+    LANGUAGE plpgsql STABLE
+    SET plan_cache_mode = force_generic_plan
+    SET enable_seqscan = off
+    SET jit = off
+    AS $$
+DECLARE
+    v_sender bigint := (p_terms ->> 'sender')::bigint;
+    v_traits integer := coalesce((p_terms ->> 'traits')::integer, 0);
+    v_not_traits integer := coalesce((p_terms ->> 'not_traits')::integer, 0);
+    v_reacted boolean := (p_terms ->> 'reacted')::boolean;
+    v_direct boolean := (p_terms ->> 'direct')::boolean;
+    v_among boolean := p_terms ? 'conversations';
+    v_conversations bigint[] := ids_of(p_terms, 'conversations');
+    v_not_conversations bigint[] := ids_of(p_terms, 'not_conversations');
+    v_not_channels bigint[] := ids_of(p_terms, 'not_channels');
+    v_not_senders bigint[] := ids_of(p_terms, 'not_senders');
+    v_not_ids bigint[] := ids_of(p_terms, 'not_ids');
+    v_not_mentioned bigint[] := ids_of(p_terms, 'not_mentioned');
+    v_not_flags integer := coalesce((p_terms ->> 'not_flags')::integer, 0);
+    v_not_wildcards boolean := v_not_flags & 8 <> 0;
+    v_ids bigint[];
+BEGIN
+    v_ids := ARRAY(
+        SELECT m.id FROM messages m
+         WHERE m.realm_id = p_realm_id AND m.id = ANY (p_ids)
+           AND (p_anywhere
+                OR m.channel_id IN (SELECT unnest(p_channels))
+                OR m.conversation_id IN (SELECT unnest(p_conversations))
+                OR m.id IN (SELECT unnest(p_extra))
+                OR ((m.channel_id = ANY (p_partial_channels)
+                     OR m.conversation_id = ANY (p_partial_conversations))
+                    AND (SELECT s.spans @> m.id FROM subscriptions s
+                          WHERE s.realm_id = p_realm_id AND s.user_id = p_user_id
+                            AND s.channel_id = m.origin_channel_id)))
+           AND (v_sender IS NULL OR m.sender_id = v_sender)
+           AND m.traits & v_traits = v_traits AND m.traits & v_not_traits = 0
+           AND (v_direct IS NULL OR (m.channel_id IS NULL) = v_direct)
+           AND (NOT v_among OR m.conversation_id IN (SELECT unnest(v_conversations)))
+           AND m.conversation_id NOT IN (SELECT unnest(v_not_conversations))
+           AND (m.channel_id IS NULL OR m.channel_id NOT IN (SELECT unnest(v_not_channels)))
+           AND m.sender_id <> ALL (v_not_senders) AND m.id <> ALL (v_not_ids)
+           AND (v_reacted IS NULL OR v_reacted = EXISTS (
+                SELECT FROM reactions r
+                 WHERE r.realm_id = p_realm_id AND r.message_id = m.id))
+           AND NOT EXISTS (
+               SELECT FROM unnest(v_not_mentioned) AS n(user_id)
+                 JOIN message_flags f ON f.realm_id = p_realm_id AND f.user_id = n.user_id
+                      AND f.message_id = m.id
+                WHERE f.flags & 8 <> 0));
+    IF p_is_open OR v_not_flags <> 0 THEN
+        v_ids := ARRAY(
+            SELECT s.id FROM message_states(p_realm_id, p_user_id, v_ids) s
+             WHERE s.accessible AND s.flags & v_not_flags & ~1 = 0
+               AND (v_not_flags & 1 = 0 OR NOT s.unread)
+               AND NOT (v_not_wildcards AND s.received AND s.traits & 2 <> 0));
+    END IF;
+    RETURN v_ids;
+END $$;
+
+-- narrowed_before gives the newest p_limit ids at or below p_edge that are in the sources and meet
+-- the terms, narrowed_after the oldest at or above it. What the driver gives is looked at piece by
+-- piece, in growing pieces, until there are enough.
+DO $do$
+DECLARE
+    template text := $fn$
+CREATE FUNCTION driven_%1$s(
+    p_realm_id bigint, p_driver text, p_terms jsonb, p_ids bigint[], p_edge bigint, p_limit bigint)
+    RETURNS bigint[]
+    LANGUAGE plpgsql STABLE
+    SET plan_cache_mode = force_generic_plan
+    SET enable_seqscan = off
+    SET enable_bitmapscan = off
+    SET jit = off
+    AS $$
+BEGIN
+    CASE p_driver
+    WHEN 'ids' THEN
+        RETURN ARRAY(SELECT DISTINCT i FROM unnest(p_ids) AS i WHERE i %2$s p_edge
+                      ORDER BY i %3$s LIMIT p_limit);
+    WHEN 'sender' THEN
+        RETURN ARRAY(SELECT m.id FROM messages m
+                      WHERE m.realm_id = p_realm_id AND m.sender_id = (p_terms ->> 'sender')::bigint
+                        AND m.id %2$s p_edge
+                      ORDER BY m.id %3$s LIMIT p_limit);
+    WHEN 'held' THEN
+        RETURN ARRAY(SELECT m.id FROM messages m
+                      WHERE m.realm_id = p_realm_id AND m.traits & 112 <> 0 AND m.id %2$s p_edge
+                      ORDER BY m.id %3$s LIMIT p_limit);
+    WHEN 'reacted' THEN
+        RETURN ARRAY(SELECT DISTINCT r.message_id FROM reactions r
+                      WHERE r.realm_id = p_realm_id AND r.message_id %2$s p_edge
+                      ORDER BY r.message_id %3$s LIMIT p_limit);
+    END CASE;
+END $$;
+
+CREATE FUNCTION narrowed_%1$s(
+    p_realm_id bigint, p_user_id bigint, p_channels bigint[], p_partial_channels bigint[],
+    p_conversations bigint[], p_partial_conversations bigint[], p_extra bigint[],
+    p_is_open boolean, p_driver text, p_terms jsonb, p_ids bigint[], p_edge bigint, p_limit bigint)
+    RETURNS bigint[]
+    LANGUAGE plpgsql STABLE
+    AS $$
+DECLARE
+    v_edge bigint := p_edge;
+    v_size bigint := greatest(2 * p_limit, 200);
+    v_piece bigint[];
+    v_found bigint[] := '{}';
+BEGIN
+    LOOP
+        v_piece := CASE WHEN p_driver = 'history' THEN history_%1$s(
+                p_realm_id, p_user_id, p_channels, p_partial_channels, p_conversations,
+                p_partial_conversations, p_extra, v_edge, v_size)
+            ELSE driven_%1$s(p_realm_id, p_driver, p_terms, p_ids, v_edge, v_size) END;
+        v_found := v_found || narrow_filter(
+            p_realm_id, p_user_id, p_is_open OR p_driver = 'history', p_is_open, p_channels,
+            p_partial_channels, p_conversations, p_partial_conversations, p_extra, p_terms, v_piece);
+        EXIT WHEN cardinality(v_found) >= p_limit OR cardinality(v_piece) < v_size;
+        v_edge := (SELECT %4$s(i) %5$s 1 FROM unnest(v_piece) AS i);
+        v_size := least(4 * v_size, 10000);
+    END LOOP;
+    RETURN ARRAY(SELECT i FROM unnest(v_found) AS i ORDER BY i %3$s LIMIT p_limit);
+END $$;
+$fn$;
+BEGIN
+    EXECUTE format(template, 'before', '<=', 'DESC', 'min', '-');
+    EXECUTE format(template, 'after', '>=', 'ASC', 'max', '+');
+END $do$;
+
+-- A page of what meets the terms: up to p_before ids below p_below, and up to p_after from p_from
+-- on, in no order. p_scope as in history_sources, or 'any': whatever the reader may read.
+-- p_kinds: flags that all have to be there (flagged_candidates); p_mentioned: users who all are
+-- mentioned by name; p_ids: these only.
+CREATE FUNCTION narrowed_page(
+    p_realm_id bigint, p_user_id bigint, p_scope text, p_channel_ids bigint[],
+    p_conversation_ids bigint[], p_driver text, p_terms jsonb, p_ids bigint[], p_kinds text[],
+    p_mentioned bigint[], p_unread_limit bigint,
+    p_below bigint, p_before bigint, p_from bigint, p_after bigint)
+    RETURNS bigint[]
+    LANGUAGE plpgsql STABLE
+    AS $$
+DECLARE
+    c_few CONSTANT bigint := 1000;
+    s record;
+    v_driver text := p_driver;
+    v_kind text;
+    v_user_id bigint;
+    v_ids bigint[] := p_ids;
+    v_more bigint[];
+    v_is_open boolean := p_scope = 'any';
+BEGIN
+    SELECT * INTO s FROM history_sources(
+        p_realm_id, p_user_id, CASE p_scope WHEN 'any' THEN 'given' ELSE p_scope END,
+        CASE WHEN v_is_open THEN '{}' ELSE p_channel_ids END, p_conversation_ids);
+    FOREACH v_kind IN ARRAY p_kinds LOOP
+        v_more := flagged_candidates(
+            p_realm_id, p_user_id, v_kind,
+            CASE WHEN p_conversation_ids IS NULL AND cardinality(p_channel_ids) = 1
+                 THEN p_channel_ids[1] END,
+            p_conversation_ids, p_unread_limit);
+        v_ids := CASE WHEN v_ids IS NULL THEN v_more ELSE ARRAY(
+            SELECT unnest(v_ids) INTERSECT SELECT unnest(v_more)) END;
+    END LOOP;
+    FOREACH v_user_id IN ARRAY p_mentioned LOOP
+        v_more := ARRAY(
+            SELECT f.message_id FROM message_flags f
+             WHERE f.realm_id = p_realm_id AND f.user_id = v_user_id AND f.flags & 8 <> 0);
+        v_ids := CASE WHEN v_ids IS NULL THEN v_more ELSE ARRAY(
+            SELECT unnest(v_ids) INTERSECT SELECT unnest(v_more)) END;
+    END LOOP;
+    -- A place of few messages is walked, whatever else is asked of them.
+    IF v_driver IN ('sender', 'held', 'reacted') AND p_scope IN ('given', 'direct')
+            AND cardinality(history_before(
+                p_realm_id, p_user_id, s.r_channels, s.r_partial_channels, s.r_conversations,
+                s.r_partial_conversations, s.r_extra, 9223372036854775807, c_few)) < c_few THEN
+        v_driver := 'history';
+    END IF;
+    v_more := '{}';
+    IF p_before > 0 THEN
+        v_more := narrowed_before(
+            p_realm_id, p_user_id, s.r_channels, s.r_partial_channels, s.r_conversations,
+            s.r_partial_conversations, s.r_extra, v_is_open, v_driver, p_terms, v_ids,
+            p_below - 1, p_before);
+    END IF;
+    IF p_after > 0 THEN
+        v_more := v_more || narrowed_after(
+            p_realm_id, p_user_id, s.r_channels, s.r_partial_channels, s.r_conversations,
+            s.r_partial_conversations, s.r_extra, v_is_open, v_driver, p_terms, v_ids,
+            p_from, p_after);
+    END IF;
+    RETURN v_more;
+END $$;
