@@ -1,6 +1,7 @@
 """How a queue is worked off: decode, handle, and give each delivery its answer."""
 
 import asyncio
+import traceback
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -28,6 +29,12 @@ FINISH_SECONDS = 10.0
 _random = SystemRandom()
 
 
+def pause_after(attempt: int) -> float:
+    """Seconds until the next attempt: doubling, with jitter so that retries spread out."""
+    longest = min(2.0**attempt, LONGEST_PAUSE_SECONDS)
+    return longest * _random.uniform(0.75, 1.0)
+
+
 class PermanentError(Exception):
     """The job can never be done, however often it is tried."""
 
@@ -41,6 +48,8 @@ class Processor(Generic[App, Payload]):
     prefetch: int = 10
     """How many jobs a process works on at a time."""
     max_attempts: int = MAX_ATTEMPTS
+    pause_after: Callable[[int], float] = pause_after
+    """Seconds from a failed attempt to the next one."""
     finish_seconds: float = FINISH_SECONDS
 
     @property
@@ -78,6 +87,8 @@ class BatchProcessor(Generic[App, Payload]):
     max_size: int
     max_wait_seconds: float
     max_attempts: int = MAX_ATTEMPTS
+    pause_after: Callable[[int], float] = pause_after
+    """Seconds from a failed attempt to the next one."""
     finish_seconds: float = FINISH_SECONDS
 
     @property
@@ -152,7 +163,7 @@ class _Case(Generic[Payload]):
         try:
             await work
         except PermanentError as error:
-            await self._settle(self._bury(repr(error)))
+            await self._settle(self._bury(repr(error), error))
         except Exception as error:
             self._logger.exception("a job failed")
             await self._settle(self._try_again(error))
@@ -161,25 +172,24 @@ class _Case(Generic[Payload]):
 
     async def _try_again(self, error: Exception) -> None:
         if self._delivery.attempt < self._processor.max_attempts:
-            await self._delivery.retry(after_seconds=_pause_after(self._delivery.attempt))
+            await self._delivery.retry(
+                after_seconds=self._processor.pause_after(self._delivery.attempt)
+            )
         else:
-            await self._bury(f"gave up: {error!r}")
+            await self._bury(f"gave up: {error!r}", error)
 
-    async def _bury(self, reason: str) -> None:
+    async def _bury(self, reason: str, error: Exception | None = None) -> None:
         self._logger.error("a job is dead", reason=reason)
-        await self._delivery.dead_letter(reason)
+        trace = "".join(traceback.format_exception(error)) if error is not None else ""
+        await self._delivery.dead_letter(
+            reason, trace=trace.replace("\0", "\N{REPLACEMENT CHARACTER}")
+        )
 
     async def _settle(self, answering: Awaitable[None]) -> None:
         try:
             await answering
         except BrokerUnavailableError as lost:
             self._logger.warning("a job will be handed out again", reason=str(lost))
-
-
-def _pause_after(attempt: int) -> float:
-    """Seconds until the next attempt: doubling, with jitter so that retries spread out."""
-    longest = min(2.0**attempt, LONGEST_PAUSE_SECONDS)
-    return longest * _random.uniform(0.75, 1.0)
 
 
 async def _done() -> None:

@@ -1,6 +1,6 @@
 """The queues of the embedded mode: jobs that wait, are in hand, or have died."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -10,12 +10,20 @@ CHANNEL = "parley_jobs"
 """Where a queue's name is notified when it has something to hand out."""
 
 
+REALMS_AT_A_TIME = 100
+LOOK_BEYOND = 4
+"""Others are claiming at the same time, and hold some of what comes first."""
+
+
 @dataclass(frozen=True, slots=True)
 class NewJob:
     queue: str
     key: str
     body: bytes
     after_seconds: float = 0.0
+    realm_id: int = 0
+    asked_at: float = 0.0
+    """Seconds since 1970; 0: now."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,20 +32,36 @@ class JobRow:
 
     id: int
     key: str
+    realm_id: int
     body: bytes
+    enqueued_at: datetime
     attempts: int
     fence: int
 
 
 @dataclass(frozen=True, slots=True)
+class WaitingJobRow:
+    """A job as an operator sees it."""
+
+    id: str
+    key: str
+    realm_id: int
+    body: bytes
+    enqueued_at: datetime
+    attempts: int
+
+
+@dataclass(frozen=True, slots=True)
 class DeadJobRow:
-    id: int
+    id: str
     queue: str
     key: str
+    realm_id: int
     body: bytes
     enqueued_at: datetime
     attempts: int
     reason: str
+    trace: str
     died_at: datetime
 
 
@@ -57,17 +81,22 @@ class QueueStats:
 async def insert(connection: Connection, jobs: Sequence[NewJob]) -> None:
     await connection.execute(
         """
-        INSERT INTO jobs (queue, key, body, due_at)
-        SELECT queue, key, body, clock_timestamp() + make_interval(secs => after_seconds)
-          FROM unnest(%(queues)s::text[], %(keys)s::text[], %(bodies)s::bytea[],
-                      %(delays)s::float8[])
-               WITH ORDINALITY AS new (queue, key, body, after_seconds, place)
+        INSERT INTO jobs (queue, key, realm_id, body, enqueued_at, due_at)
+        SELECT queue, key, realm_id, body,
+               coalesce(to_timestamp(nullif(asked_at, 0)), clock_timestamp()),
+               clock_timestamp() + make_interval(secs => after_seconds)
+          FROM unnest(%(queues)s::text[], %(keys)s::text[], %(realm_ids)s::bigint[],
+                      %(bodies)s::bytea[], %(asked_at)s::float8[], %(delays)s::float8[])
+               WITH ORDINALITY
+               AS new (queue, key, realm_id, body, asked_at, after_seconds, place)
          ORDER BY place
         """,
         queues=[job.queue for job in jobs],
         keys=[job.key for job in jobs],
+        realm_ids=[job.realm_id for job in jobs],
+        asked_at=[float(job.asked_at) for job in jobs],
         bodies=[job.body for job in jobs],
-        delays=[job.after_seconds for job in jobs],
+        delays=[float(job.after_seconds) for job in jobs],
     )
 
 
@@ -81,27 +110,70 @@ async def announce(connection: Connection, queues: Sequence[str]) -> None:
 
 
 async def claim(
-    connection: Connection, queue: str, *, limit: int, lease_seconds: float
+    connection: Connection, queue: str, *, limit: int, lease_seconds: float, after_realm: int = -1
 ) -> list[JobRow]:
-    """Hand out up to `limit` due jobs; each is due again when its lease ends."""
-    rows = await connection.many(
+    """Hand out up to `limit` due jobs; each is due again when its lease ends.
+
+    Realms take turns, beginning with the one after `after_realm`: first the oldest due job of
+    each, then the next of each, and so on. It takes one step in an index a realm that has jobs,
+    up to REALMS_AT_A_TIME.
+    """
+    return await connection.many(
         JobRow,
         """
-        UPDATE jobs
-           SET claimed = true, attempts = attempts + 1, fence = fence + 1,
-               due_at = clock_timestamp() + make_interval(secs => %(lease_seconds)s)
-         WHERE id = ANY(ARRAY(
-               SELECT id FROM jobs
-                WHERE queue = %(queue)s AND due_at <= clock_timestamp()
-                ORDER BY due_at, id LIMIT %(limit)s
-                  FOR UPDATE SKIP LOCKED))
-        RETURNING id, key, body, attempts, fence
+        WITH RECURSIVE next_realms AS (
+            (SELECT realm_id, 1 AS place FROM jobs
+              WHERE queue = %(queue)s AND realm_id > %(after_realm)s
+              ORDER BY realm_id LIMIT 1)
+            UNION ALL
+            SELECT (SELECT j.realm_id FROM jobs j
+                     WHERE j.queue = %(queue)s AND j.realm_id > r.realm_id
+                     ORDER BY j.realm_id LIMIT 1), r.place + 1
+              FROM next_realms r
+             WHERE r.realm_id IS NOT NULL AND r.place < %(realms)s),
+        first_realms AS (
+            (SELECT realm_id, %(realms)s + 1 AS place FROM jobs
+              WHERE queue = %(queue)s AND realm_id <= %(after_realm)s
+              ORDER BY realm_id LIMIT 1)
+            UNION ALL
+            SELECT (SELECT j.realm_id FROM jobs j
+                     WHERE j.queue = %(queue)s AND j.realm_id > r.realm_id
+                       AND j.realm_id <= %(after_realm)s
+                     ORDER BY j.realm_id LIMIT 1), r.place + 1
+              FROM first_realms r
+             WHERE r.realm_id IS NOT NULL AND r.place < 2 * %(realms)s),
+        turns AS MATERIALIZED (
+            SELECT due.id, due.turn, realms.place
+              FROM (SELECT * FROM next_realms UNION ALL SELECT * FROM first_realms) AS realms
+             CROSS JOIN LATERAL (
+                   SELECT j.id, row_number() OVER (ORDER BY j.due_at, j.id) AS turn
+                     FROM jobs j
+                    WHERE j.queue = %(queue)s AND j.realm_id = realms.realm_id
+                      AND j.due_at <= clock_timestamp()
+                    ORDER BY j.due_at, j.id LIMIT %(candidates)s) AS due
+             ORDER BY due.turn, realms.place LIMIT %(candidates)s),
+        taken AS MATERIALIZED (
+            SELECT jobs.id, turns.turn, turns.place
+              FROM turns JOIN jobs ON jobs.id = turns.id
+             WHERE jobs.due_at <= clock_timestamp()
+             ORDER BY turns.turn, turns.place LIMIT %(limit)s
+               FOR UPDATE OF jobs SKIP LOCKED),
+        claimed AS (
+            UPDATE jobs
+               SET claimed = true, attempts = attempts + 1, fence = fence + 1,
+                   due_at = clock_timestamp() + make_interval(secs => %(lease_seconds)s)
+              FROM taken WHERE jobs.id = taken.id
+            RETURNING jobs.id, key, realm_id, body, enqueued_at, attempts, fence, turn, place)
+        SELECT id, key, realm_id, body, enqueued_at, attempts, fence
+          FROM claimed ORDER BY turn, place
         """,
         queue=queue,
+        after_realm=after_realm,
+        realms=REALMS_AT_A_TIME,
+        candidates=limit * LOOK_BEYOND,
         limit=limit,
         lease_seconds=lease_seconds,
     )
-    return sorted(rows, key=lambda row: row.id)
 
 
 async def seconds_until_due(connection: Connection, queue: str) -> float | None:
@@ -168,16 +240,19 @@ async def give_back(connection: Connection, jobs: Sequence[JobRow]) -> None:
     )
 
 
-async def bury(connection: Connection, job: JobRow, *, reason: str) -> bool:
+async def bury(connection: Connection, job: JobRow, *, reason: str, trace: str = "") -> bool:
     """Move the job to the dead ones. False if it has been handed out again since."""
     moved = await connection.execute(
         """
         WITH dead AS (
             DELETE FROM jobs WHERE id = %(id)s AND fence = %(fence)s
-            RETURNING id, queue, key, body, enqueued_at, attempts)
-        INSERT INTO dead_jobs (id, queue, key, body, enqueued_at, attempts, reason)
-        SELECT id, queue, key, body, enqueued_at, attempts, %(reason)s FROM dead
+            RETURNING id, queue, key, realm_id, body, enqueued_at, attempts)
+        INSERT INTO dead_jobs
+               (id, queue, key, realm_id, body, enqueued_at, attempts, reason, trace)
+        SELECT id, queue, key, realm_id, body, enqueued_at, attempts, %(reason)s, %(trace)s
+          FROM dead
         """,
+        trace=trace,
         id=job.id,
         fence=job.fence,
         reason=reason,
@@ -190,11 +265,68 @@ async def dead(connection: Connection, queue: str, *, limit: int) -> list[DeadJo
     return await connection.many(
         DeadJobRow,
         """
-        SELECT id, queue, key, body, enqueued_at, attempts, reason, died_at
-          FROM dead_jobs WHERE queue = %(queue)s ORDER BY died_at DESC, id DESC LIMIT %(limit)s
+        SELECT id::text, queue, key, realm_id, body, enqueued_at, attempts, reason, trace, died_at
+          FROM dead_jobs WHERE queue = %(queue)s
+         ORDER BY died_at DESC, dead_jobs.id DESC LIMIT %(limit)s
         """,
         queue=queue,
         limit=limit,
+    )
+
+
+async def waiting(connection: Connection, queue: str, *, limit: int) -> list[WaitingJobRow]:
+    """Those of the queue's jobs that may be handed out now, the first ones first."""
+    return await connection.many(
+        WaitingJobRow,
+        """
+        SELECT id::text, key, realm_id, body, enqueued_at, attempts
+          FROM jobs WHERE queue = %(queue)s AND due_at <= clock_timestamp()
+         ORDER BY due_at, jobs.id LIMIT %(limit)s
+        """,
+        queue=queue,
+        limit=limit,
+    )
+
+
+async def hurry(connection: Connection, queue: str) -> int:
+    """Let all of the queue's jobs that wait for later be due now; how many."""
+    return await connection.execute(
+        """
+        UPDATE jobs SET due_at = clock_timestamp()
+         WHERE queue = %(queue)s AND NOT claimed AND due_at > clock_timestamp()
+        """,
+        queue=queue,
+    )
+
+
+async def replay(connection: Connection, queue: str, ids: Collection[str] | None) -> int:
+    """Put these of the queue's dead jobs, or all, back among the living; how many."""
+    return await connection.execute(
+        """
+        WITH risen AS (
+            DELETE FROM dead_jobs
+             WHERE queue = %(queue)s
+               AND (%(ids)s::text[] IS NULL OR id::text = ANY(%(ids)s::text[]))
+            RETURNING id, queue, key, realm_id, body, enqueued_at)
+        INSERT INTO jobs (id, queue, key, realm_id, body, enqueued_at, due_at)
+        OVERRIDING SYSTEM VALUE
+        SELECT id, queue, key, realm_id, body, enqueued_at, clock_timestamp() FROM risen
+        """,
+        queue=queue,
+        ids=None if ids is None else list(ids),
+    )
+
+
+async def forget_dead(connection: Connection, queue: str, ids: Collection[str] | None) -> int:
+    """Drop these of the queue's dead jobs, or all; how many."""
+    return await connection.execute(
+        """
+        DELETE FROM dead_jobs
+         WHERE queue = %(queue)s
+           AND (%(ids)s::text[] IS NULL OR id::text = ANY(%(ids)s::text[]))
+        """,
+        queue=queue,
+        ids=None if ids is None else list(ids),
     )
 
 

@@ -1578,7 +1578,9 @@ CREATE TABLE public.dead_jobs (
     enqueued_at timestamp with time zone NOT NULL,
     attempts integer NOT NULL,
     reason text NOT NULL,
-    died_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL
+    died_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    realm_id bigint DEFAULT 0 NOT NULL,
+    trace text DEFAULT ''::text NOT NULL
 );
 
 CREATE TABLE public.dm_group_members (
@@ -1645,6 +1647,12 @@ CREATE TABLE public.idempotency_keys (
     created_at timestamp with time zone DEFAULT now() NOT NULL
 );
 
+CREATE TABLE public.job_queues (
+    queue text NOT NULL,
+    paused_at timestamp with time zone,
+    seen_empty_at timestamp with time zone
+);
+
 CREATE TABLE public.jobs (
     id bigint NOT NULL,
     queue text NOT NULL,
@@ -1654,7 +1662,8 @@ CREATE TABLE public.jobs (
     due_at timestamp with time zone NOT NULL,
     claimed boolean DEFAULT false NOT NULL,
     attempts integer DEFAULT 0 NOT NULL,
-    fence integer DEFAULT 0 NOT NULL
+    fence integer DEFAULT 0 NOT NULL,
+    realm_id bigint DEFAULT 0 NOT NULL
 )
 WITH (fillfactor='70', autovacuum_vacuum_scale_factor='0', autovacuum_vacuum_threshold='1000');
 
@@ -1840,6 +1849,17 @@ CREATE TABLE public.users (
     CONSTRAINT users_role_check CHECK ((role = ANY (ARRAY[100, 200, 300, 400, 600])))
 );
 
+CREATE TABLE public.workers (
+    id text NOT NULL,
+    host text NOT NULL,
+    pid integer NOT NULL,
+    version text NOT NULL,
+    started_at timestamp with time zone NOT NULL,
+    seen_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
+    ships boolean NOT NULL,
+    queues jsonb NOT NULL
+);
+
 ALTER TABLE ONLY public.alert_words
     ADD CONSTRAINT alert_words_pkey PRIMARY KEY (realm_id, user_id, word);
 
@@ -1878,6 +1898,9 @@ ALTER TABLE ONLY public.group_subgroups
 
 ALTER TABLE ONLY public.idempotency_keys
     ADD CONSTRAINT idempotency_keys_pkey PRIMARY KEY (realm_id, user_id, key);
+
+ALTER TABLE ONLY public.job_queues
+    ADD CONSTRAINT job_queues_pkey PRIMARY KEY (queue);
 
 ALTER TABLE ONLY public.jobs
     ADD CONSTRAINT jobs_pkey PRIMARY KEY (id);
@@ -1927,6 +1950,9 @@ ALTER TABLE ONLY public.user_topics
 ALTER TABLE ONLY public.users
     ADD CONSTRAINT users_pkey PRIMARY KEY (realm_id, user_id);
 
+ALTER TABLE ONLY public.workers
+    ADD CONSTRAINT workers_pkey PRIMARY KEY (id);
+
 CREATE UNIQUE INDEX channels_name ON public.channels USING btree (realm_id, lower(name));
 
 CREATE INDEX dead_jobs_queue ON public.dead_jobs USING btree (queue, died_at);
@@ -1942,6 +1968,8 @@ CREATE INDEX group_members_user ON public.group_members USING btree (realm_id, u
 CREATE INDEX idempotency_keys_created ON public.idempotency_keys USING btree (created_at);
 
 CREATE INDEX jobs_due ON public.jobs USING btree (queue, due_at, id);
+
+CREATE INDEX jobs_of_realm ON public.jobs USING btree (queue, realm_id, due_at, id);
 
 CREATE INDEX message_flags_historical ON public.message_flags USING btree (realm_id, user_id, message_id) WHERE ((flags & 32) <> 0);
 

@@ -7,6 +7,7 @@ settings.register_profile("long")
 pytest_plugins = [
     "tests.fixtures.database",
     "tests.fixtures.broker",
+    "tests.fixtures.places",
     "tests.fixtures.making",
     "tests.fixtures.hall",
     "tests.fixtures.agreement",

@@ -1,6 +1,6 @@
 """Work for the queue processors: handed out until somebody has said that it is done."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable
 from contextlib import AbstractAsyncContextManager
 from typing import Protocol
 
@@ -11,6 +11,9 @@ class BrokerUnavailableError(Exception):
     """The broker cannot be reached now, or went away in the middle."""
 
 
+MAX_DELAY_SECONDS = 86_400.0
+
+
 class OutgoingJob(Struct, frozen=True, kw_only=True):
     """A job on its way to its queue."""
 
@@ -18,14 +21,18 @@ class OutgoingJob(Struct, frozen=True, kw_only=True):
     body: bytes
     key: str = ""
     """Names the work, for ever: a job published twice has the same key twice."""
+    realm_id: int = 0
+    """Whose work it is: realms take turns. 0 is the server itself."""
+    asked_at: float = 0.0
+    """When something asked for it, in seconds since 1970; 0: now."""
     after_seconds: float = 0.0
-    """Do not hand it out before; a broker may round up to the next of its delays."""
+    """Do not hand it out before, for MAX_DELAY_SECONDS at most; a broker may round up."""
 
 
 class Delivery(Protocol):
     """A job in somebody's hands. Exactly one of the three answers ends it.
 
-    Each answer is durable when it returns. If it raises BrokerUnavailableError, or never comes
+    The broker has the answer when it returns. If it raises BrokerUnavailableError, or never comes
     because its process has died, the job is handed out again.
     """
 
@@ -34,6 +41,14 @@ class Delivery(Protocol):
 
     @property
     def key(self) -> str: ...
+
+    @property
+    def realm_id(self) -> int: ...
+
+    @property
+    def enqueued_at(self) -> float:
+        """When it was asked for, in seconds since 1970."""
+        ...
 
     @property
     def attempt(self) -> int:
@@ -48,7 +63,7 @@ class Delivery(Protocol):
         """It failed for now: hand it out again after that long, as the next attempt."""
         ...
 
-    async def dead_letter(self, reason: str) -> None:
+    async def dead_letter(self, reason: str, *, trace: str = "") -> None:
         """It cannot be done: keep it aside, with the reason, for an operator to see."""
         ...
 
@@ -62,12 +77,14 @@ class JobBroker(Protocol):
       must tolerate repeats.
     - Jobs of a queue are handed out roughly in the order in which they fall due. A failed job
       waits aside and holds nothing up.
+    - A realm that publishes many jobs at once does not keep the others waiting: realms take turns.
     """
 
     async def publish(self, *jobs: OutgoingJob) -> None:
         """Put the jobs into their queues; durable when it returns.
 
         BrokerUnavailableError: perhaps none, some or all are there. Publish them again.
+        ValueError: a delay is longer than a broker can keep.
         """
         ...
 
@@ -80,3 +97,10 @@ class JobBroker(Protocol):
         ends, what is unanswered is given back, and the attempt does not count.
         """
         ...
+
+
+def check_delays(jobs: Iterable[OutgoingJob]) -> None:
+    """Refuse what one of the brokers could not keep, on every broker alike."""
+    for job in jobs:
+        if job.after_seconds > MAX_DELAY_SECONDS:
+            raise ValueError(f"a job of {job.queue} is to wait {job.after_seconds} seconds")

@@ -12,7 +12,7 @@ from server.messaging.background import running, to_the_end
 from server.messaging.backoff import Backoff
 from server.messaging.event_bus import BusListener, Hint, check_ephemeral
 from server.messaging.inbox import Inbox
-from server.messaging.job_broker import BrokerUnavailableError, OutgoingJob
+from server.messaging.job_broker import BrokerUnavailableError, OutgoingJob, check_delays
 from storage import jobs
 from storage.database import Connection, Database, DatabaseUnavailableError
 from storage.ids import Position, RealmId
@@ -192,7 +192,8 @@ class PostgresJobBroker:
         self._consumers: set[_Consumer] = set()
 
     async def publish(self, *outgoing: OutgoingJob) -> None:
-        rows = [jobs.NewJob(job.queue, job.key, job.body, job.after_seconds) for job in outgoing]
+        check_delays(outgoing)
+        rows = [new_row(job) for job in outgoing]
         async with _reachable(self._database) as connection:
             await jobs.insert(connection, rows)
             await jobs.announce(connection, sorted({job.queue for job in outgoing}))
@@ -239,6 +240,8 @@ class _Consumer:
         self.queue = queue
         self._prefetch = prefetch
         self._lease_seconds = lease_seconds
+        self._last_realm = -1
+        """The next hand-out begins with the realm after this one."""
         self._held: dict[int, jobs.JobRow] = {}
         self._claiming: asyncio.Task[list[jobs.JobRow]] | None = None
         self._room = asyncio.Event()
@@ -297,8 +300,14 @@ class _Consumer:
         room = self._prefetch - len(self._held)
         async with self.database.connection() as connection:
             rows = await jobs.claim(
-                connection, self.queue, limit=room, lease_seconds=self._lease_seconds
+                connection,
+                self.queue,
+                limit=room,
+                lease_seconds=self._lease_seconds,
+                after_realm=self._last_realm,
             )
+        if rows:
+            self._last_realm = rows[-1].realm_id
         self._held.update((row.id, row) for row in rows)
         if len(self._held) >= self._prefetch:
             self._room.clear()
@@ -325,6 +334,8 @@ class PostgresDelivery:
         self._row = row
         self.body = row.body
         self.key = row.key
+        self.realm_id = row.realm_id
+        self.enqueued_at = row.enqueued_at.timestamp()
         self.attempt = row.attempts
 
     async def ack(self) -> None:
@@ -336,9 +347,9 @@ class PostgresDelivery:
             await jobs.postpone(connection, self._row, after_seconds=after_seconds)
         self._consumer.wake()  # to know when it falls due
 
-    async def dead_letter(self, reason: str) -> None:
+    async def dead_letter(self, reason: str, *, trace: str = "") -> None:
         async with self._answering() as connection:
-            await jobs.bury(connection, self._row, reason=reason)
+            await jobs.bury(connection, self._row, reason=reason, trace=trace)
 
     @asynccontextmanager
     async def _answering(self) -> AsyncIterator[Connection]:
@@ -347,6 +358,11 @@ class PostgresDelivery:
                 yield connection
         finally:
             self._consumer.release(self._row)
+
+
+def new_row(job: OutgoingJob) -> jobs.NewJob:
+    """The job as the table takes it."""
+    return jobs.NewJob(job.queue, job.key, job.body, job.after_seconds, job.realm_id, job.asked_at)
 
 
 @asynccontextmanager

@@ -10,13 +10,17 @@ import msgspec
 import pytest
 import pytest_asyncio
 
-from queue_processors.processor import BatchProcessor, PermanentError, Processor
+from queue_processors.processor import (
+    LONGEST_PAUSE_SECONDS,
+    BatchProcessor,
+    PermanentError,
+    Processor,
+    pause_after,
+)
 from server.jobs import Job, outgoing
 from server.messaging.job_broker import JobBroker, OutgoingJob
-from server.messaging.postgres import open_postgres_jobs
-from storage import jobs
-from storage.database import Database
-from storage.jobs import DeadJobRow, QueueStats
+from storage.jobs import DeadJobRow
+from tests.fixtures.places import Place
 
 
 class Greet(Job, frozen=True, kw_only=True):
@@ -54,14 +58,20 @@ async def greet_all(app: Guests, batch: Sequence[Greet]) -> None:
     await app.welcome(*[job.name for job in batch])
 
 
-ONE_BY_ONE = Processor(Greet, greet, prefetch=5, max_attempts=3)
-TOGETHER = BatchProcessor(Greet, greet_all, max_size=4, max_wait_seconds=0.2, max_attempts=3)
+def at_once(_attempt: int) -> float:
+    return 0.01
+
+
+ONE_BY_ONE = Processor(Greet, greet, prefetch=5, max_attempts=3, pause_after=at_once)
+TOGETHER = BatchProcessor(
+    Greet, greet_all, max_size=4, max_wait_seconds=0.2, max_attempts=3, pause_after=at_once
+)
 EITHER = pytest.mark.parametrize("processor", [ONE_BY_ONE, TOGETHER], ids=["single", "batch"])
 
 
 @pytest_asyncio.fixture
-async def broker(database: Database) -> AsyncIterator[JobBroker]:
-    async with open_postgres_jobs(database) as broker:
+async def broker(place: Place) -> AsyncIterator[JobBroker]:
+    async with place.open_directly() as broker:
         yield broker
 
 
@@ -83,43 +93,36 @@ async def working(
             await task
 
 
-async def stats(database: Database) -> QueueStats:
-    async with database.connection() as connection:
-        found = await jobs.stats(connection)
-    return found[0] if found else QueueStats("greet", 0, 0, 0, 0)
+async def left(place: Place) -> int:
+    """How many jobs wait, now or for later."""
+    return sum(one.waiting + one.in_hand for one in await place.desk.stats(["greet"]))
 
 
-async def dead(database: Database) -> list[DeadJobRow]:
-    async with database.connection() as connection:
-        return await jobs.dead(connection, "greet", limit=100)
+async def dead(place: Place) -> list[DeadJobRow]:
+    return await place.desk.dead("greet", limit=100)
 
 
-async def let_all_be_due(database: Database) -> None:
-    async with database.connection() as connection:
-        await connection.execute("UPDATE jobs SET due_at = now() WHERE NOT claimed")
-
-
-async def until_over(database: Database) -> None:
-    """Wait until no job waits or is in hand; retries are not waited for."""
-    async with asyncio.timeout(10):
-        while (now := await stats(database)).waiting or now.in_hand:
-            await let_all_be_due(database)
+async def until_dead(place: Place, count: int) -> list[DeadJobRow]:
+    async with asyncio.timeout(20):
+        while len(rows := await dead(place)) < count:
+            pass
+    return rows
 
 
 @EITHER
 @pytest.mark.asyncio
-async def test_a_job_that_is_done_is_gone(processor, broker: JobBroker, database: Database):
+async def test_a_job_that_is_done_is_gone(processor, broker: JobBroker, place: Place):
     app = Guests()
     async with working(processor, app, broker):
         await publish(broker, "ann")
         assert await app.next() == ["ann"]
-        await until_over(database)
-    assert await dead(database) == []
+    assert await left(place) == 0
+    assert await dead(place) == []
 
 
 @EITHER
 @pytest.mark.asyncio
-async def test_an_unreadable_job_is_dead_at_once(processor, broker: JobBroker, database: Database):
+async def test_an_unreadable_job_is_dead_at_once(processor, broker: JobBroker, place: Place):
     app = Guests()
     async with working(processor, app, broker):
         await broker.publish(
@@ -128,74 +131,63 @@ async def test_an_unreadable_job_is_dead_at_once(processor, broker: JobBroker, d
         )
         await publish(broker, "ann")
         assert await app.next() == ["ann"]
-        await until_over(database)
-    assert {row.key: row.attempts for row in await dead(database)} == {"a": 1, "b": 1}
-    assert all("cannot be read" in row.reason for row in await dead(database))
+        rows = await until_dead(place, 2)
+    assert {row.key: row.attempts for row in rows} == {"a": 1, "b": 1}
+    assert all("cannot be read" in row.reason for row in rows)
+    assert await left(place) == 0
 
 
 @EITHER
 @pytest.mark.asyncio
-async def test_a_permanent_error_is_dead_at_once(processor, broker: JobBroker, database: Database):
+async def test_a_permanent_error_is_dead_at_once(processor, broker: JobBroker, place: Place):
     async with working(processor, Guests(), broker):
         await publish(broker, "banned")
-        await until_over(database)
-    (row,) = await dead(database)
+        (row,) = await until_dead(place, 1)
     assert (row.attempts, row.reason) == (1, "PermanentError('banned')")
     assert msgspec.json.decode(row.body) == {"name": "banned"}
+    assert "in welcome" in row.trace
 
 
 @EITHER
 @pytest.mark.asyncio
 async def test_any_other_error_is_retried_up_to_the_limit(
-    processor, broker: JobBroker, database: Database
+    processor, broker: JobBroker, place: Place
 ):
     async with working(processor, Guests(), broker):
         await publish(broker, "broken")
-        await until_over(database)
-    (row,) = await dead(database)
+        (row,) = await until_dead(place, 1)
     assert (row.attempts, row.reason) == (3, "gave up: LookupError('broken')")
 
 
 @EITHER
 @pytest.mark.asyncio
 async def test_a_job_that_nobody_lives_to_answer_is_dead_after_the_limit(
-    processor, broker: JobBroker, database: Database
+    processor, broker: JobBroker, place: Place
 ):
     await publish(broker, "killer")
-    for _ in range(3):  # each time its process dies
-        async with database.connection() as connection:
-            assert await jobs.claim(connection, "greet", limit=1, lease_seconds=0)
+    for attempt in (1, 2, 3):  # each time its process dies
+        async with place.open_with_short_leases() as dying:
+            async with asyncio.timeout(10), dying.consume("greet", prefetch=1) as deliveries:
+                assert (await anext(deliveries)).attempt == attempt
+                place.proxy.refuse()
+            await place.proxy.allow()
     app = Guests()
     async with working(processor, app, broker):
-        await until_over(database)
+        (row,) = await until_dead(place, 1)
     assert app.seen.empty()
-    assert "too often" in (await dead(database))[0].reason
+    assert "too often" in row.reason
 
 
-@EITHER
-@pytest.mark.asyncio
-async def test_the_pauses_between_attempts_grow(processor, broker: JobBroker, database: Database):
-    app = Guests()
-    pauses = []
-    async with working(processor, app, broker):
-        await publish(broker, "broken")
-        for _ in range(2):
-            await app.next()
-            async with asyncio.timeout(10):
-                while (await stats(database)).in_hand:
-                    pass
-            async with database.connection() as connection:
-                pauses.append(await jobs.seconds_until_due(connection, "greet") or 0)
-            await let_all_be_due(database)
-            while not app.seen.empty():
-                app.seen.get_nowait()
-    assert 1 < pauses[0] <= 2 < pauses[1] <= 4
+def test_the_pauses_between_attempts_grow_to_a_limit():
+    for attempt in range(1, 10):
+        assert 0.75 * 2**attempt <= pause_after(attempt) <= 2**attempt
+    assert 0.75 * LONGEST_PAUSE_SECONDS <= pause_after(40) <= LONGEST_PAUSE_SECONDS
 
 
 @EITHER
 @pytest.mark.asyncio
 async def test_work_in_hand_is_finished_when_the_processor_stops(
-    processor, broker: JobBroker, database: Database
+    processor, broker: JobBroker, place: Place
 ):
     app = Guests()
     async with working(processor, app, broker) as task:
@@ -206,14 +198,14 @@ async def test_work_in_hand_is_finished_when_the_processor_stops(
         app.may_leave.set()
         with pytest.raises(asyncio.CancelledError):
             await task
-    left = await stats(database)
-    assert (left.waiting, left.in_hand, left.dead) == (1, 0, 0)  # "late" is for the next one
+    assert await left(place) == 1  # "late" is for the next one
+    assert await dead(place) == []
 
 
 @EITHER
 @pytest.mark.asyncio
 async def test_what_is_not_finished_in_time_is_given_back(
-    processor, broker: JobBroker, database: Database
+    processor, broker: JobBroker, place: Place
 ):
     app = Guests()
     hasty = replace(processor, finish_seconds=0.05)
@@ -223,9 +215,25 @@ async def test_what_is_not_finished_in_time_is_given_back(
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
-    async with database.connection() as connection:
-        (again,) = await jobs.claim(connection, "greet", limit=1, lease_seconds=9)
-    assert again.attempts == 1
+    async with asyncio.timeout(10), broker.consume("greet", prefetch=1) as deliveries:
+        assert (await anext(deliveries)).attempt == 1
+
+
+@EITHER
+@pytest.mark.asyncio
+async def test_a_job_that_fails_again_and_again_holds_nothing_up(
+    processor, broker: JobBroker, place: Place
+):
+    app = Guests()
+    patient = replace(processor, pause_after=lambda _: 3000)
+    async with working(patient, app, broker):
+        await publish(broker, *["broken"] * 8)
+        await publish(broker, *[f"guest {number}" for number in range(20)])
+        seen: set[str] = set()
+        while not seen >= {f"guest {number}" for number in range(20)}:
+            seen |= set(await app.next())
+    assert await dead(place) == []
+    assert await left(place) == 8
 
 
 @pytest.mark.asyncio
@@ -244,17 +252,18 @@ async def test_a_slow_job_does_not_hold_up_the_others(broker: JobBroker):
 async def test_a_batch_takes_what_comes_soon_and_no_more_than_its_size(broker: JobBroker):
     app = Guests()
     await publish(broker, *"abcdef")
-    async with working(TOGETHER, app, broker):
+    async with working(replace(TOGETHER, max_wait_seconds=1.5), app, broker):
         assert await app.next() == ["a", "b", "c", "d"]
         assert await app.next() == ["e", "f"]
 
 
 @pytest.mark.asyncio
-async def test_a_bad_job_of_a_batch_harms_no_other(broker: JobBroker, database: Database):
+async def test_a_bad_job_of_a_batch_harms_no_other(broker: JobBroker, place: Place):
     app = Guests()
     await publish(broker, "a", "banned", "b")
-    async with working(TOGETHER, app, broker):
-        await until_over(database)
-    assert [row.key for row in await dead(database)] == ["banned"]
-    assert app.seen.get_nowait() == ["a", "banned", "b"]
-    assert [app.seen.get_nowait() for _ in range(3)] == [["a"], ["banned"], ["b"]]
+    async with working(replace(TOGETHER, max_size=3, max_wait_seconds=10), app, broker):
+        (row,) = await until_dead(place, 1)
+        assert row.key == "banned"
+        assert await app.next() == ["a", "banned", "b"]
+        assert [await app.next() for _ in range(3)] == [["a"], ["banned"], ["b"]]
+    assert await left(place) == 0

@@ -1,0 +1,136 @@
+"""The operator's view of the queues of jobs on RabbitMQ."""
+
+from collections.abc import AsyncIterator, Callable, Collection, Sequence
+from contextlib import asynccontextmanager, suppress
+from datetime import UTC, datetime
+
+from msgspec.structs import replace
+
+from server.messaging.amqp import LinkLostError
+from server.messaging.browsing import Browser, Found
+from server.messaging.confirms import Message
+from server.messaging.job_broker import BrokerUnavailableError
+from server.messaging.job_topology import graveyard_of, lanes_of
+from server.messaging.rabbitmq_jobs import Publisher
+from storage import workers
+from storage.database import Database, DatabaseUnavailableError
+from storage.jobs import DeadJobRow, QueueStats, WaitingJobRow
+from storage.workers import QueueAtWork
+
+LATER = "later"
+"""Stands for the jobs of all queues that wait for their time."""
+
+
+class RabbitJobDesk:
+    """A JobDesk on the broker. What is in hand, it knows from what the workers write down."""
+
+    def __init__(self, url: str, database: Database) -> None:
+        self._url = url
+        self._database = database
+
+    async def stats(self, queues: Sequence[str]) -> list[QueueStats]:
+        known: dict[str, QueueAtWork] = {}
+        with suppress(DatabaseUnavailableError):
+            async with self._database.connection() as connection:
+                known = await workers.queues_at_work(connection)
+        found = []
+        async with self._publisher() as publisher:
+            for queue in sorted({*queues, *known}):
+                ready, dead = await publisher.topology.counts(queue)
+                work = known.get(queue, QueueAtWork(queue))
+                oldest = work.oldest_seconds(is_waiting=ready > 0)
+                found.append(QueueStats(queue, ready, work.in_hand, oldest, dead))
+            later = await publisher.topology.delayed()
+        return [*found, QueueStats(LATER, sum(later.values()), 0, 0.0, 0)]
+
+    async def waiting(self, queue: str, *, limit: int) -> list[WaitingJobRow]:
+        async with self._publisher() as publisher:
+            browser = Browser(publisher)
+            found: list[Found] = []
+            for lane in lanes_of(queue):
+                found += await browser.take(lane, limit=limit - len(found))
+            await browser.move(found, lambda each: each.job.message())
+        return [_waiting(each) for each in found]
+
+    async def dead(self, queue: str, *, limit: int) -> list[DeadJobRow]:
+        async with self._publisher() as publisher:
+            found = await Browser(publisher).take(graveyard_of(queue))
+        rows = [_dead(queue, each) for each in found]
+        return sorted(rows, key=lambda row: row.died_at, reverse=True)[:limit]
+
+    async def retry(self, queue: str) -> int:
+        lanes = lanes_of(queue)
+        count = 0
+        async with self._publisher() as publisher:
+            browser = Browser(publisher)
+            for name, waiting in (await publisher.topology.delayed()).items():
+                found = await browser.take(name, limit=waiting)
+                mine = [each for each in found if each.job.lane in lanes]
+                await browser.move(mine, lambda each: each.job.message())
+                count += len(mine)
+        return count
+
+    async def replay(self, queue: str, ids: Collection[str] | None) -> int:
+        return await self._exhume(
+            queue,
+            ids,
+            lambda each: replace(
+                each.job, attempts=0, died_at=0.0, lane=lanes_of(queue)[0]
+            ).message(),
+        )
+
+    async def drop(self, queue: str, ids: Collection[str] | None) -> int:
+        return await self._exhume(queue, ids, None)
+
+    async def _exhume(
+        self,
+        queue: str,
+        ids: Collection[str] | None,
+        message: Callable[[Found], Message] | None,
+    ) -> int:
+        """Take these out of the graveyard, and publish what each is to become, if anything."""
+        async with self._publisher() as publisher:
+            browser = Browser(publisher)
+            found = await browser.take(graveyard_of(queue))
+            wanted = [each for each in found if ids is None or each.job.id in ids]
+            await browser.move(wanted, message)
+        return len(wanted)
+
+    @asynccontextmanager
+    async def _publisher(self) -> AsyncIterator[Publisher]:
+        """A link for the time of one call; what it took and did not settle goes back."""
+        try:
+            publisher = await Publisher.open(self._url)
+            try:
+                yield publisher
+            finally:
+                await publisher.link.close()
+        except LinkLostError as lost:
+            raise BrokerUnavailableError(str(lost)) from lost
+
+
+def _waiting(found: Found) -> WaitingJobRow:
+    job = found.job
+    return WaitingJobRow(
+        job.id, job.key, job.realm_id, job.body, _moment(job.enqueued_at), job.attempts
+    )
+
+
+def _dead(queue: str, found: Found) -> DeadJobRow:
+    job = found.job
+    return DeadJobRow(
+        id=job.id,
+        queue=queue,
+        key=job.key,
+        realm_id=job.realm_id,
+        body=job.body,
+        enqueued_at=_moment(job.enqueued_at),
+        attempts=job.attempts,
+        reason=job.reason,
+        trace=job.trace,
+        died_at=_moment(job.died_at),
+    )
+
+
+def _moment(seconds: float) -> datetime:
+    return datetime.fromtimestamp(seconds, UTC)

@@ -1,0 +1,326 @@
+"""Jobs of the clustered mode: quorum queues of RabbitMQ."""
+
+import asyncio
+from collections import deque
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
+from contextlib import aclosing, asynccontextmanager, suppress
+from typing import Any, Self
+
+import structlog
+from msgspec.structs import replace
+from pika import BasicProperties, spec
+from pika.channel import Channel
+from pika.exceptions import AMQPError
+
+from server.messaging.amqp import Link, LinkLostError
+from server.messaging.background import running, to_the_end
+from server.messaging.backoff import Backoff
+from server.messaging.confirms import Barrier, Confirms, Message
+from server.messaging.job_broker import BrokerUnavailableError, OutgoingJob, check_delays
+from server.messaging.job_topology import Carried, Lanes, Topology, carried, lanes_of, read
+
+logger = structlog.get_logger(__name__)
+
+BUSY_SHARE = 4  # of what a consumer may hold, a busy lane gets this part
+
+
+class RabbitJobBroker:
+    """A JobBroker on quorum queues, with a connection to publish and one for each consumer.
+
+    A queue has several lanes (see Lanes), a delay is a stay in another queue, and an attempt
+    is counted in the message. Use `open_rabbitmq_jobs`.
+    """
+
+    def __init__(self, url: str, now: Callable[[], float]) -> None:
+        self._url = url
+        self._now = now
+        self._lanes = Lanes(asyncio.get_running_loop().time)
+        self._publisher: Publisher | None = None
+        self._opening = asyncio.Lock()
+
+    async def publish(self, *outgoing: OutgoingJob) -> None:
+        check_delays(outgoing)
+        now = self._now()
+        jobs = [carried(job, self._lanes.choose(job.queue, job.realm_id), now) for job in outgoing]
+        delays = [job.after_seconds for job in outgoing]
+        try:
+            publisher = await self._connected()
+            await publisher.topology.ensure_queues(job.queue for job in outgoing)
+            await publisher.topology.ensure_delays(delays)
+            await publisher.confirms.publish(
+                [job.delayed(delay) for job, delay in zip(jobs, delays, strict=True)]
+            )
+        except LinkLostError as lost:
+            raise BrokerUnavailableError(str(lost)) from lost
+        except BrokerUnavailableError:
+            await self.close()  # whatever it was, a new connection finds out
+            raise
+
+    @asynccontextmanager
+    async def consume(
+        self, queue: str, *, prefetch: int
+    ) -> AsyncIterator[AsyncIterator["RabbitDelivery"]]:
+        consumer = _Consumer(self._url, queue, prefetch, self._now)
+        async with running(consumer.run()), aclosing(consumer.deliveries()) as handed:
+            try:
+                yield handed
+            finally:
+                await to_the_end(consumer.give_back())
+
+    async def close(self) -> None:
+        """Take leave of the broker. Publishing again connects again."""
+        publisher, self._publisher = self._publisher, None
+        if publisher is not None:
+            await publisher.link.close()
+
+    async def _connected(self) -> "Publisher":
+        async with self._opening:
+            if self._publisher is None or self._publisher.link.lost.done():
+                self._publisher = await Publisher.open(self._url)
+            return self._publisher
+
+
+class Publisher:
+    """A link on which jobs are published, and what is known to be declared there."""
+
+    def __init__(self, link: Link, confirms: Confirms) -> None:
+        self.link = link
+        self.confirms = confirms
+        self.topology = Topology(link)
+        self.barrier = Barrier(link)
+
+    @classmethod
+    async def open(cls, url: str) -> Self:
+        """Raises LinkLostError."""
+        link = await Link.open(url)
+        try:
+            return cls(link, await Confirms.on(link))
+        except BaseException:
+            await link.close()
+            raise
+
+
+class _Session:
+    """One connection of a consumer: what was handed out on it, and the answers to that."""
+
+    def __init__(self, publisher: Publisher, queue: str, now: Callable[[], float]) -> None:
+        self._publisher = publisher
+        self.queue = queue
+        self.now = now
+        self.unanswered: dict[int, RabbitDelivery] = {}
+        self._tags: list[str] = []
+
+    @property
+    def link(self) -> Link:
+        return self._publisher.link
+
+    async def start(self, prefetch: int, received: "Callable[[RabbitDelivery], None]") -> None:
+        """Have jobs of all lanes sent. Raises LinkLostError."""
+
+        def on_message(
+            _channel: Channel, method: spec.Basic.Deliver, properties: BasicProperties, body: bytes
+        ) -> None:
+            job = read(properties, method.routing_key, body)
+            delivery = RabbitDelivery(self, method.delivery_tag, job)
+            self.unanswered[method.delivery_tag] = delivery
+            received(delivery)
+
+        await self._publisher.topology.ensure_queues([self.queue])
+        channel = self.link.channel
+        for number, lane in enumerate(lanes_of(self.queue)):
+            share = prefetch if number == 0 else max(1, prefetch // BUSY_SHARE)
+            limited = self.link.request(channel.basic_qos, prefetch_count=share)
+            await self.link.answered(limited)
+            begun = self.link.request(
+                channel.basic_consume, queue=lane, on_message_callback=on_message
+            )
+            self._tags.append((await self.link.answered(begun)).method.consumer_tag)
+
+    async def stop(self) -> None:
+        """Have no more jobs sent. Raises LinkLostError."""
+        channel = self.link.channel
+        asked = [self.link.request(channel.basic_cancel, consumer_tag=tag) for tag in self._tags]
+        for answer in asked:
+            await self.link.answered(answer)
+
+    async def publish(self, job: Carried, *, after_seconds: float) -> None:
+        """Put a job into a queue again. Raises LinkLostError, BrokerUnavailableError."""
+        await self._publisher.topology.ensure_delays([after_seconds])
+        await self.publish_as_is([job.delayed(after_seconds)])
+
+    async def publish_as_is(self, messages: Sequence[Message]) -> None:
+        """Raises BrokerUnavailableError."""
+        try:
+            await self._publisher.confirms.publish(messages)
+        except BrokerUnavailableError:
+            self._publisher.topology.forget()  # perhaps somebody has deleted a queue
+            raise
+
+    async def settle(self, tags: Sequence[int]) -> None:
+        """These are answered, and the broker knows. Raises LinkLostError."""
+        self._say(self.link.channel.basic_ack, tags)
+        await self._publisher.barrier.passed()
+
+    def refuse(self, tag: int) -> None:
+        """Let the broker hand it out again."""
+        with suppress(LinkLostError):  # then it does so by itself
+            self._say(lambda tag: self.link.channel.basic_nack(tag, requeue=True), [tag])
+
+    async def give_back(self) -> None:
+        """Let others have what is unanswered, as if it had never been handed out.
+
+        A refused job would come back with one more attempt, so it is put in anew.
+        """
+        await self.stop()
+        given = list(self.unanswered.values())
+        await self.publish_as_is([delivery.untouched.message() for delivery in given])
+        await self.settle([delivery.tag for delivery in given])
+
+    def _say(self, answer: Callable[[int], Any], tags: Sequence[int]) -> None:
+        if self.link.lost.done():
+            raise LinkLostError("the link on which the job was handed out has ended")
+        try:
+            for tag in tags:
+                answer(tag)
+        except AMQPError as error:
+            raise LinkLostError(repr(error)) from error
+
+
+class RabbitDelivery:
+    """A Delivery of one message, to be answered on the connection that it came from."""
+
+    def __init__(self, session: _Session, tag: int, job: Carried) -> None:
+        self._session = session
+        self.tag = tag
+        self.untouched = job
+        """The job as it was before this hand-out."""
+        self.body = job.body
+        self.key = job.key
+        self.realm_id = job.realm_id
+        self.enqueued_at = job.enqueued_at
+        self.attempt = job.attempts + 1
+        self.answered: Callable[[], None] = _nothing
+        """Called when it is out of its consumer's hands, one way or another."""
+
+    async def ack(self) -> None:
+        async with self._answering():
+            pass
+
+    async def retry(self, *, after_seconds: float) -> None:
+        async with self._answering():
+            await self._session.publish(self._tried, after_seconds=after_seconds)
+
+    async def dead_letter(self, reason: str, *, trace: str = "") -> None:
+        session = self._session
+        async with self._answering():
+            dead = self._tried.dead(session.queue, reason=reason, trace=trace, at=session.now())
+            await session.publish_as_is([dead])
+
+    @property
+    def _tried(self) -> Carried:
+        return replace(self.untouched, attempts=self.attempt)
+
+    @asynccontextmanager
+    async def _answering(self) -> AsyncIterator[None]:
+        try:
+            yield
+            await self._session.settle([self.tag])
+        except LinkLostError as lost:
+            raise BrokerUnavailableError(str(lost)) from lost
+        except BrokerUnavailableError:
+            self._session.refuse(self.tag)
+            raise
+        finally:
+            self._session.unanswered.pop(self.tag, None)
+            self.answered()
+
+
+class _Consumer:
+    """One `consume`: over as many connections as it takes."""
+
+    def __init__(self, url: str, queue: str, prefetch: int, now: Callable[[], float]) -> None:
+        self._url = url
+        self._queue = queue
+        self._prefetch = prefetch
+        self._now = now
+        self._session: _Session | None = None
+        self._in_hand = 0
+        self._ready: dict[str, deque[RabbitDelivery]] = {}
+        self._changed = asyncio.Event()
+
+    async def run(self) -> None:
+        """Stay connected until cancelled."""
+        backoff = Backoff()
+        while True:
+            try:
+                async with self._connected() as link:
+                    backoff.succeeded()
+                    await link.until_lost()
+            except LinkLostError as lost:
+                logger.warning("cannot get jobs", queue=self._queue, reason=str(lost))
+            await backoff.pause()
+
+    async def deliveries(self) -> AsyncGenerator[RabbitDelivery, None]:
+        while True:
+            self._changed.clear()
+            delivery = self._next()
+            if delivery is None:
+                await self._changed.wait()
+                continue
+            self._in_hand += 1
+            delivery.answered = self._answered
+            yield delivery
+
+    async def give_back(self) -> None:
+        """Let others have at once what nobody here has finished."""
+        if self._session is not None:
+            with suppress(LinkLostError, BrokerUnavailableError):  # the broker does it by itself
+                await self._session.give_back()
+
+    @asynccontextmanager
+    async def _connected(self) -> AsyncIterator[Link]:
+        publisher = await Publisher.open(self._url)
+        try:
+            self._ready = {lane: deque() for lane in lanes_of(self._queue)}
+            self._session = _Session(publisher, self._queue, self._now)
+            await self._session.start(self._prefetch, self._received)
+            yield publisher.link
+        finally:
+            self._session = None
+            self._ready = {}  # the broker gives them to somebody again
+            await publisher.link.close()
+
+    def _received(self, delivery: RabbitDelivery) -> None:
+        if self._session is not None:  # else the broker gives it to somebody again
+            self._ready.setdefault(delivery.untouched.lane, deque()).append(delivery)
+            self._changed.set()
+
+    def _next(self) -> RabbitDelivery | None:
+        """One more to work on, if there may be one. Lanes take turns."""
+        if self._in_hand >= self._prefetch:
+            return None
+        for lane, waiting in self._ready.items():
+            if waiting:
+                self._ready[lane] = self._ready.pop(lane)  # the last one now
+                return waiting.popleft()
+        return None
+
+    def _answered(self) -> None:
+        self._in_hand -= 1
+        self._changed.set()
+
+
+def _nothing() -> None:
+    """Nobody waits for the answer."""
+
+
+@asynccontextmanager
+async def open_rabbitmq_jobs(
+    url: str, *, now: Callable[[], float]
+) -> AsyncIterator[RabbitJobBroker]:
+    """A broker of jobs at this address (amqp://...), there or not; see JobBroker."""
+    broker = RabbitJobBroker(url, now)
+    try:
+        yield broker
+    finally:
+        await broker.close()

@@ -1,0 +1,154 @@
+"""Who works on the queues, how it goes, and which queues an operator has stopped."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from storage.database import Connection
+
+SILENT_SECONDS = 30
+"""A worker that has not been heard of for so long is gone."""
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerRow:
+    id: str
+    host: str
+    pid: int
+    version: str
+    started_at: datetime
+    seen_at: datetime
+    ships: bool
+    queues: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class QueueAtWork:
+    """What is known of a queue beside what its broker says. Times are seconds before now."""
+
+    queue: str
+    paused: bool = False
+    workers: int = 0
+    in_hand: int = 0
+    oldest_in_hand_seconds: float | None = None
+    newest_handed_seconds: float | None = None
+    """How long ago the job was asked for that was handed out last."""
+    seen_empty_seconds: float | None = None
+
+    def oldest_seconds(self, *, is_waiting: bool) -> float:
+        """At most how old the queue's oldest job is.
+
+        Whatever waits was asked for after what was handed out last, and after the queue was last
+        seen empty.
+        """
+        bounds = [self.newest_handed_seconds, self.seen_empty_seconds]
+        waiting = min((b for b in bounds if b is not None), default=0.0) if is_waiting else 0.0
+        return max(waiting, self.oldest_in_hand_seconds or 0.0)
+
+
+async def report(connection: Connection, row: WorkerRow) -> None:
+    """The worker lives, and this is what it does."""
+    await connection.execute(
+        """
+        INSERT INTO workers (id, host, pid, version, started_at, ships, queues)
+        VALUES (%(id)s, %(host)s, %(pid)s, %(version)s, %(started_at)s, %(ships)s, %(queues)s)
+            ON CONFLICT (id) DO UPDATE
+               SET seen_at = clock_timestamp(), ships = excluded.ships, queues = excluded.queues
+        """,
+        id=row.id,
+        host=row.host,
+        pid=row.pid,
+        version=row.version,
+        started_at=row.started_at,
+        ships=row.ships,
+        queues=Connection.json(row.queues),
+    )
+
+
+async def leave(connection: Connection, worker_id: str) -> None:
+    """The worker ends, and with it those who have long been silent."""
+    await connection.execute(
+        """
+        DELETE FROM workers
+         WHERE id = %(id)s OR seen_at < clock_timestamp() - interval '1 hour'
+        """,
+        id=worker_id,
+    )
+
+
+async def at_work(connection: Connection) -> list[WorkerRow]:
+    """The workers that are alive, as far as is known."""
+    return await connection.many(
+        WorkerRow,
+        """
+        SELECT id, host, pid, version, started_at, seen_at, ships, queues FROM workers
+         WHERE seen_at > clock_timestamp() - make_interval(secs => %(silent)s)
+         ORDER BY started_at, id
+        """,
+        silent=SILENT_SECONDS,
+    )
+
+
+async def queues_at_work(connection: Connection) -> dict[str, QueueAtWork]:
+    """All queues that somebody works on, has stopped, or has looked at."""
+    rows = await connection.many(
+        QueueAtWork,
+        """
+        WITH told AS (
+            SELECT queue, count(*) AS workers, sum((work ->> 'in_hand')::int)::int AS in_hand,
+                   min((work ->> 'oldest_at')::float8) AS oldest_at,
+                   max((work ->> 'newest_at')::float8) AS newest_at
+              FROM workers, jsonb_each(queues) AS each (queue, work)
+             WHERE seen_at > clock_timestamp() - make_interval(secs => %(silent)s)
+             GROUP BY queue),
+        moment AS (SELECT extract(epoch FROM clock_timestamp())::float8 AS now)
+        SELECT queue, coalesce(known.paused_at IS NOT NULL, false) AS paused,
+               coalesce(told.workers, 0) AS workers, coalesce(told.in_hand, 0) AS in_hand,
+               greatest(0, now - told.oldest_at) AS oldest_in_hand_seconds,
+               greatest(0, now - told.newest_at) AS newest_handed_seconds,
+               greatest(0, now - extract(epoch FROM known.seen_empty_at)::float8)
+                   AS seen_empty_seconds
+          FROM moment CROSS JOIN (told FULL JOIN job_queues AS known USING (queue))
+        """,
+        silent=SILENT_SECONDS,
+    )
+    return {row.queue: row for row in rows}
+
+
+async def saw_empty(connection: Connection, queues: Sequence[str]) -> None:
+    """Nothing waits in these queues now."""
+    await connection.execute(
+        """
+        INSERT INTO job_queues AS known (queue, seen_empty_at)
+        SELECT queue, clock_timestamp() FROM unnest(%(queues)s::text[]) AS queue
+            ON CONFLICT (queue) DO UPDATE SET seen_empty_at = excluded.seen_empty_at
+        """,
+        queues=sorted(queues),
+    )
+
+
+async def pause(connection: Connection, queue: str) -> None:
+    """Let nobody begin work on this queue until it is resumed."""
+    await connection.execute(
+        """
+        INSERT INTO job_queues AS known (queue, paused_at) VALUES (%(queue)s, clock_timestamp())
+            ON CONFLICT (queue)
+            DO UPDATE SET paused_at = coalesce(known.paused_at, excluded.paused_at)
+        """,
+        queue=queue,
+    )
+
+
+async def resume(connection: Connection, queue: str) -> bool:
+    """Let the queue be worked on again. False if it was not stopped."""
+    resumed = await connection.execute(
+        "UPDATE job_queues SET paused_at = NULL WHERE queue = %(queue)s AND paused_at IS NOT NULL",
+        queue=queue,
+    )
+    return resumed == 1
+
+
+async def paused(connection: Connection) -> list[str]:
+    """The queues that are stopped."""
+    return await connection.values("SELECT queue FROM job_queues WHERE paused_at IS NOT NULL")
