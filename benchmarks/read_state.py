@@ -245,7 +245,8 @@ async def measure_marking(connection: Connection, times: int) -> list[Figure]:
     log: dict[str, Any] = {"audience": b"{}", "write_id": str(uuid.UUID(int=0))}
 
     def mark(some: list[MessageId]) -> Statement:
-        return read_state.mark_read(REALM, BEHIND, some, **log)
+        reader = read_state.Reader(BEHIND, some, b"{}")
+        return read_state.mark_reads(REALM, [reader], write_id=log["write_id"])
 
     some_read = [
         row.id

@@ -195,29 +195,36 @@ def fold(realm_id: RealmId, user_id: UserId, folds: Sequence[Fold]) -> Statement
     )
 
 
-def mark_read(
-    realm_id: RealmId,
-    user_id: UserId,
-    message_ids: Iterable[MessageId],
-    *,
-    audience: bytes,
-    write_id: str,
-) -> Statement:
-    """After the clock: mark those of the messages that are unread.
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """Who marks which messages as read, and the audience of what tells of it."""
 
-    Gives the ids that changed, sorted. Appends update_message_flags for them, at most 1,000 an
-    entry; nothing changed, no entry. So do all of these.
+    user_id: UserId
+    message_ids: Iterable[MessageId]
+    audience: bytes
+
+
+def mark_reads(realm_id: RealmId, readers: Iterable[Reader], *, write_id: str) -> Statement:
+    """After the clock: mark for each reader those of the messages that are unread.
+
+    Each reader occurs once. Gives (user_id, message_id) of what changed, sorted. Appends
+    update_message_flags for each reader, at most 1,000 messages an entry; nothing changed, no
+    entry.
     """
+    each = list(readers)
+    pairs = [(reader.user_id, i) for reader in each for i in sorted(set(reader.message_ids))]
     return Statement(
         """
-        SELECT mark_read(%(realm_id)s, %(user_id)s, %(message_ids)s::bigint[], %(audience)b,
-                         %(write_id)s::uuid)
+        SELECT r_user_id, r_id
+          FROM mark_reads(%(realm_id)s, %(user_ids)s::bigint[], %(message_ids)s::bigint[],
+                          %(readers)s::bigint[], %(audiences)b::bytea[], %(write_id)s::uuid)
         """,
         {
             "realm_id": realm_id,
-            "user_id": user_id,
-            "message_ids": list(message_ids),
-            "audience": audience,
+            "user_ids": [user_id for user_id, _ in pairs],
+            "message_ids": [message_id for _, message_id in pairs],
+            "readers": [reader.user_id for reader in each],
+            "audiences": [reader.audience for reader in each],
             "write_id": write_id,
         },
     )
@@ -234,6 +241,7 @@ def mark_unread(
     """After the clock: flag those of the messages that are read and may be unread.
 
     Gives (ids that changed, channels left out because the user is not subscribed), both sorted.
+    Appends as mark_reads does. So do all of these.
     """
     return Statement(
         """

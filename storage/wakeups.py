@@ -26,7 +26,10 @@ async def _payloads(connection: PgConnection) -> AsyncIterator[str]:
 
 
 class Notifier:
-    """Sends wake-ups. Each call is a commit of its own, for NOTIFY serialises all commits."""
+    """Sends wake-ups. Each call is a commit of its own, for NOTIFY serialises all commits.
+
+    A crash of Postgres may forget the last of them: whoever listens has to look again after one.
+    """
 
     def __init__(self, connection: PgConnection) -> None:
         self._connection = connection
@@ -53,4 +56,6 @@ class Notifier:
 async def notifying(database: Database) -> AsyncIterator[Notifier]:
     """A connection to send wake-ups on."""
     async with database.direct() as connection:
+        # Whoever waits for the flush of a commit that says nothing lasting holds up real ones.
+        await connection.execute("SET synchronous_commit = off")
         yield Notifier(connection)

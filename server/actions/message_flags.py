@@ -2,18 +2,18 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, Self
 
 import msgspec
 from typing_extensions import override
 
 from server.domain.actor import Actor
 from server.domain.errors import BadRequestError
-from server.events.base import Clocked, ClockedWrite, LogEntry, Tx, to_users
+from server.events.base import Clocked, ClockedWrite, LogEntry, SharedWrite, Tx, to_users
 from server.events.message_flags import MessageFlagsChanged
 from storage import message_flags, read_state
 from storage.database import Statement
-from storage.ids import ChannelId, MessageId
+from storage.ids import ChannelId, MessageId, RealmId, UserId
 
 Operation = Literal["add", "remove"]
 SETTABLE: Final = ("read", "starred", "collapsed")
@@ -52,11 +52,12 @@ async def change_flag(
             write_id=tx.write_id,
         )
         return tx.clocked(FlagWrite(statement, _ids_only))
-    mark = read_state.mark_read if operation == "add" else read_state.mark_unread
-    statement = mark(
+    if operation == "add":
+        return tx.clocked(ReadWrite(actor.user_id, frozenset(message_ids), audience))
+    statement = read_state.mark_unread(
         tx.realm_id, actor.user_id, message_ids, audience=audience, write_id=tx.write_id
     )
-    return tx.clocked(FlagWrite(statement, _ids_only if operation == "add" else _ids_and_left_out))
+    return tx.clocked(FlagWrite(statement, _ids_and_left_out))
 
 
 async def fold_reads(tx: Tx, actor: Actor, folds: Sequence[read_state.Fold]) -> None:
@@ -91,10 +92,58 @@ class FlagWrite(ClockedWrite[Changed]):
 
     @override
     def recovered(self, entries: Sequence[LogEntry]) -> Changed:
-        changed = [
-            message_id
+        return Changed(_told(entries), [])
+
+
+@dataclass(frozen=True, slots=True)
+class ReadWrite(SharedWrite[Changed]):
+    """Marks messages as read. The readers of a batch share a statement, and an entry each."""
+
+    user_id: UserId
+    message_ids: frozenset[MessageId]
+    audience: bytes
+
+    @classmethod
+    @override
+    def together(cls, writes: Sequence[Self], realm_id: RealmId, write_id: str) -> Statement:
+        readers: dict[UserId, read_state.Reader] = {}
+        for write in writes:
+            known = readers.get(write.user_id)
+            ids = write.message_ids if known is None else write.message_ids.union(known.message_ids)
+            readers[write.user_id] = read_state.Reader(write.user_id, ids, write.audience)
+        return read_state.mark_reads(realm_id, readers.values(), write_id=write_id)
+
+    @classmethod
+    @override
+    def results(cls, writes: Sequence[Self], rows: Sequence[tuple[Any, ...]]) -> list[Changed]:
+        changed: dict[UserId, set[MessageId]] = {}
+        for user_id, message_id in rows:
+            changed.setdefault(user_id, set()).add(message_id)
+        results = []
+        for write in writes:
+            left = changed.get(write.user_id, set())
+            mine = left & write.message_ids
+            left -= mine
+            results.append(Changed(sorted(mine), []))
+        return results
+
+    @classmethod
+    @override
+    def recovered(cls, writes: Sequence[Self], entries: Sequence[LogEntry]) -> list[Changed]:
+        readers = {write.audience: write.user_id for write in writes}
+        rows = [
+            (readers[entry.audience], message_id)
             for entry in entries
-            if entry.body is not None
-            for message_id in msgspec.json.decode(entry.body, type=MessageFlagsChanged).messages
+            for message_id in _told([entry])
         ]
-        return Changed(changed, [])
+        return cls.results(writes, rows)
+
+
+def _told(entries: Sequence[LogEntry]) -> list[MessageId]:
+    """The messages whose flags these entries have changed."""
+    return [
+        message_id
+        for entry in entries
+        if entry.body is not None
+        for message_id in msgspec.json.decode(entry.body, type=MessageFlagsChanged).messages
+    ]

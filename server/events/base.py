@@ -1,8 +1,9 @@
 """What an event is, who gets it, and the transaction that collects it."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from contextlib import AbstractAsyncContextManager
-from typing import Any, ClassVar, Protocol, TypeVar
+from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
 
 import msgspec
 
@@ -178,6 +179,28 @@ class ClockedWrite(Protocol[Result]):
         ...
 
 
+class SharedWrite(ABC, Generic[Result]):
+    """A clocked write that shares one statement with all others of its class in its batch.
+
+    They share a `write_id` too.
+    """
+
+    @classmethod
+    @abstractmethod
+    def together(cls, writes: Sequence[Self], realm_id: RealmId, write_id: str) -> Statement:
+        """What does them all."""
+
+    @classmethod
+    @abstractmethod
+    def results(cls, writes: Sequence[Self], rows: Sequence[tuple[Any, ...]]) -> list[Result]:
+        """The result of each, as if they had run one after another."""
+
+    @classmethod
+    @abstractmethod
+    def recovered(cls, writes: Sequence[Self], entries: Sequence[LogEntry]) -> list[Result]:
+        """The same results from their entries, after a COMMIT whose answer was lost."""
+
+
 class StaleDecisionError(Exception):
     """A row that the decision rests on has changed: decide again."""
 
@@ -237,6 +260,6 @@ class Tx(Protocol):
         """Run the statement when current_position() is the entry's."""
         ...
 
-    def clocked(self, write: ClockedWrite[Result]) -> Clocked[Result]:
+    def clocked(self, write: ClockedWrite[Result] | SharedWrite[Result]) -> Clocked[Result]:
         """Run a self-verifying function after the clock."""
         ...

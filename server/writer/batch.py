@@ -1,19 +1,19 @@
 """Writes that are prepared on one connection and share a commit."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Any, Self, TypeVar
+from typing import Any, Self, TypeVar, cast
 
 from server.directory import Directory
 from server.domain.errors import DomainError
-from server.events.base import LogEntry, StaleDecisionError
-from server.writer.tx import WriteTx
+from server.events.base import LogEntry, SharedWrite, StaleDecisionError
+from server.writer.tx import ClockedStep, WriteTx
 from storage import clock
-from storage.database import Connection, Database, LockUnavailableError
-from storage.ids import Position
+from storage.database import Connection, Database, LockUnavailableError, Statement
+from storage.ids import Position, RealmId
 
 Result = TypeVar("Result")
 
@@ -110,11 +110,11 @@ class Batch:
         connection = await self._checked_out()
         opening = [clock.WAIT_FOR_THE_CLOCK] if self._begun else [clock.BEGIN]
         statements = [*opening, clock.lock(self._realm_id)]
+        groups = list(groups_of(writes))
         spans: list[tuple[int, int]] = []
-        for write in writes:
-            assert write.tx is not None
+        for group in groups:
             start = len(statements)
-            statements.extend(write.tx.statements())
+            statements.extend(group.statements(self._realm_id))
             spans.append((start, len(statements)))
         statements.append(clock.advance(self._realm_id))
         statements.append(clock.COMMIT)
@@ -123,12 +123,80 @@ class Batch:
         rows = await connection.run_together(statements)
         self._begun = False
         entries = [LogEntry(Position(p), k, a, b, w) for p, k, a, b, w in rows[-2]]
-        for write, (start, end) in zip(writes, spans, strict=True):
-            assert write.tx is not None
-            try:
-                write.tx.settle(rows[start:end])
-            except StaleDecisionError:
-                write.tx = None
-            except DomainError as error:
-                write.fail(error)
+        for group, (start, end) in zip(groups, spans, strict=True):
+            group.settle(rows[start:end])
         return rows[1][0][1], entries
+
+
+class _Single:
+    """A write with statements of its own."""
+
+    def __init__(self, write: Write, tx: WriteTx) -> None:
+        self._write = write
+        self._tx = tx
+
+    def statements(self, _: RealmId) -> list[Statement]:
+        return self._tx.statements()
+
+    def settle(self, rows: Sequence[list[tuple[Any, ...]]]) -> None:
+        try:
+            self._tx.settle(rows)
+        except StaleDecisionError:
+            self._write.tx = None
+        except DomainError as error:
+            self._write.fail(error)
+
+    def recover(self, entries: Sequence[LogEntry]) -> None:
+        self._tx.recover(entries)
+
+
+class _Shared:
+    """Writes of one class that are one statement."""
+
+    def __init__(self, kind: type[SharedWrite[Any]], write_id: str) -> None:
+        self._kind = kind
+        self._write_id = write_id
+        self._steps: list[ClockedStep[Any]] = []
+
+    def add(self, tx: WriteTx, step: ClockedStep[Any]) -> None:
+        tx.write_id = self._write_id
+        self._steps.append(step)
+
+    def statements(self, realm_id: RealmId) -> list[Statement]:
+        return [self._kind.together(self._writes, realm_id, self._write_id)]
+
+    def settle(self, rows: Sequence[list[tuple[Any, ...]]]) -> None:
+        self._give(self._kind.results(self._writes, rows[0]))
+
+    def recover(self, entries: Sequence[LogEntry]) -> None:
+        mine = [entry for entry in entries if entry.write_id == self._write_id]
+        self._give(self._kind.recovered(self._writes, mine))
+
+    def _give(self, results: Sequence[Any]) -> None:
+        for step, result in zip(self._steps, results, strict=True):
+            step.settle(result)
+
+    @property
+    def _writes(self) -> list[SharedWrite[Any]]:
+        return [cast("SharedWrite[Any]", step.write) for step in self._steps]
+
+
+def groups_of(writes: Sequence[Write]) -> Iterator[_Single | _Shared]:
+    """The writes of a batch in order, and after them those that share a statement.
+
+    `statements` are what a group runs; `settle` takes what they gave, `recover` what they left
+    in the log, and either gives each write its result.
+    """
+    shared: dict[type, _Shared] = {}
+    for write in writes:
+        tx = write.tx
+        assert tx is not None
+        step = tx.shared
+        if step is None:
+            yield _Single(write, tx)
+            continue
+        kind = cast("type[SharedWrite[Any]]", type(step.write))
+        if kind not in shared:
+            shared[kind] = _Shared(kind, tx.write_id)
+        shared[kind].add(tx, step)
+    yield from shared.values()

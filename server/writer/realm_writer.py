@@ -8,7 +8,7 @@ import structlog
 
 from server.directory import Directory
 from server.events.base import LogEntry, StaleDecisionError
-from server.writer.batch import Action, AloneError, Batch, Write
+from server.writer.batch import Action, AloneError, Batch, Write, groups_of
 from storage import clock
 from storage.database import Database, DatabaseUnavailableError, StatementTimeoutError
 from storage.ids import Position, RealmId
@@ -178,24 +178,25 @@ class RealmWriter:
 
         Ends the lost transaction's backend first: what was sent to it may not have arrived yet.
         """
-        by_id = {w.tx.write_id: w for w in writes if w.tx is not None and w.tx.steps}
-        if not by_id:
+        traceable = {w: w.tx for w in writes if w.tx is not None and w.tx.steps}
+        if not traceable:
             return writes
         backends = sorted({w.backend for w in writes if w.backend is not None})
         try:
-            epoch, entries = await self._look_up(list(by_id), backends)
+            ids = sorted({tx.write_id for tx in traceable.values()})
+            epoch, entries = await self._look_up(ids, backends)
         except (DatabaseUnavailableError, StatementTimeoutError) as error:
             for write in writes:
                 write.fail(error)
             return []
         self._hand_over(epoch, entries)
         found = {e.write_id for e in entries}
-        for write_id in found:
-            tx = by_id[write_id].tx
-            assert tx is not None
-            tx.recover(entries)
-            by_id[write_id].succeed()
-        return [w for w in writes if w.tx is None or w.tx.write_id not in found]
+        committed = [w for w, tx in traceable.items() if tx.write_id in found]
+        for group in groups_of(committed):
+            group.recover(entries)
+        for write in committed:
+            write.succeed()
+        return [w for w in writes if w not in committed]
 
     async def _look_up(
         self, write_ids: list[str], backends: list[int]

@@ -9,7 +9,15 @@ from typing import Any, Generic, TypeVar
 import msgspec
 
 from server.directory import Directory
-from server.events.base import Audience, Clocked, ClockedWrite, Entry, Event, LogEntry
+from server.events.base import (
+    Audience,
+    Clocked,
+    ClockedWrite,
+    Entry,
+    Event,
+    LogEntry,
+    SharedWrite,
+)
 from storage import clock
 from storage.database import Connection, Locking, LockUnavailableError, Statement
 
@@ -21,10 +29,10 @@ Begin = Callable[[], Awaitable[Connection]]
 
 
 @dataclass(eq=False)
-class _ClockedStep(Generic[Result]):
+class ClockedStep(Generic[Result]):
     """A clocked write in its transaction: it has a result after the commit."""
 
-    write: ClockedWrite[Result]
+    write: ClockedWrite[Result] | SharedWrite[Result]
     _result: list[Result] = field(default_factory=list)
 
     @property
@@ -35,7 +43,7 @@ class _ClockedStep(Generic[Result]):
         self._result[:] = [result]
 
 
-_Step = Entry | _ClockedStep[Any]
+_Step = Entry | ClockedStep[Any]
 
 
 class WriteTx:
@@ -83,7 +91,7 @@ class WriteTx:
         return rows
 
     def append(self, event: Event, audience: Audience) -> Entry:
-        assert not any(isinstance(s, _ClockedStep) for s in self.steps), "it may still be stale"
+        assert not any(isinstance(s, ClockedStep) for s in self.steps), "it may still be stale"
         entry = Entry(event, audience)
         self.steps.append(entry)
         return entry
@@ -91,10 +99,19 @@ class WriteTx:
     def at_position(self, entry: Entry, statement: Statement) -> None:
         entry.statements.append(statement)
 
-    def clocked(self, write: ClockedWrite[Result]) -> Clocked[Result]:
+    @property
+    def shared(self) -> ClockedStep[Any] | None:
+        """The one step of a transaction that shares its statement with others."""
+        match self.steps:
+            case [ClockedStep(write=SharedWrite()) as step]:
+                return step
+            case _:
+                return None
+
+    def clocked(self, write: ClockedWrite[Result] | SharedWrite[Result]) -> Clocked[Result]:
         assert not self.steps, "a write that may be stale has written nothing before"
         assert not self.has_written, "a write that may be stale has written nothing before"
-        step = _ClockedStep(write)
+        step = ClockedStep(write)
         self.steps.append(step)
         return step
 
@@ -105,7 +122,7 @@ class WriteTx:
             if isinstance(step, Entry):
                 statements.append(self._append_statement(step))
                 statements.extend(step.statements)
-            else:
+            elif not isinstance(step.write, SharedWrite):
                 statements.append(step.write.statement)
         return statements
 
@@ -116,7 +133,7 @@ class WriteTx:
             if isinstance(step, Entry):
                 step.took_place(rows[at][0][0])
                 at += 1 + len(step.statements)
-            else:
+            elif not isinstance(step.write, SharedWrite):
                 step.settle(step.write.result(rows[at]))
                 at += 1
 
@@ -126,7 +143,7 @@ class WriteTx:
         for step in self.steps:
             if isinstance(step, Entry):
                 step.took_place(mine.pop(0).position)
-            else:
+            elif not isinstance(step.write, SharedWrite):
                 step.settle(step.write.recovered(mine))
 
     def _append_statement(self, entry: Entry) -> Statement:

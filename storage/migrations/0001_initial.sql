@@ -361,6 +361,20 @@ CREATE FUNCTION append_entry(p_realm_id bigint, p_kind text, p_audience bytea, p
     RETURNING position
 $$;
 
+-- The same for several entries of one kind and one write, in their order.
+CREATE FUNCTION append_entries(
+    p_realm_id bigint, p_kind text, p_audiences bytea[], p_bodies bytea[], p_write_id uuid)
+    RETURNS void
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    INSERT INTO event_log (realm_id, position, day, epoch, kind, audience, body, write_id)
+    SELECT p_realm_id, next_position(), current_setting('parley.day')::date,
+           current_setting('parley.epoch')::bigint, p_kind, e.audience, e.body, p_write_id
+      FROM (SELECT n.audience, n.body FROM unnest(p_audiences, p_bodies)
+                   WITH ORDINALITY AS n(audience, body, place) ORDER BY n.place) e;
+END $$;
+
 -- Makes the log's partitions from today for p_days ahead; safe beside other callers.
 CREATE FUNCTION event_log_partitions(p_days integer) RETURNS integer
     LANGUAGE plpgsql

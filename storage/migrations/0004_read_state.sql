@@ -43,13 +43,14 @@ CREATE FUNCTION reader_channels(p_realm_id bigint, p_user_id bigint)
                                    AND r.channel_id = 0), '{}')
 $$;
 
--- How each of these messages stands to the user. Received and seen follow where it was sent,
--- accessible follows where it is now. Seen: covered by what has been marked as read there.
-CREATE FUNCTION message_states(p_realm_id bigint, p_user_id bigint, p_ids bigint[])
-    RETURNS TABLE (id bigint, sender_id bigint, channel_id bigint, conversation_id bigint,
-                   origin_channel_id bigint, origin_conversation_id bigint, traits integer,
-                   flags integer, subscribed boolean, received boolean, seen boolean,
-                   accessible boolean, unread boolean)
+-- How each of these messages stands to the user beside it, in pairs. Received and seen follow
+-- where it was sent, accessible follows where it is now. Seen: covered by what has been marked as
+-- read there.
+CREATE FUNCTION reader_states(p_realm_id bigint, p_user_ids bigint[], p_ids bigint[])
+    RETURNS TABLE (user_id bigint, id bigint, sender_id bigint, channel_id bigint,
+                   conversation_id bigint, origin_channel_id bigint, origin_conversation_id bigint,
+                   traits integer, flags integer, subscribed boolean, received boolean,
+                   seen boolean, accessible boolean, unread boolean)
     LANGUAGE plpgsql STABLE ROWS 100
     -- Always one look-up by key for each message, however small a table is now.
     SET plan_cache_mode = force_generic_plan
@@ -57,50 +58,68 @@ CREATE FUNCTION message_states(p_realm_id bigint, p_user_id bigint, p_ids bigint
     SET jit = off
     AS $$
 #variable_conflict use_column
-DECLARE
-    v_role smallint := (SELECT u.role FROM users u
-                         WHERE u.realm_id = p_realm_id AND u.user_id = p_user_id);
 BEGIN
     -- OFFSET 0 keeps the look-ups where they are: they are not turned into joins.
     RETURN QUERY
-    SELECT m.id, m.sender_id, m.channel_id, m.conversation_id, m.origin_channel_id,
+    WITH readers AS MATERIALIZED (
+        SELECT u.user_id, u.role FROM users u
+         WHERE u.realm_id = p_realm_id AND u.user_id = ANY (p_user_ids))
+    SELECT w.user_id, m.id, m.sender_id, m.channel_id, m.conversation_id, m.origin_channel_id,
            m.origin_conversation_id, m.traits, j.flags, j.subscribed, j.received, j.seen,
            j.accessible, j.accessible AND (j.flags & 1 <> 0 OR (j.received AND NOT j.seen))
-      FROM messages m
+      FROM unnest(p_user_ids, p_ids) AS w(user_id, id)
+      LEFT JOIN readers r ON r.user_id = w.user_id
+     CROSS JOIN LATERAL (
+           SELECT x.* FROM messages x WHERE x.realm_id = p_realm_id AND x.id = w.id OFFSET 0) m
       LEFT JOIN LATERAL (SELECT x.active, x.spans @> m.id AS received FROM subscriptions x
-           WHERE x.realm_id = p_realm_id AND x.user_id = p_user_id
+           WHERE x.realm_id = p_realm_id AND x.user_id = w.user_id
              AND x.channel_id = m.origin_channel_id LIMIT 1) there ON true
       CROSS JOIN LATERAL (
            SELECT coalesce((SELECT x.flags FROM message_flags x
-                       WHERE x.realm_id = p_realm_id AND x.user_id = p_user_id
+                       WHERE x.realm_id = p_realm_id AND x.user_id = w.user_id
                          AND x.message_id = m.id), 0) AS flags,
                   CASE WHEN m.channel_id IS NULL THEN EXISTS (SELECT FROM dm_group_members x
-                       WHERE x.realm_id = p_realm_id AND x.user_id = p_user_id
+                       WHERE x.realm_id = p_realm_id AND x.user_id = w.user_id
                          AND x.dm_group_id = m.conversation_id)
                   ELSE coalesce(there.received, false) END AS received,
                   coalesce(CASE WHEN m.channel_id IS NULL THEN true
                        WHEN m.channel_id = m.origin_channel_id THEN there.active
                        ELSE (SELECT x.active FROM subscriptions x
-                              WHERE x.realm_id = p_realm_id AND x.user_id = p_user_id
+                              WHERE x.realm_id = p_realm_id AND x.user_id = w.user_id
                                 AND x.channel_id = m.channel_id) END, false) AS subscribed,
-                  (m.traits & 1 <> 0 AND m.sender_id = p_user_id)
+                  (m.traits & 1 <> 0 AND m.sender_id = w.user_id)
                   OR coalesce((SELECT x.read @> m.id FROM channel_read x
-                       WHERE x.realm_id = p_realm_id AND x.user_id = p_user_id
+                       WHERE x.realm_id = p_realm_id AND x.user_id = w.user_id
                          AND x.channel_id = coalesce(m.origin_channel_id, 0)), false)
                   OR coalesce((SELECT x.read @> m.id FROM conversation_read x
-                       WHERE x.realm_id = p_realm_id AND x.user_id = p_user_id
+                       WHERE x.realm_id = p_realm_id AND x.user_id = w.user_id
                          AND x.conversation_id = m.origin_conversation_id), false) AS seen
             OFFSET 0) i
       CROSS JOIN LATERAL (
            SELECT i.*, CASE WHEN m.channel_id IS NULL THEN i.received
-                  ELSE (SELECT CASE channel_access(v_role, i.subscribed, x.invite_only,
+                  ELSE (SELECT CASE channel_access(r.role, i.subscribed, x.invite_only,
                                     x.is_web_public, x.history_public_to_subscribers)
                                WHEN 2 THEN true WHEN 1 THEN i.received ELSE false END
                           FROM channels x
                          WHERE x.realm_id = p_realm_id AND x.channel_id = m.channel_id)
-                  END AS accessible OFFSET 0) j
-     WHERE m.realm_id = p_realm_id AND m.id = ANY (p_ids);
+                  END AS accessible OFFSET 0) j;
 END $$;
+
+-- The same for one user, each message once.
+CREATE FUNCTION message_states(p_realm_id bigint, p_user_id bigint, p_ids bigint[])
+    RETURNS TABLE (id bigint, sender_id bigint, channel_id bigint, conversation_id bigint,
+                   origin_channel_id bigint, origin_conversation_id bigint, traits integer,
+                   flags integer, subscribed boolean, received boolean, seen boolean,
+                   accessible boolean, unread boolean)
+    LANGUAGE sql STABLE ROWS 100
+    AS $$
+    SELECT s.id, s.sender_id, s.channel_id, s.conversation_id, s.origin_channel_id,
+           s.origin_conversation_id, s.traits, s.flags, s.subscribed, s.received, s.seen,
+           s.accessible, s.unread
+      FROM (SELECT ARRAY(SELECT DISTINCT i FROM unnest(p_ids) AS i) AS ids OFFSET 0) each,
+           reader_states(p_realm_id, array_fill(p_user_id, ARRAY[cardinality(each.ids)]),
+                         each.ids) s
+$$;
 
 -- ---------------------------------------------------------------- what is unread
 
@@ -440,29 +459,33 @@ BEGIN
             AND m.conversation_id <> m.origin_conversation_id AND m.id < p_id));
 END $$;
 
+-- The body of update_message_flags. p_details: message_details by message id, or null.
+CREATE FUNCTION flag_entry_body(p_operation text, p_flag text, p_ids bigint[], p_details jsonb)
+    RETURNS bytea
+    LANGUAGE sql STABLE
+    AS $$
+    SELECT convert_to((
+        jsonb_build_object('type', 'update_message_flags', 'op', p_operation,
+                           'operation', p_operation, 'flag', p_flag,
+                           'messages', to_jsonb(p_ids), 'all', false)
+        || CASE WHEN p_details IS NULL THEN '{}' ELSE jsonb_build_object('message_details', (
+                SELECT jsonb_object_agg(i::text, p_details -> i::text) FROM unnest(p_ids) AS i))
+           END)::text, 'UTF8')
+$$;
+
 -- Appends update_message_flags for these messages, at most 1,000 an entry; none, no entry.
--- p_details: message_details by message id, where they are needed.
 CREATE FUNCTION append_flag_entries(
     p_realm_id bigint, p_operation text, p_flag text, p_ids bigint[], p_details jsonb,
     p_audience bytea, p_write_id uuid)
     RETURNS void
     LANGUAGE plpgsql
     AS $$
-DECLARE
-    v_ids bigint[];
-    v_body jsonb;
 BEGIN
     FOR v_start IN 1 .. coalesce(cardinality(p_ids), 0) BY 1000 LOOP
-        v_ids := p_ids[v_start : v_start + 999];
-        v_body := jsonb_build_object(
-            'type', 'update_message_flags', 'op', p_operation, 'operation', p_operation,
-            'flag', p_flag, 'messages', to_jsonb(v_ids), 'all', false);
-        IF p_details IS NOT NULL THEN
-            v_body := v_body || jsonb_build_object('message_details', (
-                SELECT jsonb_object_agg(i::text, p_details -> i::text) FROM unnest(v_ids) AS i));
-        END IF;
-        PERFORM append_entry(p_realm_id, 'update_message_flags', p_audience,
-                             convert_to(v_body::text, 'UTF8'), p_write_id);
+        PERFORM append_entry(
+            p_realm_id, 'update_message_flags', p_audience,
+            flag_entry_body(p_operation, p_flag, p_ids[v_start : v_start + 999], p_details),
+            p_write_id);
     END LOOP;
 END $$;
 
@@ -488,17 +511,22 @@ BEGIN
     ON CONFLICT (realm_id, user_id, channel_id) DO UPDATE SET read = r.read + excluded.read;
 END $$;
 
--- Marks single messages, in the conversations to which they were sent.
-CREATE FUNCTION add_messages_read(p_realm_id bigint, p_user_id bigint, p_ids bigint[], p_origins bigint[])
+-- Marks single messages for the users beside them, in the conversations to which they were sent;
+-- where that is null, nothing.
+CREATE FUNCTION add_messages_read(
+    p_realm_id bigint, p_user_ids bigint[], p_ids bigint[], p_origins bigint[])
     RETURNS void
     LANGUAGE plpgsql
     AS $$
 BEGIN
     INSERT INTO conversation_read AS r (realm_id, user_id, conversation_id, read)
-    SELECT p_realm_id, p_user_id, m.origin,
-           range_agg(int8range(predecessor(p_realm_id, m.origin, m.id), m.id, '(]'))
-      FROM unnest(p_ids, p_origins) AS m(id, origin)
-     GROUP BY m.origin
+    SELECT p_realm_id, m.user_id, m.origin, range_agg(int8range(b.before, m.id, '(]'))
+      FROM unnest(p_user_ids, p_ids, p_origins) AS m(user_id, id, origin)
+      JOIN (SELECT o.id, o.origin, predecessor(p_realm_id, o.origin, o.id) AS before
+              FROM (SELECT DISTINCT n.id, n.origin FROM unnest(p_ids, p_origins) AS n(id, origin)
+                     WHERE n.origin IS NOT NULL) o) b
+        ON b.id = m.id AND b.origin = m.origin
+     GROUP BY m.user_id, m.origin
     ON CONFLICT (realm_id, user_id, conversation_id) DO UPDATE SET read = r.read + excluded.read;
 END $$;
 
@@ -552,32 +580,50 @@ BEGIN
     PERFORM prune_conversation_read(p_realm_id, p_user_id, p_channel_ids);
 END $$;
 
--- Marks those of the messages as read that are unread and may be read; the ids that changed.
-CREATE FUNCTION mark_read(
-    p_realm_id bigint, p_user_id bigint, p_ids bigint[], p_audience bytea, p_write_id uuid)
-    RETURNS bigint[]
-    LANGUAGE plpgsql
+-- Marks messages as read for the users beside them, in distinct pairs, where they are unread and
+-- may be read; the pairs that changed. Each of p_readers is told with the audience beside it.
+CREATE FUNCTION mark_reads(
+    p_realm_id bigint, p_user_ids bigint[], p_ids bigint[], p_readers bigint[],
+    p_audiences bytea[], p_write_id uuid)
+    RETURNS TABLE (r_user_id bigint, r_id bigint)
+    LANGUAGE plpgsql ROWS 100
     AS $$
 DECLARE
-    v_changed bigint[];
-    v_flagged bigint[];
-    v_unseen bigint[];
+    v_users bigint[];
+    v_ids bigint[];
+    v_flagged boolean[];
     v_origins bigint[];
 BEGIN
-    SELECT array_agg(s.id ORDER BY s.id),
-           array_agg(s.id) FILTER (WHERE s.flags & 1 <> 0),
-           array_agg(s.id) FILTER (WHERE s.received AND NOT s.seen),
-           array_agg(s.origin_conversation_id) FILTER (WHERE s.received AND NOT s.seen)
-      INTO v_changed, v_flagged, v_unseen, v_origins
-      FROM message_states(p_realm_id, p_user_id, p_ids) s WHERE s.unread;
-    IF v_unseen IS NOT NULL THEN
-        PERFORM add_messages_read(p_realm_id, p_user_id, v_unseen, v_origins);
+    SELECT array_agg(s.user_id ORDER BY s.user_id, s.id), array_agg(s.id ORDER BY s.user_id, s.id),
+           array_agg(s.flags & 1 <> 0 ORDER BY s.user_id, s.id),
+           array_agg(CASE WHEN s.received AND NOT s.seen THEN s.origin_conversation_id END
+                     ORDER BY s.user_id, s.id)
+      INTO v_users, v_ids, v_flagged, v_origins
+      FROM reader_states(p_realm_id, p_user_ids, p_ids) s WHERE s.unread;
+    IF v_ids IS NULL THEN
+        RETURN;
     END IF;
-    IF v_flagged IS NOT NULL THEN
-        PERFORM clear_unread_flag(p_realm_id, p_user_id, v_flagged);
+
+    PERFORM add_messages_read(p_realm_id, v_users, v_ids, v_origins);
+    IF true = ANY (v_flagged) THEN
+        PERFORM clear_unread_flag(p_realm_id, f.user_id, f.ids)
+           FROM (SELECT c.user_id, array_agg(c.id) AS ids
+                   FROM unnest(v_users, v_ids, v_flagged) AS c(user_id, id, flagged)
+                  WHERE c.flagged GROUP BY c.user_id) f;
     END IF;
-    PERFORM append_flag_entries(p_realm_id, 'add', 'read', v_changed, NULL, p_audience, p_write_id);
-    RETURN coalesce(v_changed, '{}');
+
+    PERFORM append_entries(p_realm_id, 'update_message_flags', e.audiences, e.bodies, p_write_id)
+       FROM (SELECT array_agg(a.audience ORDER BY c.user_id, c.block) AS audiences,
+                    array_agg(flag_entry_body('add', 'read', c.ids, NULL)
+                              ORDER BY c.user_id, c.block) AS bodies
+               FROM (SELECT n.user_id, n.block, array_agg(n.id ORDER BY n.id) AS ids
+                       FROM (SELECT o.user_id, o.id, (row_number() OVER (
+                                    PARTITION BY o.user_id ORDER BY o.id) - 1) / 1000 AS block
+                               FROM unnest(v_users, v_ids) AS o(user_id, id)) n
+                      GROUP BY n.user_id, n.block) c
+               JOIN unnest(p_readers, p_audiences) AS a(user_id, audience)
+                 ON a.user_id = c.user_id) e;
+    RETURN QUERY SELECT c.user_id, c.id FROM unnest(v_users, v_ids) AS c(user_id, id);
 END $$;
 
 -- Flags those of the messages as unread that are read, may be read, and are direct messages or in
@@ -657,7 +703,8 @@ BEGIN
             int8multirange(int8range(0, current_position(), '[]')) - coalesce(v_elsewhere, '{}'));
     END IF;
     IF v_ids IS NOT NULL THEN
-        PERFORM add_messages_read(p_realm_id, p_user_id, v_ids, v_origins);
+        PERFORM add_messages_read(p_realm_id, array_fill(p_user_id, ARRAY[cardinality(v_ids)]),
+                                  v_ids, v_origins);
     END IF;
     PERFORM clear_unread_flag(p_realm_id, p_user_id, v_shown);
     PERFORM append_flag_entries(p_realm_id, 'add', 'read', v_shown, NULL, p_audience, p_write_id);
@@ -703,7 +750,8 @@ BEGIN
         PERFORM prune_conversation_read(p_realm_id, p_user_id, ARRAY[p_channel_id]);
     END IF;
     IF v_ids IS NOT NULL THEN
-        PERFORM add_messages_read(p_realm_id, p_user_id, v_ids, v_origins);
+        PERFORM add_messages_read(p_realm_id, array_fill(p_user_id, ARRAY[cardinality(v_ids)]),
+                                  v_ids, v_origins);
     END IF;
     PERFORM clear_unread_flag(p_realm_id, p_user_id, v_shown);
     PERFORM append_flag_entries(p_realm_id, 'add', 'read', v_shown, NULL, p_audience, p_write_id);

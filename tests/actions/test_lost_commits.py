@@ -9,6 +9,7 @@ import pytest
 import pytest_asyncio
 
 from benchmarks.faults.proxy import CuttingProxy, proxy_to
+from server.actions.message_flags import change_flag
 from server.events.base import NOBODY
 from server.events.log import Tick
 from storage.database import open_database
@@ -68,6 +69,36 @@ async def test_an_answer_that_is_cut_at_any_byte_costs_and_doubles_nothing(
     assert proxy.cuts > ANSWER_BYTES // STEP // 2
     assert told == [2 * (n + 1) for n in range(len(told))]
     assert await positions(database, make.realm_id) == list(range(1, 2 * len(told) + 1))
+
+
+async def test_reads_that_share_a_statement_keep_their_answers_when_its_own_is_cut(
+    stage: Stage, proxy: CuttingProxy, make: Make
+):
+    people = await make.users(3)
+    channel = await make.channel(subscribers=people)
+    topic = await make.topic(channel, "t")
+    actors = [await make.actor(person) for person in people[1:]]
+    found = 0
+    for length in range(0, ANSWER_BYTES, 4 * STEP):
+        ids = [await make.message(people[0], topic) for _ in range(2)]
+        await stage.run(tick, actors[0])  # so that connections are open
+        for link in proxy.links:
+            link.far.allowance = length
+        stage.happened.clear()
+        answers = await asyncio.gather(
+            stage.write(tick, actors[0]),  # while it is under way, the others gather
+            stage.write(change_flag, actors[0], ids, "add", "read"),
+            stage.write(change_flag, actors[1], ids[:1], "add", "read"),
+            stage.write(change_flag, actors[1], ids, "add", "read"),
+        )
+        proxy.forgive()
+        assert [answer.result.message_ids for answer in answers[1:]] == [ids, ids[:1], ids[1:]]
+        told = [each for each in stage.happened if each.event.kind == "update_message_flags"]
+        assert sorted(each.audience.users for each in told) == sorted(
+            (actor.user_id,) for actor in actors[: len(told)]
+        )
+        found += len(told) == len(actors)
+    assert found
 
 
 async def test_a_commit_that_arrives_late_is_not_done_twice(

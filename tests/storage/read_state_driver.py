@@ -8,7 +8,7 @@ from typing import Any, Self
 import msgspec
 
 from server.domain.access import MEMBER
-from storage import clock, conversations, message_flags, message_moves, sends
+from storage import clock, conversations, message_flags, message_moves, read_state, sends
 from storage.channels import ChannelRow
 from storage.conversations import TopicRow
 from storage.database import Connection, Statement
@@ -50,10 +50,15 @@ class Driver:
 
     async def clocked(self, *statements: Statement) -> tuple[list[Any], list[Any]]:
         """The rows that the last statement gave, and the events in the log since the clock."""
+        rows, told = await self.told(*statements)
+        return rows, [event for _, event in told]
+
+    async def told(self, *statements: Statement) -> tuple[list[Any], list[tuple[bytes, Any]]]:
+        """The same, each event with its audience."""
         await self.connection.run(clock.lock(self.realm_id))
         rows = [await self.connection.run(statement) for statement in statements]
         entries = await self.connection.run(clock.advance(self.realm_id))
-        return rows[-1], [msgspec.json.decode(body) for _, _, _, body, _ in entries]
+        return rows[-1], [(who, msgspec.json.decode(body)) for _, _, who, body, _ in entries]
 
     async def subscribe(self, user: int, channel: int) -> None:
         await self.make.subscribe(self.channels[channel], [self.people[user]])
@@ -167,6 +172,23 @@ class Driver:
         [(outcome, message_id, conversation_id, _, _)], _ = await self.clocked(send.statement())
         assert outcome == "sent"
         return message_id, conversation_id
+
+    async def mark_reads(self, reads: dict[int, list[int]]) -> dict[int, list[int]]:
+        """Mark for each user; the ids that changed, which is what each is told."""
+        readers = [
+            read_state.Reader(UserId(user), [MessageId(i) for i in ids], b"%d" % user)
+            for user, ids in reads.items()
+        ]
+        rows, told = await self.told(
+            read_state.mark_reads(self.realm_id, readers, write_id=WRITE_ID)
+        )
+        changed: dict[int, list[int]] = {user: [] for user in reads}
+        for user, message_id in rows:
+            changed[user].append(message_id)
+        assert [(int(who), e["flag"], e["op"], e["messages"]) for who, e in told] == [
+            (user, "read", "add", ids) for user, ids in sorted(changed.items()) if ids
+        ]
+        return changed
 
     async def star(self, user: int, ids: Iterable[int]) -> list[int]:
         """The ids that changed."""

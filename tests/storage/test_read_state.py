@@ -66,11 +66,7 @@ class Reader:
         return row[0] if len(row) == 1 else row, events
 
     async def mark(self, *ids: int) -> list[int]:
-        statement = read_state.mark_read(
-            self.realm_id, self.user, [MessageId(i) for i in ids], **LOG
-        )
-        changed: list[int] = (await self.run(statement))[0]
-        return changed
+        return (await self.driver.mark_reads({self.user: list(ids)}))[self.user]
 
     async def unread(self, limit: int = read_state.MAX_UNREAD) -> Unread:
         return await read_state.unread(
@@ -121,19 +117,43 @@ async def test_what_is_read_already_changes_nothing_and_is_not_told(reader: Read
     message_id = MessageId(await reader.send())
     await reader.mark(message_id)
 
-    statement = read_state.mark_read(
-        reader.realm_id, reader.user, [message_id, MessageId(999)], **LOG
+    assert await reader.mark(message_id, 999) == []
+
+
+async def test_several_readers_are_marked_and_told_at_once(reader: Reader):
+    old, new = [await reader.send() for _ in range(2)]
+    await reader.mark(old)
+    await reader.driver.subscribe(reader.writer, reader.here)
+    later = await reader.send()
+
+    changed = await reader.driver.mark_reads(
+        {reader.user: [later, new, old, later], reader.writer: [old, later]}
     )
 
-    assert await reader.run(statement) == ([], [])
+    assert changed == {reader.user: [new, later], reader.writer: [later]}
+    assert await reader.unread_ids() == []
+
+
+async def test_more_than_a_thousand_messages_are_told_in_entries_of_a_thousand(reader: Reader):
+    sent = [MessageId(i) for i in await reader.get_many(2_001)]
+    statement = read_state.mark_reads(
+        reader.realm_id, [read_state.Reader(reader.user, sent, b"{}")], write_id=WRITE_ID
+    )
+
+    _, events = await reader.driver.clocked(statement)
+
+    assert [e["messages"] for e in events] == [sent[:1000], sent[1000:2000], sent[2000:]]
 
 
 async def test_the_log_tells_what_was_read(reader: Reader):
     sent = [MessageId(await reader.send()) for _ in range(2)]
 
-    _, events = await reader.run(
-        read_state.mark_read(reader.realm_id, reader.user, [*sent, sent[0]], **LOG)
+    statement = read_state.mark_reads(
+        reader.realm_id,
+        [read_state.Reader(reader.user, [*sent, sent[0]], b"{}")],
+        write_id=WRITE_ID,
     )
+    _, events = await reader.driver.clocked(statement)
 
     assert events == [
         {

@@ -207,11 +207,12 @@ class ReadState(RuleBasedStateMachine):
 
     # ------------------------------------------------------------ reading
 
-    @rule(user=some_user, chosen=some_messages)
-    def mark_read(self, user, chosen):
-        who, ids = self.users[user], self.messages(chosen)
-        statement = read_state.mark_read(self.driver.realm_id, UserId(who), ids, **LOG)
-        self.compare_change(statement, self.model.mark_read(who, ids), "read", "add")
+    @rule(chosen=st.lists(st.tuples(some_user, some_messages), min_size=1, max_size=3))
+    def mark_reads(self, chosen):
+        """One reader, or several who share a batch."""
+        reads = {self.users[user]: self.messages(picked) for user, picked in chosen}
+        changed = self.run(self.driver.mark_reads(reads))
+        assert changed == {who: self.model.mark_read(who, ids) for who, ids in reads.items()}
 
     @rule(user=some_user, chosen=some_messages)
     def mark_unread(self, user, chosen):
