@@ -2,27 +2,45 @@
 
 import asyncio
 from collections.abc import Sequence
-from typing import Any
 
+from queue_processors.attendance import Attendance
 from queue_processors.log_keeper import LogKeeper
+from queue_processors.pauses import Pauses, work_unless_paused
 from queue_processors.registry import AnyProcessor
-from queue_processors.shipper import Shipper
-from server.messaging.job_broker import JobBroker
+from queue_processors.shipper import Shipper, into_table, through
+from queue_processors.work_log import WorkLog
+from server.app import App
 
 
-async def run(
-    app: Any,
-    broker: JobBroker,
-    processors: Sequence[AnyProcessor],
-    *,
-    shipper: Shipper | None = None,
-    log_keeper: LogKeeper | None = None,
-) -> None:
-    """Work until cancelled; then each processor finishes what it has in hand."""
+async def run(app: App, processors: Sequence[AnyProcessor], *, with_shipper: bool) -> None:
+    """Work until cancelled; then each processor finishes what it has in hand.
+
+    With the shipper comes whoever keeps the log in shape; both stand by where others do it.
+    """
+    broker = WorkLog(app.jobs, app.metrics, lambda: app.clock.now().timestamp())
+    shipper = await shipper_of(app) if with_shipper else None
+    pauses = Pauses(app.database)
+    attendance = Attendance(
+        app.database,
+        app.desk,
+        [processor.queue for processor in processors],
+        started_at=app.clock.now(),
+        shipper=shipper,
+        work=broker.report,
+    )
     async with asyncio.TaskGroup() as group:
         if shipper is not None:
             group.create_task(shipper.run())
-        if log_keeper is not None:
-            group.create_task(log_keeper.run())
+            group.create_task(LogKeeper(app.database, app.clock).run())
+        group.create_task(attendance.run())
+        group.create_task(pauses.run())
         for processor in processors:
-            group.create_task(processor.run(app, broker))
+            group.create_task(work_unless_paused(processor, app, broker, pauses))
+
+
+async def shipper_of(app: App) -> Shipper:
+    """A shipper to where the app's jobs are kept, which hears of each commit."""
+    ship = into_table if app.settings.amqp_url is None else through(app.jobs)
+    shipper = Shipper(app.database, ship)
+    await app.realtime.bell.listen(shipper.wake)
+    return shipper

@@ -10,6 +10,7 @@ import structlog
 from server.events.log import JobEnqueued
 from server.messaging.backoff import Backoff
 from server.messaging.job_broker import BrokerUnavailableError, JobBroker, OutgoingJob
+from server.messaging.postgres import new_row
 from storage import jobs, shipping
 from storage.database import Connection, Database, DatabaseUnavailableError
 from storage.ids import RealmId
@@ -41,8 +42,7 @@ async def into_table(
     connection: Connection, old: CursorRow, new: CursorRow, shipped: Sequence[OutgoingJob]
 ) -> bool:
     """The embedded mode: jobs and cursor in one transaction, so each job is put in once."""
-    rows = [jobs.NewJob(job.queue, job.key, job.body, job.after_seconds) for job in shipped]
-    moved = await shipping.move_with_jobs(connection, old, new, rows)
+    moved = await shipping.move_with_jobs(connection, old, new, [new_row(job) for job in shipped])
     if moved:
         await jobs.announce(connection, sorted({job.queue for job in shipped}))
     return moved
@@ -77,6 +77,17 @@ class Shipper:
         self._shard = shard
         self._shards = shards
         self._woken = asyncio.Event()
+        self._behind_since: float | None = None
+        self._leads = False
+
+    @property
+    def lag_seconds(self) -> float | None:
+        """For how long there has been something to ship; None where another one leads."""
+        if not self._leads:
+            return None
+        if self._behind_since is None:
+            return 0.0
+        return asyncio.get_running_loop().time() - self._behind_since
 
     def wake(self) -> None:
         """Look at the logs soon: something was committed."""
@@ -90,9 +101,12 @@ class Shipper:
                 async with shipping.leading(self._database, self._shard) as connection:
                     logger.info("shipping", shard=self._shard)
                     backoff.succeeded()
+                    self._leads = True
                     await self._lead(connection)
             except (DatabaseUnavailableError, BrokerUnavailableError, CursorMovedError) as lost:
                 logger.warning("not shipping", shard=self._shard, reason=repr(lost))
+            finally:
+                self._leads = False
             await backoff.pause()
 
     async def _lead(self, connection: Connection) -> None:
@@ -104,7 +118,11 @@ class Shipper:
             lagging = await shipping.lagging(
                 connection, shard=self._shard, shards=self._shards, limit=REALMS_AT_ONCE
             )
+            if self._behind_since is None:
+                self._behind_since = loop.time()
             more = await round_of.ship(lagging)
+            if not more:
+                self._behind_since = None
             if loop.time() >= remember_at:
                 await round_of.remember(lagging)
                 remember_at = loop.time() + REMEMBER_SECONDS
@@ -177,10 +195,11 @@ def jobs_of(realm_id: RealmId, entry: ShippableRow) -> Sequence[OutgoingJob]:
     """The jobs that a log entry asks for. One that cannot be read is kept, and holds nothing up."""
     key = f"{realm_id}:{entry.position}"
     try:
-        return TRANSLATIONS[entry.kind](key, entry.body)
+        asked = TRANSLATIONS[entry.kind](key, entry.body)
     except msgspec.DecodeError:
         logger.exception("a log entry cannot be shipped", key=key, kind=entry.kind)
-        return [OutgoingJob(queue=UNREADABLE, body=entry.body, key=key)]
+        asked = [OutgoingJob(queue=UNREADABLE, body=entry.body, key=key)]
+    return [msgspec.structs.replace(job, realm_id=realm_id) for job in asked]
 
 
 _enqueued_decoder = msgspec.json.Decoder(JobEnqueued)
@@ -190,7 +209,11 @@ def _enqueued(key: str, body: bytes) -> Sequence[OutgoingJob]:
     asked = _enqueued_decoder.decode(body)
     return [
         OutgoingJob(
-            queue=asked.queue, body=bytes(asked.job), key=key, after_seconds=asked.after_seconds
+            queue=asked.queue,
+            body=bytes(asked.job),
+            key=key,
+            asked_at=asked.asked_at,
+            after_seconds=asked.after_seconds,
         )
     ]
 

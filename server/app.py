@@ -12,7 +12,11 @@ from server.events.base import NOBODY
 from server.events.log import Tick
 from server.messaging.background import running
 from server.messaging.event_bus import EventBus
-from server.messaging.postgres import open_postgres_bus
+from server.messaging.job_broker import JobBroker
+from server.messaging.job_desk import JobDesk
+from server.messaging.postgres import open_postgres_bus, open_postgres_jobs
+from server.messaging.postgres_desk import PostgresJobDesk
+from server.metrics import Metrics
 from server.realtime.queues import Realtime
 from server.settings import Settings
 from server.writer import Writers, WriteTx
@@ -31,6 +35,9 @@ class App:
     realtime: Realtime
     bus: EventBus
     passwords: Passwords
+    jobs: JobBroker
+    desk: JobDesk
+    metrics: Metrics
 
 
 @asynccontextmanager
@@ -57,7 +64,20 @@ async def open_app(settings: Settings, *, clock: Clock | None = None) -> AsyncIt
         realtime.need_position = _ticker(writers)
         await stack.enter_async_context(running(realtime.run()))
         passwords = stack.enter_context(Passwords(settings.hashing_threads))
-        app = App(settings, clock, database, directories, writers, realtime, bus, passwords)
+        jobs, desk = await stack.enter_async_context(_open_jobs(settings, database, clock))
+        app = App(
+            settings=settings,
+            clock=clock,
+            database=database,
+            directories=directories,
+            writers=writers,
+            realtime=realtime,
+            bus=bus,
+            passwords=passwords,
+            jobs=jobs,
+            desk=desk,
+            metrics=Metrics(),
+        )
         stack.push_async_callback(writers.drain)
         yield app
 
@@ -74,6 +94,22 @@ async def _open_bus(
 
         async with open_rabbitmq_bus(settings.amqp_url, realtime) as rabbitmq_bus:
             yield rabbitmq_bus
+
+
+@asynccontextmanager
+async def _open_jobs(
+    settings: Settings, database: Database, clock: Clock
+) -> AsyncIterator[tuple[JobBroker, JobDesk]]:
+    if settings.amqp_url is None:
+        async with open_postgres_jobs(database) as on_table:
+            yield on_table, PostgresJobDesk(database)
+    else:
+        from server.messaging.rabbitmq_desk import RabbitJobDesk  # as above
+        from server.messaging.rabbitmq_jobs import open_rabbitmq_jobs
+
+        url = settings.amqp_url
+        async with open_rabbitmq_jobs(url, now=lambda: clock.now().timestamp()) as on_broker:
+            yield on_broker, RabbitJobDesk(url, database)
 
 
 class _ticker:  # noqa: N801 - a function with a memory

@@ -4,6 +4,7 @@ from typing import Any, ClassVar, Self
 
 import msgspec
 
+from server.domain.clock import SystemClock
 from server.events.base import NOBODY, Tx
 from server.events.log import JobEnqueued
 from server.messaging.job_broker import OutgoingJob
@@ -18,12 +19,15 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     queue: ClassVar[str] = ""
+    idempotent_by: ClassVar[str] = ""
+    """What tells its processor that the work, or a part of it, is done already; in words."""
 
 
 class DeferredWork(Job, frozen=True, kw_only=True):
     """The rest of a long piece of work: a step of queue_processors/deferred_work.py."""
 
     queue: ClassVar[str] = "deferred_work"
+    idempotent_by: ClassVar[str] = "the progress that the work's own rows keep"
 
     realm_id: RealmId
     step: str
@@ -42,11 +46,26 @@ def enqueue(tx: Tx, job: Job, *, after_seconds: float = 0.0) -> None:
     The log carries it, as an entry for nobody. `after_seconds` holds it back at least so long.
     """
     payload = msgspec.Raw(msgspec.json.encode(job))
-    tx.append(JobEnqueued(queue=job.queue, job=payload, after_seconds=after_seconds), NOBODY)
+    asked_at = SystemClock().now().timestamp()
+    asked = JobEnqueued(
+        queue=job.queue, job=payload, after_seconds=after_seconds, asked_at=asked_at
+    )
+    tx.append(asked, NOBODY)
 
 
-def outgoing(job: Job, *, key: str, after_seconds: float = 0.0) -> OutgoingJob:
-    """A job that follows from another, for the broker: such jobs never enter the log."""
+def outgoing(
+    job: Job, *, key: str, realm_id: int = 0, after_seconds: float = 0.0, asked_at: float = 0.0
+) -> OutgoingJob:
+    """A job that follows from another, for the broker: such jobs never enter the log.
+
+    Realms take turns by `realm_id`; 0 is the server. `asked_at` is when it all began, in seconds
+    since 1970, where that is known.
+    """
     return OutgoingJob(
-        queue=job.queue, body=msgspec.json.encode(job), key=key, after_seconds=after_seconds
+        queue=job.queue,
+        body=msgspec.json.encode(job),
+        key=key,
+        realm_id=realm_id,
+        asked_at=asked_at,
+        after_seconds=after_seconds,
     )

@@ -1904,7 +1904,7 @@ CREATE TABLE public.workers (
     version text NOT NULL,
     started_at timestamp with time zone NOT NULL,
     seen_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
-    ships boolean NOT NULL,
+    ship_lag_seconds double precision,
     queues jsonb NOT NULL
 );
 

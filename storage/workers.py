@@ -19,7 +19,8 @@ class WorkerRow:
     version: str
     started_at: datetime
     seen_at: datetime
-    ships: bool
+    ship_lag_seconds: float | None
+    """How far the shipper is behind the logs; None where another process leads it."""
     queues: Mapping[str, Any]
 
 
@@ -51,17 +52,18 @@ async def report(connection: Connection, row: WorkerRow) -> None:
     """The worker lives, and this is what it does."""
     await connection.execute(
         """
-        INSERT INTO workers (id, host, pid, version, started_at, ships, queues)
-        VALUES (%(id)s, %(host)s, %(pid)s, %(version)s, %(started_at)s, %(ships)s, %(queues)s)
+        INSERT INTO workers (id, host, pid, version, started_at, ship_lag_seconds, queues)
+        VALUES (%(id)s, %(host)s, %(pid)s, %(version)s, %(started_at)s, %(lag)s, %(queues)s)
             ON CONFLICT (id) DO UPDATE
-               SET seen_at = clock_timestamp(), ships = excluded.ships, queues = excluded.queues
+               SET seen_at = clock_timestamp(), ship_lag_seconds = excluded.ship_lag_seconds,
+                   queues = excluded.queues
         """,
         id=row.id,
         host=row.host,
         pid=row.pid,
         version=row.version,
         started_at=row.started_at,
-        ships=row.ships,
+        lag=row.ship_lag_seconds,
         queues=Connection.json(row.queues),
     )
 
@@ -82,7 +84,7 @@ async def at_work(connection: Connection) -> list[WorkerRow]:
     return await connection.many(
         WorkerRow,
         """
-        SELECT id, host, pid, version, started_at, seen_at, ships, queues FROM workers
+        SELECT id, host, pid, version, started_at, seen_at, ship_lag_seconds, queues FROM workers
          WHERE seen_at > clock_timestamp() - make_interval(secs => %(silent)s)
          ORDER BY started_at, id
         """,

@@ -7,14 +7,11 @@ from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from contextlib import AsyncExitStack
 from typing import Any
 
-from queue_processors.log_keeper import LogKeeper
 from queue_processors.main import run as run_processors
 from queue_processors.registry import AnyProcessor
-from queue_processors.shipper import Shipper
 from server.app import App, open_app
 from server.main import serving, stop_signal
 from server.messaging.background import running
-from server.messaging.postgres import open_postgres_jobs
 from server.settings import Settings
 
 Prepare = Callable[[App], Awaitable[None]]
@@ -56,12 +53,8 @@ async def work_until_stopped(
 
 
 async def _work(app: App, processors: Sequence[AnyProcessor], with_shipper: bool) -> None:  # noqa: FBT001
-    if not processors and not with_shipper:
-        return
-    shipper = Shipper(app.database) if with_shipper else None
-    log_keeper = LogKeeper(app.database, app.clock) if with_shipper else None
-    async with open_postgres_jobs(app.database) as broker:
-        await run_processors(app, broker, processors, shipper=shipper, log_keeper=log_keeper)
+    if processors or with_shipper:
+        await run_processors(app, processors, with_shipper=with_shipper)
 
 
 async def _told_to_stop(lifeline: int | None) -> None:

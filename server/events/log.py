@@ -36,3 +36,5 @@ class JobEnqueued(Event, frozen=True, kw_only=True):
     queue: str
     job: msgspec.Raw
     after_seconds: float = 0.0
+    asked_at: float = 0.0
+    """Seconds since 1970; 0 where an earlier release did not say."""

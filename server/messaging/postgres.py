@@ -190,6 +190,7 @@ class PostgresJobBroker:
         self._database = database
         self._lease_seconds = lease_seconds
         self._consumers: set[_Consumer] = set()
+        self._consumed = asyncio.Event()
 
     async def publish(self, *outgoing: OutgoingJob) -> None:
         check_delays(outgoing)
@@ -204,6 +205,7 @@ class PostgresJobBroker:
     ) -> AsyncIterator[AsyncIterator["PostgresDelivery"]]:
         consumer = _Consumer(self._database, queue, prefetch, self._lease_seconds)
         self._consumers.add(consumer)
+        self._consumed.set()
         try:
             async with running(consumer.keep_leases()), aclosing(consumer.deliveries()) as handed:
                 yield handed
@@ -212,10 +214,11 @@ class PostgresJobBroker:
             await to_the_end(consumer.give_back())
 
     async def listen(self) -> None:
-        """Wake consumers when their queue gets something, until cancelled.
+        """Wake consumers, once there are any, when their queue gets something, until cancelled.
 
         Whatever a lost connection does not tell, the consumers find by looking now and then.
         """
+        await self._consumed.wait()
         backoff = Backoff()
         while True:
             with suppress(DatabaseUnavailableError):

@@ -16,6 +16,7 @@ from server.events.base import Audience, Event, LogEntry
 from server.events.queue_params import queue_params
 from server.messaging.event_bus import EventBus, Hint
 from server.realtime.audience import LiveUser
+from server.realtime.bell import NO_REALM, Bell
 from server.realtime.follower import RealmFollower
 from server.realtime.queue import EventQueue, with_id
 from storage import clock as clocks
@@ -70,6 +71,8 @@ class Realtime:
         self.stopping = False
         self.need_position: Callable[[RealmId], None] = lambda _: None
         """Asks for one empty entry of the realm: its queues have no event ids left."""
+        self.bell = Bell()
+        """Rings when something was committed, here or elsewhere: the shipper has work."""
         self._bus: EventBus | None = None
         self._followers: dict[RealmId, RealmFollower] = {}
         self._starting: dict[RealmId, asyncio.Lock] = {}
@@ -81,6 +84,7 @@ class Realtime:
     def connect(self, bus: EventBus) -> None:
         """Publish to this bus, which tells this object what others publish."""
         self._bus = bus
+        self.bell.connect(bus)
 
     # -- what the writer and the bus tell
 
@@ -95,8 +99,11 @@ class Realtime:
         bodies = tuple(msgspec.json.encode(entry) for entry in cargo)
         hint = Hint(realm_id, epoch, entries[0].position, entries[-1].position, bodies)
         self._publish(lambda bus: bus.publish(hint))
+        self.bell.ring()
 
     def on_hint(self, hint: Hint) -> None:
+        if hint.realm_id == NO_REALM:
+            self.bell.heard()
         follower = self._followers.get(hint.realm_id)
         if follower is None:
             return
@@ -215,6 +222,10 @@ class Realtime:
         for follower in self._followers.values():
             for queue in list(follower.queues.values()):
                 follower.let_go(queue)
+
+    def live(self) -> int:
+        """How many queues this process has in its memory."""
+        return sum(len(follower.queues) for follower in self._followers.values())
 
     def waiting(self) -> int:
         """How many polls wait now."""

@@ -23,7 +23,8 @@ CREATE TABLE workers (
     version text NOT NULL,
     started_at timestamptz NOT NULL,
     seen_at timestamptz NOT NULL DEFAULT clock_timestamp(),
-    ships boolean NOT NULL,
+    -- How far the shipper is behind, where this process leads it.
+    ship_lag_seconds double precision,
     -- By queue: jobs in hand, when the oldest of them was asked for, and the newest handed out;
     -- how many ended well, were tried again, died.
     queues jsonb NOT NULL

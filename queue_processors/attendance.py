@@ -1,0 +1,85 @@
+"""Says what this process works on, so that operators and other processes know of it."""
+
+import asyncio
+import os
+import socket
+import uuid
+from collections.abc import Awaitable, Callable, Sequence
+from datetime import datetime
+from typing import Final
+
+import structlog
+
+from queue_processors.shipper import Shipper
+from server.messaging.job_broker import BrokerUnavailableError
+from server.messaging.job_desk import JobDesk
+from server.version import VERSION
+from storage import workers
+from storage.database import Database, DatabaseUnavailableError, StatementTimeoutError
+from storage.workers import WorkerRow
+
+logger = structlog.get_logger(__name__)
+
+REPORT_SECONDS: Final = 5.0
+
+
+class Attendance:
+    """One process among those that work on the queues."""
+
+    def __init__(
+        self,
+        database: Database,
+        desk: JobDesk,
+        queues: Sequence[str],
+        *,
+        started_at: datetime,
+        shipper: Shipper | None,
+        work: Callable[[], dict[str, dict[str, object]]],
+    ) -> None:
+        self._database = database
+        self._desk = desk
+        self._queues = queues
+        self._started_at = started_at
+        self._shipper = shipper
+        self._work = work
+        self._id = uuid.uuid4().hex
+
+    async def run(self) -> None:
+        """Report now and every few seconds until cancelled, and sign off then."""
+        try:
+            while True:
+                await self._try(self.report)
+                await asyncio.sleep(REPORT_SECONDS)
+        finally:
+            await self._try(self._leave)
+
+    async def report(self) -> None:
+        """Write down what this process does now, and, where it leads, which queues are empty."""
+        lag = None if self._shipper is None else self._shipper.lag_seconds
+        row = WorkerRow(
+            id=self._id,
+            host=socket.gethostname(),
+            pid=os.getpid(),
+            version=VERSION,
+            started_at=self._started_at,
+            seen_at=self._started_at,
+            ship_lag_seconds=lag,
+            queues={queue: {} for queue in self._queues} | self._work(),
+        )
+        async with self._database.connection() as connection:
+            await workers.report(connection, row)
+        if lag is not None:
+            stats = await self._desk.stats(self._queues)
+            empty = [one.queue for one in stats if one.waiting == 0]
+            async with self._database.connection() as connection:
+                await workers.saw_empty(connection, empty)
+
+    async def _leave(self) -> None:
+        async with self._database.connection() as connection:
+            await workers.leave(connection, self._id)
+
+    async def _try(self, step: Callable[[], Awaitable[None]]) -> None:
+        try:
+            await step()
+        except (DatabaseUnavailableError, BrokerUnavailableError, StatementTimeoutError) as lost:
+            logger.warning("cannot say what this process works on", reason=str(lost))

@@ -1,0 +1,84 @@
+"""What this process counts and measures, as Prometheus reads it."""
+
+from collections.abc import Iterable
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+
+from storage.jobs import QueueStats
+
+REQUEST_BUCKETS = (0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10, 30, 60)
+JOB_BUCKETS = (0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1_800, 3_600, 21_600)
+
+
+class Metrics:
+    """The instruments of one process."""
+
+    def __init__(self) -> None:
+        registry = self._registry = CollectorRegistry()
+        self._requests = Histogram(
+            "parley_request_seconds",
+            "Requests and how long they took, by endpoint and class of status.",
+            ["method", "endpoint", "status"],
+            buckets=REQUEST_BUCKETS,
+            registry=registry,
+        )
+        self._done = Histogram(
+            "parley_job_seconds",
+            "Jobs done: from the moment that asked for them.",
+            ["queue"],
+            buckets=JOB_BUCKETS,
+            registry=registry,
+        )
+        self._attempts = Counter(
+            "parley_job_attempts", "Jobs handed out.", ["queue"], registry=registry
+        )
+        self._answers = Counter(
+            "parley_job_answers",
+            "How attempts ended: done, retried, dead, lost (the broker did not hear it).",
+            ["queue", "answer"],
+            registry=registry,
+        )
+        self._jobs = Gauge(
+            "parley_queue_jobs", "Jobs in a queue.", ["queue", "state"], registry=registry
+        )
+        self._oldest = Gauge(
+            "parley_queue_oldest_seconds",
+            "At most how old the oldest job is that waits or is in hand.",
+            ["queue"],
+            registry=registry,
+        )
+        self._state = Gauge(
+            "parley_state", "What this process holds now.", ["what"], registry=registry
+        )
+
+    def request(self, *, method: str, endpoint: str, status: int, seconds: float) -> None:
+        """A request was answered."""
+        self._requests.labels(method, endpoint, f"{status // 100}xx").observe(seconds)
+
+    def handed_out(self, queue: str) -> None:
+        """A job was begun."""
+        self._attempts.labels(queue).inc()
+
+    def answered(self, queue: str, answer: str) -> None:
+        """An attempt has ended; the answers are those of the work log."""
+        self._answers.labels(queue, answer).inc()
+
+    def done(self, queue: str, seconds: float) -> None:
+        """A job is done, so long after something asked for it."""
+        self._done.labels(queue).observe(seconds)
+
+    def queues(self, stats: Iterable[QueueStats]) -> None:
+        """How the queues are now."""
+        for one in stats:
+            self._jobs.labels(one.queue, "waiting").set(one.waiting)
+            self._jobs.labels(one.queue, "in_hand").set(one.in_hand)
+            self._jobs.labels(one.queue, "dead").set(one.dead)
+            self._oldest.labels(one.queue).set(one.oldest_seconds)
+
+    def state(self, what: str, value: float) -> None:
+        """How much of something there is now."""
+        self._state.labels(what).set(value)
+
+    def text(self) -> bytes:
+        """Everything, in Prometheus' text format."""
+        return generate_latest(self._registry)

@@ -1,0 +1,50 @@
+"""A commit anywhere is heard by the shipper, and a busy realm does not ring all the time."""
+
+import asyncio
+
+import pytest
+from typing_extensions import override
+
+from server.messaging.event_bus import Hint
+from server.realtime.bell import NO_REALM, Bell
+from storage.ids import RealmId
+from tests.fixtures.broker import LossyBus
+
+
+class Wire(LossyBus):
+    """A bus that keeps what is published."""
+
+    def __init__(self) -> None:
+        self.hints: list[Hint] = []
+        self.followed: set[RealmId] = set()
+
+    @override
+    async def publish(self, hint: Hint) -> None:
+        self.hints.append(hint)
+
+    @override
+    async def follow(self, realm_id: RealmId) -> None:
+        self.followed.add(realm_id)
+
+
+@pytest.mark.asyncio
+async def test_each_commit_rings_here_and_elsewhere_as_often_as_it_helps():
+    wire, bell, rung = Wire(), Bell(), []
+    bell.connect(wire)
+    await bell.listen(lambda: rung.append(True))
+    assert wire.followed == {NO_REALM}
+    for _ in range(100):
+        bell.ring()
+    await asyncio.sleep(0)
+    assert (len(rung), len(wire.hints)) == (100, 1)
+    async with asyncio.timeout(5):
+        while len(wire.hints) < 2:  # the last ring is not forgotten
+            await asyncio.sleep(0)
+    assert {hint.realm_id for hint in wire.hints} == {NO_REALM}
+
+
+@pytest.mark.asyncio
+async def test_a_bell_without_listener_or_bus_is_silent():
+    bell = Bell()
+    bell.ring()
+    bell.heard()
