@@ -8,7 +8,6 @@ from typing import Any, Final
 from server.messaging.job_broker import Delivery, JobBroker, OutgoingJob
 from server.metrics import Metrics
 
-
 ANSWERS: Final = ("done", "retried", "dead", "lost")
 """lost: the broker did not hear the answer, and hands the job out again."""
 
