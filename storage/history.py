@@ -95,6 +95,16 @@ class Page:
     found_newest: bool
 
 
+@dataclass(frozen=True, slots=True)
+class PageOfIds:
+    """The same without the messages."""
+
+    ids: list[MessageId]
+    found_anchor: bool
+    found_oldest: bool
+    found_newest: bool
+
+
 _HISTORY: Final[LiteralString] = """history_page(
     %(realm_id)s, %(reader_id)s, %(place)s, %(channel_ids)s::bigint[],
     %(conversation_ids)s::bigint[], %(below)s, %(before)s, %(from)s, %(after)s)"""
@@ -124,6 +134,16 @@ async def page(
         **_parameters(realm_id, reader_id, scope, window),
     )
     return _cut(rows, window)
+
+
+async def page_of_ids(
+    connection: Connection, realm_id: RealmId, reader_id: UserId, scope: Scope, window: Window
+) -> PageOfIds:
+    """The same page, by its ids alone."""
+    ids: list[MessageId] = await connection.value(
+        "SELECT " + _ids(scope), **_parameters(realm_id, reader_id, scope, window)
+    )
+    return _cut_ids(sorted(ids), window)
 
 
 async def first_unread(
@@ -244,11 +264,22 @@ def _place(scope: Scope) -> str:
 
 
 def _cut(rows: list[MessageRow], window: Window) -> Page:
-    before = [row for row in rows if row.id < window.anchor]
-    at = [row for row in rows if row.id == window.anchor and window.include_anchor]
-    after = [row for row in rows if row.id > window.anchor][: window.after]
+    cut = _cut_ids([row.id for row in rows], window)
+    wanted = set(cut.ids)
     return Page(
-        rows=before + at + after,
+        rows=[row for row in rows if row.id in wanted],
+        found_anchor=cut.found_anchor,
+        found_oldest=cut.found_oldest,
+        found_newest=cut.found_newest,
+    )
+
+
+def _cut_ids(ids: list[MessageId], window: Window) -> PageOfIds:
+    before = [i for i in ids if i < window.anchor]
+    at = [i for i in ids if i == window.anchor and window.include_anchor]
+    after = [i for i in ids if i > window.anchor][: window.after]
+    return PageOfIds(
+        ids=before + at + after,
         found_anchor=bool(at),
         found_oldest=window.anchor == OLDEST or len(before) < window.before,
         found_newest=window.anchor == NEWEST or len(after) < window.after,

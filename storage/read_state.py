@@ -235,24 +235,27 @@ def mark_unread(
     user_id: UserId,
     message_ids: Iterable[MessageId],
     *,
+    empty_topic_name: str,
     audience: bytes,
     write_id: str,
 ) -> Statement:
     """After the clock: flag those of the messages that are read and may be unread.
 
     Gives (ids that changed, channels left out because the user is not subscribed), both sorted.
-    Appends as mark_reads does. So do all of these.
+    Appends as mark_reads does; `empty_topic_name` is what clients call the empty topic that do
+    not know it.
     """
     return Statement(
         """
         SELECT r_changed, r_ignored_channel_ids
-          FROM mark_unread(%(realm_id)s, %(user_id)s, %(message_ids)s::bigint[], %(audience)b,
-                           %(write_id)s::uuid)
+          FROM mark_unread(%(realm_id)s, %(user_id)s, %(message_ids)s::bigint[],
+                           %(empty_topic_name)s, %(audience)b, %(write_id)s::uuid)
         """,
         {
             "realm_id": realm_id,
             "user_id": user_id,
             "message_ids": list(message_ids),
+            "empty_topic_name": empty_topic_name,
             "audience": audience,
             "write_id": write_id,
         },
@@ -262,18 +265,45 @@ def mark_unread(
 def mark_conversation_read(
     realm_id: RealmId, user_id: UserId, conversation_id: int, *, audience: bytes, write_id: str
 ) -> Statement:
-    """After the clock: mark what a topic or a direct-message group shows. Gives the ids.
+    """After the clock: mark what a topic or a direct-message group shows.
 
     It does not ask whether the user may read there.
     """
+    return _mark_shown_read(
+        realm_id, user_id, None, conversation_id, audience=audience, write_id=write_id
+    )
+
+
+def mark_channel_read(
+    realm_id: RealmId, user_id: UserId, channel_id: ChannelId, *, audience: bytes, write_id: str
+) -> Statement:
+    """After the clock: mark what a channel shows.
+
+    It does not ask whether the user may read there: who leaves a channel has read it.
+    """
+    return _mark_shown_read(
+        realm_id, user_id, channel_id, None, audience=audience, write_id=write_id
+    )
+
+
+def _mark_shown_read(
+    realm_id: RealmId,
+    user_id: UserId,
+    channel_id: ChannelId | None,
+    conversation_id: int | None,
+    *,
+    audience: bytes,
+    write_id: str,
+) -> Statement:
     return Statement(
         """
-        SELECT mark_conversation_read(%(realm_id)s, %(user_id)s, %(conversation_id)s,
-                                      %(audience)b, %(write_id)s::uuid)
+        SELECT mark_shown_read(%(realm_id)s, %(user_id)s, %(channel_id)s, %(conversation_id)s,
+                               %(audience)b, %(write_id)s::uuid)
         """,
         {
             "realm_id": realm_id,
             "user_id": user_id,
+            "channel_id": channel_id,
             "conversation_id": conversation_id,
             "audience": audience,
             "write_id": write_id,
@@ -281,32 +311,18 @@ def mark_conversation_read(
     )
 
 
-def mark_channel_read(
-    realm_id: RealmId, user_id: UserId, channel_id: ChannelId, *, audience: bytes, write_id: str
-) -> Statement:
-    """After the clock: mark what a channel shows. Gives the ids.
-
-    It does not ask whether the user may read there: who leaves a channel has read it.
-    """
-    return Statement(
-        """
-        SELECT mark_channel_read(%(realm_id)s, %(user_id)s, %(channel_id)s, %(audience)b,
-                                 %(write_id)s::uuid)
-        """,
-        {
-            "realm_id": realm_id,
-            "user_id": user_id,
-            "channel_id": channel_id,
-            "audience": audience,
-            "write_id": write_id,
-        },
-    )
-
-
 def mark_all_read(
-    realm_id: RealmId, user_id: UserId, *, audience: bytes, write_id: str
+    realm_id: RealmId,
+    user_id: UserId,
+    *,
+    audience: bytes,
+    write_id: str,
+    limit: int = MAX_UNREAD,
 ) -> Statement:
-    """After the clock: mark everything. Gives the ids of what the user saw as unread."""
+    """After the clock: mark everything.
+
+    Tells of what the user saw as unread, the newest `limit` of it, and that this is all.
+    """
     return Statement(
         """
         SELECT mark_all_read(%(realm_id)s, %(user_id)s, %(limit)s, %(audience)b,
@@ -315,7 +331,7 @@ def mark_all_read(
         {
             "realm_id": realm_id,
             "user_id": user_id,
-            "limit": MAX_UNREAD,
+            "limit": limit,
             "audience": audience,
             "write_id": write_id,
         },

@@ -53,16 +53,79 @@ CREATE FUNCTION public.append_entry(p_realm_id bigint, p_kind text, p_audience b
     RETURNING position
 $$;
 
-CREATE FUNCTION public.append_flag_entries(p_realm_id bigint, p_operation text, p_flag text, p_ids bigint[], p_details jsonb, p_audience bytea, p_write_id uuid) RETURNS void
+CREATE FUNCTION public.append_flag_entries(p_realm_id bigint, p_operation text, p_flag text, p_ids bigint[], p_audience bytea, p_write_id uuid, p_all boolean DEFAULT false, p_details jsonb DEFAULT NULL::jsonb, p_empty_topic_name text DEFAULT NULL::text) RETURNS void
     LANGUAGE plpgsql
     AS $$
 BEGIN
     FOR v_start IN 1 .. coalesce(cardinality(p_ids), 0) BY 1000 LOOP
         PERFORM append_entry(
             p_realm_id, 'update_message_flags', p_audience,
-            flag_entry_body(p_operation, p_flag, p_ids[v_start : v_start + 999], p_details),
+            flag_entry_body(p_operation, p_flag, p_ids[v_start : v_start + 999], p_all,
+                            p_details, p_empty_topic_name),
             p_write_id);
     END LOOP;
+END $$;
+
+CREATE FUNCTION public.append_muted_users(p_realm_id bigint, p_user_id bigint, p_muted_user_id bigint, p_audience bytea, p_write_id uuid) RETURNS void
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    PERFORM append_entry(p_realm_id, 'muted_users', p_audience, convert_to((
+        SELECT jsonb_build_object(
+                   'user_id', p_user_id, 'muted_user_id', p_muted_user_id,
+                   'is_muted', coalesce(bool_or(x.muted_user_id = p_muted_user_id), false),
+                   'muted_users', coalesce(jsonb_agg(jsonb_build_object(
+                       'id', x.muted_user_id,
+                       'timestamp', floor(extract(epoch FROM x.muted_at))::bigint)
+                       ORDER BY x.muted_at, x.muted_user_id), '[]'))::text
+          FROM muted_users x
+         WHERE x.realm_id = p_realm_id AND x.user_id = p_user_id AND x.muted_at IS NOT NULL),
+        'UTF8'), p_write_id);
+END $$;
+
+CREATE FUNCTION public.change_policies_by_send(p_realm_id bigint, p_sender_id bigint, p_topic_id bigint, p_message_id bigint, p_started smallint, p_sent smallint, p_mentioned bigint[], p_follows_by_default boolean, p_at timestamp with time zone, p_bodies bytea[], p_write_id uuid) RETURNS smallint
+    LANGUAGE plpgsql
+    AS $$
+DECLARE
+    v_current smallint;
+    v_new smallint := p_sent;
+    v_followers bigint[] := '{}';
+BEGIN
+    IF p_mentioned <> '{}' THEN
+        v_followers := ARRAY(
+            SELECT u.user_id
+              FROM users u
+              JOIN topics t ON t.realm_id = p_realm_id AND t.topic_id = p_topic_id
+              JOIN subscriptions s ON s.realm_id = p_realm_id AND s.user_id = u.user_id
+                   AND s.channel_id = t.channel_id AND s.spans @> p_message_id
+              LEFT JOIN user_topics ut ON ut.realm_id = p_realm_id AND ut.user_id = u.user_id
+                   AND ut.topic_id = p_topic_id
+             WHERE u.realm_id = p_realm_id AND u.user_id = ANY (p_mentioned)
+               AND u.is_active AND u.bot_type IS NULL
+               AND coalesce((u.settings ->> 'automatically_follow_topics_where_mentioned')::boolean,
+                            p_follows_by_default)
+               AND coalesce(ut.visibility_policy, 0) NOT IN (1, 3));
+    END IF;
+    SELECT ut.visibility_policy INTO v_current FROM user_topics ut
+     WHERE ut.realm_id = p_realm_id AND ut.user_id = p_sender_id AND ut.topic_id = p_topic_id;
+    IF p_sender_id = ANY (v_followers) THEN
+        v_followers := array_remove(v_followers, p_sender_id);
+        v_new := 3;
+    -- Whoever has a policy for a topic knew of it, and so does not start it.
+    ELSIF v_current IS NULL AND p_started > coalesce(p_sent, 0)
+            AND NOT has_earlier_message(p_realm_id, p_sender_id, p_topic_id, p_message_id) THEN
+        v_new := p_started;
+    END IF;
+    IF v_followers <> '{}' THEN
+        PERFORM set_topic_policy(p_realm_id, v_followers, p_topic_id, 3::smallint, p_at,
+                                 p_bodies[2], p_write_id);
+    END IF;
+    IF v_new > coalesce(v_current, 0) THEN
+        PERFORM set_topic_policy(p_realm_id, ARRAY[p_sender_id], p_topic_id, v_new, p_at,
+                                 p_bodies[v_new - 1], p_write_id);
+        RETURN v_new;
+    END IF;
+    RETURN NULL;
 END $$;
 
 CREATE FUNCTION public.channel_access(p_role smallint, p_is_subscribed boolean, p_invite_only boolean, p_is_web_public boolean, p_has_shared_history boolean) RETURNS integer
@@ -241,17 +304,19 @@ BEGIN
     RETURN made;
 END $$;
 
-CREATE FUNCTION public.flag_entry_body(p_operation text, p_flag text, p_ids bigint[], p_details jsonb) RETURNS bytea
+CREATE FUNCTION public.flag_entry_body(p_operation text, p_flag text, p_ids bigint[], p_all boolean DEFAULT false, p_details jsonb DEFAULT NULL::jsonb, p_empty_topic_name text DEFAULT NULL::text) RETURNS bytea
     LANGUAGE sql STABLE
-    AS $$
-    SELECT convert_to((
-        jsonb_build_object('type', 'update_message_flags', 'op', p_operation,
-                           'operation', p_operation, 'flag', p_flag,
-                           'messages', to_jsonb(p_ids), 'all', false)
-        || CASE WHEN p_details IS NULL THEN '{}' ELSE jsonb_build_object('message_details', (
-                SELECT jsonb_object_agg(i::text, p_details -> i::text) FROM unnest(p_ids) AS i))
-           END)::text, 'UTF8')
-$$;
+    AS $_$
+    SELECT convert_to(format(
+        '{"type":"update_message_flags","op":%s,"operation":%1$s,"flag":%s,"messages":[%s],'
+        '"all":%s%s}',
+        to_json(p_operation), to_json(p_flag), array_to_string(p_ids, ','), p_all::text,
+        CASE WHEN p_details IS NOT NULL THEN (
+            SELECT format(',"message_details":%s%s', jsonb_object_agg(i::text, p_details -> i::text),
+                          CASE WHEN bool_or(p_details -> i::text ->> 'topic' = '') THEN
+                               ',"empty_topic_display_name":' || to_json(p_empty_topic_name) END)
+              FROM unnest(p_ids) AS i) END), 'UTF8')
+$_$;
 
 CREATE FUNCTION public.flagged_candidates(p_realm_id bigint, p_user_id bigint, p_kind text, p_channel_id bigint, p_conversation_ids bigint[], p_limit bigint) RETURNS bigint[]
     LANGUAGE plpgsql STABLE
@@ -348,6 +413,27 @@ BEGIN
          GROUP BY o.channel_id, o.read
     )
     SELECT a.channel_id, a.more FROM absorbed a WHERE NOT a.more <@ a.read;
+END $$;
+
+CREATE FUNCTION public.has_earlier_message(p_realm_id bigint, p_user_id bigint, p_topic_id bigint, p_id bigint) RETURNS boolean
+    LANGUAGE plpgsql STABLE
+    AS $$
+DECLARE
+    v_spans int8multirange := '{[0,)}';
+BEGIN
+    SELECT s.spans INTO v_spans
+      FROM topics t
+      JOIN channels c ON c.realm_id = p_realm_id AND c.channel_id = t.channel_id
+           AND c.invite_only AND NOT c.is_web_public AND NOT c.history_public_to_subscribers
+      JOIN subscriptions s ON s.realm_id = p_realm_id AND s.user_id = p_user_id
+           AND s.channel_id = t.channel_id
+     WHERE t.realm_id = p_realm_id AND t.topic_id = p_topic_id;
+    RETURN EXISTS (
+        SELECT FROM unnest(coalesce(v_spans, '{[0,)}')) AS p(span)
+         CROSS JOIN LATERAL (
+               SELECT FROM messages m
+                WHERE m.realm_id = p_realm_id AND m.conversation_id = p_topic_id
+                  AND m.id >= lower(p.span) AND m.id < least(upper(p.span), p_id) LIMIT 1) m);
 END $$;
 
 CREATE FUNCTION public.history_after(p_realm_id bigint, p_user_id bigint, p_channels bigint[], p_partial_channels bigint[], p_conversations bigint[], p_partial_conversations bigint[], p_extra bigint[], p_edge bigint, p_limit bigint) RETURNS bigint[]
@@ -670,14 +756,15 @@ CREATE FUNCTION public.ids_of(p_terms jsonb, p_name text) RETURNS bigint[]
     LANGUAGE sql IMMUTABLE
     AS $$ SELECT ARRAY(SELECT i::bigint FROM jsonb_array_elements_text(p_terms -> p_name) AS i) $$;
 
-CREATE FUNCTION public.mark_all_read(p_realm_id bigint, p_user_id bigint, p_limit bigint, p_audience bytea, p_write_id uuid) RETURNS bigint[]
+CREATE FUNCTION public.mark_all_read(p_realm_id bigint, p_user_id bigint, p_limit bigint, p_audience bytea, p_write_id uuid) RETURNS void
     LANGUAGE plpgsql
     AS $$
 DECLARE
-    v_changed bigint[] := ARRAY(
+    v_told bigint[] := ARRAY(
         SELECT i FROM unread_messages(p_realm_id, p_user_id, p_limit) u, unnest(u.r_ids) AS i
          ORDER BY i);
 BEGIN
+    v_told := v_told[greatest(1, cardinality(v_told) - p_limit + 1) :];
     INSERT INTO channel_read AS r (realm_id, user_id, channel_id, read)
     SELECT p_realm_id, p_user_id, o.channel_id,
            int8multirange(int8range(0, current_position(), '[]'))
@@ -688,96 +775,7 @@ BEGIN
     PERFORM clear_unread_flag(p_realm_id, p_user_id, ARRAY(
         SELECT f.message_id FROM message_flags f
          WHERE f.realm_id = p_realm_id AND f.user_id = p_user_id AND f.flags & 1 <> 0));
-    PERFORM append_flag_entries(p_realm_id, 'add', 'read', v_changed, NULL, p_audience, p_write_id);
-    RETURN v_changed;
-END $$;
-
-CREATE FUNCTION public.mark_channel_read(p_realm_id bigint, p_user_id bigint, p_channel_id bigint, p_audience bytea, p_write_id uuid) RETURNS bigint[]
-    LANGUAGE plpgsql
-    AS $$
-DECLARE
-    v_shown bigint[];
-    v_here boolean;
-    v_ids bigint[];
-    v_origins bigint[];
-    v_elsewhere int8multirange;
-BEGIN
-    SELECT array_agg(u.id ORDER BY u.id),
-           bool_or(u.unseen AND NOT u.came_from_elsewhere),
-           array_agg(u.id) FILTER (WHERE u.unseen AND u.came_from_elsewhere),
-           array_agg(u.origin_conversation_id) FILTER (WHERE u.unseen AND u.came_from_elsewhere)
-      INTO v_shown, v_here, v_ids, v_origins
-      FROM unread_shown_in(p_realm_id, p_user_id, p_channel_id, NULL) u;
-    IF v_shown IS NULL THEN
-        RETURN '{}';
-    END IF;
-    IF v_here THEN
-        SELECT range_agg(int8range(channel_predecessor(p_realm_id, p_channel_id, s.id), s.id, '(]'))
-          INTO v_elsewhere
-          FROM message_states(p_realm_id, p_user_id, ARRAY(
-               SELECT m.id FROM messages m
-                WHERE m.realm_id = p_realm_id AND m.origin_channel_id = p_channel_id
-                  AND m.conversation_id <> m.origin_conversation_id
-                  AND m.channel_id <> p_channel_id
-                  AND m.id >= (SELECT min(lower(o.pending))
-                                 FROM reader_channels(p_realm_id, p_user_id) o
-                                WHERE o.channel_id = p_channel_id))) s
-         WHERE s.received AND NOT s.seen;
-        PERFORM add_channel_read(p_realm_id, p_user_id, p_channel_id,
-            int8multirange(int8range(0, current_position(), '[]')) - coalesce(v_elsewhere, '{}'));
-        PERFORM prune_conversation_read(p_realm_id, p_user_id, ARRAY[p_channel_id]);
-    END IF;
-    IF v_ids IS NOT NULL THEN
-        PERFORM add_messages_read(p_realm_id, array_fill(p_user_id, ARRAY[cardinality(v_ids)]),
-                                  v_ids, v_origins);
-    END IF;
-    PERFORM clear_unread_flag(p_realm_id, p_user_id, v_shown);
-    PERFORM append_flag_entries(p_realm_id, 'add', 'read', v_shown, NULL, p_audience, p_write_id);
-    RETURN v_shown;
-END $$;
-
-CREATE FUNCTION public.mark_conversation_read(p_realm_id bigint, p_user_id bigint, p_conversation_id bigint, p_audience bytea, p_write_id uuid) RETURNS bigint[]
-    LANGUAGE plpgsql
-    AS $$
-DECLARE
-    v_shown bigint[];
-    v_here boolean;
-    v_ids bigint[];
-    v_origins bigint[];
-    v_elsewhere int8multirange;
-BEGIN
-    SELECT array_agg(u.id ORDER BY u.id),
-           bool_or(u.unseen AND NOT u.came_from_elsewhere),
-           array_agg(u.id) FILTER (WHERE u.unseen AND u.came_from_elsewhere),
-           array_agg(u.origin_conversation_id) FILTER (WHERE u.unseen AND u.came_from_elsewhere)
-      INTO v_shown, v_here, v_ids, v_origins
-      FROM unread_shown_in(p_realm_id, p_user_id, NULL, p_conversation_id) u;
-    IF v_shown IS NULL THEN
-        RETURN '{}';
-    END IF;
-    IF v_here THEN
-        SELECT range_agg(int8range(predecessor(p_realm_id, p_conversation_id, s.id), s.id, '(]'))
-          INTO v_elsewhere
-          FROM message_states(p_realm_id, p_user_id, ARRAY(
-               SELECT m.id FROM messages m
-                WHERE m.realm_id = p_realm_id AND m.origin_conversation_id = p_conversation_id
-                  AND m.conversation_id <> m.origin_conversation_id
-                  AND m.id >= (SELECT min(lower(o.pending))
-                                 FROM reader_channels(p_realm_id, p_user_id) o
-                                WHERE o.channel_id = (SELECT t.channel_id FROM topics t
-                                       WHERE t.realm_id = p_realm_id
-                                         AND t.topic_id = p_conversation_id)))) s
-         WHERE s.received AND NOT s.seen;
-        PERFORM add_conversation_read(p_realm_id, p_user_id, p_conversation_id,
-            int8multirange(int8range(0, current_position(), '[]')) - coalesce(v_elsewhere, '{}'));
-    END IF;
-    IF v_ids IS NOT NULL THEN
-        PERFORM add_messages_read(p_realm_id, array_fill(p_user_id, ARRAY[cardinality(v_ids)]),
-                                  v_ids, v_origins);
-    END IF;
-    PERFORM clear_unread_flag(p_realm_id, p_user_id, v_shown);
-    PERFORM append_flag_entries(p_realm_id, 'add', 'read', v_shown, NULL, p_audience, p_write_id);
-    RETURN v_shown;
+    PERFORM append_flag_entries(p_realm_id, 'add', 'read', v_told, p_audience, p_write_id, true);
 END $$;
 
 CREATE FUNCTION public.mark_historical(p_realm_id bigint, p_user_id bigint, p_ids bigint[]) RETURNS void
@@ -820,7 +818,7 @@ BEGIN
 
     PERFORM append_entries(p_realm_id, 'update_message_flags', e.audiences, e.bodies, p_write_id)
        FROM (SELECT array_agg(a.audience ORDER BY c.user_id, c.block) AS audiences,
-                    array_agg(flag_entry_body('add', 'read', c.ids, NULL)
+                    array_agg(flag_entry_body('add', 'read', c.ids)
                               ORDER BY c.user_id, c.block) AS bodies
                FROM (SELECT n.user_id, n.block, array_agg(n.id ORDER BY n.id) AS ids
                        FROM (SELECT o.user_id, o.id, (row_number() OVER (
@@ -832,17 +830,74 @@ BEGIN
     RETURN QUERY SELECT c.user_id, c.id FROM unnest(v_users, v_ids) AS c(user_id, id);
 END $$;
 
-CREATE FUNCTION public.mark_unread(p_realm_id bigint, p_user_id bigint, p_ids bigint[], p_audience bytea, p_write_id uuid, OUT r_changed bigint[], OUT r_ignored_channel_ids bigint[]) RETURNS record
+CREATE FUNCTION public.mark_shown_read(p_realm_id bigint, p_user_id bigint, p_channel_id bigint, p_conversation_id bigint, p_audience bytea, p_write_id uuid) RETURNS void
+    LANGUAGE plpgsql
+    AS $$
+DECLARE
+    v_shown bigint[];
+    v_here boolean;
+    v_ids bigint[];
+    v_origins bigint[];
+    v_oldest bigint;
+    v_read int8multirange := int8multirange(int8range(0, current_position(), '[]'));
+BEGIN
+    SELECT array_agg(u.id ORDER BY u.id),
+           bool_or(u.unseen AND NOT u.came_from_elsewhere),
+           array_agg(u.id) FILTER (WHERE u.unseen AND u.came_from_elsewhere),
+           array_agg(u.origin_conversation_id) FILTER (WHERE u.unseen AND u.came_from_elsewhere)
+      INTO v_shown, v_here, v_ids, v_origins
+      FROM unread_shown_in(p_realm_id, p_user_id, p_channel_id, p_conversation_id) u;
+    IF v_shown IS NULL THEN
+        RETURN;
+    END IF;
+    IF v_here THEN
+        SELECT min(lower(o.pending)) INTO v_oldest
+          FROM reader_channels(p_realm_id, p_user_id) o
+         WHERE o.channel_id = coalesce(p_channel_id, (
+               SELECT t.channel_id FROM topics t
+                WHERE t.realm_id = p_realm_id AND t.topic_id = p_conversation_id));
+        v_read := v_read - coalesce((
+            SELECT range_agg(int8range(CASE
+                       WHEN p_channel_id IS NULL
+                       THEN predecessor(p_realm_id, p_conversation_id, s.id)
+                       ELSE channel_predecessor(p_realm_id, p_channel_id, s.id) END, s.id, '(]'))
+              FROM message_states(p_realm_id, p_user_id, ARRAY(
+                   SELECT m.id FROM messages m
+                    WHERE m.realm_id = p_realm_id AND m.origin_channel_id = p_channel_id
+                      AND m.conversation_id <> m.origin_conversation_id
+                      AND m.channel_id <> p_channel_id AND m.id >= v_oldest
+                   UNION ALL
+                   SELECT m.id FROM messages m
+                    WHERE p_channel_id IS NULL AND m.realm_id = p_realm_id
+                      AND m.origin_conversation_id = p_conversation_id
+                      AND m.conversation_id <> m.origin_conversation_id
+                      AND m.id >= v_oldest)) s
+             WHERE s.received AND NOT s.seen), '{}');
+        IF p_channel_id IS NULL THEN
+            PERFORM add_conversation_read(p_realm_id, p_user_id, p_conversation_id, v_read);
+        ELSE
+            PERFORM add_channel_read(p_realm_id, p_user_id, p_channel_id, v_read);
+            PERFORM prune_conversation_read(p_realm_id, p_user_id, ARRAY[p_channel_id]);
+        END IF;
+    END IF;
+    IF v_ids IS NOT NULL THEN
+        PERFORM add_messages_read(p_realm_id, array_fill(p_user_id, ARRAY[cardinality(v_ids)]),
+                                  v_ids, v_origins);
+    END IF;
+    PERFORM clear_unread_flag(p_realm_id, p_user_id, v_shown);
+    PERFORM append_flag_entries(p_realm_id, 'add', 'read', v_shown, p_audience, p_write_id);
+END $$;
+
+CREATE FUNCTION public.mark_unread(p_realm_id bigint, p_user_id bigint, p_ids bigint[], p_empty_topic_name text, p_audience bytea, p_write_id uuid, OUT r_changed bigint[], OUT r_ignored_channel_ids bigint[]) RETURNS record
     LANGUAGE plpgsql
     AS $$
 DECLARE
     v_details jsonb;
+    v_not_received bigint[];
 BEGIN
-    SELECT coalesce(array_agg(DISTINCT s.channel_id), '{}') INTO r_ignored_channel_ids
-      FROM message_states(p_realm_id, p_user_id, p_ids) s
-     WHERE s.accessible AND NOT s.subscribed;
-
-    SELECT coalesce(array_agg(s.id ORDER BY s.id), '{}'),
+    SELECT coalesce(array_agg(s.id ORDER BY s.id) FILTER (WHERE s.subscribed AND NOT s.unread), '{}'),
+           array_agg(s.id) FILTER (WHERE s.subscribed AND NOT s.unread AND NOT s.received),
+           coalesce(array_agg(DISTINCT s.channel_id) FILTER (WHERE NOT s.subscribed), '{}'),
            jsonb_object_agg(s.id::text, CASE
                WHEN s.channel_id IS NULL THEN jsonb_build_object('type', 'private', 'user_ids', (
                     SELECT to_jsonb(array_remove(g.user_ids, p_user_id)) FROM dm_groups g
@@ -852,16 +907,17 @@ BEGIN
                      WHERE t.realm_id = p_realm_id AND t.topic_id = s.conversation_id))
                END || CASE WHEN s.flags & 72 <> 0 OR (s.received AND s.traits & 2 <> 0)
                            THEN '{"mentioned": true}'::jsonb ELSE '{}'::jsonb END)
-      INTO r_changed, v_details
+           FILTER (WHERE s.subscribed AND NOT s.unread)
+      INTO r_changed, v_not_received, r_ignored_channel_ids, v_details
       FROM message_states(p_realm_id, p_user_id, p_ids) s
-     WHERE s.accessible AND s.subscribed AND NOT s.unread;
+     WHERE s.accessible;
 
     INSERT INTO message_flags AS f (realm_id, user_id, message_id, flags)
-    SELECT p_realm_id, p_user_id, s.id, CASE WHEN s.received THEN 1 ELSE 33 END
-      FROM message_states(p_realm_id, p_user_id, r_changed) s
+    SELECT p_realm_id, p_user_id, i, CASE WHEN i = ANY (v_not_received) THEN 33 ELSE 1 END
+      FROM unnest(r_changed) AS i
     ON CONFLICT (realm_id, user_id, message_id) DO UPDATE SET flags = f.flags | excluded.flags;
-    PERFORM append_flag_entries(p_realm_id, 'remove', 'read', r_changed, v_details, p_audience,
-                                p_write_id);
+    PERFORM append_flag_entries(p_realm_id, 'remove', 'read', r_changed, p_audience, p_write_id,
+                                false, v_details, p_empty_topic_name);
 END $$;
 
 CREATE FUNCTION public.mentions_since(p_realm_id bigint, p_user_id bigint, p_since bigint) RETURNS TABLE(id bigint, by_name boolean)
@@ -897,6 +953,56 @@ CREATE FUNCTION public.message_states(p_realm_id bigint, p_user_id bigint, p_ids
       FROM (SELECT ARRAY(SELECT DISTINCT i FROM unnest(p_ids) AS i) AS ids OFFSET 0) each,
            reader_states(p_realm_id, array_fill(p_user_id, ARRAY[cardinality(each.ids)]),
                          each.ids) s
+$$;
+
+CREATE FUNCTION public.mute_user(p_realm_id bigint, p_user_id bigint, p_muted_user_id bigint, p_muted_at timestamp with time zone, p_limit bigint, p_audience bytea, p_write_id uuid) RETURNS boolean
+    LANGUAGE plpgsql
+    AS $$
+DECLARE
+    v_unread bigint[];
+    v_told bigint[];
+BEGIN
+    IF EXISTS (SELECT FROM muted_users x
+                WHERE x.realm_id = p_realm_id AND x.user_id = p_user_id
+                  AND x.muted_user_id = p_muted_user_id AND x.muted_at IS NOT NULL) THEN
+        RETURN false;
+    END IF;
+    v_unread := ARRAY(
+        SELECT unnest(u.r_ids) FROM unread_messages(p_realm_id, p_user_id, p_limit) u);
+    v_told := ARRAY(
+        SELECT m.id FROM messages m
+         WHERE m.realm_id = p_realm_id AND m.id = ANY (v_unread)
+           AND m.sender_id = p_muted_user_id ORDER BY m.id);
+    INSERT INTO muted_users AS x (realm_id, user_id, muted_user_id, muted_at, read_below)
+    VALUES (p_realm_id, p_user_id, p_muted_user_id, p_muted_at, 9223372036854775807)
+    ON CONFLICT (realm_id, user_id, muted_user_id)
+    DO UPDATE SET muted_at = excluded.muted_at, read_below = excluded.read_below;
+    PERFORM clear_unread_flag(p_realm_id, p_user_id, ARRAY(
+        SELECT f.message_id FROM message_flags f
+          JOIN messages m ON m.realm_id = p_realm_id AND m.id = f.message_id
+         WHERE f.realm_id = p_realm_id AND f.user_id = p_user_id AND f.flags & 1 <> 0
+           AND m.sender_id = p_muted_user_id));
+    PERFORM append_muted_users(p_realm_id, p_user_id, p_muted_user_id, p_audience, p_write_id);
+    PERFORM append_flag_entries(p_realm_id, 'add', 'read', v_told, p_audience, p_write_id);
+    RETURN true;
+END $$;
+
+CREATE FUNCTION public.muted_topics_of(p_realm_id bigint, p_user_id bigint) RETURNS TABLE(channel_name text, topic text, muted_at bigint)
+    LANGUAGE sql STABLE
+    AS $$
+    SELECT c.name, t.name, floor(extract(epoch FROM ut.last_updated))::bigint
+      FROM users u
+      JOIN user_topics ut ON ut.realm_id = p_realm_id AND ut.user_id = p_user_id
+           AND ut.visibility_policy = 1
+      JOIN topics t ON t.realm_id = p_realm_id AND t.topic_id = ut.topic_id
+      JOIN channels c ON c.realm_id = p_realm_id AND c.channel_id = t.channel_id
+           AND NOT c.is_archived
+      LEFT JOIN subscriptions s ON s.realm_id = p_realm_id AND s.user_id = p_user_id
+           AND s.channel_id = t.channel_id
+     WHERE u.realm_id = p_realm_id AND u.user_id = p_user_id
+       AND channel_access(u.role, s.active, c.invite_only, c.is_web_public,
+                          c.history_public_to_subscribers) > 0
+     ORDER BY ut.last_updated, ut.topic_id
 $$;
 
 CREATE FUNCTION public.narrow_filter(p_realm_id bigint, p_user_id bigint, p_anywhere boolean, p_is_open boolean, p_channels bigint[], p_partial_channels bigint[], p_conversations bigint[], p_partial_conversations bigint[], p_extra bigint[], p_terms jsonb, p_ids bigint[]) RETURNS bigint[]
@@ -1119,6 +1225,38 @@ BEGIN
        AND v.conversation_id = c.conversation_id AND NOT isempty(c.left_over);
 END $$;
 
+CREATE FUNCTION public.raise_topic_policy(p_realm_id bigint, p_user_id bigint, p_topic_id bigint, p_policy smallint, p_at timestamp with time zone, p_bodies bytea[], p_write_id uuid) RETURNS void
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    IF p_policy > coalesce((
+            SELECT ut.visibility_policy FROM user_topics ut
+             WHERE ut.realm_id = p_realm_id AND ut.user_id = p_user_id
+               AND ut.topic_id = p_topic_id), 0) THEN
+        PERFORM set_topic_policy(p_realm_id, ARRAY[p_user_id], p_topic_id, p_policy, p_at,
+                                 p_bodies[p_policy - 1], p_write_id);
+    END IF;
+END $$;
+
+CREATE FUNCTION public.read_by_sender(p_realm_id bigint, p_user_id bigint, p_ids bigint[]) RETURNS bigint[]
+    LANGUAGE plpgsql STABLE
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
+    AS $$
+BEGIN
+    IF NOT EXISTS (SELECT FROM muted_users x
+                    WHERE x.realm_id = p_realm_id AND x.user_id = p_user_id) THEN
+        RETURN '{}';
+    END IF;
+    RETURN ARRAY(
+        SELECT m.id FROM messages m
+         WHERE m.realm_id = p_realm_id AND m.id = ANY (p_ids)
+           AND EXISTS (SELECT FROM muted_users x
+                        WHERE x.realm_id = p_realm_id AND x.user_id = p_user_id
+                          AND x.muted_user_id = m.sender_id AND m.id < x.read_below));
+END $$;
+
 CREATE FUNCTION public.reader_access(p_realm_id bigint, p_user_id bigint, p_channel_ids bigint[]) RETURNS TABLE(channel_id bigint, access integer)
     LANGUAGE sql STABLE
     AS $$
@@ -1195,7 +1333,10 @@ BEGIN
                          AND x.channel_id = coalesce(m.origin_channel_id, 0)), false)
                   OR coalesce((SELECT x.read @> m.id FROM conversation_read x
                        WHERE x.realm_id = p_realm_id AND x.user_id = w.user_id
-                         AND x.conversation_id = m.origin_conversation_id), false) AS seen
+                         AND x.conversation_id = m.origin_conversation_id), false)
+                  OR coalesce((SELECT m.id < x.read_below FROM muted_users x
+                       WHERE x.realm_id = p_realm_id AND x.user_id = w.user_id
+                         AND x.muted_user_id = m.sender_id), false) AS seen
             OFFSET 0) i
       CROSS JOIN LATERAL (
            SELECT i.*, CASE WHEN m.channel_id IS NULL THEN i.received
@@ -1226,12 +1367,9 @@ BEGIN
      WHERE c.realm_id = p_realm_id;
 END $$;
 
-CREATE FUNCTION public.send_message(p_realm_id bigint, p_sender_id bigint, p_sender_version bigint, p_realm_version bigint, p_groups_version bigint, p_channel_id bigint, p_channel_version bigint, p_subscription_version bigint, p_topic_id bigint, p_topic_name text, p_dm_group_id bigint, p_dm_user_ids bigint[], p_dm_versions bigint[], p_sent_at timestamp with time zone, p_traits integer, p_client text, p_content text, p_rendered text, p_flagged_user_ids bigint[], p_flags integer[], p_audience bytea, p_body bytea, p_write_id uuid, p_idempotency_key text, p_idempotency_digest bytea, p_policy_started smallint, p_policy_sent smallint, p_policy_audience bytea, p_policy_bodies bytea[], OUT outcome text, OUT message_id bigint, OUT conversation_id bigint, OUT new_policy smallint, OUT known_digest bytea) RETURNS record
+CREATE FUNCTION public.send_message(p_realm_id bigint, p_sender_id bigint, p_sender_version bigint, p_realm_version bigint, p_groups_version bigint, p_channel_id bigint, p_channel_version bigint, p_subscription_version bigint, p_topic_id bigint, p_topic_name text, p_dm_group_id bigint, p_dm_user_ids bigint[], p_dm_versions bigint[], p_sent_at timestamp with time zone, p_traits integer, p_client text, p_content text, p_rendered text, p_flagged_user_ids bigint[], p_flags integer[], p_audience bytea, p_body bytea, p_write_id uuid, p_idempotency_key text, p_idempotency_digest bytea, p_policy_started smallint, p_policy_sent smallint, p_policy_mentioned bigint[], p_follows_by_default boolean, p_policy_bodies bytea[], OUT outcome text, OUT message_id bigint, OUT conversation_id bigint, OUT new_policy smallint, OUT known_digest bytea) RETURNS record
     LANGUAGE plpgsql
     AS $$
-DECLARE
-    topic_is_new boolean := false;
-    current_policy smallint;
 BEGIN
     outcome := 'stale';
 
@@ -1269,7 +1407,6 @@ BEGIN
             ON CONFLICT DO NOTHING
             RETURNING topic_id INTO conversation_id;
             IF NOT FOUND THEN RETURN; END IF;
-            topic_is_new := true;
         END IF;
     ELSE
         PERFORM FROM unnest(p_dm_user_ids, p_dm_versions) AS d(user_id, version)
@@ -1306,20 +1443,10 @@ BEGIN
                   AND s.channel_id = p_channel_id AND s.spans @> message_id);
     END IF;
 
-    IF p_channel_id IS NOT NULL AND (p_policy_sent IS NOT NULL OR (topic_is_new AND p_policy_started IS NOT NULL)) THEN
-        SELECT ut.visibility_policy INTO current_policy FROM user_topics ut
-         WHERE ut.realm_id = p_realm_id AND ut.user_id = p_sender_id AND ut.topic_id = conversation_id;
-        new_policy := greatest(p_policy_sent, CASE WHEN topic_is_new THEN p_policy_started END);
-        IF new_policy > coalesce(current_policy, 0) THEN
-            INSERT INTO user_topics (realm_id, user_id, topic_id, visibility_policy, last_updated)
-            VALUES (p_realm_id, p_sender_id, conversation_id, new_policy, p_sent_at)
-            ON CONFLICT (realm_id, user_id, topic_id)
-            DO UPDATE SET visibility_policy = excluded.visibility_policy, last_updated = excluded.last_updated;
-            PERFORM append_entry(p_realm_id, 'user_topic', p_policy_audience,
-                                 p_policy_bodies[new_policy - 1], p_write_id);
-        ELSE
-            new_policy := NULL;
-        END IF;
+    IF p_channel_id IS NOT NULL AND p_policy_bodies <> '{}' THEN
+        new_policy := change_policies_by_send(
+            p_realm_id, p_sender_id, conversation_id, message_id, p_policy_started, p_policy_sent,
+            p_policy_mentioned, p_follows_by_default, p_sent_at, p_policy_bodies, p_write_id);
     END IF;
 
     IF p_idempotency_key IS NOT NULL THEN
@@ -1349,9 +1476,84 @@ BEGIN
          WHERE f.realm_id = p_realm_id AND f.user_id = p_user_id
            AND f.message_id = ANY (v_changed) AND f.flags & p_bit <> 0;
     END IF;
-    PERFORM append_flag_entries(p_realm_id, p_operation, p_name, v_changed, NULL, p_audience,
-                                p_write_id);
+    PERFORM append_flag_entries(p_realm_id, p_operation, p_name, v_changed, p_audience, p_write_id);
     RETURN v_changed;
+END $$;
+
+CREATE FUNCTION public.set_named_topic_policy(p_realm_id bigint, p_user_id bigint, p_channel_id bigint, p_topic_name text, p_policy smallint, p_at timestamp with time zone, p_body bytea, p_write_id uuid) RETURNS void
+    LANGUAGE plpgsql
+    AS $$
+DECLARE
+    v_topic_id bigint := (
+        SELECT t.topic_id FROM topics t WHERE t.realm_id = p_realm_id
+           AND t.channel_id = p_channel_id AND lower(t.name) = lower(p_topic_name));
+BEGIN
+    IF v_topic_id IS NULL AND p_policy <> 0 THEN
+        INSERT INTO topics (realm_id, channel_id, name)
+        VALUES (p_realm_id, p_channel_id, p_topic_name) RETURNING topic_id INTO v_topic_id;
+    END IF;
+    PERFORM set_topic_policy(p_realm_id, ARRAY[p_user_id], v_topic_id, p_policy, p_at, p_body,
+                             p_write_id);
+END $$;
+
+CREATE FUNCTION public.set_topic_policy(p_realm_id bigint, p_user_ids bigint[], p_topic_id bigint, p_policy smallint, p_at timestamp with time zone, p_body bytea, p_write_id uuid) RETURNS void
+    LANGUAGE plpgsql
+    AS $$
+DECLARE
+    v_changed bigint[];
+    v_muting bigint[];
+    v_user_id bigint;
+BEGIN
+    SELECT array_agg(u.id ORDER BY u.id),
+           array_agg(u.id ORDER BY u.id) FILTER (WHERE 1 IN (p_policy, ut.visibility_policy))
+      INTO v_changed, v_muting
+      FROM unnest(p_user_ids) AS u(id)
+      LEFT JOIN user_topics ut ON ut.realm_id = p_realm_id AND ut.user_id = u.id
+           AND ut.topic_id = p_topic_id
+     WHERE coalesce(ut.visibility_policy, 0) <> p_policy;
+    IF v_changed IS NULL THEN
+        RETURN;
+    END IF;
+    IF p_policy = 0 THEN
+        DELETE FROM user_topics ut WHERE ut.realm_id = p_realm_id
+           AND ut.user_id = ANY (v_changed) AND ut.topic_id = p_topic_id;
+    ELSE
+        INSERT INTO user_topics (realm_id, user_id, topic_id, visibility_policy, last_updated)
+        SELECT p_realm_id, u.id, p_topic_id, p_policy, p_at FROM unnest(v_changed) AS u(id)
+        ON CONFLICT (realm_id, user_id, topic_id)
+        DO UPDATE SET visibility_policy = excluded.visibility_policy,
+                      last_updated = excluded.last_updated;
+    END IF;
+    FOREACH v_user_id IN ARRAY coalesce(v_muting, '{}') LOOP
+        PERFORM append_entry(
+            p_realm_id, 'muted_topics', to_users(ARRAY[v_user_id]),
+            convert_to((SELECT jsonb_build_object(
+                'muted_topics', coalesce(jsonb_agg(jsonb_build_array(
+                    m.channel_name, m.topic, m.muted_at)), '[]'),
+                'empty_topic_display_name',
+                convert_from(p_body, 'UTF8')::jsonb -> 'empty_topic_display_name')::text
+               FROM muted_topics_of(p_realm_id, v_user_id) m), 'UTF8'),
+            p_write_id);
+    END LOOP;
+    PERFORM append_entry(p_realm_id, 'user_topic', to_users(v_changed), p_body, p_write_id);
+END $$;
+
+CREATE FUNCTION public.to_users(p_user_ids bigint[]) RETURNS bytea
+    LANGUAGE sql IMMUTABLE
+    AS $$ SELECT convert_to('{"users":[' || array_to_string(p_user_ids, ',') || ']}', 'UTF8') $$;
+
+CREATE FUNCTION public.unmute_user(p_realm_id bigint, p_user_id bigint, p_muted_user_id bigint, p_audience bytea, p_write_id uuid) RETURNS boolean
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    UPDATE muted_users SET muted_at = NULL, read_below = current_position() + 1
+     WHERE realm_id = p_realm_id AND user_id = p_user_id
+       AND muted_user_id = p_muted_user_id AND muted_at IS NOT NULL;
+    IF NOT FOUND THEN
+        RETURN false;
+    END IF;
+    PERFORM append_muted_users(p_realm_id, p_user_id, p_muted_user_id, p_audience, p_write_id);
+    RETURN true;
 END $$;
 
 CREATE FUNCTION public.unread_messages(p_realm_id bigint, p_user_id bigint, p_limit bigint) RETURNS TABLE(r_channel_id bigint, r_conversation_id bigint, r_ids bigint[], r_skipped bigint, r_floor bigint)
@@ -1428,6 +1630,7 @@ DECLARE
     v_oldest bigint;
     v_pending int8multirange;
     v_odd bigint[];
+    v_ids bigint[];
 BEGIN
     SELECT min(lower(o.pending)), range_agg(o.pending) FILTER (WHERE o.channel_id = v_channel_id)
       INTO v_oldest, v_pending
@@ -1465,20 +1668,25 @@ BEGIN
     END IF;
 
     IF p_channel_id IS NULL THEN
+        v_ids := ARRAY(
+            SELECT m.id
+              FROM unnest(v_pending - coalesce((
+                       SELECT r.read FROM conversation_read r
+                        WHERE r.realm_id = p_realm_id AND r.user_id = p_user_id
+                          AND r.conversation_id = p_conversation_id), '{}')) AS p(span)
+             CROSS JOIN LATERAL (
+                   SELECT * FROM messages m
+                    WHERE m.realm_id = p_realm_id AND m.conversation_id = p_conversation_id
+                      AND m.id >= lower(p.span)
+                      AND m.id < coalesce(upper(p.span), 9223372036854775807)
+                    OFFSET 0) m
+             WHERE m.origin_conversation_id = m.conversation_id
+               AND NOT (m.sender_id = p_user_id AND m.traits & 1 <> 0)
+               AND m.id NOT IN (SELECT unnest(v_odd)));
         RETURN QUERY
-        SELECT m.id, m.conversation_id, false, true
-          FROM unnest(v_pending - coalesce((
-                   SELECT r.read FROM conversation_read r
-                    WHERE r.realm_id = p_realm_id AND r.user_id = p_user_id
-                      AND r.conversation_id = p_conversation_id), '{}')) AS p(span)
-         CROSS JOIN LATERAL (
-               SELECT * FROM messages m
-                WHERE m.realm_id = p_realm_id AND m.conversation_id = p_conversation_id
-                  AND m.id >= lower(p.span) AND m.id < coalesce(upper(p.span), 9223372036854775807)
-                OFFSET 0) m
-         WHERE m.origin_conversation_id = m.conversation_id
-           AND NOT (m.sender_id = p_user_id AND m.traits & 1 <> 0)
-           AND m.id NOT IN (SELECT unnest(v_odd));
+        SELECT i.id, p_conversation_id, false, true
+          FROM unnest(v_ids) AS i(id)
+         WHERE i.id NOT IN (SELECT unnest(read_by_sender(p_realm_id, p_user_id, v_ids)));
     ELSE
         RETURN QUERY
         SELECT i.id, u.conversation_id, false, true
@@ -1495,6 +1703,9 @@ CREATE FUNCTION public.unseen_in_place(p_realm_id bigint, p_user_id bigint, p_ch
     SET jit TO 'off'
     AS $$
 #variable_conflict use_column
+DECLARE
+    v_mutes boolean := EXISTS (SELECT FROM muted_users x
+                                WHERE x.realm_id = p_realm_id AND x.user_id = p_user_id);
 BEGIN
     -- OFFSET 0 keeps each look-up one scan of an index between two bounds.
     RETURN QUERY
@@ -1548,10 +1759,17 @@ BEGIN
                SELECT x.read + '{}'::int8multirange AS read FROM conversation_read x
                 WHERE x.realm_id = p_realm_id AND x.user_id = p_user_id
                   AND x.conversation_id = f.conversation_id LIMIT 1) v ON true
+    ), heard AS MATERIALIZED (
+        SELECT j.channel_id, j.conversation_id, j.all_ids,
+               CASE WHEN NOT v_mutes THEN j.ids
+                    ELSE ARRAY(SELECT unnest(j.ids)
+                               EXCEPT SELECT unnest(read_by_sender(p_realm_id, p_user_id, j.ids))
+                                ORDER BY 1) END AS ids
+          FROM judged j
     )
-    SELECT j.channel_id, j.conversation_id, j.ids,
-           (cardinality(j.all_ids) - cardinality(j.ids))::bigint
-      FROM judged j;
+    SELECT h.channel_id, h.conversation_id, h.ids,
+           (cardinality(h.all_ids) - cardinality(h.ids))::bigint
+      FROM heard h;
 END $$;
 
 CREATE TABLE public.alert_words (
@@ -1641,6 +1859,25 @@ CREATE TABLE public.dm_groups (
     realm_id bigint NOT NULL,
     dm_group_id bigint DEFAULT nextval('public.conversation_ids'::regclass) NOT NULL,
     user_ids bigint[] NOT NULL
+);
+
+CREATE SEQUENCE public.draft_ids
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1;
+
+CREATE TABLE public.drafts (
+    realm_id bigint NOT NULL,
+    user_id bigint NOT NULL,
+    draft_id bigint DEFAULT nextval('public.draft_ids'::regclass) NOT NULL,
+    type text NOT NULL,
+    to_ids bigint[] NOT NULL,
+    topic text NOT NULL,
+    content text NOT NULL,
+    edited_at timestamp with time zone NOT NULL,
+    CONSTRAINT drafts_type_check CHECK ((type = ANY (ARRAY[''::text, 'stream'::text, 'private'::text])))
 );
 
 CREATE TABLE public.event_log (
@@ -1750,6 +1987,14 @@ CREATE TABLE public.messages (
 )
 WITH (autovacuum_vacuum_insert_threshold='2000', autovacuum_vacuum_insert_scale_factor='0.005');
 
+CREATE TABLE public.muted_users (
+    realm_id bigint NOT NULL,
+    user_id bigint NOT NULL,
+    muted_user_id bigint NOT NULL,
+    muted_at timestamp with time zone,
+    read_below bigint NOT NULL
+);
+
 CREATE UNLOGGED TABLE public.rate_limits (
     key text NOT NULL,
     window_start timestamp with time zone NOT NULL,
@@ -1795,6 +2040,22 @@ ALTER TABLE public.realms ALTER COLUMN realm_id ADD GENERATED BY DEFAULT AS IDEN
     NO MINVALUE
     NO MAXVALUE
     CACHE 1
+);
+
+CREATE SEQUENCE public.saved_snippet_ids
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1;
+
+CREATE TABLE public.saved_snippets (
+    realm_id bigint NOT NULL,
+    user_id bigint NOT NULL,
+    saved_snippet_id bigint DEFAULT nextval('public.saved_snippet_ids'::regclass) NOT NULL,
+    title text NOT NULL,
+    content text NOT NULL,
+    created_at timestamp with time zone NOT NULL
 );
 
 CREATE TABLE public.shipper_cursors (
@@ -1932,6 +2193,9 @@ ALTER TABLE ONLY public.dm_group_members
 ALTER TABLE ONLY public.dm_groups
     ADD CONSTRAINT dm_groups_pkey PRIMARY KEY (realm_id, dm_group_id);
 
+ALTER TABLE ONLY public.drafts
+    ADD CONSTRAINT drafts_pkey PRIMARY KEY (realm_id, user_id, draft_id);
+
 ALTER TABLE ONLY public.event_log
     ADD CONSTRAINT event_log_pkey PRIMARY KEY (realm_id, "position", day);
 
@@ -1959,6 +2223,9 @@ ALTER TABLE ONLY public.message_flags
 ALTER TABLE ONLY public.messages
     ADD CONSTRAINT messages_pkey PRIMARY KEY (realm_id, id);
 
+ALTER TABLE ONLY public.muted_users
+    ADD CONSTRAINT muted_users_pkey PRIMARY KEY (realm_id, user_id, muted_user_id);
+
 ALTER TABLE ONLY public.rate_limits
     ADD CONSTRAINT rate_limits_pkey PRIMARY KEY (key, window_start);
 
@@ -1973,6 +2240,9 @@ ALTER TABLE ONLY public.realms
 
 ALTER TABLE ONLY public.realms
     ADD CONSTRAINT realms_subdomain_key UNIQUE (subdomain);
+
+ALTER TABLE ONLY public.saved_snippets
+    ADD CONSTRAINT saved_snippets_pkey PRIMARY KEY (realm_id, user_id, saved_snippet_id);
 
 ALTER TABLE ONLY public.shipper_cursors
     ADD CONSTRAINT shipper_cursors_pkey PRIMARY KEY (realm_id);

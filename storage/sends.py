@@ -41,9 +41,12 @@ class Send:
     policy_started: int | None
     """The visibility policy that the sender's settings give a topic they start; 2 or 3."""
     policy_sent: int | None
-    policy_audience: bytes
+    policy_mentioned: list[UserId]
+    """Who may come to follow the topic because the message mentions them."""
+    follows_by_default: bool
+    """Whether those do who have not said otherwise."""
     policy_bodies: list[bytes]
-    """Events for policy 2 and policy 3."""
+    """Events for policy 2 and policy 3; none where no policy can change."""
     widget: str | None = None
     """What makes a widget of the message, as JSON."""
 
@@ -63,8 +66,8 @@ _SEND: Final[LiteralString] = """
                 %(traits)s::integer, %(client)s, %(content)s, %(rendered)s,
                 %(flagged_user_ids)s::bigint[], %(flags)s::integer[], %(audience)b, %(body)b,
                 %(write_id)s::uuid, %(idempotency_key)s, %(idempotency_digest)b,
-                %(policy_started)s::smallint, %(policy_sent)s::smallint, %(policy_audience)b,
-                %(policy_bodies)b::bytea[])
+                %(policy_started)s::smallint, %(policy_sent)s::smallint,
+                %(policy_mentioned)s::bigint[], %(follows_by_default)s, %(policy_bodies)b::bytea[])
 """
 _AND_ATTACH: Final[LiteralString] = """), attached AS (
     INSERT INTO submessages (realm_id, message_id, id, sender_id, msg_type, content)

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from datetime import datetime
 
-from storage.database import Connection
+from storage.database import Connection, Statement
 from storage.ids import ChannelId, RealmId, TopicId, UserId
 
 
@@ -25,9 +25,96 @@ async def of_user(connection: Connection, realm_id: RealmId, user_id: UserId) ->
           FROM user_topics u
           JOIN topics t ON t.realm_id = u.realm_id AND t.topic_id = u.topic_id
          WHERE u.realm_id = %(realm_id)s AND u.user_id = %(user_id)s
-           AND u.visibility_policy <> 0
          ORDER BY u.topic_id
         """,
         realm_id=realm_id,
         user_id=user_id,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class MutedTopicRow:
+    channel_name: str
+    topic: str
+    muted_at: int
+    """As a Unix time."""
+
+
+async def muted_by(
+    connection: Connection, realm_id: RealmId, user_id: UserId
+) -> list[MutedTopicRow]:
+    """What the user has muted of the channels that they may read, archived ones left out."""
+    return await connection.many(
+        MutedTopicRow,
+        """
+        SELECT channel_name, topic, muted_at
+          FROM muted_topics_of(%(realm_id)s, %(user_id)s)
+        """,
+        realm_id=realm_id,
+        user_id=user_id,
+    )
+
+
+def change(
+    realm_id: RealmId,
+    user_id: UserId,
+    channel_id: ChannelId,
+    topic: str,
+    *,
+    policy: int,
+    changed_at: datetime,
+    body: bytes,
+    write_id: str,
+) -> Statement:
+    """After the clock: set the policy, 0 for none; the topic is made if it needs to be.
+
+    Appends user_topic (`body`) if that changes something, and muted_topics where it is concerned.
+    """
+    return Statement(
+        """
+        SELECT set_named_topic_policy(%(realm_id)s, %(user_id)s, %(channel_id)s, %(topic)s,
+                                      %(policy)s::smallint, %(changed_at)s, %(body)b,
+                                      %(write_id)s::uuid)
+        """,
+        {
+            "realm_id": realm_id,
+            "user_id": user_id,
+            "channel_id": channel_id,
+            "topic": topic,
+            "policy": policy,
+            "changed_at": changed_at,
+            "body": body,
+            "write_id": write_id,
+        },
+    )
+
+
+def raise_to(
+    realm_id: RealmId,
+    user_id: UserId,
+    topic_id: TopicId,
+    *,
+    policy: int,
+    changed_at: datetime,
+    bodies: list[bytes],
+    write_id: str,
+) -> Statement:
+    """After the clock: give the policy (2 or 3) that taking part gives, unless theirs is as high.
+
+    Appends the one of `bodies` that is for the policy, and muted_topics where it is concerned.
+    """
+    return Statement(
+        """
+        SELECT raise_topic_policy(%(realm_id)s, %(user_id)s, %(topic_id)s, %(policy)s::smallint,
+                                  %(changed_at)s, %(bodies)b::bytea[], %(write_id)s::uuid)
+        """,
+        {
+            "realm_id": realm_id,
+            "user_id": user_id,
+            "topic_id": topic_id,
+            "policy": policy,
+            "changed_at": changed_at,
+            "bodies": bodies,
+            "write_id": write_id,
+        },
     )

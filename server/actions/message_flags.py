@@ -40,7 +40,6 @@ async def change_flag(
     tx: Tx, actor: Actor, message_ids: Sequence[MessageId], operation: Operation, flag: str
 ) -> Clocked[Changed]:
     """Set or take off a flag on those of the messages that the actor may read."""
-    audience = to_users(actor.user_id).encode()
     if flag != "read":
         statement = message_flags.change(
             tx.realm_id,
@@ -48,22 +47,59 @@ async def change_flag(
             message_ids,
             flag="starred" if flag == "starred" else "collapsed",
             operation=operation,
-            audience=audience,
-            write_id=tx.write_id,
+            **_log(tx, actor),
         )
         return tx.clocked(FlagWrite(statement, _ids_only))
     if operation == "add":
+        audience = to_users(actor.user_id).encode()
         return tx.clocked(ReadWrite(actor.user_id, frozenset(message_ids), audience))
+    settings = await (await tx.directory()).settings()
     statement = read_state.mark_unread(
-        tx.realm_id, actor.user_id, message_ids, audience=audience, write_id=tx.write_id
+        tx.realm_id,
+        actor.user_id,
+        message_ids,
+        empty_topic_name=settings.empty_topic_display_name,
+        **_log(tx, actor),
     )
     return tx.clocked(FlagWrite(statement, _ids_and_left_out))
+
+
+async def mark_all_read(tx: Tx, actor: Actor) -> None:
+    """Mark everything as read that the actor has received."""
+    statement = read_state.mark_all_read(tx.realm_id, actor.user_id, **_log(tx, actor))
+    tx.clocked(FlagWrite(statement, _nothing))
+
+
+async def mark_channel_read(tx: Tx, actor: Actor, channel_id: ChannelId) -> None:
+    """Mark what a channel shows as read."""
+    statement = read_state.mark_channel_read(
+        tx.realm_id, actor.user_id, channel_id, **_log(tx, actor)
+    )
+    tx.clocked(FlagWrite(statement, _nothing))
+
+
+async def mark_conversation_read(tx: Tx, actor: Actor, conversation_id: int) -> None:
+    """Mark what a topic or a direct-message group shows as read."""
+    statement = read_state.mark_conversation_read(
+        tx.realm_id, actor.user_id, conversation_id, **_log(tx, actor)
+    )
+    tx.clocked(FlagWrite(statement, _nothing))
 
 
 async def fold_reads(tx: Tx, actor: Actor, folds: Sequence[read_state.Fold]) -> None:
     """Shorten what is kept of the actor's reading; nobody can tell the difference."""
     statement = read_state.fold(tx.realm_id, actor.user_id, folds)
-    tx.clocked(FlagWrite(statement, lambda _: Changed([], [])))
+    tx.clocked(FlagWrite(statement, _nothing))
+
+
+def _log(tx: Tx, actor: Actor) -> dict[str, Any]:
+    """What entries need that only the actor is told of."""
+    return {"audience": to_users(actor.user_id).encode(), "write_id": tx.write_id}
+
+
+def _nothing(row: Sequence[Any]) -> Changed:
+    del row
+    return Changed([], [])
 
 
 def _ids_only(row: Sequence[Any]) -> Changed:

@@ -1,11 +1,19 @@
-"""POST /messages/flags."""
+"""Flags of messages over HTTP: one by one, over a narrow, and whole places as read."""
 
-from typing import Literal
+from typing import Annotated, Any, Literal
 
 from server.actions import message_flags
-from server.api.endpoint import Access, Endpoint, Request, Result
-from server.api.params import Params
-from storage.ids import MessageId
+from server.actions.messages import read
+from server.api.channel_access import seen_channel
+from server.api.endpoint import Access, Empty, Endpoint, NoParams, Request, Result
+from server.api.params import Field, Params
+from server.domain.errors import BadRequestError
+from server.domain.messages import clean_topic
+from server.domain.narrow import parse_narrow
+from server.events.base import ClientView
+from storage import conversations, history
+from storage.history import NEWEST, Scope, Window
+from storage.ids import ChannelId, MessageId
 
 
 class FlagParams(Params):
@@ -23,12 +31,124 @@ async def change_flag(request: Request, params: FlagParams) -> FlagResult:
     message_ids = [MessageId(each) for each in dict.fromkeys(params.messages)]
     message_flags.check_flag(params.flag, message_ids)
     clocked = await request.write(message_flags.change_flag, message_ids, params.op, params.flag)
-    changed = clocked.result
-    lists_left_out = params.flag == "read" and params.op == "remove"
     return FlagResult(
-        messages=[*changed.message_ids],
-        ignored_because_not_subscribed_channels=[*changed.left_out] if lists_left_out else None,
+        messages=[*clocked.result.message_ids],
+        ignored_because_not_subscribed_channels=_left_out(params, clocked.result),
     )
 
 
-ENDPOINTS = (Endpoint("POST", "/messages/flags", Access.USER, FlagParams, change_flag, FlagResult),)
+class NarrowParams(Params):
+    anchor: int | Literal["newest", "oldest", "first_unread"]
+    num_before: Annotated[int, Field(ge=0)]
+    num_after: Annotated[int, Field(ge=0)]
+    include_anchor: bool = True
+    narrow: list[list[str | int | list[int]] | dict[str, Any]]
+    op: Literal["add", "remove"]
+    flag: str
+
+
+class NarrowResult(Result, kw_only=True, omit_defaults=True):
+    processed_count: int
+    updated_count: int
+    first_processed_id: int | None
+    last_processed_id: int | None
+    found_oldest: bool
+    found_newest: bool
+    ignored_because_not_subscribed_channels: list[int] | None = None
+
+
+async def change_flag_in_narrow(request: Request, params: NarrowParams) -> NarrowResult:
+    message_flags.check_flag(params.flag, ())
+    wanted = read.Wanted(
+        terms=parse_narrow(params.narrow),
+        anchor=params.anchor,
+        before=params.num_before,
+        after=params.num_after,
+        include_anchor=params.include_anchor,
+        view=ClientView(),
+    )
+    async with request.read() as connection:
+        found = await read.find(request.directory, connection, request.actor, wanted)
+    clocked = await request.write(message_flags.change_flag, found.ids, params.op, params.flag)
+    return NarrowResult(
+        processed_count=len(found.ids),
+        updated_count=len(clocked.result.message_ids),
+        first_processed_id=found.ids[0] if found.ids else None,
+        last_processed_id=found.ids[-1] if found.ids else None,
+        found_oldest=found.found_oldest,
+        found_newest=found.found_newest,
+        ignored_because_not_subscribed_channels=_left_out(params, clocked.result),
+    )
+
+
+def _left_out(
+    params: FlagParams | NarrowParams, changed: message_flags.Changed
+) -> list[int] | None:
+    """Channels that stay read; told where something is to become unread."""
+    is_unread = params.flag == "read" and params.op == "remove"
+    return [*changed.left_out] if is_unread else None
+
+
+class MarkedResult(Result):
+    complete: bool
+
+
+async def mark_all_as_read(request: Request, params: NoParams) -> MarkedResult:
+    """All of it at once, however much it is."""
+    del params
+    await request.write(message_flags.mark_all_read)
+    return MarkedResult(complete=True)
+
+
+class ChannelParams(Params):
+    stream_id: ChannelId
+
+
+async def mark_channel_as_read(request: Request, params: ChannelParams) -> Empty:
+    async with request.read() as connection:
+        channel, standing, is_in = await seen_channel(request, connection, params.stream_id)
+    if not standing.reads(channel, subscribed=is_in):
+        raise BadRequestError("Invalid channel ID")
+    await request.write(message_flags.mark_channel_read, channel.channel_id)
+    return Empty()
+
+
+class TopicParams(ChannelParams):
+    topic_name: str
+
+
+async def mark_topic_as_read(request: Request, params: TopicParams) -> Empty:
+    """Only for a topic of which the caller may read something; they do not know of others."""
+    actor = request.actor
+    display_name = (await request.directory.settings()).empty_topic_display_name
+    name = clean_topic(params.topic_name, display_name)
+    async with request.read() as connection:
+        channel, standing, is_in = await seen_channel(request, connection, params.stream_id)
+        if not standing.reads(channel, subscribed=is_in):
+            raise BadRequestError("Invalid channel ID")
+        topic = await conversations.topic_named(
+            connection, actor.realm_id, channel.channel_id, name
+        )
+        newest = Window(anchor=NEWEST, before=1, after=0)
+        scope = Scope(conversation_ids=[] if topic is None else [topic.topic_id])
+        page = await history.page_of_ids(connection, actor.realm_id, actor.user_id, scope, newest)
+    if topic is None or not page.ids:
+        raise BadRequestError(f"No such topic '{params.topic_name}'")
+    await request.write(message_flags.mark_conversation_read, topic.topic_id)
+    return Empty()
+
+
+ENDPOINTS = (
+    Endpoint("POST", "/messages/flags", Access.USER, FlagParams, change_flag, FlagResult),
+    Endpoint(
+        "POST",
+        "/messages/flags/narrow",
+        Access.USER,
+        NarrowParams,
+        change_flag_in_narrow,
+        NarrowResult,
+    ),
+    Endpoint("POST", "/mark_all_as_read", Access.USER, NoParams, mark_all_as_read, MarkedResult),
+    Endpoint("POST", "/mark_stream_as_read", Access.USER, ChannelParams, mark_channel_as_read),
+    Endpoint("POST", "/mark_topic_as_read", Access.USER, TopicParams, mark_topic_as_read),
+)

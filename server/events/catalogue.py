@@ -56,6 +56,7 @@ EVENTS: Final[tuple[type[Event], ...]] = (
     subscriptions.SubscriptionsRemoved,
     typing.ChannelTyping,
     typing.DirectTyping,
+    user_topics.MutedTopicsChanged,
     user_topics.UserTopicChanged,
     users.InaccessibleUserAdded,
     users.UserAdded,

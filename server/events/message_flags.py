@@ -1,11 +1,14 @@
 """Personal flags of messages have changed; only their owner is told."""
 
-from typing import ClassVar, Literal
+from collections.abc import Sequence
+from typing import Any, ClassVar, Literal
 
 import msgspec
+from typing_extensions import override
 
-from server.events.base import Event
-from storage.ids import ChannelId, MessageId, UserId
+from server.events.base import ClientView, Event
+from server.events.messages import shown_topic
+from storage.ids import ChannelId, MessageId, Position, UserId
 
 
 class MessageDetails(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -24,6 +27,7 @@ class MessageFlagsChanged(Event, frozen=True, kw_only=True, omit_defaults=True):
 
     kind: ClassVar[str] = "update_message_flags"
     wire_type: ClassVar[str] = "update_message_flags"
+    varies_by: ClassVar[tuple[str, ...]] = ("empty_topic_name",)
 
     type: str
     op: Literal["add", "remove"]
@@ -31,4 +35,22 @@ class MessageFlagsChanged(Event, frozen=True, kw_only=True, omit_defaults=True):
     flag: str
     messages: tuple[MessageId, ...]
     all: bool
+    """Every other message has the flag, or has lost it, as well."""
     message_details: dict[str, MessageDetails] | None = None
+    empty_topic_display_name: str = ""
+    """Where one of the details is of the empty topic."""
+
+    @override
+    def wire(self, position: Position, view: ClientView) -> Sequence[Any]:
+        if not self.empty_topic_display_name:
+            return (self,)
+        details = {
+            message_id: msgspec.structs.replace(
+                each, topic=shown_topic(each.topic, self.empty_topic_display_name, view)
+            )
+            if each.topic is not None
+            else each
+            for message_id, each in (self.message_details or {}).items()
+        }
+        shown = msgspec.structs.replace(self, message_details=details, empty_topic_display_name="")
+        return (shown,)

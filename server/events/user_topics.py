@@ -1,10 +1,14 @@
 """What somebody wants of a topic: to follow it, unmute it, mute it."""
 
 from collections.abc import Sequence
+from datetime import datetime
 from typing import Any, ClassVar
 
+import msgspec
 from typing_extensions import override
 
+from server.domain.realm_settings import RealmSettings
+from server.domain.topic_policies import FOLLOWED, UNMUTED
 from server.events.base import ClientView, Event
 from server.events.messages import shown_topic
 from storage.ids import ChannelId, Position
@@ -34,3 +38,53 @@ class UserTopicChanged(Event, frozen=True, kw_only=True):
                 "visibility_policy": self.visibility_policy,
             }
         ]
+
+
+class MutedTopicsChanged(Event, frozen=True, kw_only=True):
+    """All that the user has muted, for clients of old. Built by storage (set_topic_policy)."""
+
+    kind: ClassVar[str] = "muted_topics"
+    wire_type: ClassVar[str] = "muted_topics"
+    varies_by: ClassVar[tuple[str, ...]] = ("empty_topic_name",)
+
+    muted_topics: tuple[tuple[str, str, int], ...]
+    """Channel, topic, and when: as a Unix time."""
+    empty_topic_display_name: str = ""
+
+    @override
+    def wire(self, position: Position, view: ClientView) -> Sequence[Any]:
+        muted = [
+            (channel, shown_topic(topic, self.empty_topic_display_name, view), muted_at)
+            for channel, topic, muted_at in self.muted_topics
+        ]
+        return [{"type": "muted_topics", "muted_topics": muted}]
+
+
+def policy_body(
+    channel_id: ChannelId,
+    topic_name: str,
+    settings: RealmSettings,
+    policy: int,
+    *,
+    changed_at: datetime,
+) -> bytes:
+    """The event of a policy, as storage appends it if it changes something."""
+    return msgspec.json.encode(
+        UserTopicChanged(
+            stream_id=channel_id,
+            topic_name=topic_name,
+            last_updated=int(changed_at.timestamp()),
+            visibility_policy=policy,
+            empty_topic_display_name=settings.empty_topic_display_name,
+        )
+    )
+
+
+def policy_bodies(
+    channel_id: ChannelId, topic_name: str, settings: RealmSettings, *, changed_at: datetime
+) -> list[bytes]:
+    """The events of the policies that taking part in a topic may give: unmuted, followed."""
+    return [
+        policy_body(channel_id, topic_name, settings, policy, changed_at=changed_at)
+        for policy in (UNMUTED, FOLLOWED)
+    ]

@@ -1,7 +1,7 @@
 """Register's `user_topic`, and `muted_topics` for clients that know nothing newer."""
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Any
 
 from server.events.messages import shown_topic
 from server.initial_state.base import Section, Snapshot
@@ -9,15 +9,13 @@ from server.initial_state.channels import sight_of
 from storage import user_topics
 from storage.user_topics import UserTopicRow
 
-MUTED: Final = 1
-
 
 async def fetch(snapshot: Snapshot) -> dict[str, Any]:
     return {
         "user_topics": [
             {
                 "stream_id": row.channel_id,
-                "topic_name": _shown(snapshot, row),
+                "topic_name": _name(snapshot, row.name),
                 "last_updated": int(row.last_updated.timestamp()),
                 "visibility_policy": row.visibility_policy,
             }
@@ -30,12 +28,12 @@ async def fetch_muted(snapshot: Snapshot) -> dict[str, Any]:
     """Channels by their names. Whoever knows `user_topic` does not need it."""
     if snapshot.fetches("user_topic"):
         return {}
-    _, infos = await sight_of(snapshot)
+    rows = await user_topics.muted_by(
+        snapshot.connection, snapshot.realm_id, snapshot.actor.user_id
+    )
     return {
         "muted_topics": [
-            [infos[row.channel_id].name, _shown(snapshot, row), int(row.last_updated.timestamp())]
-            for row in await _rows(snapshot)
-            if row.visibility_policy == MUTED
+            [row.channel_name, _name(snapshot, row.topic), row.muted_at] for row in rows
         ]
     }
 
@@ -49,8 +47,8 @@ async def _rows(snapshot: Snapshot) -> Sequence[UserTopicRow]:
     return [row for row in rows if row.channel_id in infos]
 
 
-def _shown(snapshot: Snapshot, row: UserTopicRow) -> str:
-    return shown_topic(row.name, snapshot.settings.empty_topic_display_name, snapshot.view)
+def _name(snapshot: Snapshot, topic: str) -> str:
+    return shown_topic(topic, snapshot.settings.empty_topic_display_name, snapshot.view)
 
 
 SECTIONS = (Section("user_topic", fetch), Section("muted_topics", fetch_muted))

@@ -418,15 +418,12 @@ CREATE FUNCTION send_message(
     p_flagged_user_ids bigint[], p_flags integer[],
     p_audience bytea, p_body bytea, p_write_id uuid,
     p_idempotency_key text, p_idempotency_digest bytea,
-    p_policy_started smallint, p_policy_sent smallint,
-    p_policy_audience bytea, p_policy_bodies bytea[],
+    p_policy_started smallint, p_policy_sent smallint, p_policy_mentioned bigint[],
+    p_follows_by_default boolean, p_policy_bodies bytea[],
     OUT outcome text, OUT message_id bigint, OUT conversation_id bigint, OUT new_policy smallint,
     OUT known_digest bytea)
     LANGUAGE plpgsql
     AS $$
-DECLARE
-    topic_is_new boolean := false;
-    current_policy smallint;
 BEGIN
     outcome := 'stale';
 
@@ -464,7 +461,6 @@ BEGIN
             ON CONFLICT DO NOTHING
             RETURNING topic_id INTO conversation_id;
             IF NOT FOUND THEN RETURN; END IF;
-            topic_is_new := true;
         END IF;
     ELSE
         PERFORM FROM unnest(p_dm_user_ids, p_dm_versions) AS d(user_id, version)
@@ -501,20 +497,10 @@ BEGIN
                   AND s.channel_id = p_channel_id AND s.spans @> message_id);
     END IF;
 
-    IF p_channel_id IS NOT NULL AND (p_policy_sent IS NOT NULL OR (topic_is_new AND p_policy_started IS NOT NULL)) THEN
-        SELECT ut.visibility_policy INTO current_policy FROM user_topics ut
-         WHERE ut.realm_id = p_realm_id AND ut.user_id = p_sender_id AND ut.topic_id = conversation_id;
-        new_policy := greatest(p_policy_sent, CASE WHEN topic_is_new THEN p_policy_started END);
-        IF new_policy > coalesce(current_policy, 0) THEN
-            INSERT INTO user_topics (realm_id, user_id, topic_id, visibility_policy, last_updated)
-            VALUES (p_realm_id, p_sender_id, conversation_id, new_policy, p_sent_at)
-            ON CONFLICT (realm_id, user_id, topic_id)
-            DO UPDATE SET visibility_policy = excluded.visibility_policy, last_updated = excluded.last_updated;
-            PERFORM append_entry(p_realm_id, 'user_topic', p_policy_audience,
-                                 p_policy_bodies[new_policy - 1], p_write_id);
-        ELSE
-            new_policy := NULL;
-        END IF;
+    IF p_channel_id IS NOT NULL AND p_policy_bodies <> '{}' THEN
+        new_policy := change_policies_by_send(
+            p_realm_id, p_sender_id, conversation_id, message_id, p_policy_started, p_policy_sent,
+            p_policy_mentioned, p_follows_by_default, p_sent_at, p_policy_bodies, p_write_id);
     END IF;
 
     IF p_idempotency_key IS NOT NULL THEN

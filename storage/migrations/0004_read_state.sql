@@ -45,7 +45,7 @@ $$;
 
 -- How each of these messages stands to the user beside it, in pairs. Received and seen follow
 -- where it was sent, accessible follows where it is now. Seen: covered by what has been marked as
--- read there.
+-- read there, or sent by somebody whom the user mutes, or did then.
 CREATE FUNCTION reader_states(p_realm_id bigint, p_user_ids bigint[], p_ids bigint[])
     RETURNS TABLE (user_id bigint, id bigint, sender_id bigint, channel_id bigint,
                    conversation_id bigint, origin_channel_id bigint, origin_conversation_id bigint,
@@ -93,7 +93,10 @@ BEGIN
                          AND x.channel_id = coalesce(m.origin_channel_id, 0)), false)
                   OR coalesce((SELECT x.read @> m.id FROM conversation_read x
                        WHERE x.realm_id = p_realm_id AND x.user_id = w.user_id
-                         AND x.conversation_id = m.origin_conversation_id), false) AS seen
+                         AND x.conversation_id = m.origin_conversation_id), false)
+                  OR coalesce((SELECT m.id < x.read_below FROM muted_users x
+                       WHERE x.realm_id = p_realm_id AND x.user_id = w.user_id
+                         AND x.muted_user_id = m.sender_id), false) AS seen
             OFFSET 0) i
       CROSS JOIN LATERAL (
            SELECT i.*, CASE WHEN m.channel_id IS NULL THEN i.received
@@ -123,6 +126,27 @@ $$;
 
 -- ---------------------------------------------------------------- what is unread
 
+-- Those of the messages that the user has read because of who sent them.
+CREATE FUNCTION read_by_sender(p_realm_id bigint, p_user_id bigint, p_ids bigint[])
+    RETURNS bigint[]
+    LANGUAGE plpgsql STABLE
+    SET plan_cache_mode = force_generic_plan
+    SET enable_seqscan = off
+    SET jit = off
+    AS $$
+BEGIN
+    IF NOT EXISTS (SELECT FROM muted_users x
+                    WHERE x.realm_id = p_realm_id AND x.user_id = p_user_id) THEN
+        RETURN '{}';
+    END IF;
+    RETURN ARRAY(
+        SELECT m.id FROM messages m
+         WHERE m.realm_id = p_realm_id AND m.id = ANY (p_ids)
+           AND EXISTS (SELECT FROM muted_users x
+                        WHERE x.realm_id = p_realm_id AND x.user_id = p_user_id
+                          AND x.muted_user_id = m.sender_id AND m.id < x.read_below));
+END $$;
+
 -- Messages of the channels (0: direct messages) that are pending there, from p_from up to p_until,
 -- where they were sent, and covered by no read set; and how many had to be looked at that are
 -- covered. p_flagged are left out.
@@ -136,6 +160,9 @@ CREATE FUNCTION unseen_in_place(
     SET jit = off
     AS $$
 #variable_conflict use_column
+DECLARE
+    v_mutes boolean := EXISTS (SELECT FROM muted_users x
+                                WHERE x.realm_id = p_realm_id AND x.user_id = p_user_id);
 BEGIN
     -- OFFSET 0 keeps each look-up one scan of an index between two bounds.
     RETURN QUERY
@@ -189,10 +216,17 @@ BEGIN
                SELECT x.read + '{}'::int8multirange AS read FROM conversation_read x
                 WHERE x.realm_id = p_realm_id AND x.user_id = p_user_id
                   AND x.conversation_id = f.conversation_id LIMIT 1) v ON true
+    ), heard AS MATERIALIZED (
+        SELECT j.channel_id, j.conversation_id, j.all_ids,
+               CASE WHEN NOT v_mutes THEN j.ids
+                    ELSE ARRAY(SELECT unnest(j.ids)
+                               EXCEPT SELECT unnest(read_by_sender(p_realm_id, p_user_id, j.ids))
+                                ORDER BY 1) END AS ids
+          FROM judged j
     )
-    SELECT j.channel_id, j.conversation_id, j.ids,
-           (cardinality(j.all_ids) - cardinality(j.ids))::bigint
-      FROM judged j;
+    SELECT h.channel_id, h.conversation_id, h.ids,
+           (cardinality(h.all_ids) - cardinality(h.ids))::bigint
+      FROM heard h;
 END $$;
 
 -- Those pending that are not where they were sent: few, and judged one by one.
@@ -368,6 +402,7 @@ DECLARE
     v_oldest bigint;
     v_pending int8multirange;
     v_odd bigint[];
+    v_ids bigint[];
 BEGIN
     SELECT min(lower(o.pending)), range_agg(o.pending) FILTER (WHERE o.channel_id = v_channel_id)
       INTO v_oldest, v_pending
@@ -405,20 +440,25 @@ BEGIN
     END IF;
 
     IF p_channel_id IS NULL THEN
+        v_ids := ARRAY(
+            SELECT m.id
+              FROM unnest(v_pending - coalesce((
+                       SELECT r.read FROM conversation_read r
+                        WHERE r.realm_id = p_realm_id AND r.user_id = p_user_id
+                          AND r.conversation_id = p_conversation_id), '{}')) AS p(span)
+             CROSS JOIN LATERAL (
+                   SELECT * FROM messages m
+                    WHERE m.realm_id = p_realm_id AND m.conversation_id = p_conversation_id
+                      AND m.id >= lower(p.span)
+                      AND m.id < coalesce(upper(p.span), 9223372036854775807)
+                    OFFSET 0) m
+             WHERE m.origin_conversation_id = m.conversation_id
+               AND NOT (m.sender_id = p_user_id AND m.traits & 1 <> 0)
+               AND m.id NOT IN (SELECT unnest(v_odd)));
         RETURN QUERY
-        SELECT m.id, m.conversation_id, false, true
-          FROM unnest(v_pending - coalesce((
-                   SELECT r.read FROM conversation_read r
-                    WHERE r.realm_id = p_realm_id AND r.user_id = p_user_id
-                      AND r.conversation_id = p_conversation_id), '{}')) AS p(span)
-         CROSS JOIN LATERAL (
-               SELECT * FROM messages m
-                WHERE m.realm_id = p_realm_id AND m.conversation_id = p_conversation_id
-                  AND m.id >= lower(p.span) AND m.id < coalesce(upper(p.span), 9223372036854775807)
-                OFFSET 0) m
-         WHERE m.origin_conversation_id = m.conversation_id
-           AND NOT (m.sender_id = p_user_id AND m.traits & 1 <> 0)
-           AND m.id NOT IN (SELECT unnest(v_odd));
+        SELECT i.id, p_conversation_id, false, true
+          FROM unnest(v_ids) AS i(id)
+         WHERE i.id NOT IN (SELECT unnest(read_by_sender(p_realm_id, p_user_id, v_ids)));
     ELSE
         RETURN QUERY
         SELECT i.id, u.conversation_id, false, true
@@ -459,24 +499,31 @@ BEGIN
             AND m.conversation_id <> m.origin_conversation_id AND m.id < p_id));
 END $$;
 
--- The body of update_message_flags. p_details: message_details by message id, or null.
-CREATE FUNCTION flag_entry_body(p_operation text, p_flag text, p_ids bigint[], p_details jsonb)
+-- The body of update_message_flags. p_details: message_details by message id, or null, and what
+-- clients call the empty topic that do not know it. p_all: every other message has the flag, or
+-- has lost it, as well.
+CREATE FUNCTION flag_entry_body(
+    p_operation text, p_flag text, p_ids bigint[], p_all boolean DEFAULT false,
+    p_details jsonb DEFAULT NULL, p_empty_topic_name text DEFAULT NULL)
     RETURNS bytea
     LANGUAGE sql STABLE
     AS $$
-    SELECT convert_to((
-        jsonb_build_object('type', 'update_message_flags', 'op', p_operation,
-                           'operation', p_operation, 'flag', p_flag,
-                           'messages', to_jsonb(p_ids), 'all', false)
-        || CASE WHEN p_details IS NULL THEN '{}' ELSE jsonb_build_object('message_details', (
-                SELECT jsonb_object_agg(i::text, p_details -> i::text) FROM unnest(p_ids) AS i))
-           END)::text, 'UTF8')
+    SELECT convert_to(format(
+        '{"type":"update_message_flags","op":%s,"operation":%1$s,"flag":%s,"messages":[%s],'
+        '"all":%s%s}',
+        to_json(p_operation), to_json(p_flag), array_to_string(p_ids, ','), p_all::text,
+        CASE WHEN p_details IS NOT NULL THEN (
+            SELECT format(',"message_details":%s%s', jsonb_object_agg(i::text, p_details -> i::text),
+                          CASE WHEN bool_or(p_details -> i::text ->> 'topic' = '') THEN
+                               ',"empty_topic_display_name":' || to_json(p_empty_topic_name) END)
+              FROM unnest(p_ids) AS i) END), 'UTF8')
 $$;
 
 -- Appends update_message_flags for these messages, at most 1,000 an entry; none, no entry.
 CREATE FUNCTION append_flag_entries(
-    p_realm_id bigint, p_operation text, p_flag text, p_ids bigint[], p_details jsonb,
-    p_audience bytea, p_write_id uuid)
+    p_realm_id bigint, p_operation text, p_flag text, p_ids bigint[], p_audience bytea,
+    p_write_id uuid, p_all boolean DEFAULT false, p_details jsonb DEFAULT NULL,
+    p_empty_topic_name text DEFAULT NULL)
     RETURNS void
     LANGUAGE plpgsql
     AS $$
@@ -484,7 +531,8 @@ BEGIN
     FOR v_start IN 1 .. coalesce(cardinality(p_ids), 0) BY 1000 LOOP
         PERFORM append_entry(
             p_realm_id, 'update_message_flags', p_audience,
-            flag_entry_body(p_operation, p_flag, p_ids[v_start : v_start + 999], p_details),
+            flag_entry_body(p_operation, p_flag, p_ids[v_start : v_start + 999], p_all,
+                            p_details, p_empty_topic_name),
             p_write_id);
     END LOOP;
 END $$;
@@ -614,7 +662,7 @@ BEGIN
 
     PERFORM append_entries(p_realm_id, 'update_message_flags', e.audiences, e.bodies, p_write_id)
        FROM (SELECT array_agg(a.audience ORDER BY c.user_id, c.block) AS audiences,
-                    array_agg(flag_entry_body('add', 'read', c.ids, NULL)
+                    array_agg(flag_entry_body('add', 'read', c.ids)
                               ORDER BY c.user_id, c.block) AS bodies
                FROM (SELECT n.user_id, n.block, array_agg(n.id ORDER BY n.id) AS ids
                        FROM (SELECT o.user_id, o.id, (row_number() OVER (
@@ -629,18 +677,17 @@ END $$;
 -- Flags those of the messages as unread that are read, may be read, and are direct messages or in
 -- a channel that the user is subscribed to; the ids that changed, and the channels left out.
 CREATE FUNCTION mark_unread(
-    p_realm_id bigint, p_user_id bigint, p_ids bigint[], p_audience bytea, p_write_id uuid,
-    OUT r_changed bigint[], OUT r_ignored_channel_ids bigint[])
+    p_realm_id bigint, p_user_id bigint, p_ids bigint[], p_empty_topic_name text, p_audience bytea,
+    p_write_id uuid, OUT r_changed bigint[], OUT r_ignored_channel_ids bigint[])
     LANGUAGE plpgsql
     AS $$
 DECLARE
     v_details jsonb;
+    v_not_received bigint[];
 BEGIN
-    SELECT coalesce(array_agg(DISTINCT s.channel_id), '{}') INTO r_ignored_channel_ids
-      FROM message_states(p_realm_id, p_user_id, p_ids) s
-     WHERE s.accessible AND NOT s.subscribed;
-
-    SELECT coalesce(array_agg(s.id ORDER BY s.id), '{}'),
+    SELECT coalesce(array_agg(s.id ORDER BY s.id) FILTER (WHERE s.subscribed AND NOT s.unread), '{}'),
+           array_agg(s.id) FILTER (WHERE s.subscribed AND NOT s.unread AND NOT s.received),
+           coalesce(array_agg(DISTINCT s.channel_id) FILTER (WHERE NOT s.subscribed), '{}'),
            jsonb_object_agg(s.id::text, CASE
                WHEN s.channel_id IS NULL THEN jsonb_build_object('type', 'private', 'user_ids', (
                     SELECT to_jsonb(array_remove(g.user_ids, p_user_id)) FROM dm_groups g
@@ -650,24 +697,25 @@ BEGIN
                      WHERE t.realm_id = p_realm_id AND t.topic_id = s.conversation_id))
                END || CASE WHEN s.flags & 72 <> 0 OR (s.received AND s.traits & 2 <> 0)
                            THEN '{"mentioned": true}'::jsonb ELSE '{}'::jsonb END)
-      INTO r_changed, v_details
+           FILTER (WHERE s.subscribed AND NOT s.unread)
+      INTO r_changed, v_not_received, r_ignored_channel_ids, v_details
       FROM message_states(p_realm_id, p_user_id, p_ids) s
-     WHERE s.accessible AND s.subscribed AND NOT s.unread;
+     WHERE s.accessible;
 
     INSERT INTO message_flags AS f (realm_id, user_id, message_id, flags)
-    SELECT p_realm_id, p_user_id, s.id, CASE WHEN s.received THEN 1 ELSE 33 END
-      FROM message_states(p_realm_id, p_user_id, r_changed) s
+    SELECT p_realm_id, p_user_id, i, CASE WHEN i = ANY (v_not_received) THEN 33 ELSE 1 END
+      FROM unnest(r_changed) AS i
     ON CONFLICT (realm_id, user_id, message_id) DO UPDATE SET flags = f.flags | excluded.flags;
-    PERFORM append_flag_entries(p_realm_id, 'remove', 'read', r_changed, v_details, p_audience,
-                                p_write_id);
+    PERFORM append_flag_entries(p_realm_id, 'remove', 'read', r_changed, p_audience, p_write_id,
+                                false, v_details, p_empty_topic_name);
 END $$;
 
--- Marks what a conversation shows as read, whether or not the user may read it now; the ids that
--- changed. What was sent there and has been moved away stays as it is.
-CREATE FUNCTION mark_conversation_read(
-    p_realm_id bigint, p_user_id bigint, p_conversation_id bigint, p_audience bytea,
-    p_write_id uuid)
-    RETURNS bigint[]
+-- Marks as read what a place shows, a channel or (where that is null) a conversation, whether or
+-- not the user may read it now. What was sent there and has been moved away stays as it is.
+CREATE FUNCTION mark_shown_read(
+    p_realm_id bigint, p_user_id bigint, p_channel_id bigint, p_conversation_id bigint,
+    p_audience bytea, p_write_id uuid)
+    RETURNS void
     LANGUAGE plpgsql
     AS $$
 DECLARE
@@ -675,101 +723,69 @@ DECLARE
     v_here boolean;
     v_ids bigint[];
     v_origins bigint[];
-    v_elsewhere int8multirange;
+    v_oldest bigint;
+    v_read int8multirange := int8multirange(int8range(0, current_position(), '[]'));
 BEGIN
     SELECT array_agg(u.id ORDER BY u.id),
            bool_or(u.unseen AND NOT u.came_from_elsewhere),
            array_agg(u.id) FILTER (WHERE u.unseen AND u.came_from_elsewhere),
            array_agg(u.origin_conversation_id) FILTER (WHERE u.unseen AND u.came_from_elsewhere)
       INTO v_shown, v_here, v_ids, v_origins
-      FROM unread_shown_in(p_realm_id, p_user_id, NULL, p_conversation_id) u;
+      FROM unread_shown_in(p_realm_id, p_user_id, p_channel_id, p_conversation_id) u;
     IF v_shown IS NULL THEN
-        RETURN '{}';
+        RETURN;
     END IF;
     IF v_here THEN
-        SELECT range_agg(int8range(predecessor(p_realm_id, p_conversation_id, s.id), s.id, '(]'))
-          INTO v_elsewhere
-          FROM message_states(p_realm_id, p_user_id, ARRAY(
-               SELECT m.id FROM messages m
-                WHERE m.realm_id = p_realm_id AND m.origin_conversation_id = p_conversation_id
-                  AND m.conversation_id <> m.origin_conversation_id
-                  AND m.id >= (SELECT min(lower(o.pending))
-                                 FROM reader_channels(p_realm_id, p_user_id) o
-                                WHERE o.channel_id = (SELECT t.channel_id FROM topics t
-                                       WHERE t.realm_id = p_realm_id
-                                         AND t.topic_id = p_conversation_id)))) s
-         WHERE s.received AND NOT s.seen;
-        PERFORM add_conversation_read(p_realm_id, p_user_id, p_conversation_id,
-            int8multirange(int8range(0, current_position(), '[]')) - coalesce(v_elsewhere, '{}'));
+        SELECT min(lower(o.pending)) INTO v_oldest
+          FROM reader_channels(p_realm_id, p_user_id) o
+         WHERE o.channel_id = coalesce(p_channel_id, (
+               SELECT t.channel_id FROM topics t
+                WHERE t.realm_id = p_realm_id AND t.topic_id = p_conversation_id));
+        v_read := v_read - coalesce((
+            SELECT range_agg(int8range(CASE
+                       WHEN p_channel_id IS NULL
+                       THEN predecessor(p_realm_id, p_conversation_id, s.id)
+                       ELSE channel_predecessor(p_realm_id, p_channel_id, s.id) END, s.id, '(]'))
+              FROM message_states(p_realm_id, p_user_id, ARRAY(
+                   SELECT m.id FROM messages m
+                    WHERE m.realm_id = p_realm_id AND m.origin_channel_id = p_channel_id
+                      AND m.conversation_id <> m.origin_conversation_id
+                      AND m.channel_id <> p_channel_id AND m.id >= v_oldest
+                   UNION ALL
+                   SELECT m.id FROM messages m
+                    WHERE p_channel_id IS NULL AND m.realm_id = p_realm_id
+                      AND m.origin_conversation_id = p_conversation_id
+                      AND m.conversation_id <> m.origin_conversation_id
+                      AND m.id >= v_oldest)) s
+             WHERE s.received AND NOT s.seen), '{}');
+        IF p_channel_id IS NULL THEN
+            PERFORM add_conversation_read(p_realm_id, p_user_id, p_conversation_id, v_read);
+        ELSE
+            PERFORM add_channel_read(p_realm_id, p_user_id, p_channel_id, v_read);
+            PERFORM prune_conversation_read(p_realm_id, p_user_id, ARRAY[p_channel_id]);
+        END IF;
     END IF;
     IF v_ids IS NOT NULL THEN
         PERFORM add_messages_read(p_realm_id, array_fill(p_user_id, ARRAY[cardinality(v_ids)]),
                                   v_ids, v_origins);
     END IF;
     PERFORM clear_unread_flag(p_realm_id, p_user_id, v_shown);
-    PERFORM append_flag_entries(p_realm_id, 'add', 'read', v_shown, NULL, p_audience, p_write_id);
-    RETURN v_shown;
+    PERFORM append_flag_entries(p_realm_id, 'add', 'read', v_shown, p_audience, p_write_id);
 END $$;
 
--- The same for all that a channel shows.
-CREATE FUNCTION mark_channel_read(
-    p_realm_id bigint, p_user_id bigint, p_channel_id bigint, p_audience bytea, p_write_id uuid)
-    RETURNS bigint[]
-    LANGUAGE plpgsql
-    AS $$
-DECLARE
-    v_shown bigint[];
-    v_here boolean;
-    v_ids bigint[];
-    v_origins bigint[];
-    v_elsewhere int8multirange;
-BEGIN
-    SELECT array_agg(u.id ORDER BY u.id),
-           bool_or(u.unseen AND NOT u.came_from_elsewhere),
-           array_agg(u.id) FILTER (WHERE u.unseen AND u.came_from_elsewhere),
-           array_agg(u.origin_conversation_id) FILTER (WHERE u.unseen AND u.came_from_elsewhere)
-      INTO v_shown, v_here, v_ids, v_origins
-      FROM unread_shown_in(p_realm_id, p_user_id, p_channel_id, NULL) u;
-    IF v_shown IS NULL THEN
-        RETURN '{}';
-    END IF;
-    IF v_here THEN
-        SELECT range_agg(int8range(channel_predecessor(p_realm_id, p_channel_id, s.id), s.id, '(]'))
-          INTO v_elsewhere
-          FROM message_states(p_realm_id, p_user_id, ARRAY(
-               SELECT m.id FROM messages m
-                WHERE m.realm_id = p_realm_id AND m.origin_channel_id = p_channel_id
-                  AND m.conversation_id <> m.origin_conversation_id
-                  AND m.channel_id <> p_channel_id
-                  AND m.id >= (SELECT min(lower(o.pending))
-                                 FROM reader_channels(p_realm_id, p_user_id) o
-                                WHERE o.channel_id = p_channel_id))) s
-         WHERE s.received AND NOT s.seen;
-        PERFORM add_channel_read(p_realm_id, p_user_id, p_channel_id,
-            int8multirange(int8range(0, current_position(), '[]')) - coalesce(v_elsewhere, '{}'));
-        PERFORM prune_conversation_read(p_realm_id, p_user_id, ARRAY[p_channel_id]);
-    END IF;
-    IF v_ids IS NOT NULL THEN
-        PERFORM add_messages_read(p_realm_id, array_fill(p_user_id, ARRAY[cardinality(v_ids)]),
-                                  v_ids, v_origins);
-    END IF;
-    PERFORM clear_unread_flag(p_realm_id, p_user_id, v_shown);
-    PERFORM append_flag_entries(p_realm_id, 'add', 'read', v_shown, NULL, p_audience, p_write_id);
-    RETURN v_shown;
-END $$;
-
--- Marks everything as read that the user ever received or flagged; the ids of what they saw as
--- unread, the newest p_limit or a few more.
+-- Marks everything as read that the user ever received or flagged. Tells the ids of what they saw
+-- as unread, the newest p_limit of it, and that this is all.
 CREATE FUNCTION mark_all_read(
     p_realm_id bigint, p_user_id bigint, p_limit bigint, p_audience bytea, p_write_id uuid)
-    RETURNS bigint[]
+    RETURNS void
     LANGUAGE plpgsql
     AS $$
 DECLARE
-    v_changed bigint[] := ARRAY(
+    v_told bigint[] := ARRAY(
         SELECT i FROM unread_messages(p_realm_id, p_user_id, p_limit) u, unnest(u.r_ids) AS i
          ORDER BY i);
 BEGIN
+    v_told := v_told[greatest(1, cardinality(v_told) - p_limit + 1) :];
     INSERT INTO channel_read AS r (realm_id, user_id, channel_id, read)
     SELECT p_realm_id, p_user_id, o.channel_id,
            int8multirange(int8range(0, current_position(), '[]'))
@@ -780,8 +796,7 @@ BEGIN
     PERFORM clear_unread_flag(p_realm_id, p_user_id, ARRAY(
         SELECT f.message_id FROM message_flags f
          WHERE f.realm_id = p_realm_id AND f.user_id = p_user_id AND f.flags & 1 <> 0));
-    PERFORM append_flag_entries(p_realm_id, 'add', 'read', v_changed, NULL, p_audience, p_write_id);
-    RETURN v_changed;
+    PERFORM append_flag_entries(p_realm_id, 'add', 'read', v_told, p_audience, p_write_id, true);
 END $$;
 
 -- Sets or takes off one of the flags that users set themselves; the ids that changed. A message
@@ -810,8 +825,7 @@ BEGIN
          WHERE f.realm_id = p_realm_id AND f.user_id = p_user_id
            AND f.message_id = ANY (v_changed) AND f.flags & p_bit <> 0;
     END IF;
-    PERFORM append_flag_entries(p_realm_id, p_operation, p_name, v_changed, NULL, p_audience,
-                                p_write_id);
+    PERFORM append_flag_entries(p_realm_id, p_operation, p_name, v_changed, p_audience, p_write_id);
     RETURN v_changed;
 END $$;
 

@@ -17,6 +17,12 @@ pytestmark = pytest.mark.asyncio
 
 PUBLIC = Channel(invite_only=False, is_web_public=False, shares_history=True)
 LOG: dict[str, Any] = {"audience": b"{}", "write_id": WRITE_ID}
+UNREAD_LOG = LOG | {"empty_topic_name": "general chat"}
+
+
+def told(events: list[Any]) -> list[int]:
+    """The messages that the events name."""
+    return [i for event in events for i in event["messages"]]
 
 
 class Reader:
@@ -176,7 +182,7 @@ async def test_the_log_tells_where_unread_messages_are(reader: Reader):
 
     changed, events = await reader.run(
         read_state.mark_unread(
-            reader.realm_id, reader.user, [MessageId(direct), MessageId(in_channel)], **LOG
+            reader.realm_id, reader.user, [MessageId(direct), MessageId(in_channel)], **UNREAD_LOG
         )
     )
 
@@ -201,7 +207,7 @@ async def test_nothing_becomes_unread_in_a_channel_that_one_has_left(reader: Rea
 
     changed, _ = await reader.run(
         read_state.mark_unread(
-            reader.realm_id, reader.user, [MessageId(here), MessageId(there)], **LOG
+            reader.realm_id, reader.user, [MessageId(here), MessageId(there)], **UNREAD_LOG
         )
     )
 
@@ -211,13 +217,12 @@ async def test_nothing_becomes_unread_in_a_channel_that_one_has_left(reader: Rea
 async def test_many_messages_are_told_of_a_thousand_at_a_time(reader: Reader):
     sent = await reader.get_many(2001)
 
-    changed, events = await reader.run(
+    _, events = await reader.run(
         read_state.mark_channel_read(reader.realm_id, reader.user, ChannelId(reader.here), **LOG)
     )
 
-    assert changed == sent
     assert [len(event["messages"]) for event in events] == [1000, 1000, 1]
-    assert [i for event in events for i in event["messages"]] == sent
+    assert told(events) == sent
 
 
 async def test_reading_everything_is_one_range_a_channel(reader: Reader):
@@ -225,14 +230,27 @@ async def test_reading_everything_is_one_range_a_channel(reader: Reader):
     left = [await reader.send("b"), await reader.send("c", channel=reader.there)]
     position = await reader.driver.make.position()
 
-    changed, _ = await reader.run(read_state.mark_all_read(reader.realm_id, reader.user, **LOG))
+    _, events = await reader.run(read_state.mark_all_read(reader.realm_id, reader.user, **LOG))
 
-    assert changed == left
+    assert told(events) == left
+    assert [event["all"] for event in events] == [True]
     assert await reader.sets("channel_read") == [f"{{[0,{position + 1})}}"] * 3
     assert await reader.sets() == []
     assert await reader.unread_ids() == []
     later = await reader.send()
     assert await reader.unread_ids() == [later]
+
+
+async def test_reading_everything_tells_of_the_newest_and_that_this_is_all(reader: Reader):
+    sent = await reader.get_many(30)
+
+    _, events = await reader.run(
+        read_state.mark_all_read(reader.realm_id, reader.user, limit=4, **LOG)
+    )
+
+    assert told(events) == sent[-4:]
+    assert [event["all"] for event in events] == [True]
+    assert await reader.unread_ids() == []
 
 
 async def test_the_newest_are_told_of_and_that_there_are_more(reader: Reader):
@@ -327,7 +345,7 @@ async def test_a_fold_stays_true_however_late_it_is_written(reader: Reader):
     )
     later = await reader.send()
     await reader.run(
-        read_state.mark_unread(reader.realm_id, reader.user, [MessageId(sent[5])], **LOG)
+        read_state.mark_unread(reader.realm_id, reader.user, [MessageId(sent[5])], **UNREAD_LOG)
     )
 
     await reader.driver.clocked(read_state.fold(reader.realm_id, reader.user, folds))
@@ -366,11 +384,11 @@ async def test_what_moved_away_is_not_read_with_its_old_topic(reader: Reader):
     topic = await reader.driver.topic(reader.here, "a")
     assert topic is not None
 
-    changed, _ = await reader.run(
+    _, events = await reader.run(
         read_state.mark_conversation_read(reader.realm_id, reader.user, topic.topic_id, **LOG)
     )
 
-    assert changed == [*sent[:2], *sent[4:]]
+    assert told(events) == [*sent[:2], *sent[4:]]
     assert await reader.unread_ids() == sent[2:4]
     [kept] = await reader.sets()
     assert kept.count("[") == 2

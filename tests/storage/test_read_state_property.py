@@ -217,7 +217,9 @@ class ReadState(RuleBasedStateMachine):
     @rule(user=some_user, chosen=some_messages)
     def mark_unread(self, user, chosen):
         who, ids = self.users[user], self.messages(chosen)
-        statement = read_state.mark_unread(self.driver.realm_id, UserId(who), ids, **LOG)
+        statement = read_state.mark_unread(
+            self.driver.realm_id, UserId(who), ids, empty_topic_name="general chat", **LOG
+        )
         expected, left_out = self.model.mark_unread(who, ids)
         assert self.compare_change(statement, expected, "read", "remove")[1] == left_out
 
@@ -228,7 +230,7 @@ class ReadState(RuleBasedStateMachine):
             self._mark_channel_read(who, self.channels[which % 3])
         elif what == "all":
             statement = read_state.mark_all_read(self.driver.realm_id, UserId(who), **LOG)
-            self.compare_change(statement, self.model.mark_all_read(who), "read", "add")
+            self.compare_marked(statement, self.model.mark_all_read(who), is_all=True)
         else:
             groups = [group for group, people in self.model.groups.items() if who in people]
             place = nth([*self.model.topics, *groups], which)
@@ -236,14 +238,14 @@ class ReadState(RuleBasedStateMachine):
                 self.driver.realm_id, UserId(who), place, **LOG
             )
             expected = self.model.mark_shown_read(who, lambda m: m.conversation == place)
-            self.compare_change(statement, expected, "read", "add")
+            self.compare_marked(statement, expected)
 
     def _mark_channel_read(self, who: int, place: int) -> None:
         statement = read_state.mark_channel_read(
             self.driver.realm_id, UserId(who), ChannelId(place), **LOG
         )
         expected = self.model.mark_shown_read(who, lambda m: m.channel == place)
-        self.compare_change(statement, expected, "read", "add")
+        self.compare_marked(statement, expected)
 
     @rule(
         user=some_user,
@@ -279,6 +281,14 @@ class ReadState(RuleBasedStateMachine):
         if flag == "read" and operation == "remove" and expected:
             assert sorted(map(int, events[0]["message_details"])) == expected
         return tuple(row)
+
+    def compare_marked(
+        self, statement: Statement, expected: list[int], *, is_all: bool = False
+    ) -> None:
+        """The log tells of exactly what the model says has become read."""
+        _, events = self.run(self.driver.clocked(statement))
+        told = [(e["flag"], e["op"], e["messages"], e["all"]) for e in events]
+        assert told == ([("read", "add", expected, is_all)] if expected else [])
 
     # ------------------------------------------------------------ looking
 

@@ -15,7 +15,7 @@ from server.events.messages import ShownMessage, message_object
 from storage import history, messages
 from storage.channels import ChannelRow
 from storage.database import Connection
-from storage.history import NEWEST, OLDEST, Page, Scope, Window
+from storage.history import NEWEST, OLDEST, Page, PageOfIds, Scope, Window
 from storage.ids import ChannelId, MessageId, UserId
 from storage.messages import MessageRow
 from storage.users import UserRow
@@ -50,22 +50,10 @@ async def fetch(
     directory: Directory, connection: Connection, actor: Actor, wanted: Wanted
 ) -> Fetched:
     """A page of what the actor may read. Raises BadNarrowError, BadRequestError."""
-    if wanted.before + wanted.after > MAX_MESSAGES:
-        raise BadRequestError(f"Too many messages requested (maximum {MAX_MESSAGES}).")
-    where = await narrowed(Look(directory, connection, actor), wanted.terms)
-    scope = where.scope
-    if scope is None:
+    located = await _locate(directory, connection, actor, wanted)
+    if located is None:
         return Fetched(_shown(NEWEST), Page([], False, True, True), [])
-    asked = where.near if wanted.anchor is None else wanted.anchor
-    if asked is None:
-        raise MissingParameterError("anchor")
-    anchor = await _anchor(connection, actor, scope, asked)
-    window = Window(
-        anchor=anchor,
-        before=wanted.before,
-        after=wanted.after,
-        include_anchor=wanted.include_anchor,
-    )
+    scope, window = located
     page = await history.page(
         connection,
         actor.realm_id,
@@ -74,7 +62,38 @@ async def fetch(
         window,
         rendered=wanted.view.apply_markdown,
     )
-    return Fetched(_shown(anchor), page, await show(directory, page.rows, wanted.view))
+    return Fetched(_shown(window.anchor), page, await show(directory, page.rows, wanted.view))
+
+
+async def find(
+    directory: Directory, connection: Connection, actor: Actor, wanted: Wanted
+) -> PageOfIds:
+    """Which messages `fetch` would give. Raises BadNarrowError, BadRequestError."""
+    located = await _locate(directory, connection, actor, wanted)
+    if located is None:
+        return PageOfIds([], False, True, True)
+    return await history.page_of_ids(connection, actor.realm_id, actor.user_id, *located)
+
+
+async def _locate(
+    directory: Directory, connection: Connection, actor: Actor, wanted: Wanted
+) -> tuple[Scope, Window] | None:
+    """Where to look; None if no message can be there."""
+    if wanted.before + wanted.after > MAX_MESSAGES:
+        raise BadRequestError(f"Too many messages requested (maximum {MAX_MESSAGES}).")
+    where = await narrowed(Look(directory, connection, actor), wanted.terms)
+    if where.scope is None:
+        return None
+    asked = where.near if wanted.anchor is None else wanted.anchor
+    if asked is None:
+        raise MissingParameterError("anchor")
+    window = Window(
+        anchor=await _anchor(connection, actor, where.scope, asked),
+        before=wanted.before,
+        after=wanted.after,
+        include_anchor=wanted.include_anchor,
+    )
+    return where.scope, window
 
 
 async def fetch_by_ids(

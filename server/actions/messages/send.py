@@ -13,19 +13,22 @@ from server.actions.messages.people import recipient_of, sender_of
 from server.directory import Directory
 from server.domain.actor import Actor
 from server.domain.errors import DomainError, IdempotencyKeyReusedError
-from server.domain.user_settings import UserSettings
-from server.events.base import Audience, Clocked, ClockedWrite, LogEntry, StaleDecisionError, Tx
+from server.domain.topic_policies import policy_gained
+from server.domain.user_settings import DEFAULTS, UserSettings
+from server.events.base import (
+    Audience,
+    Clocked,
+    ClockedWrite,
+    LogEntry,
+    StaleDecisionError,
+    Tx,
+    decode_audience,
+)
 from server.events.messages import MessageSent, ShownMessage
-from server.events.user_topics import UserTopicChanged
+from server.events.user_topics import UserTopicChanged, policy_bodies
 from storage import message_flags, messages, sends
 from storage.database import Statement
 from storage.ids import MessageId, QueueId, UserId
-
-FOLLOWED = 3
-UNMUTED = 2
-_SENT = (1, 2)
-_STARTED = (1, 2, 3)
-"""Values of the policies of UserSettings that include sending to a topic, or starting one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,8 +84,10 @@ class _SendWrite(ClockedWrite[Sent]):
     def recovered(self, entries: Sequence[LogEntry]) -> Sent:
         policy = None
         for entry in entries[1:]:
-            assert entry.body is not None
-            policy = msgspec.json.decode(entry.body, type=UserTopicChanged).visibility_policy
+            own = decode_audience(entry.audience).users == (self.send.sender_id,)
+            if own and entry.kind == UserTopicChanged.kind:
+                assert entry.body is not None
+                policy = msgspec.json.decode(entry.body, type=UserTopicChanged).visibility_policy
         return Sent(MessageId(entries[0].position), policy)
 
     @classmethod
@@ -101,6 +106,7 @@ class _SendWrite(ClockedWrite[Sent]):
         )
         flags = decision.written.flags()
         started, by_sending = _visibility_policies(decision)
+        mentioned = sorted(decision.written.rendered.mentioned_user_ids) if place.channel else []
         return cls(
             sends.Send(
                 realm_id=actor.realm_id,
@@ -130,8 +136,11 @@ class _SendWrite(ClockedWrite[Sent]):
                 idempotency_digest=draft.idempotency_digest,
                 policy_started=started,
                 policy_sent=by_sending,
-                policy_audience=Audience(users=(actor.user_id,)).encode(),
-                policy_bodies=_policy_bodies(decision, sent_at) if started or by_sending else [],
+                policy_mentioned=mentioned,
+                follows_by_default=DEFAULTS.automatically_follow_topics_where_mentioned,
+                policy_bodies=(
+                    _policy_bodies(decision, sent_at) if started or by_sending or mentioned else []
+                ),
                 widget=decision.written.widget,
             ),
             draft,
@@ -187,30 +196,16 @@ def _visibility_policies(decision: Decision) -> tuple[int | None, int | None]:
         return None, None
     settings = UserSettings.of(decision.sender.settings)
     subscription = decision.place.subscription
-    follows = settings.automatically_follow_topics_policy
-    unmutes = settings.automatically_unmute_topics_in_muted_streams_policy
     in_muted = subscription is not None and subscription.is_muted
-
-    def policy(when: tuple[int, ...]) -> int | None:
-        if follows in when:
-            return FOLLOWED
-        return UNMUTED if in_muted and unmutes in when else None
-
-    return policy(_STARTED), policy(_SENT)
+    return (
+        policy_gained(settings, "start", in_muted=in_muted),
+        policy_gained(settings, "send", in_muted=in_muted),
+    )
 
 
 def _policy_bodies(decision: Decision, sent_at: datetime) -> list[bytes]:
-    place = decision.place
-    assert place.channel is not None
-    return [
-        msgspec.json.encode(
-            UserTopicChanged(
-                stream_id=place.channel.channel_id,
-                topic_name=place.topic_name,
-                last_updated=int(sent_at.timestamp()),
-                visibility_policy=policy,
-                empty_topic_display_name=decision.settings.empty_topic_display_name,
-            )
-        )
-        for policy in (UNMUTED, FOLLOWED)
-    ]
+    channel = decision.place.channel
+    assert channel is not None, "direct messages have no topic"
+    return policy_bodies(
+        channel.channel_id, decision.place.topic_name, decision.settings, changed_at=sent_at
+    )
