@@ -184,11 +184,11 @@ class Directory:
         if missing:
             for row in await self._read(lambda c: users.by_emails(c, self.realm_id, missing)):
                 ids[("email", row.email.lower())] = row.user_id
-            await self._resolve_hidden([e for e in missing if ("email", e) not in ids])
+            await self._resolve_hidden([e for e in missing if ("email", e) not in ids], ids)
         user_ids = [ids[("email", e)] for e in wanted if ("email", e) in ids]
         return list((await self.users(user_ids)).values())
 
-    async def _resolve_hidden(self, emails: Sequence[str]) -> None:
+    async def _resolve_hidden(self, emails: Sequence[str], ids: dict[Any, Any]) -> None:
         """Remember for whom those of these addresses stand that the server has made up."""
         domain = (await self.address()).domain
         hidden = {
@@ -196,7 +196,6 @@ class Directory:
             for email in emails
             if (user_id := user_id_of_hidden_email(email, domain)) is not None
         }
-        ids = self._by_name.setdefault(NAMES["user"], {})
         for user_id in await self.users(list(hidden)) if hidden else ():
             ids[("email", hidden[user_id])] = user_id
 
@@ -307,8 +306,14 @@ class Directory:
     async def _read(self, load: Callable[[Connection], Awaitable[Any]]) -> Any:
         if self._exact is not None:
             return await load(self._exact)
-        async with self._database.connection() as connection:
-            return await load(connection)
+        async with self._database.reading() as connection:
+            found = await load(connection)
+            if not connection.sees_only_what_is_committed:
+                # It may be older than what has been applied here, or never be committed: good
+                # for its own transaction, and kept for nobody else.
+                self._forgotten += 1
+                self._by_name = {}
+            return found
 
     def _keep(self, key: Touch, row: Any) -> None:
         self._rows[key] = row

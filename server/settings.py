@@ -130,7 +130,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     drain_seconds: Annotated[int, described("a number from 1 to 600", ge=1, le=600)] = 10
     """How long a stopping server may take to answer what it has begun."""
     max_body_bytes: Annotated[int, described("a number from 65536", ge=65_536)] = 8 * 1024 * 1024
-    database_pool_size: Annotated[int, described("a number from 2 to 200", ge=2, le=200)] = 8
+    database_pool_size: Annotated[int, described("a number from 1 to 200", ge=1, le=200)] = 8
     """Connections of one process."""
     hashing_threads: Annotated[int, described("a number from 1 to 64", ge=1, le=64)] = 2
     """Passwords hashed at once; each takes 19 MiB."""

@@ -56,7 +56,7 @@ async def read(connection: Connection, realm_id: RealmId) -> ClockRow | None:
     """Where the realm's clock stands in this connection's snapshot."""
     return await connection.one(
         ClockRow,
-        "SELECT realm_id, position, epoch FROM realm_clock WHERE realm_id = %(realm_id)s",
+        "SELECT realm_id, position, epoch FROM clocks_now(ARRAY[%(realm_id)s::bigint])",
         realm_id=realm_id,
     )
 
@@ -64,7 +64,7 @@ async def read(connection: Connection, realm_id: RealmId) -> ClockRow | None:
 async def read_many(connection: Connection, realm_ids: list[RealmId]) -> list[ClockRow]:
     return await connection.many(
         ClockRow,
-        "SELECT realm_id, position, epoch FROM realm_clock WHERE realm_id = ANY(%(realm_ids)s)",
+        "SELECT realm_id, position, epoch FROM clocks_now(%(realm_ids)s::bigint[])",
         realm_ids=realm_ids,
     )
 

@@ -1,6 +1,8 @@
 """The pool, and connections that run one typed query a call."""
 
 import asyncio
+import random
+import select
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
@@ -8,6 +10,7 @@ from typing import Any, Generic, LiteralString, TypeVar
 
 import orjson
 import psycopg
+from psycopg.pq import TransactionStatus
 from psycopg.rows import class_row, dict_row, scalar_row, tuple_row
 from psycopg.types.json import Jsonb, set_json_loads
 from psycopg_pool import AsyncConnectionPool
@@ -16,6 +19,8 @@ Row = TypeVar("Row")
 PgConnection = psycopg.AsyncConnection[Any]
 
 CONNECT_SECONDS = 10
+RECONNECT_SECONDS = 0.25
+"""Between two attempts to connect again: a server that only restarted is found at once."""
 WITHOUT_JIT = "-c jit=off"
 """Compiling a plan takes longer than any of our queries."""
 KEEPALIVE: dict[str, Any] = {"keepalives": 1, "keepalives_idle": 10, "keepalives_interval": 5}
@@ -83,6 +88,14 @@ class Connection:
     def backend(self) -> int:
         """The process of Postgres at the other end."""
         return self.raw.info.backend_pid
+
+    @property
+    def sees_only_what_is_committed(self) -> bool:
+        """Whether each query sees what has been committed last, and nothing else.
+
+        In a transaction one may see changes of its own, or an older moment.
+        """
+        return self.raw.info.transaction_status == TransactionStatus.IDLE
 
     async def many(self, row: type[Row], sql: LiteralString, **params: Any) -> list[Row]:
         """All rows, each built as `row(**columns)`."""
@@ -180,12 +193,27 @@ class Database:
         self.url = url
         self._pool = pool
         self._check: asyncio.Task[None] | None = None
+        self._held: dict[asyncio.Task[Any] | None, PgConnection] = {}
 
     @asynccontextmanager
     async def connection(self) -> AsyncIterator[Connection]:
         """A connection in autocommit mode: each query is a transaction of its own."""
         async with translated_errors(), self._checked_out() as raw:
             yield Connection(raw)
+
+    @asynccontextmanager
+    async def reading(self) -> AsyncIterator[Connection]:
+        """The connection that this task holds already, in whatever state, or else one more.
+
+        Whoever waits for a second connection while holding one may wait for people who do the
+        same, and all of them for ever.
+        """
+        held = self._held.get(asyncio.current_task())
+        if held is not None:
+            yield Connection(held)
+            return
+        async with self.connection() as connection:
+            yield connection
 
     @asynccontextmanager
     async def transaction(self) -> AsyncIterator[Connection]:
@@ -226,6 +254,8 @@ class Database:
             # whoever cancelled us would wait for ever.
             await asyncio.shield(self._pool.putconn(raw))
             raise asyncio.CancelledError
+        before = self._held.get(task)
+        self._held[task] = raw
         try:
             yield raw
         except psycopg.Error as error:
@@ -233,13 +263,52 @@ class Database:
                 self._look_for_dead_ones()
             raise
         finally:
+            if before is None:
+                del self._held[task]
+            else:
+                self._held[task] = before
             await asyncio.shield(self._pool.putconn(raw))
+
+    def attempts(self) -> int:
+        """How often this pool has tried to connect."""
+        return self._pool.get_stats().get("connections_num", 0)
 
     def _look_for_dead_ones(self) -> None:
         # One connection died, so others of the pool are likely dead too: find out now rather
         # than pay for a check at each checkout.
         if self._check is None or self._check.done():
             self._check = asyncio.create_task(self._pool.check())
+
+
+async def _confirm_life(raw: PgConnection) -> None:
+    """Ask a connection whether it lives, if it looks dead. Raises an OperationalError if so.
+
+    Nobody talks to us on a connection of the pool unasked, but to say goodbye.
+    """
+    poll = select.poll()
+    poll.register(raw.fileno(), select.POLLIN)
+    if poll.poll(0):
+        await AsyncConnectionPool.check_connection(raw)
+
+
+class _Reconnecting:
+    """Goes on trying to connect, at an even pace: the pool itself waits longer and longer."""
+
+    def __init__(self) -> None:
+        self._task: asyncio.Task[None] | None = None
+
+    async def __call__(self, pool: AsyncConnectionPool[PgConnection]) -> None:
+        if self._task is None or self._task.done():
+            self._task = asyncio.create_task(self._later(pool))
+
+    def stop(self) -> None:
+        if self._task is not None:
+            self._task.cancel()
+
+    async def _later(self, pool: AsyncConnectionPool[PgConnection]) -> None:
+        pause = RECONNECT_SECONDS * random.uniform(0.5, 1.0)  # noqa: S311 - spreads load, no secret
+        await asyncio.sleep(pause)
+        await pool.check()
 
 
 async def _confirm_identity(raw: PgConnection) -> None:
@@ -256,9 +325,10 @@ async def open_database(
     it that a restored or promoted database has begun a new epoch.
     """
     set_json_loads(orjson.loads)
+    reconnecting = _Reconnecting()
     pool: AsyncConnectionPool[PgConnection] = AsyncConnectionPool(
         url,
-        min_size=min_size,
+        min_size=min(min_size, max_size),
         max_size=max_size,
         open=False,
         timeout=CONNECT_SECONDS,
@@ -266,9 +336,13 @@ async def open_database(
             "autocommit": True,
             "prepare_threshold": 2,
             "options": WITHOUT_JIT,
+            "connect_timeout": CONNECT_SECONDS,
             **KEEPALIVE,
         },
         name="parley",
+        check=_confirm_life,
+        reconnect_timeout=0,
+        reconnect_failed=reconnecting,
         configure=_confirm_identity if serves else None,
     )
     async with translated_errors():
@@ -276,9 +350,11 @@ async def open_database(
         try:
             await pool.wait(CONNECT_SECONDS)
         except psycopg.OperationalError as error:
+            reconnecting.stop()
             await pool.close()
             raise DatabaseUnavailableError(f"No answer from the database: {error}") from error
     try:
         yield Database(url, pool)
     finally:
+        reconnecting.stop()
         await pool.close()

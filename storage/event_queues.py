@@ -45,7 +45,7 @@ async def live(
         """
         SELECT q.queue_id, q.user_id, q.epoch, q.base, q.params, q.lifespan_seconds
           FROM event_queues q
-          JOIN realm_clock c ON c.realm_id = q.realm_id AND c.epoch = q.epoch
+          JOIN LATERAL clocks_now(ARRAY[q.realm_id]) c ON c.epoch = q.epoch
          WHERE q.realm_id = %(realm_id)s AND q.queue_id = %(queue_id)s
            AND q.last_seen_at + make_interval(secs => q.lifespan_seconds) > now()
         """,

@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 from typing import Final, LiteralString
 
 from storage.database import Connection, Statement
-from storage.ids import ChannelId, DmGroupId, Position, RealmId, TopicId, UserId
+from storage.ids import ChannelId, DmGroupId, MessageId, Position, RealmId, TopicId, UserId
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,6 +76,31 @@ _AND_ATTACH: Final[LiteralString] = """), attached AS (
     SELECT outcome, message_id, conversation_id, new_policy, known_digest FROM sent
 """
 _SEND_WIDGET: Final[LiteralString] = "WITH sent AS (" + _SEND + _AND_ATTACH
+
+
+@dataclass(frozen=True, slots=True)
+class KnownRow:
+    """A send that took place under a key."""
+
+    digest: bytes
+    message_id: MessageId
+    visibility_policy: int | None
+
+
+async def known(
+    connection: Connection, realm_id: RealmId, user_id: UserId, key: str
+) -> KnownRow | None:
+    """What the user has sent under this key, if anything."""
+    return await connection.one(
+        KnownRow,
+        """
+        SELECT digest, message_id, visibility_policy FROM idempotency_keys
+         WHERE realm_id = %(realm_id)s AND user_id = %(user_id)s AND key = %(key)s
+        """,
+        realm_id=realm_id,
+        user_id=user_id,
+        key=key,
+    )
 
 
 async def subscriber_count(

@@ -91,8 +91,10 @@ async def lagging(
         """
         SELECT c.realm_id, coalesce(s.position, 0) AS position, coalesce(s.epoch, 0) AS epoch,
                c.position AS clock_position, c.epoch AS clock_epoch
-          FROM realm_clock c LEFT JOIN shipper_cursors s USING (realm_id)
-         WHERE c.position > coalesce(s.position, 0) AND c.realm_id %% %(shards)s = %(shard)s
+          FROM clocks_now(ARRAY(
+                   SELECT r.realm_id FROM realms r WHERE r.realm_id %% %(shards)s = %(shard)s)) c
+          LEFT JOIN shipper_cursors s USING (realm_id)
+         WHERE c.position > coalesce(s.position, 0)
          ORDER BY c.position - coalesce(s.position, 0) DESC
          LIMIT %(limit)s
         """,
@@ -170,7 +172,7 @@ async def needed_since(connection: Connection) -> date | None:
     day: date | None = await connection.value(
         """
         SELECT min(next.day)
-          FROM realm_clock c
+          FROM clocks_now(ARRAY(SELECT r.realm_id FROM realms r)) c
           LEFT JOIN shipper_cursors s USING (realm_id)
          CROSS JOIN LATERAL (
                SELECT l.day FROM event_log l

@@ -8,14 +8,16 @@ import pytest
 
 from server.actions.messages.decide import Draft
 from server.actions.messages.send import prepare, send_message
+from server.directory import REALM
 from server.domain.actor import Actor
 from server.domain.errors import BadRequestError, DomainError
 from server.events.base import NOBODY, StaleDecisionError
 from server.events.log import Tick
 from storage import channels, clock
-from storage.database import Database, Statement
+from storage.database import Database, Statement, open_database
 from storage.ids import Position
 from tests.factories import Make
+from tests.fixtures.clock import StoppedClock
 from tests.fixtures.making import Stage
 
 pytestmark = pytest.mark.asyncio
@@ -270,3 +272,38 @@ def _touched(table: str, row_id: int, realm_id: int) -> Statement:
         f" WHERE realm_id = %(r)s AND {column} = %(id)s",
         {"r": realm_id, "id": row_id},
     )
+
+
+async def test_an_action_of_a_batch_reads_through_the_connection_of_the_batch(
+    database_url, make: Make
+):
+    """Rows that are cached no more, in the middle of a batch, with one connection in all."""
+    actor = await make.actor()
+    async with open_database(database_url, min_size=1, max_size=1) as database:
+        stage = Stage(database, StoppedClock())
+
+        async def look(tx, actor):
+            await (await tx.connection()).value("SELECT 1")
+            stage.directories.of(make.realm_id).forget_everything()
+            return (await (await tx.directory()).realm()).name, tx.exact
+
+        assert await stage.write(look, actor) == ("A realm", False)
+
+
+async def test_what_a_batch_has_not_committed_is_kept_for_nobody(stage: Stage, make: Make):
+    actor = await make.actor()
+    directory = stage.directories.of(make.realm_id)
+
+    async def rename_look_and_refuse(tx, actor):
+        connection = await tx.changing()
+        await connection.execute(
+            "UPDATE realms SET name = 'half' WHERE realm_id = %(r)s", r=make.realm_id
+        )
+        directory.forget_everything()
+        assert (await (await tx.directory()).realm()).name == "half"
+        assert directory.recall(REALM) is None
+        raise BadRequestError("no, after all")
+
+    with pytest.raises(BadRequestError):
+        await stage.write(rename_look_and_refuse, actor)
+    assert (await directory.realm()).name == "A realm"

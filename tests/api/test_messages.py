@@ -1,6 +1,7 @@
 """POST /messages: every parameter, in every form in which clients send it."""
 
 import json
+from typing import Any
 
 import pytest
 import pytest_asyncio
@@ -273,6 +274,39 @@ async def test_a_refused_send_leaves_its_key_free(alice, make, people):
     await make.channel("later", subscribers=people)
     alice.server.forget(make.realm_id)
     (await say(alice, to="later", headers=headers)).succeeded()
+
+
+async def leave(client, make, people, channel):
+    await make.unsubscribe(channel, people[:1])
+    client.server.forget(make.realm_id)
+
+
+async def test_a_send_that_took_place_is_told_so_to_who_may_send_there_no_more(
+    alice, bob, make, people
+):
+    """The first answer was lost; when the sender asks again they have been removed."""
+    channel = await make.channel("closed", subscribers=people, invite_only=True)
+    named: dict[str, Any] = {"to": "closed", "headers": {"Idempotency-Key": "k"}}
+    first = (await say(alice, **named)).succeeded()
+    await leave(alice, make, people, channel)
+    assert (await say(alice, **named)).succeeded() == first
+    assert "automatic_new_visibility_policy" in first
+    form = {**named["headers"], "Content-Type": "application/x-www-form-urlencoded"}
+    another = b"type=channel&to=closed&topic=t&content=another"
+    assert (await alice.send("POST", "/messages", body=another, headers=form)).status == 422
+    (await say(alice, to="closed")).refused("STREAM_DOES_NOT_EXIST")
+    history = await bob.get("/messages", anchor="newest", num_before=10, num_after=0)
+    assert [m["id"] for m in history["messages"]] == [first["id"]]
+
+
+async def test_a_local_id_names_a_send_also_where_one_may_send_no_more(alice, make, people):
+    channel = await make.channel("closed", subscribers=people, invite_only=True)
+    queue = (await alice.post("/register"))["queue_id"]
+    named: dict[str, Any] = {"to": "closed", "queue_id": queue, "local_id": "7"}
+    first = (await say(alice, **named)).succeeded()
+    await leave(alice, make, people, channel)
+    assert (await say(alice, **named)).succeeded() == first
+    (await say(alice, content="another", **named)).refused("STREAM_DOES_NOT_EXIST")
 
 
 async def test_a_policy_is_told_when_this_send_sets_it(alice, bob):

@@ -11,7 +11,6 @@ from tests.architecture.sources import ROOT, Function, Texts, functions, modules
 MIGRATIONS = sorted((ROOT / "storage" / "migrations").glob("*.sql"))
 
 ACROSS_REALMS = {
-    "clock.read_many": "takes the realms of a process",
     "event_log.trim": "drops whole days",
     "event_queues.delete_expired": "by age, in all realms",
     "event_queues.touch": "takes pairs of realm and queue",

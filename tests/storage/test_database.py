@@ -1,10 +1,19 @@
 """The pool and its connections."""
 
 import asyncio
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
 
+import psycopg
 import pytest
+import pytest_asyncio
 
 from storage.database import Database, open_database
+from tests.fixtures.proxy import Proxy, proxy_to
+
+POOL = 3
+ATTEMPTS = 12
+"""By then a pool that doubles its pauses would wait for half a minute."""
 
 
 async def hold_for_a_query(database: Database) -> None:
@@ -26,3 +35,72 @@ async def test_a_cancellation_is_not_lost_while_waiting_for_a_connection(server_
             waiting.cancel()
             with pytest.raises(asyncio.CancelledError):
                 await waiting
+
+
+@dataclass
+class Away:
+    """A database behind a network that a test can cut."""
+
+    database: Database
+    proxy: Proxy
+
+
+@pytest_asyncio.fixture
+async def away(server_url: str) -> AsyncIterator[Away]:
+    info = psycopg.conninfo.conninfo_to_dict(server_url)
+    async with proxy_to(int(info.get("port") or 5432)) as proxy:
+        through = psycopg.conninfo.make_conninfo(server_url, host="127.0.0.1", port=proxy.port)
+        async with open_database(through, min_size=POOL, max_size=POOL) as database:
+            yield Away(database, proxy)
+
+
+@pytest.mark.asyncio
+async def test_a_dead_connection_is_handed_to_nobody(away: Away):
+    """All connections of the pool die at once; nobody who asks afterwards notices."""
+    for _ in range(3):
+        await asyncio.gather(*[hold_for_a_query(away.database) for _ in range(POOL)])
+        away.proxy.cut()
+        await asyncio.gather(*[hold_for_a_query(away.database) for _ in range(3 * POOL)])
+
+
+@pytest.mark.asyncio
+async def test_a_database_that_is_back_is_found_with_the_next_attempt(away: Away):
+    """The pauses between attempts do not grow: after many of them the next one is as near."""
+    away.proxy.refuse()
+    waiting = asyncio.create_task(hold_for_a_query(away.database))
+    start = away.database.attempts()
+    while away.database.attempts() < start + ATTEMPTS:  # noqa: ASYNC110 - the pool tells nobody
+        await asyncio.sleep(0.01)
+    assert not waiting.done()
+    await away.proxy.allow()
+    before = away.database.attempts()
+    await waiting
+    await hold_for_a_query(away.database)
+    assert away.database.attempts() <= before + 2 * POOL
+
+
+@pytest.mark.asyncio
+async def test_who_holds_a_connection_reads_through_it(server_url: str):
+    """With one connection in all, waiting for another would be for ever."""
+    async with open_database(server_url, min_size=1, max_size=1) as database:
+        async with database.connection() as held, database.reading() as again:
+            assert again.raw is held.raw
+            assert again.sees_only_what_is_committed
+        async with database.transaction() as held, database.reading() as again:
+            assert again.raw is held.raw
+            assert not again.sees_only_what_is_committed
+        async with database.reading() as alone:
+            assert await alone.value("SELECT 1") == 1
+
+
+@pytest.mark.asyncio
+async def test_others_do_not_read_through_what_somebody_holds(server_url: str):
+    async def backend() -> int:
+        async with database.reading() as connection:
+            return connection.backend
+
+    async with (
+        open_database(server_url, min_size=2, max_size=2) as database,
+        database.transaction() as held,
+    ):
+        assert await asyncio.create_task(backend()) != held.backend

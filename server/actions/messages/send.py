@@ -56,9 +56,49 @@ async def send_message(
     """Send the message; its id is its position."""
     if decision is None or decision.place.rests_on_owner or tx.exact:
         tx.must_be_exact()
-        decision = await decide(await tx.directory(), actor, draft, tx.reading)
+        try:
+            decision = await decide(await tx.directory(), actor, draft, tx.reading)
+        except DomainError:
+            known = await _known(tx, actor, draft)
+            if known is None:
+                raise
+            return known
     domain = (await (await tx.directory()).address()).domain
     return tx.clocked(_SendWrite.of(tx.write_id, actor, draft, decision, sent_at, domain))
+
+
+@dataclass(frozen=True, slots=True)
+class _Known(Clocked[Sent]):
+    """A send that took place before, under the same name."""
+
+    sent: Sent
+
+    @property
+    @override
+    def result(self) -> Sent:
+        return self.sent
+
+
+async def _known(tx: Tx, actor: Actor, draft: Draft) -> _Known | None:
+    """What became of this send before, where it may not be sent now.
+
+    Whoever has lost an answer asks again, and may have lost the right to send there meanwhile: that
+    the message was sent stays true. Raises IdempotencyKeyReusedError.
+    """
+    if draft.idempotency_key is None:
+        return None
+    row = await sends.known(
+        await tx.connection(), actor.realm_id, actor.user_id, draft.idempotency_key
+    )
+    if row is None:
+        return None
+    _check_digest(draft, row.digest)
+    return _Known(Sent(row.message_id, row.visibility_policy))
+
+
+def _check_digest(draft: Draft, digest: bytes) -> None:
+    if bytes(digest) != draft.idempotency_digest:
+        raise IdempotencyKeyReusedError("This Idempotency-Key was used with another request.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,8 +116,8 @@ class _SendWrite(ClockedWrite[Sent]):
         [(outcome, message_id, _, policy, digest)] = rows
         if outcome == "stale":
             raise StaleDecisionError
-        if outcome == "known" and bytes(digest) != self.draft.idempotency_digest:  # type: ignore[call-overload]
-            raise IdempotencyKeyReusedError("This Idempotency-Key was used with another request.")
+        if outcome == "known":
+            _check_digest(self.draft, digest)  # type: ignore[arg-type]
         return Sent(MessageId(message_id), policy)  # type: ignore[arg-type]
 
     @override

@@ -1,0 +1,94 @@
+"""Somebody holds an old snapshot (a dump, a forgotten transaction): sends go on as before.
+
+While it is held, no version of the clock's row can be removed. What a send costs must not grow
+with the number of those versions: blocks that are touched are counted, for time is noise.
+"""
+
+from typing import Any
+
+import pytest
+
+from storage import clock
+from storage.database import Database
+from storage.event_log import after
+from storage.ids import Position
+from tests.actions.test_writer import draft, send
+from tests.factories import Make
+from tests.fixtures.making import Stage
+
+pytestmark = pytest.mark.asyncio
+
+VERSIONS = 2_000
+TURNS = """
+    DO $$ BEGIN
+        FOR turn IN 1..{count} LOOP
+            PERFORM clock_lock({realm_id});
+            PERFORM append_entry({realm_id}, 'tick', '', '{{}}', gen_random_uuid());
+            PERFORM clock_advance({realm_id});
+            COMMIT;
+        END LOOP;
+    END $$
+"""
+
+
+async def blocks_of_a_turn(make: Make) -> int:
+    """How many blocks are touched by taking the clock, appending one entry, and advancing."""
+    touched = 0
+    async with make.connection.raw.transaction(force_rollback=True):
+        for statement in (
+            clock.lock(make.realm_id),
+            clock.append(
+                make.realm_id,
+                kind="tick",
+                audience=b"",
+                body=b"{}",
+                write_id="00000000-0000-0000-0000-000000000000",
+            ),
+            clock.advance(make.realm_id),
+        ):
+            sql: Any = "EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) " + statement.sql
+            cursor = await make.connection.raw.execute(sql, dict(statement.params))
+            [[explained]] = await cursor.fetchall()
+            plan = explained[0]["Plan"]
+            touched += plan["Shared Hit Blocks"] + plan["Shared Read Blocks"]
+    return touched
+
+
+async def take_turns(make: Make, count: int) -> None:
+    sql: Any = TURNS.format(count=count, realm_id=make.realm_id)
+    await make.connection.raw.execute(sql)  # commits as it goes, so in no transaction of ours
+
+
+async def test_a_turn_costs_the_same_however_long_a_snapshot_is_open(
+    make: Make, database: Database
+):
+    await take_turns(make, 50)
+    before = max([await blocks_of_a_turn(make) for _ in range(3)])
+    async with database.snapshot() as old:
+        row = await clock.read(old, make.realm_id)
+        await take_turns(make, VERSIONS)
+        during = min([await blocks_of_a_turn(make) for _ in range(3)])
+        assert await clock.read(old, make.realm_id) == row
+    assert await make.position() == 50 + VERSIONS
+    assert during <= 2 * before, f"{before} blocks a turn, then {during}"
+
+
+async def test_nothing_is_lost_and_nobody_waits_while_a_snapshot_is_open(
+    stage: Stage, make: Make, database: Database
+):
+    alice = await make.user()
+    channel = await make.channel(subscribers=[alice])
+    actor = await make.actor(alice)
+    first = (await send(stage, actor, draft(channel))).message_id
+    async with database.snapshot() as old, database.transaction() as forgotten:
+        await forgotten.value("SELECT count(*) FROM messages")  # idle in transaction from here on
+        held = await clock.read(old, make.realm_id)
+        assert held is not None
+        ids = [(await send(stage, actor, draft(channel))).message_id for _ in range(20)]
+        seen = await after(old, make.realm_id, cursor=Position(0), limit=100, max_bytes=1 << 20)
+        assert [row.position for row in seen] == list(range(1, held.position + 1))
+    rows = await after(
+        make.connection, make.realm_id, cursor=Position(0), limit=100, max_bytes=1 << 20
+    )
+    assert [row.position for row in rows] == list(range(1, ids[-1] + 1))
+    assert [row.position for row in rows if row.kind == "message"] == [first, *ids]
