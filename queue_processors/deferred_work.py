@@ -7,6 +7,8 @@ from typing import Any, Generic, TypeVar
 import msgspec
 
 from queue_processors.processor import PermanentError, Processor
+from server.actions.messages import moving_steps
+from server.actions.messages.moving_steps import FinishMoving
 from server.actions.subscriptions import steps
 from server.actions.subscriptions.steps import FinishSubscribing
 from server.app import App
@@ -39,7 +41,19 @@ async def finish_subscribing(app: App, realm_id: RealmId, arguments: FinishSubsc
     await steps.finish(desk, realm_id, arguments.work_id)
 
 
+async def finish_moving(app: App, realm_id: RealmId, arguments: FinishMoving) -> None:
+    """Move the messages that are left, and tell people of it."""
+    desk = moving_steps.MovingDesk(
+        app.directories.of(realm_id),
+        app.database.connection,
+        app.writers.of(realm_id).write,
+        app.clock,
+    )
+    await moving_steps.finish(desk, realm_id, arguments.work_id)
+
+
 STEPS: Mapping[str, Step[Any]] = {
+    moving_steps.STEP: Step(FinishMoving, finish_moving),
     steps.STEP: Step(FinishSubscribing, finish_subscribing),
 }
 """All steps by the name that jobs give them. A name stays for as long as a job may hold it."""

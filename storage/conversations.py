@@ -31,6 +31,21 @@ async def topic_named(
     )
 
 
+async def topics_by_ids(
+    connection: Connection, realm_id: RealmId, topic_ids: Sequence[TopicId]
+) -> list[TopicRow]:
+    return await connection.many(
+        TopicRow,
+        """
+        SELECT topic_id, channel_id, name FROM topics
+         WHERE realm_id = %(realm_id)s AND topic_id = ANY(%(topic_ids)s::bigint[])
+         ORDER BY topic_id
+        """,
+        realm_id=realm_id,
+        topic_ids=list(topic_ids),
+    )
+
+
 async def dm_group_of(
     connection: Connection, realm_id: RealmId, user_ids: Sequence[UserId]
 ) -> DmGroupId | None:

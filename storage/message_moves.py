@@ -5,12 +5,13 @@ they may read follows where it is. So a move writes the messages and no row of a
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 from storage.conversations import TopicRow
 from storage.database import Connection, Locking, Statement
-from storage.ids import ChannelId, MessageId, RealmId, TopicId
+from storage.ids import ChannelId, MessageId, RealmId, TopicId, UserId
 
 
 def topics(realm_id: RealmId, topic_ids: Sequence[TopicId]) -> Locking[TopicRow]:
@@ -28,39 +29,56 @@ def topics(realm_id: RealmId, topic_ids: Sequence[TopicId]) -> Locking[TopicRow]
     )
 
 
-async def rename_topic(
-    connection: Connection, realm_id: RealmId, topic_id: TopicId, name: str
-) -> None:
-    """Give a locked topic another name, which no other topic of its channel has."""
-    await connection.execute(
-        """
-        UPDATE topics SET name = %(name)s
-         WHERE realm_id = %(realm_id)s AND topic_id = %(topic_id)s
-        """,
-        realm_id=realm_id,
-        topic_id=topic_id,
-        name=name,
-    )
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rename:
+    """A whole topic gets another name. Nothing of its messages is written."""
+
+    realm_id: RealmId
+    topic_id: TopicId
+    name: str
+    history_entry: dict[str, Any]
+    last_id: MessageId
+    """The newest message that was there when it was decided."""
+    audiences: list[bytes]
+    message_ids: list[list[MessageId]]
+    """For each audience, what it is told of; later messages are told to an only audience."""
+    body: dict[str, Any]
+    message_id: MessageId
+    old_policy_body: dict[str, Any]
+    new_policy_body: dict[str, Any]
+    work_id: str | None
+    work: dict[str, Any] | None
+    job: bytes | None
+    write_id: str
+
+    def statement(self) -> Statement:
+        """After the clock: gives 'renamed', or 'stale' with nothing done."""
+        values = {name: getattr(self, name) for name in self.__slots__}
+        for name in ("history_entry", "body", "old_policy_body", "new_policy_body", "work"):
+            value = values[name]
+            values[name] = None if value is None else Connection.json(value)
+        values["message_ids"] = Connection.json(self.message_ids)
+        return Statement(
+            """
+            SELECT rename_topic(
+                %(realm_id)s, %(topic_id)s, %(name)s, %(history_entry)s::jsonb, %(last_id)s,
+                %(audiences)b::bytea[], %(message_ids)s::jsonb, %(body)s::jsonb, %(message_id)s,
+                %(old_policy_body)s::jsonb, %(new_policy_body)s::jsonb, %(work_id)s::uuid,
+                %(work)s::jsonb, %(job)b, %(write_id)s::uuid)
+            """,
+            values,
+        )
 
 
-async def new_topic_id(connection: Connection) -> TopicId:
-    """An id for a topic that is about to be made."""
-    new: TopicId = await connection.value("SELECT nextval('conversation_ids')")
-    return new
-
-
-def create_topic(
-    realm_id: RealmId, *, topic_id: TopicId, channel_id: ChannelId, name: str
-) -> Statement:
-    """After the clock: make the topic. Gives no row if the channel has one of this name by now."""
+def ensure_topic(realm_id: RealmId, channel_id: ChannelId, name: str) -> Statement:
+    """After the clock: see to it that the channel has a topic of this name, in any case."""
     return Statement(
         """
-        INSERT INTO topics (realm_id, topic_id, channel_id, name)
-        VALUES (%(realm_id)s, %(topic_id)s, %(channel_id)s, %(name)s)
+        INSERT INTO topics (realm_id, channel_id, name)
+        VALUES (%(realm_id)s, %(channel_id)s, %(name)s)
         ON CONFLICT DO NOTHING
-        RETURNING topic_id
         """,
-        {"realm_id": realm_id, "topic_id": topic_id, "channel_id": channel_id, "name": name},
+        {"realm_id": realm_id, "channel_id": channel_id, "name": name},
     )
 
 
@@ -74,14 +92,21 @@ async def move(
     moved_at: datetime,
     history_entry: dict[str, Any],
 ) -> int:
-    """Put locked messages into a topic of the channel; how many. It may not exist yet."""
+    """Put locked messages into a locked topic of the channel; how many."""
     return await connection.execute(
         """
-        UPDATE messages
+        UPDATE messages m
            SET channel_id = %(channel_id)s, conversation_id = %(topic_id)s,
                moved_at = %(moved_at)s,
-               edit_history = %(history_entry)s::jsonb || coalesce(edit_history, '[]'::jsonb)
-         WHERE realm_id = %(realm_id)s AND id = ANY(%(message_ids)s::bigint[])
+               edit_history = %(history_entry)s::jsonb || coalesce((
+                   SELECT CASE WHEN t.renames IS NULL THEN m.edit_history
+                          ELSE whole_history(m.id, m.renames_before, m.edit_history, t.renames) END
+                     FROM topics t
+                    WHERE t.realm_id = m.realm_id AND t.topic_id = m.conversation_id), '[]'),
+               renames_before = (
+                   SELECT coalesce(jsonb_array_length(t.renames), 0) FROM topics t
+                    WHERE t.realm_id = m.realm_id AND t.topic_id = %(topic_id)s)
+         WHERE m.realm_id = %(realm_id)s AND m.id = ANY(%(message_ids)s::bigint[])
         """,
         realm_id=realm_id,
         message_ids=list(message_ids),
@@ -92,25 +117,201 @@ async def move(
     )
 
 
+@dataclass(frozen=True, slots=True)
+class MovableRow:
+    """Messages of a topic that somebody may read, from some message on."""
+
+    total: int
+    first_id: MessageId | None
+    last_id: MessageId | None
+    first_recent_id: MessageId | None
+    """The first that is not older than the limit."""
+    recent: int
+    holds_all: bool
+    """Whether these are all messages that the topic has."""
+
+
+async def movable(
+    connection: Connection,
+    realm_id: RealmId,
+    user_id: UserId,
+    topic_id: TopicId,
+    *,
+    since: MessageId,
+    until: MessageId | None,
+    sent_since: datetime | None,
+    only_received: bool,
+) -> MovableRow:
+    """What of the topic, between two messages, the user may read: all, or what they received."""
+    row = await connection.one(
+        MovableRow,
+        """
+        WITH found AS MATERIALIZED (
+            SELECT m.id, m.sent_at FROM messages m
+             WHERE m.realm_id = %(realm_id)s AND m.conversation_id = %(topic_id)s
+               AND m.id >= %(since)s AND (%(until)s::bigint IS NULL OR m.id <= %(until)s)
+               AND (NOT %(only_received)s OR EXISTS (
+                    SELECT FROM subscriptions s
+                     WHERE s.realm_id = %(realm_id)s AND s.user_id = %(user_id)s
+                       AND s.channel_id = m.origin_channel_id AND s.spans @> m.id))
+        ), recent AS MATERIALIZED (
+            SELECT f.id FROM found f
+             WHERE %(sent_since)s::timestamptz IS NULL OR f.sent_at >= %(sent_since)s
+        )
+        SELECT (SELECT count(*) FROM found) AS total,
+               (SELECT min(id) FROM found) AS first_id, (SELECT max(id) FROM found) AS last_id,
+               (SELECT min(id) FROM recent) AS first_recent_id,
+               (SELECT count(*) FROM recent) AS recent,
+               (SELECT count(*) FROM found) = (
+                   SELECT count(*) FROM messages m
+                    WHERE m.realm_id = %(realm_id)s AND m.conversation_id = %(topic_id)s)
+               AS holds_all
+        """,
+        realm_id=realm_id,
+        user_id=user_id,
+        topic_id=topic_id,
+        since=since,
+        until=until,
+        sent_since=sent_since,
+        only_received=only_received,
+    )
+    assert row is not None
+    return row
+
+
 async def ids_in_topic(
-    connection: Connection, realm_id: RealmId, topic_id: TopicId, *, since: MessageId, limit: int
+    connection: Connection,
+    realm_id: RealmId,
+    topic_id: TopicId,
+    *,
+    since: MessageId,
+    until: MessageId,
+    limit: int,
+    received_by: UserId | None = None,
 ) -> list[MessageId]:
-    """The topic's oldest messages from `since` on, at most `limit`: a step of a long move."""
+    """The topic's oldest messages between these two, at most `limit`: a step of a long move.
+
+    With `received_by` only what that user received where it was sent.
+    """
     return await connection.values(
         """
-        SELECT id FROM messages
-         WHERE realm_id = %(realm_id)s AND conversation_id = %(topic_id)s AND id >= %(since)s
-         ORDER BY id LIMIT %(limit)s
+        SELECT m.id FROM messages m
+         WHERE m.realm_id = %(realm_id)s AND m.conversation_id = %(topic_id)s
+           AND m.id >= %(since)s AND m.id <= %(until)s
+           AND (%(user_id)s::bigint IS NULL OR EXISTS (
+                SELECT FROM subscriptions s
+                 WHERE s.realm_id = %(realm_id)s AND s.user_id = %(user_id)s
+                   AND s.channel_id = m.origin_channel_id AND s.spans @> m.id))
+         ORDER BY m.id LIMIT %(limit)s
         """,
         realm_id=realm_id,
         topic_id=topic_id,
         since=since,
+        until=until,
         limit=limit,
+        user_id=received_by,
+    )
+
+
+async def newest_in_topic(
+    connection: Connection,
+    realm_id: RealmId,
+    topic_id: TopicId,
+    *,
+    limit: int,
+    received_by: UserId | None = None,
+) -> list[MessageId]:
+    """The topic's newest messages; with `received_by` of what that user received."""
+    return await connection.values(
+        """
+        SELECT m.id FROM messages m
+         WHERE m.realm_id = %(realm_id)s AND m.conversation_id = %(topic_id)s
+           AND (%(user_id)s::bigint IS NULL OR EXISTS (
+                SELECT FROM subscriptions s
+                 WHERE s.realm_id = %(realm_id)s AND s.user_id = %(user_id)s
+                   AND s.channel_id = m.origin_channel_id AND s.spans @> m.id))
+         ORDER BY m.id DESC LIMIT %(limit)s
+        """,
+        realm_id=realm_id,
+        topic_id=topic_id,
+        limit=limit,
+        user_id=received_by,
+    )
+
+
+async def is_empty(connection: Connection, realm_id: RealmId, topic_id: TopicId) -> bool:
+    """Whether no message is in the topic."""
+    found: bool = await connection.value(
+        """
+        SELECT NOT EXISTS (SELECT FROM messages
+                            WHERE realm_id = %(realm_id)s AND conversation_id = %(topic_id)s)
+        """,
+        realm_id=realm_id,
+        topic_id=topic_id,
+    )
+    return found
+
+
+def move_user_topics(
+    realm_id: RealmId,
+    *,
+    old: TopicId,
+    new: TopicId,
+    was_empty: bool,
+    losers: Sequence[UserId],
+    now: datetime,
+    old_body: dict[str, Any],
+    new_body: dict[str, Any],
+    write_id: str,
+) -> Statement:
+    """After the clock: what people want of a topic goes with all its messages to another one.
+
+    `was_empty`: the new topic had no message. `losers` may not read there. Tells them.
+    """
+    return Statement(
+        """
+        SELECT move_user_topics(%(realm_id)s, %(old)s, %(new)s, %(was_empty)s,
+                                %(losers)s::bigint[], %(now)s, %(old_body)s::jsonb,
+                                %(new_body)s::jsonb, %(write_id)s::uuid)
+        """,
+        {
+            "realm_id": realm_id,
+            "old": old,
+            "new": new,
+            "was_empty": was_empty,
+            "losers": list(losers),
+            "now": now,
+            "old_body": Connection.json(old_body),
+            "new_body": Connection.json(new_body),
+            "write_id": write_id,
+        },
+    )
+
+
+def tell_regained(
+    realm_id: RealmId,
+    user_ids: Sequence[UserId],
+    message_ids: Sequence[MessageId],
+    *,
+    write_id: str,
+) -> Statement:
+    """After the clock: for whom of these users messages that they see again are unread, is told."""
+    return Statement(
+        """
+        SELECT tell_regained(%(realm_id)s, %(user_ids)s::bigint[], %(message_ids)s::bigint[],
+                             %(write_id)s::uuid)
+        """,
+        {
+            "realm_id": realm_id,
+            "user_ids": list(user_ids),
+            "message_ids": list(message_ids),
+            "write_id": write_id,
+        },
     )
 
 
 def delete(realm_id: RealmId, message_ids: Sequence[MessageId]) -> Statement:
-    """After the clock: locked messages go, with everybody's flags and reactions. Gives the ids.
+    """After the clock: locked messages go, with flags, reactions and widgets. Gives the ids.
 
     What has been marked as read stays: a set may well cover what is gone.
     """
@@ -121,6 +322,9 @@ def delete(realm_id: RealmId, message_ids: Sequence[MessageId]) -> Statement:
              WHERE realm_id = %(realm_id)s AND message_id = ANY(%(message_ids)s::bigint[])
         ), reactions AS (
             DELETE FROM reactions
+             WHERE realm_id = %(realm_id)s AND message_id = ANY(%(message_ids)s::bigint[])
+        ), widgets AS (
+            DELETE FROM submessages
              WHERE realm_id = %(realm_id)s AND message_id = ANY(%(message_ids)s::bigint[])
         )
         DELETE FROM messages

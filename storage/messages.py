@@ -45,7 +45,7 @@ class MessageRow(msgspec.Struct, frozen=True, kw_only=True):
     content: str
     """As Markdown or rendered, whichever was asked for."""
     edit_history: list[dict[str, Any]] | None
-    """Newest first."""
+    """Newest first, renames of its topic among them."""
     reactions: list[dict[str, Any]]
     """In the order in which they came; with the names that the API uses."""
     submessages: list[dict[str, Any]]
@@ -70,16 +70,17 @@ ROWS_OF: Final[LiteralString] = "WITH wanted AS MATERIALIZED (SELECT "
 
 AS_ROWS: Final[LiteralString] = """ AS ids)
     SELECT s.id, s.sender_id, s.channel_id, s.conversation_id,
-           CASE WHEN s.channel_id IS NOT NULL THEN (
-                SELECT t.name FROM topics t
-                 WHERE t.realm_id = %(realm_id)s AND t.topic_id = s.conversation_id) END AS topic,
+           t.name AS topic,
            CASE WHEN s.channel_id IS NULL THEN (
                 SELECT g.user_ids FROM dm_groups g
                  WHERE g.realm_id = %(realm_id)s AND g.dm_group_id = s.conversation_id)
            END AS user_ids,
            m.sent_at, m.edited_at, m.moved_at, s.traits, m.client,
            CASE WHEN %(rendered)s THEN m.rendered_content ELSE m.content END AS content,
-           m.edit_history, coalesce(r.reactions, '[]') AS reactions,
+           CASE WHEN t.renames IS NULL THEN m.edit_history
+                ELSE whole_history(m.id, m.renames_before, m.edit_history, t.renames)
+           END AS edit_history,
+           coalesce(r.reactions, '[]') AS reactions,
            coalesce(b.submessages, '[]') AS submessages,
            s.flags AS flag_bits, s.received, s.unread
       FROM wanted
@@ -87,6 +88,10 @@ AS_ROWS: Final[LiteralString] = """ AS ids)
      CROSS JOIN LATERAL (
            SELECT * FROM messages m
             WHERE m.realm_id = %(realm_id)s AND m.id = s.id LIMIT 1) m
+      LEFT JOIN LATERAL (
+           SELECT t.name, t.renames FROM topics t
+            WHERE s.channel_id IS NOT NULL
+              AND t.realm_id = %(realm_id)s AND t.topic_id = s.conversation_id LIMIT 1) t ON true
       LEFT JOIN (
            SELECT r.message_id,
                   json_agg(json_build_object(

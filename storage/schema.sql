@@ -33,6 +33,50 @@ BEGIN
     ON CONFLICT (realm_id, user_id, conversation_id) DO UPDATE SET read = r.read + excluded.read;
 END $$;
 
+CREATE FUNCTION public.add_reader_flags(p_realm_id bigint, p_message_id bigint) RETURNS void
+    LANGUAGE plpgsql
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
+    AS $$
+DECLARE
+    v_flags jsonb;
+BEGIN
+    SELECT jsonb_object_agg(j.user_id, flag_names(j.flags, j.traits, j.received,
+                                j.flags & 1 <> 0 OR (j.received AND NOT j.seen)))
+      INTO v_flags
+      FROM messages m
+     CROSS JOIN (SELECT DISTINCT q.user_id FROM event_queues q WHERE q.realm_id = p_realm_id) u
+     CROSS JOIN LATERAL (
+           SELECT u.user_id, m.traits,
+                  coalesce((SELECT f.flags FROM message_flags f
+                       WHERE f.realm_id = p_realm_id AND f.user_id = u.user_id
+                         AND f.message_id = m.id), 0) AS flags,
+                  CASE WHEN m.channel_id IS NULL THEN EXISTS (SELECT FROM dm_group_members x
+                       WHERE x.realm_id = p_realm_id AND x.user_id = u.user_id
+                         AND x.dm_group_id = m.conversation_id)
+                  ELSE coalesce((SELECT x.spans @> m.id FROM subscriptions x
+                       WHERE x.realm_id = p_realm_id AND x.user_id = u.user_id
+                         AND x.channel_id = m.origin_channel_id), false) END AS received,
+                  (m.traits & 1 <> 0 AND m.sender_id = u.user_id)
+                  OR coalesce((SELECT x.read @> m.id FROM channel_read x
+                       WHERE x.realm_id = p_realm_id AND x.user_id = u.user_id
+                         AND x.channel_id = coalesce(m.origin_channel_id, 0)), false)
+                  OR coalesce((SELECT x.read @> m.id FROM conversation_read x
+                       WHERE x.realm_id = p_realm_id AND x.user_id = u.user_id
+                         AND x.conversation_id = m.origin_conversation_id), false) AS seen
+            OFFSET 0) j
+     WHERE m.realm_id = p_realm_id AND m.id = p_message_id
+       AND (j.received OR j.flags <> 0);
+    IF v_flags IS NOT NULL THEN
+        UPDATE event_log l
+           SET audience = convert_to((convert_from(l.audience, 'UTF8')::jsonb
+                              || jsonb_build_object('flags', v_flags))::text, 'UTF8')
+         WHERE l.realm_id = p_realm_id AND l.position = current_position()
+           AND l.day = current_setting('parley.day')::date AND l.audience <> '';
+    END IF;
+END $$;
+
 CREATE FUNCTION public.append_entries(p_realm_id bigint, p_kind text, p_audiences bytea[], p_bodies bytea[], p_write_id uuid) RETURNS void
     LANGUAGE plpgsql
     AS $$
@@ -81,6 +125,23 @@ BEGIN
           FROM muted_users x
          WHERE x.realm_id = p_realm_id AND x.user_id = p_user_id AND x.muted_at IS NOT NULL),
         'UTF8'), p_write_id);
+END $$;
+
+CREATE FUNCTION public.append_user_topic_entries(p_realm_id bigint, p_user_ids bigint[], p_policies integer[], p_body jsonb, p_write_id uuid) RETURNS void
+    LANGUAGE plpgsql
+    AS $$
+DECLARE
+    v record;
+BEGIN
+    FOR v IN SELECT p.policy, jsonb_agg(p.user_id ORDER BY p.user_id) AS users
+               FROM unnest(p_user_ids, p_policies) AS p(user_id, policy)
+              GROUP BY p.policy ORDER BY p.policy
+    LOOP
+        PERFORM append_entry(p_realm_id, 'user_topic',
+            convert_to(jsonb_build_object('users', v.users)::text, 'UTF8'),
+            convert_to((p_body || jsonb_build_object('visibility_policy', v.policy))::text, 'UTF8'),
+            p_write_id);
+    END LOOP;
 END $$;
 
 CREATE FUNCTION public.change_policies_by_send(p_realm_id bigint, p_sender_id bigint, p_topic_id bigint, p_message_id bigint, p_started smallint, p_sent smallint, p_mentioned bigint[], p_follows_by_default boolean, p_at timestamp with time zone, p_bodies bytea[], p_write_id uuid) RETURNS smallint
@@ -421,6 +482,22 @@ CREATE FUNCTION public.flag_entry_body(p_operation text, p_flag text, p_ids bigi
                                ',"empty_topic_display_name":' || to_json(p_empty_topic_name) END)
               FROM unnest(p_ids) AS i) END), 'UTF8')
 $_$;
+
+CREATE FUNCTION public.flag_names(p_flags integer, p_traits integer, p_received boolean, p_unread boolean) RETURNS jsonb
+    LANGUAGE sql IMMUTABLE
+    AS $$
+    SELECT to_jsonb(array_remove(ARRAY[
+        CASE WHEN NOT p_unread THEN 'read' END,
+        CASE WHEN p_flags & 2 <> 0 THEN 'starred' END,
+        CASE WHEN p_flags & 4 <> 0 THEN 'collapsed' END,
+        CASE WHEN p_flags & 8 <> 0 THEN 'mentioned' END,
+        CASE WHEN p_flags & 16 <> 0 THEN 'has_alert_word' END,
+        CASE WHEN p_flags & 32 <> 0 OR NOT p_received THEN 'historical' END,
+        CASE WHEN p_flags & 64 <> 0 THEN 'topic_wildcard_mentioned' END,
+        CASE WHEN p_received AND p_traits & 2 <> 0 THEN 'stream_wildcard_mentioned' END,
+        CASE WHEN p_flags & 64 <> 0 OR (p_received AND p_traits & 2 <> 0)
+             THEN 'wildcard_mentioned' END], NULL))
+$$;
 
 CREATE FUNCTION public.flagged_candidates(p_realm_id bigint, p_user_id bigint, p_kind text, p_channel_id bigint, p_conversation_ids bigint[], p_limit bigint) RETURNS bigint[]
     LANGUAGE plpgsql STABLE
@@ -1099,6 +1176,51 @@ BEGIN
      WHERE m.realm_id = p_realm_id AND m.id = ANY (p_ids);
 END $$;
 
+CREATE FUNCTION public.move_user_topics(p_realm_id bigint, p_from bigint, p_to bigint, p_was_empty boolean, p_losers bigint[], p_now timestamp with time zone, p_from_body jsonb, p_to_body jsonb, p_write_id uuid) RETURNS void
+    LANGUAGE plpgsql
+    AS $$
+DECLARE
+    -- Muted shows less than nothing said does: policy by rank, and rank by policy.
+    c_rank CONSTANT integer[] := ARRAY[1, 0, 2, 3];
+    v_gone bigint[];
+    v_old integer[];
+    v_users bigint[];
+    v_policies integer[];
+BEGIN
+    WITH gone AS (
+        DELETE FROM user_topics u WHERE u.realm_id = p_realm_id AND u.topic_id = p_from
+        RETURNING u.user_id, u.visibility_policy
+    )
+    SELECT coalesce(array_agg(g.user_id), '{}'), coalesce(array_agg(g.visibility_policy), '{}')
+      INTO v_gone, v_old FROM gone g WHERE g.visibility_policy <> 0;
+    PERFORM append_user_topic_entries(
+        p_realm_id, v_gone, array_fill(0, ARRAY[cardinality(v_gone)]), p_from_body, p_write_id);
+
+    SELECT array_agg(n.user_id), array_agg(n.policy) INTO v_users, v_policies
+      FROM (
+        SELECT a.user_id, a.there, CASE WHEN p_was_empty THEN a.brought
+                 ELSE c_rank[1 + greatest(c_rank[1 + a.brought], c_rank[1 + a.there])]
+               END AS policy
+          FROM (SELECT coalesce(g.user_id, u.user_id) AS user_id,
+                       coalesce(g.policy, 0) AS brought,
+                       coalesce(u.visibility_policy, 0) AS there
+                  FROM (SELECT o.user_id, o.policy FROM unnest(v_gone, v_old) AS o(user_id, policy)
+                         WHERE o.user_id <> ALL (p_losers)) g
+                  FULL JOIN (SELECT x.user_id, x.visibility_policy FROM user_topics x
+                              WHERE x.realm_id = p_realm_id AND x.topic_id = p_to) u
+                       ON u.user_id = g.user_id) a
+      ) n WHERE n.policy <> n.there;
+    DELETE FROM user_topics u USING unnest(v_users, v_policies) AS n(user_id, policy)
+     WHERE u.realm_id = p_realm_id AND u.topic_id = p_to AND u.user_id = n.user_id
+       AND n.policy = 0;
+    INSERT INTO user_topics (realm_id, user_id, topic_id, visibility_policy, last_updated)
+    SELECT p_realm_id, n.user_id, p_to, n.policy, p_now
+      FROM unnest(v_users, v_policies) AS n(user_id, policy) WHERE n.policy <> 0
+    ON CONFLICT (realm_id, user_id, topic_id) DO UPDATE
+       SET visibility_policy = excluded.visibility_policy, last_updated = excluded.last_updated;
+    PERFORM append_user_topic_entries(p_realm_id, v_users, v_policies, p_to_body, p_write_id);
+END $$;
+
 CREATE FUNCTION public.mute_user(p_realm_id bigint, p_user_id bigint, p_muted_user_id bigint, p_muted_at timestamp with time zone, p_limit bigint, p_audience bytea, p_write_id uuid) RETURNS boolean
     LANGUAGE plpgsql
     AS $$
@@ -1490,6 +1612,66 @@ BEGIN
                   END AS accessible OFFSET 0) j;
 END $$;
 
+CREATE FUNCTION public.rename_topic(p_realm_id bigint, p_topic_id bigint, p_name text, p_rename jsonb, p_last_id bigint, p_audiences bytea[], p_ids jsonb, p_body jsonb, p_message_id bigint, p_from_body jsonb, p_to_body jsonb, p_work_id uuid, p_work jsonb, p_job bytea, p_write_id uuid) RETURNS text
+    LANGUAGE plpgsql
+    AS $$
+DECLARE
+    v_new bigint[] := ARRAY(
+        SELECT m.id FROM messages m
+         WHERE m.realm_id = p_realm_id AND m.conversation_id = p_topic_id AND m.id > p_last_id
+         ORDER BY m.id);
+    v_ids bigint[];
+    v_some bigint[];
+    v_position bigint;
+    v_users bigint[];
+    v_policies integer[];
+BEGIN
+    IF v_new <> '{}' AND cardinality(p_audiences) > 1 THEN RETURN 'stale'; END IF;
+    PERFORM FROM topics t JOIN topics o ON o.realm_id = t.realm_id AND o.channel_id = t.channel_id
+        AND lower(o.name) = lower(p_name) AND o.topic_id <> t.topic_id
+      WHERE t.realm_id = p_realm_id AND t.topic_id = p_topic_id;
+    IF FOUND THEN RETURN 'stale'; END IF;
+
+    FOR v_index IN 1 .. cardinality(p_audiences) LOOP
+        v_ids := ARRAY(SELECT jsonb_array_elements_text(p_ids -> (v_index - 1))::bigint) || v_new;
+        FOR v_start IN 1 .. cardinality(v_ids) BY 1000 LOOP
+            v_some := v_ids[v_start : v_start + 999];
+            v_position := append_entry(p_realm_id, 'update_message', p_audiences[v_index],
+                convert_to((p_body || jsonb_build_object(
+                    'message_ids', to_jsonb(v_some),
+                    'message_id', CASE WHEN p_message_id = ANY (v_some) THEN p_message_id
+                                       ELSE v_some[1] END))::text, 'UTF8'), p_write_id);
+            IF p_message_id = ANY (v_some) THEN
+                PERFORM add_reader_flags(p_realm_id, p_message_id);
+            END IF;
+        END LOOP;
+    END LOOP;
+    UPDATE topics t
+       SET name = p_name,
+           renames = coalesce(t.renames, '[]')
+                     || (p_rename || jsonb_build_object('position', current_position()))
+     WHERE t.realm_id = p_realm_id AND t.topic_id = p_topic_id;
+
+    -- The rows of user_topics belong to the topic, whatever it is called.
+    SELECT array_agg(u.user_id), array_agg(u.visibility_policy) INTO v_users, v_policies
+      FROM user_topics u
+     WHERE u.realm_id = p_realm_id AND u.topic_id = p_topic_id AND u.visibility_policy <> 0;
+    IF v_users IS NOT NULL THEN
+        PERFORM append_user_topic_entries(p_realm_id, v_users,
+            array_fill(0, ARRAY[cardinality(v_users)]), p_from_body, p_write_id);
+        PERFORM append_user_topic_entries(p_realm_id, v_users, v_policies, p_to_body, p_write_id);
+        UPDATE user_topics u SET last_updated = to_timestamp((p_to_body ->> 'last_updated')::bigint)
+         WHERE u.realm_id = p_realm_id AND u.topic_id = p_topic_id;
+    END IF;
+
+    IF p_work_id IS NOT NULL THEN
+        INSERT INTO moving_work (realm_id, work_id, plan, done_until)
+        VALUES (p_realm_id, p_work_id, p_work, 9223372036854775807);
+        PERFORM append_entry(p_realm_id, 'job', ''::bytea, p_job, p_write_id);
+    END IF;
+    RETURN 'renamed';
+END $$;
+
 CREATE FUNCTION public.renew_epoch(p_realm_id bigint) RETURNS void
     LANGUAGE plpgsql
     AS $$
@@ -1597,6 +1779,27 @@ BEGIN
     END IF;
 END $$;
 
+CREATE FUNCTION public.set_content_flags(p_realm_id bigint, p_message_id bigint, p_user_ids bigint[], p_flags integer[]) RETURNS void
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    UPDATE message_flags f
+       SET flags = f.flags & ~88
+     WHERE f.realm_id = p_realm_id AND f.message_id = p_message_id AND f.flags & 88 <> 0;
+    INSERT INTO message_flags AS f (realm_id, user_id, message_id, flags)
+    SELECT p_realm_id, n.user_id, m.id, n.flags
+      FROM messages m
+     CROSS JOIN unnest(p_user_ids, p_flags) AS n(user_id, flags)
+     WHERE m.realm_id = p_realm_id AND m.id = p_message_id AND n.flags <> 0
+       AND (m.channel_id IS NULL OR EXISTS (
+            SELECT FROM subscriptions s
+             WHERE s.realm_id = p_realm_id AND s.user_id = n.user_id
+               AND s.channel_id = m.origin_channel_id AND s.spans @> m.id))
+    ON CONFLICT (realm_id, user_id, message_id) DO UPDATE SET flags = f.flags | excluded.flags;
+    DELETE FROM message_flags f
+     WHERE f.realm_id = p_realm_id AND f.message_id = p_message_id AND f.flags = 0;
+END $$;
+
 CREATE FUNCTION public.set_message_flag(p_realm_id bigint, p_user_id bigint, p_ids bigint[], p_bit integer, p_name text, p_operation text, p_audience bytea, p_write_id uuid) RETURNS bigint[]
     LANGUAGE plpgsql
     AS $$
@@ -1678,6 +1881,37 @@ BEGIN
             p_write_id);
     END LOOP;
     PERFORM append_entry(p_realm_id, 'user_topic', to_users(v_changed), p_body, p_write_id);
+END $$;
+
+CREATE FUNCTION public.tell_regained(p_realm_id bigint, p_user_ids bigint[], p_ids bigint[], p_write_id uuid) RETURNS void
+    LANGUAGE plpgsql
+    AS $$
+DECLARE
+    v_user_id bigint;
+    v_ids bigint[];
+    v_details jsonb;
+BEGIN
+    FOREACH v_user_id IN ARRAY p_user_ids LOOP
+        SELECT array_agg(s.id ORDER BY s.id),
+               jsonb_object_agg(s.id::text, jsonb_build_object(
+                   'type', 'stream', 'stream_id', s.channel_id, 'topic', (
+                        SELECT t.name FROM topics t
+                         WHERE t.realm_id = p_realm_id AND t.topic_id = s.conversation_id))
+                   || CASE WHEN s.flags & 72 <> 0 OR (s.received AND s.traits & 2 <> 0)
+                           THEN '{"mentioned": true}'::jsonb ELSE '{}'::jsonb END)
+          INTO v_ids, v_details
+          FROM message_states(p_realm_id, v_user_id, p_ids) s
+         WHERE s.unread;
+        PERFORM append_flag_entries(p_realm_id, 'remove', 'read', v_ids, v_details,
+            convert_to(jsonb_build_object('users', jsonb_build_array(v_user_id))::text, 'UTF8'),
+            p_write_id);
+        SELECT array_agg(s.id ORDER BY s.id) INTO v_ids
+          FROM message_states(p_realm_id, v_user_id, p_ids) s
+         WHERE s.accessible AND s.flags & 2 <> 0;
+        PERFORM append_flag_entries(p_realm_id, 'add', 'starred', v_ids, NULL,
+            convert_to(jsonb_build_object('users', jsonb_build_array(v_user_id))::text, 'UTF8'),
+            p_write_id);
+    END LOOP;
 END $$;
 
 CREATE FUNCTION public.to_users(p_user_ids bigint[]) RETURNS bytea
@@ -1914,6 +2148,22 @@ BEGIN
       FROM heard h;
 END $$;
 
+CREATE FUNCTION public.whole_history(p_id bigint, p_renames_before integer, p_own jsonb, p_renames jsonb) RETURNS jsonb
+    LANGUAGE sql IMMUTABLE
+    AS $$
+    SELECT jsonb_agg(h.entry ORDER BY h.renames DESC, h.is_rename, h.place)
+      FROM (SELECT o.value - 'renames' AS entry,
+                   coalesce((o.value ->> 'renames')::bigint, 0) AS renames,
+                   false AS is_rename, o.place
+              FROM jsonb_array_elements(p_own) WITH ORDINALITY AS o(value, place)
+            UNION ALL
+            SELECT r.value - 'position', r.place, true, 0
+              FROM jsonb_array_elements(p_renames) WITH ORDINALITY AS r(value, place)
+             WHERE CASE WHEN p_renames_before IS NULL
+                        THEN (r.value ->> 'position')::bigint > p_id
+                        ELSE r.place > p_renames_before END) h
+$$;
+
 CREATE TABLE public.alert_words (
     realm_id bigint NOT NULL,
     user_id bigint NOT NULL,
@@ -2097,9 +2347,18 @@ CREATE TABLE public.messages (
     client text NOT NULL,
     content text NOT NULL,
     rendered_content text NOT NULL,
-    edit_history jsonb
+    edit_history jsonb,
+    renames_before integer,
+    entry_positions bigint[]
 )
 WITH (autovacuum_vacuum_insert_threshold='2000', autovacuum_vacuum_insert_scale_factor='0.005');
+
+CREATE TABLE public.moving_work (
+    realm_id bigint NOT NULL,
+    work_id uuid NOT NULL,
+    plan jsonb NOT NULL,
+    done_until bigint NOT NULL
+);
 
 CREATE TABLE public.muted_users (
     realm_id bigint NOT NULL,
@@ -2219,7 +2478,8 @@ CREATE TABLE public.topics (
     realm_id bigint NOT NULL,
     topic_id bigint DEFAULT nextval('public.conversation_ids'::regclass) NOT NULL,
     channel_id bigint NOT NULL,
-    name text NOT NULL
+    name text NOT NULL,
+    renames jsonb
 );
 
 CREATE TABLE public.user_groups (
@@ -2336,6 +2596,9 @@ ALTER TABLE ONLY public.message_flags
 
 ALTER TABLE ONLY public.messages
     ADD CONSTRAINT messages_pkey PRIMARY KEY (realm_id, id);
+
+ALTER TABLE ONLY public.moving_work
+    ADD CONSTRAINT moving_work_pkey PRIMARY KEY (realm_id, work_id);
 
 ALTER TABLE ONLY public.muted_users
     ADD CONSTRAINT muted_users_pkey PRIMARY KEY (realm_id, user_id, muted_user_id);

@@ -1,9 +1,10 @@
 """What widgets attach to their messages."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from storage.database import Connection, Statement
-from storage.ids import MessageId, RealmId, UserId
+from storage.ids import MessageId, Position, RealmId, UserId
 
 
 @dataclass(frozen=True, slots=True)
@@ -12,6 +13,21 @@ class SubmessageRow:
     sender_id: UserId
     msg_type: str
     content: str
+
+
+async def positions_of(
+    connection: Connection, realm_id: RealmId, message_ids: Sequence[MessageId]
+) -> list[Position]:
+    """Where the log holds what is attached to the messages."""
+    return await connection.values(
+        """
+        SELECT id FROM submessages
+         WHERE realm_id = %(realm_id)s AND message_id = ANY(%(message_ids)s::bigint[])
+         ORDER BY id
+        """,
+        realm_id=realm_id,
+        message_ids=list(message_ids),
+    )
 
 
 async def first_of(

@@ -16,6 +16,18 @@ class UserTopicRow:
     last_updated: datetime
 
 
+async def user_ids_of(connection: Connection, realm_id: RealmId, topic_id: TopicId) -> list[UserId]:
+    """Those who have set something for the topic."""
+    return await connection.values(
+        """
+        SELECT user_id FROM user_topics
+         WHERE realm_id = %(realm_id)s AND topic_id = %(topic_id)s AND visibility_policy <> 0
+        """,
+        realm_id=realm_id,
+        topic_id=topic_id,
+    )
+
+
 async def of_user(connection: Connection, realm_id: RealmId, user_id: UserId) -> list[UserTopicRow]:
     """The topics for which the user has set something, in archived channels too."""
     return await connection.many(

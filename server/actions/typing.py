@@ -1,7 +1,7 @@
 """Telling others that somebody types: checked like a message, and never stored."""
 
 from collections.abc import Sequence
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 from server.actions.messages.content import Reading
 from server.directory import Directory
@@ -11,9 +11,10 @@ from server.domain.errors import BadRequestError, ChannelDoesNotExistError
 from server.domain.messages import clean_topic
 from server.domain.user_settings import UserSettings
 from server.events.base import Audience, Event
+from server.events.message_changes import EditTyping
 from server.events.typing import ChannelTyping, DirectTyping, TypingPerson
-from storage import subscriptions
-from storage.ids import ChannelId, UserId
+from storage import conversations, message_edits, message_places, subscriptions
+from storage.ids import ChannelId, MessageId, TopicId, UserId
 from storage.users import UserRow
 
 MAX_CHANNEL_SUBSCRIBERS: Final = 100
@@ -75,6 +76,60 @@ async def in_channel(
         return None
     event = ChannelTyping(
         op=op, sender=await _person(directory, actor.row), stream_id=channel_id, topic=topic
+    )
+    return event, Audience(users=tuple(wanting))
+
+
+async def in_edit(
+    directory: Directory, read: Reading, actor: Actor, op: Op, message_id: MessageId
+) -> Told | None:
+    """The same of somebody who edits their own message."""
+    async with read() as connection:
+        row = await message_edits.visible(connection, actor.realm_id, actor.user_id, message_id)
+        if row is None:
+            raise BadRequestError("Invalid message(s)")
+        settings = await directory.settings()
+        if row.sender_id != actor.user_id or not settings.allow_message_editing:
+            raise BadRequestError("You don't have permission to edit this message")
+        wants = _settings(actor)
+        recipient: dict[str, Any]
+        if row.channel_id is None:
+            people = await message_places.dm_user_ids(
+                connection, actor.realm_id, row.conversation_id
+            )
+            recipient = {"type": "direct", "user_ids": people}
+            if not wants.send_private_typing_notifications or len(people) > MAX_DIRECT_RECIPIENTS:
+                return None
+            found = await directory.users(people)
+            wanting = [
+                u
+                for u, r in found.items()
+                if r.is_active and UserSettings.of(r.settings).receives_typing_notifications
+            ]
+        else:
+            [topic] = await conversations.topics_by_ids(
+                connection, actor.realm_id, [TopicId(row.conversation_id)]
+            )
+            recipient = {"type": "channel", "channel_id": row.channel_id, "topic": topic.name}
+            channel = await directory.channel(row.channel_id)
+            if (
+                channel is None
+                or not channel.history_public_to_subscribers
+                or not wants.send_stream_typing_notifications
+            ):
+                return None
+            listed = await subscriptions.wanting_typing(
+                connection, actor.realm_id, row.channel_id, limit=MAX_CHANNEL_SUBSCRIBERS
+            )
+            if listed is None:
+                return None
+            wanting = listed
+    event = EditTyping(
+        op=op,
+        sender_id=actor.user_id,
+        message_id=message_id,
+        recipient=recipient,
+        empty_topic_display_name=settings.empty_topic_display_name,
     )
     return event, Audience(users=tuple(wanting))
 

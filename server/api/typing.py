@@ -1,4 +1,4 @@
-"""POST /typing: tells others that somebody types."""
+"""Typing over HTTP: tells others that somebody types."""
 
 from typing import Annotated, Literal
 
@@ -6,7 +6,7 @@ from server.actions import typing
 from server.api.endpoint import Access, Empty, Endpoint, Request
 from server.api.params import Field, Params
 from server.domain.errors import MissingParameterError
-from storage.ids import ChannelId, UserId
+from storage.ids import ChannelId, MessageId, UserId
 
 
 class TypingParams(Params):
@@ -43,4 +43,23 @@ async def set_typing(request: Request, params: TypingParams) -> Empty:
     return Empty()
 
 
-ENDPOINTS = (Endpoint("POST", "/typing", Access.USER, TypingParams, set_typing),)
+class EditTypingParams(Params):
+    message_id: int
+    op: Literal["start", "stop"]
+
+
+async def set_edit_typing(request: Request, params: EditTypingParams) -> Empty:
+    told = await typing.in_edit(
+        request.directory, request.read, request.actor, params.op, MessageId(params.message_id)
+    )
+    if told is not None:
+        await request.app.realtime.tell(request.actor.realm_id, *told)
+    return Empty()
+
+
+ENDPOINTS = (
+    Endpoint("POST", "/typing", Access.USER, TypingParams, set_typing),
+    Endpoint(
+        "POST", "/messages/{message_id}/typing", Access.USER, EditTypingParams, set_edit_typing
+    ),
+)

@@ -199,6 +199,27 @@ class ReactionDoesNotExistError(DomainError):
     code = "REACTION_DOES_NOT_EXIST"
 
 
+class ExpectationMismatchError(DomainError):
+    """Something is not what the client thinks it is."""
+
+    code = "EXPECTATION_MISMATCH"
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"'{name}' does not match the expected value.", field_name=name)
+
+
+class MoveTimeLimitError(DomainError):
+    """Some of the messages are too old to be moved by this user."""
+
+    code = "MOVE_MESSAGES_TIME_LIMIT_EXCEEDED"
+
+
+class UnauthorizedPrincipalError(DomainError):
+    """Only administrators may."""
+
+    code = "UNAUTHORIZED_PRINCIPAL"
+
+
 class IdempotencyKeyReusedError(DomainError):
     """The same Idempotency-Key with another request."""
 

@@ -109,7 +109,8 @@ class LiveUsers:
             yield from [
                 queue
                 for queue in self._all_public
-                if not reaches(audience, self.by_id[queue.user_id], position)
+                if queue.user_id not in audience.without
+                and not reaches(audience, self.by_id[queue.user_id], position)
             ]
 
 
@@ -141,4 +142,6 @@ def reaches_queue(
     """The same for one queue, which may have asked for all public channels."""
     if reaches(audience, user, position):
         return True
+    if user.user_id in audience.without:
+        return False
     return audience.public and audience.channel_id is not None and queue.all_public

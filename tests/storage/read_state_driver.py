@@ -206,17 +206,10 @@ class Driver:
         return list(changed)
 
     async def topic_for_move(self, channel: int, name: str) -> int:
+        await self.clocked(message_moves.ensure_topic(self.realm_id, ChannelId(channel), name))
         known = await self.topic(channel, name)
-        if known is not None:
-            return known.topic_id
-        topic_id = await message_moves.new_topic_id(self.connection)
-        [(made,)], _ = await self.clocked(
-            message_moves.create_topic(
-                self.realm_id, topic_id=topic_id, channel_id=ChannelId(channel), name=name
-            )
-        )
-        assert made == topic_id
-        return topic_id
+        assert known is not None
+        return known.topic_id
 
     async def move(self, ids: Iterable[int], channel: int, topic: int) -> None:
         wanted = [MessageId(i) for i in sorted(ids)]
@@ -231,9 +224,27 @@ class Driver:
         )
         assert moved == len(wanted)
 
-    async def rename(self, topic: int, name: str) -> None:
+    async def rename(self, topic: int, name: str) -> str:
         [row] = await message_moves.topics(self.realm_id, [TopicId(topic)]).waiting(self.connection)
-        await message_moves.rename_topic(self.connection, self.realm_id, row.topic_id, name)
+        rename = message_moves.Rename(
+            realm_id=self.realm_id,
+            topic_id=row.topic_id,
+            name=name,
+            history_entry={"timestamp": 0, "user_id": 1, "prev_topic": row.name, "topic": name},
+            last_id=MessageId(2**62),
+            audiences=[b"{}"],
+            message_ids=[[]],
+            body={},
+            message_id=MessageId(0),
+            old_policy_body={"last_updated": 0},
+            new_policy_body={"last_updated": 0},
+            work_id=None,
+            work=None,
+            job=None,
+            write_id=WRITE_ID,
+        )
+        [(outcome,)], _ = await self.clocked(rename.statement())
+        return str(outcome)
 
     async def delete(self, ids: Iterable[int]) -> None:
         wanted = [MessageId(i) for i in sorted(ids)]

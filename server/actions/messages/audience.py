@@ -1,8 +1,13 @@
 """Who is told of what happens to a message."""
 
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
 from server.events.base import Audience, Tx
-from storage import message_places
-from storage.ids import Position
+from storage import message_edits, message_places
+from storage.channels import ChannelRow
+from storage.ids import MessageId, Position, UserId
+from storage.message_edits import ReaderRow
 from storage.message_places import MessagePlace
 
 
@@ -24,3 +29,124 @@ async def of_message(tx: Tx, place: MessagePlace) -> Audience:
         received_in=place.origin_channel_id,
         received_at=Position(place.id),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Telling:
+    """Which of several messages an audience is told of."""
+
+    audience: Audience
+    message_ids: Sequence[MessageId]
+
+
+def protects_history(channel: ChannelRow) -> bool:
+    """Whether its readers may read only what they have received."""
+    return (
+        channel.invite_only
+        and not channel.is_web_public
+        and not channel.history_public_to_subscribers
+    )
+
+
+async def of_messages(
+    tx: Tx, channel: ChannelRow | None, conversation_id: int, message_ids: Sequence[MessageId]
+) -> list[Telling]:
+    """Whom messages of one conversation concern, each with those that they may read now.
+
+    The channel is locked: nobody comes or goes until the commit. Never empty.
+    """
+    connection = await tx.connection()
+    if channel is None:
+        people = await message_places.dm_user_ids(connection, tx.realm_id, conversation_id)
+        return [Telling(Audience(users=tuple(people)), message_ids)]
+    if protects_history(channel):
+        return _grouped(await read_by(tx, channel, message_ids)) or [Telling(Audience(), [])]
+    outsiders = await message_edits.readers(
+        connection, tx.realm_id, channel.channel_id, message_ids, outsiders_only=True
+    )
+    audience = Audience(
+        channel_id=channel.channel_id,
+        public=not channel.invite_only,
+        users=tuple(each.user_id for each in outsiders),
+    )
+    return [Telling(audience, message_ids)]
+
+
+ReadBy = dict[UserId, tuple[MessageId, ...]]
+
+
+async def read_by(
+    tx: Tx, channel: ChannelRow, message_ids: Sequence[MessageId], also: Iterable[UserId] = ()
+) -> ReadBy:
+    """Which of the messages each of those whom they concern may read, were they in the channel."""
+    rows = await message_edits.readers(
+        await tx.connection(),
+        tx.realm_id,
+        channel.channel_id,
+        message_ids,
+        outsiders_only=False,
+        also=sorted(also),
+    )
+    return await _what_they_read(tx, rows, message_ids)
+
+
+async def _what_they_read(
+    tx: Tx, rows: Sequence[ReaderRow], message_ids: Sequence[MessageId]
+) -> ReadBy:
+    everything = tuple(message_ids)
+    found = {row.user_id: everything for row in rows if row.reads_all}
+    partly = [row.user_id for row in rows if not row.reads_all]
+    if partly:
+        received = await message_edits.received(
+            await tx.connection(), tx.realm_id, partly, message_ids
+        )
+        found |= {row.user_id: tuple(row.message_ids) for row in received}
+    return found
+
+
+def _grouped(read: ReadBy) -> list[Telling]:
+    by_messages: dict[tuple[MessageId, ...], list[UserId]] = {}
+    for user_id, message_ids in read.items():
+        by_messages.setdefault(message_ids, []).append(user_id)
+    return [
+        Telling(Audience(users=tuple(sorted(users))), message_ids)
+        for message_ids, users in by_messages.items()
+        if message_ids
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class Crossing:
+    """What messages that go to another channel mean to those whom they concern."""
+
+    told: list[Telling]
+    """Who may read them there: those who knew them, and who is in that channel."""
+    lost: list[Telling]
+    """Who knew them and may not read them there."""
+    regained: list[UserId]
+    """Who could not read them where they are, and may have received them once."""
+
+
+async def of_crossing(
+    tx: Tx, old: ChannelRow, new: ChannelRow, message_ids: Sequence[MessageId]
+) -> Crossing:
+    """Before the messages are moved from one locked channel to another."""
+    before = await read_by(tx, old, message_ids)
+    after = await read_by(tx, new, message_ids, also=before)
+    told = _grouped(after)
+    lost = _grouped(
+        {user: tuple(sorted({*ids} - {*after.get(user, ())})) for user, ids in before.items()}
+    )
+    known = tuple(sorted({*before, *after}))
+    if not new.invite_only:
+        audience = Audience(channel_id=new.channel_id, public=True, without=known)
+        told.append(Telling(audience, message_ids))
+    elif not old.invite_only:
+        # Whoever listens to all public channels has heard the last of them.
+        audience = Audience(channel_id=old.channel_id, public=True, without=known)
+        lost.append(Telling(audience, message_ids))
+    gaining = [user for user, ids in after.items() if {*ids} - {*before.get(user, ())}]
+    regained = await message_edits.may_remember(
+        await tx.connection(), tx.realm_id, gaining, message_ids
+    )
+    return Crossing(told, lost, regained)

@@ -126,7 +126,7 @@ async def _channel_place(
             owner = await _owner(directory, actor, channel, standing)
             if (refusal := _refusal(channel, [own, *owner])) is not None:
                 raise refusal
-        _check_topic_policy(channel, topic_name, standing.settings)
+        check_topic_policy(channel, topic_name, standing.settings)
     topic = await directory.topic(channel.channel_id, topic_name)
     return Place(
         channel=channel,
@@ -193,7 +193,8 @@ def _refusal(
     return None
 
 
-def _check_topic_policy(channel: ChannelRow, topic_name: str, settings: RealmSettings) -> None:
+def check_topic_policy(channel: ChannelRow, topic_name: str, settings: RealmSettings) -> None:
+    """Raise BadRequestError if the channel has no such topics."""
     if topic_name == "" and not allows_empty_topic(channel, settings):
         raise BadRequestError(
             "Topics are required in this organization.",

@@ -4,12 +4,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
+from server.actions.messages.edit_history import last_moved, shown_history
 from server.actions.messages.narrowing import Look, among, narrowed
 from server.actions.messages.people import recipient_of, sender_of
 from server.directory import Directory
 from server.domain.actor import Actor
 from server.domain.errors import BadRequestError, MissingParameterError
 from server.domain.narrow import Term
+from server.domain.realm_settings import RealmSettings
 from server.events.base import ClientView
 from server.events.messages import ShownMessage, message_object
 from storage import history, messages
@@ -160,7 +162,7 @@ async def show(
     """The messages as a client with this view gets them, each with its reader's flags."""
     realm = await directory.realm()
     domain = directory.address_of(realm).domain
-    display_name = (await directory.settings()).empty_topic_display_name
+    settings = await directory.settings()
     people = await _people(directory, rows)
     channels = await _channels(directory, rows)
     senders = {u: sender_of(row, realm, domain) for u, row in people.items()}
@@ -174,15 +176,17 @@ async def show(
             channel_id=row.channel_id,
             channel_name=channels[row.channel_id].name if row.channel_id is not None else "",
             topic=row.topic or "",
-            empty_topic_display_name=display_name,
+            empty_topic_display_name=settings.empty_topic_display_name,
             dm_group_id=row.conversation_id,
             recipients=tuple(recipient_of(people[u], domain) for u in row.user_ids or ()),
         )
-        shown.append(_with_personal(row, message, view))
+        shown.append(_with_personal(row, message, view, settings))
     return shown
 
 
-def _with_personal(row: MessageRow, message: ShownMessage, view: ClientView) -> dict[str, Any]:
+def _with_personal(
+    row: MessageRow, message: ShownMessage, view: ClientView, settings: RealmSettings
+) -> dict[str, Any]:
     shown = message_object(
         row.id,
         message,
@@ -192,12 +196,15 @@ def _with_personal(row: MessageRow, message: ShownMessage, view: ClientView) -> 
         submessages=row.submessages,
     )
     shown["flags"] = row.flags
-    if row.edit_history:
-        shown["edit_history"] = row.edit_history
     if row.edited_at is not None:
         shown["last_edit_timestamp"] = int(row.edited_at.timestamp())
-    if row.moved_at is not None:
-        shown["last_moved_timestamp"] = int(row.moved_at.timestamp())
+    if row.edit_history:
+        moved_at = last_moved(row.edit_history)
+        if moved_at is not None:
+            shown["last_moved_timestamp"] = moved_at
+        history = shown_history(row.edit_history, settings, view)
+        if history:
+            shown["edit_history"] = history
     return shown
 
 

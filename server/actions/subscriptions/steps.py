@@ -3,31 +3,25 @@
 Whoever began goes on with it; a job goes on if they cannot. Both may at once.
 """
 
-from collections.abc import Awaitable, Callable, Collection, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, Final, Protocol
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import Final
 
 import msgspec
-import structlog
 
 from server.actions.ground import Ground, stand_on_realm
-from server.actions.messages import send
 from server.actions.messages.content import Reading
+from server.actions.messages.notices import Write, deliver
 from server.actions.subscriptions.membership import Move, join
 from server.actions.subscriptions.news import Letter
 from server.directory import Directory
-from server.domain.actor import Actor
 from server.domain.clock import Clock
-from server.domain.errors import DomainError
-from server.domain.system_bots import NOTIFICATION_BOT
 from server.events.base import Tx
 from server.jobs import DeferredWork, enqueue
 from storage import channels, subscribing_work, subscriptions
 from storage.channels import ChannelRow
 from storage.ids import ChannelId, RealmId, UserId
 from storage.subscribing_work import WorkRow
-
-logger = structlog.get_logger(__name__)
 
 PAIRS_PER_STEP: Final = 500
 """Subscriptions that one transaction begins: bounds how long everybody else's writes wait."""
@@ -44,12 +38,6 @@ class FinishSubscribing(msgspec.Struct, frozen=True):
 
 
 STEP: Final = "finish_subscribing"
-
-
-class Write(Protocol):
-    """The realm's writer, or what stands for it."""
-
-    def __call__(self, action: Callable[[Any], Awaitable[Any]], /) -> Awaitable[Any]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +87,8 @@ async def finish(desk: Desk, realm_id: RealmId, work_id: str) -> None:
     if work is None:
         return
     for letter in msgspec.convert(work.news or [], list[Letter]):
-        await _send(desk, realm_id, letter, work_id)
+        draft = letter.draft(work_id)
+        await deliver(desk.directory, desk.read, desk.write, desk.clock, realm_id, draft)
     await desk.write(lambda tx: _end(tx, work_id))
 
 
@@ -178,18 +167,3 @@ def _still_permitted(
 async def _end(tx: Tx, work_id: str) -> None:
     if await _lock(tx, work_id) is not None:
         await subscribing_work.delete(await tx.changing(), tx.realm_id, work_id)
-
-
-async def _send(desk: Desk, realm_id: RealmId, letter: Letter, work_id: str) -> None:
-    """Let the notification bot send it. Whom it cannot reach is passed over."""
-    bot = await desk.directory.user_by_email(NOTIFICATION_BOT.email)
-    if bot is None:
-        return
-    actor = Actor(realm_id, bot, "Internal")
-    draft = replace(letter.draft(work_id), read_by_sender=True)
-    decision = await send.prepare(desk.directory, actor, draft, desk.read)
-    now = desk.clock.now()
-    try:
-        await desk.write(lambda tx: send.send_message(tx, actor, draft, decision, now))
-    except DomainError as refusal:
-        logger.info("nobody to tell of a subscription", reason=refusal.message)

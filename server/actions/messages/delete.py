@@ -1,0 +1,133 @@
+"""Messages are deleted for good: from the tables, and from the log."""
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from typing import Final
+
+from server.actions.ground import stand
+from server.actions.messages.audience import of_messages, protects_history
+from server.actions.messages.subject import Subject, is_subscribed, lock_subject
+from server.domain.actor import Actor
+from server.domain.channels import Standing
+from server.domain.errors import BadRequestError, UnauthorizedPrincipalError
+from server.domain.messages import clean_topic
+from server.events.base import Tx
+from server.events.message_changes import MAX_GONE, MessagesGone
+from storage import channels, conversations, event_log, message_edits, message_moves, submessages
+from storage.channels import ChannelRow
+from storage.conversations import TopicRow
+from storage.ids import ChannelId, MessageId, Position
+from storage.message_edits import ChangingRow
+
+LOG_KEPT: Final = timedelta(days=30)
+"""Longer than the log keeps anything: what is older is not looked for there."""
+NOT_PERMITTED: Final = "You don't have permission to delete this message"
+
+
+async def delete_message(tx: Tx, actor: Actor, message_id: MessageId, now: datetime) -> None:
+    """Delete a message for good. Whoever could read it is told."""
+    subject = await lock_subject(tx, actor, message_id)
+    _check_permitted(subject, now)
+    display_name = subject.ground.settings.empty_topic_display_name
+    await _delete(tx, subject.channel, subject.topic, [subject.row], now, display_name)
+
+
+def _check_permitted(subject: Subject, now: datetime) -> None:
+    standing = subject.standing
+    if standing.realm_permits("can_delete_any_message_group") or subject.channel_permits(
+        "can_delete_any_message_group"
+    ):
+        return
+    may_own = standing.realm_permits("can_delete_own_message_group") or subject.channel_permits(
+        "can_delete_own_message_group"
+    )
+    if not subject.is_own or not may_own:
+        raise BadRequestError(NOT_PERMITTED)
+    limit = subject.ground.settings.message_content_delete_limit_seconds
+    if limit is not None and (now - subject.row.sent_at).total_seconds() > limit:
+        raise BadRequestError("The time limit for deleting this message has passed")
+
+
+async def delete_from_topic(
+    tx: Tx, actor: Actor, channel_id: ChannelId, topic_name: str, now: datetime
+) -> bool:
+    """Delete the newest messages of a topic that the actor may read; whether any are left.
+
+    For administrators only.
+    """
+    tx.must_be_exact()
+    ground = await stand(tx, actor)
+    standing = ground.standing(actor.user_id)
+    if not standing.person.is_administrator:
+        raise UnauthorizedPrincipalError("Must be an organization administrator")
+    display_name = ground.settings.empty_topic_display_name
+    name = clean_topic(topic_name, display_name)
+    channel, topic = await _lock_topic(tx, actor, standing, channel_id, name)
+    some = await message_moves.newest_in_topic(
+        await tx.connection(),
+        tx.realm_id,
+        topic.topic_id,
+        limit=MAX_GONE + 1,
+        received_by=actor.user_id if protects_history(channel) else None,
+    )
+    rows = await tx.lock(message_edits.locking(tx.realm_id, sorted(some[:MAX_GONE])))
+    if rows:
+        await _delete(tx, channel, topic, rows, now, display_name)
+    return len(some) > MAX_GONE
+
+
+async def _lock_topic(
+    tx: Tx, actor: Actor, standing: Standing, channel_id: ChannelId, name: str
+) -> tuple[ChannelRow, TopicRow]:
+    """The topic of a channel that the actor may read. Raises BadRequestError.
+
+    Nobody moves anything in or out of the channel until the commit.
+    """
+    locked = await tx.lock(channels.locking(tx.realm_id, [channel_id]).shared())
+    is_in = await is_subscribed(tx, actor, channel_id)
+    if not locked or not standing.sees(locked[0], subscribed=is_in):
+        raise BadRequestError("Invalid channel ID")
+    [channel] = locked
+    connection = await tx.connection()
+    topic = await conversations.topic_named(connection, tx.realm_id, channel_id, name)
+    reads = is_in or await message_edits.readers(
+        connection, tx.realm_id, channel_id, [], outsiders_only=True, also=[actor.user_id]
+    )
+    if topic is None or not reads:
+        raise BadRequestError(f"There is no topic '{name}'")
+    return channel, topic
+
+
+async def _delete(
+    tx: Tx,
+    channel: ChannelRow | None,
+    topic: TopicRow | None,
+    rows: Sequence[ChangingRow],
+    now: datetime,
+    display_name: str,
+) -> None:
+    """Delete locked messages of one conversation, and what the log holds of them."""
+    ids = [row.id for row in rows]
+    tellings = await of_messages(tx, channel, rows[0].conversation_id, ids)
+    used = await submessages.positions_of(await tx.connection(), tx.realm_id, ids)
+    entries = sorted({p for row in rows for p in _entries(row, now)} | {*used})
+    await event_log.blank(await tx.changing(), tx.realm_id, entries)
+    last = None
+    for telling in tellings:
+        event = MessagesGone(
+            message_ids=tuple(telling.message_ids),
+            channel_id=None if channel is None else channel.channel_id,
+            topic="" if topic is None else topic.name,
+            empty_topic_display_name=display_name,
+            entries=tuple(entries) if last is None else (),
+        )
+        last = tx.append(event, telling.audience)
+    assert last is not None
+    tx.at_position(last, message_moves.delete(tx.realm_id, ids))
+
+
+def _entries(row: ChangingRow, now: datetime) -> list[Position]:
+    """Where the log may hold what the message said."""
+    edits = row.entry_positions or []
+    own = [Position(row.id)] if now - row.sent_at < LOG_KEPT else []
+    return [*own, *edits]

@@ -1,0 +1,119 @@
+"""A message says something else from now on."""
+
+import hashlib
+from dataclasses import dataclass
+from datetime import datetime
+
+from server.actions.messages.audience import of_messages
+from server.actions.messages.content import check_wildcards, read_content
+from server.actions.messages.subject import Subject, lock_subject
+from server.domain.actor import Actor
+from server.domain.errors import BadRequestError, ExpectationMismatchError
+from server.domain.messages import clean_content
+from server.events.base import Tx
+from server.events.message_changes import ContentChange, MessagesChanged
+from storage import message_edits, messages, submessages
+from storage.ids import MessageId, TopicId
+
+DELETED = "(deleted)"
+"""What a message says whose author has taken everything out of it."""
+
+
+@dataclass(frozen=True, slots=True)
+class NewContent:
+    """What a message is to say, if it says what the client thinks it does."""
+
+    content: str
+    prev_content_sha256: str | None = None
+
+
+async def edit_content(
+    tx: Tx, actor: Actor, message_id: MessageId, new: NewContent, now: datetime
+) -> None:
+    """Let one's own message say something else. Everybody whom it concerns is told."""
+    subject = await lock_subject(tx, actor, message_id)
+    await check_editable(tx, subject, new, now)
+    await edit_locked(tx, subject, new, now)
+
+
+async def check_editable(tx: Tx, subject: Subject, new: NewContent, now: datetime) -> None:
+    """Raise BadRequestError if the actor may not make the message say this."""
+    settings = subject.ground.settings
+    if subject.row.sender_id != subject.actor.user_id:
+        raise BadRequestError("You don't have permission to edit this message")
+    if not settings.allow_message_editing:
+        raise BadRequestError("Your organization has turned off message editing")
+    if subject.channel is not None and subject.channel.is_archived:
+        raise BadRequestError("Messages of an archived channel cannot be edited")
+    limit = settings.message_content_edit_limit_seconds
+    if limit is not None and (now - subject.row.sent_at).total_seconds() > limit:
+        raise BadRequestError("The time limit for editing this message has passed")
+    if new.prev_content_sha256 is not None:
+        known = hashlib.sha256(subject.row.content.encode()).hexdigest()
+        if new.prev_content_sha256.lower() != known:
+            raise ExpectationMismatchError("prev_content_sha256")
+    if await submessages.first_of(await tx.connection(), tx.realm_id, subject.row.id) is not None:
+        raise BadRequestError("Polls and lists of tasks cannot be edited")
+    _cleaned(new.content)
+
+
+def _cleaned(content: str) -> str:
+    return DELETED if content.strip() == "" else clean_content(content)
+
+
+async def edit_locked(tx: Tx, subject: Subject, new: NewContent, now: datetime) -> None:
+    """Do what `check_editable` permits."""
+    row, channel = subject.row, subject.channel
+    directory = await tx.directory()
+    written = await read_content(
+        directory,
+        subject.actor,
+        _cleaned(new.content),
+        topic_id=None if channel is None else TopicId(row.conversation_id),
+        read=tx.reading,
+    )
+    await check_wildcards(
+        directory, subject.actor, written, channel_id=row.channel_id, read=tx.reading
+    )
+    if written.content == row.content:
+        return
+    tellings = await of_messages(tx, channel, row.conversation_id, [row.id])
+    html = written.rendered.html
+    timestamp = int(now.timestamp())
+    await message_edits.change_content(
+        await tx.changing(),
+        tx.realm_id,
+        row.id,
+        content=written.content,
+        rendered=html,
+        traits=row.traits & ~messages.CONTENT_TRAITS | written.traits,
+        edited_at=now,
+        history_entry={
+            "user_id": subject.actor.user_id,
+            "timestamp": timestamp,
+            "prev_content": row.content,
+            "prev_rendered_content": row.rendered_content,
+        },
+    )
+    event = MessagesChanged(
+        message_id=row.id,
+        message_ids=(row.id,),
+        user_id=subject.actor.user_id,
+        edit_timestamp=timestamp,
+        channel_id=row.channel_id,
+        channel_name="" if channel is None else channel.name,
+        content=ContentChange(
+            orig_content=row.content,
+            orig_rendered_content=row.rendered_content,
+            content=written.content,
+            rendered_content=html,
+            is_me_message=written.rendered.is_me_message,
+        ),
+    )
+    for number, telling in enumerate(tellings):
+        entry = tx.append(event, telling.audience)
+        tx.at_position(entry, message_edits.holds_content(tx.realm_id, row.id))
+        if number == 0:
+            flags = message_edits.set_content_flags(tx.realm_id, row.id, written.flags())
+            tx.at_position(entry, flags)
+        tx.at_position(entry, message_edits.add_reader_flags(tx.realm_id, row.id))

@@ -1,0 +1,98 @@
+"""What messages have been through, as their readers may see it."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from server.directory import Directory
+from server.domain.actor import Actor
+from server.domain.errors import BadRequestError
+from server.domain.realm_settings import RealmSettings
+from server.events.base import ClientView
+from server.events.messages import shown_topic
+from storage import message_edits
+from storage.database import Connection
+from storage.ids import MessageId
+from storage.message_edits import HistoryRow
+
+_OF_CONTENT: Final = ("prev_content", "prev_rendered_content")
+
+Entry = Mapping[str, Any]
+
+
+def last_moved(history: Sequence[Entry]) -> int | None:
+    """When the message was moved last, by its history (newest first)."""
+    return next((e["timestamp"] for e in history if _is_move(e)), None)
+
+
+def shown_history(
+    history: Sequence[Entry], settings: RealmSettings, view: ClientView
+) -> list[dict[str, Any]]:
+    """As much of a history as the organization shows."""
+    policy = settings.message_edit_history_visibility_policy
+    if policy == "none":
+        return []
+    shown = [_shown(entry, settings, view) for entry in history]
+    if policy == "all":
+        return shown
+    return [
+        {name: value for name, value in entry.items() if name not in _OF_CONTENT}
+        for entry in shown
+        if _is_move(entry)
+    ]
+
+
+def _is_move(entry: Entry) -> bool:
+    return "prev_topic" in entry or "prev_stream" in entry
+
+
+def _shown(entry: Entry, settings: RealmSettings, view: ClientView) -> dict[str, Any]:
+    shown = dict(entry)
+    for name in ("prev_topic", "topic"):
+        if name in shown:
+            shown[name] = shown_topic(shown[name], settings.empty_topic_display_name, view)
+    return shown
+
+
+async def fetch_history(
+    directory: Directory,
+    connection: Connection,
+    actor: Actor,
+    message_id: MessageId,
+    view: ClientView,
+) -> list[dict[str, Any]]:
+    """Each state in which the message was, oldest first. Raises BadRequestError."""
+    settings = await directory.settings()
+    row = await message_edits.history_of(connection, actor.realm_id, actor.user_id, message_id)
+    if row is None:
+        raise BadRequestError("Invalid message(s)")
+    if settings.message_edit_history_visibility_policy == "none":
+        raise BadRequestError("Message edit history is disabled in this organization")
+    return _snapshots(row, shown_history(row.edit_history, settings, view), settings, view)
+
+
+def _snapshots(
+    row: HistoryRow, history: Sequence[Entry], settings: RealmSettings, view: ClientView
+) -> list[dict[str, Any]]:
+    """Back from what the message is now to what it was at first."""
+    now: dict[str, Any] = {
+        "topic": shown_topic(row.topic or "", settings.empty_topic_display_name, view)
+        if row.channel_id is not None
+        else "",
+        "content": row.content,
+        "rendered_content": row.rendered_content,
+    }
+    found: list[dict[str, Any]] = []
+    for entry in history:
+        snapshot = now | {"timestamp": entry["timestamp"], "user_id": entry["user_id"]}
+        snapshot |= {
+            n: entry[n] for n in (*_OF_CONTENT, "prev_topic", "prev_stream", "stream") if n in entry
+        }
+        found.append(snapshot)
+        now = {
+            "topic": entry.get("prev_topic", now["topic"]),
+            "content": entry.get("prev_content", now["content"]),
+            "rendered_content": entry.get("prev_rendered_content", now["rendered_content"]),
+        }
+    sent_at = int(row.sent_at.timestamp())
+    found.append(now | {"timestamp": sent_at, "user_id": row.sender_id})
+    return found[::-1]

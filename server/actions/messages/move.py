@@ -1,0 +1,370 @@
+"""Messages go to another topic or channel: whether they may, and the first of it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+import msgspec
+from typing_extensions import override
+
+from server.actions.messages import edit, notices
+from server.actions.messages.audience import of_messages
+from server.actions.messages.decide import check_topic_policy
+from server.actions.messages.edit import NewContent
+from server.actions.messages.moving_steps import Plan, begin_plan, job_of, policy_body
+from server.actions.messages.notices import Location, Notice
+from server.actions.messages.subject import Subject, Target, is_subscribed, lock_subject
+from server.domain.access import MODERATOR
+from server.domain.actor import Actor
+from server.domain.errors import BadRequestError, MoveTimeLimitError
+from server.domain.messages import clean_topic
+from server.domain.realm_settings import RealmSettings
+from server.events.base import Clocked, ClockedWrite, LogEntry, StaleDecisionError, Tx
+from server.events.message_changes import MessagesChanged, PropagateMode, Relocation
+from storage import message_moves
+from storage.channels import ChannelRow
+from storage.conversations import TopicRow
+from storage.database import Statement
+from storage.ids import ChannelId, MessageId
+from storage.message_moves import MovableRow, Rename
+
+EVERYTHING = 1_000_000
+NOT_PERMITTED = "You don't have permission to move this message"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MoveRequest:
+    """Where messages are to go: what is None stays as it is."""
+
+    topic: str | None = None
+    channel_id: ChannelId | None = None
+    mode: PropagateMode = "change_one"
+    tell_old: bool = False
+    tell_new: bool = True
+    content: NewContent | None = None
+    """What the one message is to say besides."""
+
+
+@dataclass(frozen=True, slots=True)
+class Begun:
+    """How far it has come. Work that is left has an id."""
+
+    is_begun: bool
+    """False: the topic to which they go had to be made first; ask again."""
+    work_id: str | None = None
+
+
+async def begin(
+    tx: Tx, actor: Actor, message_id: MessageId, request: MoveRequest, now: datetime
+) -> "Begun | Clocked[Begun]":
+    """Move what is asked for, or as much of it as one transaction may; whom it concerns is told."""
+    directory = await tx.directory()
+    topic = request.topic
+    if topic is not None:
+        topic = clean_topic(topic, (await directory.settings()).empty_topic_display_name)
+    subject = await lock_subject(tx, actor, message_id, Target(request.channel_id, topic))
+    if request.content is not None:
+        await edit.check_editable(tx, subject, request.content, now)
+    move = await _decide(tx, subject, request, topic, now)
+    if move.is_rename and request.content is None:
+        return tx.clocked(_RenameWrite(await _rename(tx, move, now)))
+    if subject.new_topic is None:
+        statement = message_moves.ensure_topic(
+            tx.realm_id, move.new_channel.channel_id, move.new_name
+        )
+        return tx.clocked(_EnsureTopic(statement))
+    if request.content is not None:
+        await edit.edit_locked(tx, subject, request.content, now)
+    connection = await tx.connection()
+    was_empty = await message_moves.is_empty(connection, tx.realm_id, subject.new_topic.topic_id)
+    plan = _plan(move, subject.new_topic, now, target_was_empty=was_empty)
+    return Begun(is_begun=True, work_id=await begin_plan(tx, plan))
+
+
+@dataclass(frozen=True, slots=True)
+class _EnsureTopic(ClockedWrite[Begun]):
+    """The topic to which messages go is made, if nobody else has."""
+
+    make: Statement
+
+    @property
+    @override
+    def statement(self) -> Statement:
+        return self.make
+
+    @override
+    def result(self, rows: Sequence[tuple[Any, ...]]) -> Begun:
+        return Begun(is_begun=False)
+
+    @override
+    def recovered(self, entries: Sequence[LogEntry]) -> Begun:
+        return Begun(is_begun=False)
+
+
+@dataclass(frozen=True, slots=True)
+class _RenameWrite(ClockedWrite[Begun]):
+    """All of a topic gets another name, unless something else has it by now."""
+
+    rename: Rename
+
+    @property
+    @override
+    def statement(self) -> Statement:
+        return self.rename.statement()
+
+    @override
+    def result(self, rows: Sequence[tuple[Any, ...]]) -> Begun:
+        if rows[0][0] == "stale":
+            raise StaleDecisionError
+        return Begun(is_begun=True, work_id=self.rename.work_id)
+
+    @override
+    def recovered(self, entries: Sequence[LogEntry]) -> Begun:
+        return Begun(is_begun=True, work_id=self.rename.work_id)
+
+
+# -- whether it may be
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Move:
+    """A move that is permitted."""
+
+    subject: Subject
+    request: MoveRequest
+    channel: ChannelRow
+    topic: TopicRow
+    new_channel: ChannelRow
+    new_name: str
+    found: MovableRow
+
+    @property
+    def crosses(self) -> bool:
+        return self.channel.channel_id != self.new_channel.channel_id
+
+    @property
+    def is_rename(self) -> bool:
+        """Whether all of the topic stays together, and nothing else is called so."""
+        target = self.subject.new_topic
+        is_free = target is None or target.topic_id == self.topic.topic_id
+        return self.found.holds_all and not self.crosses and is_free
+
+    @property
+    def resolves(self) -> bool:
+        return not self.crosses and notices.toggles_resolved(self.topic.name, self.new_name)
+
+
+async def _decide(
+    tx: Tx, subject: Subject, request: MoveRequest, topic: str | None, now: datetime
+) -> _Move:
+    if subject.channel is None or subject.topic is None:
+        what = "have topics" if request.channel_id is None else "be moved to channels"
+        raise BadRequestError(f"Direct messages cannot {what}.")
+    new_channel = await _new_channel(tx, subject)
+    crosses = new_channel.channel_id != subject.channel.channel_id
+    new_name = subject.topic.name if topic is None else topic
+    if not crosses and new_name == subject.topic.name:
+        raise BadRequestError("Nothing to change")
+    if crosses and request.content is not None:
+        raise BadRequestError("Cannot change message content while changing channel")
+    if subject.channel.is_archived:
+        raise BadRequestError("Messages of an archived channel cannot be moved")
+    _check_permitted(subject, new_name, crosses=crosses)
+    if crosses or new_name != subject.topic.name:
+        check_topic_policy(new_channel, new_name, subject.ground.settings)
+    resolves = not crosses and notices.toggles_resolved(subject.topic.name, new_name)
+    renames = new_name != subject.topic.name
+    limit = None if resolves else _limit(subject, crosses=crosses, renames=renames)
+    found = await _movable(tx, subject, request.mode, limit, now)
+    _check_age(request.mode, found, limit)
+    return _Move(
+        subject=subject,
+        request=request,
+        channel=subject.channel,
+        topic=subject.topic,
+        new_channel=new_channel,
+        new_name=new_name,
+        found=found,
+    )
+
+
+async def _new_channel(tx: Tx, subject: Subject) -> ChannelRow:
+    """The channel to which they go, if the actor may send there. Raises BadRequestError."""
+    channel, old = subject.new_channel, subject.channel
+    if channel is not None and old is not None and channel.channel_id == old.channel_id:
+        return channel
+    if channel is not None:
+        is_in = await is_subscribed(tx, subject.actor, channel.channel_id)
+        if subject.standing.posts(channel, subscribed=is_in):
+            return channel
+        if subject.standing.sees(channel, subscribed=is_in):
+            raise BadRequestError(f"Not authorized to send to channel '{channel.name}'")
+    raise BadRequestError("Invalid channel ID")
+
+
+def _check_permitted(subject: Subject, new_name: str, *, crosses: bool) -> None:
+    assert subject.topic is not None
+    standing = subject.standing
+    if crosses and not (
+        standing.realm_permits("can_move_messages_between_channels_group")
+        or subject.channel_permits("can_move_messages_out_of_channel_group")
+    ):
+        raise BadRequestError(NOT_PERMITTED)
+    if new_name == subject.topic.name:
+        return
+    if not crosses and notices.toggles_resolved(subject.topic.name, new_name):
+        if not (
+            standing.realm_permits("can_resolve_topics_group")
+            or subject.channel_permits("can_resolve_topics_group")
+        ):
+            raise BadRequestError("You don't have permission to resolve topics.")
+        return
+    if not (
+        standing.realm_permits("can_move_messages_between_topics_group")
+        or subject.channel_permits("can_move_messages_within_channel_group")
+    ):
+        raise BadRequestError("You don't have permission to edit this message")
+
+
+def _limit(subject: Subject, *, crosses: bool, renames: bool) -> timedelta | None:
+    """How old a message may be that the actor moves so; None: any age."""
+    if subject.actor.row.role <= MODERATOR:
+        return None
+    settings: RealmSettings = subject.ground.settings
+    limits = [
+        settings.move_messages_between_streams_limit_seconds if crosses else None,
+        settings.move_messages_within_stream_limit_seconds if renames else None,
+    ]
+    given = [limit for limit in limits if limit is not None]
+    return timedelta(seconds=min(given)) if given else None
+
+
+async def _movable(
+    tx: Tx, subject: Subject, mode: PropagateMode, limit: timedelta | None, now: datetime
+) -> MovableRow:
+    topic = subject.topic
+    assert topic is not None
+    row = await message_moves.movable(
+        await tx.connection(),
+        tx.realm_id,
+        subject.actor.user_id,
+        topic.topic_id,
+        since=MessageId(0) if mode == "change_all" else subject.row.id,
+        until=subject.row.id if mode == "change_one" else None,
+        sent_since=None if limit is None else now - limit,
+        only_received=subject.reads_only_received,
+    )
+    assert row.total, "the message itself is there"
+    return row
+
+
+def _check_age(mode: PropagateMode, found: MovableRow, limit: timedelta | None) -> None:
+    if limit is None or found.recent == found.total:
+        return
+    if mode != "change_all":
+        raise BadRequestError("The time limit for moving this message has passed")
+    raise MoveTimeLimitError(
+        "You only have permission to move some of the messages in this topic.",
+        first_message_id_allowed_to_move=found.first_recent_id,
+        total_messages_in_topic=found.total,
+        total_messages_allowed_to_move=found.recent,
+    )
+
+
+# -- doing it
+
+
+def _plan(move: _Move, target: TopicRow, now: datetime, *, target_was_empty: bool = True) -> Plan:
+    found = move.found
+    assert found.first_id is not None
+    assert found.last_id is not None
+    return Plan(
+        actor_id=move.subject.actor.user_id,
+        message_id=move.subject.row.id,
+        mode=move.request.mode,
+        old_channel_id=move.channel.channel_id,
+        old_topic_id=move.topic.topic_id,
+        old_topic=move.topic.name,
+        new_channel_id=move.new_channel.channel_id,
+        new_topic_id=target.topic_id,
+        new_topic=target.name,
+        since=found.first_id,
+        until=found.last_id,
+        only_received=move.subject.reads_only_received,
+        moved_at=now,
+        target_was_empty=target_was_empty,
+        notices=_notices(move, target.name),
+    )
+
+
+def _notices(move: _Move, new_name: str) -> list[Notice]:
+    actor = move.subject.actor.row
+    old = Location(move.channel.channel_id, move.channel.name, move.topic.name)
+    new = Location(move.new_channel.channel_id, move.new_channel.name, new_name)
+    if move.resolves:
+        return notices.of_resolving(actor, new)
+    return notices.of_move(
+        actor,
+        old,
+        new,
+        count=move.found.total,
+        is_whole=move.found.holds_all,
+        tell_old=move.request.tell_old,
+        tell_new=move.request.tell_new,
+    )
+
+
+async def _rename(tx: Tx, move: _Move, now: datetime) -> Rename:
+    topic, timestamp = move.topic, int(now.timestamp())
+    last_id = move.found.last_id
+    assert last_id is not None
+    ids = await message_moves.ids_in_topic(
+        await tx.connection(),
+        tx.realm_id,
+        topic.topic_id,
+        since=MessageId(0),
+        until=last_id,
+        limit=EVERYTHING,
+    )
+    tellings = await of_messages(tx, move.channel, topic.topic_id, ids)
+    display_name = move.subject.ground.settings.empty_topic_display_name
+    event = MessagesChanged(
+        message_id=move.subject.row.id,
+        message_ids=(),
+        user_id=move.subject.actor.user_id,
+        edit_timestamp=timestamp,
+        channel_id=move.channel.channel_id,
+        channel_name=move.channel.name,
+        move=Relocation(
+            orig_topic=topic.name,
+            topic=move.new_name,
+            propagate_mode=move.request.mode,
+            is_rename=True,
+        ),
+        empty_topic_display_name=display_name,
+    )
+    told = _notices(move, move.new_name)
+    plan = msgspec.structs.replace(_plan(move, topic, now), notices=told)
+    return Rename(
+        realm_id=tx.realm_id,
+        topic_id=topic.topic_id,
+        name=move.new_name,
+        history_entry={
+            "user_id": move.subject.actor.user_id,
+            "timestamp": timestamp,
+            "prev_topic": topic.name,
+            "topic": move.new_name,
+        },
+        last_id=last_id,
+        audiences=[each.audience.encode() for each in tellings],
+        message_ids=[list(each.message_ids) for each in tellings],
+        body=msgspec.to_builtins(event),
+        message_id=move.subject.row.id,
+        old_policy_body=policy_body(move.channel.channel_id, topic.name, now, display_name),
+        new_policy_body=policy_body(move.channel.channel_id, move.new_name, now, display_name),
+        work_id=tx.write_id if told else None,
+        work=msgspec.to_builtins(plan) if told else None,
+        job=msgspec.json.encode(job_of(tx.realm_id, tx.write_id)) if told else None,
+        write_id=tx.write_id,
+    )

@@ -1,0 +1,311 @@
+"""Moving many messages goes in steps, each a transaction that says what is left.
+
+Whoever began goes on with it; a job goes on if they cannot. Both may at once. What was sent to
+the topic after the move began stays where it was sent.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
+
+import msgspec
+
+from server.actions.messages.audience import Crossing, Telling, of_crossing, of_messages
+from server.actions.messages.content import Reading
+from server.actions.messages.notices import Notice, Write, deliver
+from server.directory import Directory
+from server.domain.clock import Clock
+from server.domain.realm_settings import RealmSettings
+from server.events.base import NOBODY, Entry, Tx
+from server.events.log import JobEnqueued, Tick
+from server.events.message_changes import (
+    MAX_GONE,
+    MessagesChanged,
+    MessagesGone,
+    PropagateMode,
+    Relocation,
+)
+from server.jobs import DeferredWork, enqueue
+from storage import channels, message_edits, message_moves, moving_work, realms, user_topics
+from storage.channels import ChannelRow
+from storage.ids import ChannelId, MessageId, RealmId, TopicId, UserId
+from storage.moving_work import MovingRow
+
+MESSAGES_PER_STEP: Final = 1_000
+"""Messages that one transaction moves: as many as an event tells of."""
+JOB_DELAY_SECONDS: Final = 30
+"""Whoever began has finished by then, or is dead."""
+STEP: Final = "finish_moving"
+
+
+class FinishMoving(msgspec.Struct, frozen=True):
+    """The job's arguments."""
+
+    work_id: str
+
+
+class Plan(msgspec.Struct, frozen=True, kw_only=True):
+    """A move that has been permitted."""
+
+    actor_id: UserId
+    message_id: MessageId
+    """The message that stands for all of them."""
+    mode: PropagateMode
+    old_channel_id: ChannelId
+    old_topic_id: TopicId
+    old_topic: str
+    new_channel_id: ChannelId
+    new_topic_id: TopicId
+    new_topic: str
+    since: MessageId
+    until: MessageId
+    only_received: bool
+    """Only what the actor received goes: they may not read the rest."""
+    moved_at: datetime
+    target_was_empty: bool = True
+    notices: list[Notice] = []
+
+    @property
+    def crosses(self) -> bool:
+        return self.old_channel_id != self.new_channel_id
+
+    def history_entry(self) -> dict[str, Any]:
+        entry: dict[str, Any] = {
+            "user_id": self.actor_id,
+            "timestamp": int(self.moved_at.timestamp()),
+        }
+        if self.new_topic != self.old_topic:
+            entry |= {"prev_topic": self.old_topic, "topic": self.new_topic}
+        if self.crosses:
+            entry |= {"prev_stream": self.old_channel_id, "stream": self.new_channel_id}
+        return entry
+
+
+@dataclass(frozen=True, slots=True)
+class MovingDesk:
+    """What goes on with the work needs."""
+
+    directory: Directory
+    read: Reading
+    write: Write
+    clock: Clock
+    messages_per_step: int = MESSAGES_PER_STEP
+
+
+def job_of(realm_id: RealmId, work_id: str) -> JobEnqueued:
+    """The entry that asks for the job which finishes the work."""
+    job = DeferredWork.of(realm_id, STEP, FinishMoving(work_id))
+    payload = msgspec.Raw(msgspec.json.encode(job))
+    return JobEnqueued(queue=job.queue, job=payload, after_seconds=JOB_DELAY_SECONDS)
+
+
+def policy_body(
+    channel_id: ChannelId, topic: str, now: datetime, display_name: str
+) -> dict[str, Any]:
+    """What is told of somebody's policy for a topic, but for the policy."""
+    return {
+        "stream_id": channel_id,
+        "topic_name": topic,
+        "last_updated": int(now.timestamp()),
+        "empty_topic_display_name": display_name,
+    }
+
+
+async def begin_plan(
+    tx: Tx, plan: Plan, *, messages_per_step: int = MESSAGES_PER_STEP
+) -> str | None:
+    """Take the first step, the topics being locked; the id of what is left, if anything is."""
+    last = await _move_some(tx, plan, plan.since, messages_per_step)
+    if last is None and not plan.notices:
+        return None
+    done_until = plan.until if last is None else last
+    row = MovingRow(tx.write_id, msgspec.to_builtins(plan), done_until)
+    await moving_work.insert(await tx.changing(), tx.realm_id, row)
+    job = DeferredWork.of(tx.realm_id, STEP, FinishMoving(tx.write_id))
+    enqueue(tx, job, after_seconds=JOB_DELAY_SECONDS)
+    return tx.write_id
+
+
+async def finish(desk: MovingDesk, realm_id: RealmId, work_id: str) -> None:
+    """Go on with the work until it is done; at once if it is."""
+    while await desk.write(lambda tx: take_step(tx, work_id, desk.messages_per_step)):
+        pass
+    async with desk.read() as connection:
+        work = await moving_work.by_id(connection, realm_id, work_id)
+    if work is None:
+        return
+    for notice in msgspec.convert(work.plan, Plan).notices:
+        draft = notice.draft(work_id)
+        await deliver(desk.directory, desk.read, desk.write, desk.clock, realm_id, draft)
+    await desk.write(lambda tx: _end(tx, work_id))
+
+
+async def take_step(tx: Tx, work_id: str, messages_per_step: int) -> bool:
+    """Move the next of them. Whether more are left."""
+    tx.must_be_exact()
+    work = await _lock(tx, work_id)
+    if work is None:
+        return False
+    plan = msgspec.convert(work.plan, Plan)
+    if work.done_until >= plan.until:
+        return False
+    await _lock_place(tx, plan)
+    last = await _move_some(tx, plan, MessageId(work.done_until + 1), messages_per_step)
+    done_until = plan.until if last is None else last
+    await moving_work.go_on(await tx.changing(), tx.realm_id, work_id, done_until=done_until)
+    return last is not None
+
+
+async def _lock(tx: Tx, work_id: str) -> MovingRow | None:
+    # Work that is done must not look like work that somebody holds.
+    if await moving_work.by_id(await tx.connection(), tx.realm_id, work_id) is None:
+        return None
+    found = await tx.lock(moving_work.locking(tx.realm_id, work_id))
+    return found[0] if found else None
+
+
+async def _end(tx: Tx, work_id: str) -> None:
+    if await _lock(tx, work_id) is not None:
+        await moving_work.delete(await tx.changing(), tx.realm_id, work_id)
+
+
+async def _lock_place(tx: Tx, plan: Plan) -> None:
+    await tx.lock(realms.locking(tx.realm_id).shared())
+    wanted = sorted({plan.old_channel_id, plan.new_channel_id})
+    await tx.lock(channels.locking(tx.realm_id, wanted))
+    await tx.lock(message_moves.topics(tx.realm_id, [plan.old_topic_id, plan.new_topic_id]))
+
+
+async def _move_some(tx: Tx, plan: Plan, since: MessageId, limit: int) -> MessageId | None:
+    """Move the next of them and tell of it; the last of these, or None if no more are left."""
+    connection = await tx.connection()
+    some = await message_moves.ids_in_topic(
+        connection,
+        tx.realm_id,
+        plan.old_topic_id,
+        since=since,
+        until=plan.until,
+        limit=limit + 1,
+        received_by=plan.actor_id if plan.only_received else None,
+    )
+    now, is_last = some[:limit], len(some) <= limit
+    locked = await tx.lock(message_edits.locking(tx.realm_id, now))
+    ids = [row.id for row in locked if row.conversation_id == plan.old_topic_id]
+    if ids:
+        await _move_these(tx, plan, ids, is_last=is_last)
+    return None if is_last else now[-1]
+
+
+async def _move_these(tx: Tx, plan: Plan, ids: Sequence[MessageId], *, is_last: bool) -> None:
+    connection = await tx.connection()
+    by_id = {
+        row.channel_id: row
+        for row in await channels.by_ids(
+            connection, tx.realm_id, [plan.old_channel_id, plan.new_channel_id]
+        )
+    }
+    old, new = by_id[plan.old_channel_id], by_id[plan.new_channel_id]
+    realm = await realms.by_id(connection, tx.realm_id)
+    assert realm is not None, "a realm is never removed"
+    display_name = RealmSettings.of(realm.settings).empty_topic_display_name
+    crossing = await _crossing(tx, plan, old, new, ids)
+    await message_moves.move(
+        await tx.changing(),
+        tx.realm_id,
+        ids,
+        channel_id=plan.new_channel_id,
+        topic_id=plan.new_topic_id,
+        moved_at=plan.moved_at,
+        history_entry=plan.history_entry(),
+    )
+    last = _tell(tx, plan, old, crossing, display_name)
+    if crossing.regained:
+        last = last or tx.append(Tick(), NOBODY)
+        tx.at_position(
+            last,
+            message_moves.tell_regained(tx.realm_id, crossing.regained, ids, write_id=tx.write_id),
+        )
+    if is_last and await message_moves.is_empty(connection, tx.realm_id, plan.old_topic_id):
+        last = last or tx.append(Tick(), NOBODY)
+        await _move_policies(tx, plan, new, last, display_name)
+
+
+async def _crossing(
+    tx: Tx, plan: Plan, old: ChannelRow, new: ChannelRow, ids: Sequence[MessageId]
+) -> Crossing:
+    if plan.crosses:
+        return await of_crossing(tx, old, new, ids)
+    return Crossing(await of_messages(tx, old, plan.old_topic_id, ids), [], [])
+
+
+def _tell(
+    tx: Tx, plan: Plan, old: ChannelRow, crossing: Crossing, display_name: str
+) -> Entry | None:
+    """The last entry, if there is any."""
+    last = None
+    for telling in crossing.lost:
+        for start in range(0, len(telling.message_ids), MAX_GONE):
+            gone = MessagesGone(
+                message_ids=tuple(telling.message_ids[start : start + MAX_GONE]),
+                channel_id=old.channel_id,
+                topic=plan.old_topic,
+                empty_topic_display_name=display_name,
+            )
+            last = tx.append(gone, telling.audience)
+    for telling in crossing.told:
+        if telling.message_ids:
+            last = _tell_of_move(tx, plan, old, telling, display_name)
+    return last
+
+
+def _tell_of_move(
+    tx: Tx, plan: Plan, old: ChannelRow, telling: Telling, display_name: str
+) -> Entry:
+    ids = tuple(telling.message_ids)
+    message_id = plan.message_id if plan.message_id in ids else ids[0]
+    event = MessagesChanged(
+        message_id=message_id,
+        message_ids=ids,
+        user_id=plan.actor_id,
+        edit_timestamp=int(plan.moved_at.timestamp()),
+        channel_id=old.channel_id,
+        channel_name=old.name,
+        move=Relocation(
+            orig_topic=plan.old_topic,
+            topic=plan.new_topic,
+            new_channel_id=plan.new_channel_id if plan.crosses else None,
+            propagate_mode=plan.mode,
+        ),
+        empty_topic_display_name=display_name,
+    )
+    entry = tx.append(event, telling.audience)
+    tx.at_position(entry, message_edits.add_reader_flags(tx.realm_id, message_id))
+    return entry
+
+
+async def _move_policies(
+    tx: Tx, plan: Plan, new: ChannelRow, last: Entry, display_name: str
+) -> None:
+    """What people wanted of the topic, of which nothing is left, goes with its messages."""
+    connection = await tx.connection()
+    wanting = await user_topics.user_ids_of(connection, tx.realm_id, plan.old_topic_id)
+    losers: list[UserId] = []
+    if plan.crosses:
+        rows = await message_edits.readers(
+            connection, tx.realm_id, new.channel_id, [], outsiders_only=False, also=wanting
+        )
+        losers = sorted({*wanting} - {row.user_id for row in rows})
+    now = plan.moved_at
+    statement = message_moves.move_user_topics(
+        tx.realm_id,
+        old=plan.old_topic_id,
+        new=plan.new_topic_id,
+        was_empty=plan.target_was_empty,
+        losers=losers,
+        now=now,
+        old_body=policy_body(plan.old_channel_id, plan.old_topic, now, display_name),
+        new_body=policy_body(plan.new_channel_id, plan.new_topic, now, display_name),
+        write_id=tx.write_id,
+    )
+    tx.at_position(last, statement)

@@ -1,0 +1,116 @@
+"""What the notification bot writes about messages that were moved; and how it writes anything."""
+
+import hashlib
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from typing import Any, Final, Protocol
+
+import msgspec
+import structlog
+
+from server.actions.messages import send
+from server.actions.messages.content import Reading
+from server.actions.messages.decide import Draft
+from server.directory import Directory
+from server.domain.actor import Actor
+from server.domain.clock import Clock
+from server.domain.errors import DomainError
+from server.domain.messages import RESOLVED_PREFIX
+from server.domain.system_bots import NOTIFICATION_BOT
+from storage.ids import ChannelId, RealmId
+from storage.users import UserRow
+
+logger = structlog.get_logger(__name__)
+
+NO_TOPIC_NAME: Final = "(no topic)"
+
+
+class Write(Protocol):
+    """The realm's writer, or what stands for it."""
+
+    def __call__(self, action: Callable[[Any], Awaitable[Any]], /) -> Awaitable[Any]: ...
+
+
+async def deliver(
+    directory: Directory, read: Reading, write: Write, clock: Clock, realm_id: RealmId, draft: Draft
+) -> None:
+    """Let the notification bot send this. Whom it cannot reach is passed over."""
+    bot = await directory.user_by_email(NOTIFICATION_BOT.email)
+    if bot is None:
+        return
+    actor = Actor(realm_id, bot, "Internal")
+    draft = replace(draft, read_by_sender=True)
+    decision = await send.prepare(directory, actor, draft, read)
+    now = clock.now()
+    try:
+        await write(lambda tx: send.send_message(tx, actor, draft, decision, now))
+    except DomainError as refusal:
+        logger.info("nobody to tell", reason=refusal.message)
+
+
+class Notice(msgspec.Struct, frozen=True, kw_only=True):
+    """One message of the notification bot in a topic."""
+
+    channel_id: ChannelId
+    topic: str
+    content: str
+
+    def draft(self, work_id: str) -> Draft:
+        """The notice, under a name by which it is sent once however often it is tried."""
+        digest = hashlib.sha256(msgspec.json.encode(self)).digest()
+        return Draft(
+            type="channel",
+            to=self.channel_id,
+            topic=self.topic or NO_TOPIC_NAME,
+            content=self.content,
+            idempotency_key=f"moving:{work_id}:{self.channel_id}:{self.topic}",
+            idempotency_digest=digest,
+        )
+
+
+class Location(msgspec.Struct, frozen=True):
+    """A topic of a channel, by names."""
+
+    channel_id: ChannelId
+    channel: str
+    topic: str
+
+    def link(self) -> str:
+        """As a message mentions it."""
+        return f"#**{self.channel}>{self.topic}**" if self.topic else f"#**{self.channel}**"
+
+
+def of_move(
+    actor: UserRow,
+    old: Location,
+    new: Location,
+    *,
+    count: int,
+    is_whole: bool,
+    tell_old: bool,
+    tell_new: bool,
+) -> list[Notice]:
+    """What is said in the place that messages have left, and in the one where they are now."""
+    who = f"@_**{actor.full_name}|{actor.user_id}**"
+    what = "this topic" if is_whole else "1 message" if count == 1 else f"{count} messages"
+    notices = []
+    if tell_new:
+        content = f"{who} moved {what} here from {old.link()}."
+        notices.append(Notice(channel_id=new.channel_id, topic=new.topic, content=content))
+    if tell_old:
+        content = f"{who} moved {what} from here to {new.link()}."
+        notices.append(Notice(channel_id=old.channel_id, topic=old.topic, content=content))
+    return notices
+
+
+def of_resolving(actor: UserRow, place: Location) -> list[Notice]:
+    """What is said in a topic that somebody has resolved, or taken up again."""
+    who = f"@_**{actor.full_name}|{actor.user_id}**"
+    is_resolved = place.topic.startswith(RESOLVED_PREFIX)
+    content = f"{who} {'resolved' if is_resolved else 'reopened'} this topic."
+    return [Notice(channel_id=place.channel_id, topic=place.topic, content=content)]
+
+
+def toggles_resolved(old: str, new: str) -> bool:
+    """Whether a topic's new name only says that it is resolved, or no longer."""
+    return new == RESOLVED_PREFIX + old or old == RESOLVED_PREFIX + new

@@ -1,0 +1,127 @@
+"""The message that somebody wants to change, and what that rests on: all of it locked."""
+
+from dataclasses import dataclass
+
+from server.actions.ground import Ground, stand
+from server.actions.messages.audience import protects_history
+from server.domain.actor import Actor
+from server.domain.channels import Standing
+from server.domain.errors import BadRequestError
+from server.events.base import StaleDecisionError, Tx
+from storage import channels, conversations, message_edits, message_moves, subscriptions
+from storage.channels import ChannelRow
+from storage.conversations import TopicRow
+from storage.ids import ChannelId, MessageId, TopicId
+from storage.message_edits import ChangingRow
+
+INVALID_MESSAGE = "Invalid message(s)"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Subject:
+    """A message that the actor may read. Nobody else changes it, or its place, until the commit."""
+
+    actor: Actor
+    ground: Ground
+    standing: Standing
+    row: ChangingRow
+    channel: ChannelRow | None
+    topic: TopicRow | None
+    new_channel: ChannelRow | None
+    """The channel of the place that was asked for, if it exists."""
+    new_topic: TopicRow | None
+    """The topic of that place, if there is one of this name."""
+
+    @property
+    def is_own(self) -> bool:
+        """Whether the actor sent it, or a bot of theirs did."""
+        if self.row.sender_id == self.actor.user_id:
+            return True
+        sender = self.ground.people.get(self.row.sender_id)
+        return sender is not None and sender.bot_owner_id == self.actor.user_id
+
+    @property
+    def reads_only_received(self) -> bool:
+        """Whether the actor may read only what they have received of the channel."""
+        return self.channel is not None and protects_history(self.channel)
+
+    def channel_permits(self, name: str) -> bool:
+        return self.channel is not None and self.standing.channel_permits(self.channel, name)
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """Another place for messages: what is None stays as it is."""
+
+    channel_id: ChannelId | None = None
+    topic: str | None = None
+
+
+async def lock_subject(
+    tx: Tx, actor: Actor, message_id: MessageId, target: Target | None = None
+) -> Subject:
+    """Lock the message, and before it the channels and topics. Raises BadRequestError.
+
+    Runs alone, on exact rows. Whoever moves messages holds the channels alone: so once these
+    are locked, places do not change any more.
+    """
+    tx.must_be_exact()
+    seen = await _seen(tx, actor, message_id)
+    ground = await stand(tx, actor, [seen.sender_id])
+    old, new = seen.channel_id, seen.channel_id
+    if target is not None and target.channel_id is not None:
+        new = target.channel_id
+    wanted = sorted({each for each in (old, new) if each is not None})
+    locking = channels.locking(tx.realm_id, wanted)
+    locked = await tx.lock(locking if target is not None else locking.shared())
+    found = {row.channel_id: row for row in locked}
+    seen = await _seen(tx, actor, message_id)
+    if seen.channel_id != old:
+        raise StaleDecisionError
+    topics = await _lock_topics(tx, seen, target, new if new in found else None)
+    rows = await tx.lock(message_edits.lock_visible(tx.realm_id, actor.user_id, message_id))
+    if not rows:
+        raise BadRequestError(INVALID_MESSAGE)
+    return Subject(
+        actor=Actor(actor.realm_id, ground.people[actor.user_id], actor.client),
+        ground=ground,
+        standing=ground.standing(actor.user_id),
+        row=rows[0],
+        channel=None if old is None else found[old],
+        topic=topics[0],
+        new_channel=None if new is None else found.get(new),
+        new_topic=topics[1],
+    )
+
+
+async def _seen(tx: Tx, actor: Actor, message_id: MessageId) -> ChangingRow:
+    connection = await tx.connection()
+    row = await message_edits.visible(connection, tx.realm_id, actor.user_id, message_id)
+    if row is None:
+        raise BadRequestError(INVALID_MESSAGE)
+    return row
+
+
+async def _lock_topics(
+    tx: Tx, seen: ChangingRow, target: Target | None, channel_id: ChannelId | None
+) -> tuple[TopicRow | None, TopicRow | None]:
+    """The topic of the message and the one of the target, as far as there are such."""
+    if seen.channel_id is None:
+        return None, None
+    connection = await tx.connection()
+    own_id = TopicId(seen.conversation_id)
+    [own] = await conversations.topics_by_ids(connection, tx.realm_id, [own_id])
+    other = None
+    if target is not None and channel_id is not None:
+        name = own.name if target.topic is None else target.topic
+        other = await conversations.topic_named(connection, tx.realm_id, channel_id, name)
+    ids = {own_id} if other is None else {own_id, other.topic_id}
+    await tx.lock(message_moves.topics(tx.realm_id, [*ids]))
+    return own, other
+
+
+async def is_subscribed(tx: Tx, actor: Actor, channel_id: ChannelId) -> bool:
+    own = await subscriptions.of_user_in(
+        await tx.connection(), tx.realm_id, actor.user_id, channel_id
+    )
+    return own is not None and own.active

@@ -1,0 +1,151 @@
+"""Editing, moving and deleting messages over HTTP."""
+
+from typing import Annotated, Any, Literal
+
+from server.actions.messages import delete, edit, edit_history, move, moving_steps
+from server.actions.messages.edit import NewContent
+from server.actions.messages.move import Begun, MoveRequest
+from server.actions.messages.moving_steps import MovingDesk
+from server.api.endpoint import Access, Empty, Endpoint, Request, Result
+from server.api.params import Field, Params, alias
+from server.domain.errors import BadRequestError
+from server.events.base import ClientView
+from storage.ids import ChannelId, MessageId
+
+DELETING_SECONDS = 10.0
+"""How long one request goes on deleting a topic before it asks to be sent again."""
+
+
+class ChangeParams(Params):
+    message_id: int
+    content: str | None = None
+    prev_content_sha256: str | None = None
+    propagate_mode: Literal["change_one", "change_later", "change_all"] = "change_one"
+    send_notification_to_new_thread: bool = True
+    send_notification_to_old_thread: bool = False
+    stream_id: int | None = None
+    topic: Annotated[str | None, Field(json_schema_extra=alias("subject"))] = None
+
+
+class ChangeResult(Result):
+    detached_uploads: list[dict[str, Any]]
+
+
+async def change(request: Request, params: ChangeParams) -> ChangeResult:
+    message_id = MessageId(params.message_id)
+    moves = params.topic is not None or params.stream_id is not None
+    if params.content is None and not moves:
+        raise BadRequestError("Nothing to change")
+    if params.propagate_mode != "change_one" and not moves:
+        raise BadRequestError("propagate_mode needs a topic or a channel")
+    content = None
+    if params.content is not None:
+        content = NewContent(params.content, params.prev_content_sha256)
+    if moves:
+        await _move(request, message_id, _wanted(params, content))
+    elif content is not None:
+        now = request.app.clock.now()
+        await request.write(edit.edit_content, message_id, content, now)
+    return ChangeResult(detached_uploads=[])
+
+
+def _wanted(params: ChangeParams, content: NewContent | None) -> MoveRequest:
+    return MoveRequest(
+        topic=params.topic,
+        channel_id=None if params.stream_id is None else ChannelId(params.stream_id),
+        mode=params.propagate_mode,
+        tell_old=params.send_notification_to_old_thread,
+        tell_new=params.send_notification_to_new_thread,
+        content=content,
+    )
+
+
+async def _move(request: Request, message_id: MessageId, wanted: MoveRequest) -> None:
+    now = request.app.clock.now()
+    while True:
+        begun = await request.write(move.begin, message_id, wanted, now)
+        if not isinstance(begun, Begun):
+            begun = begun.result
+        if begun.is_begun:
+            break
+    if begun.work_id is not None:
+        realm_id = request.actor.realm_id
+        await moving_steps.finish(_desk(request), realm_id, begun.work_id)
+
+
+def _desk(request: Request) -> MovingDesk:
+    app = request.app
+    writer = app.writers.of(request.actor.realm_id)
+    return MovingDesk(request.directory, app.database.connection, writer.write, app.clock)
+
+
+class MessageParams(Params):
+    message_id: int
+
+
+async def remove(request: Request, params: MessageParams) -> Empty:
+    now = request.app.clock.now()
+    await request.write(delete.delete_message, MessageId(params.message_id), now)
+    return Empty()
+
+
+class HistoryParams(Params):
+    message_id: int
+    allow_empty_topic_name: bool = False
+
+
+class HistoryResult(Result):
+    message_history: list[dict[str, Any]]
+
+
+async def history(request: Request, params: HistoryParams) -> HistoryResult:
+    """Each state in which the message was, oldest first."""
+    view = ClientView(empty_topic_name=params.allow_empty_topic_name)
+    async with request.read() as connection:
+        snapshots = await edit_history.fetch_history(
+            request.directory, connection, request.actor, MessageId(params.message_id), view
+        )
+    return HistoryResult(message_history=snapshots)
+
+
+class DeleteTopicParams(Params):
+    stream_id: int
+    topic_name: str
+
+
+class DeleteTopicResult(Result):
+    complete: bool
+
+
+async def delete_topic(request: Request, params: DeleteTopicParams) -> DeleteTopicResult:
+    """Delete the newest messages of a topic, and the next, for as long as a request may take."""
+    clock = request.app.clock
+    end = clock.monotonic() + DELETING_SECONDS
+    is_left = True
+    while is_left and clock.monotonic() < end:
+        is_left = await request.write(
+            delete.delete_from_topic, ChannelId(params.stream_id), params.topic_name, clock.now()
+        )
+    return DeleteTopicResult(complete=not is_left)
+
+
+ENDPOINTS = (
+    Endpoint("PATCH", "/messages/{message_id}", Access.USER, ChangeParams, change, ChangeResult),
+    Endpoint("DELETE", "/messages/{message_id}", Access.USER, MessageParams, remove),
+    Endpoint(
+        "GET",
+        "/messages/{message_id}/history",
+        Access.USER,
+        HistoryParams,
+        history,
+        HistoryResult,
+    ),
+    Endpoint(
+        "POST",
+        "/streams/{stream_id}/delete_topic",
+        Access.USER,
+        DeleteTopicParams,
+        delete_topic,
+        DeleteTopicResult,
+    ),
+)

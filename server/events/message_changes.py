@@ -1,0 +1,157 @@
+"""Messages say something else, are elsewhere, or are gone."""
+
+from collections.abc import Sequence
+from typing import Any, ClassVar, Final, Literal
+
+import msgspec
+from typing_extensions import override
+
+from server.directory import topic_key
+from server.events.base import ClientView, Event
+from server.events.messages import shown_topic
+from storage.ids import ChannelId, MessageId, Position, UserId
+
+PropagateMode = Literal["change_one", "change_later", "change_all"]
+MAX_GONE: Final = 500
+"""Messages that one entry may tell of: old clients get an event for each."""
+
+
+class ContentChange(msgspec.Struct, frozen=True, kw_only=True):
+    """What the message said, and says now."""
+
+    orig_content: str
+    orig_rendered_content: str
+    content: str
+    rendered_content: str
+    is_me_message: bool
+
+
+class Relocation(msgspec.Struct, frozen=True, kw_only=True):
+    """Where messages were in their channel, and where they are."""
+
+    orig_topic: str
+    topic: str
+    new_channel_id: ChannelId | None = None
+    propagate_mode: PropagateMode
+    is_rename: bool = False
+    """All of the topic, which is the same one under another name."""
+
+
+class MessagesChanged(Event, frozen=True, kw_only=True, omit_defaults=True):
+    """One message says something else; or messages have moved, which follow one of them."""
+
+    kind: ClassVar[str] = "update_message"
+    wire_type: ClassVar[str] = "update_message"
+    varies_by: ClassVar[tuple[str, ...]] = ("empty_topic_name",)
+    has_flags: ClassVar[bool] = True
+
+    message_id: MessageId
+    message_ids: tuple[MessageId, ...]
+    user_id: UserId | None
+    edit_timestamp: int
+    channel_id: ChannelId | None = None
+    channel_name: str = ""
+    content: ContentChange | None = None
+    move: Relocation | None = None
+    empty_topic_display_name: str = ""
+
+    @override
+    def wire(self, position: Position, view: ClientView) -> Sequence[Any]:
+        event: dict[str, Any] = {
+            "type": "update_message",
+            "message_id": self.message_id,
+            "message_ids": self.message_ids,
+            "user_id": self.user_id,
+            "edit_timestamp": self.edit_timestamp,
+            "rendering_only": False,
+        }
+        if self.channel_id is not None:
+            event |= {"stream_id": self.channel_id, "stream_name": self.channel_name}
+        if self.content is not None:
+            event |= msgspec.structs.asdict(self.content)
+        if self.move is not None:
+            event |= self._moved(self.move, view)
+        return (event,)
+
+    def _moved(self, move: Relocation, view: ClientView) -> dict[str, Any]:
+        moved: dict[str, Any] = {
+            "orig_subject": shown_topic(move.orig_topic, self.empty_topic_display_name, view),
+            "propagate_mode": move.propagate_mode,
+        }
+        if move.topic != move.orig_topic:
+            subject = shown_topic(move.topic, self.empty_topic_display_name, view)
+            moved |= {"subject": subject, "topic_links": []}
+        if move.new_channel_id is not None:
+            moved["new_stream_id"] = move.new_channel_id
+        return moved
+
+    @override
+    def touches(self) -> Sequence[tuple[Any, ...]]:
+        if self.move is None or not self.move.is_rename or self.channel_id is None:
+            return ()
+        return (
+            topic_key(self.channel_id, self.move.orig_topic),
+            topic_key(self.channel_id, self.move.topic),
+        )
+
+
+class MessagesGone(Event, frozen=True, kw_only=True, omit_defaults=True):
+    """Messages of one conversation are deleted, or out of these readers' sight."""
+
+    kind: ClassVar[str] = "delete_message"
+    wire_type: ClassVar[str] = "delete_message"
+    varies_by: ClassVar[tuple[str, ...]] = ("bulk_message_deletion", "empty_topic_name")
+
+    message_ids: tuple[MessageId, ...]
+    channel_id: ChannelId | None = None
+    topic: str = ""
+    empty_topic_display_name: str = ""
+    entries: tuple[Position, ...] = ()
+    """Where the log held what they said."""
+
+    @override
+    def wire(self, position: Position, view: ClientView) -> Sequence[Any]:
+        place: dict[str, Any] = {"type": "delete_message", "message_type": "private"}
+        if self.channel_id is not None:
+            place |= {
+                "message_type": "stream",
+                "stream_id": self.channel_id,
+                "topic": shown_topic(self.topic, self.empty_topic_display_name, view),
+            }
+        if view.bulk_message_deletion:
+            return (place | {"message_ids": self.message_ids},)
+        return [place | {"message_id": message_id} for message_id in self.message_ids]
+
+    @override
+    def blanked(self) -> Sequence[Position]:
+        return self.entries
+
+
+class EditTyping(Event, frozen=True, kw_only=True):
+    """Somebody edits a message, or has stopped. Told once, never logged."""
+
+    kind: ClassVar[str] = "typing_edit_message"
+    wire_type: ClassVar[str] = "typing_edit_message"
+    varies_by: ClassVar[tuple[str, ...]] = ("empty_topic_name",)
+
+    op: Literal["start", "stop"]
+    sender_id: UserId
+    message_id: MessageId
+    recipient: dict[str, Any]
+    empty_topic_display_name: str = ""
+
+    @override
+    def wire(self, position: Position, view: ClientView) -> Sequence[Any]:
+        recipient = self.recipient
+        if recipient["type"] == "channel":
+            topic = shown_topic(recipient["topic"], self.empty_topic_display_name, view)
+            recipient = recipient | {"topic": topic}
+        return [
+            {
+                "type": "typing_edit_message",
+                "op": self.op,
+                "sender_id": self.sender_id,
+                "message_id": self.message_id,
+                "recipient": recipient,
+            }
+        ]

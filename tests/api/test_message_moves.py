@@ -1,0 +1,342 @@
+"""PATCH /messages/{id} for topic and channel: who may move what, and what is told."""
+
+from datetime import timedelta
+
+import pytest
+import pytest_asyncio
+
+from server.domain.access import GUEST, MODERATOR
+from storage import user_topics
+from tests.factories import Make
+
+pytestmark = pytest.mark.asyncio
+
+RESOLVED = "\N{HEAVY CHECK MARK} "
+
+
+@pytest_asyncio.fixture
+async def people(make: Make):
+    await make.notification_bot()
+    return [await make.user(name) for name in ("Alice", "Bob")]
+
+
+@pytest_asyncio.fixture
+async def channel(make: Make, people):
+    return await make.channel("general", subscribers=people)
+
+
+@pytest_asyncio.fixture
+async def alice(log_in, people, channel):
+    return await log_in(people[0])
+
+
+@pytest_asyncio.fixture
+async def bob(log_in, people, channel):
+    return await log_in(people[1])
+
+
+async def send(client, topic="t", to="general", content="hello"):
+    body = await client.post("/messages", type="channel", to=to, topic=topic, content=content)
+    return body["id"]
+
+
+def move(client, message_id, /, **fields):
+    return client.call("PATCH", f"/messages/{message_id}", **fields)
+
+
+async def quietly(client, message_id, /, **fields):
+    fields = {"send_notification_to_new_thread": False, **fields}
+    (await move(client, message_id, **fields)).succeeded()
+
+
+async def topic_of(client, message_id):
+    return (await client.get(f"/messages/{message_id}"))["message"]["subject"]
+
+
+async def contents(client, channel, topic):
+    narrow = [["channel", channel.channel_id], ["topic", topic]]
+    body = await client.get(
+        "/messages",
+        anchor="newest",
+        num_before=100,
+        num_after=0,
+        narrow=narrow,
+        apply_markdown=False,
+    )
+    return [message["content"] for message in body["messages"]]
+
+
+@pytest.mark.parametrize(
+    ("mode", "moved"), [("change_one", [1]), ("change_later", [1, 2]), ("change_all", [0, 1, 2])]
+)
+@pytest.mark.parametrize("target_exists", [False, True])
+async def test_each_mode_moves_its_messages(alice, bob, mode, moved, target_exists):
+    sent = [await send(alice) for _ in range(3)]
+    if target_exists:
+        await send(alice, topic="other")
+    queue = await bob.register(event_types=["update_message"])
+
+    await quietly(alice, sent[1], topic="other", propagate_mode=mode)
+
+    [event] = await queue.poll()
+    assert event["message_ids"] == [sent[i] for i in moved]
+    assert event["message_id"] == sent[1]
+    assert (event["orig_subject"], event["subject"]) == ("t", "other")
+    assert event["propagate_mode"] == mode
+    assert "content" not in event
+    for index, message_id in enumerate(sent):
+        shown = (await bob.get(f"/messages/{message_id}"))["message"]
+        is_moved = index in moved
+        assert shown["subject"] == ("other" if is_moved else "t")
+        assert ("last_moved_timestamp" in shown) is is_moved
+        history = shown.get("edit_history", [])
+        assert [(e["prev_topic"], e["topic"]) for e in history] == [("t", "other")] * is_moved
+
+
+async def test_history_survives_renames_and_moves_in_any_order(alice, bob):
+    first, second = await send(alice), await send(alice)
+    await quietly(alice, first, topic="u", propagate_mode="change_all")
+    await quietly(alice, first, topic="v", propagate_mode="change_one")
+    await quietly(alice, first, topic="w", propagate_mode="change_all")
+    third = await send(alice, topic="w")
+    await quietly(alice, third, topic="u", propagate_mode="change_all")
+    await quietly(alice, second, topic="x", propagate_mode="change_all")
+
+    async def trail(message_id):
+        history = (await bob.get(f"/messages/{message_id}"))["message"].get("edit_history", [])
+        return [(e["prev_topic"], e["topic"]) for e in history]
+
+    assert await trail(first) == [("u", "x"), ("w", "u"), ("v", "w"), ("u", "v"), ("t", "u")]
+    assert await trail(second) == [("u", "x"), ("t", "u")]
+    assert await trail(third) == [("u", "x"), ("w", "u")]
+
+
+async def test_resolving_tells_so_in_the_topic(alice, bob, channel):
+    message_id = await send(alice)
+    await quietly(alice, message_id, topic=f"{RESOLVED}t", propagate_mode="change_all")
+    assert await topic_of(bob, message_id) == f"{RESOLVED}t"
+    *_, notice = await contents(bob, channel, f"{RESOLVED}t")
+    assert notice == f"@_**Alice|{alice.user.user_id}** resolved this topic."
+    await quietly(bob, message_id, topic="t", propagate_mode="change_all")
+    *_, notice = await contents(alice, channel, "t")
+    assert notice == f"@_**Bob|{bob.user.user_id}** reopened this topic."
+
+
+async def test_notices_are_in_the_places_that_were_asked_for(make, alice, bob, channel):
+    other = await make.channel("other", subscribers=[alice.user, bob.user])
+    who = f"@_**Alice|{alice.user.user_id}**"
+    sent = [await send(alice) for _ in range(3)]
+
+    (await move(alice, sent[0], topic="u", send_notification_to_old_thread=True)).succeeded()
+    assert (await contents(bob, channel, "t"))[-1] == (
+        f"{who} moved 1 message from here to #**general>u**."
+    )
+    assert (await contents(bob, channel, "u"))[-1] == (
+        f"{who} moved 1 message here from #**general>t**."
+    )
+    fields = {"stream_id": other.channel_id, "propagate_mode": "change_all"}
+    (await move(alice, sent[0], **fields)).succeeded()
+    assert (await contents(bob, other, "u"))[-1] == (
+        f"{who} moved this topic here from #**general>u**."
+    )
+    assert await contents(bob, channel, "u") == []
+    await quietly(alice, sent[1], stream_id=other.channel_id, topic="quiet")
+    assert await contents(bob, other, "quiet") == ["hello"]
+
+
+async def test_who_loses_access_sees_the_messages_leave(make, log_in, alice, bob, channel):
+    secret = await make.channel("secret", invite_only=True, subscribers=[alice.user])
+    message_id = await send(alice)
+    old = await bob.register(event_types=["delete_message", "update_message"])
+    new = await bob.register(
+        event_types=["delete_message", "update_message"],
+        client_capabilities={"bulk_message_deletion": True, "notification_settings_null": True},
+    )
+    mine = await alice.register(event_types=["delete_message", "update_message"])
+
+    await quietly(alice, message_id, stream_id=secret.channel_id)
+
+    [gone] = await old.poll()
+    assert (gone["type"], gone["message_id"], gone["topic"]) == ("delete_message", message_id, "t")
+    assert (gone["message_type"], gone["stream_id"]) == ("stream", channel.channel_id)
+    [gone] = await new.poll()
+    assert gone["message_ids"] == [message_id]
+    [moved] = await mine.poll()
+    assert (moved["stream_id"], moved["new_stream_id"]) == (channel.channel_id, secret.channel_id)
+    assert "subject" not in moved
+    (await bob.call("GET", f"/messages/{message_id}")).refused()
+
+
+@pytest.mark.parametrize("public", [True, False])
+async def test_who_is_in_the_new_channel_is_told(make, log_in, alice, public):
+    newcomer = await make.user()
+    other = await make.channel(
+        "other",
+        invite_only=not public,
+        shares_history=True,
+        subscribers=[alice.user, newcomer],
+    )
+    private = await make.channel("private", invite_only=True, subscribers=[alice.user])
+    message_id = await send(alice, to="private")
+    client = await log_in(newcomer)
+    queue = await client.register(event_types=["update_message", "delete_message"])
+    await quietly(alice, message_id, stream_id=other.channel_id)
+    [event] = await queue.poll()
+    assert (event["type"], event["stream_id"]) == ("update_message", private.channel_id)
+    shown = (await client.get(f"/messages/{message_id}"))["message"]
+    assert {*shown["flags"]} == {"read", "historical"}
+
+
+async def test_times_run_out_for_members(make, log_in, alice, server, channel):
+    now = server.app.clock.now()
+    topic = await make.topic(channel, "old")
+    days = [10, 9, 1]
+    sent = [
+        await make.message(alice.user, topic, sent_at=now - timedelta(days=age)) for age in days
+    ]
+    (await move(alice, sent[0], topic="x")).refused()
+    (await move(alice, sent[0], topic="x", propagate_mode="change_later")).refused()
+    told = (await move(alice, sent[2], topic="x", propagate_mode="change_all")).refused(
+        "MOVE_MESSAGES_TIME_LIMIT_EXCEEDED"
+    )
+    assert told["first_message_id_allowed_to_move"] == sent[2]
+    assert (told["total_messages_in_topic"], told["total_messages_allowed_to_move"]) == (3, 1)
+    (await move(alice, sent[0], topic=f"{RESOLVED}old", propagate_mode="change_all")).succeeded()
+    (await move(alice, sent[0], topic="old", propagate_mode="change_all")).succeeded()
+    moderator = await make.user(role=MODERATOR)
+    await make.subscribe(channel, [moderator])
+    client = await log_in(moderator)
+    await quietly(client, sent[2], topic="x", propagate_mode="change_all")
+    assert await topic_of(alice, sent[0]) == "x"
+
+
+async def test_the_empty_topic_is_where_the_channel_has_it(make, alice):
+    closed = await make.channel(
+        "closed", topics_policy="disable_empty_topic", subscribers=[alice.user]
+    )
+    only = await make.channel("only", topics_policy="empty_topic_only", subscribers=[alice.user])
+    message_id = await send(alice)
+    for fields in (
+        {"stream_id": closed.channel_id, "topic": ""},
+        {"stream_id": only.channel_id},
+        {"stream_id": only.channel_id, "topic": "x"},
+    ):
+        answer = await move(alice, message_id, **fields)
+        assert "empty_topic_display_name" in answer.refused()
+    await quietly(alice, message_id, topic="(no topic)")
+    assert await topic_of(alice, message_id) == "general chat"
+    await quietly(alice, message_id, stream_id=only.channel_id)
+
+
+async def test_content_and_topic_change_together_or_not_at_all(make, alice, bob, channel):
+    other = await make.channel("other", subscribers=[alice.user])
+    message_id = await send(alice)
+    (await move(alice, message_id, content="x", stream_id=other.channel_id)).refused()
+    (await move(bob, message_id, content="x", topic="u")).refused()
+    assert await contents(alice, channel, "t") == ["hello"]
+    await quietly(alice, message_id, content="x", topic="u", propagate_mode="change_all")
+    assert await contents(alice, channel, "u") == ["x"]
+
+
+PERMISSIONS = [
+    ("can_move_messages_between_topics_group", "can_move_messages_within_channel_group", "x"),
+    ("can_resolve_topics_group", "can_resolve_topics_group", f"{RESOLVED}t"),
+    (
+        "can_move_messages_between_channels_group",
+        "can_move_messages_out_of_channel_group",
+        None,
+    ),
+]
+
+
+@pytest.mark.parametrize(("of_realm", "of_channel", "topic"), PERMISSIONS)
+async def test_realm_or_channel_permits(make, log_in, server, alice, of_realm, of_channel, topic):
+    groups = await make.role_groups()
+    await make.change_settings(**{of_realm: groups["role:nobody"]})
+    server.app.directories.of(make.realm_id).forget_everything()
+    strict = await make.channel("strict", subscribers=[alice.user])
+    kind = await make.channel("kind", subscribers=[alice.user], **{of_channel: [alice.user]})
+    target = await make.channel("target", subscribers=[alice.user])
+    fields = {"topic": topic} if topic else {"stream_id": target.channel_id}
+    for channel, is_permitted in ((strict, False), (kind, True)):
+        message_id = await send(alice, to=channel.name)
+        answer = await move(alice, message_id, propagate_mode="change_all", **fields)
+        assert (answer.status == 200) is is_permitted
+
+
+async def test_nobody_moves_to_where_they_may_not_send(make, log_in, alice, channel):
+    groups = await make.role_groups()
+    hidden = await make.channel("hidden", invite_only=True)
+    silent = await make.channel("silent", can_send_message_group=groups["role:nobody"])
+    archived = await make.channel("archived", is_archived=True, subscribers=[alice.user])
+    message_id = await send(alice)
+    for target in (hidden, silent, archived):
+        (await move(alice, message_id, stream_id=target.channel_id)).refused()
+    guest = await make.user(role=GUEST)
+    await make.subscribe(channel, [guest])
+    client = await log_in(guest)
+    open_channel = await make.channel("open", subscribers=[guest])
+    (await move(client, message_id, stream_id=open_channel.channel_id)).refused()
+    (await move(client, message_id, topic="by a guest")).succeeded()
+
+
+async def test_policies_follow_a_whole_topic(make, alice, bob, channel):
+    message_id = await send(alice)
+    other = await make.channel("other", subscribers=[alice.user, bob.user])
+    target = await send(alice, to="other", topic="u")
+    await set_policy(make, alice, channel, "t", 3)
+    await set_policy(make, bob, channel, "t", 1)
+    await set_policy(make, bob, other, "u", 2)
+    queue = await bob.register(event_types=["user_topic"])
+
+    await quietly(alice, message_id, topic="v", propagate_mode="change_all")
+    told = [(e["topic_name"], e["visibility_policy"]) for e in await queue.poll()]
+    assert told == [("t", 0), ("v", 1)]
+    await quietly(
+        alice, message_id, topic="u", stream_id=other.channel_id, propagate_mode="change_all"
+    )
+
+    [event] = await queue.poll()
+    assert (event["topic_name"], event["visibility_policy"]) == ("v", 0)
+    assert await policies(make, alice) == {("u", 3)}
+    assert await policies(make, bob) == {("u", 2)}
+    assert await topic_of(alice, target) == "u"
+
+
+async def set_policy(make, client, channel, topic, policy):
+    await make.connection.execute(
+        """
+        INSERT INTO user_topics (realm_id, user_id, topic_id, visibility_policy, last_updated)
+        SELECT realm_id, %(user_id)s, topic_id, %(policy)s, now() FROM topics
+         WHERE realm_id = %(realm_id)s AND channel_id = %(channel_id)s AND name = %(topic)s
+        ON CONFLICT (realm_id, user_id, topic_id)
+        DO UPDATE SET visibility_policy = excluded.visibility_policy
+        """,
+        realm_id=make.realm_id,
+        user_id=client.user.user_id,
+        channel_id=channel.channel_id,
+        topic=topic,
+        policy=policy,
+    )
+
+
+async def policies(make, client):
+    rows = await user_topics.of_user(make.connection, make.realm_id, client.user.user_id)
+    return {(row.name, row.visibility_policy) for row in rows}
+
+
+async def test_a_send_goes_to_where_the_topic_is_now(alice, bob, channel):
+    message_id = await send(alice)
+    await send(bob)
+    await quietly(alice, message_id, topic="u", propagate_mode="change_all")
+    await send(bob, content="to the old name")
+    await send(bob, topic="u", content="to the new name")
+    assert await contents(alice, channel, "t") == ["to the old name"]
+    assert (await contents(alice, channel, "u"))[-1] == "to the new name"
+
+
+async def test_a_change_of_case_is_a_rename(alice, channel):
+    message_id = await send(alice)
+    await send(alice)
+    await quietly(alice, message_id, topic="T", propagate_mode="change_all")
+    assert await topic_of(alice, message_id) == "T"
