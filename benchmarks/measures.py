@@ -96,6 +96,37 @@ def slow_disk() -> Figures:
     }
 
 
+SNAPSHOT_POSITIONS = 20_000
+"""How much happens while the snapshot is open, before sends are measured again."""
+
+
+def snapshot() -> Figures:
+    """Sends while somebody has held an old snapshot, and another an idle transaction, for long.
+
+    Long is counted in positions: what the snapshot keeps is every version of the clock's row.
+    """
+    figures: Figures = {}
+    with running() as server, server.database() as database:
+        world = worlds.fill(database, people=1_000)
+        channel_id = worlds.channel(database, world, "snapshot", 1_000)
+        uvloop.run(_send_for(_clients(server, world, 1), channel_id, 1.0))
+        alone = uvloop.run(_measure_sends(server, world, 1, channel_id))
+        with server.database() as dump, server.database() as forgotten:
+            for holder, level in ((dump, "REPEATABLE READ"), (forgotten, "READ COMMITTED")):
+                holder.execute(f"BEGIN ISOLATION LEVEL {level}")
+                holder.execute("SELECT count(*) FROM realm_clock")
+            worlds.let_time_pass(database, world, SNAPSHOT_POSITIONS)
+            beside = uvloop.run(_measure_sends(server, world, 1, channel_id))
+            for holder in (dump, forgotten):
+                holder.execute("ROLLBACK")
+    figures |= _milliseconds("send, no snapshot open", alone)
+    figures |= _milliseconds(f"send, snapshot open for {SNAPSHOT_POSITIONS} positions", beside)
+    figures["send p99, with a snapshot / without"] = percentile(beside, 0.99) / percentile(
+        alone, 0.99
+    )
+    return figures
+
+
 def delivery() -> Figures:
     """From a send to its delivery in 200 queues, at 5, 50 and 200 messages a second."""
     figures: Figures = {}
@@ -317,6 +348,7 @@ MEASURES: dict[str, Callable[[], Figures]] = {
     "starts": starts,
     "sends": sends,
     "slow-disk": slow_disk,
+    "snapshot": snapshot,
     "delivery": delivery,
     "marking": marking,
     "queue-memory": queue_memory,

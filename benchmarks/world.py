@@ -109,3 +109,19 @@ def messages(
         [count, world.realm_id],
     )
     database.execute("VACUUM (ANALYZE) messages, topics, realm_clock")
+
+
+def let_time_pass(database: psycopg.Connection, world: World, positions: int) -> None:
+    """Append so many empty entries, each in a transaction of its own."""
+    database.execute(
+        f"""
+        DO $$ BEGIN
+            FOR turn IN 1..{positions:d} LOOP
+                PERFORM clock_lock({world.realm_id:d});
+                PERFORM append_entry({world.realm_id:d}, 'tick', '', '{{}}', gen_random_uuid());
+                PERFORM clock_advance({world.realm_id:d});
+                COMMIT;
+            END LOOP;
+        END $$
+        """
+    )

@@ -225,4 +225,22 @@ BEGIN
      WHERE m.realm_id = p_realm_id AND m.id = ANY (p_ids);
 END $$;
 
+CREATE OR REPLACE FUNCTION muted_topics_of(p_realm_id bigint, p_user_id bigint)
+    RETURNS TABLE (channel_name text, topic text, muted_at bigint)
+    LANGUAGE sql STABLE
+    AS $$
+    SELECT c.name, t.name, floor(extract(epoch FROM ut.last_updated))::bigint
+      FROM users u
+      JOIN user_topics ut ON ut.realm_id = p_realm_id AND ut.user_id = p_user_id
+           AND ut.visibility_policy = 1
+      JOIN topics t ON t.realm_id = p_realm_id AND t.topic_id = ut.topic_id
+      JOIN channels c ON c.realm_id = p_realm_id AND c.channel_id = t.channel_id
+           AND NOT c.is_archived
+      LEFT JOIN subscriptions s ON s.realm_id = p_realm_id AND s.user_id = p_user_id
+           AND s.channel_id = t.channel_id
+     WHERE u.realm_id = p_realm_id AND u.user_id = p_user_id
+       AND channel_access(p_user_id, u.role, s.active, c) > 0
+     ORDER BY ut.last_updated, ut.topic_id
+$$;
+
 DROP FUNCTION channel_access(smallint, boolean, boolean, boolean, boolean);

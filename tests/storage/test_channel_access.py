@@ -162,3 +162,15 @@ async def test_a_group_that_opens_a_private_channel_opens_it_to_no_guest(make_he
     channel = await make.channel(invite_only=True, shares_history=True, can_subscribe_group=friends)
     assert await accesses(make, member, [channel]) == {channel.channel_id: 2}
     assert await accesses(make, guest, [channel]) == {channel.channel_id: 0}
+
+
+async def test_no_function_of_the_database_asks_in_another_way(make_here: Make):
+    """There is one `channel_access`, and whoever calls it calls that one."""
+    bodies = await make_here.connection.values(
+        r"SELECT regexp_replace(prosrc, '\s+', ' ', 'g') FROM pg_proc"
+        r" WHERE prosrc LIKE '%%channel_access(%%'"
+    )
+    calls = [call for body in bodies for call in body.split("channel_access(")[1:]]
+    assert len(calls) >= len(bodies) > 0
+    for call in calls:
+        assert call.startswith(("p_user_id,", "p_viewer_id,")), call
