@@ -1,8 +1,12 @@
 """The fixtures that all tests may use."""
 
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
-settings.register_profile("long")
+# How fast a machine is today is not what a test is about.
+UNHURRIED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("unhurried", UNHURRIED)
+settings.register_profile("long", UNHURRIED)
+settings.load_profile("unhurried")
 
 pytest_plugins = [
     "tests.fixtures.database",

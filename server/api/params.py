@@ -5,6 +5,7 @@ import types
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import takewhile
 from types import NoneType
 from typing import Annotated, Any, Final, Literal, Union, get_args, get_origin
 
@@ -246,24 +247,53 @@ def _as_domain_error(error: ValidationError) -> DomainError:
     problem = next((p for p in problems if p["type"] == "missing" and len(p["loc"]) == 1), None)
     if problem is not None:
         return MissingParameterError(str(problem["loc"][0]))
-    problem = problems[0]
-    name = str(problem["loc"][0]) if problem["loc"] else "__all__"
-    if _alternatives(problems, name) > 1:
-        return InvalidParameterError(name, f"{name} is not of an allowed type")
+    name = str(problems[0]["loc"][0]) if problems[0]["loc"] else "__all__"
+    ours = [p for p in problems if p["loc"][:1] == (name,)] or problems
+    # Of the alternatives, the one that was meant is the one that got furthest.
+    depth = max(len(_place(p["loc"])) for p in ours)
+    ours = [p for p in ours if len(_place(p["loc"])) == depth]
+    if len({_tags(p["loc"]) for p in ours}) > 1:
+        places = [_place(p["loc"]) for p in ours]
+        shared = [parts[0] for parts in takewhile(_are_equal, zip(*places, strict=True))]
+        return InvalidParameterError(name, f"{_shown(shared)} is not of an allowed type")
+    problem = ours[0]
+    shown = _shown(_place(problem["loc"]) or (name,))
     sentence = _SENTENCES.get(problem["type"])
     if sentence is None:
-        return InvalidParameterError(name, f"{name}: {problem['msg']}")
-    place = name + "".join(
-        f'["{p}"]' if isinstance(p, str) else f"[{p}]" for p in problem["loc"][1:]
+        return InvalidParameterError(name, f"{shown}: {problem['msg']}")
+    return InvalidParameterError(name, f"{shown} {sentence.format(**problem.get('ctx', {}))}")
+
+
+Place = tuple[int | str, ...]
+
+
+def _place(loc: Place) -> Place:
+    """Where in the request a problem is."""
+    return tuple(part for part in loc if not _is_tag(part))
+
+
+def _shown(place: Sequence[int | str]) -> str:
+    return str(place[0]) + "".join(
+        f'["{part}"]' if isinstance(part, str) else f"[{part}]" for part in place[1:]
     )
-    return InvalidParameterError(name, f"{place} {sentence.format(**problem.get('ctx', {}))}")
 
 
-def _alternatives(problems: Sequence[Any], name: str) -> int:
-    """How many types a parameter that takes several was tried as."""
-    tried = {p["loc"][1] for p in problems if p["loc"][:1] == (name,) and len(p["loc"]) > 1}
-    types_tried = {t for t in tried if isinstance(t, str) and ("[" in t or t in ("int", "str"))}
-    return len(types_tried)
+def _are_equal(parts: Place) -> bool:
+    return len(set(parts)) == 1
+
+
+def _tags(loc: Place) -> Place:
+    """Which alternatives it is a problem of."""
+    return tuple(part for part in loc if _is_tag(part))
+
+
+def _is_tag(part: int | str) -> bool:
+    """Whether it names one of the types that were tried, not a key: those are in lower case."""
+    return isinstance(part, str) and (part in _TYPES_TRIED or not _IS_KEY(part))
+
+
+_TYPES_TRIED: Final = frozenset({"int", "str", "float", "bool", "none"})
+_IS_KEY: Final = re.compile(r"[a-z0-9_]*").fullmatch
 
 
 @dataclass(frozen=True, slots=True)

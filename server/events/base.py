@@ -206,7 +206,7 @@ class StaleDecisionError(Exception):
 
 
 class Tx(Protocol):
-    """The transaction of one write, as actions see it (server/writer.py).
+    """The transaction of one write, as actions see it (server/writer/).
 
     Rows are read and locked at once; what carries a position is collected and written
     after the clock has been locked, in the order given here.

@@ -41,6 +41,15 @@ class Everything(Params):
     count: Annotated[int | None, Field(ge=0, le=5000)] = None
 
 
+class Term(Part):
+    operator: str
+    operand: str
+
+
+class Narrowed(Params):
+    terms: list[list[str] | Term]
+
+
 class Needs(Params):
     first: str
     second: int
@@ -147,6 +156,19 @@ def test_what_is_wrong_inside_a_list_or_object_is_named():
     assert refusal(parts='[{"name":"a","size":"b"}]')[2] == 'parts[0]["size"] is not an integer'
     assert refusal(inner="[]")[2] == "inner is not a dict"
     assert refusal(to='[1,"b"]')[2] == "to is not of an allowed type"
+
+
+def test_of_a_list_of_alternatives_the_one_that_is_wrong_is_named():
+    assert told(terms='[["a","b"],{"operator":"c"}]') == 'terms[1]["operand"] is missing'
+    assert told(terms="[7]") == "terms[0] is not of an allowed type"
+    assert told(terms='[["a",{}]]') == "terms[0][1] is not a string"
+    assert told(terms="{}") == "terms is not a list"
+
+
+def told(**raw: str) -> str:
+    with pytest.raises(DomainError) as error:
+        parameters.parse(Narrowed, raw)
+    return str(error.value)
 
 
 def test_limits_are_told():
