@@ -7,6 +7,7 @@ from queue_processors.attendance import Attendance
 from queue_processors.log_keeper import LogKeeper
 from queue_processors.pauses import Pauses, work_unless_paused
 from queue_processors.registry import AnyProcessor
+from queue_processors.search_indexer import SearchIndexer
 from queue_processors.shipper import Shipper, into_table, through
 from queue_processors.work_log import WorkLog
 from server.app import App
@@ -32,6 +33,7 @@ async def run(app: App, processors: Sequence[AnyProcessor], *, with_shipper: boo
         if shipper is not None:
             group.create_task(shipper.run())
             group.create_task(LogKeeper(app.database, app.clock).run())
+            group.create_task(SearchIndexer(app.database).run())
         group.create_task(attendance.run())
         group.create_task(pauses.run())
         for processor in processors:

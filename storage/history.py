@@ -18,6 +18,7 @@ from storage.messages import (
     ROWS_OF,
     MessageRow,
 )
+from storage.search import Search
 
 OLDEST: Final = MessageId(0)
 NEWEST: Final = MessageId(2**63 - 1)
@@ -45,6 +46,8 @@ class Without:
     ids: Sequence[MessageId] = ()
     flags: Sequence[Flag] = ()
     mentioned: Sequence[UserId] = ()
+    searches: Sequence[Search] = ()
+    """Of none of these it has all words."""
     traits: int = 0
     """Bits none of which it has."""
     reaction: bool = False
@@ -72,6 +75,7 @@ class Scope:
     traits: int = 0
     """Bits of `messages.traits`, all of them there."""
     reacted: bool = False
+    search: Search | None = None
     without: Without = Without()
 
 
@@ -216,6 +220,8 @@ def _driver(scope: Scope) -> str:
     """What gives the ids that the other terms filter."""
     if scope.flags or scope.mentioned or scope.ids is not None:
         return "ids"
+    if scope.search is not None and scope.search.parts:
+        return "search"
     if scope.sender_id is not None:
         return "sender"
     if scope.traits & _HOLDING:
@@ -237,6 +243,8 @@ def _terms(scope: Scope) -> dict[str, Any]:
         "not_senders": list(without.sender_ids),
         "not_ids": list(without.ids),
         "not_mentioned": list(without.mentioned),
+        "search": None if scope.search is None else scope.search.as_json(),
+        "not_searches": [each.as_json() for each in without.searches],
         "not_flags": functools.reduce(int.__or__, (_FLAG_BITS[f] for f in without.flags), 0),
     }
     if _has_many(scope) and scope.conversation_ids is not None:

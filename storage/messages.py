@@ -134,3 +134,19 @@ async def for_reader(
         ids=list(ids),
         rendered=rendered,
     )
+
+
+async def rendered(
+    connection: Connection, realm_id: RealmId, ids: Iterable[MessageId]
+) -> dict[MessageId, str]:
+    """The HTML of messages of which it is known that the reader may read them."""
+    return dict(
+        await connection.tuples(
+            """
+            SELECT id, rendered_content FROM messages
+             WHERE realm_id = %(realm_id)s AND id = ANY (%(ids)s)
+            """,
+            realm_id=realm_id,
+            ids=list(ids),
+        )
+    )

@@ -596,6 +596,15 @@ BEGIN
     SELECT a.channel_id, a.more FROM absorbed a WHERE NOT a.more <@ a.read;
 END $$;
 
+CREATE FUNCTION public.forget_terms() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    DELETE FROM message_terms t USING gone g
+     WHERE t.realm_id = g.realm_id AND t.message_id = g.id;
+    RETURN NULL;
+END $$;
+
 CREATE FUNCTION public.has_earlier_message(p_realm_id bigint, p_user_id bigint, p_topic_id bigint, p_id bigint) RETURNS boolean
     LANGUAGE plpgsql STABLE
     AS $$
@@ -1320,6 +1329,10 @@ BEGIN
                  JOIN message_flags f ON f.realm_id = p_realm_id AND f.user_id = n.user_id
                       AND f.message_id = m.id
                 WHERE f.flags & 8 <> 0));
+    IF jsonb_typeof(p_terms -> 'search') = 'object' OR p_terms -> 'not_searches' <> '[]' THEN
+        v_ids := search_filter(
+            p_realm_id, v_ids, p_terms -> 'search', p_terms -> 'not_searches');
+    END IF;
     IF p_is_open OR v_not_flags <> 0 THEN
         v_ids := ARRAY(
             SELECT s.id FROM message_states(p_realm_id, p_user_id, v_ids) s
@@ -1334,22 +1347,34 @@ CREATE FUNCTION public.narrowed_after(p_realm_id bigint, p_user_id bigint, p_cha
     LANGUAGE plpgsql STABLE
     AS $$
 DECLARE
-    v_edge bigint := p_edge;
+    v_position bigint := (SELECT c.position FROM realm_clock c WHERE c.realm_id = p_realm_id);
+    v_edge bigint := least(p_edge, v_position + 1);
     v_size bigint := greatest(2 * p_limit, 200);
+    v_blocks bigint := 1;
+    v_far bigint;
     v_piece bigint[];
     v_found bigint[] := '{}';
 BEGIN
     LOOP
-        v_piece := CASE WHEN p_driver = 'history' THEN history_after(
+        IF p_driver = 'search' THEN
+            v_far := (((v_edge >> 13) + v_blocks) << 13) - 1;
+            v_piece := search_window(p_realm_id, p_terms -> 'search', v_edge, least(v_far, v_position));
+        ELSIF p_driver = 'history' THEN
+            v_piece := history_after(
                 p_realm_id, p_user_id, p_channels, p_partial_channels, p_conversations,
-                p_partial_conversations, p_extra, v_edge, v_size)
-            ELSE driven_after(p_realm_id, p_driver, p_terms, p_ids, v_edge, v_size) END;
+                p_partial_conversations, p_extra, v_edge, v_size);
+        ELSE
+            v_piece := driven_after(p_realm_id, p_driver, p_terms, p_ids, v_edge, v_size);
+        END IF;
         v_found := v_found || narrow_filter(
             p_realm_id, p_user_id, p_is_open OR p_driver = 'history', p_is_open, p_channels,
             p_partial_channels, p_conversations, p_partial_conversations, p_extra, p_terms, v_piece);
-        EXIT WHEN cardinality(v_found) >= p_limit OR cardinality(v_piece) < v_size;
-        v_edge := (SELECT max(i) + 1 FROM unnest(v_piece) AS i);
+        EXIT WHEN cardinality(v_found) >= p_limit
+            OR CASE p_driver WHEN 'search' THEN v_far >= v_position ELSE cardinality(v_piece) < v_size END;
+        v_edge := CASE p_driver WHEN 'search' THEN v_far
+                  ELSE (SELECT max(i) FROM unnest(v_piece) AS i) END + 1;
         v_size := least(4 * v_size, 10000);
+        v_blocks := least(4 * v_blocks, 256);
     END LOOP;
     RETURN ARRAY(SELECT i FROM unnest(v_found) AS i ORDER BY i ASC LIMIT p_limit);
 END $$;
@@ -1358,22 +1383,34 @@ CREATE FUNCTION public.narrowed_before(p_realm_id bigint, p_user_id bigint, p_ch
     LANGUAGE plpgsql STABLE
     AS $$
 DECLARE
-    v_edge bigint := p_edge;
+    v_position bigint := (SELECT c.position FROM realm_clock c WHERE c.realm_id = p_realm_id);
+    v_edge bigint := least(p_edge, v_position + 1);
     v_size bigint := greatest(2 * p_limit, 200);
+    v_blocks bigint := 1;
+    v_far bigint;
     v_piece bigint[];
     v_found bigint[] := '{}';
 BEGIN
     LOOP
-        v_piece := CASE WHEN p_driver = 'history' THEN history_before(
+        IF p_driver = 'search' THEN
+            v_far := greatest(0, ((v_edge >> 13) - v_blocks + 1) << 13);
+            v_piece := search_window(p_realm_id, p_terms -> 'search', v_far, v_edge);
+        ELSIF p_driver = 'history' THEN
+            v_piece := history_before(
                 p_realm_id, p_user_id, p_channels, p_partial_channels, p_conversations,
-                p_partial_conversations, p_extra, v_edge, v_size)
-            ELSE driven_before(p_realm_id, p_driver, p_terms, p_ids, v_edge, v_size) END;
+                p_partial_conversations, p_extra, v_edge, v_size);
+        ELSE
+            v_piece := driven_before(p_realm_id, p_driver, p_terms, p_ids, v_edge, v_size);
+        END IF;
         v_found := v_found || narrow_filter(
             p_realm_id, p_user_id, p_is_open OR p_driver = 'history', p_is_open, p_channels,
             p_partial_channels, p_conversations, p_partial_conversations, p_extra, p_terms, v_piece);
-        EXIT WHEN cardinality(v_found) >= p_limit OR cardinality(v_piece) < v_size;
-        v_edge := (SELECT min(i) - 1 FROM unnest(v_piece) AS i);
+        EXIT WHEN cardinality(v_found) >= p_limit
+            OR CASE p_driver WHEN 'search' THEN v_far = 0 ELSE cardinality(v_piece) < v_size END;
+        v_edge := CASE p_driver WHEN 'search' THEN v_far
+                  ELSE (SELECT min(i) FROM unnest(v_piece) AS i) END - 1;
         v_size := least(4 * v_size, 10000);
+        v_blocks := least(4 * v_blocks, 256);
     END LOOP;
     RETURN ARRAY(SELECT i FROM unnest(v_found) AS i ORDER BY i DESC LIMIT p_limit);
 END $$;
@@ -1411,7 +1448,7 @@ BEGIN
             SELECT unnest(v_ids) INTERSECT SELECT unnest(v_more)) END;
     END LOOP;
     -- A place of few messages is walked, whatever else is asked of them.
-    IF v_driver IN ('sender', 'held', 'reacted') AND p_scope IN ('given', 'direct')
+    IF v_driver IN ('sender', 'held', 'reacted', 'search') AND p_scope IN ('given', 'direct')
             AND cardinality(history_before(
                 p_realm_id, p_user_id, s.r_channels, s.r_partial_channels, s.r_conversations,
                 s.r_partial_conversations, s.r_extra, 9223372036854775807, c_few)) < c_few THEN
@@ -1436,6 +1473,16 @@ END $$;
 CREATE FUNCTION public.next_position() RETURNS bigint
     LANGUAGE sql
     AS $$ SELECT set_config('parley.position', (current_setting('parley.position')::bigint + 1)::text, true)::bigint $$;
+
+CREATE FUNCTION public.note_stale_terms() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    DELETE FROM message_terms t WHERE t.realm_id = NEW.realm_id AND t.message_id = NEW.id;
+    INSERT INTO search_stale (realm_id, message_id) VALUES (NEW.realm_id, NEW.id)
+    ON CONFLICT DO NOTHING;
+    RETURN NULL;
+END $$;
 
 CREATE FUNCTION public.pending_elsewhere(p_realm_id bigint, p_channel_ids bigint[], p_pending int8multirange[], p_from bigint, p_until bigint) RETURNS bigint[]
     LANGUAGE plpgsql STABLE
@@ -1689,6 +1736,158 @@ BEGIN
                1000000, 50000 * ceil(extract(epoch FROM now() - v_last))::bigint)
      WHERE c.realm_id = p_realm_id;
 END $$;
+
+CREATE FUNCTION public.search_accepts(p_realm_id bigint, p_message_id bigint, p_text text, p_language regconfig, p_patterns text[], p_starts text[], p_stems text[]) RETURNS boolean
+    LANGUAGE plpgsql STABLE
+    AS $$
+DECLARE
+    v_terms text;
+    v_lexemes text[];
+BEGIN
+    FOR i IN 1 .. cardinality(p_patterns) LOOP
+        CONTINUE WHEN p_text LIKE p_patterns[i] OR p_text ~ p_starts[i];
+        IF p_stems[i] IS NULL THEN
+            RETURN false;
+        END IF;
+        IF v_lexemes IS NULL AND v_terms IS NULL THEN
+            v_terms := coalesce((
+                SELECT ' ' || t.words || ' ' FROM message_terms t
+                 WHERE t.realm_id = p_realm_id AND t.message_id = p_message_id
+                   AND NOT EXISTS (SELECT FROM search_stale x WHERE x.realm_id = p_realm_id
+                                      AND x.message_id = p_message_id)), '');
+        END IF;
+        -- The stems of indexed messages are known, but for those that occur in the text.
+        CONTINUE WHEN strpos(v_terms, ' =' || p_stems[i] || ' ') > 0;
+        IF v_terms <> '' AND strpos(p_text, p_stems[i]) = 0 THEN
+            RETURN false;
+        END IF;
+        v_lexemes := coalesce(v_lexemes, tsvector_to_array(to_tsvector(p_language, p_text)));
+        IF p_stems[i] <> ALL (v_lexemes) THEN
+            RETURN false;
+        END IF;
+    END LOOP;
+    RETURN true;
+END $$;
+
+CREATE FUNCTION public.search_filter(p_realm_id bigint, p_ids bigint[], p_search jsonb, p_not jsonb) RETURNS bigint[]
+    LANGUAGE plpgsql STABLE
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
+    AS $$
+DECLARE
+    v_ids bigint[] := p_ids;
+    v_one jsonb;
+    v_wanted boolean;
+BEGIN
+    FOR v_one, v_wanted IN
+        SELECT p_search, true WHERE jsonb_typeof(p_search) = 'object'
+        UNION ALL
+        SELECT n, false FROM jsonb_array_elements(p_not) AS n
+    LOOP
+        v_ids := ARRAY(
+            SELECT m.id FROM messages m
+             WHERE m.realm_id = p_realm_id AND m.id = ANY (v_ids)
+               AND v_wanted = search_accepts(
+                   p_realm_id, m.id,
+                   lower(m.content) || coalesce((
+                       SELECT E'\n' || lower(t.name) FROM topics t
+                        WHERE t.realm_id = p_realm_id AND t.topic_id = m.conversation_id), ''),
+                   (v_one ->> 'language')::regconfig,
+                   ARRAY(SELECT jsonb_array_elements_text(v_one -> 'patterns')),
+                   ARRAY(SELECT jsonb_array_elements_text(v_one -> 'starts')),
+                   ARRAY(SELECT jsonb_array_elements_text(v_one -> 'stems'))));
+    END LOOP;
+    RETURN v_ids;
+END $$;
+
+CREATE FUNCTION public.search_indexed(p_realm_id bigint, p_query tsquery, p_topics bigint[]) RETURNS bigint[]
+    LANGUAGE plpgsql STABLE
+    SET enable_seqscan TO 'off'
+    SET enable_indexscan TO 'off'
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET jit TO 'off'
+    AS $$
+DECLARE
+    v_found bigint[] := ARRAY(
+        SELECT t.message_id FROM message_terms t
+         WHERE search_keys(t.realm_id, t.message_id, t.words) @@ p_query
+           AND t.realm_id + 0 = p_realm_id);
+BEGIN
+    IF p_topics IS NOT NULL AND v_found <> '{}' THEN
+        v_found := ARRAY(
+            SELECT m.id FROM messages m
+             WHERE m.realm_id = p_realm_id AND m.id = ANY (v_found)
+               AND m.conversation_id IN (SELECT unnest(p_topics)));
+    END IF;
+    RETURN v_found;
+END $$;
+
+CREATE FUNCTION public.search_keys(p_realm_id bigint, p_message_id bigint, p_words text) RETURNS tsvector
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS $$
+    SELECT array_to_tsvector(ARRAY(
+        SELECT p_realm_id || '.' || (p_message_id >> 13) || '.' ||
+               CASE WHEN left(w, 1) = '=' THEN w ELSE substr(w, i, 6) END
+          FROM string_to_table(p_words, ' ') AS w
+         CROSS JOIN LATERAL generate_series(1, CASE
+               WHEN left(w, 1) = '=' THEN 1
+               WHEN octet_length(w) > length(w) THEN length(w)
+               ELSE greatest(1, length(w) - 2) END) AS i
+         WHERE w <> ''))
+$$;
+
+CREATE FUNCTION public.search_window(p_realm_id bigint, p_search jsonb, p_low bigint, p_high bigint) RETURNS bigint[]
+    LANGUAGE plpgsql STABLE
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
+    AS $$
+DECLARE
+    v_indexed bigint := coalesce((
+        SELECT p.indexed FROM search_progress p WHERE p.realm_id = p_realm_id), 0);
+    v_template text;
+    v_topics bigint[];
+    v_found bigint[];
+BEGIN
+    v_found := ARRAY(
+        SELECT m.id FROM messages m
+         WHERE m.realm_id = p_realm_id AND m.id > v_indexed AND m.id BETWEEN p_low AND p_high
+        UNION ALL
+        SELECT s.message_id FROM search_stale s
+         WHERE s.realm_id = p_realm_id AND s.message_id BETWEEN p_low AND p_high);
+    FOR v_template, v_topics IN
+        SELECT p.template, CASE WHEN jsonb_typeof(p.topics) = 'array' THEN ARRAY(
+                   SELECT i::bigint FROM jsonb_array_elements_text(p.topics) AS i) END
+          FROM jsonb_to_recordset(p_search -> 'parts') AS p(template text, topics jsonb)
+    LOOP
+        IF v_template = '' THEN
+            v_found := v_found || ARRAY(
+                SELECT m.id FROM unnest(v_topics) AS t(id)
+                 CROSS JOIN LATERAL (
+                       SELECT m.id FROM messages m
+                        WHERE m.realm_id = p_realm_id AND m.conversation_id = t.id
+                          AND m.id BETWEEN p_low AND p_high OFFSET 0) m);
+        ELSE
+            v_found := v_found || search_indexed(p_realm_id, (
+                SELECT string_agg('(' || replace(
+                           v_template, '@', p_realm_id || '.' || block || '.') || ')', '|')
+                  FROM generate_series(p_low >> 13, least(p_high, v_indexed) >> 13) AS block
+                )::tsquery, v_topics);
+        END IF;
+    END LOOP;
+    RETURN ARRAY(SELECT DISTINCT i FROM unnest(v_found) AS i WHERE i BETWEEN p_low AND p_high);
+END $$;
+
+CREATE FUNCTION public.search_words(p_language regconfig, p_text text) RETURNS text
+    LANGUAGE sql STABLE
+    AS $$
+    SELECT coalesce(string_agg(f.word, ' '), '') FROM (
+        SELECT w[1] AS word FROM regexp_matches(lower(p_text), '\w+', 'g') AS w
+        UNION
+        SELECT '=' || s.lexeme FROM unnest(to_tsvector(p_language, p_text)) AS s
+         WHERE s.lexeme !~ '\W' AND strpos(lower(p_text), s.lexeme) = 0) f
+$$;
 
 CREATE FUNCTION public.send_message(p_realm_id bigint, p_sender_id bigint, p_sender_version bigint, p_realm_version bigint, p_groups_version bigint, p_channel_id bigint, p_channel_version bigint, p_subscription_version bigint, p_topic_id bigint, p_topic_name text, p_dm_group_id bigint, p_dm_user_ids bigint[], p_dm_versions bigint[], p_sent_at timestamp with time zone, p_traits integer, p_client text, p_content text, p_rendered text, p_flagged_user_ids bigint[], p_flags integer[], p_audience bytea, p_body bytea, p_write_id uuid, p_idempotency_key text, p_idempotency_digest bytea, p_policy_started smallint, p_policy_sent smallint, p_policy_mentioned bigint[], p_follows_by_default boolean, p_policy_bodies bytea[], OUT outcome text, OUT message_id bigint, OUT conversation_id bigint, OUT new_policy smallint, OUT known_digest bytea) RETURNS record
     LANGUAGE plpgsql
@@ -2331,6 +2530,12 @@ CREATE TABLE public.message_flags (
     flags integer NOT NULL
 );
 
+CREATE TABLE public.message_terms (
+    realm_id bigint NOT NULL,
+    message_id bigint NOT NULL,
+    words text NOT NULL
+);
+
 CREATE TABLE public.messages (
     realm_id bigint NOT NULL,
     id bigint NOT NULL,
@@ -2428,6 +2633,17 @@ CREATE TABLE public.saved_snippets (
     title text NOT NULL,
     content text NOT NULL,
     created_at timestamp with time zone NOT NULL
+);
+
+CREATE TABLE public.search_progress (
+    realm_id bigint NOT NULL,
+    indexed bigint DEFAULT 0 NOT NULL,
+    language text NOT NULL
+);
+
+CREATE TABLE public.search_stale (
+    realm_id bigint NOT NULL,
+    message_id bigint NOT NULL
 );
 
 CREATE TABLE public.shipper_cursors (
@@ -2593,6 +2809,9 @@ ALTER TABLE ONLY public.jobs
 ALTER TABLE ONLY public.message_flags
     ADD CONSTRAINT message_flags_pkey PRIMARY KEY (realm_id, user_id, message_id);
 
+ALTER TABLE ONLY public.message_terms
+    ADD CONSTRAINT message_terms_pkey PRIMARY KEY (realm_id, message_id);
+
 ALTER TABLE ONLY public.messages
     ADD CONSTRAINT messages_pkey PRIMARY KEY (realm_id, id);
 
@@ -2619,6 +2838,12 @@ ALTER TABLE ONLY public.realms
 
 ALTER TABLE ONLY public.saved_snippets
     ADD CONSTRAINT saved_snippets_pkey PRIMARY KEY (realm_id, user_id, saved_snippet_id);
+
+ALTER TABLE ONLY public.search_progress
+    ADD CONSTRAINT search_progress_pkey PRIMARY KEY (realm_id);
+
+ALTER TABLE ONLY public.search_stale
+    ADD CONSTRAINT search_stale_pkey PRIMARY KEY (realm_id, message_id);
 
 ALTER TABLE ONLY public.shipper_cursors
     ADD CONSTRAINT shipper_cursors_pkey PRIMARY KEY (realm_id);
@@ -2673,6 +2898,9 @@ CREATE INDEX message_flags_starred ON public.message_flags USING btree (realm_id
 
 CREATE INDEX message_flags_unread ON public.message_flags USING btree (realm_id, user_id, message_id) WHERE ((flags & 1) <> 0);
 
+CREATE INDEX message_terms_keys ON public.message_terms USING gin (public.search_keys(realm_id, message_id, words)) WITH (fastupdate=off);
+ALTER INDEX public.message_terms_keys ALTER COLUMN 1 SET STATISTICS 0;
+
 CREATE INDEX messages_channel ON public.messages USING btree (realm_id, channel_id, id) INCLUDE (conversation_id) WHERE (channel_id IS NOT NULL);
 
 CREATE INDEX messages_conversation ON public.messages USING btree (realm_id, conversation_id, id);
@@ -2693,6 +2921,8 @@ CREATE INDEX messages_wildcard ON public.messages USING btree (realm_id, origin_
 
 CREATE INDEX subscriptions_channel ON public.subscriptions USING btree (realm_id, channel_id, user_id) WHERE active;
 
+CREATE INDEX subscriptions_left ON public.subscriptions USING btree (realm_id, channel_id, user_id) WHERE (NOT active);
+
 CREATE UNIQUE INDEX topics_name ON public.topics USING btree (realm_id, channel_id, lower(name));
 
 CREATE INDEX topics_resolved ON public.topics USING btree (realm_id, channel_id, topic_id) WHERE ("left"(name, 2) = '✔ '::text);
@@ -2706,3 +2936,7 @@ CREATE UNIQUE INDEX users_email ON public.users USING btree (realm_id, lower(ema
 CREATE INDEX users_inactive ON public.users USING btree (realm_id, user_id) WHERE (NOT is_active);
 
 CREATE INDEX users_role ON public.users USING btree (realm_id, role);
+
+CREATE TRIGGER forget_terms AFTER DELETE ON public.messages REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION public.forget_terms();
+
+CREATE TRIGGER note_stale_terms AFTER UPDATE OF content ON public.messages FOR EACH ROW WHEN ((old.content IS DISTINCT FROM new.content)) EXECUTE FUNCTION public.note_stale_terms();

@@ -14,8 +14,10 @@ from server.api import (
     message_changes,
     message_flags,
     messages,
+    narrows,
     openapi,
     reactions,
+    read_receipts,
     register,
     server_settings,
     submessages,
@@ -23,6 +25,7 @@ from server.api import (
     topics,
     typing,
     users,
+    zcommand,
 )
 from server.api.endpoint import Access, Endpoint
 from server.api.forms import percent_decoded
@@ -40,7 +43,9 @@ _AREAS: Final[tuple[Endpoint[Any], ...]] = (
     *message_changes.ENDPOINTS,
     *message_flags.ENDPOINTS,
     *messages.ENDPOINTS,
+    *narrows.ENDPOINTS,
     *reactions.ENDPOINTS,
+    *read_receipts.ENDPOINTS,
     *register.ENDPOINTS,
     *server_settings.ENDPOINTS,
     *submessages.ENDPOINTS,
@@ -48,6 +53,7 @@ _AREAS: Final[tuple[Endpoint[Any], ...]] = (
     *topics.ENDPOINTS,
     *typing.ENDPOINTS,
     *users.ENDPOINTS,
+    *zcommand.ENDPOINTS,
 )
 ROUTES: Final = (*_AREAS, openapi.describing(_AREAS))
 

@@ -119,6 +119,7 @@ OPERATORS: Final[dict[str, tuple[type, ...]]] = {
     "id": (str, int),
     "near": (str, int),
     "with": (str, int),
+    "search": (str,),
     "mentions": (str, int),
     "has": (str,),
     "is": (str,),

@@ -6,6 +6,9 @@ CREATE INDEX messages_holding ON messages (realm_id, id) INCLUDE (channel_id, co
     WHERE traits & 112 <> 0;
 CREATE INDEX topics_resolved ON topics (realm_id, channel_id, topic_id) WHERE left(name, 2) = '✔ ';
 
+-- Who has left a channel may have read what they received there before.
+CREATE INDEX subscriptions_left ON subscriptions (realm_id, channel_id, user_id) WHERE NOT active;
+
 DROP FUNCTION candidates_page(bigint, bigint, bigint[], text[], bigint, bigint[], boolean, boolean,
                               bigint, bigint, bigint, bigint, bigint, bigint);
 DROP FUNCTION first_accessible(bigint, bigint, bigint[], boolean, bigint);
@@ -181,6 +184,10 @@ BEGIN
                  JOIN message_flags f ON f.realm_id = p_realm_id AND f.user_id = n.user_id
                       AND f.message_id = m.id
                 WHERE f.flags & 8 <> 0));
+    IF jsonb_typeof(p_terms -> 'search') = 'object' OR p_terms -> 'not_searches' <> '[]' THEN
+        v_ids := search_filter(
+            p_realm_id, v_ids, p_terms -> 'search', p_terms -> 'not_searches');
+    END IF;
     IF p_is_open OR v_not_flags <> 0 THEN
         v_ids := ARRAY(
             SELECT s.id FROM message_states(p_realm_id, p_user_id, v_ids) s
@@ -190,6 +197,229 @@ BEGIN
     END IF;
     RETURN v_ids;
 END $$;
+
+-- ---------------------------------------------------------------- search
+-- docs/adr/0013-search.md. A text matches a word if it contains it (a word of one or two ASCII
+-- letters: if some word begins with it), or if one of its words has the same stem.
+
+-- The words of each message as a worker has last seen them, and '=stem' for stems that do not
+-- occur in the text. The index is on their keys.
+CREATE TABLE message_terms (
+    realm_id bigint NOT NULL,
+    message_id bigint NOT NULL,
+    words text NOT NULL,
+    PRIMARY KEY (realm_id, message_id)
+);
+-- How far it has come: what lies above is searched as it is.
+CREATE TABLE search_progress (
+    realm_id bigint PRIMARY KEY,
+    indexed bigint NOT NULL DEFAULT 0,
+    language text NOT NULL
+);
+-- Messages that have been edited since: searched as they are, too.
+CREATE TABLE search_stale (
+    realm_id bigint NOT NULL,
+    message_id bigint NOT NULL,
+    PRIMARY KEY (realm_id, message_id)
+);
+
+CREATE FUNCTION search_words(p_language regconfig, p_text text) RETURNS text
+    LANGUAGE sql STABLE
+    AS $$
+    SELECT coalesce(string_agg(f.word, ' '), '') FROM (
+        SELECT w[1] AS word FROM regexp_matches(lower(p_text), '\w+', 'g') AS w
+        UNION
+        SELECT '=' || s.lexeme FROM unnest(to_tsvector(p_language, p_text)) AS s
+         WHERE s.lexeme !~ '\W' AND strpos(lower(p_text), s.lexeme) = 0) f
+$$;
+
+-- What the index holds of a message: every end of every word, cut at six characters, under its
+-- realm and the block of 8,192 positions: whoever wants the newest looks into the last blocks
+-- only, however many messages a word is in. Ends of less than three ASCII letters are left out.
+CREATE FUNCTION search_keys(p_realm_id bigint, p_message_id bigint, p_words text) RETURNS tsvector
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS $$
+    SELECT array_to_tsvector(ARRAY(
+        SELECT p_realm_id || '.' || (p_message_id >> 13) || '.' ||
+               CASE WHEN left(w, 1) = '=' THEN w ELSE substr(w, i, 6) END
+          FROM string_to_table(p_words, ' ') AS w
+         CROSS JOIN LATERAL generate_series(1, CASE
+               WHEN left(w, 1) = '=' THEN 1
+               WHEN octet_length(w) > length(w) THEN length(w)
+               ELSE greatest(1, length(w) - 2) END) AS i
+         WHERE w <> ''))
+$$;
+CREATE INDEX message_terms_keys ON message_terms USING gin (search_keys(realm_id, message_id, words))
+    WITH (fastupdate = off);
+ALTER INDEX message_terms_keys ALTER COLUMN 1 SET STATISTICS 0;
+
+CREATE FUNCTION forget_terms() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    DELETE FROM message_terms t USING gone g
+     WHERE t.realm_id = g.realm_id AND t.message_id = g.id;
+    RETURN NULL;
+END $$;
+CREATE TRIGGER forget_terms AFTER DELETE ON messages
+    REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION forget_terms();
+
+CREATE FUNCTION note_stale_terms() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    DELETE FROM message_terms t WHERE t.realm_id = NEW.realm_id AND t.message_id = NEW.id;
+    INSERT INTO search_stale (realm_id, message_id) VALUES (NEW.realm_id, NEW.id)
+    ON CONFLICT DO NOTHING;
+    RETURN NULL;
+END $$;
+CREATE TRIGGER note_stale_terms AFTER UPDATE OF content ON messages FOR EACH ROW
+    WHEN (OLD.content IS DISTINCT FROM NEW.content) EXECUTE FUNCTION note_stale_terms();
+
+-- Whether a message matches all of the words: each has a pattern for LIKE or one that a word
+-- begins with, and perhaps a stem.
+CREATE FUNCTION search_accepts(
+    p_realm_id bigint, p_message_id bigint, p_text text, p_language regconfig,
+    p_patterns text[], p_starts text[], p_stems text[])
+    RETURNS boolean
+    LANGUAGE plpgsql STABLE
+    AS $$
+DECLARE
+    v_terms text;
+    v_lexemes text[];
+BEGIN
+    FOR i IN 1 .. cardinality(p_patterns) LOOP
+        CONTINUE WHEN p_text LIKE p_patterns[i] OR p_text ~ p_starts[i];
+        IF p_stems[i] IS NULL THEN
+            RETURN false;
+        END IF;
+        IF v_lexemes IS NULL AND v_terms IS NULL THEN
+            v_terms := coalesce((
+                SELECT ' ' || t.words || ' ' FROM message_terms t
+                 WHERE t.realm_id = p_realm_id AND t.message_id = p_message_id
+                   AND NOT EXISTS (SELECT FROM search_stale x WHERE x.realm_id = p_realm_id
+                                      AND x.message_id = p_message_id)), '');
+        END IF;
+        -- The stems of indexed messages are known, but for those that occur in the text.
+        CONTINUE WHEN strpos(v_terms, ' =' || p_stems[i] || ' ') > 0;
+        IF v_terms <> '' AND strpos(p_text, p_stems[i]) = 0 THEN
+            RETURN false;
+        END IF;
+        v_lexemes := coalesce(v_lexemes, tsvector_to_array(to_tsvector(p_language, p_text)));
+        IF p_stems[i] <> ALL (v_lexemes) THEN
+            RETURN false;
+        END IF;
+    END LOOP;
+    RETURN true;
+END $$;
+
+-- Those of the messages whose text or topic has all words of p_search, and all words of none of
+-- p_not.
+CREATE FUNCTION search_filter(p_realm_id bigint, p_ids bigint[], p_search jsonb, p_not jsonb)
+    RETURNS bigint[]
+    LANGUAGE plpgsql STABLE
+    SET plan_cache_mode = force_generic_plan
+    SET enable_seqscan = off
+    SET jit = off
+    AS $$
+DECLARE
+    v_ids bigint[] := p_ids;
+    v_one jsonb;
+    v_wanted boolean;
+BEGIN
+    FOR v_one, v_wanted IN
+        SELECT p_search, true WHERE jsonb_typeof(p_search) = 'object'
+        UNION ALL
+        SELECT n, false FROM jsonb_array_elements(p_not) AS n
+    LOOP
+        v_ids := ARRAY(
+            SELECT m.id FROM messages m
+             WHERE m.realm_id = p_realm_id AND m.id = ANY (v_ids)
+               AND v_wanted = search_accepts(
+                   p_realm_id, m.id,
+                   lower(m.content) || coalesce((
+                       SELECT E'\n' || lower(t.name) FROM topics t
+                        WHERE t.realm_id = p_realm_id AND t.topic_id = m.conversation_id), ''),
+                   (v_one ->> 'language')::regconfig,
+                   ARRAY(SELECT jsonb_array_elements_text(v_one -> 'patterns')),
+                   ARRAY(SELECT jsonb_array_elements_text(v_one -> 'starts')),
+                   ARRAY(SELECT jsonb_array_elements_text(v_one -> 'stems'))));
+    END LOOP;
+    RETURN v_ids;
+END $$;
+
+-- Messages between two positions that may match: by the index, by their topics, and all that the
+-- index does not hold yet. p_search -> 'parts': queries of the index with @ for where the keys of
+-- a block begin, each for some topics (null: all; '': whatever is in these topics).
+CREATE FUNCTION search_window(p_realm_id bigint, p_search jsonb, p_low bigint, p_high bigint)
+    RETURNS bigint[]
+    LANGUAGE plpgsql STABLE
+    SET plan_cache_mode = force_generic_plan
+    SET enable_seqscan = off
+    SET jit = off
+    AS $$
+DECLARE
+    v_indexed bigint := coalesce((
+        SELECT p.indexed FROM search_progress p WHERE p.realm_id = p_realm_id), 0);
+    v_template text;
+    v_topics bigint[];
+    v_found bigint[];
+BEGIN
+    v_found := ARRAY(
+        SELECT m.id FROM messages m
+         WHERE m.realm_id = p_realm_id AND m.id > v_indexed AND m.id BETWEEN p_low AND p_high
+        UNION ALL
+        SELECT s.message_id FROM search_stale s
+         WHERE s.realm_id = p_realm_id AND s.message_id BETWEEN p_low AND p_high);
+    FOR v_template, v_topics IN
+        SELECT p.template, CASE WHEN jsonb_typeof(p.topics) = 'array' THEN ARRAY(
+                   SELECT i::bigint FROM jsonb_array_elements_text(p.topics) AS i) END
+          FROM jsonb_to_recordset(p_search -> 'parts') AS p(template text, topics jsonb)
+    LOOP
+        IF v_template = '' THEN
+            v_found := v_found || ARRAY(
+                SELECT m.id FROM unnest(v_topics) AS t(id)
+                 CROSS JOIN LATERAL (
+                       SELECT m.id FROM messages m
+                        WHERE m.realm_id = p_realm_id AND m.conversation_id = t.id
+                          AND m.id BETWEEN p_low AND p_high OFFSET 0) m);
+        ELSE
+            v_found := v_found || search_indexed(p_realm_id, (
+                SELECT string_agg('(' || replace(
+                           v_template, '@', p_realm_id || '.' || block || '.') || ')', '|')
+                  FROM generate_series(p_low >> 13, least(p_high, v_indexed) >> 13) AS block
+                )::tsquery, v_topics);
+        END IF;
+    END LOOP;
+    RETURN ARRAY(SELECT DISTINCT i FROM unnest(v_found) AS i WHERE i BETWEEN p_low AND p_high);
+END $$;
+
+-- The messages, of these topics or of all, whose keys meet the query.
+CREATE FUNCTION search_indexed(p_realm_id bigint, p_query tsquery, p_topics bigint[])
+    RETURNS bigint[]
+    LANGUAGE plpgsql STABLE
+    -- By the keys, which name the realm, never by the realm alone.
+    SET enable_seqscan = off
+    SET enable_indexscan = off
+    SET plan_cache_mode = force_generic_plan
+    SET jit = off
+    AS $$
+DECLARE
+    v_found bigint[] := ARRAY(
+        SELECT t.message_id FROM message_terms t
+         WHERE search_keys(t.realm_id, t.message_id, t.words) @@ p_query
+           AND t.realm_id + 0 = p_realm_id);
+BEGIN
+    IF p_topics IS NOT NULL AND v_found <> '{}' THEN
+        v_found := ARRAY(
+            SELECT m.id FROM messages m
+             WHERE m.realm_id = p_realm_id AND m.id = ANY (v_found)
+               AND m.conversation_id IN (SELECT unnest(p_topics)));
+    END IF;
+    RETURN v_found;
+END $$;
+
+-- ---------------------------------------------------------------- pages
 
 -- narrowed_before gives the newest p_limit ids at or below p_edge that are in the sources and meet
 -- the terms, narrowed_after the oldest at or above it. What the driver gives is looked at piece by
@@ -235,29 +465,45 @@ CREATE FUNCTION narrowed_%1$s(
     LANGUAGE plpgsql STABLE
     AS $$
 DECLARE
-    v_edge bigint := p_edge;
+    v_position bigint := (SELECT c.position FROM realm_clock c WHERE c.realm_id = p_realm_id);
+    v_edge bigint := least(p_edge, v_position + 1);
     v_size bigint := greatest(2 * p_limit, 200);
+    v_blocks bigint := 1;
+    v_far bigint;
     v_piece bigint[];
     v_found bigint[] := '{}';
 BEGIN
     LOOP
-        v_piece := CASE WHEN p_driver = 'history' THEN history_%1$s(
+        IF p_driver = 'search' THEN
+            v_far := %6$s;
+            v_piece := search_window(p_realm_id, p_terms -> 'search', %7$s);
+        ELSIF p_driver = 'history' THEN
+            v_piece := history_%1$s(
                 p_realm_id, p_user_id, p_channels, p_partial_channels, p_conversations,
-                p_partial_conversations, p_extra, v_edge, v_size)
-            ELSE driven_%1$s(p_realm_id, p_driver, p_terms, p_ids, v_edge, v_size) END;
+                p_partial_conversations, p_extra, v_edge, v_size);
+        ELSE
+            v_piece := driven_%1$s(p_realm_id, p_driver, p_terms, p_ids, v_edge, v_size);
+        END IF;
         v_found := v_found || narrow_filter(
             p_realm_id, p_user_id, p_is_open OR p_driver = 'history', p_is_open, p_channels,
             p_partial_channels, p_conversations, p_partial_conversations, p_extra, p_terms, v_piece);
-        EXIT WHEN cardinality(v_found) >= p_limit OR cardinality(v_piece) < v_size;
-        v_edge := (SELECT %4$s(i) %5$s 1 FROM unnest(v_piece) AS i);
+        EXIT WHEN cardinality(v_found) >= p_limit
+            OR CASE p_driver WHEN 'search' THEN %8$s ELSE cardinality(v_piece) < v_size END;
+        v_edge := CASE p_driver WHEN 'search' THEN v_far
+                  ELSE (SELECT %4$s(i) FROM unnest(v_piece) AS i) END %5$s 1;
         v_size := least(4 * v_size, 10000);
+        v_blocks := least(4 * v_blocks, 256);
     END LOOP;
     RETURN ARRAY(SELECT i FROM unnest(v_found) AS i ORDER BY i %3$s LIMIT p_limit);
 END $$;
 $fn$;
 BEGIN
-    EXECUTE format(template, 'before', '<=', 'DESC', 'min', '-');
-    EXECUTE format(template, 'after', '>=', 'ASC', 'max', '+');
+    EXECUTE format(template, 'before', '<=', 'DESC', 'min', '-',
+                   'greatest(0, ((v_edge >> 13) - v_blocks + 1) << 13)', 'v_far, v_edge',
+                   'v_far = 0');
+    EXECUTE format(template, 'after', '>=', 'ASC', 'max', '+',
+                   '(((v_edge >> 13) + v_blocks) << 13) - 1', 'v_edge, least(v_far, v_position)',
+                   'v_far >= v_position');
 END $do$;
 
 -- A page of what meets the terms: up to p_before ids below p_below, and up to p_after from p_from
@@ -302,7 +548,7 @@ BEGIN
             SELECT unnest(v_ids) INTERSECT SELECT unnest(v_more)) END;
     END LOOP;
     -- A place of few messages is walked, whatever else is asked of them.
-    IF v_driver IN ('sender', 'held', 'reacted') AND p_scope IN ('given', 'direct')
+    IF v_driver IN ('sender', 'held', 'reacted', 'search') AND p_scope IN ('given', 'direct')
             AND cardinality(history_before(
                 p_realm_id, p_user_id, s.r_channels, s.r_partial_channels, s.r_conversations,
                 s.r_partial_conversations, s.r_extra, 9223372036854775807, c_few)) < c_few THEN

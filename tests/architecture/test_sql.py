@@ -18,6 +18,7 @@ ACROSS_REALMS = {
     "realms.id_of_subdomain": "finds the realm",
     "realms.ids": "lists the realms",
     "realms.insert": "makes the realm",
+    "search.lagging": "finds realms whose index is behind",
     "sends.forget_idempotency_keys": "by age, in all realms",
     "shipping.entries_between": "takes a cursor, which names its realm",
     "shipping.lagging": "finds realms that have something to ship",

@@ -9,11 +9,13 @@ from server.domain.actor import Actor
 from server.domain.channels import Standing
 from server.domain.errors import BadNarrowError
 from server.domain.narrow import Operand, Term
-from storage import conversations, messages, narrows
+from server.domain.search import Wanted, language_of, parse_search
+from storage import conversations, messages, narrows, search
 from storage.channels import ChannelRow
 from storage.database import Connection
 from storage.history import MANY_CONVERSATIONS, NEWEST, Flag, Scope, Without
 from storage.ids import ChannelId, MessageId, UserId
+from storage.search import Search
 from storage.users import UserRow
 
 MAX_ID_DIGITS: Final = 20
@@ -112,6 +114,8 @@ class _Gathered:
     mentioned: list[UserId] = field(default_factory=list)
     traits: int = 0
     reacted: bool = False
+    wanted: list[Wanted] = field(default_factory=list)
+    not_wanted: list[tuple[Wanted, ...]] = field(default_factory=list)
     not_channel_ids: set[ChannelId] = field(default_factory=set)
     not_conversation_ids: set[int] = field(default_factory=set)
     not_senders: set[UserId] = field(default_factory=set)
@@ -174,6 +178,7 @@ async def _scope(look: Look, said: _Gathered) -> Scope | None:
         mentioned=said.mentioned,
         traits=said.traits,
         reacted=said.reacted,
+        search=await _planned(look, said, channel_ids),
         without=Without(
             channel_ids=sorted(said.not_channel_ids),
             conversation_ids=sorted(said.not_conversation_ids),
@@ -181,11 +186,28 @@ async def _scope(look: Look, said: _Gathered) -> Scope | None:
             ids=sorted(said.not_ids),
             flags=said.not_flags,
             mentioned=said.not_mentioned,
+            searches=[await _search(look, each) for each in said.not_wanted],
             traits=said.not_traits,
             reaction=said.not_reacted,
             direct=said.not_direct,
         ),
     )
+
+
+async def _planned(
+    look: Look, said: _Gathered, channel_ids: Collection[ChannelId] | None
+) -> Search | None:
+    if not said.wanted:
+        return None
+    wanted = await _search(look, list(dict.fromkeys(said.wanted)))
+    places = None if channel_ids is None else sorted(channel_ids)
+    return await search.planned(look.connection, look.actor.realm_id, wanted, places)
+
+
+async def _search(look: Look, wanted: Sequence[Wanted]) -> Search:
+    language = language_of((await look.directory.settings()).default_language)
+    texts = [(each.text, each.is_phrase) for each in wanted]
+    return await search.words_of(look.connection, language, texts)
 
 
 def _sorted(ids: Collection[int] | None) -> list[int] | None:
@@ -269,6 +291,15 @@ async def _add_has(look: Look, said: _Gathered, term: Term) -> None:
         said.traits |= _TRAITS[what]
 
 
+async def _add_search(look: Look, said: _Gathered, term: Term) -> None:
+    del look
+    wanted = parse_search(str(term.operand))
+    if term.negated:
+        said.not_wanted.append(wanted)
+    else:
+        said.wanted.extend(wanted)
+
+
 async def _add_is(look: Look, said: _Gathered, term: Term) -> None:
     operand = str(term.operand)
     if operand in ("dm", "private"):
@@ -299,6 +330,7 @@ _ADD: Final = {
     "sender": _add_sender,
     "id": _add_id,
     "mentions": _add_mentions,
+    "search": _add_search,
     "has": _add_has,
     "is": _add_is,
 }

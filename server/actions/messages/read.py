@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from html import escape
 from typing import Any, Final, Literal
 
 from server.actions.messages.edit_history import last_moved, shown_history
@@ -10,16 +11,19 @@ from server.actions.messages.people import recipient_of, sender_of
 from server.directory import Directory
 from server.domain.actor import Actor
 from server.domain.errors import BadRequestError, MissingParameterError
+from server.domain.highlights import Marks, words_in
 from server.domain.narrow import Term
 from server.domain.realm_settings import RealmSettings
+from server.domain.user_settings import UserSettings
 from server.events.base import ClientView
 from server.events.messages import ShownMessage, message_object
-from storage import history, messages
+from storage import history, messages, read_state
 from storage.channels import ChannelRow
 from storage.database import Connection
 from storage.history import NEWEST, OLDEST, Page, PageOfIds, Scope, Window
-from storage.ids import ChannelId, MessageId, UserId
+from storage.ids import ChannelId, MessageId, RealmId, UserId
 from storage.messages import MessageRow
+from storage.search import Search, with_stems
 from storage.users import UserRow
 
 MAX_MESSAGES: Final = 5_000
@@ -64,7 +68,11 @@ async def fetch(
         window,
         rendered=wanted.view.apply_markdown,
     )
-    return Fetched(_shown(window.anchor), page, await show(directory, page.rows, wanted.view))
+    shown = await show(directory, page.rows, wanted.view)
+    if scope.search is not None:
+        matches = await _matches(connection, actor.realm_id, scope.search, page.rows)
+        shown = [message | match for message, match in zip(shown, matches, strict=True)]
+    return Fetched(_shown(window.anchor), page, shown)
 
 
 async def find(
@@ -98,6 +106,46 @@ async def _locate(
     return where.scope, window
 
 
+async def _matches(
+    connection: Connection, realm_id: RealmId, search: Search | None, rows: Sequence[MessageRow]
+) -> list[dict[str, str]]:
+    """Content and topic of each message, with marks where the search has found something."""
+    html = await messages.rendered(connection, realm_id, [row.id for row in rows])
+    marks = Marks((), frozenset())
+    if search is not None:
+        topics = [escape(row.topic or "") for row in rows]
+        stems = [word.stem for word in search.words if word.stem is not None]
+        words = list(words_in([*html.values(), *topics])) if stems else []
+        found = await with_stems(connection, search.language, stems, words) if words else []
+        marks = Marks(tuple(word.text for word in search.words), frozenset(found))
+    return [
+        {
+            "match_content": marks.in_html(html.get(row.id, "")),
+            "match_subject": marks.in_text(row.topic or ""),
+        }
+        for row in rows
+    ]
+
+
+async def matching(
+    directory: Directory,
+    connection: Connection,
+    actor: Actor,
+    message_ids: Sequence[MessageId],
+    terms: Sequence[Term],
+) -> dict[str, dict[str, str]]:
+    """Those of the messages that the actor may read and that meet the terms, by id.
+
+    Each with its content and topic, with marks where a search has found something.
+    """
+    if len(message_ids) > MAX_MESSAGES:
+        raise BadRequestError(f"Too many messages requested (maximum {MAX_MESSAGES}).")
+    where, rows = await _narrowed_rows(directory, connection, actor, message_ids, terms)
+    search = None if where is None else where.search
+    matches = await _matches(connection, actor.realm_id, search, rows)
+    return {str(row.id): match for row, match in zip(rows, matches, strict=True)}
+
+
 async def fetch_by_ids(
     directory: Directory,
     connection: Connection,
@@ -110,23 +158,24 @@ async def fetch_by_ids(
     if len(message_ids) > MAX_MESSAGES:
         raise BadRequestError(f"Too many messages requested (maximum {MAX_MESSAGES}).")
     if terms:
-        message_ids = await _narrowed_ids(directory, connection, actor, message_ids, terms)
+        _, found = await _narrowed_rows(directory, connection, actor, message_ids, terms)
+        message_ids = [row.id for row in found]
     rows = await messages.for_reader(
         connection, actor.realm_id, actor.user_id, message_ids, rendered=view.apply_markdown
     )
     return await show(directory, rows, view)
 
 
-async def _narrowed_ids(
+async def _narrowed_rows(
     directory: Directory,
     connection: Connection,
     actor: Actor,
     message_ids: Sequence[MessageId],
     terms: Sequence[Term],
-) -> list[MessageId]:
+) -> tuple[Scope | None, list[MessageRow]]:
     where = await narrowed(Look(directory, connection, actor), terms)
     if where.scope is None:
-        return []
+        return None, []
     everything = Window(anchor=OLDEST, before=0, after=len(message_ids))
     page = await history.page(
         connection,
@@ -136,7 +185,23 @@ async def _narrowed_ids(
         everything,
         rendered=False,
     )
-    return [row.id for row in page.rows]
+    return where.scope, page.rows
+
+
+async def read_receipts(
+    directory: Directory, connection: Connection, actor: Actor, message_id: MessageId
+) -> list[UserId]:
+    """Who has read the message, of those who let others know. Raises BadRequestError."""
+    realm_id = actor.realm_id
+    if not await messages.for_reader(
+        connection, realm_id, actor.user_id, [message_id], rendered=False
+    ):
+        raise BadRequestError("Invalid message(s)")
+    if not (await directory.settings()).enable_read_receipts:
+        raise BadRequestError("Read receipts are disabled in this organization.")
+    return await read_state.readers(
+        connection, realm_id, message_id, tells_by_default=UserSettings().send_read_receipts
+    )
 
 
 async def fetch_one(

@@ -1,0 +1,46 @@
+"""Brings new and edited messages into the search index, a moment after they are written."""
+
+import asyncio
+from typing import Final
+
+import structlog
+
+from server.domain.realm_settings import RealmSettings
+from server.domain.search import language_of
+from storage import search
+from storage.database import Database, DatabaseUnavailableError, StatementTimeoutError
+
+logger = structlog.get_logger(__name__)
+
+LOOK_SECONDS: Final = 1.0
+"""Until then searches look into new messages themselves: waiting costs them a little."""
+MESSAGES_AT_ONCE: Final = 500
+
+
+class SearchIndexer:
+    """Several may run: each realm is worked on by one of them at a time."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def run(self) -> None:
+        """Work until cancelled."""
+        while True:
+            await asyncio.sleep(LOOK_SECONDS)
+            try:
+                await self.catch_up()
+            except (DatabaseUnavailableError, StatementTimeoutError) as error:
+                logger.warning("cannot index messages now", error=str(error))
+
+    async def catch_up(self) -> None:
+        """Index all that there is."""
+        async with self._database.connection() as connection:
+            behind = await search.lagging(connection)
+        for realm in behind:
+            language = language_of(realm.language or RealmSettings().default_language)
+            has_more = True
+            while has_more:
+                async with self._database.transaction() as connection:
+                    has_more = await search.index_some(
+                        connection, realm.realm_id, language, limit=MESSAGES_AT_ONCE
+                    )

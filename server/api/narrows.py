@@ -1,0 +1,40 @@
+"""Which of some messages meet a narrow, over HTTP."""
+
+from typing import Any
+
+from msgspec import Struct
+
+from server.actions.messages import read
+from server.api.endpoint import Access, Endpoint, Request, Result
+from server.api.params import Params
+from server.domain.narrow import parse_narrow
+from storage.ids import MessageId
+
+
+class MatchParams(Params):
+    msg_ids: list[int]
+    narrow: list[list[str | int | list[int]] | dict[str, Any]]
+
+
+class Match(Struct, frozen=True):
+    match_content: str
+    match_subject: str
+
+
+class MatchResult(Result):
+    messages: dict[str, Match]
+
+
+async def matches_narrow(request: Request, params: MatchParams) -> MatchResult:
+    terms = parse_narrow(params.narrow)
+    ids = [MessageId(each) for each in params.msg_ids]
+    async with request.read() as connection:
+        found = await read.matching(request.directory, connection, request.actor, ids, terms)
+    return MatchResult(messages={number: Match(**match) for number, match in found.items()})
+
+
+ENDPOINTS = (
+    Endpoint(
+        "GET", "/messages/matches_narrow", Access.USER, MatchParams, matches_narrow, MatchResult
+    ),
+)

@@ -1,0 +1,34 @@
+"""Who has read a message, over HTTP."""
+
+from server.actions.messages import read
+from server.api.endpoint import Access, Endpoint, Request, Result
+from server.api.params import Params
+from storage.ids import MessageId, UserId
+
+
+class ReceiptsParams(Params):
+    message_id: MessageId
+
+
+class ReceiptsResult(Result):
+    user_ids: list[UserId]
+
+
+async def get_receipts(request: Request, params: ReceiptsParams) -> ReceiptsResult:
+    async with request.read() as connection:
+        readers = await read.read_receipts(
+            request.directory, connection, request.actor, params.message_id
+        )
+    return ReceiptsResult(user_ids=readers)
+
+
+ENDPOINTS = (
+    Endpoint(
+        "GET",
+        "/messages/{message_id}/read_receipts",
+        Access.USER,
+        ReceiptsParams,
+        get_receipts,
+        ReceiptsResult,
+    ),
+)

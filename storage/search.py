@@ -1,0 +1,326 @@
+"""Full-text search: what to ask the index for, and the index itself. docs/adr/0013-search.md."""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from storage.database import Connection
+from storage.ids import ChannelId, MessageId, Position, RealmId
+
+MAX_LENGTH_OF_KEY: Final = 6
+SHORTEST_END: Final = 3
+"""Of a word in ASCII letters, shorter ends are not in the index."""
+_LIKE: Final = re.compile(r"[\\%_]")
+_REGEX: Final = re.compile(r"[^\w\s]")
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """A word or a phrase to be found."""
+
+    text: str
+    runs: tuple[str, ...]
+    """Its parts that consist of letters and digits."""
+    stem: str | None
+
+    @property
+    def begins_words(self) -> bool:
+        """Whether it counts only where a word begins: it is too short to be looked for within."""
+        first = self.runs[0] if self.runs and self.text.startswith(self.runs[0]) else ""
+        return 0 < len(first) < SHORTEST_END and first.isascii()
+
+    @property
+    def pattern(self) -> str | None:
+        """For LIKE, on small letters."""
+        if self.begins_words or " " in self.text:
+            return None
+        return f"%{_escaped(self.text, _LIKE)}%"
+
+    @property
+    def start(self) -> str | None:
+        """As a regular expression, if LIKE cannot say it."""
+        if self.pattern is not None:
+            return None
+        blanks = r"\s+".join(_escaped(part, _REGEX) for part in self.text.split())
+        return rf"\m{blanks}" if self.begins_words else blanks
+
+    @property
+    def query(self) -> str:
+        """For the index, with @ for where the keys of a block begin; empty: it cannot say."""
+        runs = " & ".join(_key(run) for run in self.runs)
+        if self.stem is None:
+            return runs
+        return f"({runs} | {_key(self.stem)} | '@={self.stem}')"
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A query of the index, for messages of these topics; None: for all."""
+
+    query: str
+    topic_ids: Sequence[int] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Search:
+    """Words all of which a message's text or topic has to have."""
+
+    language: str
+    words: tuple[Word, ...]
+    parts: tuple[Part, ...] = ()
+    """What of the index may match; empty: it cannot help."""
+
+    def as_json(self) -> dict[str, Any]:
+        """For the database's functions."""
+        return {
+            "language": self.language,
+            "patterns": [word.pattern for word in self.words],
+            "starts": [word.start for word in self.words],
+            "stems": [word.stem for word in self.words],
+            "parts": [
+                {
+                    "template": part.query,
+                    "topics": None if part.topic_ids is None else list(part.topic_ids),
+                }
+                for part in self.parts
+            ],
+        }
+
+
+def _escaped(text: str, special: re.Pattern[str]) -> str:
+    return special.sub(r"\\\g<0>", text)
+
+
+def _key(run: str) -> str:
+    return f"'@{run[:MAX_LENGTH_OF_KEY]}':*"
+
+
+async def words_of(
+    connection: Connection, language: str, texts: Sequence[tuple[str, bool]]
+) -> Search:
+    """What to look for. Of a phrase (True beside its text) no stems count.
+
+    Words that the language does not search for (`the`) are left out, unless there are no others.
+    """
+    rows = await connection.tuples(
+        """
+        SELECT ARRAY(SELECT r[1] FROM regexp_matches(lower(w.text), '[[:alnum:]_]+', 'g') AS r),
+               tsvector_to_array(to_tsvector(%(language)s::regconfig, w.text))
+          FROM unnest(%(texts)s::text[]) WITH ORDINALITY AS w(text, n) ORDER BY w.n
+        """,
+        language=language,
+        texts=[text for text, _ in texts],
+    )
+    words: list[Word] = []
+    omitted: list[Word] = []
+    for (text, is_phrase), (runs, lexemes) in zip(texts, rows, strict=True):
+        is_plain = runs == [text] and not is_phrase
+        stem = lexemes[0] if is_plain and len(lexemes) == 1 else None
+        word = Word(text, tuple(runs), stem if stem and re.fullmatch(r"\w+", stem) else None)
+        (omitted if is_plain and not lexemes else words).append(word)
+    return Search(language, tuple(words or omitted))
+
+
+async def planned(
+    connection: Connection,
+    realm_id: RealmId,
+    search: Search,
+    channel_ids: Sequence[ChannelId] | None,
+) -> Search:
+    """The search with its parts: words may be in the topic while the others are in the text."""
+    rows = await connection.tuples(
+        """
+        SELECT f.matched, array_agg(f.topic_id)
+          FROM (SELECT t.topic_id, array_agg(w.n::integer ORDER BY w.n) AS matched
+                  FROM topics t
+                  JOIN unnest(%(likes)s::text[], %(stem_likes)s::text[])
+                       WITH ORDINALITY AS w(text, stem, n)
+                       ON lower(t.name) LIKE w.text OR lower(t.name) LIKE w.stem
+                 WHERE t.realm_id = %(realm_id)s
+                   AND (%(channel_ids)s::bigint[] IS NULL OR t.channel_id = ANY (%(channel_ids)s))
+                 GROUP BY t.topic_id) f
+         GROUP BY f.matched
+        """,
+        realm_id=realm_id,
+        channel_ids=None if channel_ids is None else list(channel_ids),
+        likes=[f"%{_escaped(word.text, _LIKE)}%" for word in search.words],
+        stem_likes=[None if word.stem is None else f"%{word.stem}%" for word in search.words],
+    )
+    parts = [Part(_query_of(search.words)), *(_part(search, *row) for row in rows)]
+    if any(part.query == "" and part.topic_ids is None for part in parts):
+        return search
+    return replace(search, parts=tuple(parts))
+
+
+def _part(search: Search, matched: Sequence[int], topic_ids: Sequence[int]) -> Part:
+    rest = [word for n, word in enumerate(search.words, start=1) if n not in matched]
+    return Part(_query_of(rest), topic_ids)
+
+
+def _query_of(words: Iterable[Word]) -> str:
+    return " & ".join(query for query in (word.query for word in words) if query)
+
+
+async def with_stems(
+    connection: Connection, language: str, stems: Sequence[str], words: Sequence[str]
+) -> list[str]:
+    """Those of the words that have one of the stems."""
+    return await connection.values(
+        """
+        SELECT w FROM unnest(%(words)s::text[]) AS w
+         WHERE tsvector_to_array(to_tsvector(%(language)s::regconfig, w)) && %(stems)s::text[]
+        """,
+        language=language,
+        stems=list(stems),
+        words=list(words),
+    )
+
+
+# -- keeping the index
+
+
+@dataclass(frozen=True, slots=True)
+class Behind:
+    """A realm of which something is not in the index yet."""
+
+    realm_id: RealmId
+    language: str | None
+    """The code of the organization's language; None: not set."""
+
+
+async def lagging(connection: Connection) -> list[Behind]:
+    """Realms whose clock is ahead of the index, or in which messages have been edited."""
+    return await connection.many(
+        Behind,
+        """
+        SELECT r.realm_id, r.settings ->> 'default_language' AS language
+          FROM realms r
+          JOIN realm_clock c ON c.realm_id = r.realm_id
+          LEFT JOIN search_progress p ON p.realm_id = r.realm_id
+         WHERE c.position > coalesce(p.indexed, 0)
+            OR EXISTS (SELECT FROM search_stale s WHERE s.realm_id = r.realm_id)
+        """,
+    )
+
+
+async def index_some(
+    connection: Connection, realm_id: RealmId, language: str, *, limit: int
+) -> bool:
+    """Bring up to `limit` messages into the index; whether there is more to do.
+
+    In a transaction. Only one at a time works on a realm; for others there is nothing to do.
+    """
+    await connection.execute(
+        """
+        INSERT INTO search_progress (realm_id, language) VALUES (%(realm_id)s, %(language)s)
+        ON CONFLICT DO NOTHING
+        """,
+        realm_id=realm_id,
+        language=language,
+    )
+    rows = await connection.tuples(
+        """
+        SELECT p.indexed, p.language, c.position
+          FROM search_progress p JOIN realm_clock c ON c.realm_id = p.realm_id
+         WHERE p.realm_id = %(realm_id)s FOR UPDATE OF p SKIP LOCKED
+        """,
+        realm_id=realm_id,
+    )
+    if not rows:
+        return False
+    [(indexed, known, position)] = rows
+    if known != language:
+        # Stems are another language's now: what there is, is made anew.
+        await _forget(connection, realm_id)
+        indexed = Position(0)
+    ids = await _index_between(connection, realm_id, language, (indexed, position), limit)
+    reached = ids[-1] if len(ids) == limit else position
+    await connection.execute(
+        """
+        UPDATE search_progress SET indexed = %(reached)s, language = %(language)s
+         WHERE realm_id = %(realm_id)s AND (indexed, language) <> (%(reached)s, %(language)s)
+        """,
+        realm_id=realm_id,
+        reached=reached,
+        language=language,
+    )
+    edited = await _index_stale(connection, realm_id, language, limit)
+    return len(ids) == limit or edited == limit
+
+
+async def _index_between(
+    connection: Connection,
+    realm_id: RealmId,
+    language: str,
+    span: tuple[Position, Position],
+    limit: int,
+) -> list[MessageId]:
+    """Index what was sent above the first position and up to the second; its ids."""
+    return await connection.values(
+        """
+        WITH wanted AS MATERIALIZED (
+            SELECT m.id FROM messages m
+             WHERE m.realm_id = %(realm_id)s AND m.id > %(above)s AND m.id <= %(until)s
+             ORDER BY m.id LIMIT %(limit)s
+        ), held AS MATERIALIZED (
+            -- Locked: nobody deletes them before their terms can be seen, and deleted as well.
+            SELECT m.realm_id, m.id, m.content FROM messages m
+             WHERE m.realm_id = %(realm_id)s AND m.id IN (SELECT w.id FROM wanted w)
+               FOR KEY SHARE SKIP LOCKED
+        ), later AS (
+            INSERT INTO search_stale (realm_id, message_id)
+            SELECT %(realm_id)s, w.id FROM wanted w WHERE w.id NOT IN (SELECT s.id FROM held s)
+            ON CONFLICT DO NOTHING
+        ), indexed AS (
+            INSERT INTO message_terms (realm_id, message_id, words)
+            SELECT s.realm_id, s.id, search_words(%(language)s::regconfig, s.content) FROM held s
+             WHERE s.realm_id = %(realm_id)s
+                ON CONFLICT (realm_id, message_id) DO UPDATE SET words = excluded.words
+        )
+        SELECT id FROM wanted ORDER BY id
+        """,
+        realm_id=realm_id,
+        above=span[0],
+        until=span[1],
+        limit=limit,
+        language=language,
+    )
+
+
+async def _index_stale(connection: Connection, realm_id: RealmId, language: str, limit: int) -> int:
+    """Index edited messages anew, as far as nobody is editing them now; how many."""
+    done = await connection.values(
+        """
+        WITH wanted AS MATERIALIZED (
+            SELECT x.message_id FROM search_stale x WHERE x.realm_id = %(realm_id)s
+             ORDER BY x.message_id LIMIT %(limit)s
+        ), held AS MATERIALIZED (
+            -- The message before its mark, in the order in which whoever edits locks them.
+            SELECT m.realm_id, m.id, m.content FROM messages m
+             WHERE m.realm_id = %(realm_id)s AND m.id IN (SELECT w.message_id FROM wanted w)
+               FOR NO KEY UPDATE SKIP LOCKED
+        ), indexed AS (
+            INSERT INTO message_terms (realm_id, message_id, words)
+            SELECT s.realm_id, s.id, search_words(%(language)s::regconfig, s.content) FROM held s
+             WHERE s.realm_id = %(realm_id)s
+                ON CONFLICT (realm_id, message_id) DO UPDATE SET words = excluded.words
+        )
+        DELETE FROM search_stale x
+         WHERE x.realm_id = %(realm_id)s AND x.message_id IN (SELECT w.message_id FROM wanted w)
+           AND (x.message_id IN (SELECT s.id FROM held s)
+                OR NOT EXISTS (SELECT FROM messages m
+                                WHERE m.realm_id = %(realm_id)s AND m.id = x.message_id))
+        RETURNING x.message_id
+        """,
+        realm_id=realm_id,
+        limit=limit,
+        language=language,
+    )
+    return len(done)
+
+
+async def _forget(connection: Connection, realm_id: RealmId) -> None:
+    await connection.execute(
+        "DELETE FROM message_terms WHERE realm_id = %(realm_id)s", realm_id=realm_id
+    )
