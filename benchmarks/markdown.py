@@ -14,7 +14,7 @@ import time
 
 from server.domain.markdown import render
 from tests.unit.markdown.pathological import PATHOLOGICAL
-from tests.unit.markdown.realm import Realm
+from tests.unit.markdown.realm import STYLE, Realm
 
 SIZE = 10_000
 LIMIT_MS = 20.0
@@ -41,14 +41,14 @@ def milliseconds(source: str, rounds: int) -> float:
     realm = Realm()
     start = time.thread_time()
     for _ in range(rounds):
-        render(source, realm)
+        render(source, realm, STYLE)
     return (time.thread_time() - start) / rounds * 1000
 
 
 def ordinary() -> dict[str, list[float]]:
     """The runs of each ordinary message, in ms."""
     for source in ORDINARY.values():
-        render(source, Realm())
+        render(source, Realm(), STYLE)
     return {
         name: sorted(milliseconds(source, 20 if len(source) > 5_000 else 400) for _ in range(3))
         for name, source in ORDINARY.items()

@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 
-from server.directory import Directories
+from server.directory import Directories, Rendering
 from server.domain.addresses import Addresses
 from server.domain.clock import Clock, SystemClock
 from server.domain.passwords import Passwords
@@ -19,6 +19,7 @@ from server.messaging.postgres_desk import PostgresJobDesk
 from server.metrics import Metrics
 from server.realtime.queues import Realtime
 from server.settings import Settings
+from server.typesetting import open_typesetter
 from server.writer import Writers, WriteTx
 from storage import event_log
 from storage.database import Database, open_database
@@ -56,7 +57,11 @@ async def open_app(settings: Settings, *, clock: Clock | None = None) -> AsyncIt
         async with database.connection() as connection:
             await event_log.make_partitions(connection)
         addresses = Addresses(settings.public_url, settings.root_domain)
-        directories = Directories(database, clock, addresses)
+        typesetter = await stack.enter_async_context(
+            open_typesetter(wall_seconds=settings.typesetting_seconds)
+        )
+        rendering = Rendering(typesetter, frozenset(settings.media_hosts))
+        directories = Directories(database, clock, addresses, rendering)
         realtime = Realtime(database, directories, clock)
         writers = Writers(database, directories, realtime.committed)
         bus = await stack.enter_async_context(_open_bus(settings, database, realtime))

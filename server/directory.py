@@ -8,6 +8,7 @@ never a wrong write. Log entries say what they touch, which forgets it here.
 import asyncio
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Iterable, Sequence
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Final
 
@@ -15,6 +16,7 @@ from server.domain.access import GroupGraph, Person
 from server.domain.addresses import Addresses, RealmAddress
 from server.domain.alert_words import AlertWords
 from server.domain.clock import Clock
+from server.domain.markdown import PlainTypesetter, Typesetter
 from server.domain.profiles import public_email, user_id_of_hidden_email
 from server.domain.realm_settings import RealmSettings
 from storage import alert_words, channels, conversations, groups, realms, subscriptions, users
@@ -27,6 +29,18 @@ from storage.subscriptions import SubscriptionRow
 from storage.users import UserRow
 
 DEFAULT_ADDRESSES: Final = Addresses()
+
+
+@dataclass(frozen=True, slots=True)
+class Rendering:
+    """What rendering needs of this server, whatever the realm."""
+
+    typesetter: Typesetter
+    media_hosts: frozenset[str] = frozenset()
+    """Whose pictures and films messages show, beside uploads."""
+
+
+PLAIN_RENDERING: Final = Rendering(PlainTypesetter())
 CAPACITY: Final = 20_000
 """Cached rows a realm; the least recently used go first."""
 
@@ -70,10 +84,12 @@ class Directory:
         database: Database,
         clock: Clock,
         addresses: Addresses,
+        rendering: Rendering = PLAIN_RENDERING,
         *,
         exact: Connection | None = None,
     ) -> None:
         self.realm_id = realm_id
+        self.rendering = rendering
         self._database = database
         self._clock = clock
         self._addresses = addresses
@@ -85,7 +101,12 @@ class Directory:
     def locking(self, connection: Connection) -> "Directory":
         """The same directory, read and locked on this connection."""
         return Directory(
-            self.realm_id, self._database, self._clock, self._addresses, exact=connection
+            self.realm_id,
+            self._database,
+            self._clock,
+            self._addresses,
+            self.rendering,
+            exact=connection,
         )
 
     def forget(self, touched: Iterable[Touch]) -> None:
@@ -325,16 +346,23 @@ class Directories:
     """The directories of all realms that this process serves."""
 
     def __init__(
-        self, database: Database, clock: Clock, addresses: Addresses = DEFAULT_ADDRESSES
+        self,
+        database: Database,
+        clock: Clock,
+        addresses: Addresses = DEFAULT_ADDRESSES,
+        rendering: Rendering = PLAIN_RENDERING,
     ) -> None:
         self._database = database
         self._clock = clock
         self._addresses = addresses
+        self._rendering = rendering
         self._directories: dict[RealmId, Directory] = {}
 
     def of(self, realm_id: RealmId) -> Directory:
         directory = self._directories.get(realm_id)
         if directory is None:
-            directory = Directory(realm_id, self._database, self._clock, self._addresses)
+            directory = Directory(
+                realm_id, self._database, self._clock, self._addresses, self._rendering
+            )
             self._directories[realm_id] = directory
         return directory

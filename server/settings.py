@@ -7,7 +7,7 @@ import tomllib
 from collections.abc import Mapping
 from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 from urllib.parse import parse_qs, unquote, urlsplit
 
 import msgspec
@@ -56,6 +56,17 @@ class Networks:
     @override
     def __repr__(self) -> str:
         return f"Networks({', '.join(map(str, self._networks))})"
+
+
+class Hosts(frozenset[str]):
+    """Names of hosts, separated by commas or spaces."""
+
+    def __new__(cls, names: str | list[str] = "") -> Self:
+        parts = names.replace(",", " ").split() if isinstance(names, str) else names
+        hosts = [part.lower() for part in parts]
+        if not all(re.fullmatch(r"[a-z0-9-]+(\.[a-z0-9-]+)*", host) for host in hosts):
+            raise ValueError(names)
+        return super().__new__(cls, hosts)
 
 
 class Rate:
@@ -125,6 +136,14 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     web_public_channels: Annotated[bool, described("on or off")] = False
     """Lets organizations open channels to people without an account."""
     max_file_upload_mib: Annotated[int, described("a number from 0 to 4096", ge=0, le=4096)] = 25
+
+    media_hosts: Annotated[
+        Hosts, described("names of hosts like images.example.com, separated by commas")
+    ] = Hosts()
+    """Whose pictures and films messages show: they learn who looks."""
+
+    typesetting_seconds: Annotated[int, described("a number from 1 to 60", ge=1, le=60)] = 3
+    """How long a message waits at most for its code to get colours, and its formulas."""
 
     processes: Annotated[int, described("a number from 1 to 64", ge=1, le=64)] = 1
     drain_seconds: Annotated[int, described("a number from 1 to 600", ge=1, le=600)] = 10

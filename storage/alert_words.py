@@ -27,15 +27,13 @@ async def of_user(connection: Connection, realm_id: RealmId, user_id: UserId) ->
 
 
 async def of_realm(connection: Connection, realm_id: RealmId) -> list[AlertWordRow]:
-    """Every word, and those active users who have it in this spelling."""
+    """Every word, and who has it in this spelling."""
     return await connection.many(
         AlertWordRow,
         """
-        SELECT a.word, array_agg(a.user_id ORDER BY a.user_id) AS user_ids
-          FROM alert_words a
-          JOIN users u ON u.realm_id = a.realm_id AND u.user_id = a.user_id AND u.is_active
-         WHERE a.realm_id = %(realm_id)s
-         GROUP BY a.word
+        SELECT word, array_agg(user_id ORDER BY user_id) AS user_ids
+          FROM alert_words WHERE realm_id = %(realm_id)s
+         GROUP BY word
         """,
         realm_id=realm_id,
     )

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
-from server.actions.messages import read, send
+from server.actions.messages import content, read, send
 from server.actions.messages.decide import Draft
 from server.api.endpoint import Access, Endpoint, Request, Result
 from server.api.params import Field, Params, alias
@@ -15,6 +15,7 @@ from server.domain.errors import (
     IdempotencyKeyReusedError,
     MissingParameterError,
 )
+from server.domain.messages import clean_content
 from server.domain.narrow import Term, parse_narrow
 from server.events.base import ClientView
 from storage.ids import MessageId
@@ -197,6 +198,20 @@ async def get_message(request: Request, params: OneParams) -> OneResult:
     return OneResult(message=message, raw_content=raw_content)
 
 
+class RenderParams(Params):
+    content: str
+
+
+class RenderResult(Result):
+    rendered: str
+
+
+async def render(request: Request, params: RenderParams) -> RenderResult:
+    written = clean_content(params.content)
+    rendered = await content.render_as(request.directory, request.actor, written)
+    return RenderResult(rendered=rendered.html)
+
+
 def _view(params: FetchParams) -> ClientView:
     return ClientView(
         apply_markdown=params.apply_markdown,
@@ -207,6 +222,7 @@ def _view(params: FetchParams) -> ClientView:
 
 ENDPOINTS = (
     Endpoint("POST", "/messages", Access.USER, SendParams, send_message, SendResult),
+    Endpoint("POST", "/messages/render", Access.USER, RenderParams, render, RenderResult),
     Endpoint("GET", "/messages", Access.USER, FetchParams, get_messages, FetchResult),
     Endpoint("GET", "/messages/{message_id}", Access.USER, OneParams, get_message, OneResult),
 )

@@ -88,14 +88,3 @@ async def test_messages_with_a_word_are_flagged_for_whom_they_reach(bob, log_in,
     await bob.delete(PATH, alert_words=["lunch"])
     later = await say("lunch again")
     assert "has_alert_word" not in (await bob.get(f"/messages/{later}"))["message"]["flags"]
-
-
-async def test_a_deactivated_account_has_none(bob, make, log_in, server):
-    await bob.post(PATH, alert_words=["lunch"])
-    await make.connection.execute(
-        "UPDATE users SET is_active = false WHERE realm_id = %(realm_id)s",
-        realm_id=make.realm_id,
-    )
-    directory = server.app.directories.of(make.realm_id)
-    directory.forget_everything()
-    assert (await directory.alert_words()).owners_in("lunch") == frozenset()

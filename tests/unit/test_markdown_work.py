@@ -11,7 +11,7 @@ import pytest
 from server.domain.markdown import render
 from tests.unit.markdown.pathological import PATHOLOGICAL
 from tests.unit.markdown.reader import read
-from tests.unit.markdown.realm import Realm
+from tests.unit.markdown.realm import STYLE, Realm
 
 SIZE = 10_000
 CALLS_PER_CHARACTER = 14
@@ -34,7 +34,7 @@ def calls_of(source: str) -> int:
     before = sys.getprofile()
     sys.setprofile(profile)
     try:
-        render(source, realm)
+        render(source, realm, STYLE)
     finally:
         sys.setprofile(before)
     return count
@@ -73,7 +73,7 @@ def test_calls_and_nesting_are_bounded(name):
 def test_time_and_output_are_bounded_and_readable(name):
     source = PATHOLOGICAL[name](SIZE)[:SIZE]
     start = time.thread_time()
-    rendered = render(source, Realm())
+    rendered = render(source, Realm(), STYLE)
     assert time.thread_time() - start < SECONDS
     assert len(rendered.html) <= OUTPUT_PER_CHARACTER * SIZE
     read(rendered.html)

@@ -14,14 +14,19 @@ from server.domain.actor import Actor
 from server.domain.channels import Standing
 from server.domain.errors import ChannelWildcardNotAllowedError, TopicWildcardNotAllowedError
 from server.domain.markdown import (
+    NO_LINKIFIERS,
+    Linkifiers,
+    MediaPolicy,
     MentionedChannel,
     MentionedGroup,
     MentionedUser,
     Rendered,
+    Style,
     names_in,
-    render,
+    typeset,
 )
 from server.domain.messages import LARGE_AUDIENCE
+from server.domain.user_settings import UserSettings
 from server.domain.widgets import widget_of
 from storage import message_flags, messages, sends
 from storage.channels import ChannelRow
@@ -84,8 +89,7 @@ async def read_content(
     `content` has passed `clean_content`. A mention that the author may not make stays text.
     """
     graph = await directory.groups()
-    standing = Standing(author.person, graph, await directory.settings())
-    rendered = render(content, await _mentionable(directory, standing, content))
+    rendered = await render_as(directory, author, content)
     topic_mentioned: frozenset[UserId] = frozenset()
     if rendered.topic_wildcard and topic_id is not None:
         async with read() as connection:
@@ -100,6 +104,18 @@ async def read_content(
         alerted=(await directory.alert_words()).owners_in(content),
         widget=widget_of(content),
     )
+
+
+async def render_as(directory: Directory, author: Actor, content: str) -> Rendered:
+    """What the author's text looks like in a message."""
+    settings = await directory.settings()
+    standing = Standing(author.person, await directory.groups(), settings)
+    style = Style(
+        translate_emoticons=UserSettings.of(author.row.settings).translate_emoticons,
+        media=MediaPolicy(settings.inline_image_preview, directory.rendering.media_hosts),
+    )
+    names = await _mentionable(directory, standing, content)
+    return await typeset(content, names, style, directory.rendering.typesetter)
 
 
 async def check_wildcards(
@@ -146,6 +162,8 @@ class Mentionable:
         self.by_id: dict[int, UserRow] = {}
         self.groups: dict[str, MentionedGroup] = {}
         self.channels: dict[str, MentionedChannel] = {}
+        self.emoji: dict[str, str] = {}
+        self.linkifiers: Linkifiers = NO_LINKIFIERS
 
     def user_by_name(self, name: str) -> MentionedUser | None:
         rows = self.by_name.get(name.lower(), [])
@@ -161,6 +179,9 @@ class Mentionable:
     def channel_by_name(self, name: str) -> MentionedChannel | None:
         return self.channels.get(name.lower())
 
+    def emoji_image(self, name: str) -> str | None:
+        return self.emoji.get(name)
+
 
 def _mentioned(row: UserRow) -> MentionedUser:
     return MentionedUser(row.user_id, row.full_name, row.is_active)
@@ -169,7 +190,7 @@ def _mentioned(row: UserRow) -> MentionedUser:
 async def _mentionable(directory: Directory, standing: Standing, content: str) -> Mentionable:
     """Look up what the text seems to name; the renderer decides what it does name."""
     found = Mentionable()
-    names = names_in(content)
+    names = names_in(content, found.linkifiers)
     for name in islice(names.users, MAX_LOOKED_UP):
         found.by_name[name.lower()] = await directory.users_named(name)
     for user_id in islice(names.user_ids, MAX_LOOKED_UP):

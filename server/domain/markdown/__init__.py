@@ -7,18 +7,35 @@ from server.domain.markdown.directory import (
     MentionedGroup,
     MentionedUser,
 )
+from server.domain.markdown.linkifiers import NO_LINKIFIERS, Linkifier, Linkifiers
+from server.domain.markdown.media import MediaPolicy
 from server.domain.markdown.names import Names, names_in
-from server.domain.markdown.rendering import Rendered, render, render_description
+from server.domain.markdown.rendering import (
+    Rendered,
+    Style,
+    render,
+    render_description,
+    typeset,
+)
+from server.domain.markdown.typesetting import PlainTypesetter, Typesetter
 
 __all__ = [
+    "NO_LINKIFIERS",
     "EmptyDirectory",
+    "Linkifier",
+    "Linkifiers",
+    "MediaPolicy",
     "MentionDirectory",
     "MentionedChannel",
     "MentionedGroup",
     "MentionedUser",
     "Names",
+    "PlainTypesetter",
     "Rendered",
+    "Style",
+    "Typesetter",
     "names_in",
     "render",
     "render_description",
+    "typeset",
 ]

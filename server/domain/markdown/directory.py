@@ -2,6 +2,7 @@
 
 from typing import NamedTuple, Protocol
 
+from server.domain.markdown.linkifiers import NO_LINKIFIERS, Linkifiers
 from storage.ids import ChannelId, GroupId, UserId
 
 
@@ -42,6 +43,14 @@ class MentionDirectory(Protocol):
     def channel_by_name(self, name: str) -> MentionedChannel | None:
         """The channel with this name, if the sender may know that it exists."""
 
+    def emoji_image(self, name: str) -> str | None:
+        """The address of the picture of the organization's emoji of this name, if it is active."""
+
+    @property
+    def linkifiers(self) -> Linkifiers:
+        """The organization's."""
+        ...
+
 
 class EmptyDirectory:
     """The directory for text in which nothing can be mentioned."""
@@ -57,3 +66,10 @@ class EmptyDirectory:
 
     def channel_by_name(self, name: str) -> None:
         del name
+
+    def emoji_image(self, name: str) -> None:
+        del name
+
+    @property
+    def linkifiers(self) -> Linkifiers:
+        return NO_LINKIFIERS

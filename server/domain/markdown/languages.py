@@ -3,9 +3,9 @@
 from functools import cache
 
 
-def language_name(word: str) -> str:
-    """The usual name of the language that the word is an alias of, else the word itself."""
-    return _names().get(word.lower(), word)
+def language_name(word: str) -> str | None:
+    """The usual name of the language that the word is an alias of, if there is one."""
+    return _names().get(word.lower())
 
 
 @cache

@@ -14,6 +14,8 @@ _DOMAIN = re.compile(
     r"[a-z0-9-]{1,63}(?:\.[a-z0-9-]{1,63})+(?::\d{1,5})?(?=[/?#]|$)", re.IGNORECASE
 )
 _ATTACHMENT = re.compile(r"(?:https?://[^/?#]+)?/user_uploads/", re.IGNORECASE)
+_UPLOAD = re.compile(r"/user_uploads/[^/?#]")
+_VIDEO = re.compile(r"\.(?:mp4|webm|mov|m4v)$", re.IGNORECASE)
 _IMAGE = re.compile(r"\.(?:png|jpe?g|gif|bmp|webp|avif|heic|tiff?)$", re.IGNORECASE)
 
 
@@ -39,9 +41,21 @@ def is_attachment(href: str) -> bool:
     return _ATTACHMENT.match(href) is not None
 
 
+def is_upload(href: str) -> bool:
+    """Whether it is an attachment of this very organization."""
+    return _UPLOAD.match(href) is not None
+
+
 def is_image(href: str) -> bool:
-    path = href.partition("?")[0].partition("#")[0]
-    return _IMAGE.search(path) is not None
+    return _IMAGE.search(_path(href)) is not None
+
+
+def is_video(href: str) -> bool:
+    return _VIDEO.search(_path(href)) is not None
+
+
+def _path(href: str) -> str:
+    return href.partition("?")[0].partition("#")[0]
 
 
 def narrow_href(

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 
+from server.domain.markdown.linkifiers import NO_LINKIFIERS, Linkifiers
 from server.domain.markdown.source import normalize
 from server.domain.markdown.tokens import Scanner
 
@@ -17,6 +18,7 @@ class Names:
     user_ids: dict[int, None] = field(default_factory=dict)
     groups: dict[str, None] = field(default_factory=dict)
     channels: dict[str, None] = field(default_factory=dict)
+    linkifiers: Linkifiers = NO_LINKIFIERS
 
     def user_by_name(self, name: str) -> None:
         self.users[name] = None
@@ -30,10 +32,13 @@ class Names:
     def channel_by_name(self, name: str) -> None:
         self.channels[name] = None
 
+    def emoji_image(self, name: str) -> None:
+        """Emoji need not be looked up: there are few."""
 
-def names_in(content: str) -> Names:
+
+def names_in(content: str, linkifiers: Linkifiers = NO_LINKIFIERS) -> Names:
     """The names in a message, without looking for its structure."""
-    names = Names()
+    names = Names(linkifiers=linkifiers)
     if "@" in content or "#**" in content:
         Scanner(names).extract(normalize(content))
     return names

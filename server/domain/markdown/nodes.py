@@ -10,6 +10,19 @@ Alignment: TypeAlias = Literal["None", "Left", "Center", "Right"]
 InlineStyle: TypeAlias = Literal["em", "strong", "del"]
 
 
+Spans: TypeAlias = tuple[tuple[str, str], ...]
+"""Code in pieces, each with its class of Pygments; no class for ordinary text."""
+
+
+@dataclass(slots=True)
+class Element:
+    """An element of MathML; the serializer writes those that it knows."""
+
+    tag: str
+    attributes: dict[str, str]
+    kids: "list[Element | str]"
+
+
 class Inline:
     """A node that lives inside a line of text."""
 
@@ -38,6 +51,7 @@ class Code(Inline):
 @dataclass(slots=True)
 class Math(Inline):
     formula: str
+    mathml: Element | None = None
 
 
 @dataclass(slots=True)
@@ -46,6 +60,23 @@ class Time(Inline):
 
     moment: datetime
     text: str
+
+
+@dataclass(slots=True)
+class UnicodeEmoji(Inline):
+    """An emoji of Unicode; `code` is its code points in hexadecimal, joined by hyphens."""
+
+    name: str
+    code: str
+
+
+@dataclass(slots=True)
+class ImageEmoji(Inline):
+    """An emoji of the organization, or of the service."""
+
+    name: str
+    image: str
+    """The address of its picture."""
 
 
 @dataclass(slots=True)
@@ -128,11 +159,22 @@ class Rule(Block):
 class CodeBlock(Block):
     language: str
     text: str
+    spans: Spans | None = None
 
 
 @dataclass(slots=True)
 class MathBlock(Block):
     formula: str
+    mathml: Element | None = None
+
+
+@dataclass(slots=True)
+class Media(Block):
+    """A picture or a film that the text above it links; `href` has passed `links.safe_href`."""
+
+    href: str
+    title: str
+    is_video: bool
 
 
 @dataclass(slots=True)

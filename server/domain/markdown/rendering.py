@@ -1,16 +1,21 @@
 """Renders a message: its HTML, and what the sender's words ask for."""
 
 from dataclasses import dataclass
+from typing import Final
 
 from server.domain.markdown import nodes
 from server.domain.markdown.directory import EmptyDirectory, MentionDirectory
 from server.domain.markdown.links import is_attachment, is_image
+from server.domain.markdown.media import NO_MEDIA, MediaPolicy, show_media
 from server.domain.markdown.serializer import to_html
 from server.domain.markdown.source import normalize
-from server.domain.markdown.tree import parse
+from server.domain.markdown.tree import Document, parse
+from server.domain.markdown.typesetting import Typesetter, job_of, nodes_to_set, take
 from storage.ids import GroupId, UserId
 
 _ME = "/me "
+_SIGNS: Final = ("```", "~~~", "$$")
+"""Without one of these there is nothing to set."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,14 +37,49 @@ class Rendered:
         return bool(self.links)
 
 
-def render(content: str, directory: MentionDirectory) -> Rendered:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Style:
+    """What is decided for a message, beside what its text says."""
+
+    translate_emoticons: bool = False
+    """The sender wants :) to be an emoji."""
+    media: MediaPolicy = NO_MEDIA
+
+
+PLAIN_STYLE: Final = Style()
+
+
+def render(content: str, directory: MentionDirectory, style: Style = PLAIN_STYLE) -> Rendered:
     """Render a message of any content; never fails, and takes no longer than its length asks.
 
-    Reads nothing but the directory, so that it can run before a write and outside of any
-    transaction.
+    Reads nothing but the directory. Code and formulas are plain.
     """
     source = normalize(content)
-    document = parse(source, directory)
+    return _rendered(source, _read(source, directory, style))
+
+
+async def typeset(
+    content: str, directory: MentionDirectory, style: Style, typesetter: Typesetter
+) -> Rendered:
+    """The same, with code in colours and formulas set, where that does not take too long."""
+    source = normalize(content)
+    document = _read(source, directory, style)
+    if any(sign in source for sign in _SIGNS):
+        to_set = nodes_to_set(document.blocks)
+        jobs = [job for node in to_set if (job := job_of(node)) is not None]
+        for node, result in zip(to_set, await typesetter.set(jobs), strict=True):
+            take(node, result)
+    return _rendered(source, document)
+
+
+def _read(source: str, directory: MentionDirectory, style: Style) -> Document:
+    document = parse(source, directory, translate_emoticons=style.translate_emoticons)
+    if not any(isinstance(each, nodes.Link) and style.media.shows(each) for each in document.found):
+        return document
+    return Document(show_media(document.blocks, style.media), document.found)
+
+
+def _rendered(source: str, document: Document) -> Rendered:
     links = [node for node in document.found if isinstance(node, nodes.Link)]
     mentions = [node for node in document.found if not isinstance(node, nodes.Link)]
     return Rendered(

@@ -9,26 +9,14 @@ from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC
 from typing import Any, get_args
 
+from pygments.token import STANDARD_TYPES
+
 from server.domain.markdown import nodes
+from server.domain.markdown.formulas import formula
 from server.domain.markdown.languages import language_name
 from server.domain.markdown.links import narrow_href
 from server.domain.markdown.nodes import Inline, Node
-
-ALLOWED: dict[str, frozenset[str]] = {
-    **dict.fromkeys(
-        ("p", "br", "hr", "em", "strong", "del", "code", "pre", "blockquote", "ul", "li",
-         "h1", "h2", "h3", "h4", "h5", "h6", "table", "thead", "tbody", "tr"),
-        frozenset[str](),
-    ),
-    "ol": frozenset({"start"}),
-    "th": frozenset({"style"}),
-    "td": frozenset({"style"}),
-    "a": frozenset({"class", "data-stream-id", "href", "title"}),
-    "time": frozenset({"datetime"}),
-    "span": frozenset({"class", "data-user-group-id", "data-user-id"}),
-    "div": frozenset({"aria-hidden", "class", "data-code-language"}),
-}  # fmt: skip
-"""Every element that a message may hold, with its attributes."""
+from server.domain.markdown.tags import start, template
 
 EMPTY_TOPIC_NAME = "general chat"
 """What a topic without a name is shown as."""
@@ -36,53 +24,45 @@ EMPTY_TOPIC_NAME = "general chat"
 
 # Start tags
 
-
-def _template(tag: str, *attributes: str) -> Callable[..., str]:
-    """Makes start tags of an element with these attributes, from their values in this order."""
-    unknown = set(attributes) - ALLOWED[tag]
-    if unknown:
-        raise ValueError(f"{unknown} on {tag}")
-    pattern = "<" + " ".join([tag, *[f'{name}="{{}}"' for name in attributes]]) + ">"
-    return lambda *values: pattern.format(*[html.escape(str(value)) for value in values])
-
-
-def _start(tag: str) -> str:
-    """The start tag of an element without attributes."""
-    return _template(tag)()
-
-
-_BREAK = _start("br") + "\n"
-_RULE = _start("hr")
-_PARAGRAPH = _start("p")
-_CODE = _start("code")
-_PRE = _start("pre")
-_SPAN = _start("span")
-_QUOTE = _start("blockquote")
-_BULLETS = _start("ul")
-_NUMBERS = _start("ol")
-_NUMBERS_FROM = _template("ol", "start")
-_ITEM = _start("li")
-_TABLE = _start("table")
-_HEAD = _start("thead")
-_BODY = _start("tbody")
-_ROW = _start("tr")
-_DIV = _template("div", "class")
-_HIDDEN = _template("div", "class", "aria-hidden")
-_HIGHLIGHTED = _template("div", "class", "data-code-language")
-_LINK = _template("a", "href")
-_TITLED_LINK = _template("a", "href", "title")
-_MESSAGE_LINK = _template("a", "class", "href")
-_CHANNEL_LINK = _template("a", "class", "data-stream-id", "href")
-_USER_MENTION = _template("span", "class", "data-user-id")
-_GROUP_MENTION = _template("span", "class", "data-user-group-id")
-_TOPIC_MENTION = _template("span", "class")
-_TIME = _template("time", "datetime")
-_STYLES = {style: (_start(style), f"</{style}>") for style in ("em", "strong", "del")}
-_HEADINGS = {level: (_start(f"h{level}"), f"</h{level}>") for level in range(1, 7)}
+_BREAK = start("br") + "\n"
+_RULE = start("hr")
+_PARAGRAPH = start("p")
+_CODE = start("code")
+_PRE = start("pre")
+_SPAN = start("span")
+_QUOTE = start("blockquote")
+_BULLETS = start("ul")
+_NUMBERS = start("ol")
+_NUMBERS_FROM = template("ol", "start")
+_ITEM = start("li")
+_TABLE = start("table")
+_HEAD = start("thead")
+_BODY = start("tbody")
+_ROW = start("tr")
+_DIV = template("div", "class")
+_HIDDEN = template("div", "class", "aria-hidden")
+_HIGHLIGHTED = template("div", "class", "data-code-language")
+_LINK = template("a", "href")
+_TITLED_LINK = template("a", "href", "title")
+_MESSAGE_LINK = template("a", "class", "href")
+_CHANNEL_LINK = template("a", "class", "data-stream-id", "href")
+_USER_MENTION = template("span", "class", "data-user-id")
+_GROUP_MENTION = template("span", "class", "data-user-group-id")
+_TOPIC_MENTION = template("span", "class")
+_TIME = template("time", "datetime")
+_PIECE = template("span", "class")
+_PIECES = {name: _PIECE(name) for name in STANDARD_TYPES.values() if name}
+_KATEX_DISPLAY = _PIECE("katex-display")
+_EMOJI = template("span", "aria-label", "class", "role", "title")
+_EMOJI_IMAGE = template("img", "alt", "class", "src", "title")
+_IMAGE = template("img", "src")
+_VIDEO = template("video", "preload", "src")
+_STYLES = {style: (start(style), f"</{style}>") for style in ("em", "strong", "del")}
+_HEADINGS = {level: (start(f"h{level}"), f"</h{level}>") for level in range(1, 7)}
 _CELLS = {
-    (tag, alignment): _template(tag, "style")(f"text-align: {alignment.lower()};")
+    (tag, alignment): template(tag, "style")(f"text-align: {alignment.lower()};")
     if alignment != "None"
-    else _start(tag)
+    else start(tag)
     for tag in ("th", "td")
     for alignment in get_args(nodes.Alignment)
 }
@@ -140,12 +120,22 @@ def _code(node: nodes.Code) -> str:
 
 
 def _math(node: nodes.Math) -> str:
-    return f"{_CODE}{_escape(node.formula)}</code>"
+    return formula(node.mathml, node.formula) or f"{_CODE}{_escape(node.formula)}</code>"
 
 
 def _time(node: nodes.Time) -> str:
     moment = node.moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     return f"{_TIME(moment.rjust(20, '0'))}{_escape(node.text)}</time>"
+
+
+def _unicode_emoji(node: nodes.UnicodeEmoji) -> str:
+    title = node.name.replace("_", " ")
+    start = _EMOJI(title, f"emoji emoji-{node.code}", "img", title)
+    return f"{start}:{_escape(node.name)}:</span>"
+
+
+def _image_emoji(node: nodes.ImageEmoji) -> str:
+    return _EMOJI_IMAGE(f":{node.name}:", "emoji", node.image, node.name.replace("_", " "))
 
 
 def _styled(node: nodes.Styled) -> str:
@@ -216,18 +206,40 @@ def _rule(_: nodes.Rule) -> str:
 
 
 def _code_block(node: nodes.CodeBlock) -> str:
-    language = language_name(node.language) if node.language else None
-    return _preformatted(node.text, language)
+    language = language_name(node.language) or node.language
+    code = html.escape(node.text) if node.spans is None else _pieces(node.spans)
+    return _preformatted(code, language)
+
+
+def _pieces(spans: nodes.Spans) -> str:
+    """Code in colours; a class that is not one of Pygments' own has none."""
+    return "".join(
+        [
+            f"{_PIECES[name]}{html.escape(text)}</span>" if name in _PIECES else html.escape(text)
+            for name, text in spans
+        ]
+    )
 
 
 def _math_block(node: nodes.MathBlock) -> str:
-    return _preformatted(node.formula, None)
+    written = formula(node.mathml, node.formula)
+    if written is None:
+        return _preformatted(html.escape(node.formula), "")
+    return f"{_PARAGRAPH}{_KATEX_DISPLAY}{written}</span></p>"
 
 
-def _preformatted(text: str, language: str | None) -> str:
+def _preformatted(code: str, language: str) -> str:
     # Clients drop an empty span and look for the one code element after it.
     start = _HIGHLIGHTED("codehilite", language) if language else _DIV("codehilite")
-    return f"{start}{_PRE}{_SPAN}</span>{_CODE}{html.escape(text)}</code></pre></div>"
+    return f"{start}{_PRE}{_SPAN}</span>{_CODE}{code}</code></pre></div>"
+
+
+def _media(node: nodes.Media) -> str:
+    link = _TITLED_LINK(node.href, node.title) if node.title else _LINK(node.href)
+    if node.is_video:
+        film = _VIDEO("metadata", node.href)
+        return f"{_DIV('message_inline_image message_inline_video')}{link}{film}</video></a></div>"
+    return f"{_DIV('message_inline_image')}{link}{_IMAGE(node.href)}</a></div>"
 
 
 def _quote(node: nodes.Quote) -> str:
@@ -291,6 +303,8 @@ _RENDERERS: dict[type[Node], Callable[[Any], str]] = {
     nodes.Code: _code,
     nodes.Math: _math,
     nodes.Time: _time,
+    nodes.UnicodeEmoji: _unicode_emoji,
+    nodes.ImageEmoji: _image_emoji,
     nodes.Styled: _styled,
     nodes.Link: _link,
     nodes.UserMention: _user_mention,
@@ -303,6 +317,7 @@ _RENDERERS: dict[type[Node], Callable[[Any], str]] = {
     nodes.Rule: _rule,
     nodes.CodeBlock: _code_block,
     nodes.MathBlock: _math_block,
+    nodes.Media: _media,
     nodes.Quote: _quote,
     nodes.Spoiler: _spoiler,
     nodes.ItemList: _item_list,

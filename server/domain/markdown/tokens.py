@@ -7,12 +7,13 @@ line without backticks, so that it can never begin outside of code and end in it
 """
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from server.domain.markdown import addresses
+from server.domain.markdown import addresses, emoji
 from server.domain.markdown.directory import MentionDirectory
+from server.domain.markdown.linkifiers import MAX_MATCHES, LinkMatch
 from server.domain.markdown.links import safe_href
 from server.domain.markdown.nodes import (
     ChannelLink,
@@ -47,7 +48,15 @@ Found = tuple[int, int, Inline]
 
 Recognizer = Callable[[re.Match[str], MentionDirectory], Inline | None]
 
-_TRIGGER = re.compile(rf"@_?\*\*?|#\*\*|\$\$|<(?=[a-z])|{addresses.TRIGGER}", re.IGNORECASE)
+MAX_EMOJI = 500
+"""The same for emoji, which are not looked up."""
+
+MAX_SEARCHES = 2_000
+"""Each linkifier looks through each of the pieces into which fences divide a message."""
+
+_SYNTAX = rf"@_?\*\*?|#\*\*|\$\$|<(?=[a-z])|{addresses.TRIGGER}|{emoji.TRIGGER}"
+_TRIGGER = re.compile(_SYNTAX, re.IGNORECASE)
+_TRIGGER_OR_EMOTICON = re.compile(f"{emoji.EMOTICON_TRIGGER}|{_SYNTAX}", re.IGNORECASE)
 _MARKED = re.compile(f"{MARK}([0-9]{{1,4}}){MARK}")
 
 # What may stand before a mention or channel link, as clients also see it: nothing, white space,
@@ -67,29 +76,62 @@ _ANGLE = re.compile(r"<((?:https?://|mailto:|tel:|xmpp:)[^\s<>`\"]+)>", re.IGNOR
 class Scanner:
     """Takes the tokens out of the pieces of one message, whose marks number them throughout."""
 
-    def __init__(self, directory: MentionDirectory) -> None:
+    def __init__(self, directory: MentionDirectory, *, translate_emoticons: bool = False) -> None:
         self.tokens: list[Token] = []
         self._directory = directory
+        self._trigger = _TRIGGER_OR_EMOTICON if translate_emoticons else _TRIGGER
         self._tries_left = MAX_TOKENS
+        self._emoji_left = MAX_EMOJI
+        self._links_left = MAX_MATCHES
+        self._searches_left = MAX_SEARCHES
 
     def extract(self, text: str) -> str:
         """The text with marks for its tokens."""
         pieces: list[str] = []
         done = 0
-        for trigger in _TRIGGER.finditer(text):
-            if trigger.start() < done:
-                continue
-            if self._tries_left == 0:
-                break
-
-            found = self._token_at(text, trigger, done)
-            if found is not None:
+        for found in self._found_in(text):
+            if found[0] >= done:
                 start, end, node = found
                 pieces += (text[done:start], MARK, str(len(self.tokens)), MARK)
                 self.tokens.append(Token(text[start:end], node))
                 done = end
         pieces.append(text[done:])
         return "".join(pieces)
+
+    def _found_in(self, text: str) -> Iterator[Found]:
+        """What is found, in the order of the text, up to the limits."""
+        links = iter(self._links_in(text))
+        link = next(links, None)
+        done = 0
+        for trigger in self._trigger.finditer(text):
+            # What begins first counts; of two at one place, the dialect's own syntax.
+            while link is not None and link.start < trigger.start():
+                if link.start >= done:
+                    yield (found := _linkified(text, link))
+                    done = found[1]
+                link = next(links, None)
+            if trigger.start() < done:
+                continue
+            if self._tries_left == 0:
+                break
+            token = self._token_at(text, trigger, done)
+            if token is not None:
+                yield token
+                done = token[1]
+        while link is not None:
+            if link.start >= done:
+                yield _linkified(text, link)
+            link = next(links, None)
+
+    def _links_in(self, text: str) -> list[LinkMatch]:
+        """What the linkifiers find, as long as the message has not asked too much of them."""
+        linkifiers = self._directory.linkifiers
+        self._searches_left -= len(linkifiers)
+        if self._searches_left < 0:
+            return []
+        links = linkifiers.matches(text, self._links_left)
+        self._links_left -= len(links)
+        return links
 
     def _token_at(self, text: str, trigger: re.Match[str], earliest: int) -> Found | None:
         start = trigger.start()
@@ -104,10 +146,27 @@ class Scanner:
                 found = _math_at(text, start)
             case "<":
                 found = _angle_at(text, start)
+            case what if what == ":" or what > "\u2300" or trigger[0] in emoji.EMOTICONS:
+                return self._emoji_at(text, start, trigger[0])
             case address:
                 found = _address_at(text, address, start, earliest)
         self._tries_left -= found is not None
         return found
+
+    def _emoji_at(self, text: str, start: int, what: str) -> Found | None:
+        if self._emoji_left == 0:
+            return None
+        found: tuple[int, Inline] | None
+        if what == ":":
+            found = emoji.named_at(text, start, self._directory)
+        elif what in emoji.EMOTICONS:
+            found = start + len(what), emoji.emoticon(what)
+        else:
+            found = emoji.character_at(text, start)
+        if found is None:
+            return None
+        self._emoji_left -= 1
+        return start, *found
 
     def _mention_at(
         self, text: str, start: int, pattern: re.Pattern[str], recognize: Recognizer
@@ -217,3 +276,7 @@ def _address_at(text: str, trigger: str, start: int, earliest: int) -> Found | N
 def _bare_link(href: str, shown: str) -> Inline:
     safe = safe_href(href)
     return Text(shown) if safe is None else Link(safe, kids=[Text(shown)])
+
+
+def _linkified(text: str, link: LinkMatch) -> Found:
+    return link.start, link.end, Link(link.href, kids=[Text(text[link.start : link.end])])

@@ -49,9 +49,12 @@ class Document:
     found: list[Found]
 
 
-def parse(content: str, directory: MentionDirectory) -> Document:
+def parse(
+    content: str, directory: MentionDirectory, *, translate_emoticons: bool = False
+) -> Document:
     """The tree of a normalized message."""
-    message = _Message(directory, int(_EVENTS + _EVENTS_PER_CHARACTER * len(content)))
+    scanner = Scanner(directory, translate_emoticons=translate_emoticons)
+    message = _Message(scanner, int(_EVENTS + _EVENTS_PER_CHARACTER * len(content)))
     try:
         return Document(message.markdown(content, _Place()), message.found)
     except _UnparsedError:
@@ -78,9 +81,9 @@ class _Place:
 class _Message:
     """What all pieces of one message share: the tokens, and what is left of the work budget."""
 
-    def __init__(self, directory: MentionDirectory, max_events: int) -> None:
+    def __init__(self, scanner: Scanner, max_events: int) -> None:
         self.found: list[Found] = []
-        self._scanner = Scanner(directory)
+        self._scanner = scanner
         self._events_left = max_events
 
     def markdown(self, text: str, place: _Place) -> list[Node]:

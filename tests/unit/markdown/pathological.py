@@ -73,6 +73,10 @@ _PIECES = (
     "#** #**general> #**general** #**general>x** #**a>b@ #**general>@1** @**a|1 "
     "http:// http://x http://) http://( www. www.a www.a.b http://x.org/((( .com a.com .co.uk "
     ".com- a.co. .in/ https://x.org/[ $ $$ $$a $$a$$ $a$$ $$\\ "
+    ": :: :a :a: :smile: :smile:: :a :) <3 (: 🙂 👍🏽 👩‍👩‍👧 🇩 🇩🇪 "
+    "\u200d ⌚\u200d ⌚\ufe0f\u200d 🏴\U000e0061 "
+    "#1 #12 #12# AB-1 A-A-1 x!! 12# (#12 [p](/user_uploads/a.png) https://pics.example/a.png "
+    "$$\\frac$$ $$^$$ "
     "\ufdd0 \ufdd01\ufdd0 \ufdd7 \u202e \x00 é 😀 ﬀ \t"
 )
 _LINES = (
@@ -137,6 +141,14 @@ PATHOLOGICAL: dict[str, Source] = {
     "long top-level": repeated(".com", "a", "-"),
     "long topic": repeated("a", "#**general>", "**"),
     "long formula": repeated("a\\b", "$$", "$$"),
+    "long emoji name": repeated("a", ":", ":"),
+    "colons and names": repeated(":a" * 60 + " "),
+    "joined characters": repeated("⌚\u200d", "", "⌚"),
+    "flags of tags": repeated("\U000e0061", "🏴", ""),
+    "capitals": repeated("A", "", "-1"),
+    "number after number sign": repeated("1", "#"),
+    "matches beyond ASCII": repeated("é #12 "),
+    "pictures in a list": repeated("- [a](/user_uploads/2/a.png)\n"),
     "references": lambda size: f"[a]: http://x.org/{'b' * (size // 2)}\n\n" + "[a]" * (size // 6),
     "chat": repeated("Hi @**Ada Byron**, *this* is `it`: http://x.org/y #**general>x** :)\n\n"),
 }

@@ -4,9 +4,9 @@ from random import Random
 
 from selectolax.lexbor import LexborHTMLParser
 
-from server.domain.markdown import Rendered, render
+from server.domain.markdown import Rendered
 from tests.unit.markdown.reader import Element, descendants, read
-from tests.unit.markdown.realm import Realm
+from tests.unit.markdown.typesetting import typeset_here
 
 WORDS = ("a", "bc", "Ada Byron", "x y", "é", "😀", "\u202e", "\x00", "\ufdd0", "0", "12", "\u2028")
 MARKS = (
@@ -23,6 +23,11 @@ MARKS = (
     "\n|a|b|\n|-|-|\n", "\n| c | d |", "\n|:-:|-:|\n", "[a](http://x.org)", "[a](x.org 't')",
     "![a](/b.png)",
     "\n[a]: b\n",
+    ":smile:", ":party_parrot:", ":zulip:", ":", ":)", " :D ", "<3", "🙂", "👍🏽", "👩‍👩‍👧", "🇩🇪",
+    "❤️", "\ufe0e", "\u200d", "#12", "ABC-7", "#1234", "x!!", "[p](/user_uploads/2/a.png)",
+    "/user_uploads/2/v.mp4", "https://pics.example/a.jpg", "https://x.org/a.png",
+    "$$\\frac{a}{b}$$", "$$\\text{<b>}$$", "$$x<y$$", "\\sqrt", "{", "}", "^2", "/me ", "/poll ",
+    "\n```c++\nint a;", "\n```html\n<b>",
 )  # fmt: skip
 
 
@@ -36,7 +41,7 @@ def random_source(random: Random) -> str:
 
 def check_source(source: str) -> Rendered:
     """Render the source, and assert what holds of every rendering."""
-    rendered = render(source, Realm())
+    rendered = typeset_here(source)
     tree = read(rendered.html)
     elements = descendants(tree)
     assert tags_in_a_browser(rendered.html) == [element.tag for element in elements]

@@ -11,7 +11,7 @@ from html.parser import HTMLParser
 
 from typing_extensions import override
 
-VOID = {"br", "hr"}
+VOID = {"br", "hr", "img"}
 HEADINGS = {"h1", "h2", "h3", "h4", "h5", "h6"}
 BLOCKS = {"p", "hr", "ul", "ol", "blockquote", "table", "div", *HEADINGS}
 HREF = re.compile(
@@ -27,6 +27,20 @@ MENTION_CLASSES = {
     ("topic-mention",),
     ("user-group-mention",),
 }
+
+
+EMOJI = re.compile(r"emoji emoji(?:-[0-9a-f]{4,5})+")
+MEDIA_CLASSES = {"message_inline_image", "message_inline_image message_inline_video"}
+CODE_CLASS = re.compile(
+    "err|esc|x|k[cdnprt]?|n|n[abcdefilntovx]|bp|fm|py|v[cgim]|l|ld|s|s[abcdehirsx12]|dl|"
+    "m|m[bfhio]|il|o|ow|p|pm|c|c[hmps1]|cpf|g|g[dehioprstu]|ges"
+)
+MATHML_TEXTS = {"annotation", "mi", "mn", "mo", "ms", "mtext"}
+MATHML = re.compile(
+    "annotation|m[ions]|mtext|math|semantics|mrow|mfrac|msqrt|mroot|msub|msup|msubsup|munder|mover|"
+    "munderover|mmultiscripts|mprescripts|mtable|mtr|mtd|mspace|mpadded|mphantom|mstyle"
+)
+MATHML_NAMESPACE = "http://www.w3.org/1998/Math/MathML"
 
 
 class UnreadableError(AssertionError):
@@ -133,7 +147,13 @@ def _blocks(parent: Element) -> None:
 
 
 def _block(element: Element) -> None:
-    if element.tag == "p" or element.tag in HEADINGS:
+    if element.tag == "p" and [*_classes_within(element)] == ["katex-display"]:
+        _attributes(element)
+        (display,) = _exactly(element, "span")
+        _attributes(display, "class")
+        (katex,) = _exactly(display, "span")
+        _formula(katex, display="block")
+    elif element.tag == "p" or element.tag in HEADINGS:
         _attributes(element)
         _inlines(element)
     elif element.tag == "hr":
@@ -149,6 +169,8 @@ def _block(element: Element) -> None:
         _code_block(element)
     elif element.tag == "div" and element.class_name == "spoiler-block":
         _spoiler(element)
+    elif element.tag == "div" and element.class_name in MEDIA_CLASSES:
+        _media(element)
     else:
         raise UnreadableError(f"{element.tag} as a block")
 
@@ -158,10 +180,13 @@ def _list(element: Element) -> None:
     _require(NUMBER.fullmatch(element.attributes.get("start", "1")), "start")
     for item in _elements(element, "li"):
         _attributes(item)
+        shows_media = False
         for kid in item.kids:
             if isinstance(kid, Element) and kid.tag in BLOCKS:
                 _block(kid)
+                shows_media = kid.class_name in MEDIA_CLASSES
             elif kid != "\n":
+                _require(not shows_media, "text after a picture in an item")
                 _inline(kid)
 
 
@@ -171,7 +196,24 @@ def _code_block(element: Element) -> None:
     empty, code = _exactly(pre, "span", "code")
     _require(not empty.kids and not empty.attributes, "the empty span")
     _attributes(code)
-    _require(all(isinstance(kid, str) for kid in code.kids), "elements in code")
+    for kid in code.kids:
+        if isinstance(kid, Element):
+            _require(kid.tag == "span", f"{kid.tag} in code")
+            _attributes(kid, "class")
+            _require(CODE_CLASS.fullmatch(kid.class_name), f"{kid.class_name} in code")
+            _require(all(isinstance(text, str) for text in kid.kids), "nested spans in code")
+
+
+def _media(element: Element) -> None:
+    _attributes(element, "class")
+    (link,) = _exactly(element, "a")
+    _attributes(link, "href", "title")
+    _require(HREF.fullmatch(link.attributes["href"]), "href of a picture")
+    shows_film = element.class_name.endswith("video")
+    (shown,) = _exactly(link, "video" if shows_film else "img")
+    _attributes(shown, "preload", "src")
+    _require(shown.attributes["src"] == link.attributes["href"], "src of a picture")
+    _require(not shown.kids, "something in a film")
 
 
 def _spoiler(element: Element) -> None:
@@ -231,12 +273,55 @@ def _inline(node: Element | str) -> None:
     elif node.tag == "a":
         _link(node)
     elif node.tag == "span":
-        _mention(node)
+        _span(node)
+    elif node.tag == "img":
+        _attributes(node, "alt", "class", "src", "title")
+        _require(node.class_name == "emoji", "picture in text")
+        _require(re.fullmatch(r":[0-9a-zA-Z_+-]+:", node.attributes["alt"]), "alt of an emoji")
+        _require(node.attributes["src"].startswith("/"), "src of an emoji")
     elif node.tag == "time":
         _attributes(node, "datetime")
         _require(MOMENT.fullmatch(node.attributes["datetime"]), "datetime")
     else:
         raise UnreadableError(f"{node.tag} in text")
+
+
+def _classes_within(element: Element) -> list[str]:
+    return [kid.class_name for kid in element.kids if isinstance(kid, Element)]
+
+
+def _span(span: Element) -> None:
+    if EMOJI.fullmatch(span.class_name):
+        _attributes(span, "aria-label", "class", "role", "title")
+        _require(span.attributes["role"] == "img", "role of an emoji")
+        _require(re.fullmatch(r":[0-9a-z_+-]+:", span.text), f"emoji {span.text}")
+        _require(span.attributes["title"] == span.text[1:-1].replace("_", " "), "title of an emoji")
+    elif span.class_name == "katex":
+        _formula(span, display=None)
+    else:
+        _mention(span)
+
+
+def _formula(katex: Element, display: str | None) -> None:
+    _require(katex.attributes == {"class": "katex"}, "formula")
+    mathml, shown = _exactly(katex, "span", "span")
+    _require(mathml.attributes == {"class": "katex-mathml"}, "katex-mathml")
+    _require(shown.attributes == {"class": "katex-html", "aria-hidden": "true"}, "katex-html")
+    (math,) = _exactly(mathml, "math")
+    _require(math.attributes.get("display") == display, "display of a formula")
+    _require(math.attributes["xmlns"] == MATHML_NAMESPACE, "namespace of a formula")
+    (semantics,) = _exactly(math, "semantics")
+    source = semantics.kids[-1]
+    assert isinstance(source, Element)
+    _require(source.tag == "annotation", "annotation")
+    _require(source.attributes == {"encoding": "application/x-tex"}, "encoding")
+    _require(source.text.strip() == shown.text, "the source in both halves")
+    _require(all(isinstance(kid, str) for kid in shown.kids), "elements in the source")
+    for element in descendants(math):
+        _require(MATHML.fullmatch(element.tag), f"{element.tag} in a formula")
+        _require("url" not in "".join(element.attributes.values()), "address in a formula")
+        kinds = {isinstance(kid, Element) for kid in element.kids}
+        _require(kinds <= {element.tag not in MATHML_TEXTS}, f"kids of {element.tag}")
 
 
 def _link(link: Element) -> None:

@@ -1,6 +1,14 @@
 """The organization that the Markdown tests mention people of."""
 
-from server.domain.markdown import MentionedChannel, MentionedGroup, MentionedUser
+from server.domain.markdown import (
+    Linkifier,
+    Linkifiers,
+    MediaPolicy,
+    MentionedChannel,
+    MentionedGroup,
+    MentionedUser,
+    Style,
+)
 from storage.ids import ChannelId, GroupId, UserId
 
 PEOPLE = (
@@ -20,8 +28,25 @@ CHANNELS = (
 )
 
 
+EMOJI = {"party_parrot": "/user_avatars/2/emoji/images/7.gif"}
+LINKIFIERS = Linkifiers(
+    [
+        Linkifier(r"#(?P<id>[0-9]{2,})", "https://x.org/issues/{id}"),
+        Linkifier(r"(?P<project>[A-Z]+)-(?P<id>[0-9]+)", "https://x.org/{project}{?id}"),
+        Linkifier(r"#(?P<id>[0-9]{4,})", "https://never.example/{id}"),
+        Linkifier(r"(?P<all>[^ ]+)!!", "javascript:{all}"),
+    ]
+)
+STYLE = Style(
+    translate_emoticons=True, media=MediaPolicy(is_on=True, hosts=frozenset({"pics.example"}))
+)
+"""Everything on: what must hold, holds with it as well."""
+
+
 class Realm:
     """A directory over the lists above; it notes what it is asked."""
+
+    linkifiers = LINKIFIERS
 
     def __init__(self) -> None:
         self.questions: list[str | int] = []
@@ -42,3 +67,6 @@ class Realm:
     def channel_by_name(self, name: str) -> MentionedChannel | None:
         self.questions.append(name)
         return next((channel for channel in CHANNELS if channel.name == name), None)
+
+    def emoji_image(self, name: str) -> str | None:
+        return EMOJI.get(name)

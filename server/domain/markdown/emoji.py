@@ -1,0 +1,84 @@
+"""Emoji in text: by name between colons, as characters, and as emoticons."""
+
+import re
+from functools import lru_cache
+from typing import Final
+
+from server.domain.emoji import SERVICE_EMOJI, codes_by_name
+from server.domain.markdown.directory import MentionDirectory
+from server.domain.markdown.nodes import ImageEmoji, Inline, Text, UnicodeEmoji
+
+TRIGGER: Final = "[\u231a-\u2bff\u3030\u303d\u3297\u3299\U0001f000-\U0001faff]|:(?=[a-z0-9_+-])"
+"""What begins an emoji, by name or as a character; matched without regard to case."""
+EMOTICON_TRIGGER: Final = r"(?<!\S)(?-i::[)(|/DoOpP]|\(:|<3|;\))(?!\S)"
+
+SERVICE_IMAGE: Final = "/static/generated/emoji/images/emoji/unicode/zulip.png"
+"""Where clients of the protocol have the picture of the one emoji that is the server's own."""
+
+EMOTICONS: Final = {
+    ":)": "smile",
+    "(:": "smile",
+    ":(": "slightly_frowning_face",
+    "<3": "heart",
+    ":|": "neutral_face",
+    ":/": "confused",
+    ";)": "wink",
+    ":D": "big_smile",
+    ":o": "open_mouth",
+    ":O": "open_mouth",
+    ":p": "stuck_out_tongue",
+    ":P": "stuck_out_tongue",
+}
+
+_NAME = re.compile(r":([0-9a-zA-Z_+-]{1,100}):")
+_JOINER, _EMOJI_STYLE, _TEXT_STYLE = "\u200d", "\ufe0f", "\ufe0e"
+# One character with what is joined to it: styles, skin, gender, parts of a family; or a flag.
+_PART = f"[^\\s{_JOINER}]{_EMOJI_STYLE}?[\U0001f3fb-\U0001f3ff]?"
+_CHARACTER = re.compile(
+    "[\U0001f1e6-\U0001f1ff]{2}"
+    "|\U0001f3f4[\U000e0061-\U000e007a]{1,8}\U000e007f"
+    f"|{_PART}(?:{_JOINER}{_PART}){{0,8}}"
+)
+
+
+def named_at(text: str, start: int, directory: MentionDirectory) -> tuple[int, Inline] | None:
+    """The emoji whose name is between the colon at `start` and the next one; where it ends."""
+    match = _NAME.match(text, start)
+    if match is None:
+        return None
+    name = match[1]
+    image = directory.emoji_image(name) or (SERVICE_IMAGE if name == SERVICE_EMOJI else None)
+    if image is not None:
+        return match.end(), ImageEmoji(name, image)
+    code = codes_by_name().get(name)
+    return None if code is None else (match.end(), UnicodeEmoji(name, code))
+
+
+def character_at(text: str, start: int) -> tuple[int, Inline] | None:
+    """The emoji that stands at `start` as itself, and where it ends."""
+    match = _CHARACTER.match(text, start)
+    if match is None or text[match.end() : match.end() + 1] == _TEXT_STYLE:
+        return None
+    code = "-".join(f"{ord(each):04x}" for each in match[0] if each != _EMOJI_STYLE)
+    name = _names().get(code)
+    if name is not None:
+        return match.end(), UnicodeEmoji(name, code)
+    # What is joined stays together, whatever its parts would be alone.
+    return (match.end(), Text(match[0])) if len(match[0]) > 1 else None
+
+
+def emoticon(text: str) -> UnicodeEmoji:
+    """What one of EMOTICONS means."""
+    name = EMOTICONS[text]
+    return UnicodeEmoji(name, codes_by_name()[name])
+
+
+@lru_cache(maxsize=1)
+def _names() -> dict[str, str]:
+    """The name of each emoji that people would use: a word, and a short one."""
+    names: dict[str, str] = {}
+    for name, code in sorted(
+        codes_by_name().items(), key=lambda item: (not item[0][0].isalpha(), len(item[0]), item[0])
+    ):
+        names.setdefault(code, name)
+    return names

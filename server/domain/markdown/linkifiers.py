@@ -1,0 +1,129 @@
+"""An organization's linkifiers: patterns whose matches become links."""
+
+from collections.abc import Iterable, Iterator
+from itertools import chain, islice
+from typing import Any, Final, NamedTuple
+
+import re2
+import uritemplate
+
+from server.domain.markdown.links import safe_href
+from server.domain.markdown.source import MARK
+
+MAX_MATCHES: Final = 200
+"""Of all linkifiers in one message; what comes after stays text."""
+_MAX_MEMORY: Final = 1 << 20
+_MAX_SPAN: Final = 1_000
+_WHOLE: Final = 1
+"""The group around a pattern."""
+_BEFORE: Final = frozenset(" \t\n'\"(,:<[{|*~>")
+"""What may stand before a match; behind it, anything but a letter or a digit."""
+
+
+class LinkMatch(NamedTuple):
+    """A part of a text that is a link."""
+
+    start: int
+    end: int
+    href: str
+
+
+class Linkifier:
+    """One pattern, in RE2's syntax, and the RFC 6570 template of what its matches lead to.
+
+    Raises ValueError for a pattern or a template that is none.
+    """
+
+    def __init__(self, pattern: str, url_template: str) -> None:
+        options = re2.Options()
+        options.log_errors = False
+        options.max_mem = _MAX_MEMORY
+        bounded = rf"(?:^|[\s'\"(,:<\[{{|*~>])({pattern})(?:$|[^\pL\pN])"
+        try:
+            self._pattern: Any = re2.compile(bounded.encode(), options=options)
+        except re2.error as error:
+            raise ValueError(f"not a pattern of RE2: {error}") from error
+        self._template = uritemplate.URITemplate(url_template)
+        # RE2 has the names in bytes, as the pattern is.
+        self._groups = {name.decode(): n for name, n in self._pattern.groupindex.items()}
+        unknown = {*self._template.variable_names} - {*self._groups}
+        if unknown:
+            raise ValueError(f"the template names {sorted(unknown)}, the pattern does not")
+
+    def matches(self, text: bytes) -> Iterator[tuple[int, int, str]]:
+        """Where it matches, in bytes of UTF-8, and the address."""
+        at = 0
+        while match := self._pattern.search(text, at):
+            start, end = match.span(_WHOLE)
+            if end == start:
+                return
+            if start > at or start == 0 or chr(text[start - 1]) in _BEFORE:
+                yield start, end, self._href(match)
+            at = end
+
+    def _href(self, match: Any) -> str:
+        values = {name: (match.group(n) or b"").decode() for name, n in self._groups.items()}
+        return str(self._template.expand(values))
+
+
+class Linkifiers:
+    """All linkifiers of an organization; where two match, the first one counts."""
+
+    def __init__(self, linkifiers: Iterable[Linkifier] = ()) -> None:
+        self._linkifiers = tuple(linkifiers)
+
+    def __len__(self) -> int:
+        return len(self._linkifiers)
+
+    def matches(self, text: str, limit: int = MAX_MATCHES) -> list[LinkMatch]:
+        """The links in a text, in its order; no two overlap, and each is part of one line."""
+        if not self._linkifiers or not limit:
+            return []
+        taken: list[LinkMatch] = []
+        encoded = text.encode()
+        places = _Places(text, encoded)
+        found = chain.from_iterable(each.matches(encoded) for each in self._linkifiers)
+        for start, end, address in islice(found, limit):
+            href = safe_href(address)
+            if href is not None and "://" in href and end - start <= _MAX_SPAN:
+                taken.append(LinkMatch(places.of(start), places.of(end), href))
+        return _without_overlaps(taken, text)
+
+    def topic_links(self, topic: str) -> list[dict[str, str]]:
+        """The links in a topic's name, as messages list them."""
+        return [
+            {"text": topic[link.start : link.end], "url": link.href} for link in self.matches(topic)
+        ]
+
+
+NO_LINKIFIERS: Final = Linkifiers()
+
+
+class _Places:
+    """Places in a text, by their places in its bytes."""
+
+    def __init__(self, text: str, encoded: bytes) -> None:
+        self._encoded = encoded
+        self._is_ascii = text.isascii()
+        self._known = {0: 0}
+        self._last = 0
+
+    def of(self, byte: int) -> int:
+        if self._is_ascii:
+            return byte
+        if byte not in self._known:
+            last = self._last if self._last <= byte else 0
+            between = self._encoded[last:byte].decode()
+            self._known[byte] = self._known[last] + len(between)
+            self._last = byte
+        return self._known[byte]
+
+
+def _without_overlaps(found: list[LinkMatch], text: str) -> list[LinkMatch]:
+    kept: list[LinkMatch] = []
+    for link in found:
+        shown = text[link.start : link.end]
+        is_whole = not {"\n", "`", MARK} & {*shown}
+        if is_whole and all(link.end <= each.start or each.end <= link.start for each in kept):
+            kept.append(link)
+    return sorted(kept)

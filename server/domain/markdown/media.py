@@ -1,0 +1,83 @@
+"""Shows linked pictures and films below the text that links them."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final
+from urllib.parse import urlsplit
+
+from server.domain.markdown import nodes
+from server.domain.markdown.links import is_image, is_upload, is_video
+from server.domain.markdown.nodes import Inline, Node
+
+MAX_SHOWN: Final = 24
+"""Of one message; the others are links."""
+
+
+@dataclass(frozen=True, slots=True)
+class MediaPolicy:
+    """Of whom pictures and films are shown. Uploads are, if any are."""
+
+    is_on: bool = True
+    hosts: frozenset[str] = frozenset()
+    """Of other servers: their addresses learn who looks."""
+
+    def shows(self, link: nodes.Link) -> bool:
+        """Whether a picture or a film is shown for this link."""
+        if not self.is_on or not (is_image(link.href) or is_video(link.href)):
+            return False
+        return is_upload(link.href) or _host(link.href) in self.hosts
+
+
+def _host(href: str) -> str | None:
+    try:
+        parts = urlsplit(href)
+    except ValueError:
+        return None
+    return parts.hostname if parts.scheme in ("http", "https") else None
+
+
+NO_MEDIA: Final = MediaPolicy(is_on=False)
+
+
+def show_media(blocks: list[Node], policy: MediaPolicy) -> list[Node]:
+    """The blocks with pictures and films after those that link them; quotes show none."""
+    return _Shower(policy).blocks(blocks)
+
+
+class _Shower:
+    def __init__(self, policy: MediaPolicy) -> None:
+        self._policy = policy
+        self._left = MAX_SHOWN
+
+    def blocks(self, kids: Sequence[Node]) -> list[Node]:
+        """The kids of something that holds blocks; a run of inline ones counts as one block."""
+        shown: list[Node] = []
+        waiting: list[Node] = []
+        for kid in kids:
+            if waiting and not isinstance(kid, Inline):
+                shown += waiting
+                waiting = []
+            shown.append(kid)
+            if isinstance(kid, Inline):
+                waiting += self._media_of((kid,))
+            elif isinstance(kid, nodes.Paragraph | nodes.Heading):
+                shown += self._media_of(kid.kids)
+            elif isinstance(kid, nodes.ItemList | nodes.Item | nodes.Spoiler):
+                kid.kids = self.blocks(kid.kids)
+        return shown + waiting
+
+    def _media_of(self, kids: Iterable[Node]) -> list[Node]:
+        found: list[Node] = []
+        for kid in kids:
+            if isinstance(kid, nodes.Styled):
+                found += self._media_of(kid.kids)
+            elif isinstance(kid, nodes.Link) and self._left and self._policy.shows(kid):
+                self._left -= 1
+                found.append(nodes.Media(kid.href, _title(kid), is_video=is_video(kid.href)))
+        return found
+
+
+def _title(link: nodes.Link) -> str:
+    """What the link says, unless it says where it leads."""
+    text = "".join(kid.text for kid in link.kids if isinstance(kid, nodes.Text))
+    return "" if text == link.href else text

@@ -1,0 +1,130 @@
+"""The typesetting process: takes orders from its input until that ends, or nobody comes.
+
+The processor time of an order is bounded by a timer whose signal ends the process, whatever it
+is doing: a pattern that never ends holds the interpreter, and no code of ours would run.
+"""
+
+import html
+import os
+import re
+import resource
+import select
+import signal
+import sys
+from functools import lru_cache
+from typing import Any, Final
+from xml.etree import ElementTree as ET
+
+import math_core
+import msgspec
+from pygments.lexers import get_lexer_by_name
+from pygments.token import STANDARD_TYPES
+from pygments.util import ClassNotFound
+
+from server.typesetting.wire import HEADER, Delivery, Order, frame
+
+IDLE_SECONDS: Final = 600
+MEMORY_BYTES: Final = 1 << 30
+_MAX_DEPTH: Final = 60
+_MAX_EXPANSIONS: Final = 1_000
+_WHITESPACE: Final = "w"
+_ENTITY: Final = re.compile(r"&(?!(?:lt|gt|amp|quot|apos);)[A-Za-z][A-Za-z0-9]*;")
+
+
+def main() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGPROF, signal.SIG_DFL)
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
+    orders, deliveries = sys.stdin.fileno(), sys.stdout.buffer
+    while select.select([orders], [], [], IDLE_SECONDS)[0]:
+        header = _read(orders, HEADER.size)
+        if not header:
+            return
+        order = msgspec.msgpack.decode(_read(orders, *HEADER.unpack(header)), type=Order)
+        signal.setitimer(signal.ITIMER_PROF, order.cpu_seconds)
+        delivery = deliver(order)
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        deliveries.write(frame(delivery))
+        deliveries.flush()
+
+
+def _read(stream: int, count: int) -> bytes:
+    """So many bytes, or none if the stream has ended."""
+    received = b""
+    while len(received) < count:
+        more = os.read(stream, count - len(received))
+        if not more:
+            return b""
+        received += more
+    return received
+
+
+def deliver(order: Order) -> Delivery:
+    """Do it; nothing comes of what cannot be done."""
+    try:
+        if order.kind == "code":
+            return Delivery(spans=highlight(order.language, order.text))
+        return Delivery(element=mathml(order.text, displayed=order.kind == "display"))
+    except Exception:  # noqa: BLE001 - a lexer may fail on anything; the code is then shown plain
+        return Delivery()
+
+
+# -- code
+
+
+def highlight(language: str, code: str) -> list[tuple[str, str]] | None:
+    """The code in pieces, each with its class; no class where it is ordinary text."""
+    try:
+        lexer = get_lexer_by_name(language, stripnl=False, ensurenl=False)
+    except ClassNotFound:
+        return None
+    pieces: list[tuple[str, str]] = []
+    for kind, text in lexer.get_tokens(code):
+        name = _class_of(kind)
+        if pieces and pieces[-1][0] == name:
+            pieces[-1] = (name, pieces[-1][1] + text)
+        elif text:
+            pieces.append((name, text))
+    return pieces
+
+
+@lru_cache(maxsize=2_000)
+def _class_of(kind: Any) -> str:
+    """The class of the nearest standard kind: clients know no other."""
+    while kind not in STANDARD_TYPES:
+        kind = kind.parent
+    name = str(STANDARD_TYPES[kind])
+    return "" if name == _WHITESPACE else name
+
+
+# -- formulas
+
+
+def mathml(formula: str, *, displayed: bool) -> list[Any] | None:
+    """The formula as an element `math` of MathML, its source in an annotation."""
+    try:
+        text = _converter().convert_with_local_state(formula, displaystyle=displayed)
+    except math_core.LatexError:
+        return None
+    root = ET.fromstring(_ENTITY.sub(lambda match: html.unescape(match[0]), text))  # noqa: S314 - our own library's, bounded
+    return _element(root, 0)
+
+
+@lru_cache(maxsize=1)
+def _converter() -> Any:
+    return math_core.LatexToMathML(annotation=True, max_expansions=_MAX_EXPANSIONS)
+
+
+def _element(element: ET.Element, depth: int) -> list[Any]:
+    if depth > _MAX_DEPTH:
+        raise ValueError("nested too deeply")
+    kids: list[Any] = [element.text] if element.text else []
+    for kid in element:
+        kids.append(_element(kid, depth + 1))
+        if kid.tail:
+            kids.append(kid.tail)
+    return [element.tag.rpartition("}")[2], dict(element.attrib), kids]
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,69 @@
+"""What messages look like, over HTTP: POST /messages/render, and a send that says the same."""
+
+import pytest
+import pytest_asyncio
+
+from server.domain.messages import MAX_MESSAGE_LENGTH
+
+pytestmark = pytest.mark.asyncio
+
+EVERYTHING = (
+    "@**Alice** #**general>t** :smile: :)\n```py\nx = 1\n```\n$$x^2$$ [p](/user_uploads/2/a.png)"
+)
+
+
+@pytest_asyncio.fixture
+async def alice(log_in, make):
+    return await log_in(full_name="Alice", settings={"translate_emoticons": True})
+
+
+@pytest_asyncio.fixture
+async def channel(make, alice):
+    return await make.channel("general", subscribers=[alice.user])
+
+
+async def rendered(client, content):
+    return (await client.post("/messages/render", content=content))["rendered"]
+
+
+async def test_a_message_is_rendered_as_it_would_be_sent(alice, channel):
+    html = await rendered(alice, EVERYTHING)
+    for part in (
+        f'<span class="user-mention" data-user-id="{alice.user.user_id}">@Alice</span>',
+        f'<a class="stream-topic" data-stream-id="{channel.channel_id}"',
+        '<span class="mi">1</span>',
+        '<span class="katex">',
+        '<div class="message_inline_image">',
+    ):
+        assert part in html
+    assert html.count("emoji-1f642") == 2
+
+    sent = await alice.post(
+        "/messages", type="channel", to=channel.channel_id, topic="t", content=EVERYTHING
+    )
+    message = (await alice.get(f"/messages/{sent['id']}"))["message"]
+    assert message["content"] == html
+
+
+async def test_the_senders_and_the_organizations_settings_count(log_in, make):
+    await make.change_settings(inline_image_preview=False)
+    bob = await log_in()
+    assert await rendered(bob, ":) [p](/user_uploads/2/a.png)") == (
+        '<p>:) <a href="/user_uploads/2/a.png">p</a></p>'
+    )
+
+
+async def test_channels_that_the_caller_may_not_know_stay_text(log_in, make):
+    await make.channel("hidden", invite_only=True)
+    assert await rendered(await log_in(), "#**hidden**") == "<p>#<strong>hidden</strong></p>"
+
+
+@pytest.mark.parametrize("content", ["", "  \n", "x" * (MAX_MESSAGE_LENGTH + 1)])
+async def test_what_could_not_be_sent_is_not_rendered(alice, content):
+    (await alice.call("POST", "/messages/render", content=content)).refused()
+
+
+async def test_without_content(alice, spectator):
+    (await alice.call("POST", "/messages/render")).refused("REQUEST_VARIABLE_MISSING")
+    answer = await (await spectator()).call("POST", "/messages/render", content="x")
+    answer.refused("UNAUTHORIZED", 401)
