@@ -1135,55 +1135,15 @@ CREATE FUNCTION public.mentions_since(p_realm_id bigint, p_user_id bigint, p_sin
 $$;
 
 CREATE FUNCTION public.message_states(p_realm_id bigint, p_user_id bigint, p_ids bigint[]) RETURNS TABLE(id bigint, sender_id bigint, channel_id bigint, conversation_id bigint, origin_channel_id bigint, origin_conversation_id bigint, traits integer, flags integer, subscribed boolean, received boolean, seen boolean, accessible boolean, unread boolean)
-    LANGUAGE plpgsql STABLE ROWS 100
-    SET plan_cache_mode TO 'force_generic_plan'
-    SET enable_seqscan TO 'off'
-    SET jit TO 'off'
+    LANGUAGE sql STABLE ROWS 100
     AS $$
-#variable_conflict use_column
-DECLARE
-    v_role smallint := (SELECT u.role FROM users u
-                         WHERE u.realm_id = p_realm_id AND u.user_id = p_user_id);
-BEGIN
-    -- OFFSET 0 keeps the look-ups where they are: they are not turned into joins.
-    RETURN QUERY
-    SELECT m.id, m.sender_id, m.channel_id, m.conversation_id, m.origin_channel_id,
-           m.origin_conversation_id, m.traits, j.flags, j.subscribed, j.received, j.seen,
-           j.accessible, j.accessible AND (j.flags & 1 <> 0 OR (j.received AND NOT j.seen))
-      FROM messages m
-      LEFT JOIN LATERAL (SELECT x.active, x.spans @> m.id AS received FROM subscriptions x
-           WHERE x.realm_id = p_realm_id AND x.user_id = p_user_id
-             AND x.channel_id = m.origin_channel_id LIMIT 1) there ON true
-      CROSS JOIN LATERAL (
-           SELECT coalesce((SELECT x.flags FROM message_flags x
-                       WHERE x.realm_id = p_realm_id AND x.user_id = p_user_id
-                         AND x.message_id = m.id), 0) AS flags,
-                  CASE WHEN m.channel_id IS NULL THEN EXISTS (SELECT FROM dm_group_members x
-                       WHERE x.realm_id = p_realm_id AND x.user_id = p_user_id
-                         AND x.dm_group_id = m.conversation_id)
-                  ELSE coalesce(there.received, false) END AS received,
-                  coalesce(CASE WHEN m.channel_id IS NULL THEN true
-                       WHEN m.channel_id = m.origin_channel_id THEN there.active
-                       ELSE (SELECT x.active FROM subscriptions x
-                              WHERE x.realm_id = p_realm_id AND x.user_id = p_user_id
-                                AND x.channel_id = m.channel_id) END, false) AS subscribed,
-                  (m.traits & 1 <> 0 AND m.sender_id = p_user_id)
-                  OR coalesce((SELECT x.read @> m.id FROM channel_read x
-                       WHERE x.realm_id = p_realm_id AND x.user_id = p_user_id
-                         AND x.channel_id = coalesce(m.origin_channel_id, 0)), false)
-                  OR coalesce((SELECT x.read @> m.id FROM conversation_read x
-                       WHERE x.realm_id = p_realm_id AND x.user_id = p_user_id
-                         AND x.conversation_id = m.origin_conversation_id), false) AS seen
-            OFFSET 0) i
-      CROSS JOIN LATERAL (
-           SELECT i.*, CASE WHEN m.channel_id IS NULL THEN i.received
-                  ELSE (SELECT CASE channel_access(p_user_id, v_role, i.subscribed, x)
-                               WHEN 2 THEN true WHEN 1 THEN i.received ELSE false END
-                          FROM channels x
-                         WHERE x.realm_id = p_realm_id AND x.channel_id = m.channel_id)
-                  END AS accessible OFFSET 0) j
-     WHERE m.realm_id = p_realm_id AND m.id = ANY (p_ids);
-END $$;
+    SELECT s.id, s.sender_id, s.channel_id, s.conversation_id, s.origin_channel_id,
+           s.origin_conversation_id, s.traits, s.flags, s.subscribed, s.received, s.seen,
+           s.accessible, s.unread
+      FROM (SELECT ARRAY(SELECT DISTINCT i FROM unnest(p_ids) AS i) AS ids OFFSET 0) each,
+           reader_states(p_realm_id, array_fill(p_user_id, ARRAY[cardinality(each.ids)]),
+                         each.ids) s
+$$;
 
 CREATE FUNCTION public.move_user_topics(p_realm_id bigint, p_from bigint, p_to bigint, p_was_empty boolean, p_losers bigint[], p_now timestamp with time zone, p_from_body jsonb, p_to_body jsonb, p_write_id uuid) RETURNS void
     LANGUAGE plpgsql
@@ -1650,8 +1610,7 @@ BEGIN
             OFFSET 0) i
       CROSS JOIN LATERAL (
            SELECT i.*, CASE WHEN m.channel_id IS NULL THEN i.received
-                  ELSE (SELECT CASE channel_access(r.role, i.subscribed, x.invite_only,
-                                    x.is_web_public, x.history_public_to_subscribers)
+                  ELSE (SELECT CASE channel_access(w.user_id, r.role, i.subscribed, x)
                                WHEN 2 THEN true WHEN 1 THEN i.received ELSE false END
                           FROM channels x
                          WHERE x.realm_id = p_realm_id AND x.channel_id = m.channel_id)

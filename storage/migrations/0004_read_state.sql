@@ -2,18 +2,81 @@
 -- per recipient. Bits that occur here: message_flags.flags 1 unread, 32 historical (see
 -- storage/message_flags.py); messages.traits 1 read by its sender (see storage/messages.py).
 
--- What somebody may read of a channel: 2 everything, 1 what they received, 0 nothing.
--- The one place that says so.
+-- Whether one of the channel's settings lets somebody read a private channel that they are not
+-- in: what server/domain/channels.py calls GRANTS_CONTENT. A setting is absent (nobody), a group,
+-- or people and groups; a deactivated group admits nobody, and nobody through it.
+CREATE FUNCTION channel_grants_content(p_realm_id bigint, p_user_id bigint, p_permissions jsonb)
+    RETURNS boolean
+    LANGUAGE plpgsql STABLE
+    SET enable_seqscan = off
+    SET jit = off
+    AS $$
+#variable_conflict use_column
+DECLARE
+    v_settings jsonb[] := ARRAY(
+        SELECT p_permissions -> name
+          FROM unnest(ARRAY['can_subscribe_group', 'can_add_subscribers_group']) AS name
+         WHERE p_permissions ? name);
+    v_role smallint;
+    v_is_full boolean;
+BEGIN
+    IF EXISTS (SELECT FROM unnest(v_settings) AS s
+                WHERE jsonb_typeof(s) = 'object'
+                  AND s -> 'direct_members' @> to_jsonb(p_user_id)) THEN
+        RETURN true;
+    END IF;
+
+    SELECT u.role, u.role < 400 OR now() - u.date_joined >= make_interval(
+               days => coalesce((r.settings ->> 'waiting_period_threshold')::integer, 0))
+      INTO v_role, v_is_full
+      FROM users u JOIN realms r ON r.realm_id = p_realm_id
+     WHERE u.realm_id = p_realm_id AND u.user_id = p_user_id;
+
+    RETURN EXISTS (
+        WITH RECURSIVE admitted AS (
+            SELECT g.group_id, g.name, g.is_system_group
+              FROM unnest(v_settings) AS s
+             CROSS JOIN LATERAL jsonb_array_elements(
+                   CASE WHEN jsonb_typeof(s) = 'object' THEN s -> 'direct_subgroups'
+                        ELSE jsonb_build_array(s) END) AS start
+              JOIN user_groups g ON g.realm_id = p_realm_id AND g.group_id = start::bigint
+             WHERE NOT g.deactivated
+            UNION
+            SELECT g.group_id, g.name, g.is_system_group
+              FROM admitted a
+              JOIN group_subgroups s ON s.realm_id = p_realm_id AND s.group_id = a.group_id
+              JOIN user_groups g ON g.realm_id = p_realm_id AND g.group_id = s.subgroup_id
+             WHERE NOT g.deactivated)
+        SELECT FROM admitted a
+         WHERE CASE WHEN NOT a.is_system_group THEN EXISTS (
+                   SELECT FROM group_members m
+                    WHERE m.realm_id = p_realm_id AND m.group_id = a.group_id
+                      AND m.user_id = p_user_id)
+               ELSE CASE a.name
+                   WHEN 'role:owners' THEN v_role <= 100
+                   WHEN 'role:administrators' THEN v_role <= 200
+                   WHEN 'role:moderators' THEN v_role <= 300
+                   WHEN 'role:fullmembers' THEN v_role <= 400 AND v_is_full
+                   WHEN 'role:members' THEN v_role <= 400
+                   WHEN 'role:everyone' THEN v_role <= 600
+                   WHEN 'role:internet' THEN v_role <= 600
+                   ELSE false END
+               END);
+END $$;
+
+-- What somebody may read of a channel: 2 everything, 1 what they received, 0 nothing. The one
+-- place of the database that says so; Standing.reads and Standing.reads_history say the same.
 CREATE FUNCTION channel_access(
-    p_role smallint, p_is_subscribed boolean,
-    p_invite_only boolean, p_is_web_public boolean, p_has_shared_history boolean)
+    p_user_id bigint, p_role smallint, p_is_subscribed boolean, p_channel channels)
     RETURNS integer
-    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    LANGUAGE sql STABLE
     AS $$
     SELECT CASE
-        WHEN p_is_web_public OR (NOT p_invite_only AND p_role <> 600) THEN 2
-        WHEN p_is_subscribed IS NOT TRUE THEN 0
-        WHEN NOT p_invite_only OR p_has_shared_history THEN 2
+        WHEN p_channel.is_web_public OR (NOT p_channel.invite_only AND p_role <> 600) THEN 2
+        WHEN p_is_subscribed IS NOT TRUE AND (
+                 p_role = 600 OR NOT channel_grants_content(
+                     p_channel.realm_id, p_user_id, p_channel.permissions)) THEN 0
+        WHEN NOT p_channel.invite_only OR p_channel.history_public_to_subscribers THEN 2
         ELSE 1
     END
 $$;
@@ -26,8 +89,7 @@ CREATE FUNCTION reader_channels(p_realm_id bigint, p_user_id bigint)
     LANGUAGE sql STABLE
     AS $$
     SELECT s.channel_id, s.active,
-           (SELECT channel_access(u.role, s.active, c.invite_only, c.is_web_public,
-                                  c.history_public_to_subscribers)
+           (SELECT channel_access(p_user_id, u.role, s.active, c)
               FROM channels c
              WHERE c.realm_id = p_realm_id AND c.channel_id = s.channel_id),
            s.spans - coalesce((SELECT r.read FROM channel_read r
@@ -100,8 +162,7 @@ BEGIN
             OFFSET 0) i
       CROSS JOIN LATERAL (
            SELECT i.*, CASE WHEN m.channel_id IS NULL THEN i.received
-                  ELSE (SELECT CASE channel_access(r.role, i.subscribed, x.invite_only,
-                                    x.is_web_public, x.history_public_to_subscribers)
+                  ELSE (SELECT CASE channel_access(w.user_id, r.role, i.subscribed, x)
                                WHEN 2 THEN true WHEN 1 THEN i.received ELSE false END
                           FROM channels x
                          WHERE x.realm_id = p_realm_id AND x.channel_id = m.channel_id)

@@ -75,8 +75,7 @@ CREATE FUNCTION reader_access(p_realm_id bigint, p_user_id bigint, p_channel_ids
     LANGUAGE sql STABLE
     AS $$
     SELECT c.channel_id,
-           channel_access(u.role, s.active, c.invite_only, c.is_web_public,
-                          c.history_public_to_subscribers)
+           channel_access(p_user_id, u.role, s.active, c)
       FROM users u
       JOIN channels c ON c.realm_id = p_realm_id AND c.channel_id = ANY (p_channel_ids)
       LEFT JOIN subscriptions s ON s.realm_id = p_realm_id AND s.user_id = p_user_id

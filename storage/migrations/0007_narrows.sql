@@ -23,8 +23,7 @@ CREATE OR REPLACE FUNCTION reader_access(p_realm_id bigint, p_user_id bigint, p_
     LANGUAGE sql STABLE
     AS $$
     SELECT c.channel_id,
-           channel_access(coalesce(u.role, 600::smallint), s.active, c.invite_only, c.is_web_public,
-                          c.history_public_to_subscribers)
+           channel_access(p_user_id, coalesce(u.role, 600::smallint), s.active, c)
       FROM channels c
       LEFT JOIN users u ON u.realm_id = p_realm_id AND u.user_id = p_user_id
       LEFT JOIN subscriptions s ON s.realm_id = p_realm_id AND s.user_id = p_user_id

@@ -131,8 +131,7 @@ CREATE FUNCTION muted_topics_of(p_realm_id bigint, p_user_id bigint)
       LEFT JOIN subscriptions s ON s.realm_id = p_realm_id AND s.user_id = p_user_id
            AND s.channel_id = t.channel_id
      WHERE u.realm_id = p_realm_id AND u.user_id = p_user_id
-       AND channel_access(u.role, s.active, c.invite_only, c.is_web_public,
-                          c.history_public_to_subscribers) > 0
+       AND channel_access(p_user_id, u.role, s.active, c) > 0
      ORDER BY ut.last_updated, ut.topic_id
 $$;
 
