@@ -50,13 +50,14 @@ class Client:
     api_key: str
     in_flight: InFlight
     rng: random.Random
+    host: str = "127.0.0.1"
     _streams: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None
     _head: str = field(init=False)
 
     def __post_init__(self) -> None:
         credentials = base64.b64encode(f"{self.email}:{self.api_key}".encode()).decode()
         self._head = (
-            f"Host: 127.0.0.1\r\nAuthorization: Basic {credentials}\r\nUser-Agent: faults\r\n"
+            f"Host: {self.host}\r\nAuthorization: Basic {credentials}\r\nUser-Agent: faults\r\n"
         )
 
     async def request(

@@ -7,6 +7,7 @@ from typing_extensions import override
 
 from scripts.cli.check import check
 from scripts.cli.faults import faults
+from scripts.cli.leaks import leaks
 from scripts.cli.migrate import migrate
 from scripts.cli.realm import realm
 from scripts.cli.run import run
@@ -43,7 +44,7 @@ def cli() -> None:
     """
 
 
-for command in (run, serve, worker, migrate, check, status, realm, user, faults):
+for command in (run, serve, worker, migrate, check, status, realm, user, faults, leaks):
     cli.add_command(command)
 
 

@@ -1,0 +1,275 @@
+"""One history: operations one after another, and what everybody sees meanwhile and in the end."""
+
+import random
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from benchmarks.faults.http import Answer
+from benchmarks.leaks.hands import Hands
+from benchmarks.leaks.invent import Inventor
+from benchmarks.leaks.model import Model
+from benchmarks.leaks.operations import Operation
+from benchmarks.leaks.queues import Habit, Queue, open_queue
+from benchmarks.leaks.reads import READS, Look
+from benchmarks.leaks.told import Told
+from benchmarks.leaks.world import FOUNDINGS, Place, found, imagine
+
+SHARE_OF_FIRST_REALM = 0.8
+OPERATIONS_BETWEEN_LOOKS = 10
+POLLED_A_LOOK = 0.2
+"""The share of queues; the others get what they must later."""
+READERS_A_LOOK = 3
+READS_A_LOOK = 5
+OPENED_QUEUES = 1
+"""Queues that are opened at each look, beside those of the beginning."""
+
+
+@dataclass(slots=True)
+class Tally:
+    """What has been done and compared."""
+
+    operations: Counter[str] = field(default_factory=Counter)
+    refused: Counter[str] = field(default_factory=Counter)
+    checks: Counter[str] = field(default_factory=Counter)
+    checks_by_operation: Counter[str] = field(default_factory=Counter)
+    histories: int = 0
+    requests: int = 0
+
+    @property
+    def total(self) -> int:
+        return self.checks.total()
+
+
+Suspect = tuple[int, int, str]
+"""An organization, a reader of it, and a way of reading that showed something wrong."""
+TRIES = 6
+"""How often a suspect reads: it may look at something else each time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A history at the end of which something was wrong."""
+
+    operations: Sequence[Operation]
+    problems: Sequence[str]
+    suspects: frozenset[Suspect]
+
+
+class Realm:
+    """One organization of a history: the model, the server, and its people's queues."""
+
+    def __init__(self, model: Model, hands: Hands) -> None:
+        self.model = model
+        self.hands = hands
+        self.queues: list[Queue] = []
+
+    async def open(self, user: int, habit: Habit) -> None:
+        queue = await open_queue(self.hands, user, habit)
+        self._learn(queue)
+        self.queues.append(queue)
+
+    async def open_first(self) -> None:
+        """A queue for everybody, and some that ask for more or for less."""
+        for user in self.model.users:
+            await self.open(user, Habit("whole"))
+        for user in list(self.model.users)[1:]:
+            await self.open(user, _HABITS[user % len(_HABITS)])
+
+    def tell(self, told: Sequence[Told]) -> int:
+        """Note what the queues must get; how many expectations that are."""
+        noted = 0
+        for each in told:
+            for queue in self.queues:
+                if queue.listens(each):
+                    queue.expect(each, self.model)
+                    noted += 1
+        return noted
+
+    def learn(self) -> None:
+        """What may be known now may be in the next events; queues of those who left are gone."""
+        self.queues = [q for q in self.queues if self.model.users[q.user].is_active]
+        for queue in self.queues:
+            self._learn(queue)
+
+    def _learn(self, queue: Queue) -> None:
+        user = self.model.users[queue.user]
+        channels = {c.number for c in self.model.channels.values() if self.model.sees(user, c)}
+        queue.learn(frozenset(channels), self.model.readable(user))
+
+
+_HABITS = (
+    Habit("all-public", kinds=("message", "reaction", "stream"), all_public=True),
+    Habit("old client's", kinds=("message", "update_message_flags", "typing"), capabilities=False),
+    Habit("narrow", kinds=("message",), channel=1),
+)
+
+
+class History:
+    """A history as it is lived: operations are drawn or given, done, foretold and compared."""
+
+    def __init__(self, place: Place, name: str, seed: str, tally: Tally) -> None:
+        self.done: list[Operation] = []
+        self.problems: list[str] = []
+        self._suspects: set[Suspect] = set()
+        self._place = place
+        self._name = name
+        self._seed = seed
+        self._tally = tally
+        self._realms: list[Realm] = []
+
+    async def begin(self) -> None:
+        for place, founding in enumerate(FOUNDINGS):
+            hands = await found(self._place, f"{self._name}-{place}", founding)
+            realm = Realm(imagine(founding), hands)
+            await realm.open_first()
+            self._realms.append(realm)
+
+    async def end(self) -> None:
+        """Hang up; nothing of it stays in memory."""
+        for realm in self._realms:
+            self._tally.requests += realm.hands.requests
+            for client in realm.hands.clients.values():
+                client.drop()
+
+    def inventor(self) -> Callable[[int], Operation]:
+        """Draws the operation of a number, for either organization."""
+        rng = random.Random(f"{self._seed} operations")
+        inventors = [Inventor(rng, n, realm.model) for n, realm in enumerate(self._realms)]
+
+        def draw(number: int) -> Operation:
+            first = rng.random() < SHARE_OF_FIRST_REALM
+            return inventors[0 if first else 1].draw(number)
+
+        return draw
+
+    async def do(self, operation: Operation) -> None:
+        """Do it, if what it names is there; what it must come to by the rules is noted."""
+        realm = self._realms[operation.realm]
+        model, hands = realm.model, realm.hands
+        model.now = operation.number
+        if not operation.fits(model):
+            return
+        self.done.append(operation)
+        name = type(operation).__name__
+        allowed = operation.allowed(model)
+        answer = await operation.perform(hands)
+        succeeded = answer.status == 200
+        if allowed is not None:
+            self._count("permission to do something", name, 1)
+            if allowed != succeeded:
+                self.problems.append(_wrongly(operation, answer))
+        if not succeeded:
+            self._tally.refused[name] += 1
+            return
+        self._tally.operations[name] += 1
+        told = operation.happen(model, hands, answer)
+        for each in told:
+            noted = realm.tell([each])
+            self._count(f"event {each.kind}", name, noted)
+        realm.learn()
+
+    async def look(self, number: int) -> None:
+        """Some people read in some ways, and all queues are polled."""
+        rng = random.Random(f"{self._seed} look {number}")
+        for realm in self._realms:
+            await self._poll([q for q in realm.queues if rng.random() < POLLED_A_LOOK], realm)
+            readers = list(realm.model.active())
+            for reader in rng.sample(readers, min(READERS_A_LOOK, len(readers))):
+                for name in rng.sample(list(READS), READS_A_LOOK):
+                    await self._read(realm, reader.number, name, rng)
+        realm = rng.choice(self._realms)
+        for user in rng.choices([u.number for u in realm.model.active()], k=OPENED_QUEUES):
+            await realm.open(user, rng.choice([Habit("later"), *_HABITS]))
+
+    async def look_at_everything(self) -> None:
+        """Everybody reads in every way."""
+        rng = random.Random(f"{self._seed} end")
+        for realm in self._realms:
+            await self._poll(realm.queues, realm)
+            for reader in list(realm.model.active()):
+                for name in READS:
+                    await self._read(realm, reader.number, name, rng)
+
+    async def look_at(self, suspects: frozenset[Suspect]) -> None:
+        """Those read who were shown something wrong; all queues are polled."""
+        rng = random.Random(f"{self._seed} suspects")
+        for realm in self._realms:
+            await self._poll(realm.queues, realm)
+        for place, user, name in sorted(suspects):
+            if self._realms[place].model.users[user].is_active:
+                for _ in range(TRIES):
+                    await self._read(self._realms[place], user, name, rng)
+
+    def failure(self) -> Failure | None:
+        if not self.problems:
+            return None
+        return Failure(self.done, list(dict.fromkeys(self.problems)), frozenset(self._suspects))
+
+    async def _poll(self, queues: Sequence[Queue], realm: Realm) -> None:
+        for queue in queues:
+            self.problems += await queue.compare(realm.hands)
+
+    async def _read(self, realm: Realm, user: int, name: str, rng: random.Random) -> None:
+        other = self._realms[1 - self._realms.index(realm)]
+        look = Look(
+            realm.model,
+            realm.hands,
+            realm.model.users[user],
+            rng,
+            list(other.hands.messages.ids.values()),
+        )
+        await READS[name](look)
+        self._tally.checks[f"read {name}"] += look.checks
+        if look.problems:
+            place = self._realms.index(realm)
+            self._suspects.add((place, user, name))
+            self.problems += [f"organization {place}: {problem}" for problem in look.problems]
+
+    def _count(self, kind: str, operation: str, checks: int) -> None:
+        self._tally.checks[kind] += checks
+        self._tally.checks_by_operation[operation] += checks
+
+
+def _wrongly(operation: Operation, answer: Answer) -> str:
+    if answer.status == 200:
+        return f"must have been refused: {operation}"
+    return f"must have been done: {operation}: {answer.status} {answer.body.get('msg')}"
+
+
+async def live(place: Place, name: str, seed: str, operations: int, tally: Tally) -> Failure | None:
+    """Draw and do so many operations; a failure as soon as something is wrong."""
+    history = History(place, name, seed, tally)
+    try:
+        await history.begin()
+        draw = history.inventor()
+        for number in range(1, operations + 1):
+            await history.do(draw(number))
+            if number % OPERATIONS_BETWEEN_LOOKS == 0 and not history.problems:
+                await history.look(number)
+            if history.problems:
+                return history.failure()
+        await history.look_at_everything()
+        tally.histories += 1
+        return history.failure()
+    finally:
+        await history.end()
+
+
+async def relive(
+    place: Place,
+    name: str,
+    seed: str,
+    operations: Sequence[Operation],
+    suspects: frozenset[Suspect],
+) -> Failure | None:
+    """Do these operations again in new organizations, and let the suspects read in the end."""
+    history = History(place, name, seed, Tally())
+    try:
+        await history.begin()
+        for operation in operations:
+            await history.do(operation)
+        await history.look_at(suspects)
+        return history.failure()
+    finally:
+        await history.end()

@@ -1,0 +1,284 @@
+"""What people do in a history with channels, and with who is in them."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from typing_extensions import override
+
+from benchmarks.faults.http import Answer
+from benchmarks.leaks.hands import Hands
+from benchmarks.leaks.model import Channel, Grant, Model
+from benchmarks.leaks.operations import Step
+from benchmarks.leaks.told import NOBODY, Told
+from server.actions.channels import change
+from server.domain.actor import Actor
+from server.domain.channel_creation import ChannelTerms
+from server.events.base import Tx
+from storage.ids import ChannelId
+
+
+@dataclass(frozen=True, slots=True)
+class Privacy:
+    """What kind of channel: at most one is true."""
+
+    is_private: bool = False
+    is_protected: bool = False
+    """Private, and newcomers do not see what was sent before."""
+    is_web_public: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Create(Step):
+    """A new channel, with its first subscribers."""
+
+    privacy: Privacy
+    subscribers: tuple[int, ...]
+    grants: Mapping[str, Grant] = field(default_factory=dict)
+
+    @override
+    def fits(self, model: Model) -> bool:
+        people = {*self.subscribers}.union(*(grant.people for grant in self.grants.values()))
+        return all(model.users[each].is_active for each in people) and Step.fits(self, model)
+
+    async def perform(self, hands: Hands) -> Answer:
+        grants: dict[str, Any] = {
+            name: {
+                "direct_members": hands.users.of(sorted(grant.people)),
+                "direct_subgroups": hands.groups.of(sorted(grant.groups)),
+            }
+            for name, grant in self.grants.items()
+        }
+        return await hands.ask(
+            self.actor,
+            "POST",
+            "/channels/create",
+            name=f"channel {self.number}",
+            subscribers=hands.users.of(self.subscribers),
+            invite_only=self.privacy.is_private,
+            is_web_public=self.privacy.is_web_public,
+            history_public_to_subscribers=not self.privacy.is_protected,
+            send_new_subscription_messages=False,
+            **grants,
+        )
+
+    def happen(self, model: Model, hands: Hands, answer: Answer) -> list[Told]:
+        hands.channels.add(self.number, answer.body["id"])
+        creator = Grant(people=frozenset({self.actor}))
+        channel = Channel(
+            number=self.number,
+            name=f"channel {self.number}",
+            is_private=self.privacy.is_private,
+            is_protected=self.privacy.is_protected,
+            is_web_public=self.privacy.is_web_public,
+            grants={"can_administer_channel_group": creator, **self.grants},
+        )
+        model.channels[self.number] = channel
+        told = [_shown(channel, model.seers(channel))]
+        return told + _join(model, channel, frozenset(self.subscribers))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OfChannel(Step):
+    """Something that is done to one channel."""
+
+    channel: int
+
+    @override
+    def fits(self, model: Model) -> bool:
+        return self.channel in model.channels and Step.fits(self, model)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Subscribe(OfChannel):
+    """People join: oneself, or others."""
+
+    people: tuple[int, ...]
+
+    @override
+    def fits(self, model: Model) -> bool:
+        there = all(model.users[each].is_active for each in self.people)
+        return there and OfChannel.fits(self, model)
+
+    @override
+    def allowed(self, model: Model) -> bool | None:
+        actor, channel = model.users[self.actor], model.channels[self.channel]
+        if not model.reads(actor, channel):
+            # Who administers a public channel may add people; this one is private.
+            return False
+        return True if self.people == (self.actor,) else None
+
+    async def perform(self, hands: Hands) -> Answer:
+        name = f"channel {self.channel}"
+        return await hands.ask(
+            self.actor,
+            "POST",
+            "/users/me/subscriptions",
+            subscriptions=[{"name": name}],
+            principals=hands.users.of(self.people),
+            send_new_subscription_messages=False,
+        )
+
+    def happen(self, model: Model, hands: Hands, answer: Answer) -> list[Told]:
+        del hands, answer
+        return _join(model, model.channels[self.channel], frozenset(self.people))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unsubscribe(OfChannel):
+    """People leave: by themselves, or because somebody removes them."""
+
+    people: tuple[int, ...]
+
+    @override
+    def fits(self, model: Model) -> bool:
+        there = all(model.users[each].is_active for each in self.people)
+        return there and OfChannel.fits(self, model)
+
+    @override
+    def allowed(self, model: Model) -> bool | None:
+        return True if self.people == (self.actor,) and self._is_there(model) else None
+
+    def _is_there(self, model: Model) -> bool:
+        return model.is_in(self.actor, self.channel)
+
+    async def perform(self, hands: Hands) -> Answer:
+        return await hands.ask(
+            self.actor,
+            "DELETE",
+            "/users/me/subscriptions",
+            subscriptions=[f"channel {self.channel}"],
+            principals=hands.users.of(self.people),
+        )
+
+    def happen(self, model: Model, hands: Hands, answer: Answer) -> list[Told]:
+        del hands, answer
+        channel = model.channels[self.channel]
+        leaving = model.subscribers(self.channel) & frozenset(self.people)
+        for user in leaving:
+            model.leave(user, self.channel)
+        seers = model.seers(channel)
+        return [
+            _of_own("remove", channel, leaving),
+            Told(
+                kind="stream",
+                key=("stream", "delete", self.channel),
+                must=leaving - seers,
+            ),
+            *_peers(channel, "peer_remove", leaving, seers),
+        ]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChangePrivacy(OfChannel):
+    """A channel becomes private, public or open to everybody, and shares its history or not."""
+
+    privacy: Privacy
+
+    @override
+    def allowed(self, model: Model) -> bool | None:
+        return model.administers(model.users[self.actor], model.channels[self.channel])
+
+    async def perform(self, hands: Hands) -> Answer:
+        terms = ChannelTerms(
+            invite_only=self.privacy.is_private,
+            is_web_public=self.privacy.is_web_public,
+            history_public_to_subscribers=not self.privacy.is_protected,
+        )
+
+        async def action(tx: Tx, actor: Actor, channel_id: ChannelId) -> None:
+            await change.change_privacy(tx, actor, channel_id, terms, web_public_enabled=True)
+
+        return await hands.act(self.actor, action, ChannelId(hands.channels.ids[self.channel]))
+
+    def happen(self, model: Model, hands: Hands, answer: Answer) -> list[Told]:
+        del hands, answer
+        channel = model.channels[self.channel]
+        saw = model.seers(channel)
+        channel.is_private = self.privacy.is_private
+        channel.is_protected = self.privacy.is_protected
+        channel.is_web_public = self.privacy.is_web_public
+        sees = model.seers(channel)
+        there = model.subscribers(self.channel)
+        update = ("stream", "update", self.channel, "invite_only")
+        return [
+            Told(kind="stream", key=update, must=sees & saw, may=saw),
+            Told(kind="stream", key=("stream", "delete", self.channel), must=saw - sees),
+            _shown(channel, sees - saw),
+            *(
+                Told(
+                    kind="subscription",
+                    key=("subscription", "peer_add", self.channel, user),
+                    must=sees - saw,
+                )
+                for user in there
+            ),
+        ]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Archive(OfChannel):
+    """A channel is closed, or opened again."""
+
+    archived: bool
+
+    @override
+    def allowed(self, model: Model) -> bool | None:
+        channel = model.channels[self.channel]
+        if channel.is_archived == self.archived:
+            return False
+        return model.administers(model.users[self.actor], channel)
+
+    async def perform(self, hands: Hands) -> Answer:
+        archived = self.archived
+
+        async def action(tx: Tx, actor: Actor, channel_id: ChannelId) -> None:
+            await change.set_archived(tx, actor, channel_id, archived=archived)
+
+        return await hands.act(self.actor, action, ChannelId(hands.channels.ids[self.channel]))
+
+    def happen(self, model: Model, hands: Hands, answer: Answer) -> list[Told]:
+        del hands, answer
+        channel = model.channels[self.channel]
+        channel.is_archived = self.archived
+        key = ("stream", "update", self.channel, "is_archived")
+        return [Told(kind="stream", key=key, must=model.seers(channel))]
+
+
+def _join(model: Model, channel: Channel, people: frozenset[int]) -> list[Told]:
+    joining = people - model.subscribers(channel.number)
+    saw = model.seers(channel)
+    for user in joining:
+        model.join(user, channel.number)
+    seers = model.seers(channel)
+    return [
+        _shown(channel, joining - saw),
+        _of_own("add", channel, joining),
+        *_peers(channel, "peer_add", joining, seers - joining, may=joining),
+    ]
+
+
+def _shown(channel: Channel, people: frozenset[int]) -> Told:
+    return Told(kind="stream", key=("stream", "create", channel.number), must=people)
+
+
+def _of_own(op: str, channel: Channel, people: frozenset[int]) -> Told:
+    return Told(kind="subscription", key=("subscription", op, channel.number), must=people)
+
+
+def _peers(
+    channel: Channel,
+    op: str,
+    moved: frozenset[int],
+    seers: frozenset[int],
+    may: frozenset[int] = NOBODY,
+) -> list[Told]:
+    return [
+        Told(
+            kind="subscription",
+            key=("subscription", op, channel.number, user),
+            must=seers,
+            may=may,
+        )
+        for user in sorted(moved)
+    ]

@@ -1,0 +1,236 @@
+"""Who may see what: the rules of the product, written down again without the server's code.
+
+Everything has a number of its own here (users by place, channels and messages by the operation
+that made them), so that a history means the same in another run. Time is the number of the
+operation. Nothing of this package's server is imported, and no table is read.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+OWNER, ADMINISTRATOR, MODERATOR, MEMBER, GUEST = 100, 200, 300, 400, 600
+
+
+@dataclass(slots=True)
+class User:
+    number: int
+    role: int
+    is_bot: bool = False
+    is_active: bool = True
+
+    @property
+    def is_guest(self) -> bool:
+        return self.role == GUEST
+
+
+@dataclass(frozen=True, slots=True)
+class Grant:
+    """Whom a permission is given to: people, and groups with all that is nested in them."""
+
+    people: frozenset[int] = frozenset()
+    groups: frozenset[int] = frozenset()
+    least_role: int = 0
+    """Everyone of this role or above it, too."""
+
+
+NOBODY = Grant()
+
+
+@dataclass(slots=True)
+class Group:
+    people: set[int]
+    subgroups: set[int] = field(default_factory=set)
+
+
+@dataclass(slots=True)
+class Channel:
+    number: int
+    name: str
+    is_private: bool = False
+    is_web_public: bool = False
+    is_protected: bool = False
+    """Newcomers do not see what was sent before they came: private channels only."""
+    is_archived: bool = False
+    grants: Mapping[str, Grant] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class Message:
+    number: int
+    sender: int
+    channel: int | None
+    topic: str
+    people: frozenset[int]
+    """Of a direct message; sender included."""
+    origin: int | None
+    content: str
+    starred: set[int] = field(default_factory=set)
+    read: set[int] = field(default_factory=set)
+    reactions: set[tuple[int, str]] = field(default_factory=set)
+    noticed: set[int] = field(default_factory=set)
+    """Who starred it, reacted to it or marked it unread without having received it: it is in their
+    history.
+    """
+
+
+class Model:
+    """One organization at one time."""
+
+    def __init__(self, *, guests_know_everybody: bool = True) -> None:
+        self.now = 0
+        self.guests_know_everybody = guests_know_everybody
+        self.users: dict[int, User] = {}
+        self.groups: dict[int, Group] = {}
+        self.channels: dict[int, Channel] = {}
+        self.messages: dict[int, Message] = {}
+        self.spans: dict[tuple[int, int], list[list[int | None]]] = defaultdict(list)
+        """By (user, channel): when each stay began, and when it ended (None: it has not)."""
+
+    # ------------------------------------------------------------ people and groups
+
+    def active(self) -> Iterator[User]:
+        return (user for user in self.users.values() if user.is_active)
+
+    def in_grant(self, user: User, grant: Grant) -> bool:
+        if user.number in grant.people or user.role <= grant.least_role:
+            return True
+        return any(user.number in self.groups[g].people for g in self._nested(grant.groups))
+
+    def _nested(self, groups: Iterable[int]) -> set[int]:
+        found: set[int] = set()
+        waiting = list(groups)
+        while waiting:
+            group = waiting.pop()
+            if group not in found:
+                found.add(group)
+                waiting.extend(self.groups[group].subgroups)
+        return found
+
+    def knows(self, user: User, other: User) -> bool:
+        """Whether the user may know of the other: not every guest knows everybody."""
+        if not user.is_guest or self.guests_know_everybody or other.is_bot:
+            return True
+        if other.number == user.number:
+            return True
+        together = any(
+            self.is_in(user.number, c) and self.is_in(other.number, c) for c in self.channels
+        )
+        return together or any(
+            {user.number, other.number} <= message.people for message in self.messages.values()
+        )
+
+    # ------------------------------------------------------------ channels
+
+    def is_in(self, user: int, channel: int) -> bool:
+        """Whether the user is subscribed now; the subscriptions of the deactivated stay theirs."""
+        spans = self.spans.get((user, channel), ())
+        return len(spans) > 0 and spans[-1][1] is None
+
+    def subscribers(self, channel: int) -> frozenset[int]:
+        return frozenset(user.number for user in self.active() if self.is_in(user.number, channel))
+
+    def join(self, user: int, channel: int) -> None:
+        if not self.is_in(user, channel):
+            self.spans[user, channel].append([self.now, None])
+
+    def leave(self, user: int, channel: int) -> None:
+        if self.is_in(user, channel):
+            self.spans[user, channel][-1][1] = self.now
+
+    def reads(self, user: User, channel: Channel) -> bool:
+        """Whether the channel's content is for them (of a protected one: what they received)."""
+        if channel.is_web_public or self.is_in(user.number, channel.number):
+            return True
+        if user.is_guest:
+            return False
+        return not channel.is_private or self._is_granted(
+            user, channel, "can_subscribe_group", "can_add_subscribers_group"
+        )
+
+    def sees(self, user: User, channel: Channel) -> bool:
+        """Whether they may know that there is such a channel, and who is in it."""
+        if self.reads(user, channel):
+            return True
+        if user.is_guest:
+            return False
+        return user.role <= ADMINISTRATOR or self._is_granted(
+            user, channel, "can_administer_channel_group"
+        )
+
+    def seers(self, channel: Channel) -> frozenset[int]:
+        return frozenset(user.number for user in self.active() if self.sees(user, channel))
+
+    def administers(self, user: User, channel: Channel) -> bool:
+        return self.sees(user, channel) and (
+            user.role <= ADMINISTRATOR
+            or (
+                not user.is_guest
+                and self._is_granted(user, channel, "can_administer_channel_group")
+            )
+        )
+
+    def _is_granted(self, user: User, channel: Channel, *names: str) -> bool:
+        return any(self.in_grant(user, channel.grants.get(name, NOBODY)) for name in names)
+
+    # ------------------------------------------------------------ messages
+
+    def received(self, user: int, message: Message) -> bool:
+        """Whether they were where the message was sent, when it was sent."""
+        if message.origin is None:
+            return user in message.people
+        return any(
+            begun is not None and begun < message.number and (end is None or message.number < end)
+            for begun, end in self.spans.get((user, message.origin), ())
+        )
+
+    def may_read(self, user: User, message: Message) -> bool:
+        if message.channel is None:
+            return user.number in message.people
+        channel = self.channels[message.channel]
+        if not self.reads(user, channel):
+            return False
+        hides = channel.is_private and channel.is_protected
+        return not hides or self.received(user.number, message)
+
+    def readers(self, message: Message) -> frozenset[int]:
+        return frozenset(u.number for u in self.active() if self.may_read(u, message))
+
+    def followers(self, message: Message) -> frozenset[int]:
+        """Those who may read it and are where it is: they hear of what becomes of it."""
+        if message.channel is None:
+            return frozenset(u.number for u in self.active() if u.number in message.people)
+        return self.readers(message) & self.subscribers(message.channel)
+
+    def readable(self, user: User) -> frozenset[int]:
+        return frozenset(n for n, m in self.messages.items() if self.may_read(user, m))
+
+    def in_feed(self, user: User, message: Message) -> bool:
+        """Whether it stands in the list of everything: present subscriptions, direct messages,
+        and what they noticed elsewhere.
+        """
+        if not self.may_read(user, message):
+            return False
+        if message.channel is None or self.is_in(user.number, message.channel):
+            return True
+        return user.number in message.noticed
+
+    def is_surely_unread(self, user: User, number: int) -> bool:
+        """Whether they received it, have been there ever since, and have not read it."""
+        message = self.messages[number]
+        if user.number in message.read or not self.may_read(user, message):
+            return False
+        if message.channel is None:
+            return True
+        if message.origin != message.channel or not self.is_in(user.number, message.channel):
+            return False
+        begun = self.spans[user.number, message.channel][-1][0]
+        return begun is not None and begun < message.number
+
+    def posts(self, user: User, channel: Channel) -> bool | None:
+        """Whether they may send there; None where the rules leave it to the server."""
+        if channel.is_archived or not self.reads(user, channel):
+            return False
+        if self.is_in(user.number, channel.number):
+            return True
+        return None if user.is_guest or channel.is_private else True

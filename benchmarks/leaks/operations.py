@@ -1,0 +1,278 @@
+"""What people do in a history with messages: how it is done, and who hears of it by the rules."""
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from typing_extensions import override
+
+from benchmarks.faults.http import Answer
+from benchmarks.leaks.hands import Hands
+from benchmarks.leaks.model import Message, Model
+from benchmarks.leaks.told import Told
+
+HAS_TYPING = "stream_typing_notifications"
+
+
+class Operation(Protocol):
+    """One step of a history. It names everything by number, so it can be done in another run."""
+
+    @property
+    def number(self) -> int:
+        """Its place in the history; what it makes has this number, too."""
+        ...
+
+    @property
+    def realm(self) -> int: ...
+
+    @property
+    def actor(self) -> int: ...
+
+    def fits(self, model: Model) -> bool:
+        """Whether all that it names is there: an earlier operation may have been left out."""
+        ...
+
+    def allowed(self, model: Model) -> bool | None:
+        """Whether the rules let it be done; None where the server is to decide."""
+        ...
+
+    async def perform(self, hands: Hands) -> Answer: ...
+
+    def happen(self, model: Model, hands: Hands, answer: Answer) -> list[Told]:
+        """Change the model as the operation has changed the server; who is told what."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """What all operations have."""
+
+    number: int
+    realm: int
+    actor: int
+
+    def fits(self, model: Model) -> bool:
+        return model.users[self.actor].is_active
+
+    def allowed(self, model: Model) -> bool | None:
+        del model
+        return None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Send(Step):
+    """A message to a channel's topic, or to people."""
+
+    channel: int | None = None
+    topic: str = ""
+    people: tuple[int, ...] = ()
+
+    @override
+    def fits(self, model: Model) -> bool:
+        known = self.channel is None or self.channel in model.channels
+        return known and Step.fits(self, model)
+
+    @override
+    def allowed(self, model: Model) -> bool | None:
+        if self.channel is not None:
+            return model.posts(model.users[self.actor], model.channels[self.channel])
+        return all(model.users[each].is_active for each in self.people) or None
+
+    def content(self) -> str:
+        return f"secret {self.number} of {self.realm}"
+
+    async def perform(self, hands: Hands) -> Answer:
+        if self.channel is None:
+            where: dict[str, Any] = {"type": "direct", "to": hands.users.of(self.people)}
+        else:
+            channel_id = hands.channels.ids[self.channel]
+            where = {"type": "channel", "to": channel_id, "topic": self.topic}
+        return await hands.ask(
+            self.actor, "POST", "/messages", content=self.content(), read_by_sender=True, **where
+        )
+
+    def happen(self, model: Model, hands: Hands, answer: Answer) -> list[Told]:
+        hands.messages.add(self.number, answer.body["id"])
+        people = frozenset() if self.channel is not None else {self.actor, *self.people}
+        message = Message(
+            number=self.number,
+            sender=self.actor,
+            channel=self.channel,
+            topic=self.topic,
+            people=frozenset(people),
+            origin=self.channel,
+            content=self.content(),
+            read={self.actor},
+        )
+        model.messages[self.number] = message
+        key = ("message", self.number, message.content)
+        if self.channel is None:
+            must = model.followers(message)
+            return [Told(kind="message", key=key, must=must, message=self.number)]
+        return [
+            Told(
+                kind="message",
+                key=key,
+                must=model.subscribers(self.channel),
+                is_public=not model.channels[self.channel].is_private,
+                message=self.number,
+            )
+        ]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OfMessage(Step):
+    """Something that is done to one message, by whoever may read it."""
+
+    message: int
+
+    @override
+    def fits(self, model: Model) -> bool:
+        return self.message in model.messages and Step.fits(self, model)
+
+    @override
+    def allowed(self, model: Model) -> bool | None:
+        return model.may_read(model.users[self.actor], model.messages[self.message])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class React(OfMessage):
+    """A reaction is added, or taken off."""
+
+    emoji: str
+    op: str = "add"
+
+    @override
+    def allowed(self, model: Model) -> bool | None:
+        message = model.messages[self.message]
+        there = (self.actor, self.emoji) in message.reactions
+        return OfMessage.allowed(self, model) and there == (self.op == "remove")
+
+    async def perform(self, hands: Hands) -> Answer:
+        method = "POST" if self.op == "add" else "DELETE"
+        path = f"/messages/{hands.messages.ids[self.message]}/reactions"
+        return await hands.ask(self.actor, method, path, emoji_name=self.emoji)
+
+    def happen(self, model: Model, hands: Hands, answer: Answer) -> list[Told]:
+        del hands, answer
+        message = model.messages[self.message]
+        if self.op == "add":
+            message.reactions.add((self.actor, self.emoji))
+            _notice(model, message, self.actor)
+        else:
+            message.reactions.discard((self.actor, self.emoji))
+        key = ("reaction", self.op, self.message, self.actor, self.emoji)
+        followers = model.followers(message)
+        may = model.readers(message) & {self.actor}
+        return [Told(kind="reaction", key=key, must=followers, may=may)]
+
+
+def _notice(model: Model, message: Message, user: int) -> None:
+    if not model.received(user, message):
+        message.noticed.add(user)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Flag(Step):
+    """Flags of several messages at once: what one may not read is left as it is."""
+
+    messages: tuple[int, ...]
+    flag: str
+    op: str
+
+    @override
+    def fits(self, model: Model) -> bool:
+        return all(each in model.messages for each in self.messages) and Step.fits(self, model)
+
+    async def perform(self, hands: Hands) -> Answer:
+        return await hands.ask(
+            self.actor,
+            "POST",
+            "/messages/flags",
+            messages=hands.messages.of(self.messages),
+            flag=self.flag,
+            op=self.op,
+        )
+
+    def happen(self, model: Model, hands: Hands, answer: Answer) -> list[Told]:
+        del hands, answer
+        user = model.users[self.actor]
+        told = []
+        for number in self.messages:
+            message = model.messages[number]
+            if not model.may_read(user, message):
+                continue
+            changes = self._change(model, message)
+            key = ("update_message_flags", self.op, self.flag, number)
+            own = frozenset({self.actor})
+            told.append(
+                Told(kind="update_message_flags", key=key, must=own)
+                if changes
+                else Told(kind="update_message_flags", key=key, must=frozenset(), may=own)
+            )
+        return told
+
+    def _change(self, model: Model, message: Message) -> bool:
+        """Change the message's flag; whether that certainly makes a difference."""
+        having = message.starred if self.flag == "starred" else message.read
+        had = self.actor in having
+        if self.op == "remove":
+            if self.flag == "read":
+                return self._unread(model, message)
+            having.discard(self.actor)
+            return had
+        having.add(self.actor)
+        if self.flag == "starred":
+            _notice(model, message, self.actor)
+            return not had
+        return not had and model.received(self.actor, message)
+
+    def _unread(self, model: Model, message: Message) -> bool:
+        if message.channel is not None and not model.is_in(self.actor, message.channel):
+            return False
+        was_read = self.actor in message.read
+        message.read.discard(self.actor)
+        _notice(model, message, self.actor)
+        return was_read and model.received(self.actor, message)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Type(Step):
+    """Somebody types: those who are there, and who want to know, are told."""
+
+    op: str
+    channel: int | None = None
+    topic: str = ""
+    people: tuple[int, ...] = ()
+
+    @override
+    def fits(self, model: Model) -> bool:
+        known = self.channel is None or self.channel in model.channels
+        return known and Step.fits(self, model)
+
+    @override
+    def allowed(self, model: Model) -> bool | None:
+        if self.channel is None:
+            return all(model.users[each].is_active for each in self.people) or None
+        channel = model.channels[self.channel]
+        reads = model.reads(model.users[self.actor], channel)
+        return (
+            None if reads and model.posts(model.users[self.actor], channel) is not True else reads
+        )
+
+    async def perform(self, hands: Hands) -> Answer:
+        if self.channel is None:
+            where: dict[str, Any] = {"type": "direct", "to": hands.users.of(self.people)}
+        else:
+            channel_id = hands.channels.ids[self.channel]
+            where = {"type": "channel", "stream_id": channel_id, "topic": self.topic}
+        return await hands.ask(self.actor, "POST", "/typing", op=self.op, **where)
+
+    def happen(self, model: Model, hands: Hands, answer: Answer) -> list[Told]:
+        del hands, answer
+        if self.channel is None:
+            people = frozenset({self.actor, *self.people})
+            key = ("typing", self.op, self.actor, people)
+            return [Told(kind="typing", key=key, must=people)]
+        there = model.subscribers(self.channel)
+        key_in = ("typing", self.op, self.actor, self.channel, self.topic)
+        return [Told(kind="typing", key=key_in, must=there, needs=HAS_TYPING)]

@@ -1,0 +1,338 @@
+"""What the server shows a reader, by every way there is, beside what the rules say."""
+
+import random
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from benchmarks.faults.http import Answer
+from benchmarks.leaks.hands import UNKNOWN, Hands
+from benchmarks.leaks.model import Message, Model, User
+
+EVERYTHING = {"anchor": "newest", "num_before": 5000, "num_after": 0}
+PLAIN = {"apply_markdown": False, "allow_empty_topic_name": True}
+
+
+@dataclass(eq=False)
+class Look:
+    """One reader at one time, and what was compared."""
+
+    model: Model
+    hands: Hands
+    user: User
+    rng: random.Random
+    other_ids: list[int]
+    """Ids of messages of another organization, which may be ids here as well."""
+    checks: int = 0
+    problems: list[str] = field(default_factory=list)
+    readable: frozenset[int] = frozenset()
+
+    def __post_init__(self) -> None:
+        self.readable = self.model.readable(self.user)
+
+    async def ask(self, method: str, path: str, **fields: Any) -> Answer:
+        return await self.hands.ask(self.user.number, method, path, **fields)
+
+    def compare(
+        self,
+        what: str,
+        shown: Iterable[Any],
+        must: Iterable[Any],
+        may: Iterable[Any] = (),
+        *,
+        of: int,
+    ) -> None:
+        """Each of so many things is shown if it must be, and only if it may be."""
+        shown, must = frozenset(shown), frozenset(must)
+        self.checks += max(of, len(shown | must), 1)
+        who = f"user {self.user.number}, {what}"
+        self.problems += [f"{who}: must not see {each}" for each in shown - must - frozenset(may)]
+        self.problems += [f"{who}: does not see {each}" for each in must - shown]
+
+    def compare_messages(
+        self, what: str, answer: Answer, must: Iterable[int], may: Iterable[int] = ()
+    ) -> None:
+        """A page of history: which messages, and that each is what it was."""
+        if answer.status != 200:
+            self.compare(f"{what}: {answer.body.get('msg')}", (), must, of=len(self.model.messages))
+            return
+        shown = set()
+        for each in answer.body["messages"]:
+            number = self.hands.messages.number(each["id"])
+            shown.add(number)
+            if number != UNKNOWN:
+                self.problems += self.wrong_in(what, self.model.messages[number], each)
+        self.compare(what, shown, must, may, of=len(self.model.messages))
+
+    def wrong_in(self, what: str, message: Message, shown: Mapping[str, Any]) -> list[str]:
+        """What a message that is shown holds, other than it should."""
+        who = f"user {self.user.number}, {what}: message {message.number}"
+        wrong = []
+        if shown["content"] != message.content:
+            wrong.append(f"{who} says {shown['content']!r}")
+        channel = shown.get("stream_id")
+        if channel != (
+            None if message.channel is None else self.hands.channels.ids[message.channel]
+        ):
+            wrong.append(f"{who} is in channel {channel}")
+        if message.channel is not None and shown["subject"] != message.topic:
+            wrong.append(f"{who} has the topic {shown['subject']!r}")
+        starred = self.user.number in message.starred
+        if starred != ("starred" in shown["flags"]):
+            wrong.append(f"{who} has the flags {shown['flags']}")
+        reactions = {
+            (self.hands.users.number(each["user_id"]), each["emoji_name"])
+            for each in shown["reactions"]
+        }
+        if reactions != message.reactions:
+            wrong.append(f"{who} has the reactions {sorted(reactions)}")
+        return wrong
+
+    def pick(self, numbers: Iterable[int]) -> int | None:
+        numbers = sorted(numbers)
+        return self.rng.choice(numbers) if numbers else None
+
+
+async def _history(look: Look, what: str, narrow: list[Any], must: Any, may: Any = ()) -> None:
+    answer = await look.ask("GET", "/messages", narrow=narrow, **EVERYTHING, **PLAIN)
+    look.compare_messages(what, answer, must, may)
+
+
+async def by_channel(look: Look) -> None:
+    channel = look.pick(look.model.channels)
+    if channel is not None:
+        must = {n for n in look.readable if look.model.messages[n].channel == channel}
+        narrow = [["channel", look.hands.channels.ids[channel]]]
+        await _history(look, f"history of channel {channel}", narrow, must)
+
+
+async def by_channel_name_in_window(look: Look) -> None:
+    """A window of a channel around any message, visible or not."""
+    channel, anchor = look.pick(look.model.channels), look.pick(look.model.messages)
+    if channel is None or anchor is None:
+        return
+    before, after = look.rng.randrange(6), look.rng.randrange(6)
+    mine = sorted(n for n in look.readable if look.model.messages[n].channel == channel)
+    must = [n for n in mine if n < anchor][-before:] if before else []
+    must += [n for n in mine if n == anchor]
+    must += [n for n in mine if n > anchor][:after]
+    answer = await look.ask(
+        "GET",
+        "/messages",
+        narrow=[{"operator": "channel", "operand": f"channel {channel}"}],
+        anchor=look.hands.messages.ids[anchor],
+        num_before=before,
+        num_after=after,
+        **PLAIN,
+    )
+    look.compare_messages(f"window of channel {channel} at {anchor}", answer, must)
+
+
+async def by_topic(look: Look) -> None:
+    topics = {(m.channel, m.topic) for m in look.model.messages.values() if m.channel is not None}
+    if not topics:
+        return
+    channel, topic = look.rng.choice(sorted(topics))
+    must = {
+        n
+        for n in look.readable
+        if (look.model.messages[n].channel, look.model.messages[n].topic) == (channel, topic)
+    }
+    narrow = [["channel", look.hands.channels.ids[channel]], ["topic", topic]]
+    await _history(look, f"history of topic {topic!r} of {channel}", narrow, must)
+
+
+async def feed(look: Look) -> None:
+    messages = look.model.messages
+    must = {n for n in look.readable if look.model.in_feed(look.user, messages[n])}
+    await _history(look, "combined feed", [], must)
+
+
+async def direct(look: Look) -> None:
+    must = {n for n in look.readable if look.model.messages[n].channel is None}
+    await _history(look, "direct messages", [["is", "dm"]], must)
+
+
+async def of_conversation(look: Look) -> None:
+    groups = {m.people for m in look.model.messages.values() if m.channel is None}
+    if not groups:
+        return
+    people = look.rng.choice(sorted(groups, key=sorted))
+    if look.user.is_guest and not look.model.guests_know_everybody:
+        return
+    everybody = people | {look.user.number}
+    must = {n for n in look.readable if look.model.messages[n].people == everybody}
+    narrow = [["dm", look.hands.users.of(sorted(people - {look.user.number} or people))]]
+    await _history(look, f"conversation of {sorted(people)}", narrow, must)
+
+
+async def by_sender(look: Look) -> None:
+    sender = look.pick(look.model.users)
+    if sender is None or not look.model.knows(look.user, look.model.users[sender]):
+        return
+    mine = {n for n in look.readable if look.model.messages[n].sender == sender}
+    must = {n for n in mine if look.model.in_feed(look.user, look.model.messages[n])}
+    narrow = [["sender", look.hands.users.ids[sender]]]
+    await _history(look, f"messages of user {sender}", narrow, must, mine)
+
+
+async def starred(look: Look) -> None:
+    user = look.user.number
+    must = {n for n in look.readable if user in look.model.messages[n].starred}
+    await _history(look, "starred messages", [["is", "starred"]], must)
+
+
+async def unread(look: Look) -> None:
+    must = {n for n in look.readable if look.model.is_surely_unread(look.user, n)}
+    may = {n for n in look.readable if look.user.number not in look.model.messages[n].read}
+    await _history(look, "unread messages", [["is", "unread"]], must, may)
+
+
+async def by_ids(look: Look) -> None:
+    """All ids that there are, here and in another organization."""
+    ids = sorted({*look.hands.messages.ids.values(), *look.other_ids})
+    answer = await look.ask("GET", "/messages", message_ids=ids, **PLAIN)
+    look.compare_messages("messages by their ids", answer, look.readable)
+
+
+async def one_by_id(look: Look) -> None:
+    number = look.pick(look.model.messages)
+    if number is None:
+        return
+    answer = await look.ask("GET", f"/messages/{look.hands.messages.ids[number]}", **PLAIN)
+    shown = {number} if answer.status == 200 else set()
+    if shown and look.model.may_read(look.user, look.model.messages[number]):
+        message = look.model.messages[number]
+        look.problems += look.wrong_in("one message", message, answer.body["message"])
+    look.compare("one message by its id", shown, look.readable & {number}, of=1)
+
+
+async def topics(look: Look) -> None:
+    channel = look.pick(look.model.channels)
+    if channel is None:
+        return
+    answer = await look.ask(
+        "GET", f"/users/me/{look.hands.channels.ids[channel]}/topics", allow_empty_topic_name=True
+    )
+    newest: dict[str, int] = {}
+    for number in sorted(look.readable):
+        message = look.model.messages[number]
+        if message.channel == channel:
+            newest[message.topic] = number
+    shown = [
+        (each["name"], look.hands.messages.number(each["max_id"]))
+        for each in answer.body.get("topics", ())
+    ]
+    every = {m.topic for m in look.model.messages.values() if m.channel == channel}
+    look.compare(f"topics of channel {channel}", shown, newest.items(), of=len(every))
+
+
+async def channels(look: Look) -> None:
+    answer = await look.ask("GET", "/streams", include_all=True, exclude_archived=False)
+    shown = look.hands.channels.numbers(each["stream_id"] for each in answer.body["streams"])
+    must = {c.number for c in look.model.channels.values() if look.model.sees(look.user, c)}
+    look.compare("list of channels", shown, must, of=len(look.model.channels))
+
+
+async def one_channel(look: Look) -> None:
+    channel = look.pick(look.model.channels)
+    if channel is None:
+        return
+    path = f"/streams/{look.hands.channels.ids[channel]}"
+    one = await look.ask("GET", path)
+    people = await look.ask("GET", f"{path}/members")
+    sees = look.model.sees(look.user, look.model.channels[channel])
+    must = {channel} if sees else ()
+    look.compare("one channel", {channel} if one.status == 200 else (), must, of=1)
+    shown = look.hands.users.numbers(people.body.get("subscribers", ()))
+    there = look.model.subscribers(channel) if sees else ()
+    look.compare(f"subscribers of {channel}", shown, there, of=len(look.model.users))
+
+
+async def subscriptions(look: Look) -> None:
+    answer = await look.ask("GET", "/users/me/subscriptions", include_subscribers="true")
+    shown, must = set(), set()
+    for each in answer.body["subscriptions"]:
+        channel = look.hands.channels.number(each["stream_id"])
+        shown |= {(channel, look.hands.users.number(u)) for u in each["subscribers"]}
+    for own in look.model.channels.values():
+        if look.model.is_in(look.user.number, own.number) and not own.is_archived:
+            must |= {(own.number, u) for u in look.model.subscribers(own.number)}
+    look.compare("own subscriptions, and who else is there", shown, must, of=len(must))
+
+
+async def people(look: Look) -> None:
+    answer = await look.ask("GET", "/users")
+    shown = look.hands.users.numbers(each["user_id"] for each in answer.body["members"])
+    must = {u.number for u in look.model.users.values() if look.model.knows(look.user, u)}
+    look.compare("list of people", shown, must, of=len(look.model.users))
+
+
+async def registered(look: Look) -> None:
+    """What register tells of messages and channels."""
+    wanted = [
+        "message",
+        "update_message_flags",
+        "starred_messages",
+        "recent_private_conversations",
+        "subscription",
+        "stream",
+    ]
+    answer = await look.ask(
+        "POST",
+        "/register",
+        event_types=["heartbeat"],
+        fetch_event_types=wanted,
+        client_capabilities={"archived_channels": True},
+    )
+    body, hands, model = answer.body, look.hands, look.model
+    ids = [
+        message_id
+        for place in ("pms", "huddles", "streams")
+        for each in body["unread_msgs"][place]
+        for message_id in each["unread_message_ids"]
+    ] + body["unread_msgs"]["mentions"]
+    must = {n for n in look.readable if model.is_surely_unread(look.user, n)}
+    may = {n for n in look.readable if look.user.number not in model.messages[n].read}
+    look.compare(
+        "register: unread messages", hands.messages.numbers(ids), must, may, of=len(model.messages)
+    )
+    own = {n for n in look.readable if look.user.number in model.messages[n].starred}
+    stars = hands.messages.numbers(body["starred_messages"])
+    look.compare("register: starred messages", stars, own, of=len(model.messages))
+    groups = {m.people for m in model.messages.values() if m.channel is None}
+    shown = {
+        hands.users.numbers(each["user_ids"]) | {look.user.number}
+        for each in body["recent_private_conversations"]
+    }
+    mine = {group for group in groups if look.user.number in group}
+    look.compare("register: recent conversations", shown, mine, of=len(groups))
+    listed = {
+        hands.channels.number(each["stream_id"])
+        for section in ("subscriptions", "unsubscribed", "never_subscribed")
+        for each in body[section]
+    }
+    seen = {c.number for c in model.channels.values() if model.sees(look.user, c)}
+    look.compare("register: channels", listed, seen, of=len(model.channels))
+    await look.ask("DELETE", "/events", queue_id=body["queue_id"])
+
+
+READS: Final[Mapping[str, Callable[[Look], Awaitable[None]]]] = {
+    "history of a channel": by_channel,
+    "window of a channel": by_channel_name_in_window,
+    "history of a topic": by_topic,
+    "combined feed": feed,
+    "direct messages": direct,
+    "one conversation": of_conversation,
+    "messages of a sender": by_sender,
+    "starred messages": starred,
+    "unread messages": unread,
+    "messages by ids": by_ids,
+    "one message": one_by_id,
+    "topics of a channel": topics,
+    "list of channels": channels,
+    "one channel and its people": one_channel,
+    "own subscriptions": subscriptions,
+    "list of people": people,
+    "register": registered,
+}

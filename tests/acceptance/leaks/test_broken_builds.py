@@ -1,0 +1,105 @@
+"""The oracle finds what it is for: builds that are broken in one place each are caught."""
+
+import psycopg
+import pytest
+
+from benchmarks.leaks.run import Plan, run
+from server.actions import reactions
+from server.actions.messages import audience
+from server.domain.channels import Standing
+from server.events.base import Audience
+from server.realtime.audience import LiveUser
+from tests.fixtures.database import new_database
+
+ENOUGH_CHECKS = 60_000
+SHRUNK = 25
+
+
+@pytest.fixture
+def failure_of(server_url, template_database):
+    """What the oracle finds in a run, on a database that has been sabotaged by this SQL."""
+
+    def failure_of(sabotage=None, shrink_seconds=0.0):
+        with new_database(server_url, template_database) as url:
+            if sabotage is not None:
+                with psycopg.connect(url, autocommit=True) as database:
+                    database.execute(sabotage)
+            plan = Plan(checks=ENOUGH_CHECKS, seed=5, shrink_seconds=shrink_seconds)
+            report = run(plan, url, print)
+        assert report.failure is not None, "the oracle found nothing"
+        return report.failure
+
+    return failure_of
+
+
+def problems_of(failure):
+    return "\n".join(failure.problems)
+
+
+ACCESS = """
+    CREATE OR REPLACE FUNCTION channel_access(
+        p_role smallint, p_is_subscribed boolean, p_invite_only boolean, p_is_web_public boolean,
+        p_has_shared_history boolean) RETURNS integer
+        LANGUAGE sql IMMUTABLE PARALLEL SAFE
+        AS $$
+        SELECT CASE
+            WHEN p_is_web_public OR (NOT p_invite_only AND p_role <> {guest}) THEN 2
+            WHEN {is_outside} THEN 0
+            WHEN NOT p_invite_only OR p_has_shared_history THEN 2
+            ELSE {protected}
+        END
+    $$
+"""
+
+
+def access(guest="600", is_outside="p_is_subscribed IS NOT TRUE", protected="1"):
+    return ACCESS.format(guest=guest, is_outside=is_outside, protected=protected)
+
+
+def test_the_harness_is_sound_where_nothing_is_broken(server_url, template_database):
+    with new_database(server_url, template_database) as url:
+        with psycopg.connect(url, autocommit=True) as database:
+            database.execute(access())
+        assert run(Plan(checks=1, seed=5), url).failure is None
+
+
+def test_protected_history_that_is_ignored_is_caught(failure_of):
+    found = problems_of(failure_of(access(protected="2")))
+    assert "must not see" in found
+    assert "channel" in found
+
+
+def test_a_channel_that_is_read_on_after_leaving_is_caught_and_the_history_shrinks(failure_of):
+    failure = failure_of(access(is_outside="p_is_subscribed IS NULL"), shrink_seconds=20)
+    assert "must not see" in problems_of(failure)
+    assert len(failure.operations) <= SHRUNK
+
+
+def test_guests_who_read_everything_are_caught(failure_of):
+    assert "must not see" in problems_of(failure_of(access(guest="-1")))
+
+
+def test_an_audience_that_is_computed_once_is_caught(failure_of, monkeypatch):
+    monkeypatch.setattr(LiveUser, "left", lambda *_: None)
+    assert "queue: must not have got ('message'" in problems_of(failure_of())
+
+
+def test_newcomers_who_are_forgotten_are_caught(failure_of, monkeypatch):
+    monkeypatch.setattr(LiveUser, "joined", lambda *_: None)
+    assert "queue: never got" in problems_of(failure_of())
+
+
+def test_private_channels_that_everybody_knows_of_are_caught(failure_of, monkeypatch):
+    monkeypatch.setattr(Standing, "sees", lambda *_, **__: True)
+    assert "must not see" in problems_of(failure_of())
+
+
+def test_reactions_that_go_to_newcomers_of_protected_channels_are_caught(failure_of, monkeypatch):
+    async def of_message(tx, place):
+        if place.channel_id is None:
+            return await sound(tx, place)
+        return Audience(channel_id=place.channel_id)
+
+    sound = audience.of_message
+    monkeypatch.setattr(reactions, "of_message", of_message)
+    assert "must not have got ('reaction'" in problems_of(failure_of())
