@@ -209,6 +209,8 @@ class History:
     async def _poll(self, queues: Sequence[Queue], realm: Realm) -> None:
         for queue in queues:
             self.problems += await queue.compare(realm.hands)
+            if self.problems:
+                return  # what does not come takes long not to come
 
     async def _read(self, realm: Realm, user: int, name: str, rng: random.Random) -> None:
         other = self._realms[1 - self._realms.index(realm)]

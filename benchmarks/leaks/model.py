@@ -229,8 +229,11 @@ class Model:
 
     def posts(self, user: User, channel: Channel) -> bool | None:
         """Whether they may send there; None where the rules leave it to the server."""
-        if channel.is_archived or not self.reads(user, channel):
+        if channel.is_archived:
             return False
+        if not self.reads(user, channel):
+            # A bot may post where its owner may.
+            return None if user.is_bot else False
         if self.is_in(user.number, channel.number):
             return True
         return None if user.is_guest or channel.is_private else True

