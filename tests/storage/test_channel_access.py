@@ -173,8 +173,4 @@ async def test_no_function_of_the_database_asks_in_another_way(make_here: Make):
     calls = [call for body in bodies for call in body.split("channel_access(")[1:]]
     assert len(calls) >= len(bodies) > 0
     for call in calls:
-<<<<<<< HEAD
         assert call.startswith(("p_user_id,", "w.user_id,")), call
-=======
-        assert call.startswith(("p_user_id,", "p_viewer_id,", "w.user_id,")), call
->>>>>>> 23865d5 (Ask the groups that open a channel also where the reads of a batch are marked)
