@@ -7,7 +7,7 @@ import re
 from typing import Final
 
 from server.app import App
-from server.domain.actor import Actor
+from server.domain.actor import Actor, spectator
 from server.domain.errors import (
     InvalidApiKeyError,
     NonexistentSubdomainError,
@@ -77,6 +77,16 @@ async def authenticate(app: App, realm_id: RealmId | None, authorization: str | 
     if not row.is_active:
         raise UserDeactivatedError("Account is deactivated")
     return Actor(realm_id, row)
+
+
+async def spectator_or_user(app: App, realm_id: RealmId | None, authorization: str | None) -> Actor:
+    """As `authenticate`, and without credentials a spectator where the realm lets them look."""
+    if authorization is None and realm_id is not None and app.settings.web_public_channels:
+        directory = app.directories.of(realm_id)
+        settings = await directory.settings()
+        if settings.enable_spectator_access and not (await directory.realm()).deactivated:
+            return spectator(realm_id, settings.user_settings_defaults, app.clock.now())
+    return await authenticate(app, realm_id, authorization)
 
 
 def _credentials(authorization: str | None) -> tuple[str, str]:

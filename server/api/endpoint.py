@@ -27,6 +27,7 @@ class Access(Enum):
     """Who may call an endpoint at all. Finer rules are the action's."""
 
     ANONYMOUS = "anyone"
+    SPECTATOR = "any active user, and anyone where the organization lets spectators look"
     USER = "any active user"
     ADMIN = "administrators and owners"
     INTERNAL = "development servers"

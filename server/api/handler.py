@@ -23,7 +23,7 @@ from typing_extensions import override
 
 from server.api import forms
 from server.api import params as parameters
-from server.api.auth import Realms, authenticate, client_name
+from server.api.auth import Realms, authenticate, client_name, spectator_or_user
 from server.api.bodies import Body, Room
 from server.api.connections import ApiStream
 from server.api.endpoint import Access, Endpoint, RawResult, Request, Result, Stream
@@ -225,13 +225,17 @@ class _Exchange(HTTPMessageDelegate):
                 raise BadRequestError("This is not a development server.")
             return request
         try:
-            request.caller = await authenticate(
-                server.app, realm_id, self._headers.get("Authorization")
-            )
+            credentials = self._headers.get("Authorization")
+            if endpoint.access is Access.SPECTATOR:
+                request.caller = await spectator_or_user(server.app, realm_id, credentials)
+            else:
+                request.caller = await authenticate(server.app, realm_id, credentials)
         except DomainError:
             await server.rate_limits.count_address(address, headers)
             raise
-        if not endpoint.fetches_quietly:
+        if request.caller.is_spectator:
+            await server.rate_limits.count_address(address, headers)
+        elif not endpoint.fetches_quietly:
             actor = request.caller
             await server.rate_limits.count_user(actor.realm_id, actor.user_id, headers)
         if endpoint.access is Access.ADMIN and not request.caller.person.is_administrator:

@@ -223,6 +223,6 @@ def _view(params: FetchParams) -> ClientView:
 ENDPOINTS = (
     Endpoint("POST", "/messages", Access.USER, SendParams, send_message, SendResult),
     Endpoint("POST", "/messages/render", Access.USER, RenderParams, render, RenderResult),
-    Endpoint("GET", "/messages", Access.USER, FetchParams, get_messages, FetchResult),
-    Endpoint("GET", "/messages/{message_id}", Access.USER, OneParams, get_message, OneResult),
+    Endpoint("GET", "/messages", Access.SPECTATOR, FetchParams, get_messages, FetchResult),
+    Endpoint("GET", "/messages/{message_id}", Access.SPECTATOR, OneParams, get_message, OneResult),
 )

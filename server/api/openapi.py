@@ -17,6 +17,7 @@ SERVER: Final = "/api/v1"
 FORM: Final = "application/x-www-form-urlencoded"
 JSON: Final = "application/json"
 _REF: Final = "#/components/schemas/{name}"
+_SECURITY: Final[list[dict[str, list[str]]]] = [{"basic": []}]
 _WITH_BODY: Final = frozenset({"POST", "PUT", "PATCH"})
 
 _INTRODUCTION: Final = """\
@@ -72,7 +73,7 @@ def document_of(routes: Sequence[Endpoint[Any]]) -> dict[str, Any]:
         "openapi": "3.1.0",
         "info": {"title": "Parley", "version": VERSION, "description": _INTRODUCTION},
         "servers": [{"url": SERVER}],
-        "security": [{"basic": []}],
+        "security": _SECURITY,
         "tags": [{"name": name} for name in sorted({_tag(each) for each in routes})],
         "paths": {path: paths[path] for path in sorted(paths)},
         "components": {
@@ -125,6 +126,8 @@ def _operation(
     }
     if endpoint.access in {Access.ANONYMOUS, Access.INTERNAL}:
         operation["security"] = []
+    elif endpoint.access is Access.SPECTATOR:
+        operation["security"] = [*_SECURITY, {}]
     if endpoint.method not in _WITH_BODY:
         parameters.extend(p for each in others for p in _query_parameters(each))
     elif others:

@@ -60,7 +60,7 @@ async def register(request: Request, params: RegisterParams) -> RawResult:
             view=_view(params),
         ),
         fetch_types=None if wanted is None else frozenset(wanted),
-        include_subscribers=params.include_subscribers,
+        include_subscribers="false" if request.actor.is_spectator else params.include_subscribers,
         lifespan_seconds=registrations.lifespan(_lifespan(params)),
         presence_history_limit_days=params.presence_history_limit_days,
     )
@@ -71,9 +71,12 @@ async def register(request: Request, params: RegisterParams) -> RawResult:
         request.actor,
         registration,
     )
-    if params.event_types is None or _TOLD_ONCE.intersection(params.event_types):
+    queue_id = registered.queue_id
+    if queue_id is not None and (
+        params.event_types is None or _TOLD_ONCE.intersection(params.event_types)
+    ):
         actor = request.actor
-        request.app.realtime.expect(actor.realm_id, actor.user_id, registered.queue_id)
+        request.app.realtime.expect(actor.realm_id, actor.user_id, queue_id)
     if registered.folds:
         await request.write(fold_reads, registered.folds)
     return RawResult(b'{"result":"success","msg":"",' + registered.body[1:])
@@ -103,4 +106,6 @@ def _view(params: RegisterParams) -> ClientView:
     )
 
 
-ENDPOINTS = (Endpoint("POST", "/register", Access.USER, RegisterParams, register, RegisterResult),)
+ENDPOINTS = (
+    Endpoint("POST", "/register", Access.SPECTATOR, RegisterParams, register, RegisterResult),
+)

@@ -43,6 +43,11 @@ async def list_topics(request: Request, params: TopicsParams) -> TopicsResult:
 
 ENDPOINTS = (
     Endpoint(
-        "GET", "/users/me/{stream_id}/topics", Access.USER, TopicsParams, list_topics, TopicsResult
+        "GET",
+        "/users/me/{stream_id}/topics",
+        Access.SPECTATOR,
+        TopicsParams,
+        list_topics,
+        TopicsResult,
     ),
 )

@@ -1,10 +1,16 @@
 """Who makes a request."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
 
 from server.domain.access import GUEST, Person
-from storage.ids import RealmId, UserId
+from storage.ids import Position, RealmId, UserId
 from storage.users import UserRow
+
+SPECTATOR_ID: Final = UserId(0)
+"""Stands for whoever has no account; nobody has it."""
 
 # Names under which clients with a person at them introduce themselves: what somebody sends
 # there is read by them. Bots and scripts use other names.
@@ -43,6 +49,11 @@ class Actor:
         return self.row.role == GUEST
 
     @property
+    def is_spectator(self) -> bool:
+        """Whether it is somebody without an account, who sees what is public to the web."""
+        return self.row.user_id == SPECTATOR_ID
+
+    @property
     def is_bot(self) -> bool:
         return self.row.bot_type is not None
 
@@ -55,3 +66,25 @@ class Actor:
         """Whether somebody sits at this client, who sees what they send."""
         name = self.client.lower().replace("-", "").replace("_", "").replace(" ", "")
         return name.startswith(_CLIENTS_WITH_A_PERSON)
+
+
+def spectator(realm_id: RealmId, settings: Mapping[str, Any], now: datetime) -> Actor:
+    """Somebody without an account: a guest who is in no channel, with the realm's defaults."""
+    row = UserRow(
+        user_id=SPECTATOR_ID,
+        email="",
+        full_name="Anonymous",
+        role=GUEST,
+        is_active=True,
+        bot_type=None,
+        bot_owner_id=None,
+        is_system_bot=False,
+        api_key="",
+        avatar_source="G",
+        avatar_version=1,
+        timezone="",
+        date_joined=now,
+        settings=dict(settings),
+        changed_at=Position(0),
+    )
+    return Actor(realm_id, row)

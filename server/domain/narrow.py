@@ -15,6 +15,8 @@ _ALIASES: Final = {
     "from": "sender",
 }
 _IS_OPERANDS: Final = ("dm", "private", "starred", "mentioned", "alerted", "unread", "resolved")
+EMPTY_TOPIC: Final = "(no topic)"
+"""How clients that cannot say nothing call the topic without a name."""
 RESOLVED_PREFIX: Final = "\N{HEAVY CHECK MARK} "
 
 
@@ -89,7 +91,11 @@ def _channel(event: Any, operand: str, flags: Collection[str]) -> bool:
 def _topic(event: Any, operand: str, flags: Collection[str]) -> bool:
     del flags
     message = event.message
-    return message.channel_id is not None and message.topic.lower() == operand.lower()
+    if message.channel_id is None:
+        return False
+    if message.topic == "":
+        return operand in ("", EMPTY_TOPIC, message.empty_topic_display_name)
+    return message.topic.lower() == operand.lower()
 
 
 def _sender(event: Any, operand: str, flags: Collection[str]) -> bool:

@@ -30,6 +30,8 @@ class _Encoded:
 
 
 async def fetch(snapshot: Snapshot) -> dict[str, Any]:
+    if snapshot.actor.is_spectator:
+        return {"realm_user_groups": await _without_members(snapshot)}
     people, graph = await people_of(snapshot), snapshot.graph
     include_deactivated = snapshot.view.include_deactivated_groups
     # One of them changes whenever a group does, or the waiting period.
@@ -52,6 +54,13 @@ async def fetch(snapshot: Snapshot) -> dict[str, Any]:
             _next_full(people, graph.waiting_period, now),
         )
     return {"realm_user_groups": kept.groups}
+
+
+async def _without_members(snapshot: Snapshot) -> list[UserGroup]:
+    """The role groups, which channels name in their settings, and nobody in them."""
+    rows = await groups.all_of_realm(snapshot.connection, snapshot.realm_id)
+    system_ids = {row.name: row.group_id for row in rows if row.is_system_group}
+    return [shown_group(row, system_ids, []) for row in rows if row.is_system_group]
 
 
 def shown_groups(

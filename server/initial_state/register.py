@@ -42,7 +42,8 @@ class Registration:
 
 @dataclass(frozen=True, slots=True)
 class Registered:
-    queue_id: QueueId
+    queue_id: QueueId | None
+    """None for spectators: they get the state and no events."""
     body: bytes
     """A JSON object: the queue and all state."""
     folds: Sequence[Fold]
@@ -68,22 +69,23 @@ async def register(
     The queue's events are exactly those after the state. Raises BadNarrowError.
     """
     EventNarrow.parse(registration.queue.narrow)
-    queue_id = QueueId(secrets.token_hex(16))
+    queue_id = None if actor.is_spectator else QueueId(secrets.token_hex(16))
     async with database.snapshot() as connection:
         snapshot, epoch = await _snapshot(connection, directory, server, actor, registration)
         fields: dict[str, Any] = {}
         for section in SECTIONS:
             if snapshot.fetches(section.fetch_type):
                 fields |= await section.fetch(snapshot)
-        row = event_queues.EventQueueRow(
-            queue_id=queue_id,
-            user_id=actor.user_id,
-            epoch=epoch,
-            base=snapshot.position,
-            params=msgspec.to_builtins(registration.queue),
-            lifespan_seconds=registration.lifespan_seconds,
-        )
-        await event_queues.insert(connection, actor.realm_id, row)
+        if queue_id is not None:
+            row = event_queues.EventQueueRow(
+                queue_id=queue_id,
+                user_id=actor.user_id,
+                epoch=epoch,
+                base=snapshot.position,
+                params=msgspec.to_builtins(registration.queue),
+                lifespan_seconds=registration.lifespan_seconds,
+            )
+            await event_queues.insert(connection, actor.realm_id, row)
     fields |= announced()
     fields |= {
         "queue_id": queue_id,
@@ -103,7 +105,9 @@ async def _snapshot(
     """The moment at which everything is read, and its epoch."""
     row = await clock.read(connection, actor.realm_id)
     realm = await realms.by_id(connection, actor.realm_id)
-    [user] = await users.by_ids(connection, actor.realm_id, [actor.user_id])
+    user = actor.row
+    if not actor.is_spectator:
+        [user] = await users.by_ids(connection, actor.realm_id, [actor.user_id])
     assert row is not None, "every realm has a clock"
     assert realm is not None, "a realm is never removed"
     if not user.is_active:

@@ -16,7 +16,11 @@ from storage.users import UserRow
 
 
 async def fetch(snapshot: Snapshot) -> dict[str, Any]:
-    if snapshot.actor.is_guest and not snapshot.settings.guests_know_everybody(snapshot.graph):
+    lists: Mapping[Kind, msgspec.Raw]
+    if snapshot.actor.is_spectator:
+        every, nobody = await people.lists(snapshot), as_array([])
+        lists = {"active": nobody, "inactive": nobody, "system_bot": every["system_bot"]}
+    elif snapshot.actor.is_guest and not snapshot.settings.guests_know_everybody(snapshot.graph):
         lists = await _lists_of_known(snapshot)
     else:
         lists = await people.lists(snapshot)

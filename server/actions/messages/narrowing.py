@@ -7,8 +7,8 @@ from typing import Final
 from server.directory import Directory
 from server.domain.actor import Actor
 from server.domain.channels import Standing
-from server.domain.errors import BadNarrowError
-from server.domain.narrow import Operand, Term
+from server.domain.errors import BadNarrowError, UnauthorizedError
+from server.domain.narrow import EMPTY_TOPIC, Operand, Term
 from server.domain.search import Wanted, language_of, parse_search
 from storage import conversations, messages, narrows, search
 from storage.channels import ChannelRow
@@ -30,6 +30,10 @@ _TRAITS: Final = {
     "image": messages.HAS_IMAGE,
     "attachment": messages.HAS_ATTACHMENT,
 }
+WEB_PUBLIC: Final = ("channels", "web-public")
+_OF_SPECTATORS: Final = frozenset(
+    {"channels", "channel", "topic", "sender", "has", "search", "near", "id", "with"}
+)
 _PLACES: Final = frozenset({"channel", "topic", "dm"})
 
 
@@ -52,6 +56,8 @@ class Narrowed:
 
 async def narrowed(look: Look, terms: Sequence[Term]) -> Narrowed:
     """Where to look. Raises BadNarrowError."""
+    if look.actor.is_spectator:
+        _check_spectators(terms)
     near = [message_id(term.operand) for term in terms if term.operator == "near"]
     terms = [term for term in terms if term.operator != "near"]
     if any(term.operator == "with" for term in terms):
@@ -63,6 +69,20 @@ async def narrowed(look: Look, terms: Sequence[Term]) -> Narrowed:
     for term in sorted(terms, key=_comes_first):
         await _ADD[term.operator](look, gathered, term)
     return Narrowed(await _scope(look, gathered), near[0] if near else None)
+
+
+def _check_spectators(terms: Sequence[Term]) -> None:
+    """Raises UnauthorizedError unless the terms keep to channels, and to what spectators have."""
+    keeps_to_channels = any(
+        not term.negated
+        and (term.operator == "channel" or (term.operator, term.operand) == WEB_PUBLIC)
+        for term in terms
+    )
+    if not keeps_to_channels or not all(
+        term.operator in _OF_SPECTATORS or (term.operator, term.operand) == ("is", "resolved")
+        for term in terms
+    ):
+        raise UnauthorizedError("Not logged in: API authentication or user session required")
 
 
 def message_id(operand: Operand) -> MessageId:
@@ -230,7 +250,7 @@ async def _add_channels(look: Look, said: _Gathered, term: Term) -> None:
 async def _add_topic(look: Look, said: _Gathered, term: Term) -> None:
     display_name = (await look.directory.settings()).empty_topic_display_name
     name = str(term.operand)
-    name = "" if name in ("(no topic)", display_name) else name
+    name = "" if name in (EMPTY_TOPIC, display_name) else name
     ids = await conversations.topic_ids_named(
         look.connection, look.actor.realm_id, name, _sorted(said.channel_ids)
     )
