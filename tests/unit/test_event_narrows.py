@@ -1,0 +1,68 @@
+"""Narrows of event queues: which message events pass."""
+
+from dataclasses import dataclass
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from server.domain.errors import BadNarrowError
+from server.domain.narrow import EventNarrow
+
+
+@dataclass
+class Event:
+    message: Any
+    wire_type: str = "message"
+
+
+def in_topic(topic: str, **facts: Any) -> Event:
+    sender = SimpleNamespace(id=5, email="Bob@example.com")
+    message = {
+        "channel_id": 3,
+        "channel_name": "General",
+        "topic": topic,
+        "empty_topic_display_name": "" if topic else "general chat",
+        "sender": sender,
+        "recipients": (),
+    }
+    return Event(SimpleNamespace(**message | facts))
+
+
+def passes(narrow: list[list[str]], event: Event, *flags: str) -> bool:
+    return EventNarrow.parse(narrow).admits(event, flags)
+
+
+@pytest.mark.parametrize("name", ["", "(no topic)", "general chat"])
+def test_the_empty_topic_has_three_names(name):
+    assert passes([["topic", name]], in_topic(""))
+    assert not passes([["topic", name]], in_topic("other"))
+
+
+def test_terms_hold_together():
+    event = in_topic("Plans")
+    assert passes(
+        [["stream", "general"], ["subject", "plans"], ["sender", "bob@EXAMPLE.com"]], event
+    )
+    assert passes([["channel", "3"]], event)
+    assert not passes([["channel", "general"], ["topic", "other"]], event)
+    assert not passes([["is", "dm"]], event)
+
+
+def test_flags_are_the_readers():
+    event = in_topic("\N{HEAVY CHECK MARK} done")
+    assert passes([["is", "resolved"]], event)
+    assert passes([["is", "mentioned"]], event, "stream_wildcard_mentioned")
+    assert not passes([["is", "mentioned"]], event, "starred")
+    assert passes([["is", "unread"]], event)
+    assert not passes([["is", "unread"]], event, "read")
+
+
+def test_what_is_no_message_passes():
+    assert passes([["is", "dm"]], Event(None, wire_type="typing"))
+
+
+@pytest.mark.parametrize("narrow", [[["near", "1"]], [["is", "followed"]], [["search", "x"]]])
+def test_what_queues_cannot_tell_is_refused(narrow):
+    with pytest.raises(BadNarrowError):
+        EventNarrow.parse(narrow)
