@@ -50,6 +50,10 @@ class Linkifier:
         if unknown:
             raise ValueError(f"the template names {sorted(unknown)}, the pattern does not")
 
+    def is_in(self, text: bytes) -> bool:
+        """Whether there may be a match in a text or in one of its pieces."""
+        return self._pattern.search(text) is not None
+
     def matches(self, text: bytes) -> Iterator[tuple[int, int, str]]:
         """Where it matches, in bytes of UTF-8, and the address."""
         at = 0
@@ -74,6 +78,14 @@ class Linkifiers:
 
     def __len__(self) -> int:
         return len(self._linkifiers)
+
+    def within(self, text: str) -> "Linkifiers":
+        """Those that may match in the text or in a piece of it, which are mostly none."""
+        if not self._linkifiers:
+            return self
+        encoded = text.encode()
+        found = [each for each in self._linkifiers if each.is_in(encoded)]
+        return Linkifiers(found) if found else NO_LINKIFIERS
 
     def matches(self, text: str, limit: int = MAX_MATCHES) -> list[LinkMatch]:
         """The links in a text, in its order; no two overlap, and each is part of one line."""

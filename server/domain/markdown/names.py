@@ -40,5 +40,6 @@ def names_in(content: str, linkifiers: Linkifiers = NO_LINKIFIERS) -> Names:
     """The names in a message, without looking for its structure."""
     names = Names(linkifiers=linkifiers)
     if "@" in content or "#**" in content:
-        Scanner(names).extract(normalize(content))
+        source = normalize(content)
+        Scanner(names, source).extract(source)
     return names

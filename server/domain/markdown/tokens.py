@@ -51,7 +51,7 @@ Recognizer = Callable[[re.Match[str], MentionDirectory], Inline | None]
 MAX_EMOJI = 500
 """The same for emoji, which are not looked up."""
 
-MAX_SEARCHES = 2_000
+MAX_SEARCHES = 500
 """Each linkifier looks through each of the pieces into which fences divide a message."""
 
 _SYNTAX = rf"@_?\*\*?|#\*\*|\$\$|<(?=[a-z])|{addresses.TRIGGER}|{emoji.TRIGGER}"
@@ -76,9 +76,12 @@ _ANGLE = re.compile(r"<((?:https?://|mailto:|tel:|xmpp:)[^\s<>`\"]+)>", re.IGNOR
 class Scanner:
     """Takes the tokens out of the pieces of one message, whose marks number them throughout."""
 
-    def __init__(self, directory: MentionDirectory, *, translate_emoticons: bool = False) -> None:
+    def __init__(
+        self, directory: MentionDirectory, content: str, *, translate_emoticons: bool = False
+    ) -> None:
         self.tokens: list[Token] = []
         self._directory = directory
+        self._linkifiers = directory.linkifiers.within(content)
         self._trigger = _TRIGGER_OR_EMOTICON if translate_emoticons else _TRIGGER
         self._tries_left = MAX_TOKENS
         self._emoji_left = MAX_EMOJI
@@ -125,11 +128,10 @@ class Scanner:
 
     def _links_in(self, text: str) -> list[LinkMatch]:
         """What the linkifiers find, as long as the message has not asked too much of them."""
-        linkifiers = self._directory.linkifiers
-        self._searches_left -= len(linkifiers)
+        self._searches_left -= len(self._linkifiers)
         if self._searches_left < 0:
             return []
-        links = linkifiers.matches(text, self._links_left)
+        links = self._linkifiers.matches(text, self._links_left)
         self._links_left -= len(links)
         return links
 

@@ -53,7 +53,7 @@ def parse(
     content: str, directory: MentionDirectory, *, translate_emoticons: bool = False
 ) -> Document:
     """The tree of a normalized message."""
-    scanner = Scanner(directory, translate_emoticons=translate_emoticons)
+    scanner = Scanner(directory, content, translate_emoticons=translate_emoticons)
     message = _Message(scanner, int(_EVENTS + _EVENTS_PER_CHARACTER * len(content)))
     try:
         return Document(message.markdown(content, _Place()), message.found)
