@@ -68,7 +68,9 @@ class Metrics:
         self._done.labels(queue).observe(seconds)
 
     def queues(self, stats: Iterable[QueueStats]) -> None:
-        """How the queues are now."""
+        """How the queues are now; of others nothing is known any more."""
+        self._jobs.clear()
+        self._oldest.clear()
         for one in stats:
             self._jobs.labels(one.queue, "waiting").set(one.waiting)
             self._jobs.labels(one.queue, "in_hand").set(one.in_hand)

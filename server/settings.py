@@ -154,6 +154,15 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     hashing_threads: Annotated[int, described("a number from 1 to 64", ge=1, le=64)] = 2
     """Passwords hashed at once; each takes 19 MiB."""
 
+    metrics_port: Annotated[
+        Annotated[int, Meta(ge=1, le=65535)] | None, described("a port from 1 to 65535")
+    ] = None
+    """Where Prometheus and load balancers ask. None: nowhere. Several processes of a machine take
+    this one and those that follow."""
+    metrics_host: Annotated[
+        Annotated[str, Meta(min_length=1)], described("an address of this machine to listen on")
+    ] = "127.0.0.1"
+
     log_format: Annotated[
         Literal["auto", "json", "console"], described("auto, json or console")
     ] = "auto"

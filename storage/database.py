@@ -195,6 +195,15 @@ class Database:
         self._check: asyncio.Task[None] | None = None
         self._held: dict[asyncio.Task[Any] | None, PgConnection] = {}
 
+    def pool_use(self) -> Mapping[str, int]:
+        """How many connections there are, how many are free, and how many callers wait for one."""
+        found = self._pool.get_stats()
+        return {
+            "size": found["pool_size"],
+            "free": found["pool_available"],
+            "awaited": found["requests_waiting"],
+        }
+
     @asynccontextmanager
     async def connection(self) -> AsyncIterator[Connection]:
         """A connection in autocommit mode: each query is a transaction of its own."""

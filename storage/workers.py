@@ -154,3 +154,15 @@ async def resume(connection: Connection, queue: str) -> bool:
 async def paused(connection: Connection) -> list[str]:
     """The queues that are stopped."""
     return await connection.values("SELECT queue FROM job_queues WHERE paused_at IS NOT NULL")
+
+
+async def ship_lag(connection: Connection) -> float | None:
+    """How many seconds the shipper is behind the logs; None where none has been heard of lately."""
+    lag: float | None = await connection.value(
+        """
+        SELECT max(ship_lag_seconds) FROM workers
+         WHERE seen_at > clock_timestamp() - make_interval(secs => %(silent)s)
+        """,
+        silent=SILENT_SECONDS,
+    )
+    return lag

@@ -32,12 +32,14 @@ def _speaking_errors() -> tuple[type[Exception], ...]:
     # Imported only now: a command that succeeds does not pay for them.
     from server.domain.errors import DomainError
     from server.listening import ListenError
+    from server.messaging.job_broker import BrokerUnavailableError
     from server.settings import SettingsError
     from storage.database import DatabaseUnavailableError
     from storage.embedded import EmbeddedError
     from storage.migrate import MigrationError
 
     return (
+        BrokerUnavailableError,
         DatabaseUnavailableError,
         DomainError,
         EmbeddedError,

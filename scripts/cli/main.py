@@ -9,6 +9,7 @@ from scripts.cli.check import check
 from scripts.cli.faults import faults
 from scripts.cli.leaks import leaks
 from scripts.cli.migrate import migrate
+from scripts.cli.queues import queues
 from scripts.cli.realm import realm
 from scripts.cli.run import run
 from scripts.cli.serve import serve
@@ -44,7 +45,7 @@ def cli() -> None:
     """
 
 
-for command in (run, serve, worker, migrate, check, status, realm, user, faults, leaks):
+for command in (run, serve, worker, migrate, check, status, queues, realm, user, faults, leaks):
     cli.add_command(command)
 
 

@@ -12,6 +12,7 @@ from queue_processors.registry import AnyProcessor
 from server.app import App, open_app
 from server.main import serving, stop_signal
 from server.messaging.background import running
+from server.metrics_port import metrics_port
 from server.settings import Settings
 
 Prepare = Callable[[App], Awaitable[None]]
@@ -38,7 +39,11 @@ async def serve_until_stopped(
         if prepare is not None:
             await prepare(app)
         await stack.enter_async_context(running(_work(app, processors, with_shipper), *beside))
-        await stack.enter_async_context(serving(app, sockets))
+        api = await stack.enter_async_context(serving(app, sockets))
+        names = [processor.queue for processor in processors]
+        await stack.enter_async_context(
+            metrics_port(app, names, is_draining=lambda: api.is_draining)
+        )
         if ready is not None:
             ready()
         await _told_to_stop(lifeline)
@@ -48,7 +53,12 @@ async def work_until_stopped(
     settings: Settings, processors: Sequence[AnyProcessor], *, with_shipper: bool
 ) -> None:
     """Run queue processors until SIGTERM or SIGINT; then finish what is in hand."""
-    async with open_app(settings) as app, running(_work(app, processors, with_shipper)):
+    names = [processor.queue for processor in processors]
+    async with (
+        open_app(settings) as app,
+        metrics_port(app, names),
+        running(_work(app, processors, with_shipper)),
+    ):
         await stop_signal()
 
 

@@ -1,41 +1,68 @@
 """`parley status`: what runs, and how it is."""
 
+import json
 from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from scripts.cli.failures import sentences
 from scripts.cli.options import read_settings, server_options
+from scripts.cli.tables import span
 
 if TYPE_CHECKING:
     from server.settings import Settings
-    from storage.health import Contents
-    from storage.jobs import QueueStats
+    from storage.workers import WorkerRow
 
 ANSWER_SECONDS = 5
 
 Line = tuple[str, str]
 
 
+@dataclass(slots=True)
+class Status:
+    """What was found out. None where it could not be."""
+
+    version: str
+    server_answers: bool = False
+    server: str = ""
+    database: dict[str, Any] | None = None
+    lacking_migrations: list[str] = field(default_factory=list)
+    contents: dict[str, int] | None = None
+    ship_lag_seconds: float | None = None
+    workers: list[dict[str, Any]] = field(default_factory=list)
+    queues: list[dict[str, Any]] = field(default_factory=list)
+    problem: str = ""
+
+
 @click.command()
+@click.option("--json", "as_json", is_flag=True, help="For programs.")
 @server_options
 @click.pass_context
-def status(context: click.Context, /, *, config: Path | None, **overrides: object) -> None:
+def status(
+    context: click.Context, /, *, as_json: bool, config: Path | None, **overrides: object
+) -> None:
     """Show what runs, and how it is.
 
-    The server, its database, what waits in the queues.
+    The server, its database, who works and who leads, what waits in the queues.
 
     The status is 1 if the server does not answer.
     """
     with sentences():
+        from server.version import VERSION
+
         settings = read_settings(config, **overrides)
-        answers, about_server = _server(settings)
-        lines = [("server", about_server), *_database(settings)]
-    for name, text in lines:
-        click.echo(f"{name:<10} {text}")
-    if not answers:
+        found = Status(version=VERSION)
+        found.server_answers, found.server = _server(settings)
+        _look_at_database(settings, found)
+    if as_json:
+        click.echo(json.dumps(asdict(found), default=str, indent=2))
+    else:
+        for name, text in _lines(found):
+            click.echo(f"{name:<10} {text}")
+    if not found.server_answers:
         context.exit(1)
 
 
@@ -55,49 +82,91 @@ def _server(settings: "Settings") -> tuple[bool, str]:
     return True, f"answers on {host}, port {settings.port} (status {answered})"
 
 
-def _database(settings: "Settings") -> Iterator[Line]:
+def _look_at_database(settings: "Settings", found: Status) -> None:
+    import asyncio
+
+    from scripts.cli.database import with_database
     from storage.embedded import running_url
     from storage.health import facts
     from storage.migrate import connected, pending
 
     url = settings.database_url or running_url(settings.data_directory)
     if url is None:
-        yield "database", f"the private Postgres in {settings.data_directory} is not running"
+        found.problem = f"the private Postgres in {settings.data_directory} is not running"
         return
-    lacking = pending(url)
+    found.lacking_migrations = list(pending(url))
     with connected(url) as connection:
-        found = facts(connection)
-    yield (
-        "database",
-        (
-            f"Postgres {found.version}, {found.size_bytes / 1024**2:,.0f} MB,"
-            f" {found.connections} of {found.max_connections} connections"
-        ),
-    )
-    if lacking:
-        yield "", f"lacks {len(lacking)} migrations: run `parley migrate`"
-        return
-    yield from _contents(url)
+        found.database = asdict(facts(connection))
+    if not found.lacking_migrations:
+        asyncio.run(_read(with_database(settings, url), found))
 
 
-def _contents(url: str) -> Iterator[Line]:
-    import asyncio
-
-    found, queues = asyncio.run(_read(url))
-    people = f"{found.realms} organizations, {found.users} people"
-    yield "contents", f"{people}, {found.messages:,} messages, {found.event_queues} event queues"
-    for queue in queues:
-        work = f"{queue.waiting} wait, {queue.in_hand} in hand, {queue.dead} dead"
-        yield "queue", f"{queue.queue}: {work}, the oldest since {queue.oldest_seconds:.0f} s"
-
-
-async def _read(url: str) -> tuple["Contents", list["QueueStats"]]:
-    from storage.database import open_database
+async def _read(settings: "Settings", found: Status) -> None:
+    from scripts.cli.queues import open_desk, overview
+    from server.messaging.job_broker import BrokerUnavailableError
+    from storage import workers
     from storage.health import contents
-    from storage.jobs import stats
 
-    async with (
-        open_database(url, min_size=1, max_size=1) as database,
-        database.connection() as connection,
-    ):
-        return await contents(connection), await stats(connection)
+    async with open_desk(settings) as (desk, database):
+        async with database.connection() as connection:
+            found.contents = asdict(await contents(connection))
+            at_work = await workers.at_work(connection)
+            found.ship_lag_seconds = await workers.ship_lag(connection)
+        found.workers = [_worker(row) for row in at_work]
+        try:
+            found.queues = [dict(row) for row in await overview(desk, database)]
+        except BrokerUnavailableError as lost:
+            found.problem = f"the broker does not answer: {lost}"
+
+
+def _worker(row: "WorkerRow") -> dict[str, Any]:
+    return {
+        "host": row.host,
+        "pid": row.pid,
+        "version": row.version,
+        "started_at": row.started_at.isoformat(),
+        "leads": row.ship_lag_seconds is not None,
+        "queues": sorted(row.queues),
+    }
+
+
+def _lines(found: Status) -> Iterator[Line]:
+    yield "version", found.version
+    yield "server", found.server
+    if found.database is not None:
+        facts = found.database
+        yield (
+            "database",
+            (
+                f"Postgres {facts['version']}, {facts['size_bytes'] / 1024**2:,.0f} MB,"
+                f" {facts['connections']} of {facts['max_connections']} connections"
+            ),
+        )
+    if found.lacking_migrations:
+        yield "", f"lacks {len(found.lacking_migrations)} migrations: run `parley migrate`"
+    if found.contents is not None:
+        held = found.contents
+        yield (
+            "contents",
+            (
+                f"{held['realms']} organizations, {held['users']} people,"
+                f" {held['messages']:,} messages, {held['event_queues']} event queues"
+            ),
+        )
+        yield from _work_lines(found)
+    if found.problem:
+        yield "" if found.database else "database", found.problem
+
+
+def _work_lines(found: Status) -> Iterator[Line]:
+    lag = found.ship_lag_seconds
+    yield "shipper", "nobody ships" if lag is None else f"leads, {lag:.1f} s behind the log"
+    for one in found.workers:
+        leads = ", leads the shipper" if one["leads"] else ""
+        queues = ", ".join(one["queues"])
+        yield "worker", f"{one['host']}, process {one['pid']}, {one['version']}: {queues}{leads}"
+    for queue in found.queues:
+        work = f"{queue['waiting']} wait, {queue['in_hand']} in hand, {queue['dead']} dead"
+        oldest = span(queue["oldest_seconds"])
+        paused = ", paused" if queue["paused"] else ""
+        yield "queue", f"{queue['queue']}: {work}, the oldest since {oldest}{paused}"

@@ -33,6 +33,7 @@ from server.api.rate_limit import RateLimits
 from server.api.routes import Router
 from server.api.streams import ChunkedStream
 from server.app import App
+from server.checks import CHECKED_PATHS, Checks
 from server.domain.errors import (
     BadRequestError,
     DomainError,
@@ -64,6 +65,7 @@ class ApiServer(HTTPServerConnectionDelegate):
         self.realms = Realms(app)
         self.rate_limits = RateLimits(app)
         self.room = Room(app.settings.max_body_bytes)
+        self.checks = Checks(app, lambda: self.is_draining)
         self.in_hand: set[asyncio.Task[None]] = set()
         self.is_draining = False
 
@@ -94,6 +96,7 @@ class _Exchange(HTTPMessageDelegate):
         self._body = Body(server.room)
         self._task: asyncio.Task[None] | None = None
         self._is_streaming = False
+        self._endpoint = "none"
 
     @override
     def headers_received(
@@ -139,8 +142,10 @@ class _Exchange(HTTPMessageDelegate):
         # The task is this request's alone, and so is its context.
         bind_contextvars(request_id=new_request_id())
         headers: dict[str, str] = {}
+        began = self._server.app.clock.monotonic()
         try:
             status, body = await self._answer(headers)
+            self._measure(status, began)
             if not self._is_streaming:
                 await self._respond(status, headers, body)
             elif status != HTTPStatus.OK:
@@ -150,11 +155,22 @@ class _Exchange(HTTPMessageDelegate):
         finally:
             self._body.give_up()
 
+    def _measure(self, status: int, began: float) -> None:
+        app = self._server.app
+        app.metrics.request(
+            method=self._start_line.method,
+            endpoint=self._endpoint,
+            status=status,
+            seconds=app.clock.monotonic() - began,
+        )
+
     async def _answer(
         self, headers: dict[str, str], *, is_second_try: bool = False
     ) -> tuple[int, bytes]:
         """Status and body; `headers` get those that go with them."""
         path = self._start_line.path.partition("?")[0]
+        if path in CHECKED_PATHS:
+            return await self._server.checks.answer(path)
         try:
             handling, unknown = await self._begin_handling(path, headers)
             result = await handling
@@ -186,6 +202,7 @@ class _Exchange(HTTPMessageDelegate):
         It keeps nothing that a long wait does not need: there may be thousands of polls.
         """
         endpoint, from_path = self._server.router.find(self._start_line.method, path)
+        self._endpoint = endpoint.path
         self._body.check()
         request = await self._request(endpoint, headers)
         fields = forms.read_query(self._start_line.path.partition("?")[2])

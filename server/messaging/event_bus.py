@@ -55,6 +55,11 @@ class EventBus(Protocol):
     carries_entries: bool
     """Whether hints arrive with their entries; if not, there is no use in adding them."""
 
+    @property
+    def is_connected(self) -> bool:
+        """Whether the others can be heard now."""
+        ...
+
     async def publish(self, hint: Hint) -> None:
         """Tell the others, at most once. Returns without waiting for the network.
 

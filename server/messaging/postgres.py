@@ -44,6 +44,7 @@ class PostgresEventBus:
         self._inbox = Inbox(listener)
         self._outbox = _Outbox(sender=secrets.token_hex(4))
         self._tried = asyncio.Event()
+        self.is_connected = False
         self.dropped = 0
         """How many waiting publications a lost connection has cost."""
 
@@ -73,6 +74,7 @@ class PostgresEventBus:
                 async with listening(self._database, CHANNEL) as payloads:
                     backoff.succeeded()
                     self._tried.set()
+                    self.is_connected = True
                     if missed:
                         self._inbox.gap()
                     async for payload in payloads:
@@ -80,6 +82,7 @@ class PostgresEventBus:
             except DatabaseUnavailableError as lost:
                 logger.warning("not listening for events", reason=str(lost))
             missed = True
+            self.is_connected = False
             self._tried.set()
             await backoff.pause()
 

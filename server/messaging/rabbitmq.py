@@ -61,6 +61,10 @@ class RabbitEventBus:
         self.dropped = 0
         """How many publications found the broker away or holding back."""
 
+    @property
+    def is_connected(self) -> bool:
+        return self._link is not None and not self._link.lost.done()
+
     async def publish(self, hint: Hint) -> None:
         if sum(map(len, hint.entries)) > MAX_CARGO_BYTES:
             hint = Hint(hint.realm_id, hint.epoch, hint.first, hint.last)

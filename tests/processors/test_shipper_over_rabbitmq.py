@@ -29,7 +29,7 @@ async def shipping_to(database: Database, broker: JobBroker) -> AsyncIterator[No
 
 
 async def take(deliveries: AsyncIterator[Delivery], count: int) -> list[tuple[str, int, bytes]]:
-    taken = []
+    taken: list[tuple[str, int, bytes]] = []
     async with asyncio.timeout(20):
         while len(taken) < count:
             delivery = await anext(deliveries)

@@ -1,0 +1,253 @@
+"""`parley queues`: the queues of jobs, and what an operator does with them."""
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+import click
+
+from scripts.cli.failures import Failure, sentences
+from scripts.cli.options import place_options, read_settings
+from scripts.cli.tables import Cell, show
+
+if TYPE_CHECKING:
+    from server.messaging.job_desk import JobDesk
+    from server.settings import Settings
+    from storage.database import Database
+    from storage.jobs import DeadJobRow, WaitingJobRow
+
+Answer = TypeVar("Answer")
+
+SHOWN = 20
+BODY_CHARACTERS = 200
+
+_as_json = click.option("--json", "as_json", is_flag=True, help="For programs.")
+_limit = click.option("--limit", default=SHOWN, show_default=True, help="How many to show.")
+_queue = click.argument("queue")
+_which = click.argument("ids", nargs=-1)
+_all = click.option("--all", "everything", is_flag=True, help="All of them.")
+
+
+@click.group()
+def queues() -> None:
+    """Look at the queues of jobs, stop them, and deal with jobs that died."""
+
+
+@queues.command("list")
+@_as_json
+@place_options
+def list_queues(*, as_json: bool, config: Path | None, data: Path | None) -> None:
+    """List all queues.
+
+    What waits, what is in hand, how old the oldest is at most, and how many have died.
+    """
+    rows = _with_desk(config, data, overview)
+    show(rows, as_json=as_json, nothing="There are no queues.")
+
+
+@queues.command()
+@_queue
+@click.option("--dead", "is_dead", is_flag=True, help="Those that died, with what they died of.")
+@click.option("--trace", is_flag=True, help="With the whole trace of each.")
+@_limit
+@_as_json
+@place_options
+def inspect(
+    queue: str,
+    *,
+    is_dead: bool,
+    trace: bool,
+    limit: int,
+    as_json: bool,
+    config: Path | None,
+    data: Path | None,
+) -> None:
+    """Show jobs of QUEUE that wait, or that died."""
+    if not is_dead:
+        waiting = _with_desk(config, data, lambda desk, _: desk.waiting(_known(queue), limit=limit))
+        show([_waiting(row) for row in waiting], as_json=as_json, nothing="Nothing waits.")
+        return
+    dead = _with_desk(config, data, lambda desk, _: desk.dead(_known(queue), limit=limit))
+    if as_json:
+        show([{**_dead(row), "trace": row.trace} for row in dead], as_json=True, nothing="")
+        return
+    show([_dead(row) for row in dead], as_json=False, nothing="Nothing has died.")
+    for row in dead if trace else ():
+        click.echo(f"\n{row.id}  {row.key}\n{row.trace or row.reason}")
+
+
+@queues.command()
+@_queue
+@place_options
+def pause(queue: str, *, config: Path | None, data: Path | None) -> None:
+    """Let nobody work on QUEUE; what is in hand is finished."""
+    from storage import workers
+
+    async def stop(_: "JobDesk", database: "Database") -> None:
+        async with database.connection() as connection:
+            await workers.pause(connection, _known(queue))
+
+    _with_desk(config, data, stop)
+    click.echo(f"{queue} is paused: workers stop within seconds. Jobs are kept.")
+
+
+@queues.command()
+@_queue
+@place_options
+def resume(queue: str, *, config: Path | None, data: Path | None) -> None:
+    """Let QUEUE be worked on again."""
+    from storage import workers
+
+    async def go_on(_: "JobDesk", database: "Database") -> bool:
+        async with database.connection() as connection:
+            return await workers.resume(connection, _known(queue))
+
+    resumed = _with_desk(config, data, go_on)
+    click.echo(f"{queue} goes on." if resumed else f"{queue} was not paused.")
+
+
+@queues.command()
+@_queue
+@place_options
+def retry(queue: str, *, config: Path | None, data: Path | None) -> None:
+    """Hand out now what waits in QUEUE for its next attempt."""
+    count = _with_desk(config, data, lambda desk, _: desk.retry(_known(queue)))
+    click.echo(f"{_jobs(count)} of {queue} may be tried again now.")
+
+
+@queues.command()
+@_queue
+@_which
+@_all
+@place_options
+def replay(
+    queue: str, ids: tuple[str, ...], *, everything: bool, config: Path | None, data: Path | None
+) -> None:
+    """Put dead jobs of QUEUE back into it, as if new: those with these IDS, or --all."""
+    chosen = _chosen(ids, everything=everything)
+    count = _with_desk(config, data, lambda desk, _: desk.replay(_known(queue), chosen))
+    click.echo(f"{_jobs(count)} went back into {queue}.")
+
+
+@queues.command()
+@_queue
+@_which
+@_all
+@place_options
+def drop(
+    queue: str, ids: tuple[str, ...], *, everything: bool, config: Path | None, data: Path | None
+) -> None:
+    """Forget dead jobs of QUEUE: those with these IDS, or --all."""
+    chosen = _chosen(ids, everything=everything)
+    count = _with_desk(config, data, lambda desk, _: desk.drop(_known(queue), chosen))
+    click.echo(f"{_jobs(count)} of {queue} forgotten.")
+
+
+async def overview(desk: "JobDesk", database: "Database") -> list[dict[str, Cell]]:
+    """A row a queue, with what is known of it."""
+    from storage import workers
+
+    stats = await desk.stats(queue_names())
+    async with database.connection() as connection:
+        known = await workers.queues_at_work(connection)
+    return [
+        {
+            "queue": one.queue,
+            "waiting": one.waiting,
+            "in_hand": one.in_hand,
+            "oldest_seconds": round(one.oldest_seconds, 1),
+            "dead": one.dead,
+            "workers": known[one.queue].workers if one.queue in known else 0,
+            "paused": one.queue in known and known[one.queue].paused,
+        }
+        for one in stats
+    ]
+
+
+def queue_names() -> list[str]:
+    """All queues that this release knows."""
+    from queue_processors.registry import PROCESSORS
+    from queue_processors.shipper import UNREADABLE
+
+    return [*(processor.queue for processor in PROCESSORS), UNREADABLE]
+
+
+def _known(queue: str) -> str:
+    if queue not in queue_names():
+        raise Failure(f"There is no queue {queue}. There are: {', '.join(queue_names())}.")
+    return queue
+
+
+def _chosen(ids: tuple[str, ...], *, everything: bool) -> tuple[str, ...] | None:
+    if everything is bool(ids):
+        raise Failure(
+            "Say which: the ids that `parley queues inspect QUEUE --dead` shows, or --all."
+        )
+    return ids or None
+
+
+def _waiting(row: "WaitingJobRow") -> dict[str, Cell]:
+    return {
+        "id": row.id,
+        "key": row.key,
+        "realm": row.realm_id,
+        "since": row.enqueued_at,
+        "attempts": row.attempts,
+        "body": _body(row.body),
+    }
+
+
+def _dead(row: "DeadJobRow") -> dict[str, Cell]:
+    return {
+        "id": row.id,
+        "key": row.key,
+        "realm": row.realm_id,
+        "died": row.died_at,
+        "attempts": row.attempts,
+        "reason": row.reason,
+        "body": _body(row.body),
+    }
+
+
+def _body(body: bytes) -> str:
+    text = body.decode(errors="replace")
+    return text if len(text) <= BODY_CHARACTERS else text[:BODY_CHARACTERS] + "…"
+
+
+def _jobs(count: int) -> str:
+    return "1 job" if count == 1 else f"{count} jobs"
+
+
+def _with_desk(
+    config: Path | None,
+    data: Path | None,
+    work: "Callable[[JobDesk, Database], Awaitable[Answer]]",
+) -> Answer:
+    """Do something at the desk of the installation that the settings name."""
+    import asyncio
+
+    from scripts.cli.database import database_of
+
+    async def at_desk(settings: "Settings") -> Answer:
+        async with open_desk(settings) as (desk, database):
+            return await work(desk, database)
+
+    with sentences(), database_of(read_settings(config, data=data)) as settings:
+        return asyncio.run(at_desk(settings))
+
+
+@asynccontextmanager
+async def open_desk(settings: "Settings") -> "AsyncIterator[tuple[JobDesk, Database]]":
+    """The operator's desk on the broker that the settings name."""
+    from server.messaging.postgres_desk import PostgresJobDesk
+    from storage.database import open_database
+
+    assert settings.database_url is not None
+    async with open_database(settings.database_url, min_size=1, max_size=2) as database:
+        if settings.amqp_url is None:
+            yield PostgresJobDesk(database), database
+        else:
+            from server.messaging.rabbitmq_desk import RabbitJobDesk
+
+            yield RabbitJobDesk(settings.amqp_url, database), database

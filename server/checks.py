@@ -1,0 +1,86 @@
+"""Whether this process and what it stands on are well: for load balancers and for alerts."""
+
+import asyncio
+from collections.abc import Callable
+from http import HTTPStatus
+from typing import Final
+
+import msgspec
+
+from server.app import App
+from storage import workers
+from storage.database import DatabaseUnavailableError, StatementTimeoutError
+
+HEALTH: Final = "/health"
+READY: Final = "/ready"
+CHECKED_PATHS: Final = frozenset({HEALTH, READY})
+
+ANSWER_SECONDS: Final = 3.0
+LAG_SECONDS: Final = 30.0
+WELL: Final = "ok"
+
+
+class Findings(msgspec.Struct, frozen=True, kw_only=True):
+    """Each is "ok", or says what is wrong."""
+
+    status: str
+    database: str
+    broker: str
+    shipper: str
+
+
+class Readiness(msgspec.Struct, frozen=True, kw_only=True):
+    """Whether to send requests here."""
+
+    status: str
+    database: str
+
+
+class Checks:
+    """Answers `/health` and `/ready`, with 200 or 503, without asking who wants to know.
+
+    Health is the truth about the whole: the database, the broker, and whether somebody ships the
+    log's jobs. Readiness is whether this process can answer requests: it does so also while the
+    broker is away, for events and jobs only come later then; and not while it drains.
+    """
+
+    def __init__(self, app: App, is_draining: Callable[[], bool] = lambda: False) -> None:
+        self._app = app
+        self._is_draining = is_draining
+
+    async def answer(self, path: str) -> tuple[int, bytes]:
+        """Status and body."""
+        findings = await self.look()
+        if path == READY:
+            database = findings.database
+            status = "draining" if self._is_draining() else database
+            ready = Readiness(
+                status=status if status in {WELL, "draining"} else "not ready", database=database
+            )
+            return _status(ready.status), msgspec.json.encode(ready)
+        return _status(findings.status), msgspec.json.encode(findings)
+
+    async def look(self) -> Findings:
+        """How everything is, within a few seconds in any case."""
+        database, shipper = await self._ask_database()
+        broker = WELL if self._app.bus.is_connected else "not connected"
+        is_well = {database, shipper, broker} == {WELL}
+        return Findings(
+            status=WELL if is_well else "unwell", database=database, broker=broker, shipper=shipper
+        )
+
+    async def _ask_database(self) -> tuple[str, str]:
+        """About the database, and about the shipper, of which it knows."""
+        try:
+            async with asyncio.timeout(ANSWER_SECONDS):
+                async with self._app.database.connection() as connection:
+                    lag = await workers.ship_lag(connection)
+        except (DatabaseUnavailableError, StatementTimeoutError, TimeoutError):
+            return "no answer", "not known"
+        if lag is None:
+            return WELL, "no worker leads it"
+        return WELL, WELL if lag < LAG_SECONDS else f"{lag:.0f} seconds behind the log"
+
+
+def _status(word: str) -> int:
+    return HTTPStatus.OK if word == WELL else HTTPStatus.SERVICE_UNAVAILABLE

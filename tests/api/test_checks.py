@@ -1,0 +1,131 @@
+"""What load balancers and Prometheus are told is true."""
+
+import json
+from datetime import UTC, datetime
+
+import psycopg
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+from tornado.httpclient import AsyncHTTPClient, HTTPResponse
+
+from server.messaging.job_broker import OutgoingJob
+from server.metrics_port import metrics_port
+from storage import workers
+from storage.database import Database
+from storage.workers import WorkerRow
+from tests.fixtures.app import Server, serve
+from tests.fixtures.proxy import proxy_to
+
+
+def at_work(*, lag: float | None) -> WorkerRow:
+    moment = datetime(2026, 1, 1, tzinfo=UTC)
+    return WorkerRow("w", "host", 7, "0.1.0", moment, moment, lag, {"deferred_work": {}})
+
+
+async def get(url: str, method: str = "GET") -> HTTPResponse:
+    return await AsyncHTTPClient().fetch(url, method=method, raise_error=False)
+
+
+@pytest.mark.asyncio
+async def test_health_tells_whether_somebody_ships(server: Server, database: Database):
+    answer = await get(f"{server.url}/health")
+    assert answer.code == 503
+    assert json.loads(answer.body) == {
+        "status": "unwell",
+        "database": "ok",
+        "broker": "ok",
+        "shipper": "no worker leads it",
+    }
+    for lag, code, shipper in (
+        (None, 503, "no worker leads it"),
+        (0.5, 200, "ok"),
+        (99.0, 503, "99 seconds behind the log"),
+    ):
+        async with database.connection() as connection:
+            await workers.report(connection, at_work(lag=lag))
+        answer = await get(f"{server.url}/health")
+        assert (answer.code, json.loads(answer.body)["shipper"]) == (code, shipper)
+    async with database.connection() as connection:
+        await connection.execute("UPDATE workers SET seen_at = now() - interval '1 minute'")
+    assert json.loads((await get(f"{server.url}/health")).body)["shipper"] == "no worker leads it"
+
+
+@pytest.mark.asyncio
+async def test_a_process_is_ready_until_it_drains(server: Server):
+    answer = await get(f"{server.url}/ready")
+    assert (answer.code, json.loads(answer.body)) == (200, {"status": "ok", "database": "ok"})
+    assert (await get(f"{server.url}/ready", "HEAD")).code == 200
+    server.api.is_draining = True
+    answer = await get(f"{server.url}/ready")
+    assert (answer.code, json.loads(answer.body)["status"]) == (503, "draining")
+
+
+@pytest.mark.asyncio
+async def test_a_database_that_is_away_is_told_of_and_found_again(database_url: str):
+    port = int(psycopg.conninfo.conninfo_to_dict(database_url).get("port") or 5432)
+    async with proxy_to(port) as proxy:
+        through = database_url.replace(f":{port}/", f":{proxy.port}/")
+        async with serve(through) as server:
+            assert (await get(f"{server.url}/ready")).code == 200
+            proxy.refuse()
+            ready, health = await get(f"{server.url}/ready"), await get(f"{server.url}/health")
+            assert (ready.code, json.loads(ready.body)["database"]) == (503, "no answer")
+            assert (health.code, json.loads(health.body)["shipper"]) == (503, "not known")
+            await proxy.allow()
+            while (await get(f"{server.url}/ready")).code != 200:
+                pass
+
+
+@pytest.mark.asyncio
+async def test_a_broker_that_is_away_is_told_of_and_leaves_the_process_ready(
+    database_url: str, database: Database
+):
+    async with serve(database_url, amqp_url="amqp://guest:guest@127.0.0.1:1/") as server:
+        async with database.connection() as connection:
+            await workers.report(connection, at_work(lag=0.0))
+        health = await get(f"{server.url}/health")
+        assert (health.code, json.loads(health.body)["broker"]) == (503, "not connected")
+        assert (await get(f"{server.url}/ready")).code == 200
+
+
+def samples(text: bytes) -> dict[tuple[str, tuple[str, ...]], float]:
+    """Each sample by its name and the values of its labels, by the names of these."""
+    return {
+        (sample.name, tuple(value for _, value in sorted(sample.labels.items()))): sample.value
+        for family in text_string_to_metric_families(text.decode())
+        for sample in family.samples
+    }
+
+
+@pytest.mark.asyncio
+async def test_metrics_tell_of_requests_queues_and_connections(
+    database: Database, database_url: str, unused_tcp_port: int
+):
+    async with (
+        serve(database_url, metrics_port=unused_tcp_port) as server,
+        metrics_port(server.app, ["deferred_work"]) as port,
+    ):
+        await server.app.jobs.publish(OutgoingJob(queue="deferred_work", body=b"{}", asked_at=1.0))
+        await get(f"{server.url}/api/v1/server_settings")
+        await get(f"{server.url}/nonsense")
+        async with metrics_port(server.app) as next_port:  # of another process
+            assert next_port not in {None, port}
+        url = f"http://127.0.0.1:{port}"
+        found = samples((await get(f"{url}/metrics")).body)
+        assert (await get(f"{url}/ready")).code == 200
+        assert (await get(f"{url}/")).code == 404
+        refused = await AsyncHTTPClient().fetch(
+            f"{url}/metrics", method="POST", body=b"", raise_error=False
+        )
+        assert refused.code == 405
+    requests = {
+        labels[:2]: value
+        for (name, labels), value in found.items()
+        if name == "parley_request_seconds_count"
+    }
+    assert requests == {("/server_settings", "GET"): 1, ("none", "GET"): 1}
+    assert found["parley_queue_jobs", ("deferred_work", "waiting")] == 1
+    assert found["parley_queue_oldest_seconds", ("deferred_work",)] > 1_000_000
+    assert found["parley_state", ("event_queues",)] == 0
+    assert found["parley_state", ("broker_connected",)] == 1
+    assert found["parley_state", ("database_connections_size",)] >= 1

@@ -1,0 +1,163 @@
+"""`parley queues` and `parley status`, on both brokers."""
+
+import asyncio
+import json
+import os
+from contextlib import suppress
+
+import pytest
+import pytest_asyncio
+from click.testing import CliRunner, Result
+
+from queue_processors.attendance import Attendance
+from queue_processors.shipper import Shipper
+from queue_processors.work_log import WorkLog
+from scripts.cli.main import cli
+from server.domain.clock import SystemClock
+from server.messaging.job_broker import JobBroker, OutgoingJob
+from server.metrics import Metrics
+from storage import workers
+from storage.database import Database
+from tests.fixtures.places import Place
+
+QUEUE = "deferred_work"
+
+
+class Operator:
+    """Somebody at a terminal."""
+
+    def __init__(self, settings: dict[str, str]) -> None:
+        unset = {name: None for name in os.environ if "PARLEY" in name}  # noqa: TID251
+        self._environment: dict[str, str | None] = {**unset, "AMQP_URL": None, **settings}
+
+    async def run(self, *arguments: str) -> Result:
+        return await asyncio.to_thread(
+            CliRunner().invoke, cli, arguments, env=self._environment, prog_name="parley"
+        )
+
+    async def queues(self, *arguments: str) -> str:
+        done = await self.run("queues", *arguments)
+        assert done.exit_code == 0, done.output
+        return done.stdout
+
+
+@pytest.fixture
+def operator(place: Place, database_url: str, request: pytest.FixtureRequest) -> Operator:
+    settings = {"DATABASE_URL": database_url}
+    if place.kind == "rabbitmq":
+        settings["AMQP_URL"] = request.getfixturevalue("amqp_url")
+    return Operator(settings)
+
+
+@pytest_asyncio.fixture
+async def bury_two(place: Place) -> None:
+    async with place.open_directly() as broker:
+        await broker.publish(*[OutgoingJob(queue=QUEUE, body=b"{}", key=k) for k in ("a", "b")])
+        async with broker.consume(QUEUE, prefetch=2) as deliveries:
+            for _ in range(2):
+                await (await anext(deliveries)).dead_letter("it cannot be", trace="in line 7")
+
+
+@pytest.mark.usefixtures("bury_two")
+@pytest.mark.asyncio
+async def test_dead_jobs_are_listed_inspected_replayed_and_dropped(operator: Operator):
+    rows = {row["queue"]: row for row in json.loads(await operator.queues("list", "--json"))}
+    assert (rows[QUEUE]["dead"], rows[QUEUE]["waiting"], rows[QUEUE]["paused"]) == (2, 0, False)
+    table = await operator.queues("inspect", QUEUE, "--dead", "--trace")
+    assert "it cannot be" in table
+    assert "in line 7" in table
+    dead = json.loads(await operator.queues("inspect", QUEUE, "--dead", "--json"))
+    assert {row["key"] for row in dead} == {"a", "b"}
+    assert {row["trace"] for row in dead} == {"in line 7"}
+
+    one = next(row["id"] for row in dead if row["key"] == "a")
+    assert await operator.queues("replay", QUEUE, one) == f"1 job went back into {QUEUE}.\n"
+    waiting = json.loads(await operator.queues("inspect", QUEUE, "--json"))
+    assert [(row["key"], row["attempts"]) for row in waiting] == [("a", 0)]
+    assert await operator.queues("drop", QUEUE, "--all") == f"1 job of {QUEUE} forgotten.\n"
+    assert await operator.queues("inspect", QUEUE, "--dead") == "Nothing has died.\n"
+
+
+@pytest.mark.asyncio
+async def test_slips_are_told_in_a_sentence(operator: Operator):
+    for arguments, sentence in (
+        (("inspect", "nonsense"), "There is no queue nonsense."),
+        (("replay", QUEUE), "Say which"),
+        (("drop", QUEUE, "1", "--all"), "Say which"),
+    ):
+        done = await operator.run("queues", *arguments)
+        assert done.exit_code == 1
+        assert sentence in done.stderr
+
+
+@pytest.mark.asyncio
+async def test_a_queue_is_paused_retried_and_resumed(operator: Operator, place: Place):
+    async with place.open_directly() as broker:
+        await broker.publish(OutgoingJob(queue=QUEUE, body=b"{}", after_seconds=3000))
+    assert "paused" in await operator.queues("pause", QUEUE)
+    assert "yes" in await operator.queues("list")
+    assert await operator.queues("retry", QUEUE) == f"1 job of {QUEUE} may be tried again now.\n"
+    assert await operator.queues("resume", QUEUE) == f"{QUEUE} goes on.\n"
+    assert await operator.queues("resume", QUEUE) == f"{QUEUE} was not paused.\n"
+
+
+@pytest.mark.asyncio
+async def test_status_knows_who_works_and_who_leads(
+    operator: Operator, place: Place, database: Database
+):
+    clock = SystemClock()
+    shipper = Shipper(database)
+    shipping = asyncio.create_task(shipper.run())
+    async with place.open_directly() as broker, asyncio.timeout(20):
+        log = WorkLog(broker, Metrics(), lambda: clock.now().timestamp())
+        attendance = Attendance(
+            database,
+            place.desk,
+            [QUEUE],
+            started_at=clock.now(),
+            shipper=shipper,
+            work=log.report,
+        )
+        while shipper.lag_seconds is None:
+            await asyncio.wait([shipping], timeout=0.01)
+        await _hold_one(log, attendance, operator)
+        shipping.cancel()
+        with suppress(asyncio.CancelledError):
+            await shipping
+        await attendance.report()
+        status = json.loads((await operator.run("status", "--port", "1", "--json")).stdout)
+        assert [worker["leads"] for worker in status["workers"]] == [False]
+        assert status["ship_lag_seconds"] is None
+        text = (await operator.run("status", "--port", "1")).stdout
+        assert "nobody ships" in text
+
+
+async def _hold_one(log: JobBroker, attendance: Attendance, operator: Operator) -> None:
+    """While a job of the year 2001 is in hand, everybody knows."""
+    await log.publish(OutgoingJob(queue=QUEUE, body=b"{}", asked_at=1_000_000_000))
+    async with log.consume(QUEUE, prefetch=1) as deliveries:
+        delivery = await anext(deliveries)
+        await attendance.report()
+        status = json.loads((await operator.run("status", "--port", "1", "--json")).stdout)
+        assert [worker["leads"] for worker in status["workers"]] == [True]
+        assert status["ship_lag_seconds"] < 20
+        queue = next(one for one in status["queues"] if one["queue"] == QUEUE)
+        assert (queue["in_hand"], queue["workers"]) == (1, 1)
+        assert queue["oldest_seconds"] > 700_000_000
+        text = (await operator.run("status", "--port", "1")).stdout
+        assert "leads the shipper" in text
+        assert f"{QUEUE}: 0 wait, 1 in hand" in text
+        await delivery.ack()
+
+
+@pytest.mark.asyncio
+async def test_the_age_of_what_waits_is_bounded_by_what_was_seen(place: Place, database: Database):
+    async with database.connection() as connection:
+        await workers.saw_empty(connection, [QUEUE])
+        known = (await workers.queues_at_work(connection))[QUEUE]
+    assert known.oldest_seconds(is_waiting=False) == 0
+    assert 0 <= known.oldest_seconds(is_waiting=True) < 30
+    async with place.open_directly() as broker:
+        await broker.publish(OutgoingJob(queue=QUEUE, body=b"{}"))
+    stats = next(one for one in await place.desk.stats([QUEUE]) if one.queue == QUEUE)
+    assert (stats.waiting, stats.oldest_seconds < 30) == (1, True)
