@@ -144,7 +144,7 @@ BEGIN
     END LOOP;
 END $$;
 
-CREATE FUNCTION public.change_policies_by_send(p_realm_id bigint, p_sender_id bigint, p_topic_id bigint, p_message_id bigint, p_started smallint, p_sent smallint, p_mentioned bigint[], p_follows_by_default boolean, p_at timestamp with time zone, p_bodies bytea[], p_write_id uuid) RETURNS smallint
+CREATE FUNCTION public.change_policies_by_send(p_realm_id bigint, p_sender_id bigint, p_topic_id bigint, p_message_id bigint, p_started smallint, p_sent smallint, p_mentioned bigint[], p_follows_by_default boolean, p_at timestamp with time zone, p_empty_topic_name text, p_write_id uuid) RETURNS smallint
     LANGUAGE plpgsql
     AS $$
 DECLARE
@@ -179,11 +179,11 @@ BEGIN
     END IF;
     IF v_followers <> '{}' THEN
         PERFORM set_topic_policy(p_realm_id, v_followers, p_topic_id, 3::smallint, p_at,
-                                 p_bodies[2], p_write_id);
+                                 p_empty_topic_name, p_write_id);
     END IF;
     IF v_new > coalesce(v_current, 0) THEN
         PERFORM set_topic_policy(p_realm_id, ARRAY[p_sender_id], p_topic_id, v_new, p_at,
-                                 p_bodies[v_new - 1], p_write_id);
+                                 p_empty_topic_name, p_write_id);
         RETURN v_new;
     END IF;
     RETURN NULL;
@@ -1497,7 +1497,7 @@ BEGIN
        AND v.conversation_id = c.conversation_id AND NOT isempty(c.left_over);
 END $$;
 
-CREATE FUNCTION public.raise_topic_policy(p_realm_id bigint, p_user_id bigint, p_topic_id bigint, p_policy smallint, p_at timestamp with time zone, p_bodies bytea[], p_write_id uuid) RETURNS void
+CREATE FUNCTION public.raise_topic_policy(p_realm_id bigint, p_user_id bigint, p_topic_id bigint, p_policy smallint, p_at timestamp with time zone, p_empty_topic_name text, p_write_id uuid) RETURNS void
     LANGUAGE plpgsql
     AS $$
 BEGIN
@@ -1506,7 +1506,7 @@ BEGIN
              WHERE ut.realm_id = p_realm_id AND ut.user_id = p_user_id
                AND ut.topic_id = p_topic_id), 0) THEN
         PERFORM set_topic_policy(p_realm_id, ARRAY[p_user_id], p_topic_id, p_policy, p_at,
-                                 p_bodies[p_policy - 1], p_write_id);
+                                 p_empty_topic_name, p_write_id);
     END IF;
 END $$;
 
@@ -1848,7 +1848,7 @@ CREATE FUNCTION public.search_words(p_language regconfig, p_text text) RETURNS t
          WHERE s.lexeme !~ '\W' AND strpos(lower(p_text), s.lexeme) = 0) f
 $$;
 
-CREATE FUNCTION public.send_message(p_realm_id bigint, p_sender_id bigint, p_sender_version bigint, p_realm_version bigint, p_groups_version bigint, p_channel_id bigint, p_channel_version bigint, p_subscription_version bigint, p_topic_id bigint, p_topic_name text, p_dm_group_id bigint, p_dm_user_ids bigint[], p_dm_versions bigint[], p_sent_at timestamp with time zone, p_traits integer, p_client text, p_content text, p_rendered text, p_flagged_user_ids bigint[], p_flags integer[], p_audience bytea, p_body bytea, p_write_id uuid, p_idempotency_key text, p_idempotency_digest bytea, p_policy_started smallint, p_policy_sent smallint, p_policy_mentioned bigint[], p_follows_by_default boolean, p_policy_bodies bytea[], OUT outcome text, OUT message_id bigint, OUT conversation_id bigint, OUT new_policy smallint, OUT known_digest bytea) RETURNS record
+CREATE FUNCTION public.send_message(p_realm_id bigint, p_sender_id bigint, p_sender_version bigint, p_realm_version bigint, p_groups_version bigint, p_channel_id bigint, p_channel_version bigint, p_subscription_version bigint, p_topic_id bigint, p_topic_name text, p_dm_group_id bigint, p_dm_user_ids bigint[], p_dm_versions bigint[], p_sent_at timestamp with time zone, p_traits integer, p_client text, p_content text, p_rendered text, p_flagged_user_ids bigint[], p_flags integer[], p_audience bytea, p_body bytea, p_write_id uuid, p_idempotency_key text, p_idempotency_digest bytea, p_policy_started smallint, p_policy_sent smallint, p_policy_mentioned bigint[], p_follows_by_default boolean, p_empty_topic_name text, OUT outcome text, OUT message_id bigint, OUT conversation_id bigint, OUT new_policy smallint, OUT known_digest bytea) RETURNS record
     LANGUAGE plpgsql
     AS $$
 BEGIN
@@ -1924,10 +1924,10 @@ BEGIN
                   AND s.channel_id = p_channel_id AND s.spans @> message_id);
     END IF;
 
-    IF p_channel_id IS NOT NULL AND p_policy_bodies <> '{}' THEN
+    IF p_channel_id IS NOT NULL AND (p_policy_started IS NOT NULL OR p_policy_mentioned <> '{}') THEN
         new_policy := change_policies_by_send(
             p_realm_id, p_sender_id, conversation_id, message_id, p_policy_started, p_policy_sent,
-            p_policy_mentioned, p_follows_by_default, p_sent_at, p_policy_bodies, p_write_id);
+            p_policy_mentioned, p_follows_by_default, p_sent_at, p_empty_topic_name, p_write_id);
     END IF;
 
     IF p_idempotency_key IS NOT NULL THEN
@@ -1982,7 +1982,7 @@ BEGIN
     RETURN v_changed;
 END $$;
 
-CREATE FUNCTION public.set_named_topic_policy(p_realm_id bigint, p_user_id bigint, p_channel_id bigint, p_topic_name text, p_policy smallint, p_at timestamp with time zone, p_body bytea, p_write_id uuid) RETURNS void
+CREATE FUNCTION public.set_named_topic_policy(p_realm_id bigint, p_user_id bigint, p_channel_id bigint, p_topic_name text, p_policy smallint, p_at timestamp with time zone, p_empty_topic_name text, p_write_id uuid) RETURNS void
     LANGUAGE plpgsql
     AS $$
 DECLARE
@@ -1994,11 +1994,11 @@ BEGIN
         INSERT INTO topics (realm_id, channel_id, name)
         VALUES (p_realm_id, p_channel_id, p_topic_name) RETURNING topic_id INTO v_topic_id;
     END IF;
-    PERFORM set_topic_policy(p_realm_id, ARRAY[p_user_id], v_topic_id, p_policy, p_at, p_body,
-                             p_write_id);
+    PERFORM set_topic_policy(p_realm_id, ARRAY[p_user_id], v_topic_id, p_policy, p_at,
+                             p_empty_topic_name, p_write_id);
 END $$;
 
-CREATE FUNCTION public.set_topic_policy(p_realm_id bigint, p_user_ids bigint[], p_topic_id bigint, p_policy smallint, p_at timestamp with time zone, p_body bytea, p_write_id uuid) RETURNS void
+CREATE FUNCTION public.set_topic_policy(p_realm_id bigint, p_user_ids bigint[], p_topic_id bigint, p_policy smallint, p_at timestamp with time zone, p_empty_topic_name text, p_write_id uuid) RETURNS void
     LANGUAGE plpgsql
     AS $$
 DECLARE
@@ -2032,12 +2032,18 @@ BEGIN
             convert_to((SELECT jsonb_build_object(
                 'muted_topics', coalesce(jsonb_agg(jsonb_build_array(
                     m.channel_name, m.topic, m.muted_at)), '[]'),
-                'empty_topic_display_name',
-                convert_from(p_body, 'UTF8')::jsonb -> 'empty_topic_display_name')::text
+                'empty_topic_display_name', p_empty_topic_name)::text
                FROM muted_topics_of(p_realm_id, v_user_id) m), 'UTF8'),
             p_write_id);
     END LOOP;
-    PERFORM append_entry(p_realm_id, 'user_topic', to_users(v_changed), p_body, p_write_id);
+    PERFORM append_entry(
+        p_realm_id, 'user_topic', to_users(v_changed),
+        convert_to(jsonb_build_object(
+            'stream_id', t.channel_id, 'topic_name', t.name, 'visibility_policy', p_policy,
+            'last_updated', floor(extract(epoch FROM p_at))::bigint,
+            'empty_topic_display_name', p_empty_topic_name)::text, 'UTF8'),
+        p_write_id)
+       FROM topics t WHERE t.realm_id = p_realm_id AND t.topic_id = p_topic_id;
 END $$;
 
 CREATE FUNCTION public.tell_regained(p_realm_id bigint, p_user_ids bigint[], p_ids bigint[], p_write_id uuid) RETURNS void

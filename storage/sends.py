@@ -45,8 +45,8 @@ class Send:
     """Who may come to follow the topic because the message mentions them."""
     follows_by_default: bool
     """Whether those do who have not said otherwise."""
-    policy_bodies: list[bytes]
-    """Events for policy 2 and policy 3; none where no policy can change."""
+    empty_topic_name: str
+    """What clients call the empty topic that do not know it."""
     widget: str | None = None
     """What makes a widget of the message, as JSON."""
 
@@ -67,7 +67,7 @@ _SEND: Final[LiteralString] = """
                 %(flagged_user_ids)s::bigint[], %(flags)s::integer[], %(audience)b, %(body)b,
                 %(write_id)s::uuid, %(idempotency_key)s, %(idempotency_digest)b,
                 %(policy_started)s::smallint, %(policy_sent)s::smallint,
-                %(policy_mentioned)s::bigint[], %(follows_by_default)s, %(policy_bodies)b::bytea[])
+                %(policy_mentioned)s::bigint[], %(follows_by_default)s, %(empty_topic_name)s)
 """
 _AND_ATTACH: Final[LiteralString] = """), attached AS (
     INSERT INTO submessages (realm_id, message_id, id, sender_id, msg_type, content)

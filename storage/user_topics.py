@@ -75,18 +75,19 @@ def change(
     *,
     policy: int,
     changed_at: datetime,
-    body: bytes,
+    empty_topic_name: str,
     write_id: str,
 ) -> Statement:
     """After the clock: set the policy, 0 for none; the topic is made if it needs to be.
 
-    Appends user_topic (`body`) if that changes something, and muted_topics where it is concerned.
+    Appends user_topic if that changes something, and muted_topics where it is concerned.
+    `empty_topic_name` is what clients call the empty topic that do not know it.
     """
     return Statement(
         """
         SELECT set_named_topic_policy(%(realm_id)s, %(user_id)s, %(channel_id)s, %(topic)s,
-                                      %(policy)s::smallint, %(changed_at)s, %(body)b,
-                                      %(write_id)s::uuid)
+                                      %(policy)s::smallint, %(changed_at)s,
+                                      %(empty_topic_name)s, %(write_id)s::uuid)
         """,
         {
             "realm_id": realm_id,
@@ -95,7 +96,7 @@ def change(
             "topic": topic,
             "policy": policy,
             "changed_at": changed_at,
-            "body": body,
+            "empty_topic_name": empty_topic_name,
             "write_id": write_id,
         },
     )
@@ -108,17 +109,17 @@ def raise_to(
     *,
     policy: int,
     changed_at: datetime,
-    bodies: list[bytes],
+    empty_topic_name: str,
     write_id: str,
 ) -> Statement:
     """After the clock: give the policy (2 or 3) that taking part gives, unless theirs is as high.
 
-    Appends the one of `bodies` that is for the policy, and muted_topics where it is concerned.
+    Appends as `change` does.
     """
     return Statement(
         """
         SELECT raise_topic_policy(%(realm_id)s, %(user_id)s, %(topic_id)s, %(policy)s::smallint,
-                                  %(changed_at)s, %(bodies)b::bytea[], %(write_id)s::uuid)
+                                  %(changed_at)s, %(empty_topic_name)s, %(write_id)s::uuid)
         """,
         {
             "realm_id": realm_id,
@@ -126,7 +127,7 @@ def raise_to(
             "topic_id": topic_id,
             "policy": policy,
             "changed_at": changed_at,
-            "bodies": bodies,
+            "empty_topic_name": empty_topic_name,
             "write_id": write_id,
         },
     )

@@ -7,6 +7,7 @@ from typing import Any, Final, Literal, Self
 import msgspec
 from typing_extensions import override
 
+from server.actions.clocked import Effect
 from server.domain.actor import Actor
 from server.domain.errors import BadRequestError
 from server.events.base import Clocked, ClockedWrite, LogEntry, SharedWrite, Tx, to_users
@@ -67,7 +68,7 @@ async def change_flag(
 async def mark_all_read(tx: Tx, actor: Actor) -> None:
     """Mark everything as read that the actor has received."""
     statement = read_state.mark_all_read(tx.realm_id, actor.user_id, **_log(tx, actor))
-    tx.clocked(FlagWrite(statement, _nothing))
+    tx.clocked(Effect(statement))
 
 
 async def mark_channel_read(tx: Tx, actor: Actor, channel_id: ChannelId) -> None:
@@ -75,7 +76,7 @@ async def mark_channel_read(tx: Tx, actor: Actor, channel_id: ChannelId) -> None
     statement = read_state.mark_channel_read(
         tx.realm_id, actor.user_id, channel_id, **_log(tx, actor)
     )
-    tx.clocked(FlagWrite(statement, _nothing))
+    tx.clocked(Effect(statement))
 
 
 async def mark_conversation_read(tx: Tx, actor: Actor, conversation_id: int) -> None:
@@ -83,23 +84,18 @@ async def mark_conversation_read(tx: Tx, actor: Actor, conversation_id: int) -> 
     statement = read_state.mark_conversation_read(
         tx.realm_id, actor.user_id, conversation_id, **_log(tx, actor)
     )
-    tx.clocked(FlagWrite(statement, _nothing))
+    tx.clocked(Effect(statement))
 
 
 async def fold_reads(tx: Tx, actor: Actor, folds: Sequence[read_state.Fold]) -> None:
     """Shorten what is kept of the actor's reading; nobody can tell the difference."""
     statement = read_state.fold(tx.realm_id, actor.user_id, folds)
-    tx.clocked(FlagWrite(statement, _nothing))
+    tx.clocked(Effect(statement))
 
 
 def _log(tx: Tx, actor: Actor) -> dict[str, Any]:
     """What entries need that only the actor is told of."""
     return {"audience": to_users(actor.user_id).encode(), "write_id": tx.write_id}
-
-
-def _nothing(row: Sequence[Any]) -> Changed:
-    del row
-    return Changed([], [])
 
 
 def _ids_only(row: Sequence[Any]) -> Changed:

@@ -1,6 +1,9 @@
 """Reacting to messages."""
 
+from datetime import datetime
+
 from server.actions.messages.audience import of_message
+from server.actions.user_topics import participate
 from server.domain.actor import Actor
 from server.domain.emoji import Emoji, emoji_of
 from server.domain.errors import (
@@ -16,8 +19,13 @@ from storage.message_places import MessagePlace
 from storage.reactions import ReactionRow
 
 
-async def add_reaction(tx: Tx, actor: Actor, message_id: MessageId, emoji: Emoji) -> None:
-    """React to a message that the actor can see; it becomes part of their history."""
+async def add_reaction(
+    tx: Tx, actor: Actor, message_id: MessageId, emoji: Emoji, *, now: datetime
+) -> None:
+    """React to a message that the actor can see; it becomes part of their history.
+
+    They take part in its topic, which may give them a policy for it.
+    """
     place = await _lock(tx, actor, message_id)
     reaction = ReactionRow(place.id, actor.user_id, emoji.type, emoji.code, emoji.name)
     there = await reactions.of_message(await tx.connection(), tx.realm_id, place.id)
@@ -37,6 +45,7 @@ async def add_reaction(tx: Tx, actor: Actor, message_id: MessageId, emoji: Emoji
     row = ReactionRow(place.id, actor.user_id, emoji.type, emoji.code, name)
     tx.at_position(entry, reactions.insert(tx.realm_id, row))
     tx.at_position(entry, message_flags.remember(tx.realm_id, actor.user_id, [place.id]))
+    await participate(tx, actor, entry, place, now=now)
 
 
 async def remove_reaction(

@@ -1,6 +1,9 @@
 """Using the widget that a message shows: voting, adding tasks."""
 
+from datetime import datetime
+
 from server.actions.messages.audience import of_message
+from server.actions.user_topics import participate
 from server.domain.actor import Actor
 from server.domain.errors import BadRequestError
 from server.domain.widgets import MSG_TYPE, check_submessage
@@ -11,9 +14,12 @@ from storage.ids import MessageId
 
 
 async def add_submessage(
-    tx: Tx, actor: Actor, message_id: MessageId, msg_type: str, content: str
+    tx: Tx, actor: Actor, message_id: MessageId, msg_type: str, content: str, *, now: datetime
 ) -> None:
-    """Attach something to a widget that the actor can see; everybody who sees it is told."""
+    """Attach something to a widget that the actor can see; everybody who sees it is told.
+
+    They take part in its topic, which may give them a policy for it.
+    """
     if msg_type != MSG_TYPE:
         raise BadRequestError(f"Invalid msg_type: {msg_type!r}")
     locked = await tx.lock(message_places.lock_visible(tx.realm_id, actor.user_id, message_id))
@@ -33,3 +39,4 @@ async def add_submessage(
     tx.at_position(
         entry, submessages.insert(tx.realm_id, place.id, actor.user_id, msg_type, content)
     )
+    await participate(tx, actor, entry, place, now=now)

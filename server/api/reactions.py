@@ -24,7 +24,8 @@ class RemoveParams(Params):
 
 async def add(request: Request, params: AddParams) -> Empty:
     emoji = emoji_of(params.emoji_name, params.emoji_code, params.reaction_type)
-    await request.write(reactions.add_reaction, MessageId(params.message_id), emoji)
+    now = request.app.clock.now()
+    await request.write(reactions.add_reaction, MessageId(params.message_id), emoji, now=now)
     return Empty()
 
 

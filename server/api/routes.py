@@ -14,6 +14,7 @@ from server.api import (
     message_changes,
     message_flags,
     messages,
+    muted_users,
     narrows,
     openapi,
     reactions,
@@ -24,6 +25,7 @@ from server.api import (
     subscriptions,
     topics,
     typing,
+    user_topics,
     users,
     zcommand,
 )
@@ -44,6 +46,7 @@ _AREAS: Final[tuple[Endpoint[Any], ...]] = (
     *message_flags.ENDPOINTS,
     *messages.ENDPOINTS,
     *narrows.ENDPOINTS,
+    *muted_users.ENDPOINTS,
     *reactions.ENDPOINTS,
     *read_receipts.ENDPOINTS,
     *register.ENDPOINTS,
@@ -52,6 +55,7 @@ _AREAS: Final[tuple[Endpoint[Any], ...]] = (
     *subscriptions.ENDPOINTS,
     *topics.ENDPOINTS,
     *typing.ENDPOINTS,
+    *user_topics.ENDPOINTS,
     *users.ENDPOINTS,
     *zcommand.ENDPOINTS,
 )

@@ -14,7 +14,11 @@ class AddParams(Params):
 
 async def add(request: Request, params: AddParams) -> Empty:
     await request.write(
-        submessages.add_submessage, MessageId(params.message_id), params.msg_type, params.content
+        submessages.add_submessage,
+        MessageId(params.message_id),
+        params.msg_type,
+        params.content,
+        now=request.app.clock.now(),
     )
     return Empty()
 

@@ -69,6 +69,14 @@ class Event(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=False):
         """Who has become, or ceased to be, a subscriber of what: (user, channel, joined)."""
         return ()
 
+    def muting(self) -> tuple[UserId, UserId, bool] | None:
+        """Who mutes whom from now on, or no longer: (user, the other, muted)."""
+        return None
+
+    def sent_by(self) -> UserId | None:
+        """Whose message it is: who mutes them has read it. None: it is no message."""
+        return None
+
     def ended_queues(self) -> Sequence[UserId]:
         """Users whose event queues end here."""
         return ()

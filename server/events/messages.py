@@ -114,6 +114,10 @@ class MessageSent(Event, frozen=True, kw_only=True, omit_defaults=True):
     """What makes a widget of it, as JSON: its first submessage, which has the message's id."""
 
     @override
+    def sent_by(self) -> UserId | None:
+        return self.message.sender.id
+
+    @override
     def wire(self, position: Position, view: ClientView) -> Sequence[Any]:
         content = self.rendered_content if view.apply_markdown else self.content
         shown = message_object(

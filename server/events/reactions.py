@@ -16,29 +16,27 @@ class Reactor(msgspec.Struct, frozen=True):
     user_id: UserId
 
 
-class ReactionAdded(Event, frozen=True, kw_only=True):
+class Reaction(Event, frozen=True, kw_only=True):
+    """What both events say."""
+
+    wire_type: ClassVar[str] = "reaction"
+
+    type: Literal["reaction"] = "reaction"
+    message_id: MessageId
+    user_id: UserId
+    user: Reactor
+    emoji_name: str
+    emoji_code: str
+    reaction_type: str
+
+
+class ReactionAdded(Reaction, frozen=True, kw_only=True):
     kind: ClassVar[str] = "reaction/add"
-    wire_type: ClassVar[str] = "reaction"
 
-    type: Literal["reaction"] = "reaction"
     op: Literal["add"] = "add"
-    message_id: MessageId
-    user_id: UserId
-    user: Reactor
-    emoji_name: str
-    emoji_code: str
-    reaction_type: str
 
 
-class ReactionRemoved(Event, frozen=True, kw_only=True):
+class ReactionRemoved(Reaction, frozen=True, kw_only=True):
     kind: ClassVar[str] = "reaction/remove"
-    wire_type: ClassVar[str] = "reaction"
 
-    type: Literal["reaction"] = "reaction"
     op: Literal["remove"] = "remove"
-    message_id: MessageId
-    user_id: UserId
-    user: Reactor
-    emoji_name: str
-    emoji_code: str
-    reaction_type: str

@@ -1,21 +1,20 @@
 """What somebody wants of a topic: to follow it, unmute it, mute it."""
 
 from collections.abc import Sequence
-from datetime import datetime
 from typing import Any, ClassVar
 
-import msgspec
 from typing_extensions import override
 
-from server.domain.realm_settings import RealmSettings
-from server.domain.topic_policies import FOLLOWED, UNMUTED
 from server.events.base import ClientView, Event
 from server.events.messages import shown_topic
 from storage.ids import ChannelId, Position
 
 
 class UserTopicChanged(Event, frozen=True, kw_only=True):
-    """The user's visibility policy for a topic has changed; only they are told."""
+    """The user's visibility policy for a topic has changed; only they are told.
+
+    Built by storage (set_topic_policy), as is the other one.
+    """
 
     kind: ClassVar[str] = "user_topic"
     wire_type: ClassVar[str] = "user_topic"
@@ -41,7 +40,7 @@ class UserTopicChanged(Event, frozen=True, kw_only=True):
 
 
 class MutedTopicsChanged(Event, frozen=True, kw_only=True):
-    """All that the user has muted, for clients of old. Built by storage (set_topic_policy)."""
+    """All that the user has muted, for clients of old."""
 
     kind: ClassVar[str] = "muted_topics"
     wire_type: ClassVar[str] = "muted_topics"
@@ -58,33 +57,3 @@ class MutedTopicsChanged(Event, frozen=True, kw_only=True):
             for channel, topic, muted_at in self.muted_topics
         ]
         return [{"type": "muted_topics", "muted_topics": muted}]
-
-
-def policy_body(
-    channel_id: ChannelId,
-    topic_name: str,
-    settings: RealmSettings,
-    policy: int,
-    *,
-    changed_at: datetime,
-) -> bytes:
-    """The event of a policy, as storage appends it if it changes something."""
-    return msgspec.json.encode(
-        UserTopicChanged(
-            stream_id=channel_id,
-            topic_name=topic_name,
-            last_updated=int(changed_at.timestamp()),
-            visibility_policy=policy,
-            empty_topic_display_name=settings.empty_topic_display_name,
-        )
-    )
-
-
-def policy_bodies(
-    channel_id: ChannelId, topic_name: str, settings: RealmSettings, *, changed_at: datetime
-) -> list[bytes]:
-    """The events of the policies that taking part in a topic may give: unmuted, followed."""
-    return [
-        policy_body(channel_id, topic_name, settings, policy, changed_at=changed_at)
-        for policy in (UNMUTED, FOLLOWED)
-    ]

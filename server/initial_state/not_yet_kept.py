@@ -27,7 +27,6 @@ NOTHING: Final[dict[str, dict[str, Any]]] = {
     "default_stream_groups": {"realm_default_stream_groups": []},
     "drafts": {"drafts": []},
     "giphy": {"giphy_api_key": ""},
-    "muted_users": {"muted_users": []},
     "navigation_views": {"navigation_views": []},
     "onboarding_steps": {"onboarding_steps": [], "navigation_tour_video_url": None},
     "push_device": {"push_devices": {}},

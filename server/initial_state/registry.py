@@ -8,6 +8,7 @@ from server.initial_state import (
     channels,
     groups,
     messages,
+    muted_users,
     not_yet_kept,
     realm,
     subscriptions,
@@ -28,5 +29,6 @@ SECTIONS: Final[tuple[Section, ...]] = (
     bots.SECTION,
     *user_settings.SECTIONS,
     *messages.SECTIONS,
+    muted_users.SECTION,
     *not_yet_kept.SECTIONS,
 )

@@ -1,9 +1,9 @@
 """Which live queues an entry reaches at its position."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 from server.domain.access import GUEST
-from server.events.base import Audience
+from server.events.base import Audience, Event
 from server.realtime.queue import EventQueue
 from storage.ids import ChannelId, Position, UserId
 from storage.subscriptions import SpanRow
@@ -12,11 +12,17 @@ STILL = Position(2**62)
 
 
 class LiveUser:
-    """Somebody with a queue in this process: their role, and what they received when."""
+    """Somebody with a queue here: their role, what they received when, and whom they mute."""
 
-    __slots__ = ("queues", "role", "spans", "user_id")
+    __slots__ = ("queues", "role", "senders_read", "spans", "user_id")
 
-    def __init__(self, user_id: UserId, role: int, spans: Iterable[SpanRow]) -> None:
+    def __init__(
+        self,
+        user_id: UserId,
+        role: int,
+        spans: Iterable[SpanRow],
+        senders_read: Mapping[UserId, Position] | None = None,
+    ) -> None:
         self.user_id = user_id
         self.role = role
         self.queues: list[EventQueue] = []
@@ -24,6 +30,8 @@ class LiveUser:
         for span in spans:
             last = STILL if span.last is None else span.last
             self.spans.setdefault(span.channel_id, []).append((span.first, last))
+        self.senders_read = dict(senders_read or {})
+        """Below which position the messages of whom count as read because they are muted."""
 
     def received(self, channel_id: ChannelId, position: Position) -> bool:
         """Whether they were subscribed to the channel at that position."""
@@ -44,6 +52,14 @@ class LiveUser:
         self.spans[channel_id] = [
             (first, min(last, position)) for first, last in spans if first <= position
         ]
+
+    def has_read(self, sender_id: UserId, position: Position) -> bool:
+        """Whether a message counts as read because of who sent it."""
+        return position < self.senders_read.get(sender_id, 0)
+
+    def mutes(self, sender_id: UserId, position: Position, *, muted: bool) -> None:
+        """They mute somebody from this position on, or no longer."""
+        self.senders_read[sender_id] = STILL if muted else position
 
 
 class LiveUsers:
@@ -93,6 +109,13 @@ class LiveUsers:
         else:
             user.left(channel_id, position)
 
+    def change_muting(
+        self, user_id: UserId, sender_id: UserId, position: Position, *, muted: bool
+    ) -> None:
+        user = self.by_id.get(user_id)
+        if user is not None:
+            user.mutes(sender_id, position, muted=muted)
+
     def reached(self, audience: Audience, position: Position) -> Iterator[EventQueue]:
         """The queues whose users the audience names at this position."""
         candidates: Iterable[UserId]
@@ -134,6 +157,15 @@ def _received_message(audience: Audience, user: LiveUser) -> bool:
     if audience.received_in is None or audience.received_at is None:
         return True
     return user.received(audience.received_in, audience.received_at)
+
+
+def flags_of(event: Event, audience: Audience, user: LiveUser, position: Position) -> list[str]:
+    """The user's own flags on what the entry at this position tells."""
+    flags = [*audience.flags.get(user.user_id, ()), *audience.all_flags]
+    sender_id = event.sent_by()
+    if sender_id is not None and "read" not in flags and user.has_read(sender_id, position):
+        flags.insert(0, "read")
+    return flags
 
 
 def reaches_queue(

@@ -133,10 +133,10 @@ class RealmFollower:
         events: list[WireEvent] = []
         reached = Position(0)
         for entry in entries:
-            if entry.wanted_by(queue) and reaches_queue(
+            if entry.wanted_by(queue, user) and reaches_queue(
                 entry.audience, user, queue, entry.position
             ):
-                events.extend(entry.for_queue(queue, after_k=after_k))
+                events.extend(entry.for_queue(queue, user, after_k=after_k))
             after_k = -1
             reached = entry.position
             if len(events) >= limit:
@@ -153,7 +153,7 @@ class RealmFollower:
         self.users.add(user)
         if read_at < self.position:
             for entry in self.tail.after(read_at):
-                self._change_memberships(entry, of=user.user_id)
+                self._change_users(entry, of=user.user_id)
         return True
 
     def end_queues(self, queues: Iterable[EventQueue]) -> None:
@@ -172,17 +172,21 @@ class RealmFollower:
         event = applied.event
         self.position = entry.position
         self.directory.forget(event.touches())
-        self._change_memberships(applied)
+        self._change_users(applied)
         self.tail.blank(event.blanked())
         self.tail.append(applied)
         self._dispatch(applied)
         self._end_queues_of(event.ended_queues())
         self._advanced.set()
 
-    def _change_memberships(self, entry: TailEntry, *, of: UserId | None = None) -> None:
+    def _change_users(self, entry: TailEntry, *, of: UserId | None = None) -> None:
         for user_id, channel_id, joined in entry.event.membership():
             if of in {None, user_id}:
                 self.users.change_membership(user_id, channel_id, entry.position, joined=joined)
+        muting = entry.event.muting()
+        if muting is not None and of in {None, muting[0]}:
+            user_id, sender_id, muted = muting
+            self.users.change_muting(user_id, sender_id, entry.position, muted=muted)
 
     def _apply_ahead(self) -> None:
         while (entry := self._ahead.pop(Position(self.position + 1), None)) is not None:
@@ -195,8 +199,9 @@ class RealmFollower:
         if not entry.event.wire_type:
             return
         for queue in self.users.reached(entry.audience, entry.position):
-            if queue.waiter is not None and entry.wanted_by(queue):
-                queue.collected.extend(entry.for_queue(queue))
+            user = self.users.by_id[queue.user_id]
+            if queue.waiter is not None and entry.wanted_by(queue, user):
+                queue.collected.extend(entry.for_queue(queue, user))
                 self._ready.add(queue)
 
     def _flush(self) -> None:

@@ -20,7 +20,7 @@ from server.realtime.bell import NO_REALM, Bell
 from server.realtime.follower import RealmFollower
 from server.realtime.queue import EventQueue, with_id
 from storage import clock as clocks
-from storage import event_queues, subscriptions, users
+from storage import event_queues, muted_users, subscriptions, users
 from storage.database import Database, DatabaseUnavailableError
 from storage.event_queues import EventQueueRow
 from storage.ids import Position, QueueId, RealmId, UserId
@@ -280,9 +280,10 @@ class Realtime:
             if row is None or row.user_id != user_id or row.epoch != follower.epoch:
                 raise BadEventQueueError(queue_id)
             spans = await subscriptions.spans_of(connection, realm_id, [user_id])
+            senders_read = await muted_users.senders_read(connection, realm_id, user_id)
             [user] = await users.by_ids(connection, realm_id, [user_id])
         assert now is not None, "every realm has a clock"
-        return row, LiveUser(user_id, user.role, spans), now.position
+        return row, LiveUser(user_id, user.role, spans, senders_read), now.position
 
     def _tell_queues(self, follower: RealmFollower, event: Event, audience: Audience) -> None:
         for queue in follower.users.reached(audience, follower.position):

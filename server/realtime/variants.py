@@ -14,8 +14,9 @@ from server.events.base import (
     decode_audience,
 )
 from server.events.log import Tick
+from server.realtime.audience import LiveUser, flags_of
 from server.realtime.queue import EventQueue, WireEvent, with_id
-from storage.ids import Position, UserId
+from storage.ids import Position
 
 _BLANK = Tick()
 _OVERHEAD_BYTES = 600
@@ -56,26 +57,26 @@ class TailEntry:
             self._encodings[key] = encodings
         return encodings
 
-    def wanted_by(self, queue: EventQueue) -> bool:
+    def wanted_by(self, queue: EventQueue, user: LiveUser) -> bool:
         """Whether the client asked for such events, whoever they are for."""
         if not queue.listens_to(self.event.wire_type):
             return False
-        return queue.narrow is None or queue.narrow.admits(self.event, self._flags(queue.user_id))
+        return queue.narrow is None or queue.narrow.admits(self.event, self._flags(user))
 
-    def for_queue(self, queue: EventQueue, *, after_k: int = -1) -> list[WireEvent]:
-        """The events that the queue gets from this entry, those up to `after_k` left out."""
+    def for_queue(self, queue: EventQueue, user: LiveUser, *, after_k: int = -1) -> list[WireEvent]:
+        """What the user's queue gets from this entry, events up to `after_k` left out."""
         encoded = self.encoded(queue.view)
         if self.event.has_flags:
-            encoded = [each + self._personal(queue) for each in encoded]
+            encoded = [each + self._personal(queue, user) for each in encoded]
         first = queue.id_at(self.position, 0)
         return [with_id(first + k, each) for k, each in enumerate(encoded) if k > after_k]
 
-    def _personal(self, queue: EventQueue) -> bytes:
+    def _personal(self, queue: EventQueue, user: LiveUser) -> bytes:
         audience = self.audience
-        ending = b',"flags":' + msgspec.json.encode(self._flags(queue.user_id))
+        ending = b',"flags":' + msgspec.json.encode(self._flags(user))
         if audience.local_queue_id == queue.queue_id and audience.local_user_id == queue.user_id:
             ending += b',"local_message_id":' + msgspec.json.encode(audience.local_id)
         return ending + b"}"
 
-    def _flags(self, user_id: UserId) -> list[str]:
-        return [*self.audience.flags.get(user_id, ()), *self.audience.all_flags]
+    def _flags(self, user: LiveUser) -> list[str]:
+        return flags_of(self.event, self.audience, user, self.position)

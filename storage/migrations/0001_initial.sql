@@ -419,7 +419,7 @@ CREATE FUNCTION send_message(
     p_audience bytea, p_body bytea, p_write_id uuid,
     p_idempotency_key text, p_idempotency_digest bytea,
     p_policy_started smallint, p_policy_sent smallint, p_policy_mentioned bigint[],
-    p_follows_by_default boolean, p_policy_bodies bytea[],
+    p_follows_by_default boolean, p_empty_topic_name text,
     OUT outcome text, OUT message_id bigint, OUT conversation_id bigint, OUT new_policy smallint,
     OUT known_digest bytea)
     LANGUAGE plpgsql
@@ -497,10 +497,10 @@ BEGIN
                   AND s.channel_id = p_channel_id AND s.spans @> message_id);
     END IF;
 
-    IF p_channel_id IS NOT NULL AND p_policy_bodies <> '{}' THEN
+    IF p_channel_id IS NOT NULL AND (p_policy_started IS NOT NULL OR p_policy_mentioned <> '{}') THEN
         new_policy := change_policies_by_send(
             p_realm_id, p_sender_id, conversation_id, message_id, p_policy_started, p_policy_sent,
-            p_policy_mentioned, p_follows_by_default, p_sent_at, p_policy_bodies, p_write_id);
+            p_policy_mentioned, p_follows_by_default, p_sent_at, p_empty_topic_name, p_write_id);
     END IF;
 
     IF p_idempotency_key IS NOT NULL THEN

@@ -136,10 +136,11 @@ CREATE FUNCTION muted_topics_of(p_realm_id bigint, p_user_id bigint)
 $$;
 
 -- Gives the users a policy for a topic (0: none), and tells those whose policy that changes: all
--- of them user_topic, which p_body is, and each whose muted topics are others now muted_topics.
+-- of them user_topic, and each whose muted topics are others now muted_topics. p_empty_topic_name:
+-- what clients call the empty topic that do not know it.
 CREATE FUNCTION set_topic_policy(
     p_realm_id bigint, p_user_ids bigint[], p_topic_id bigint, p_policy smallint,
-    p_at timestamptz, p_body bytea, p_write_id uuid)
+    p_at timestamptz, p_empty_topic_name text, p_write_id uuid)
     RETURNS void
     LANGUAGE plpgsql
     AS $$
@@ -174,12 +175,18 @@ BEGIN
             convert_to((SELECT jsonb_build_object(
                 'muted_topics', coalesce(jsonb_agg(jsonb_build_array(
                     m.channel_name, m.topic, m.muted_at)), '[]'),
-                'empty_topic_display_name',
-                convert_from(p_body, 'UTF8')::jsonb -> 'empty_topic_display_name')::text
+                'empty_topic_display_name', p_empty_topic_name)::text
                FROM muted_topics_of(p_realm_id, v_user_id) m), 'UTF8'),
             p_write_id);
     END LOOP;
-    PERFORM append_entry(p_realm_id, 'user_topic', to_users(v_changed), p_body, p_write_id);
+    PERFORM append_entry(
+        p_realm_id, 'user_topic', to_users(v_changed),
+        convert_to(jsonb_build_object(
+            'stream_id', t.channel_id, 'topic_name', t.name, 'visibility_policy', p_policy,
+            'last_updated', floor(extract(epoch FROM p_at))::bigint,
+            'empty_topic_display_name', p_empty_topic_name)::text, 'UTF8'),
+        p_write_id)
+       FROM topics t WHERE t.realm_id = p_realm_id AND t.topic_id = p_topic_id;
 END $$;
 
 -- The audience of an entry for these users alone.
@@ -190,7 +197,7 @@ CREATE FUNCTION to_users(p_user_ids bigint[]) RETURNS bytea
 -- The same for a topic that is known by its name, and made if it is to have a policy.
 CREATE FUNCTION set_named_topic_policy(
     p_realm_id bigint, p_user_id bigint, p_channel_id bigint, p_topic_name text, p_policy smallint,
-    p_at timestamptz, p_body bytea, p_write_id uuid)
+    p_at timestamptz, p_empty_topic_name text, p_write_id uuid)
     RETURNS void
     LANGUAGE plpgsql
     AS $$
@@ -203,15 +210,15 @@ BEGIN
         INSERT INTO topics (realm_id, channel_id, name)
         VALUES (p_realm_id, p_channel_id, p_topic_name) RETURNING topic_id INTO v_topic_id;
     END IF;
-    PERFORM set_topic_policy(p_realm_id, ARRAY[p_user_id], v_topic_id, p_policy, p_at, p_body,
-                             p_write_id);
+    PERFORM set_topic_policy(p_realm_id, ARRAY[p_user_id], v_topic_id, p_policy, p_at,
+                             p_empty_topic_name, p_write_id);
 END $$;
 
 -- Raises somebody's policy for a topic to the one that taking part in it gives them, unless it is
--- as high already. p_bodies: user_topic for policy 2 and policy 3.
+-- as high already.
 CREATE FUNCTION raise_topic_policy(
     p_realm_id bigint, p_user_id bigint, p_topic_id bigint, p_policy smallint,
-    p_at timestamptz, p_bodies bytea[], p_write_id uuid)
+    p_at timestamptz, p_empty_topic_name text, p_write_id uuid)
     RETURNS void
     LANGUAGE plpgsql
     AS $$
@@ -221,7 +228,7 @@ BEGIN
              WHERE ut.realm_id = p_realm_id AND ut.user_id = p_user_id
                AND ut.topic_id = p_topic_id), 0) THEN
         PERFORM set_topic_policy(p_realm_id, ARRAY[p_user_id], p_topic_id, p_policy, p_at,
-                                 p_bodies[p_policy - 1], p_write_id);
+                                 p_empty_topic_name, p_write_id);
     END IF;
 END $$;
 
@@ -230,7 +237,7 @@ END $$;
 CREATE FUNCTION change_policies_by_send(
     p_realm_id bigint, p_sender_id bigint, p_topic_id bigint, p_message_id bigint,
     p_started smallint, p_sent smallint, p_mentioned bigint[], p_follows_by_default boolean,
-    p_at timestamptz, p_bodies bytea[], p_write_id uuid)
+    p_at timestamptz, p_empty_topic_name text, p_write_id uuid)
     RETURNS smallint
     LANGUAGE plpgsql
     AS $$
@@ -266,11 +273,11 @@ BEGIN
     END IF;
     IF v_followers <> '{}' THEN
         PERFORM set_topic_policy(p_realm_id, v_followers, p_topic_id, 3::smallint, p_at,
-                                 p_bodies[2], p_write_id);
+                                 p_empty_topic_name, p_write_id);
     END IF;
     IF v_new > coalesce(v_current, 0) THEN
         PERFORM set_topic_policy(p_realm_id, ARRAY[p_sender_id], p_topic_id, v_new, p_at,
-                                 p_bodies[v_new - 1], p_write_id);
+                                 p_empty_topic_name, p_write_id);
         RETURN v_new;
     END IF;
     RETURN NULL;

@@ -167,7 +167,9 @@ async def test_reactions_are_told_to_those_who_can_see_the_message(
     alice, bob, *_ = cast
     sent = (await say(alice, to=channel.channel_id)).message_id
     actor = await make.actor(bob)
-    seen = await witnesses.watch(lambda: stage.write(add_reaction, actor, sent, TADA), cast)
+    seen = await witnesses.watch(
+        lambda: stage.write(add_reaction, actor, sent, TADA, now=stage.clock.now()), cast
+    )
     assert {each.user.full_name for each in seen if each.events} == {
         "Alice",
         "Bob",
@@ -175,7 +177,7 @@ async def test_reactions_are_told_to_those_who_can_see_the_message(
         "Guest",
     }
     with pytest.raises(ReactionAlreadyExistsError):
-        await stage.write(add_reaction, actor, sent, TADA)
+        await stage.write(add_reaction, actor, sent, TADA, now=stage.clock.now())
     await witnesses.watch(
         lambda: stage.write(remove_reaction, actor, sent, "tada", None, None), cast
     )
@@ -191,10 +193,12 @@ async def test_whoever_joins_a_protected_channel_hears_nothing_of_its_past(
     sent = (await say(alice, to=closed.channel_id)).message_id
     await make.subscribe(closed, [bob])
     actor = await make.actor(alice)
-    seen = await witnesses.watch(lambda: stage.write(add_reaction, actor, sent, TADA), [alice, bob])
+    seen = await witnesses.watch(
+        lambda: stage.write(add_reaction, actor, sent, TADA, now=stage.clock.now()), [alice, bob]
+    )
     assert {each.user.full_name for each in seen if each.events} == {"Alice"}
     with pytest.raises(BadRequestError):
-        await stage.write(add_reaction, await make.actor(bob), sent, TADA)
+        await stage.write(add_reaction, await make.actor(bob), sent, TADA, now=stage.clock.now())
 
 
 async def test_reacting_to_what_one_did_not_receive_makes_it_history(
@@ -203,7 +207,9 @@ async def test_reacting_to_what_one_did_not_receive_makes_it_history(
     alice, _, _, dave, _ = cast
     sent = (await say(alice, to=channel.channel_id)).message_id
     actor = await make.actor(dave)
-    await witnesses.watch(lambda: stage.write(add_reaction, actor, sent, TADA), [dave])
+    await witnesses.watch(
+        lambda: stage.write(add_reaction, actor, sent, TADA, now=stage.clock.now()), [dave]
+    )
     await witnesses.watch(lambda: stage.write(change_flag, actor, [sent], "add", "starred"), [dave])
     async with stage.database.connection() as connection:
         [state] = await message_flags.states(

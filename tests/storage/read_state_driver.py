@@ -166,7 +166,7 @@ class Driver:
             policy_sent=None,
             policy_mentioned=[],
             follows_by_default=True,
-            policy_bodies=[],
+            empty_topic_name="general chat",
             **versions[0],
             **(nothing | place),
         )

@@ -25,7 +25,7 @@ from server.events.base import (
     decode_audience,
 )
 from server.events.messages import MessageSent, ShownMessage
-from server.events.user_topics import UserTopicChanged, policy_bodies
+from server.events.user_topics import UserTopicChanged
 from storage import message_flags, messages, sends
 from storage.database import Statement
 from storage.ids import MessageId, QueueId, UserId
@@ -178,9 +178,7 @@ class _SendWrite(ClockedWrite[Sent]):
                 policy_sent=by_sending,
                 policy_mentioned=mentioned,
                 follows_by_default=DEFAULTS.automatically_follow_topics_where_mentioned,
-                policy_bodies=(
-                    _policy_bodies(decision, sent_at) if started or by_sending or mentioned else []
-                ),
+                empty_topic_name=decision.settings.empty_topic_display_name,
                 widget=decision.written.widget,
             ),
             draft,
@@ -240,12 +238,4 @@ def _visibility_policies(decision: Decision) -> tuple[int | None, int | None]:
     return (
         policy_gained(settings, "start", in_muted=in_muted),
         policy_gained(settings, "send", in_muted=in_muted),
-    )
-
-
-def _policy_bodies(decision: Decision, sent_at: datetime) -> list[bytes]:
-    channel = decision.place.channel
-    assert channel is not None, "direct messages have no topic"
-    return policy_bodies(
-        channel.channel_id, decision.place.topic_name, decision.settings, changed_at=sent_at
     )

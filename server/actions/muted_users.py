@@ -1,0 +1,57 @@
+"""Muting people: what they send is read at once."""
+
+from datetime import datetime
+
+from server.actions.clocked import Attempt
+from server.actions.ground import stand
+from server.domain.actor import Actor
+from server.domain.errors import BadRequestError
+from server.events.base import Tx, to_users
+from storage import muted_users, users
+from storage.ids import UserId
+
+
+async def mute_user(tx: Tx, actor: Actor, user_id: UserId, *, now: datetime) -> None:
+    """Mute somebody whom the actor may know, active or not: what there is of theirs is read.
+
+    Raises BadRequestError, for somebody who is muted already too.
+    """
+    if user_id == actor.user_id:
+        raise BadRequestError("Cannot mute self")
+    await _check_known(tx, actor, user_id)
+    statement = muted_users.mute(
+        tx.realm_id,
+        actor.user_id,
+        user_id,
+        muted_at=now,
+        audience=to_users(actor.user_id).encode(),
+        write_id=tx.write_id,
+    )
+    tx.clocked(Attempt(statement, "User already muted"))
+
+
+async def unmute_user(tx: Tx, actor: Actor, user_id: UserId) -> None:
+    """Mute somebody no longer: what they have sent so far stays read. Raises BadRequestError."""
+    statement = muted_users.unmute(
+        tx.realm_id,
+        actor.user_id,
+        user_id,
+        audience=to_users(actor.user_id).encode(),
+        write_id=tx.write_id,
+    )
+    tx.clocked(Attempt(statement, "User is not muted"))
+
+
+async def _check_known(tx: Tx, actor: Actor, user_id: UserId) -> None:
+    ground = await stand(tx, actor, [user_id])
+    row = ground.people.get(user_id)
+    if row is None:
+        raise BadRequestError("No such user")
+    own = ground.people[actor.user_id]
+    if (
+        Actor(actor.realm_id, own, actor.client).is_guest
+        and row.bot_type is None
+        and not ground.settings.guests_know_everybody(ground.graph)
+        and user_id not in await users.known_to(await tx.connection(), tx.realm_id, actor.user_id)
+    ):
+        raise BadRequestError("No such user")

@@ -1,0 +1,87 @@
+"""What people want of single topics, said by themselves or by taking part."""
+
+from datetime import datetime
+
+from server.actions.clocked import Effect
+from server.actions.ground import stand
+from server.domain.actor import Actor
+from server.domain.errors import BadRequestError
+from server.domain.messages import clean_topic
+from server.domain.topic_policies import NONE, policy_gained
+from server.domain.user_settings import UserSettings
+from server.events.base import Entry, Tx
+from storage import channels, subscriptions, user_topics, users
+from storage.ids import ChannelId, TopicId
+from storage.message_places import MessagePlace
+
+
+async def change_policy(
+    tx: Tx, actor: Actor, channel: ChannelId | str, topic: str, policy: int, *, now: datetime
+) -> None:
+    """Give a topic the actor's policy: of a channel that they may read, by its id or its name.
+
+    A topic that nobody has sent to yet may have one. Taking a policy off is always possible.
+    Raises BadRequestError.
+    """
+    ground = await stand(tx, actor)
+    name = clean_topic(topic, ground.settings.empty_topic_display_name)
+    connection = await tx.connection()
+    if isinstance(channel, str):
+        named = await channels.by_names(connection, tx.realm_id, [channel])
+        wanted = [row.channel_id for row in named]
+    else:
+        wanted = [channel]
+    locked = await tx.lock(channels.locking(tx.realm_id, wanted).shared()) if wanted else []
+    if not locked:
+        raise BadRequestError("Invalid channel ID")
+    [row] = locked
+    own = await subscriptions.of_user_in(connection, tx.realm_id, actor.user_id, row.channel_id)
+    is_in = own is not None and own.active
+    may_read = ground.standing(actor.user_id).reads(row, subscribed=is_in)
+    if not may_read or (row.is_archived and policy != NONE):
+        known = await user_topics.of_user(connection, tx.realm_id, actor.user_id)
+        has_one = any(
+            (u.channel_id, u.name.lower()) == (row.channel_id, name.lower()) for u in known
+        )
+        if policy != NONE or not has_one:
+            raise BadRequestError("Invalid channel ID")
+    statement = user_topics.change(
+        tx.realm_id,
+        actor.user_id,
+        row.channel_id,
+        name,
+        policy=policy,
+        changed_at=now,
+        empty_topic_name=ground.settings.empty_topic_display_name,
+        write_id=tx.write_id,
+    )
+    tx.clocked(Effect(statement))
+
+
+async def participate(
+    tx: Tx, actor: Actor, entry: Entry, place: MessagePlace, *, now: datetime
+) -> None:
+    """With this entry the actor takes part in the message's topic, if it is in one.
+
+    Their settings say what follows from that. It goes after all else that the entry is for.
+    """
+    if place.channel_id is None or actor.row.bot_type is not None:
+        return
+    connection = await tx.connection()
+    [row] = await users.by_ids(connection, tx.realm_id, [actor.user_id])
+    own = await subscriptions.of_user_in(connection, tx.realm_id, actor.user_id, place.channel_id)
+    policy = policy_gained(
+        UserSettings.of(row.settings), "react", in_muted=own is not None and own.is_muted
+    )
+    if policy is None:
+        return
+    statement = user_topics.raise_to(
+        tx.realm_id,
+        actor.user_id,
+        TopicId(place.conversation_id),
+        policy=policy,
+        changed_at=now,
+        empty_topic_name=(await (await tx.directory()).settings()).empty_topic_display_name,
+        write_id=tx.write_id,
+    )
+    tx.at_position(entry, statement)

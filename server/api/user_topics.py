@@ -1,0 +1,57 @@
+"""Policies for topics over HTTP, in the words of now and of old."""
+
+from typing import Literal
+
+from server.actions import user_topics
+from server.api.endpoint import Access, Empty, Endpoint, Request
+from server.api.params import Params
+from server.domain.errors import BadRequestError
+from server.domain.topic_policies import MUTED, NONE
+from storage.ids import ChannelId
+
+
+class PolicyParams(Params):
+    stream_id: ChannelId
+    topic: str
+    visibility_policy: Literal[0, 1, 2, 3]
+
+
+async def change_policy(request: Request, params: PolicyParams) -> Empty:
+    await request.write(
+        user_topics.change_policy,
+        params.stream_id,
+        params.topic,
+        params.visibility_policy,
+        now=request.app.clock.now(),
+    )
+    return Empty()
+
+
+class MuteParams(Params):
+    op: Literal["add", "remove"]
+    topic: str
+    stream: str | None = None
+    stream_id: ChannelId | None = None
+
+
+async def mute_topic(request: Request, params: MuteParams) -> Empty:
+    """The channel by its id or by its name."""
+    if params.stream_id is not None and params.stream is not None:
+        raise BadRequestError("Please choose one: 'stream' or 'stream_id'.")
+    channel = params.stream if params.stream_id is None else params.stream_id
+    if channel is None:
+        raise BadRequestError("Please supply 'stream'.")
+    await request.write(
+        user_topics.change_policy,
+        channel,
+        params.topic,
+        MUTED if params.op == "add" else NONE,
+        now=request.app.clock.now(),
+    )
+    return Empty()
+
+
+ENDPOINTS = (
+    Endpoint("POST", "/user_topics", Access.USER, PolicyParams, change_policy),
+    Endpoint("PATCH", "/users/me/subscriptions/muted_topics", Access.USER, MuteParams, mute_topic),
+)

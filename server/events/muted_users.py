@@ -1,0 +1,38 @@
+"""Whom somebody mutes has changed; only they are told."""
+
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import msgspec
+from typing_extensions import override
+
+from server.events.base import ClientView, Event
+from storage.ids import Position, UserId
+
+
+class MutedUser(msgspec.Struct, frozen=True):
+    """Somebody who is muted, and since when."""
+
+    id: UserId
+    timestamp: int
+
+
+class MutedUsersChanged(Event, frozen=True, kw_only=True):
+    """Built by storage (append_muted_users), which knows who is muted at its position."""
+
+    kind: ClassVar[str] = "muted_users"
+    wire_type: ClassVar[str] = "muted_users"
+
+    user_id: UserId
+    muted_user_id: UserId
+    """Who has just been muted, or is muted no longer."""
+    is_muted: bool
+    muted_users: tuple[MutedUser, ...]
+
+    @override
+    def wire(self, position: Position, view: ClientView) -> Sequence[Any]:
+        return [{"type": "muted_users", "muted_users": self.muted_users}]
+
+    @override
+    def muting(self) -> tuple[UserId, UserId, bool]:
+        return self.user_id, self.muted_user_id, self.is_muted

@@ -1,0 +1,96 @@
+"""Whom people have muted: what those send counts as read at once."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from storage.database import Connection, Statement
+from storage.ids import Position, RealmId, UserId
+from storage.read_state import MAX_UNREAD
+
+
+@dataclass(frozen=True, slots=True)
+class MutedUserRow:
+    muted_user_id: UserId
+    muted_at: datetime
+
+
+async def of_user(connection: Connection, realm_id: RealmId, user_id: UserId) -> list[MutedUserRow]:
+    """Whom the user mutes now, in the order in which they did."""
+    return await connection.many(
+        MutedUserRow,
+        """
+        SELECT muted_user_id, muted_at FROM muted_users
+         WHERE realm_id = %(realm_id)s AND user_id = %(user_id)s AND muted_at IS NOT NULL
+         ORDER BY muted_at, muted_user_id
+        """,
+        realm_id=realm_id,
+        user_id=user_id,
+    )
+
+
+async def senders_read(
+    connection: Connection, realm_id: RealmId, user_id: UserId
+) -> dict[UserId, Position]:
+    """Below which position the messages of whom count as read because of who sent them."""
+    return dict(
+        await connection.tuples(
+            """
+            SELECT muted_user_id, read_below FROM muted_users
+             WHERE realm_id = %(realm_id)s AND user_id = %(user_id)s
+            """,
+            realm_id=realm_id,
+            user_id=user_id,
+        )
+    )
+
+
+def mute(
+    realm_id: RealmId,
+    user_id: UserId,
+    muted_user_id: UserId,
+    *,
+    muted_at: datetime,
+    audience: bytes,
+    write_id: str,
+) -> Statement:
+    """After the clock: mute them; whether they were not muted yet.
+
+    Appends muted_users, and update_message_flags for what the user saw of them as unread.
+    """
+    return Statement(
+        """
+        SELECT mute_user(%(realm_id)s, %(user_id)s, %(muted_user_id)s, %(muted_at)s, %(limit)s,
+                         %(audience)b, %(write_id)s::uuid)
+        """,
+        {
+            "realm_id": realm_id,
+            "user_id": user_id,
+            "muted_user_id": muted_user_id,
+            "muted_at": muted_at,
+            "limit": MAX_UNREAD,
+            "audience": audience,
+            "write_id": write_id,
+        },
+    )
+
+
+def unmute(
+    realm_id: RealmId, user_id: UserId, muted_user_id: UserId, *, audience: bytes, write_id: str
+) -> Statement:
+    """After the clock: mute them no longer; whether they were muted. Appends muted_users.
+
+    What they have sent so far stays read.
+    """
+    return Statement(
+        """
+        SELECT unmute_user(%(realm_id)s, %(user_id)s, %(muted_user_id)s, %(audience)b,
+                           %(write_id)s::uuid)
+        """,
+        {
+            "realm_id": realm_id,
+            "user_id": user_id,
+            "muted_user_id": muted_user_id,
+            "audience": audience,
+            "write_id": write_id,
+        },
+    )
