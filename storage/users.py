@@ -302,6 +302,20 @@ async def update_active(
     )
 
 
+async def update_role(
+    connection: Connection, realm_id: RealmId, user_id: UserId, *, role: int
+) -> None:
+    await connection.execute(
+        """
+        UPDATE users SET role = %(role)s
+         WHERE realm_id = %(realm_id)s AND user_id = %(user_id)s
+        """,
+        realm_id=realm_id,
+        user_id=user_id,
+        role=role,
+    )
+
+
 def changed(realm_id: RealmId, user_ids: Sequence[UserId]) -> Statement:
     """These users have changed at the current position."""
     return Statement(

@@ -5,11 +5,18 @@ import random
 import secrets
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-from benchmarks.faults.history import Evidence, QueueHistory, SendRecord
+from benchmarks.faults.history import Evidence, Narrow, QueueHistory, SendRecord
 from benchmarks.faults.http import Answer, Client, InFlight, NoAnswerError
-from benchmarks.faults.world import EVERYBODY, KEEPER, Channel, User, World
+from benchmarks.faults.world import (
+    EVERYBODY,
+    FINISH_TOPIC,
+    KEEPER,
+    Channel,
+    User,
+    World,
+)
 
 SEND_PATIENCE = 8.0
 POLL_PATIENCE = 70.0
@@ -136,7 +143,8 @@ class Sender:
         if isinstance(record.where, tuple):
             others = [u for u in record.where if u != self._user.user_id] or [self._user.user_id]
             return common | {"type": "direct", "to": others}
-        topic = f"topic {self._rng.randrange(5)}"
+        finishes = record.token == self._around.evidence.finish
+        topic = FINISH_TOPIC if finishes else f"topic {self._rng.randrange(5)}"
         return common | {"type": "channel", "to": record.where, "topic": topic}
 
     async def _try(self, record: SendRecord, fields: dict[str, object], headers: str) -> bool:
@@ -220,6 +228,7 @@ class Habits:
     leaves: float = 0.0
     """It deletes its queue and registers another."""
     all_public: bool = False
+    narrow: Narrow | None = None
 
 
 class Poller:
@@ -228,7 +237,8 @@ class Poller:
     def __init__(self, around: Surroundings, user: User, habits: Habits, name: str) -> None:
         self._around = around
         self._user = user
-        self._habits = habits
+        # A guest may not ask for all public channels.
+        self._habits = replace(habits, all_public=habits.all_public and not user.is_guest)
         self._client, self._rng = around.client(user, name)
         self._rival, _ = around.client(user, f"rival of {name}")
         self.queue: QueueHistory | None = None
@@ -246,6 +256,7 @@ class Poller:
             "client_capabilities": CAPABILITIES,
             "apply_markdown": False,
             "all_public_streams": self._habits.all_public,
+            "narrow": self._habits.narrow.terms() if self._habits.narrow else [],
         }
         tries = 0
         while True:
@@ -269,6 +280,7 @@ class Poller:
             subscribed=None
             if subscriptions is None
             else frozenset(s["stream_id"] for s in subscriptions),
+            narrow=self._habits.narrow,
         )
         queue.last_id = body["last_event_id"]
         self._around.evidence.queues.append(queue)

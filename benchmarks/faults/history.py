@@ -46,6 +46,23 @@ def wire_mark(event: dict[str, Any]) -> int:
     return mark_of(kind, op)
 
 
+@dataclass(frozen=True, slots=True)
+class Narrow:
+    """What a queue asked for of messages: those of one channel, perhaps of one topic there."""
+
+    channel_id: int
+    channel_name: str
+    topic: str | None = None
+
+    def terms(self) -> list[list[str]]:
+        """As register takes it."""
+        channel = ["channel", self.channel_name]
+        return [channel] if self.topic is None else [channel, ["topic", self.topic]]
+
+    def passes(self, channel_id: int | None, topic: str) -> bool:
+        return channel_id == self.channel_id and self.topic in (None, topic)
+
+
 def _numbers() -> "array[int]":
     return array("q")
 
@@ -61,6 +78,7 @@ class QueueHistory:
     """The highest id of an accepted message that the client's world knew before register."""
     subscribed: frozenset[int] | None
     """The channels that register said the user was in; None where it did not say."""
+    narrow: Narrow | None = None
     ids: "array[int]" = field(default_factory=_numbers)
     marks: "array[int]" = field(default_factory=_numbers)
     last_id: int = -1

@@ -14,7 +14,14 @@ from typing import Any
 
 import psycopg
 
-from benchmarks.faults.history import ID_BITS, QueueHistory, SendRecord, mark_of, message_mark
+from benchmarks.faults.history import (
+    ID_BITS,
+    Narrow,
+    QueueHistory,
+    SendRecord,
+    mark_of,
+    message_mark,
+)
 from benchmarks.faults.world import REALM, World
 
 ADMINISTRATOR, GUEST = 200, 600
@@ -56,6 +63,8 @@ class Ledger:
     """The position at which a queue begins, by its id."""
     spans: dict[tuple[int, int], list[tuple[int, int | None]]]
     """By (user, channel): first and last position of each time there; None: still."""
+    topics: dict[int, str] = field(default_factory=dict)
+    """The names of topics, by conversation."""
 
 
 def read_ledger(url: str) -> Ledger:
@@ -83,6 +92,11 @@ def read_ledger(url: str) -> Ledger:
                 ).fetchall()
             ),
             spans=_spans(database),
+            topics=dict(
+                database.execute(
+                    "SELECT topic_id, name FROM topics WHERE realm_id = %s", [REALM]
+                ).fetchall()
+            ),
         )
 
 
@@ -130,12 +144,19 @@ class Expected:
     marks: "array[int]" = field(default_factory=_numbers)
     subscribed: frozenset[int] = frozenset()
     """Where its user was at its base."""
+    narrow: Narrow | None = None
 
-    def add(self, position: int, mark: int) -> None:
+    def add(self, position: int, mark: int, place: "Place | None") -> None:
         if not self.base < position <= self.until:
+            return
+        if self.narrow is not None and place is not None and not self.narrow.passes(*place):
             return
         self.ids.append((position - self.base) << ID_BITS)
         self.marks.append(mark)
+
+
+Place = tuple[int | None, str]
+"""Where a message is: its channel and its topic; direct messages have none."""
 
 
 class Model:
@@ -150,6 +171,7 @@ class Model:
         }
         self._ledger = ledger
         self._private = {c.channel_id for c in world.channels if c.is_private}
+        self._guests = frozenset(u.user_id for u in world.users if u.role == GUEST)
         self._members_of_realm = frozenset(u.user_id for u in world.users if u.role != GUEST)
         self._administrators = frozenset(u.user_id for u in world.users if u.role <= ADMINISTRATOR)
         self._sends = {send.token: send for send in sends}
@@ -170,6 +192,13 @@ class Model:
         """Whether queues that asked for all public channels get it too."""
         message = self._ledger.messages.get(entry.position)
         return message is not None and message.channel_id not in {None, *self._private}
+
+    def place_of(self, entry: Entry) -> Place | None:
+        """Where the message is that the entry announces; None if it is about something else."""
+        if entry.kind != "message" or entry.position not in self._ledger.messages:
+            return None
+        message = self._ledger.messages[entry.position]
+        return message.channel_id, self._ledger.topics.get(message.conversation_id, "")
 
     def _message(self, entry: Entry) -> tuple[frozenset[int] | set[int], int, "Personal"]:
         message = self._ledger.messages.get(entry.position)
@@ -227,10 +256,11 @@ class Model:
     def _peers(self, entry: Entry) -> tuple[frozenset[int] | set[int], int, "Personal"]:
         joins = entry.kind == "subscription/peer_add"
         channels, users = entry.body["stream_ids"], entry.body["user_ids"]
-        knowing = set(self._members_of_realm)
+        knowing = set(self._members_of_realm | self._guests)
         for channel_id in channels:
-            if channel_id in self._private:
-                knowing &= self.members[channel_id] | self._administrators
+            everybody = channel_id not in self._private
+            others = self._members_of_realm if everybody else self._administrators
+            knowing &= self.members[channel_id] | others
         if joins:
             knowing -= set(users)
         op = "peer_add" if joins else "peer_remove"
@@ -256,7 +286,7 @@ def foretell(
     """What each queue must have seen, from its base to the end of the log; and what is odd."""
     model = Model(world, ledger, sends)
     expected = {
-        queue.queue_id: Expected(base, _until(ledger, queue, base))
+        queue.queue_id: Expected(base, _until(ledger, queue, base), narrow=queue.narrow)
         for queue in queues
         if (base := _base(ledger, queue)) is not None
     }
@@ -272,18 +302,19 @@ def foretell(
                 all_public.append((queue.user_id, queue.queue_id, each))
     _note_subscribed(model, by_base.get(0, []))
     for entry in ledger.log:
+        place = model.place_of(entry)
         for audience, mark, personal in model.apply(entry):
             for user_id in audience:
                 plain = personal.by_user.get(user_id, mark)
                 for queue_id, each in by_user.get(user_id, ()):
                     local = queue_id == personal.queue_id
-                    each.add(entry.position, personal.queue_mark if local else plain)
+                    each.add(entry.position, personal.queue_mark if local else plain, place)
             if all_public and model.public_channel_of(entry):
                 for user_id, queue_id, each in all_public:
                     if user_id not in audience:
                         plain = personal.by_user.get(user_id, mark)
                         local = queue_id == personal.queue_id
-                        each.add(entry.position, personal.queue_mark if local else plain)
+                        each.add(entry.position, personal.queue_mark if local else plain, place)
         _note_subscribed(model, by_base.get(entry.position, []))
     model.problems += _compare_spans(model.spans, ledger.spans)
     return expected, model.problems

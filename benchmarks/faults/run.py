@@ -22,6 +22,7 @@ import uvloop
 from benchmarks.faults import world as worlds
 from benchmarks.faults.checker import check
 from benchmarks.faults.clients import Habits, Mover, Pace, Poller, Sender, Surroundings
+from benchmarks.faults.history import Narrow
 from benchmarks.faults.http import InFlight
 from benchmarks.faults.nemesis import Nemesis
 from benchmarks.faults.oracle import read_ledger
@@ -30,6 +31,7 @@ from benchmarks.faults.postgres import PrivatePostgres
 from benchmarks.faults.processes import Servers
 from benchmarks.faults.proxy import proxy_to
 from benchmarks.faults.rabbitmq import PrivateRabbit, rabbitmq_script
+from benchmarks.faults.world import EVERYBODY, FINISH_TOPIC
 from storage import migrate
 
 ROOT = Path(__file__).parents[2]
@@ -43,6 +45,9 @@ HABITS = (
     Habits(rivals=0.05),
     Habits(leaves=0.001),
     Habits(all_public=True),
+    Habits(narrow=Narrow(EVERYBODY, "everybody"), drops=0.05, forgets=0.05),
+    Habits(narrow=Narrow(EVERYBODY, "everybody", FINISH_TOPIC), rivals=0.05),
+    Habits(all_public=True, narrow=Narrow(EVERYBODY, "everybody")),
     Habits(pause_seconds=0.3, drops=0.05, forgets=0.05, rivals=0.02),
 )
 

@@ -9,8 +9,12 @@ import psycopg
 REALM = 1
 EVERYBODY = 1
 """The channel that nobody leaves: its last message ends the run for every queue."""
+FINISH_TOPIC = "topic 0"
 KEEPER = 1
 """The owner: in every channel, and lets others into the private ones."""
+OWNER, MEMBER, GUEST = 100, 400, 600
+GUEST_EVERY = 5
+"""So often somebody is a guest."""
 ROLE_GROUPS = (
     "nobody",
     "owners",
@@ -29,6 +33,10 @@ class User:
     email: str
     api_key: str
     role: int
+
+    @property
+    def is_guest(self) -> bool:
+        return self.role == GUEST
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +63,7 @@ def imagine(rng: random.Random, *, users: int, public: int, private: int) -> Wor
             number,
             f"u{number}@example.org",
             secrets.token_hex(16),
-            100 if number == KEEPER else 400,
+            OWNER if number == KEEPER else GUEST if number % GUEST_EVERY == 0 else MEMBER,
         )
         for number in range(1, users + 1)
     ]

@@ -5,7 +5,7 @@ checker finds what it is for. `lossy` builds are sound, and lose hints.
 """
 
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -14,8 +14,9 @@ import psycopg
 from scripts.cli.main import main
 from server import app
 from server.api import messages
+from server.domain.narrow import EventNarrow
 from server.events.base import LogEntry
-from server.realtime import follower, poll
+from server.realtime import audience, follower, poll
 from server.realtime.audience import STILL, LiveUser
 from server.realtime.follower import RealmFollower, Tail
 from server.realtime.variants import TailEntry
@@ -133,6 +134,34 @@ def believe_in_answers() -> None:
     _replace(poll, "poll", trusting)
 
 
+def show_guests_everything() -> None:
+    """Tell guests whatever is for everybody but guests."""
+    _replace(audience, "GUEST", -1)
+
+
+def narrow_too_much() -> None:
+    """Keep some of what passes a narrow from the queue all the same."""
+    sound = EventNarrow.admits
+
+    def admits(self: EventNarrow, event: Any, flags: Collection[str]) -> bool:
+        if event.wire_type == "message" and event.message.sender.id % 3 == 0:
+            return False
+        return sound(self, event, flags)
+
+    _replace(EventNarrow, "admits", admits)
+
+
+def narrow_too_little() -> None:
+    """Forget all but the first term of a narrow."""
+    sound = EventNarrow.parse.__func__  # type: ignore[attr-defined]
+
+    def parse(cls: type[EventNarrow], narrow: Sequence[Sequence[str]]) -> EventNarrow:
+        found: EventNarrow = sound(cls, narrow[:1])
+        return found
+
+    _replace(EventNarrow, "parse", classmethod(parse))
+
+
 def lose_hints(share: float) -> None:
     """Lose a share of the hints on their way out, and as many on their way in."""
     open_bus = app._open_bus
@@ -155,6 +184,9 @@ BUILDS: dict[str, Callable[[], None]] = {
     "ask-who-is-there-now": ask_who_is_there_now,
     "forget-names-of-sends": forget_names_of_sends,
     "believe-in-answers": believe_in_answers,
+    "show-guests-everything": show_guests_everything,
+    "narrow-too-much": narrow_too_much,
+    "narrow-too-little": narrow_too_little,
     "lose-10": lambda: lose_hints(0.1),
     "lose-100": lambda: lose_hints(1.0),
 }

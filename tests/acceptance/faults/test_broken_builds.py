@@ -45,3 +45,18 @@ def test_sends_that_are_done_twice_are_caught():
 def test_answers_that_are_not_given_again_are_caught():
     found = violations("believe-in-answers", faults=("cut replies to clients",) * 3)
     assert "never saw" in found
+
+
+def test_what_is_shown_to_a_guest_is_caught():
+    found = violations("show-guests-everything", seconds=6)
+    assert "must not have seen" in found
+
+
+def test_a_message_that_a_narrowed_queue_misses_is_caught():
+    found = violations("narrow-too-much", seconds=6)
+    assert "never saw" in found
+
+
+def test_a_message_beside_the_narrow_is_caught():
+    found = violations("narrow-too-little", seconds=6)
+    assert "must not have seen" in found

@@ -1,5 +1,6 @@
 """The checker itself: what it lets pass, and each thing that it does not."""
 
+import copy
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
@@ -7,7 +8,7 @@ from typing import Any
 import pytest
 
 from benchmarks.faults.checker import check
-from benchmarks.faults.history import ID_BITS, Evidence, QueueHistory, SendRecord
+from benchmarks.faults.history import ID_BITS, Evidence, Narrow, QueueHistory, SendRecord
 from benchmarks.faults.oracle import Entry, Ledger, Message
 from benchmarks.faults.world import Channel, User, World
 
@@ -233,3 +234,42 @@ def test_a_heartbeat_stands_for_all_that_came_before(case):
     queue.accept(-1, case.answer)
     found = "\n".join(check(case.world, case.ledger, case.evidence))
     assert "never saw 2 events, the first at positions [2, 3]" in found
+
+
+def test_a_narrowed_queue_sees_its_topic_alone(case):
+    """It asked for one topic of one channel: anything else would be a leak, and less a loss."""
+    [queue] = case.evidence.queues
+    queue.narrow = Narrow(GENERAL, "general", "topic 0")
+    case.ledger.topics[9] = "topic 0"
+    assert "must not have seen 1 events, the first at positions [2]" in case.found()
+
+
+def test_a_narrowed_queue_that_misses_its_topic_is_found(case):
+    [queue] = case.evidence.queues
+    queue.narrow = Narrow(GENERAL, "general", "topic 0")
+    case.ledger.topics[9] = "topic 0"
+    del case.answer[1]
+    del case.answer[0]
+    assert "never saw 1 events, the first at positions [1]" in case.found()
+
+
+def test_a_guest_is_not_told_who_joins_elsewhere(case):
+    """Members are told of public channels that they are not in; guests are not."""
+    people = [replace(p, role=600) if p.user_id == BOB else p for p in case.world.users]
+    members = {**case.world.members, GENERAL: frozenset((ALICE, BOB)), SECRET: frozenset((ALICE,))}
+    other = Channel(3, "other", is_private=False)
+    case.world = World(people, [*case.world.channels, other], {**members, 3: frozenset()})
+    case.ledger.spans.clear()
+    case.ledger.spans.update({(u, GENERAL): [(1, None)] for u in (ALICE, BOB)})
+    case.ledger.spans.update({(ALICE, SECRET): [(1, None)], (CAROL, 3): [(3, None)]})
+    case.ledger.log[2] = moved(3, "subscription/add", CAROL, 3)
+    case.ledger.log[3] = entry(4, "subscription/peer_add", stream_ids=[3], user_ids=[CAROL])
+    case.ledger.messages.pop(4)
+    del case.evidence.sends[2]
+    case.answer[1:3] = []
+    assert case.found() == ""
+    again = copy.deepcopy(case)
+    again.evidence.queues[0] = QueueHistory(QUEUE, BOB, False, 0, None)
+    peer = {"type": "subscription", "op": "peer_add", "stream_ids": [3], "user_ids": [CAROL]}
+    again.answer.insert(1, {"id": 4 << ID_BITS, **peer})
+    assert "must not have seen 1 events, the first at positions [4]" in again.found()

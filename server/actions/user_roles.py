@@ -1,0 +1,111 @@
+"""People get other roles."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime
+
+from server.actions.ground import Ground, ground_of, lock_realm
+from server.actions.onlookers import Onlookers
+from server.domain.access import GUEST, OWNER, ROLES
+from server.domain.actor import Actor
+from server.domain.errors import BadRequestError, UserDeactivatedError
+from server.events.base import EVERYONE, NOBODY, Audience, Tx
+from server.events.groups import MembersAdded, MembersRemoved
+from server.events.log import QueuesEnded
+from server.events.users import PersonChange, UserChanged
+from storage import event_queues, groups, users
+from storage.database import Connection
+from storage.ids import UserId
+from storage.users import UserRow
+
+
+async def change_role(tx: Tx, actor: Actor, user_id: UserId, role: int, *, now: datetime) -> None:
+    """Give somebody another role; all who may know them are told.
+
+    Their own event queues end: with another role one sees other channels, people, addresses and
+    bots, from one position to the next, and their clients register anew. Raises BadRequestError:
+    for who may not do it, an unknown user or role, and for the only owner.
+    """
+    realm = await lock_realm(tx, alone=True)
+    connection = await tx.connection()
+    found = await users.by_ids(connection, tx.realm_id, sorted({actor.user_id, user_id}))
+    ground = await ground_of(tx, realm, found)
+    row = await _changeable(tx, connection, ground, actor, user_id, role)
+    if row.role == role:
+        return
+
+    connection = await tx.changing()
+    await users.update_role(connection, tx.realm_id, user_id, role=role)
+    await event_queues.delete_of_users(connection, tx.realm_id, [user_id])
+    changed = replace(row, role=role)
+    change = UserChanged(person=PersonChange(user_id=user_id, role=role))
+    entry = tx.append(change, await _knowing(tx, connection, ground, changed))
+    tx.at_position(entry, users.changed(tx.realm_id, [user_id]))
+    await _tell_role_groups(tx, connection, ground, row, changed, now=now)
+    tx.append(QueuesEnded(user_ids=(user_id,)), NOBODY)
+
+
+async def _changeable(
+    tx: Tx, connection: Connection, ground: Ground, actor: Actor, user_id: UserId, role: int
+) -> UserRow:
+    """The user, locked, to whom the actor may give the role. Raises BadRequestError."""
+    own = ground.people.get(actor.user_id)
+    if own is None or not own.is_active:
+        raise UserDeactivatedError("Account is deactivated")
+    row = ground.people.get(user_id)
+    if row is None or row.is_system_bot or not row.is_active:
+        raise BadRequestError("No such user")
+    if role not in ROLES:
+        raise BadRequestError("Invalid role")
+    if not ground.standing_of(own).person.is_administrator:
+        raise BadRequestError("Insufficient permission")
+    if OWNER in (row.role, role) and row.role != role:
+        if own.role != OWNER:
+            raise BadRequestError("Must be an organization owner")
+        owners = (await users.ids_by_role(connection, tx.realm_id)).get(OWNER, ())
+        if role != OWNER and set(owners) <= {user_id}:
+            raise BadRequestError(
+                "The owner permission cannot be removed from the only organization owner."
+            )
+    [locked] = await tx.lock(users.locking(tx.realm_id, [user_id]))
+    return locked
+
+
+async def _knowing(tx: Tx, connection: Connection, ground: Ground, row: UserRow) -> Audience:
+    """All who may know the user, and the guests among them who know only whom they meet."""
+    directory = await tx.directory()
+    onlookers = await Onlookers.of(
+        connection,
+        tx.realm_id,
+        domain=directory.address_of(ground.realm).domain,
+        guests_know_everybody=ground.settings.guests_know_everybody(ground.graph),
+        rows=[row],
+    )
+    audience = onlookers.of_person(row)
+    if audience == EVERYONE:
+        return audience
+    guests = (await users.ids_by_role(connection, tx.realm_id)).get(GUEST, ())
+    known = await users.known_to_each(connection, tx.realm_id, guests)
+    met = tuple(guest for guest in guests if row.user_id in known[guest])
+    return Audience(everyone=True, guests=False, users=met)
+
+
+async def _tell_role_groups(
+    tx: Tx,
+    connection: Connection,
+    ground: Ground,
+    before: UserRow,
+    after: UserRow,
+    *,
+    now: datetime,
+) -> None:
+    """Out of the role groups of the old role, into those of the new one."""
+    ids = await groups.system_ids(connection, tx.realm_id)
+
+    def of(row: UserRow) -> Sequence[str]:
+        return ground.standing_of(row).person.role_groups(ground.graph.waiting_period, now)
+
+    for name in of(before):
+        tx.append(MembersRemoved(group_id=ids[name], user_ids=(before.user_id,)), EVERYONE)
+    for name in of(after):
+        tx.append(MembersAdded(group_id=ids[name], user_ids=(after.user_id,)), EVERYONE)
