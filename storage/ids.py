@@ -8,6 +8,8 @@ ChannelId = NewType("ChannelId", int)
 TopicId = NewType("TopicId", int)
 GroupId = NewType("GroupId", int)
 DmGroupId = NewType("DmGroupId", int)
+DraftId = NewType("DraftId", int)
+SavedSnippetId = NewType("SavedSnippetId", int)
 QueueId = NewType("QueueId", str)
 
 Position = NewType("Position", int)

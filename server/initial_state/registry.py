@@ -6,6 +6,7 @@ from server.initial_state import (
     alert_words,
     bots,
     channels,
+    drafts,
     groups,
     messages,
     muted_users,
@@ -29,6 +30,7 @@ SECTIONS: Final[tuple[Section, ...]] = (
     bots.SECTION,
     *user_settings.SECTIONS,
     *messages.SECTIONS,
+    *drafts.SECTIONS,
     muted_users.SECTION,
     *not_yet_kept.SECTIONS,
 )

@@ -1,0 +1,85 @@
+"""Drafts over HTTP."""
+
+from datetime import UTC, datetime
+from typing import Annotated, Literal
+
+from server.actions import drafts as actions
+from server.api.endpoint import Access, Empty, Endpoint, NoParams, Request, Result
+from server.api.params import Field, Params, Part
+from server.events.drafts import ShownDraft
+from storage import drafts, users
+from storage.drafts import Draft
+from storage.ids import DraftId
+
+LAST_SECOND = 253_402_300_799
+"""Of the year 9999."""
+
+
+class GivenDraft(Part):
+    type: Literal["", "stream", "private"]
+    to: list[int]
+    topic: str
+    content: str
+    timestamp: Annotated[int | float | None, Field(ge=0, le=LAST_SECOND)] = None
+
+    def draft(self, now: datetime) -> Draft:
+        """It was edited when the client says, or else now."""
+        edited_at = now if self.timestamp is None else datetime.fromtimestamp(self.timestamp, UTC)
+        return Draft(self.type, self.to, self.topic, self.content, edited_at)
+
+
+class CreateParams(Params):
+    drafts: list[GivenDraft] = []  # noqa: RUF012 - never changed
+
+
+class EditParams(Params):
+    draft_id: DraftId
+    draft: GivenDraft
+
+
+class DraftParams(Params):
+    draft_id: DraftId
+
+
+class Drafts(Result):
+    count: int
+    drafts: list[ShownDraft]
+
+
+class CreatedDrafts(Result):
+    ids: list[DraftId]
+
+
+async def get_all(request: Request, params: NoParams) -> Drafts:
+    del params
+    actor = request.actor
+    async with request.read() as connection:
+        [row] = await users.by_ids(connection, actor.realm_id, [actor.user_id])
+        actions.check_keeps_drafts(row)
+        rows = await drafts.of_user(connection, actor.realm_id, actor.user_id)
+    return Drafts(count=len(rows), drafts=[ShownDraft.of(row) for row in rows])
+
+
+async def create(request: Request, params: CreateParams) -> CreatedDrafts:
+    now = request.app.clock.now()
+    new = [each.draft(now) for each in params.drafts]
+    return CreatedDrafts(ids=await request.write(actions.create_drafts, new))
+
+
+async def edit(request: Request, params: EditParams) -> Empty:
+    draft = params.draft.draft(request.app.clock.now())
+    await request.write(actions.edit_draft, params.draft_id, draft)
+    return Empty()
+
+
+async def delete(request: Request, params: DraftParams) -> Empty:
+    await request.write(actions.delete_draft, params.draft_id)
+    return Empty()
+
+
+ENDPOINTS = (
+    Endpoint("GET", "/drafts", Access.USER, NoParams, get_all, Drafts),
+    Endpoint("POST", "/drafts", Access.USER, CreateParams, create, CreatedDrafts),
+    Endpoint("PATCH", "/drafts/{draft_id}", Access.USER, EditParams, edit),
+    Endpoint("DELETE", "/drafts/{draft_id}", Access.USER, DraftParams, delete),
+)

@@ -1,0 +1,32 @@
+"""Register's `drafts` and `saved_snippets`."""
+
+from typing import Any, Final
+
+from server.domain.user_settings import UserSettings
+from server.events.drafts import ShownDraft
+from server.events.saved_snippets import ShownSnippet
+from server.initial_state.base import Section, Snapshot
+from storage import drafts, saved_snippets
+
+MAX_DRAFTS: Final = 1_000
+"""The last edited ones; GET /drafts has them all."""
+
+
+async def fetch_drafts(snapshot: Snapshot) -> dict[str, Any]:
+    actor = snapshot.actor
+    if not UserSettings.of(actor.row.settings).enable_drafts_synchronization:
+        return {"drafts": []}
+    rows = await drafts.of_user(
+        snapshot.connection, snapshot.realm_id, actor.user_id, limit=MAX_DRAFTS
+    )
+    return {"drafts": [ShownDraft.of(row) for row in rows]}
+
+
+async def fetch_snippets(snapshot: Snapshot) -> dict[str, Any]:
+    rows = await saved_snippets.of_user(
+        snapshot.connection, snapshot.realm_id, snapshot.actor.user_id
+    )
+    return {"saved_snippets": [ShownSnippet.of(row) for row in rows]}
+
+
+SECTIONS = (Section("drafts", fetch_drafts), Section("saved_snippets", fetch_snippets))
