@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, LiteralString
 
 from storage.database import Connection, Locking, Statement
@@ -166,6 +166,34 @@ async def activity(
         """,
         realm_id=realm_id,
         ids=list(channel_ids),
+    )
+
+
+def tell_activity(
+    realm_id: RealmId,
+    before: ActivityRow,
+    *,
+    now: datetime,
+    recently: timedelta,
+    audience: bytes,
+    write_id: str,
+) -> Statement:
+    """After the clock: tell what the channel shows of its messages, if that has changed."""
+    return Statement(
+        """
+        SELECT tell_channel_activity(%(realm_id)s, %(channel_id)s, %(first)s, %(last)s, %(now)s,
+                                     %(recently)s, %(audience)b, %(write_id)s::uuid)
+        """,
+        {
+            "realm_id": realm_id,
+            "channel_id": before.channel_id,
+            "first": before.first_message_id,
+            "last": before.last_sent_at,
+            "now": now,
+            "recently": recently,
+            "audience": audience,
+            "write_id": write_id,
+        },
     )
 
 

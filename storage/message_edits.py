@@ -159,13 +159,19 @@ async def readers(
 ) -> list[ReaderRow]:
     """Whom these messages concern, of those who may read the channel (wherever they are now).
 
-    Its subscribers, those who received them elsewhere, and those who have flags on them. With
+    Its subscribers, those who received them where they were sent, and those who have flags. With
     `outsiders_only` the subscribers are left out: their number is not bounded.
     """
     return await connection.many(
         ReaderRow,
         """
-        WITH concerned AS (
+        WITH origins AS MATERIALIZED (
+            SELECT m.origin_channel_id AS id, array_agg(m.id) AS ids,
+                   min(m.id) AS first, max(m.id) AS last
+              FROM messages m
+             WHERE m.realm_id = %(realm_id)s AND m.id = ANY(%(message_ids)s::bigint[])
+             GROUP BY m.origin_channel_id
+        ), concerned AS (
             SELECT s.user_id FROM subscriptions s
              WHERE NOT %(outsiders_only)s AND s.realm_id = %(realm_id)s
                AND s.channel_id = %(channel_id)s AND s.active
@@ -176,18 +182,23 @@ async def readers(
              WHERE f.realm_id = %(realm_id)s AND f.message_id = ANY(%(message_ids)s::bigint[])
             UNION
             SELECT s.user_id
-              FROM (SELECT m.origin_channel_id AS id, array_agg(m.id) AS ids FROM messages m
-                     WHERE m.realm_id = %(realm_id)s AND m.id = ANY(%(message_ids)s::bigint[])
-                       AND m.origin_channel_id <> %(channel_id)s
-                     GROUP BY m.origin_channel_id) o
+              FROM origins o
               JOIN subscriptions s ON s.realm_id = %(realm_id)s AND s.channel_id = o.id
-             WHERE EXISTS (SELECT FROM unnest(o.ids) AS i WHERE s.spans @> i)
+                   AND s.active AND o.id <> %(channel_id)s
+             WHERE s.spans && int8range(o.first, o.last, '[]')
+               AND EXISTS (SELECT FROM unnest(o.ids) AS i WHERE s.spans @> i)
+            UNION
+            SELECT s.user_id
+              FROM origins o
+              JOIN subscriptions s ON s.realm_id = %(realm_id)s AND s.channel_id = o.id
+                   AND NOT s.active
+             WHERE s.spans && int8range(o.first, o.last, '[]')
+               AND EXISTS (SELECT FROM unnest(o.ids) AS i WHERE s.spans @> i)
         )
         SELECT r.user_id, r.is_subscribed, r.access = 2 AS reads_all
           FROM (
             SELECT p.user_id, coalesce(s.active, false) AS is_subscribed,
-                   channel_access(u.role, s.active, c.invite_only, c.is_web_public,
-                                  c.history_public_to_subscribers) AS access
+                   channel_access(p.user_id, u.role, s.active, c) AS access
               FROM concerned p
               JOIN users u ON u.realm_id = %(realm_id)s AND u.user_id = p.user_id
               JOIN channels c ON c.realm_id = %(realm_id)s AND c.channel_id = %(channel_id)s

@@ -293,18 +293,20 @@ def tell_regained(
     user_ids: Sequence[UserId],
     message_ids: Sequence[MessageId],
     *,
+    empty_topic_display_name: str,
     write_id: str,
 ) -> Statement:
     """After the clock: for whom of these users messages that they see again are unread, is told."""
     return Statement(
         """
         SELECT tell_regained(%(realm_id)s, %(user_ids)s::bigint[], %(message_ids)s::bigint[],
-                             %(write_id)s::uuid)
+                             %(empty_topic_display_name)s, %(write_id)s::uuid)
         """,
         {
             "realm_id": realm_id,
             "user_ids": list(user_ids),
             "message_ids": list(message_ids),
+            "empty_topic_display_name": empty_topic_display_name,
             "write_id": write_id,
         },
     )

@@ -43,39 +43,17 @@ $$;
 -- audience of the entry that was just appended. Who registers later never gets the entry.
 CREATE FUNCTION add_reader_flags(p_realm_id bigint, p_message_id bigint) RETURNS void
     LANGUAGE plpgsql
-    SET plan_cache_mode = force_generic_plan
-    SET enable_seqscan = off
-    SET jit = off
     AS $$
 DECLARE
+    v_users bigint[] := ARRAY(
+        SELECT DISTINCT q.user_id FROM event_queues q WHERE q.realm_id = p_realm_id);
     v_flags jsonb;
 BEGIN
-    SELECT jsonb_object_agg(j.user_id, flag_names(j.flags, j.traits, j.received,
-                                j.flags & 1 <> 0 OR (j.received AND NOT j.seen)))
+    SELECT jsonb_object_agg(s.user_id, flag_names(s.flags, s.traits, s.received, s.unread))
       INTO v_flags
-      FROM messages m
-     CROSS JOIN (SELECT DISTINCT q.user_id FROM event_queues q WHERE q.realm_id = p_realm_id) u
-     CROSS JOIN LATERAL (
-           SELECT u.user_id, m.traits,
-                  coalesce((SELECT f.flags FROM message_flags f
-                       WHERE f.realm_id = p_realm_id AND f.user_id = u.user_id
-                         AND f.message_id = m.id), 0) AS flags,
-                  CASE WHEN m.channel_id IS NULL THEN EXISTS (SELECT FROM dm_group_members x
-                       WHERE x.realm_id = p_realm_id AND x.user_id = u.user_id
-                         AND x.dm_group_id = m.conversation_id)
-                  ELSE coalesce((SELECT x.spans @> m.id FROM subscriptions x
-                       WHERE x.realm_id = p_realm_id AND x.user_id = u.user_id
-                         AND x.channel_id = m.origin_channel_id), false) END AS received,
-                  (m.traits & 1 <> 0 AND m.sender_id = u.user_id)
-                  OR coalesce((SELECT x.read @> m.id FROM channel_read x
-                       WHERE x.realm_id = p_realm_id AND x.user_id = u.user_id
-                         AND x.channel_id = coalesce(m.origin_channel_id, 0)), false)
-                  OR coalesce((SELECT x.read @> m.id FROM conversation_read x
-                       WHERE x.realm_id = p_realm_id AND x.user_id = u.user_id
-                         AND x.conversation_id = m.origin_conversation_id), false) AS seen
-            OFFSET 0) j
-     WHERE m.realm_id = p_realm_id AND m.id = p_message_id
-       AND (j.received OR j.flags <> 0);
+      FROM reader_states(p_realm_id, v_users,
+                         array_fill(p_message_id, ARRAY[cardinality(v_users)])) s
+     WHERE s.accessible;
     IF v_flags IS NOT NULL THEN
         UPDATE event_log l
            SET audience = convert_to((convert_from(l.audience, 'UTF8')::jsonb
@@ -113,35 +91,36 @@ END $$;
 -- After the clock: those of these users for whom messages that came back into their sight are
 -- unread are told so: their clients had forgotten them.
 CREATE FUNCTION tell_regained(
-    p_realm_id bigint, p_user_ids bigint[], p_ids bigint[], p_write_id uuid)
+    p_realm_id bigint, p_user_ids bigint[], p_ids bigint[], p_empty_topic_name text,
+    p_write_id uuid)
     RETURNS void
     LANGUAGE plpgsql
     AS $$
 DECLARE
     v_user_id bigint;
-    v_ids bigint[];
+    v_audience bytea;
+    v_unread bigint[];
+    v_starred bigint[];
     v_details jsonb;
 BEGIN
     FOREACH v_user_id IN ARRAY p_user_ids LOOP
-        SELECT array_agg(s.id ORDER BY s.id),
+        SELECT array_agg(s.id ORDER BY s.id) FILTER (WHERE s.unread),
+               array_agg(s.id ORDER BY s.id) FILTER (WHERE s.flags & 2 <> 0),
                jsonb_object_agg(s.id::text, jsonb_build_object(
                    'type', 'stream', 'stream_id', s.channel_id, 'topic', (
                         SELECT t.name FROM topics t
                          WHERE t.realm_id = p_realm_id AND t.topic_id = s.conversation_id))
                    || CASE WHEN s.flags & 72 <> 0 OR (s.received AND s.traits & 2 <> 0)
                            THEN '{"mentioned": true}'::jsonb ELSE '{}'::jsonb END)
-          INTO v_ids, v_details
+               FILTER (WHERE s.unread)
+          INTO v_unread, v_starred, v_details
           FROM message_states(p_realm_id, v_user_id, p_ids) s
-         WHERE s.unread;
-        PERFORM append_flag_entries(p_realm_id, 'remove', 'read', v_ids, v_details,
-            convert_to(jsonb_build_object('users', jsonb_build_array(v_user_id))::text, 'UTF8'),
-            p_write_id);
-        SELECT array_agg(s.id ORDER BY s.id) INTO v_ids
-          FROM message_states(p_realm_id, v_user_id, p_ids) s
-         WHERE s.accessible AND s.flags & 2 <> 0;
-        PERFORM append_flag_entries(p_realm_id, 'add', 'starred', v_ids, NULL,
-            convert_to(jsonb_build_object('users', jsonb_build_array(v_user_id))::text, 'UTF8'),
-            p_write_id);
+         WHERE s.accessible;
+        v_audience := convert_to(format('{"users":[%s]}', v_user_id), 'UTF8');
+        PERFORM append_flag_entries(p_realm_id, 'remove', 'read', v_unread, v_audience,
+                                    p_write_id, false, v_details, p_empty_topic_name);
+        PERFORM append_flag_entries(p_realm_id, 'add', 'starred', v_starred, v_audience,
+                                    p_write_id);
     END LOOP;
 END $$;
 
@@ -309,3 +288,38 @@ CREATE FUNCTION whole_history(
                         THEN (r.value ->> 'position')::bigint > p_id
                         ELSE r.place > p_renames_before END) h
 $$;
+
+-- ---------------------------------------------------------------- channels
+
+-- After the clock: what a channel shows of its messages has changed, if it has, for those who may
+-- know of it. p_age: how long before now its last message may be, or the channel made.
+CREATE FUNCTION tell_channel_activity(
+    p_realm_id bigint, p_channel_id bigint, p_first_before bigint, p_last_before timestamptz,
+    p_now timestamptz, p_age interval, p_audience bytea, p_write_id uuid)
+    RETURNS void
+    LANGUAGE plpgsql
+    AS $$
+DECLARE
+    v_channel channels;
+    v_first bigint := (
+        SELECT m.id FROM messages m
+         WHERE m.realm_id = p_realm_id AND m.channel_id = p_channel_id ORDER BY m.id LIMIT 1);
+    v_last timestamptz := (
+        SELECT m.sent_at FROM messages m
+         WHERE m.realm_id = p_realm_id AND m.channel_id = p_channel_id ORDER BY m.id DESC LIMIT 1);
+    v_recent boolean;
+BEGIN
+    SELECT * INTO v_channel FROM channels c
+     WHERE c.realm_id = p_realm_id AND c.channel_id = p_channel_id;
+    IF v_first IS DISTINCT FROM p_first_before THEN
+        PERFORM append_entry(p_realm_id, 'stream/update', p_audience, convert_to(jsonb_build_object(
+            'stream_id', p_channel_id, 'name', v_channel.name, 'property', 'first_message_id',
+            'value', v_first, 'archived', v_channel.is_archived)::text, 'UTF8'), p_write_id);
+    END IF;
+    v_recent := p_now - greatest(v_channel.created_at, v_last) < p_age;
+    IF v_recent <> (p_now - greatest(v_channel.created_at, p_last_before) < p_age) THEN
+        PERFORM append_entry(p_realm_id, 'stream/update', p_audience, convert_to(jsonb_build_object(
+            'stream_id', p_channel_id, 'name', v_channel.name, 'property', 'is_recently_active',
+            'value', v_recent, 'archived', v_channel.is_archived)::text, 'UTF8'), p_write_id);
+    END IF;
+END $$;

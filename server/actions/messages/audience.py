@@ -2,10 +2,15 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
+from server.actions.ground import Ground
+from server.actions.subscriptions.audiences import seers
 from server.events.base import Audience, Tx
-from storage import message_edits, message_places
+from server.events.channels import RECENTLY
+from storage import channels, message_edits, message_places
 from storage.channels import ChannelRow
+from storage.database import Statement
 from storage.ids import MessageId, Position, UserId
 from storage.message_edits import ReaderRow
 from storage.message_places import MessagePlace
@@ -70,6 +75,26 @@ async def of_messages(
         users=tuple(each.user_id for each in outsiders),
     )
     return [Telling(audience, message_ids)]
+
+
+async def activity_statements(
+    tx: Tx, ground: Ground, rows: Iterable[ChannelRow], now: datetime
+) -> list[Statement]:
+    """Before messages leave or join the channels: what tells afterwards how these look now."""
+    by_id = {row.channel_id: row for row in rows}
+    connection = await tx.connection()
+    audiences = await seers(connection, tx.realm_id, ground, by_id.values())
+    return [
+        channels.tell_activity(
+            tx.realm_id,
+            before,
+            now=now,
+            recently=RECENTLY,
+            audience=audiences[before.channel_id].encode(),
+            write_id=tx.write_id,
+        )
+        for before in await channels.activity(connection, tx.realm_id, sorted(by_id))
+    ]
 
 
 ReadBy = dict[UserId, tuple[MessageId, ...]]

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Final
 
-from server.actions.ground import stand
-from server.actions.messages.audience import of_messages, protects_history
+from server.actions.ground import Ground, stand
+from server.actions.messages.audience import activity_statements, of_messages, protects_history
 from server.actions.messages.subject import Subject, is_subscribed, lock_subject
 from server.domain.actor import Actor
 from server.domain.channels import Standing
@@ -28,8 +28,7 @@ async def delete_message(tx: Tx, actor: Actor, message_id: MessageId, now: datet
     """Delete a message for good. Whoever could read it is told."""
     subject = await lock_subject(tx, actor, message_id)
     _check_permitted(subject, now)
-    display_name = subject.ground.settings.empty_topic_display_name
-    await _delete(tx, subject.channel, subject.topic, [subject.row], now, display_name)
+    await _delete(tx, subject.ground, subject.channel, subject.topic, [subject.row], now)
 
 
 def _check_permitted(subject: Subject, now: datetime) -> None:
@@ -60,8 +59,7 @@ async def delete_from_topic(
     standing = ground.standing(actor.user_id)
     if not standing.person.is_administrator:
         raise UnauthorizedPrincipalError("Must be an organization administrator")
-    display_name = ground.settings.empty_topic_display_name
-    name = clean_topic(topic_name, display_name)
+    name = clean_topic(topic_name, ground.settings.empty_topic_display_name)
     channel, topic = await _lock_topic(tx, actor, standing, channel_id, name)
     some = await message_moves.newest_in_topic(
         await tx.connection(),
@@ -72,7 +70,7 @@ async def delete_from_topic(
     )
     rows = await tx.lock(message_edits.locking(tx.realm_id, sorted(some[:MAX_GONE])))
     if rows:
-        await _delete(tx, channel, topic, rows, now, display_name)
+        await _delete(tx, ground, channel, topic, rows, now)
     return len(some) > MAX_GONE
 
 
@@ -100,17 +98,18 @@ async def _lock_topic(
 
 async def _delete(
     tx: Tx,
+    ground: Ground,
     channel: ChannelRow | None,
     topic: TopicRow | None,
     rows: Sequence[ChangingRow],
     now: datetime,
-    display_name: str,
 ) -> None:
     """Delete locked messages of one conversation, and what the log holds of them."""
     ids = [row.id for row in rows]
     tellings = await of_messages(tx, channel, rows[0].conversation_id, ids)
     used = await submessages.positions_of(await tx.connection(), tx.realm_id, ids)
     entries = sorted({p for row in rows for p in _entries(row, now)} | {*used})
+    activity = [] if channel is None else await activity_statements(tx, ground, [channel], now)
     await event_log.blank(await tx.changing(), tx.realm_id, entries)
     last = None
     for telling in tellings:
@@ -118,12 +117,13 @@ async def _delete(
             message_ids=tuple(telling.message_ids),
             channel_id=None if channel is None else channel.channel_id,
             topic="" if topic is None else topic.name,
-            empty_topic_display_name=display_name,
+            empty_topic_display_name=ground.settings.empty_topic_display_name,
             entries=tuple(entries) if last is None else (),
         )
         last = tx.append(event, telling.audience)
     assert last is not None
-    tx.at_position(last, message_moves.delete(tx.realm_id, ids))
+    for statement in (message_moves.delete(tx.realm_id, ids), *activity):
+        tx.at_position(last, statement)
 
 
 def _entries(row: ChangingRow, now: datetime) -> list[Position]:

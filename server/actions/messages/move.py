@@ -12,7 +12,13 @@ from server.actions.messages import edit, notices
 from server.actions.messages.audience import of_messages
 from server.actions.messages.decide import check_topic_policy
 from server.actions.messages.edit import NewContent
-from server.actions.messages.moving_steps import Plan, begin_plan, job_of, policy_body
+from server.actions.messages.moving_steps import (
+    MESSAGES_PER_STEP,
+    Plan,
+    begin_plan,
+    job_of,
+    policy_body,
+)
 from server.actions.messages.notices import Location, Notice
 from server.actions.messages.subject import Subject, Target, is_subscribed, lock_subject
 from server.domain.access import MODERATOR
@@ -56,7 +62,13 @@ class Begun:
 
 
 async def begin(
-    tx: Tx, actor: Actor, message_id: MessageId, request: MoveRequest, now: datetime
+    tx: Tx,
+    actor: Actor,
+    message_id: MessageId,
+    request: MoveRequest,
+    now: datetime,
+    *,
+    messages_per_step: int = MESSAGES_PER_STEP,
 ) -> "Begun | Clocked[Begun]":
     """Move what is asked for, or as much of it as one transaction may; whom it concerns is told."""
     directory = await tx.directory()
@@ -79,7 +91,7 @@ async def begin(
     connection = await tx.connection()
     was_empty = await message_moves.is_empty(connection, tx.realm_id, subject.new_topic.topic_id)
     plan = _plan(move, subject.new_topic, now, target_was_empty=was_empty)
-    return Begun(is_begun=True, work_id=await begin_plan(tx, plan))
+    return Begun(is_begun=True, work_id=await begin_plan(tx, plan, messages_per_step))
 
 
 @dataclass(frozen=True, slots=True)

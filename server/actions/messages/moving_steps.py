@@ -11,12 +11,18 @@ from typing import Any, Final
 
 import msgspec
 
-from server.actions.messages.audience import Crossing, Telling, of_crossing, of_messages
+from server.actions.ground import stand_on_realm
+from server.actions.messages.audience import (
+    Crossing,
+    Telling,
+    activity_statements,
+    of_crossing,
+    of_messages,
+)
 from server.actions.messages.content import Reading
 from server.actions.messages.notices import Notice, Write, deliver
 from server.directory import Directory
 from server.domain.clock import Clock
-from server.domain.realm_settings import RealmSettings
 from server.events.base import NOBODY, Entry, Tx
 from server.events.log import JobEnqueued, Tick
 from server.events.message_changes import (
@@ -112,9 +118,7 @@ def policy_body(
     }
 
 
-async def begin_plan(
-    tx: Tx, plan: Plan, *, messages_per_step: int = MESSAGES_PER_STEP
-) -> str | None:
+async def begin_plan(tx: Tx, plan: Plan, messages_per_step: int) -> str | None:
     """Take the first step, the topics being locked; the id of what is left, if anything is."""
     last = await _move_some(tx, plan, plan.since, messages_per_step)
     if last is None and not plan.notices:
@@ -206,10 +210,11 @@ async def _move_these(tx: Tx, plan: Plan, ids: Sequence[MessageId], *, is_last: 
         )
     }
     old, new = by_id[plan.old_channel_id], by_id[plan.new_channel_id]
-    realm = await realms.by_id(connection, tx.realm_id)
-    assert realm is not None, "a realm is never removed"
-    display_name = RealmSettings.of(realm.settings).empty_topic_display_name
+    ground = await stand_on_realm(tx, [plan.actor_id])
+    display_name = ground.settings.empty_topic_display_name
     crossing = await _crossing(tx, plan, old, new, ids)
+    affected = [old, new] if plan.crosses else []
+    after = await activity_statements(tx, ground, affected, plan.moved_at)
     await message_moves.move(
         await tx.changing(),
         tx.realm_id,
@@ -219,15 +224,19 @@ async def _move_these(tx: Tx, plan: Plan, ids: Sequence[MessageId], *, is_last: 
         moved_at=plan.moved_at,
         history_entry=plan.history_entry(),
     )
-    last = _tell(tx, plan, old, crossing, display_name)
+    last = _tell(tx, plan, old, crossing, display_name) or tx.append(Tick(), NOBODY)
+    for statement in after:
+        tx.at_position(last, statement)
     if crossing.regained:
-        last = last or tx.append(Tick(), NOBODY)
-        tx.at_position(
-            last,
-            message_moves.tell_regained(tx.realm_id, crossing.regained, ids, write_id=tx.write_id),
+        statement = message_moves.tell_regained(
+            tx.realm_id,
+            crossing.regained,
+            ids,
+            empty_topic_display_name=display_name,
+            write_id=tx.write_id,
         )
+        tx.at_position(last, statement)
     if is_last and await message_moves.is_empty(connection, tx.realm_id, plan.old_topic_id):
-        last = last or tx.append(Tick(), NOBODY)
         await _move_policies(tx, plan, new, last, display_name)
 
 

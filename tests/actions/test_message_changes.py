@@ -1,0 +1,375 @@
+"""Changes of messages: every client ends where register does, and exactly the right people hear."""
+
+import asyncio
+import random
+from typing import Any
+
+import pytest
+import pytest_asyncio
+
+from server.actions.messages import delete, edit, move, moving_steps, send
+from server.actions.messages.decide import Draft
+from server.actions.messages.edit import NewContent
+from server.actions.messages.move import Begun, MoveRequest
+from server.actions.messages.moving_steps import MovingDesk
+from server.domain.access import MODERATOR
+from server.domain.errors import DomainError
+from storage import message_flags, moving_work
+from storage.ids import MessageId
+from storage.users import UserRow
+from tests.factories import Make
+from tests.fixtures.agreement import Witness
+from tests.fixtures.hall import Hall
+from tests.fixtures.making import NEWEST_CLIENT
+
+pytestmark = pytest.mark.asyncio
+
+
+class Changes:
+    """Changes messages as the endpoints do, as somebody in the hall."""
+
+    def __init__(self, hall: Hall) -> None:
+        self.hall = hall
+        self.steps = moving_steps.MESSAGES_PER_STEP
+
+    async def _write(self, row: UserRow, action: Any, *args: Any, **kwargs: Any) -> Any:
+        return await self.hall.stage.write(action, self.hall.actor(row), *args, **kwargs)
+
+    async def send(
+        self, row: UserRow, to: str | list[int], topic: str = "t", content: str = "hello"
+    ) -> MessageId:
+        draft = Draft(
+            type="channel" if isinstance(to, str) else "direct",
+            to=to,
+            topic=topic,
+            content=content,
+            read_by_sender=True,
+        )
+        now = self.hall.stage.clock.now()
+        sent = await self._write(row, send.send_message, draft, None, now)
+        return MessageId(sent.result.message_id)
+
+    async def edit(self, row: UserRow, message_id: MessageId, content: str) -> None:
+        now = self.hall.stage.clock.now()
+        await self._write(row, edit.edit_content, message_id, NewContent(content), now)
+
+    async def delete(self, row: UserRow, message_id: MessageId) -> None:
+        await self._write(row, delete.delete_message, message_id, self.hall.stage.clock.now())
+
+    async def move(self, row: UserRow, message_id: MessageId, **request: Any) -> None:
+        work_id = await self.begin(row, message_id, **request)
+        if work_id is not None:
+            await moving_steps.finish(self.desk(), self.hall.make.realm_id, work_id)
+
+    async def begin(self, row: UserRow, message_id: MessageId, **request: Any) -> str | None:
+        """The first step alone; the id of what is left."""
+        wanted = MoveRequest(**{"tell_new": False, "mode": "change_all", **request})
+        now = self.hall.stage.clock.now()
+        begun: Any = Begun(is_begun=False)
+        while not begun.is_begun:
+            begun = await self._write(
+                row, move.begin, message_id, wanted, now, messages_per_step=self.steps
+            )
+            begun = begun if isinstance(begun, Begun) else begun.result
+        work_id: str | None = begun.work_id
+        return work_id
+
+    def desk(self) -> MovingDesk:
+        stage, realm_id = self.hall.stage, self.hall.make.realm_id
+        return MovingDesk(
+            stage.directories.of(realm_id),
+            stage.database.connection,
+            stage.writers.of(realm_id).write,
+            stage.clock,
+            self.steps,
+        )
+
+
+@pytest_asyncio.fixture
+async def changes(hall: Hall) -> Changes:
+    await hall.make.notification_bot()
+    return Changes(hall)
+
+
+def types_by_user(seen: list[Witness]) -> dict[str, list[str]]:
+    """What the first client of each of them heard of messages, by name."""
+    heard: dict[str, list[str]] = {}
+    for witness in seen:
+        types = [e["type"] for e in witness.events if e["type"].endswith("_message")]
+        heard.setdefault(witness.user.full_name, types)
+    return heard
+
+
+def ids_by_user(seen: list[Witness]) -> dict[str, list[list[int]]]:
+    """The messages of each event that the first client of each of them heard, by name."""
+    heard: dict[str, list[list[int]]] = {}
+    for witness in seen:
+        told = [e["message_ids"] for e in witness.events if "message_ids" in e]
+        heard.setdefault(witness.user.full_name, told)
+    return heard
+
+
+async def star(hall: Hall, row: UserRow, message_id: MessageId) -> None:
+    await hall.make.at_position(
+        message_flags.change(
+            hall.make.realm_id,
+            row.user_id,
+            [message_id],
+            flag="starred",
+            operation="add",
+            audience=b"",
+            write_id="00000000-0000-0000-0000-000000000000",
+        )
+    )
+
+
+async def test_an_edit_reaches_subscribers_and_those_who_remember_the_message(
+    hall, changes, witnesses
+):
+    await hall.make.channel("plans", subscribers=[hall.member, hall.guest])
+    message_id = await changes.send(hall.member, "plans")
+    await star(hall, hall.other, message_id)
+
+    async def change():
+        await changes.edit(hall.member, message_id, f"@**{hall.guest.full_name}**")
+        await changes.edit(hall.member, message_id, "@**all**")
+        await changes.edit(hall.member, message_id, "nobody")
+
+    seen = await witnesses.watch(change, hall.everybody)
+
+    assert types_by_user(seen) == {
+        "Owner": [],
+        "Admin": [],
+        "Member": ["update_message"] * 3,
+        "Other": ["update_message"] * 3,
+        "Guest": ["update_message"] * 3,
+    }
+    flags = {w.user.full_name: [set(e["flags"]) for e in w.events if "flags" in e] for w in seen}
+    wildcard = {"stream_wildcard_mentioned", "wildcard_mentioned"}
+    assert flags["Guest"] == [{"mentioned"}, wildcard, set()]
+    assert flags["Member"] == [{"read"}, {"read", *wildcard}, {"read"}]
+    assert flags["Other"] == [{"read", "starred", "historical"}] * 3
+
+
+@pytest.mark.parametrize(
+    ("mode", "topic"),
+    [
+        ("change_one", "u"),
+        ("change_later", ""),
+        ("change_all", "u"),
+        ("change_all", ""),
+        ("change_all", "T"),
+    ],
+)
+async def test_unread_messages_follow_within_a_channel(hall, changes, witnesses, mode, topic):
+    await hall.make.channel("plans", subscribers=hall.everybody)
+    sent = [await changes.send(hall.member, "plans", content="@**Guest**") for _ in range(3)]
+    if topic == "u":
+        await changes.send(hall.other, "plans", topic="u")
+
+    async def change():
+        await changes.move(hall.member, sent[1], topic=topic, mode=mode)
+
+    await witnesses.watch(change, hall.everybody)
+
+
+KINDS = {
+    "public": {},
+    "private": {"invite_only": True, "shares_history": True},
+    "protected": {"invite_only": True, "shares_history": False},
+    "web": {"is_web_public": True},
+}
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("public", "private"),
+        ("public", "public"),
+        ("private", "protected"),
+        ("protected", "public"),
+        ("protected", "protected"),
+        ("web", "private"),
+        ("private", "web"),
+    ],
+)
+async def test_unread_messages_follow_to_another_channel_and_back(
+    hall, changes, witnesses, old, new
+):
+    """Member is in both, other and owner in the old one, guest and admin in the new one."""
+    source = await hall.make.channel(
+        "source", subscribers=[hall.member, hall.other, hall.owner], **KINDS[old]
+    )
+    target = await hall.make.channel(
+        "target", subscribers=[hall.member, hall.guest, hall.admin], **KINDS[new]
+    )
+    sent = [await changes.send(hall.member, "source", content="@**Other**") for _ in range(2)]
+    await hall.unsubscribe(hall.owner, "source")
+    await hall.make.subscribe(source, [hall.admin])
+    sent.append(await changes.send(hall.member, "source"))
+    await star(hall, hall.other, sent[0])
+
+    async def there():
+        await changes.move(hall.member, sent[1], channel_id=target.channel_id)
+
+    async def back():
+        await changes.move(hall.member, sent[1], channel_id=source.channel_id, topic="v")
+
+    seen = await witnesses.watch(there, hall.everybody)
+    heard = types_by_user(seen)
+    assert heard["Member"] == ["update_message"]
+    loses = new in {"private", "protected"}
+    assert heard["Other"] == ["delete_message" if loses else "update_message"]
+    await witnesses.watch(back, hall.everybody, views=[NEWEST_CLIENT])
+
+
+async def test_in_a_protected_channel_everybody_hears_of_what_they_received(
+    hall, changes, witnesses
+):
+    plans = await hall.make.channel(
+        "plans", invite_only=True, shares_history=False, subscribers=[hall.member, hall.other]
+    )
+    first = await changes.send(hall.member, "plans")
+    await hall.make.subscribe(plans, [hall.guest])
+    second = await changes.send(hall.member, "plans")
+
+    async def rename():
+        await changes.move(hall.member, second, topic="u")
+
+    async def remove():
+        await changes.delete(hall.member, first)
+
+    seen = await witnesses.watch(rename, hall.everybody)
+    ids = ids_by_user(seen)
+    assert (ids["Other"], ids["Guest"], ids["Owner"]) == ([[first, second]], [[second]], [])
+    seen = await witnesses.watch(remove, hall.everybody)
+    assert types_by_user(seen)["Guest"] == []
+    assert types_by_user(seen)["Other"] == ["delete_message"]
+
+
+async def test_who_has_received_a_part_moves_that_part(hall, changes, witnesses):
+    plans = await hall.make.channel(
+        "plans", invite_only=True, shares_history=False, subscribers=[hall.member]
+    )
+    first = await changes.send(hall.member, "plans")
+    await hall.make.subscribe(plans, [hall.other])
+    second = await changes.send(hall.member, "plans")
+
+    async def change():
+        await changes.move(hall.other, second, topic="u")
+
+    seen = await witnesses.watch(change, hall.everybody)
+    ids = ids_by_user(seen)
+    assert ids["Member"] == [[second]]
+    assert first not in ids["Other"][0]
+
+
+async def test_deleted_messages_are_gone_for_everybody(hall, changes, witnesses):
+    await hall.make.channel("plans", subscribers=hall.everybody)
+    sent = [await changes.send(hall.member, "plans", content="@**Guest**") for _ in range(2)]
+    await star(hall, hall.guest, sent[0])
+
+    async def change():
+        for message_id in sent:
+            await changes.delete(hall.member, message_id)
+
+    seen = await witnesses.watch(change, hall.everybody)
+    assert {*map(tuple, types_by_user(seen).values())} == {("delete_message", "delete_message")}
+
+
+async def test_a_long_move_goes_in_steps_and_everybody_follows(hall, changes, witnesses):
+    target = await hall.make.channel("target", subscribers=hall.everybody)
+    await hall.make.channel("plans", subscribers=hall.everybody)
+    sent = [await changes.send(hall.member, "plans") for _ in range(7)]
+    changes.steps = 3
+
+    async def change():
+        await changes.move(hall.member, sent[4], channel_id=target.channel_id)
+
+    seen = await witnesses.watch(change, hall.everybody)
+    assert ids_by_user(seen)["Guest"] == [sent[:3], sent[3:6], sent[6:]]
+
+
+async def test_what_a_dead_process_left_is_finished_once(hall: Hall, changes: Changes):
+    make: Make = hall.make
+    target = await make.channel("target", subscribers=hall.everybody)
+    await make.channel("plans", subscribers=hall.everybody)
+    sent = [await changes.send(hall.member, "plans") for _ in range(5)]
+    changes.steps = 2
+    work_id = await changes.begin(hall.member, sent[0], channel_id=target.channel_id, tell_new=True)
+    assert work_id is not None
+    assert "job" in hall.stage.kinds()
+    later = await changes.send(hall.member, "plans")
+
+    await asyncio.gather(
+        *[moving_steps.finish(changes.desk(), make.realm_id, work_id) for _ in range(3)]
+    )
+
+    assert await moving_work.by_id(make.connection, make.realm_id, work_id) is None
+    moved = await make.connection.values(
+        """
+        SELECT id FROM messages WHERE realm_id = %(realm_id)s AND channel_id = %(channel_id)s
+         ORDER BY id
+        """,
+        realm_id=make.realm_id,
+        channel_id=target.channel_id,
+    )
+    *ids, notice = moved
+    assert (ids, notice > later) == (sent, True)
+
+
+# -- at once
+
+
+async def settle(*tasks: Any) -> list[Any]:
+    """All of them at once; refusals are answers."""
+    results = await asyncio.gather(*tasks, return_exceptions=True)
+    for result in results:
+        assert result is None or isinstance(result, DomainError | int), result
+    return results
+
+
+async def test_an_edit_and_a_deletion_at_once_leave_nothing(hall: Hall, changes: Changes):
+    await hall.make.channel("plans", subscribers=hall.everybody)
+    for number in range(5):
+        message_id = await changes.send(hall.member, "plans", content="secret")
+        await settle(
+            changes.edit(hall.member, message_id, f"secret {number}"),
+            changes.delete(hall.member, message_id),
+            changes.edit(hall.member, message_id, f"secret again {number}"),
+        )
+    bodies = await hall.make.connection.values(
+        "SELECT convert_from(body, 'UTF8') FROM event_log WHERE realm_id = %(realm_id)s",
+        realm_id=hall.make.realm_id,
+    )
+    assert not [body for body in bodies if body is not None and "secret" in body]
+
+
+async def test_moves_against_moves_and_sends_end_where_register_does(
+    hall: Hall, changes: Changes, witnesses
+):
+    moderator = await hall.make.user(role=MODERATOR)
+    plans = await hall.make.channel("plans", subscribers=[*hall.everybody, moderator])
+    other = await hall.make.channel("other", subscribers=[*hall.everybody[1:], moderator])
+    sent = [await changes.send(hall.member, "plans") for _ in range(4)]
+    dice = random.Random(4711)
+
+    async def change():
+        tasks: list[Any] = []
+        for number in range(12):
+            message_id = dice.choice(sent)
+            channel = dice.choice([plans, other])
+            topic = dice.choice(["t", "u", "T", ""])
+            mode = dice.choice(["change_one", "change_later", "change_all"])
+            tasks.append(
+                changes.move(
+                    moderator, message_id, channel_id=channel.channel_id, topic=topic, mode=mode
+                )
+            )
+            tasks.append(changes.send(hall.member, channel.name, dice.choice(["t", "u"])))
+            if number % 4 == 0:
+                tasks.append(changes.delete(hall.admin, message_id))
+        await settle(*tasks)
+
+    seen = await witnesses.watch(change, hall.everybody)
+    assert any(witness.events for witness in seen)
