@@ -42,11 +42,9 @@ class ProcessTypesetter(Typesetter):
         *,
         wall_seconds: float,
         cpu_seconds: float = CPU_SECONDS,
-        worker: str = WORKER,
     ) -> None:
         self._cpu_seconds = cpu_seconds
         self._wall_seconds = wall_seconds
-        self._worker = worker
         self._turn = asyncio.Lock()
         self._process: asyncio.subprocess.Process | None = None
         self._known: OrderedDict[TypesetJob, Typeset | None] = OrderedDict()
@@ -112,15 +110,13 @@ class ProcessTypesetter(Typesetter):
     async def _running(self) -> asyncio.subprocess.Process:
         if self._process is None or self._process.returncode is not None:
             self.starts += 1
-            self._process = await asyncio.create_subprocess_exec(
-                sys.executable,
-                "-m",
-                self._worker,
-                stdin=asyncio.subprocess.PIPE,
-                stdout=asyncio.subprocess.PIPE,
-                cwd=ROOT,
-                start_new_session=True,
-            )
+            starting = asyncio.ensure_future(_start())
+            try:
+                self._process = await asyncio.shield(starting)
+            except asyncio.CancelledError:
+                # It is about to be there all the same, and has to be ended.
+                self._process = await starting
+                raise
         return self._process
 
     async def _end(self) -> None:
@@ -136,6 +132,18 @@ class ProcessTypesetter(Typesetter):
         self._known[job] = typeset
         while len(self._known) > REMEMBERED:
             self._known.popitem(last=False)
+
+
+async def _start() -> asyncio.subprocess.Process:
+    return await asyncio.create_subprocess_exec(
+        sys.executable,
+        "-m",
+        WORKER,
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+        cwd=ROOT,
+        start_new_session=True,
+    )
 
 
 def delivered(delivery: Delivery) -> Typeset | None:

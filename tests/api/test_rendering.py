@@ -58,6 +58,31 @@ async def test_channels_that_the_caller_may_not_know_stay_text(log_in, make):
     assert await rendered(await log_in(), "#**hidden**") == "<p>#<strong>hidden</strong></p>"
 
 
+async def test_a_group_that_the_sender_may_not_mention_stays_text(log_in, make):
+    alice, bob, carol = await log_in(), await log_in(), await log_in()
+    channel = await make.channel(subscribers=[alice.user, bob.user, carol.user])
+    group_id = await make.group("helpers", members=[carol.user])
+    await make.connection.execute(
+        "UPDATE user_groups SET permissions = %(permissions)s WHERE group_id = %(group_id)s",
+        permissions=make.connection.json(
+            {"can_mention_group": {"direct_members": [alice.user.user_id], "direct_subgroups": []}}
+        ),
+        group_id=group_id,
+    )
+
+    async def mention(sender):
+        fields = {"type": "channel", "to": channel.channel_id, "topic": "t"}
+        sent = await sender.post("/messages", content="@*helpers*", **fields)
+        message = (await carol.get(f"/messages/{sent['id']}"))["message"]
+        return message["content"], "mentioned" in message["flags"]
+
+    assert await mention(bob) == ("<p>@<em>helpers</em></p>", False)
+    html = (
+        f'<p><span class="user-group-mention" data-user-group-id="{group_id}">@helpers</span></p>'
+    )
+    assert await mention(alice) == (html, True)
+
+
 @pytest.mark.parametrize("content", ["", "  \n", "x" * (MAX_MESSAGE_LENGTH + 1)])
 async def test_what_could_not_be_sent_is_not_rendered(alice, content):
     (await alice.call("POST", "/messages/render", content=content)).refused()

@@ -3,6 +3,7 @@
 Sending and editing call the same functions: `read_content`, then `check_wildcards`.
 """
 
+import asyncio
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
@@ -34,6 +35,7 @@ from storage.database import Connection
 from storage.ids import ChannelId, TopicId, UserId
 from storage.users import UserRow
 
+LONG: Final = 2_000
 Reading = Callable[[], AbstractAsyncContextManager[Connection]]
 """Gives a connection for reading what no cache holds."""
 
@@ -90,6 +92,8 @@ async def read_content(
     """
     graph = await directory.groups()
     rendered = await render_as(directory, author, content)
+    alert_words = await directory.alert_words()
+    await _let_others_go_on(content)
     topic_mentioned: frozenset[UserId] = frozenset()
     if rendered.topic_wildcard and topic_id is not None:
         async with read() as connection:
@@ -101,7 +105,7 @@ async def read_content(
         rendered=rendered,
         mentioned=rendered.mentioned_user_ids | graph.members_of(rendered.mentioned_group_ids),
         topic_mentioned=topic_mentioned,
-        alerted=(await directory.alert_words()).owners_in(content),
+        alerted=alert_words.owners_in(content),
         widget=widget_of(content),
     )
 
@@ -115,7 +119,14 @@ async def render_as(directory: Directory, author: Actor, content: str) -> Render
         media=MediaPolicy(settings.inline_image_preview, directory.rendering.media_hosts),
     )
     names = await _mentionable(directory, standing, content)
+    await _let_others_go_on(content)
     return await typeset(content, names, style, directory.rendering.typesetter)
+
+
+async def _let_others_go_on(content: str) -> None:
+    """Between passes over a long text, each of which takes some milliseconds."""
+    if len(content) > LONG:
+        await asyncio.sleep(0)
 
 
 async def check_wildcards(
@@ -155,7 +166,10 @@ MAX_LOOKED_UP: Final = 200
 
 
 class Mentionable:
-    """Those whom the text may name, looked up before it is rendered."""
+    """Those whom the text may name, looked up before it is rendered.
+
+    `emoji` holds the addresses of the organization's active emoji, by name.
+    """
 
     def __init__(self) -> None:
         self.by_name: dict[str, list[UserRow]] = {}
