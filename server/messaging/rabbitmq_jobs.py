@@ -143,28 +143,31 @@ class _Session:
         for answer in asked:
             await self.link.answered(answer)
 
-    async def publish(self, job: Carried, *, after_seconds: float) -> None:
-        """Put a job into a queue again. Raises LinkLostError, BrokerUnavailableError."""
-        await self._publisher.topology.ensure_delays([after_seconds])
-        await self.publish_as_is([job.delayed(after_seconds)])
+    async def publish(self, message: Message, *, after_seconds: float = 0.0) -> None:
+        """Publish what becomes of a job. Raises LinkLostError, BrokerUnavailableError.
 
-    async def publish_as_is(self, messages: Sequence[Message]) -> None:
-        """Raises BrokerUnavailableError."""
-        try:
-            await self._publisher.confirms.publish(messages)
-        except BrokerUnavailableError:
-            self._publisher.topology.forget()  # perhaps somebody has deleted a queue
-            raise
+        While the link holds it is tried for as long as it takes: a job that was refused instead
+        would come back at once, over and over, and die of that.
+        """
+        backoff = Backoff()
+        while True:
+            try:
+                await self._publisher.topology.ensure_queues([self.queue])
+                await self._publisher.topology.ensure_delays([after_seconds])
+                await self._publisher.confirms.publish([message])
+            except BrokerUnavailableError as refused:
+                self._publisher.topology.forget()  # perhaps somebody has deleted a queue
+                if self.link.lost.done():
+                    raise
+                logger.warning("a job stays in hand", queue=self.queue, reason=str(refused))
+            else:
+                return
+            await backoff.pause()
 
     async def settle(self, tags: Sequence[int]) -> None:
         """These are answered, and the broker knows. Raises LinkLostError."""
         self._say(self.link.channel.basic_ack, tags)
         await self._publisher.barrier.passed()
-
-    def refuse(self, tag: int) -> None:
-        """Let the broker hand it out again."""
-        with suppress(LinkLostError):  # then it does so by itself
-            self._say(lambda tag: self.link.channel.basic_nack(tag, requeue=True), [tag])
 
     async def give_back(self) -> None:
         """Let others have what is unanswered, as if it had never been handed out.
@@ -173,7 +176,7 @@ class _Session:
         """
         await self.stop()
         given = list(self.unanswered.values())
-        await self.publish_as_is([delivery.untouched.message() for delivery in given])
+        await self._publisher.confirms.publish([each.untouched.message() for each in given])
         await self.settle([delivery.tag for delivery in given])
 
     def _say(self, answer: Callable[[int], Any], tags: Sequence[int]) -> None:
@@ -208,13 +211,14 @@ class RabbitDelivery:
 
     async def retry(self, *, after_seconds: float) -> None:
         async with self._answering():
-            await self._session.publish(self._tried, after_seconds=after_seconds)
+            again = self._tried.delayed(after_seconds)
+            await self._session.publish(again, after_seconds=after_seconds)
 
     async def dead_letter(self, reason: str, *, trace: str = "") -> None:
         session = self._session
         async with self._answering():
             dead = self._tried.dead(session.queue, reason=reason, trace=trace, at=session.now())
-            await session.publish_as_is([dead])
+            await session.publish(dead)
 
     @property
     def _tried(self) -> Carried:
@@ -227,9 +231,6 @@ class RabbitDelivery:
             await self._session.settle([self.tag])
         except LinkLostError as lost:
             raise BrokerUnavailableError(str(lost)) from lost
-        except BrokerUnavailableError:
-            self._session.refuse(self.tag)
-            raise
         finally:
             self._session.unanswered.pop(self.tag, None)
             self.answered()

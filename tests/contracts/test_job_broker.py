@@ -7,6 +7,7 @@ from contextlib import suppress
 import pytest
 import pytest_asyncio
 
+from server.messaging.browsing import Browser, Found
 from server.messaging.job_broker import (
     MAX_DELAY_SECONDS,
     BrokerUnavailableError,
@@ -14,6 +15,8 @@ from server.messaging.job_broker import (
     JobBroker,
     OutgoingJob,
 )
+from server.messaging.job_topology import DELIVERY_LIMIT, delay_queue, graveyard_of, lanes_of
+from server.messaging.rabbitmq_jobs import Publisher
 from tests.fixtures.places import SHORT_LEASE_SECONDS, Place
 
 QUEUE = "deferred_work"
@@ -345,3 +348,51 @@ async def test_an_operator_looks_at_what_waits_and_hurries_what_is_delayed(
         seen = [await next_of(deliveries), await next_of(deliveries)]
     assert {(one.body, one.attempt) for one in seen} == {(b"now", 1), (b"later", 1)}
     assert await place.desk.waiting("other", limit=10) == []
+
+
+# What only RabbitMQ does.
+
+
+@pytest.mark.parametrize("place", ["rabbitmq"], indirect=True)
+@pytest.mark.asyncio
+async def test_a_queue_that_somebody_deleted_is_made_again(
+    broker: JobBroker, place: Place, amqp_url: str
+):
+    await broker.publish(job(b"one"), job(b"two"))
+    async with broker.consume(QUEUE, prefetch=2) as deliveries:
+        taken = [await next_of(deliveries), await next_of(deliveries)]
+        publisher = await Publisher.open(amqp_url)
+        for name in (graveyard_of(QUEUE), delay_queue(0.05)[0]):
+            gone = publisher.link.request(publisher.link.channel.queue_delete, queue=name)
+            await publisher.link.answered(gone)
+        await publisher.link.close()
+        await taken[0].dead_letter("bad")
+        await taken[1].retry(after_seconds=0.05)
+        again = await next_of(deliveries)
+        assert (again.body, again.attempt) == (b"two", 2)
+        await again.ack()
+    assert [row.body for row in await place.desk.dead(QUEUE, limit=9)] == [b"one"]
+
+
+@pytest.mark.parametrize("place", ["rabbitmq"], indirect=True)
+@pytest.mark.asyncio
+async def test_a_job_that_kills_whoever_takes_it_is_set_aside_by_the_broker(
+    broker: JobBroker, place: Place, amqp_url: str
+):
+    await broker.publish(job(b"killer"))
+    publisher = await Publisher.open(amqp_url)
+    browser = Browser(publisher)
+    for _ in range(DELIVERY_LIMIT + 1):
+        found: list[Found] = []
+        async with asyncio.timeout(10):
+            while not found:
+                found = await browser.take(lanes_of(QUEUE)[0])
+        publisher.link.channel.basic_nack(found[0].tag, requeue=True)
+    await publisher.barrier.passed()
+    async with asyncio.timeout(10):
+        while not (dead := await place.desk.dead(QUEUE, limit=9)):
+            pass
+    await publisher.link.close()
+    assert [(row.body, row.key) for row in dead] == [(b"killer", "1:b'killer'")]
+    assert "too often" in dead[0].reason
+    assert dead[0].attempts > DELIVERY_LIMIT

@@ -70,3 +70,8 @@ def test_processors_are_found_by_their_queue():
 def test_no_queue_has_two_processors():
     queues: list[Any] = [processor.queue for processor in PROCESSORS]
     assert len(set(queues)) == len(queues)
+
+
+def test_every_job_says_what_makes_doing_it_twice_harmless():
+    silent = [each.job.__name__ for each in PROCESSORS if not each.job.idempotent_by]
+    assert silent == []

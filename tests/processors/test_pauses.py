@@ -10,6 +10,9 @@ from storage.database import Database
 from tests.fixtures.places import Place
 from tests.processors.test_processor import ONE_BY_ONE, Guests, left, publish
 
+TURNS = 50
+"""Of the event loop, after which a processor has heard that its queue is stopped: a few suffice."""
+
 
 @pytest.mark.asyncio
 async def test_nobody_works_on_a_stopped_queue(place: Place, database: Database):
@@ -23,9 +26,11 @@ async def test_nobody_works_on_a_stopped_queue(place: Place, database: Database)
             await workers.pause(connection, "greet")
             assert await workers.paused(connection) == ["greet"]
         await pauses.look()
+        for _ in range(TURNS):
+            await asyncio.sleep(0)
         await publish(broker, "ann")
         app.may_leave.set()  # what was in hand is finished
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             while await left(place) != 1:
                 pass
         assert app.seen.empty()

@@ -118,7 +118,7 @@ async def die_with_one(place: Place) -> int:
 
 
 async def until_dead(place: Place, count: int) -> list[DeadJobRow]:
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         while len(rows := await dead(place)) < count:
             pass
     return rows
