@@ -9,6 +9,7 @@ from typing import cast
 
 import uvloop
 
+import benchmarks.narrows
 from benchmarks import world as worlds
 from benchmarks.client import Client
 from benchmarks.server import Server, running, temporary_data
@@ -331,6 +332,18 @@ async def _read_history(server: Server, world: worlds.World, channel_id: int) ->
     return figures
 
 
+def narrows() -> Figures:
+    """The newest 100 messages of every narrow, and searches, in a million."""
+    with running() as server:
+        with server.database() as database:
+            world, channels = benchmarks.narrows.fill(database)
+        taken = uvloop.run(benchmarks.narrows.read(server, world, channels))
+    figures: Figures = {}
+    for name, seconds in taken.items():
+        figures |= _milliseconds(f"narrow {name}", seconds)
+    return figures
+
+
 def starts() -> Figures:
     """The first and the second start, and what an idle server takes."""
     with temporary_data() as data:
@@ -354,6 +367,7 @@ MEASURES: dict[str, Callable[[], Figures]] = {
     "queue-memory": queue_memory,
     "register": register,
     "history": history,
+    "narrows": narrows,
 }
 
 

@@ -1,7 +1,7 @@
 """Fills an organization by SQL: people, channels, and a million messages in seconds."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, LiteralString
 
 import psycopg
 
@@ -67,8 +67,12 @@ def messages(
     *,
     count: int,
     topics_a_channel: int,
+    content: LiteralString = "'message ' || g",
 ) -> None:
-    """That many messages, spread over the channels and their topics, below the clock."""
+    """That many messages, spread over the channels and their topics, below the clock.
+
+    `content` is SQL for the text of message `g`.
+    """
     [start] = database.execute(
         "SELECT position FROM realm_clock WHERE realm_id = %s", [world.realm_id]
     ).fetchone() or [0]
@@ -80,21 +84,22 @@ def messages(
         """,
         [world.realm_id, channel_ids, topics_a_channel],
     )
-    database.execute(
-        """
+    insert: LiteralString = """
         INSERT INTO messages (realm_id, id, sender_id, channel_id, conversation_id,
                               origin_channel_id, origin_conversation_id, sent_at, client, content,
                               rendered_content)
         SELECT %(realm)s, %(start)s + g, %(first)s + g %% %(people)s, t.channel_id, t.topic_id,
-               t.channel_id, t.topic_id, now(), 'benchmark', 'message ' || g,
-               '<p>message ' || g || '</p>'
+               t.channel_id, t.topic_id, now(), 'benchmark', said.text, '<p>' || said.text || '</p>'
           FROM generate_series(1, %(count)s) AS g
+         CROSS JOIN LATERAL (SELECT @content AS text) AS said
           JOIN (SELECT topic_id, channel_id,
                        row_number() OVER (ORDER BY md5(topic_id::text)) - 1 AS n,
                        count(*) OVER () AS total
                   FROM topics WHERE realm_id = %(realm)s AND channel_id = ANY(%(channels)s)) AS t
             ON t.n = g %% t.total
-        """,
+        """
+    database.execute(
+        insert.replace("@content", content.replace("%", "%%")),
         {
             "realm": world.realm_id,
             "start": start,

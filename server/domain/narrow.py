@@ -95,7 +95,8 @@ def _topic(event: Any, operand: str, flags: Collection[str]) -> bool:
         return False
     if message.topic == "":
         return operand in ("", EMPTY_TOPIC, message.empty_topic_display_name)
-    return message.topic.lower() == operand.lower()
+    topic: str = message.topic
+    return topic.lower() == operand.lower()
 
 
 def _sender(event: Any, operand: str, flags: Collection[str]) -> bool:

@@ -1,0 +1,170 @@
+"""No narrow looks at messages that it does not need, however many there are."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import psycopg
+import pytest
+import pytest_asyncio
+
+from storage import history, messages, search
+from storage.database import Connection
+from storage.history import NEWEST, Scope, Window, Without
+from storage.ids import ChannelId, MessageId, RealmId, UserId
+from tests.factories import new_realm
+
+pytestmark = pytest.mark.asyncio
+
+COUNT = 24_000
+PAGE = Window(anchor=NEWEST, before=20, after=0)
+
+
+@dataclass(frozen=True, slots=True)
+class Filled:
+    """A realm with many messages: in 20 channels of 3 topics each, from 100 people."""
+
+    connection: Connection
+    realm_id: RealmId
+    reader: UserId
+    people: list[UserId]
+    channels: list[ChannelId]
+    topics: list[int]
+
+    async def looked_at(self, scope: Scope, window: Window = PAGE) -> tuple[int, int]:
+        """How many messages were on the page, and how many rows of them were read for it."""
+        before = await self._rows_read()
+        page = await history.page(
+            self.connection, self.realm_id, self.reader, scope, window, rendered=True
+        )
+        return len(page.rows), await self._rows_read() - before
+
+    async def _rows_read(self) -> int:
+        read: int = await self.connection.value(
+            """
+            SELECT sum(seq_tup_read + idx_tup_fetch)::bigint FROM pg_stat_xact_user_tables
+             WHERE relname IN ('messages', 'message_terms', 'reactions', 'message_flags')
+            """
+        )
+        return read
+
+    async def find(self, text: str, *, is_phrase: bool = False) -> search.Search:
+        words = await search.words_of(self.connection, "english", [(text, is_phrase)])
+        return await search.planned(self.connection, self.realm_id, words, None)
+
+
+@pytest_asyncio.fixture(loop_scope="module", scope="module")
+async def filled(database_url: str) -> Any:
+    async with (
+        await psycopg.AsyncConnection.connect(database_url, autocommit=True) as raw,
+        raw.transaction(force_rollback=True),
+    ):
+        yield await _filled(Connection(raw))
+
+
+async def _filled(connection: Connection) -> Filled:
+    make = await new_realm(connection)
+    people = [row.user_id for row in await make.users(100)]
+    reader = await make.user()
+    channels = [(await make.channel(subscribers=[reader])).channel_id for _ in range(20)]
+    topics: list[int] = await connection.values(
+        """
+        INSERT INTO topics (realm_id, channel_id, name)
+        SELECT %(realm_id)s, c, CASE t WHEN 3 THEN '✔ ' ELSE '' END || 'topic ' || t
+          FROM unnest(%(channels)s::bigint[]) AS c, generate_series(1, 3) AS t RETURNING topic_id
+        """,
+        realm_id=make.realm_id,
+        channels=channels,
+    )
+    # Only every 500th holds something, has been reacted to, or says anything remarkable.
+    for statement in (
+        """
+        INSERT INTO messages (realm_id, id, sender_id, channel_id, conversation_id,
+                              origin_channel_id, origin_conversation_id, sent_at, client,
+                              content, rendered_content, traits)
+        SELECT %(realm_id)s, 1000 + g, (%(people)s::bigint[])[1 + g %% 100], t.channel_id,
+               t.topic_id, t.channel_id, t.topic_id, now(), 'test',
+               'said' || CASE WHEN g %% 500 = 0 THEN ' needle' ELSE '' END, 'said',
+               CASE WHEN g %% 500 = 0 THEN 48 ELSE 0 END
+          FROM generate_series(1, %(count)s) AS g
+          JOIN topics t ON t.realm_id = %(realm_id)s
+               AND t.topic_id = (%(topics)s::bigint[])[1 + g %% 60]
+        """,
+        """
+        INSERT INTO reactions
+        SELECT realm_id, id, %(reader)s, 'unicode_emoji', '1f44d', 'thumbs_up', id
+          FROM messages WHERE realm_id = %(realm_id)s AND id %% 500 = 7
+        """,
+        """
+        INSERT INTO message_flags
+        SELECT realm_id, %(reader)s, id, 2 + 8 FROM messages
+         WHERE realm_id = %(realm_id)s AND id %% 500 = 9
+        """,
+        "UPDATE realm_clock SET position = 2000 + %(count)s WHERE realm_id = %(realm_id)s",
+        """
+        INSERT INTO message_terms
+        SELECT realm_id, id, search_words('english', content) FROM messages
+         WHERE realm_id = %(realm_id)s
+        """,
+        "INSERT INTO search_progress VALUES (%(realm_id)s, 2000 + %(count)s, 'english')",
+        "ANALYZE messages, topics, reactions, message_flags, message_terms",
+    ):
+        await connection.execute(
+            statement,
+            realm_id=make.realm_id,
+            people=people,
+            topics=topics,
+            reader=reader.user_id,
+            count=COUNT,
+        )
+    return Filled(connection, make.realm_id, reader.user_id, people, channels, topics)
+
+
+def scopes(f: Filled) -> dict[str, Scope]:
+    return {
+        "everything": Scope(),
+        "a channel": Scope(channel_ids=f.channels[:1]),
+        "all channels": Scope(channel_ids=f.channels),
+        "a topic": Scope(conversation_ids=f.topics[:1]),
+        "several topics": Scope(conversation_ids=f.topics[::3]),
+        "a sender": Scope(sender_id=f.people[3]),
+        "a sender in a channel": Scope(sender_id=f.people[3], channel_ids=f.channels[3:4]),
+        "starred": Scope(flags=["starred"]),
+        "mentioned": Scope(flags=["mentioned"]),
+        "mentions": Scope(mentioned=[f.reader]),
+        "ids": Scope(ids=[MessageId(n) for n in range(1500, 1600)]),
+        "has an image": Scope(traits=messages.HAS_IMAGE),
+        "has a reaction": Scope(reacted=True),
+        "not a channel": Scope(without=Without(channel_ids=f.channels[:2])),
+        "not a sender": Scope(without=Without(sender_ids=f.people[:2])),
+        "not starred": Scope(without=Without(flags=["starred"])),
+        "without a link": Scope(without=Without(traits=messages.HAS_LINK)),
+        "without a reaction": Scope(without=Without(reaction=True)),
+    }
+
+
+MOST = 2_500
+"""Of 24,000: a small place is walked, and a page of the feed takes a share of each channel."""
+
+
+@pytest.mark.asyncio(loop_scope="module")
+async def test_a_narrow_looks_at_few_messages(filled: Filled) -> None:
+    for name, scope in scopes(filled).items():
+        found, looked = await filled.looked_at(scope)
+        assert found > 0, name
+        assert looked <= MOST, (name, looked)
+
+
+@pytest.mark.asyncio(loop_scope="module")
+@pytest.mark.parametrize("word", ["needle", "eedl", "needles", "said"])
+async def test_a_search_looks_at_what_the_newest_blocks_hold(filled: Filled, word: str) -> None:
+    found, looked = await filled.looked_at(Scope(search=await filled.find(word)))
+    assert found == PAGE.before
+    # What is in every message is found in one block of 8,192.
+    assert looked <= (MOST if word != "said" else 3 * 8_192), looked
+
+
+@pytest.mark.asyncio(loop_scope="module")
+async def test_a_search_for_nothing_looks_at_nothing(filled: Filled) -> None:
+    found, looked = await filled.looked_at(Scope(search=await filled.find("nowhere")))
+    assert found == 0
+    assert looked <= COUNT / 500, "no message but those that the reader has flagged"
