@@ -464,18 +464,23 @@ CREATE FUNCTION narrowed_%1$s(
     LANGUAGE plpgsql STABLE
     AS $$
 DECLARE
-    v_position bigint := (SELECT c.position FROM realm_clock c WHERE c.realm_id = p_realm_id);
+    v_position bigint := (
+        SELECT c.position FROM realm_clock c WHERE c.realm_id = p_realm_id
+         ORDER BY c.position DESC LIMIT 1);
     v_edge bigint := least(p_edge, v_position + 1);
     v_size bigint := greatest(2 * p_limit, 200);
     v_blocks bigint := 1;
     v_far bigint;
+    v_start bigint;
     v_piece bigint[];
     v_found bigint[] := '{}';
 BEGIN
     LOOP
         IF p_driver = 'search' THEN
             v_far := %6$s;
-            v_piece := search_window(p_realm_id, p_terms -> 'search', %7$s);
+            v_piece := ARRAY(
+                SELECT i FROM unnest(search_window(p_realm_id, p_terms -> 'search', %7$s)) AS i
+                 ORDER BY i %3$s);
         ELSIF p_driver = 'history' THEN
             v_piece := history_%1$s(
                 p_realm_id, p_user_id, p_channels, p_partial_channels, p_conversations,
@@ -483,9 +488,16 @@ BEGIN
         ELSE
             v_piece := driven_%1$s(p_realm_id, p_driver, p_terms, p_ids, v_edge, v_size);
         END IF;
-        v_found := v_found || narrow_filter(
-            p_realm_id, p_user_id, p_is_open OR p_driver = 'history', p_is_open, p_channels,
-            p_partial_channels, p_conversations, p_partial_conversations, p_extra, p_terms, v_piece);
+        -- A block may hold many that match: no more of them are looked at than are needed.
+        v_start := 1;
+        LOOP
+            v_found := v_found || narrow_filter(
+                p_realm_id, p_user_id, p_is_open OR p_driver = 'history', p_is_open, p_channels,
+                p_partial_channels, p_conversations, p_partial_conversations, p_extra, p_terms,
+                v_piece[v_start : v_start + v_size - 1]);
+            v_start := v_start + v_size;
+            EXIT WHEN cardinality(v_found) >= p_limit OR v_start > cardinality(v_piece);
+        END LOOP;
         EXIT WHEN cardinality(v_found) >= p_limit
             OR CASE p_driver WHEN 'search' THEN %8$s ELSE cardinality(v_piece) < v_size END;
         v_edge := CASE p_driver WHEN 'search' THEN v_far
