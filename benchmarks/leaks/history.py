@@ -80,11 +80,17 @@ class Realm:
         """Note what the queues must get; how many expectations that are."""
         noted = 0
         for each in told:
+            if each.kind == "delete_message" and each.key[1] in self.model.gone:
+                self._blank(int(str(each.key[1])))
             for queue in self.queues:
                 if queue.listens(each):
                     queue.expect(each, self.model)
                     noted += 1
         return noted
+
+    def _blank(self, message: int) -> None:
+        for queue in self.queues:
+            queue.blank(message)
 
     def learn(self) -> None:
         """What may be known now may be in the next events; queues of those who left are gone."""
@@ -98,8 +104,13 @@ class Realm:
         queue.learn(frozenset(channels), self.model.readable(user))
 
 
+PUBLIC_KINDS = ("message", "reaction", "stream", "update_message", "delete_message")
 _HABITS = (
-    Habit("all-public", kinds=("message", "reaction", "stream"), all_public=True),
+    Habit(
+        "all-public",
+        kinds=PUBLIC_KINDS,
+        all_public=True,
+    ),
     Habit("old client's", kinds=("message", "update_message_flags", "typing"), capabilities=False),
     Habit("narrow", kinds=("message",), channel=1),
 )
@@ -155,6 +166,8 @@ class History:
         allowed = operation.allowed(model)
         answer = await operation.perform(hands)
         succeeded = answer.status == 200
+        if answer.status >= 500:
+            self.problems.append(f"failed: {operation}: {answer.body.get('msg')}")
         if allowed is not None:
             self._count("permission to do something", name, 1)
             if allowed != succeeded:

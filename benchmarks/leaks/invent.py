@@ -3,6 +3,7 @@
 import random
 from collections.abc import Callable, Sequence
 
+from benchmarks.leaks.changes import Delete, DeleteTopic, Edit, MarkRead, Move, TypeEdit, Vote
 from benchmarks.leaks.membership import (
     Archive,
     ChangePrivacy,
@@ -22,7 +23,7 @@ WEB_PUBLIC = Privacy(is_web_public=True)
 PRIVACIES = (PUBLIC, WEB_PUBLIC, PRIVATE, PROTECTED, PROTECTED)
 TOPICS = ("plans", "lunch", "Ümlaut", "")
 EMOJI = ("thumbs_up", "heart")
-GRANTS = ("can_administer_channel_group",)
+GRANTS = ("can_subscribe_group", "can_add_subscribers_group", "can_administer_channel_group")
 OWNER = 0
 
 
@@ -113,6 +114,7 @@ class Inventor:
             actor=actor,
             channel=channel.number,
             topic=self.rng.choice(TOPICS),
+            is_poll=self.rng.random() < 0.1,
         )
 
     def send_directly(self, number: int) -> Operation:
@@ -136,6 +138,67 @@ class Inventor:
             )
         actor, emoji = self.reader_of(message), self.rng.choice(EMOJI)
         return React(number=number, realm=self.realm, actor=actor, message=message, emoji=emoji)
+
+    def edit(self, number: int) -> Operation | None:
+        message = self.message()
+        if message is None:
+            return None
+        actor = self._author_of(message)
+        if self.rng.random() < 0.25:
+            op = self.rng.choice(["start", "stop"])
+            return TypeEdit(number=number, realm=self.realm, actor=actor, message=message, op=op)
+        return Edit(number=number, realm=self.realm, actor=actor, message=message)
+
+    def _author_of(self, message: int) -> int:
+        """Who sent it; now and then somebody else."""
+        sender = self.model.messages[message].sender
+        return sender if self.rng.random() < 0.8 else self.reader_of(message)
+
+    def move(self, number: int) -> Operation | None:
+        message = self.message()
+        if message is None:
+            return None
+        return Move(
+            number=number,
+            realm=self.realm,
+            actor=OWNER if self.rng.random() < 0.3 else self.reader_of(message),
+            message=message,
+            topic=self.rng.choice(TOPICS),
+            channel=self.channel().number if self.rng.random() < 0.7 else None,
+            mode=self.rng.choice(["change_one", "change_later", "change_all"]),
+        )
+
+    def delete(self, number: int) -> Operation | None:
+        message = self.message()
+        if message is None:
+            return None
+        if self.rng.random() < 0.15:
+            return DeleteTopic(
+                number=number,
+                realm=self.realm,
+                actor=self.rng.choice([OWNER, self.user().number]),
+                channel=self.channel().number,
+                topic=self.rng.choice(TOPICS),
+            )
+        actor = self._author_of(message)
+        return Delete(number=number, realm=self.realm, actor=actor, message=message)
+
+    def mark_read(self, number: int) -> Operation:
+        channel = self.channel().number if self.rng.random() < 0.7 else None
+        topic = None
+        if channel is not None and self.rng.random() < 0.5:
+            topic = self.rng.choice(TOPICS)
+        return MarkRead(
+            number=number, realm=self.realm, actor=self.user().number, channel=channel, topic=topic
+        )
+
+    def vote(self, number: int) -> Operation | None:
+        polls = [n for n, m in self.model.messages.items() if m.is_poll]
+        if not polls:
+            return None
+        message = self.rng.choice(polls)
+        actor = self.reader_of(message)
+        return Vote(number=number, realm=self.realm, actor=actor, message=message)
 
     def flag(self, number: int) -> Operation | None:
         if not self.model.messages:
@@ -240,6 +303,11 @@ _WEIGHTS: dict[Callable[[Inventor, int], Operation | None], float] = {
     Inventor.unsubscribe: 10,
     Inventor.change_privacy: 3,
     Inventor.archive: 1.5,
+    Inventor.edit: 4,
+    Inventor.move: 7,
+    Inventor.delete: 3,
+    Inventor.mark_read: 3,
+    Inventor.vote: 3,
     Inventor.change_group: 4,
     Inventor.create: 1,
     Inventor.deactivate: 0.6,

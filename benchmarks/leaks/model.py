@@ -65,6 +65,7 @@ class Message:
     """Of a direct message; sender included."""
     origin: int | None
     content: str
+    is_poll: bool = False
     starred: set[int] = field(default_factory=set)
     read: set[int] = field(default_factory=set)
     reactions: set[tuple[int, str]] = field(default_factory=set)
@@ -84,6 +85,8 @@ class Model:
         self.groups: dict[int, Group] = {}
         self.channels: dict[int, Channel] = {}
         self.messages: dict[int, Message] = {}
+        self.gone: set[int] = set()
+        """Messages that have been deleted."""
         self.spans: dict[tuple[int, int], list[list[int | None]]] = defaultdict(list)
         """By (user, channel): when each stay began, and when it ended (None: it has not)."""
 

@@ -65,6 +65,7 @@ class Send(Step):
     channel: int | None = None
     topic: str = ""
     people: tuple[int, ...] = ()
+    is_poll: bool = False
 
     @override
     def fits(self, model: Model) -> bool:
@@ -78,7 +79,8 @@ class Send(Step):
         return all(model.users[each].is_active for each in self.people) or None
 
     def content(self) -> str:
-        return f"secret {self.number} of {self.realm}"
+        content = f"secret {self.number} of {self.realm}"
+        return f"/poll {content}\nyes\nno" if self.is_poll else content
 
     async def perform(self, hands: Hands) -> Answer:
         if self.channel is None:
@@ -101,6 +103,7 @@ class Send(Step):
             people=frozenset(people),
             origin=self.channel,
             content=self.content(),
+            is_poll=self.is_poll,
             read={self.actor},
         )
         model.messages[self.number] = message

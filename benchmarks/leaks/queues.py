@@ -83,6 +83,11 @@ class Queue:
             self.may[told.key] += 1
         return False
 
+    def blank(self, message: int) -> None:
+        """The message is deleted: what told of its content need not come any more."""
+        for key in [key for key in self.must if key[0] in _BLANKED and key[1] == message]:
+            self.may[key] += self.must.pop(key)
+
     def learn(self, channels: frozenset[int], messages: frozenset[int]) -> None:
         """Its user may know these at the moment."""
         self.channels |= channels
@@ -150,6 +155,7 @@ async def open_queue(hands: Hands, user: int, habit: Habit) -> Queue:
     return Queue(user, habit, answer.body["queue_id"], answer.body["last_event_id"])
 
 
+_BLANKED = frozenset({"message", "update_message", "submessage"})
 _NAMED = frozenset({"stream_id", "stream_ids", "new_stream_id", "message_id", "message_ids"})
 
 

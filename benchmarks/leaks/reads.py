@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from benchmarks.faults.http import Answer
-from benchmarks.leaks.hands import UNKNOWN, Hands
+from benchmarks.leaks.hands import Hands
 from benchmarks.leaks.model import Message, Model, User
 
 EVERYTHING = {"anchor": "newest", "num_before": 5000, "num_after": 0}
@@ -60,7 +60,7 @@ class Look:
         for each in answer.body["messages"]:
             number = self.hands.messages.number(each["id"])
             shown.add(number)
-            if number != UNKNOWN:
+            if number in self.model.messages:
                 self.problems += self.wrong_in(what, self.model.messages[number], each)
         self.compare(what, shown, must, may, of=len(self.model.messages))
 
@@ -87,6 +87,10 @@ class Look:
         if reactions != message.reactions:
             wrong.append(f"{who} has the reactions {sorted(reactions)}")
         return wrong
+
+    def says(self, term: str, message: Message) -> bool:
+        """Whether the message has the term, which may be a phrase in quotes."""
+        return term.strip('"') in message.content
 
     def pick(self, numbers: Iterable[int]) -> int | None:
         numbers = sorted(numbers)
@@ -196,15 +200,94 @@ async def by_ids(look: Look) -> None:
 
 
 async def one_by_id(look: Look) -> None:
-    number = look.pick(look.model.messages)
+    number = look.pick(look.hands.messages.ids)
     if number is None:
         return
-    answer = await look.ask("GET", f"/messages/{look.hands.messages.ids[number]}", **PLAIN)
+    path = f"/messages/{look.hands.messages.ids[number]}"
+    past = await look.ask("GET", f"{path}/history")
+    seen = {number} if past.status == 200 else set()
+    look.compare("history of one message", seen, look.readable & {number}, of=1)
+    answer = await look.ask("GET", path, **PLAIN)
     shown = {number} if answer.status == 200 else set()
-    if shown and look.model.may_read(look.user, look.model.messages[number]):
+    if shown and number in look.readable:
         message = look.model.messages[number]
         look.problems += look.wrong_in("one message", message, answer.body["message"])
     look.compare("one message by its id", shown, look.readable & {number}, of=1)
+
+
+async def read_receipts(look: Look) -> None:
+    number = look.pick(look.hands.messages.ids)
+    if number is None:
+        return
+    path = f"/messages/{look.hands.messages.ids[number]}/read_receipts"
+    answer = await look.ask("GET", path)
+    seen = {number} if answer.status == 200 else set()
+    look.compare("read receipts", seen, look.readable & {number}, of=1)
+    if seen and number in look.readable:
+        message = look.model.messages[number]
+        shown = look.hands.users.numbers(answer.body["user_ids"])
+        may = {u for u in look.model.readers(message) if u in message.read} - {message.sender}
+        look.compare("who has read a message", shown, (), may, of=len(look.model.users))
+
+
+async def search(look: Look) -> None:
+    """A word that all messages have, in a channel or everywhere."""
+    messages = look.model.messages
+    channel = look.pick(look.model.channels) if look.rng.random() < 0.5 else None
+    term = ["search", look.rng.choice(["secret", '"of 0"', "ecre", "of"])]
+    if channel is None:
+        found = {n for n in look.readable if look.says(str(term[1]), messages[n])}
+        must = {n for n in found if look.model.in_feed(look.user, messages[n])}
+        await _history(look, f"search for {term[1]}", [term], must, found)
+        return
+    found = {
+        n
+        for n in look.readable
+        if messages[n].channel == channel and look.says(str(term[1]), messages[n])
+    }
+    narrow = [["channel", look.hands.channels.ids[channel]], term]
+    await _history(look, f"search for {term[1]} in {channel}", narrow, found)
+
+
+async def all_but_a_channel(look: Look) -> None:
+    channel = look.pick(look.model.channels)
+    if channel is None or not look.model.sees(look.user, look.model.channels[channel]):
+        return
+    messages = look.model.messages
+    may = {n for n in look.readable if messages[n].channel != channel}
+    must = {n for n in may if look.model.in_feed(look.user, messages[n])}
+    operand = look.hands.channels.ids[channel]
+    narrow = [{"operator": "channel", "operand": operand, "negated": True}]
+    await _history(look, f"all but channel {channel}", narrow, must, may)
+
+
+async def public_channels(look: Look) -> None:
+    may = {
+        n
+        for n in look.readable
+        if (channel := look.model.messages[n].channel) is not None
+        and not look.model.channels[channel].is_private
+    }
+    must = {n for n in may if look.model.in_feed(look.user, look.model.messages[n])}
+    await _history(look, "public channels", [["channels", "public"]], must, may)
+
+
+async def matches_narrow(look: Look) -> None:
+    channel = look.pick(look.model.channels)
+    if channel is None:
+        return
+    ids = sorted({*look.hands.messages.ids.values(), *look.other_ids})
+    answer = await look.ask(
+        "GET",
+        "/messages/matches_narrow",
+        msg_ids=ids,
+        narrow=[["channel", look.hands.channels.ids[channel]]],
+    )
+    shown = look.hands.messages.numbers(int(i) for i in answer.body.get("messages", ()))
+    may = {n for n in look.readable if look.model.messages[n].channel == channel}
+    must = {n for n in may if look.model.in_feed(look.user, look.model.messages[n])}
+    of = len(look.model.messages)
+    look.compare(f"which match channel {channel}", shown, must, may, of=of)
 
 
 async def topics(look: Look) -> None:
@@ -329,6 +412,11 @@ READS: Final[Mapping[str, Callable[[Look], Awaitable[None]]]] = {
     "unread messages": unread,
     "messages by ids": by_ids,
     "one message": one_by_id,
+    "read receipts": read_receipts,
+    "search": search,
+    "all but a channel": all_but_a_channel,
+    "public channels": public_channels,
+    "which match a narrow": matches_narrow,
     "topics of a channel": topics,
     "list of channels": channels,
     "one channel and its people": one_channel,

@@ -90,6 +90,25 @@ def _stream(event: Mapping[str, Any], hands: Hands) -> Iterator[Key]:
         yield ("stream", event["op"], hands.channels.number(stream["stream_id"]))
 
 
+def _changed(event: Mapping[str, Any], hands: Hands) -> Iterator[Key]:
+    for message_id in event["message_ids"]:
+        yield ("update_message", hands.messages.number(message_id), event.get("content"))
+
+
+def _deleted(event: Mapping[str, Any], hands: Hands) -> Iterator[Key]:
+    for message_id in event.get("message_ids", [event.get("message_id")]):
+        yield ("delete_message", hands.messages.number(message_id))
+
+
+def _edit_typing(event: Mapping[str, Any], hands: Hands) -> Iterator[Key]:
+    yield ("typing_edit_message", event["op"], hands.messages.number(event["message_id"]))
+
+
+def _submessage(event: Mapping[str, Any], hands: Hands) -> Iterator[Key]:
+    sender = hands.users.number(event["sender_id"])
+    yield ("submessage", hands.messages.number(event["message_id"]), sender)
+
+
 _READERS: Mapping[str, Callable[[Mapping[str, Any], Hands], Iterator[Key]]] = {
     "message": _message,
     "reaction": _reaction,
@@ -97,6 +116,10 @@ _READERS: Mapping[str, Callable[[Mapping[str, Any], Hands], Iterator[Key]]] = {
     "update_message_flags": _flags,
     "subscription": _subscription,
     "stream": _stream,
+    "update_message": _changed,
+    "delete_message": _deleted,
+    "typing_edit_message": _edit_typing,
+    "submessage": _submessage,
 }
 FORETOLD = frozenset(_READERS)
 

@@ -108,7 +108,11 @@ async def found(place: Place, subdomain: str, founding: Founding) -> Hands:
     app = place.app
     now = app.clock.now()
     knowing = EVERYONE_GROUP if founding.guests_know_everybody else MEMBERS_GROUP
-    settings = RealmSettings(enable_spectator_access=True, can_access_all_users_group=knowing)
+    settings = RealmSettings(
+        enable_spectator_access=True,
+        enable_read_receipts=True,
+        can_access_all_users_group=knowing,
+    )
     async with app.database.transaction() as connection:
         realm = await create_realm(
             connection,

@@ -1,0 +1,302 @@
+"""What people do in a history to messages that are there: edit, move, delete, mark, vote."""
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from typing_extensions import override
+
+from benchmarks.faults.http import Answer
+from benchmarks.leaks.hands import Hands
+from benchmarks.leaks.model import ADMINISTRATOR, GUEST, Message, Model
+from benchmarks.leaks.operations import OfMessage, Step
+from benchmarks.leaks.told import NOBODY, Told
+
+Mode = Literal["change_one", "change_later", "change_all"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Edit(OfMessage):
+    """The message says something else."""
+
+    @override
+    def allowed(self, model: Model) -> bool | None:
+        message = model.messages[self.message]
+        if message.sender != self.actor or not OfMessage.allowed(self, model):
+            return False
+        return None if _is_archived(model, message) else True
+
+    def content(self) -> str:
+        return f"secret {self.message} of {self.realm} edited {self.number}"
+
+    async def perform(self, hands: Hands) -> Answer:
+        path = f"/messages/{hands.messages.ids[self.message]}"
+        return await hands.ask(self.actor, "PATCH", path, content=self.content())
+
+    def happen(self, model: Model, hands: Hands, answer: Answer) -> list[Told]:
+        del hands, answer
+        message = model.messages[self.message]
+        message.content = self.content()
+        key = ("update_message", self.message, message.content)
+        followers, readers = model.followers(message), model.readers(message)
+        return [Told(kind="update_message", key=key, must=followers, may=readers)]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Move(OfMessage):
+    """Messages go to another topic, or to another channel."""
+
+    topic: str
+    channel: int | None = None
+    """None: they stay in theirs."""
+    mode: Mode = "change_one"
+
+    @override
+    def fits(self, model: Model) -> bool:
+        if not OfMessage.fits(self, model) or model.messages[self.message].channel is None:
+            return False
+        return self.channel is None or self.channel in model.channels
+
+    @override
+    def allowed(self, model: Model) -> bool | None:
+        """Only what must never be: who moves, and when, is settled elsewhere."""
+        user = model.users[self.actor]
+        if not OfMessage.allowed(self, model):
+            return False
+        here = model.messages[self.message].channel
+        if self.channel in (None, here):
+            return None
+        assert self.channel is not None
+        may_post = model.posts(user, model.channels[self.channel])
+        return False if user.role == GUEST or may_post is False else None
+
+    async def perform(self, hands: Hands) -> Answer:
+        path = f"/messages/{hands.messages.ids[self.message]}"
+        channel_id = None if self.channel is None else hands.channels.ids[self.channel]
+        return await hands.ask(
+            self.actor,
+            "PATCH",
+            path,
+            topic=self.topic,
+            stream_id=channel_id,
+            propagate_mode=self.mode,
+            send_notification_to_old_thread=False,
+            send_notification_to_new_thread=False,
+        )
+
+    def happen(self, model: Model, hands: Hands, answer: Answer) -> list[Told]:
+        del hands, answer
+        told = []
+        for message in self._moving(model):
+            followers, readers = model.followers(message), model.readers(message)
+            if self.channel is not None:
+                message.channel = self.channel
+            message.topic = self.topic
+            told += _moved(model, message, followers, readers)
+        return told
+
+    def _moving(self, model: Model) -> list[Message]:
+        """The message, and those of its topic that go with it: as far as the actor reads them."""
+        first = model.messages[self.message]
+        if self.mode == "change_one":
+            return [first]
+        user = model.users[self.actor]
+        return [
+            message
+            for message in model.messages.values()
+            if (message.channel, message.topic) == (first.channel, first.topic)
+            and (self.mode == "change_all" or message.number >= first.number)
+            and model.may_read(user, message)
+        ]
+
+
+def _moved(
+    model: Model, message: Message, followers: frozenset[int], readers: frozenset[int]
+) -> list[Told]:
+    """Who read it before and who does now: it changes for some, and goes for others."""
+    after = model.readers(message)
+    number = message.number
+    return [
+        Told(
+            kind="update_message",
+            key=("update_message", number, None),
+            must=(followers | model.followers(message)) & after,
+            may=after,
+        ),
+        Told(
+            kind="delete_message",
+            key=("delete_message", number),
+            must=followers - after,
+            may=readers - after,
+        ),
+        # Whoever may read it again, and had read it or not, is told which.
+        *(
+            Told(
+                kind="update_message_flags",
+                key=("update_message_flags", op, "read", number),
+                must=NOBODY,
+                may=after,
+            )
+            for op in ("add", "remove")
+        ),
+    ]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Delete(OfMessage):
+    """The message is gone for good."""
+
+    @override
+    def allowed(self, model: Model) -> bool | None:
+        message, user = model.messages[self.message], model.users[self.actor]
+        if not OfMessage.allowed(self, model):
+            return False
+        if user.role > ADMINISTRATOR and message.sender != self.actor:
+            return False
+        return None if _is_archived(model, message) else True
+
+    async def perform(self, hands: Hands) -> Answer:
+        path = f"/messages/{hands.messages.ids[self.message]}"
+        return await hands.ask(self.actor, "DELETE", path)
+
+    def happen(self, model: Model, hands: Hands, answer: Answer) -> list[Told]:
+        del hands, answer
+        return _deleted(model, [model.messages[self.message]])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeleteTopic(Step):
+    """All messages of a topic are gone, as far as the actor may read them."""
+
+    channel: int
+    topic: str
+
+    @override
+    def fits(self, model: Model) -> bool:
+        return self.channel in model.channels and Step.fits(self, model)
+
+    @override
+    def allowed(self, model: Model) -> bool | None:
+        user, channel = model.users[self.actor], model.channels[self.channel]
+        if user.role > ADMINISTRATOR or not model.reads(user, channel):
+            return False
+        return True if self._there(model) else None
+
+    async def perform(self, hands: Hands) -> Answer:
+        path = f"/streams/{hands.channels.ids[self.channel]}/delete_topic"
+        return await hands.ask(self.actor, "POST", path, topic_name=self.topic)
+
+    def happen(self, model: Model, hands: Hands, answer: Answer) -> list[Told]:
+        del hands, answer
+        return _deleted(model, self._there(model))
+
+    def _there(self, model: Model) -> list[Message]:
+        user = model.users[self.actor]
+        return [
+            message
+            for message in model.messages.values()
+            if (message.channel, message.topic) == (self.channel, self.topic)
+            and model.may_read(user, message)
+        ]
+
+
+def _deleted(model: Model, messages: Iterable[Message]) -> list[Told]:
+    told = []
+    for message in messages:
+        key = ("delete_message", message.number)
+        followers, readers = model.followers(message), model.readers(message)
+        told.append(Told(kind="delete_message", key=key, must=followers, may=readers))
+        del model.messages[message.number]
+        model.gone.add(message.number)
+    return told
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MarkRead(Step):
+    """All that one may read somewhere is read."""
+
+    channel: int | None = None
+    topic: str | None = None
+
+    @override
+    def fits(self, model: Model) -> bool:
+        known = self.channel is None or self.channel in model.channels
+        return known and Step.fits(self, model)
+
+    async def perform(self, hands: Hands) -> Answer:
+        if self.channel is None:
+            return await hands.ask(self.actor, "POST", "/mark_all_as_read")
+        channel_id = hands.channels.ids[self.channel]
+        if self.topic is None:
+            path = "/mark_stream_as_read"
+            return await hands.ask(self.actor, "POST", path, stream_id=channel_id)
+        return await hands.ask(
+            self.actor, "POST", "/mark_topic_as_read", stream_id=channel_id, topic_name=self.topic
+        )
+
+    def happen(self, model: Model, hands: Hands, answer: Answer) -> list[Told]:
+        del hands, answer
+        told, own = [], frozenset({self.actor})
+        for number in sorted(model.readable(model.users[self.actor])):
+            message = model.messages[number]
+            if self.channel in (None, message.channel) and self.topic in (None, message.topic):
+                message.read.add(self.actor)
+                key = ("update_message_flags", "add", "read", number)
+                told.append(Told(kind="update_message_flags", key=key, must=NOBODY, may=own))
+        return told
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TypeEdit(OfMessage):
+    """Somebody edits a message: those who follow it may be told, and nobody else."""
+
+    op: str
+
+    @override
+    def allowed(self, model: Model) -> bool | None:
+        message = model.messages[self.message]
+        if message.sender != self.actor or not OfMessage.allowed(self, model):
+            return False
+        return None
+
+    async def perform(self, hands: Hands) -> Answer:
+        path = f"/messages/{hands.messages.ids[self.message]}/typing"
+        return await hands.ask(self.actor, "POST", path, op=self.op)
+
+    def happen(self, model: Model, hands: Hands, answer: Answer) -> list[Told]:
+        del hands, answer
+        message = model.messages[self.message]
+        key = ("typing_edit_message", self.op, self.message)
+        must = model.followers(message) if message.channel is None else NOBODY
+        may = model.readers(message)
+        return [Told(kind="typing_edit_message", key=key, must=must, may=may)]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Vote(OfMessage):
+    """A vote in a message that is a poll."""
+
+    @override
+    def allowed(self, model: Model) -> bool | None:
+        message = model.messages[self.message]
+        return bool(OfMessage.allowed(self, model)) and message.is_poll
+
+    def content(self) -> str:
+        return json.dumps({"type": "vote", "key": "canned,0", "vote": 1})
+
+    async def perform(self, hands: Hands) -> Answer:
+        message_id = hands.messages.ids[self.message]
+        fields: dict[str, Any] = {"msg_type": "widget", "content": self.content()}
+        return await hands.ask(self.actor, "POST", "/submessage", message_id=message_id, **fields)
+
+    def happen(self, model: Model, hands: Hands, answer: Answer) -> list[Told]:
+        del hands, answer
+        message = model.messages[self.message]
+        key = ("submessage", self.message, self.actor)
+        followers, readers = model.followers(message), model.readers(message)
+        return [Told(kind="submessage", key=key, must=followers, may=readers)]
+
+
+def _is_archived(model: Model, message: Message) -> bool:
+    return message.channel is not None and model.channels[message.channel].is_archived
