@@ -130,15 +130,15 @@ def _moved(
             must=followers - after,
             may=readers - after,
         ),
-        # Whoever may read it again, and had read it or not, is told which.
+        # Whoever may read it again is told that it is unread, or starred.
         *(
             Told(
                 kind="update_message_flags",
-                key=("update_message_flags", op, "read", number),
+                key=("update_message_flags", op, flag, number),
                 must=NOBODY,
                 may=after,
             )
-            for op in ("add", "remove")
+            for op, flag in (("remove", "read"), ("add", "starred"))
         ),
     ]
 

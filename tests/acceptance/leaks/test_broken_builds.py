@@ -22,8 +22,7 @@ def failure_of(server_url, template_database):
     def failure_of(sabotage=None, shrink_seconds=0.0):
         with new_database(server_url, template_database) as url:
             if sabotage is not None:
-                with psycopg.connect(url, autocommit=True) as database:
-                    database.execute(sabotage)
+                sabotaged(url, sabotage)
             plan = Plan(checks=ENOUGH_CHECKS, seed=5, shrink_seconds=shrink_seconds)
             report = run(plan, url, print)
         assert report.failure is not None, "the oracle found nothing"
@@ -32,20 +31,32 @@ def failure_of(server_url, template_database):
     return failure_of
 
 
+def sabotaged(url, statement):
+    with psycopg.connect(url, autocommit=True) as database:
+        database.execute(statement)
+        # What is replaced is what the server calls: there is one of that name.
+        [(count,)] = database.execute(
+            "SELECT count(*) FROM pg_proc WHERE proname = 'channel_access'"
+        )
+    assert count == 1
+
+
 def problems_of(failure):
     return "\n".join(failure.problems)
 
 
 ACCESS = """
     CREATE OR REPLACE FUNCTION channel_access(
-        p_role smallint, p_is_subscribed boolean, p_invite_only boolean, p_is_web_public boolean,
-        p_has_shared_history boolean) RETURNS integer
-        LANGUAGE sql IMMUTABLE PARALLEL SAFE
+        p_user_id bigint, p_role smallint, p_is_subscribed boolean, p_channel channels)
+        RETURNS integer
+        LANGUAGE sql STABLE
         AS $$
         SELECT CASE
-            WHEN p_is_web_public OR (NOT p_invite_only AND p_role <> {guest}) THEN 2
-            WHEN {is_outside} THEN 0
-            WHEN NOT p_invite_only OR p_has_shared_history THEN 2
+            WHEN p_channel.is_web_public
+                 OR (NOT p_channel.invite_only AND p_role <> {guest}) THEN 2
+            WHEN {is_outside} AND (p_role = 600 OR NOT channel_grants_content(
+                     p_channel.realm_id, p_user_id, p_channel.permissions)) THEN 0
+            WHEN NOT p_channel.invite_only OR p_channel.history_public_to_subscribers THEN 2
             ELSE {protected}
         END
     $$
@@ -58,8 +69,7 @@ def access(guest="600", is_outside="p_is_subscribed IS NOT TRUE", protected="1")
 
 def test_the_harness_is_sound_where_nothing_is_broken(server_url, template_database):
     with new_database(server_url, template_database) as url:
-        with psycopg.connect(url, autocommit=True) as database:
-            database.execute(access())
+        sabotaged(url, access())
         assert run(Plan(checks=1, seed=5), url).failure is None
 
 
