@@ -2,7 +2,8 @@
 
 from typing import Annotated, Any, Literal
 
-from server.actions.messages import delete, edit, edit_history, move, moving_steps
+from server.actions.messages import delete, edit, edit_history, move, moving_steps, notices
+from server.actions.messages import report as reports
 from server.actions.messages.edit import NewContent
 from server.actions.messages.move import Begun, MoveRequest
 from server.actions.messages.moving_steps import MovingDesk
@@ -129,7 +130,32 @@ async def delete_topic(request: Request, params: DeleteTopicParams) -> DeleteTop
     return DeleteTopicResult(complete=not is_left)
 
 
+class ReportParams(Params):
+    message_id: int
+    report_type: Literal["spam", "harassment", "inappropriate", "norms", "other"]
+    description: str = ""
+
+
+async def report(request: Request, params: ReportParams) -> Empty:
+    """Show the message to the organization's moderators."""
+    async with request.read() as connection:
+        draft = await reports.report(
+            request.directory,
+            connection,
+            request.actor,
+            MessageId(params.message_id),
+            params.report_type,
+            params.description,
+        )
+    desk = _desk(request)
+    await notices.deliver(
+        desk.directory, desk.read, desk.write, desk.clock, request.actor.realm_id, draft
+    )
+    return Empty()
+
+
 ENDPOINTS = (
+    Endpoint("POST", "/messages/{message_id}/report", Access.USER, ReportParams, report),
     Endpoint("PATCH", "/messages/{message_id}", Access.USER, ChangeParams, change, ChangeResult),
     Endpoint("DELETE", "/messages/{message_id}", Access.USER, MessageParams, remove),
     Endpoint(

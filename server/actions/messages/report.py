@@ -1,0 +1,88 @@
+"""Reporting a message to the organization's moderators."""
+
+import re
+from typing import Final, Literal
+
+from server.actions.messages.decide import Draft
+from server.directory import Directory
+from server.domain.actor import Actor
+from server.domain.errors import BadRequestError
+from server.domain.realm_settings import NO_CHANNEL
+from storage import conversations, message_edits
+from storage.database import Connection
+from storage.ids import ChannelId, MessageId, TopicId
+from storage.message_edits import ChangingRow
+
+ReportType = Literal["spam", "harassment", "inappropriate", "norms", "other"]
+MAX_DESCRIPTION_LENGTH: Final = 1_000
+MAX_QUOTED_LENGTH: Final = 5_000
+"""Of the message; the rest is behind the link."""
+TOPIC: Final = "reported messages"
+_REASONS: Final[dict[ReportType, str]] = {
+    "spam": "spam",
+    "harassment": "harassment",
+    "inappropriate": "inappropriate content",
+    "norms": "a violation of community norms",
+    "other": "another reason",
+}
+
+
+async def report(
+    directory: Directory,
+    connection: Connection,
+    actor: Actor,
+    message_id: MessageId,
+    report_type: ReportType,
+    description: str,
+) -> Draft:
+    """What moderators are to be told of a message that the actor may read.
+
+    Raises BadRequestError.
+    """
+    settings = await directory.settings()
+    channel = None
+    if settings.moderation_request_channel_id != NO_CHANNEL:
+        channel = await directory.channel(ChannelId(settings.moderation_request_channel_id))
+    if channel is None or channel.is_archived:
+        raise BadRequestError("This organization has no channel for reports.")
+    if len(description) > MAX_DESCRIPTION_LENGTH:
+        raise BadRequestError(
+            f"description is too long (limit: {MAX_DESCRIPTION_LENGTH} characters)"
+        )
+    if report_type == "other" and not description.strip():
+        raise BadRequestError("Say in the description what is wrong with the message.")
+    row = await message_edits.visible(connection, actor.realm_id, actor.user_id, message_id)
+    if row is None:
+        raise BadRequestError("Invalid message(s)")
+    where = await _where(directory, connection, row)
+    sender = await directory.user(row.sender_id)
+    assert sender is not None, "whoever has sent something is never removed"
+    told = (
+        f"@_**{actor.row.full_name}|{actor.user_id}** reported {where} of "
+        f"@_**{sender.full_name}|{sender.user_id}** for {_REASONS[report_type]}."
+    )
+    parts = [told, *([_quoted(description)] if description.strip() else []), "The message:"]
+    return Draft(
+        type="channel",
+        to=channel.channel_id,
+        topic=TOPIC,
+        content="\n\n".join([*parts, _quoted(row.content[:MAX_QUOTED_LENGTH])]),
+    )
+
+
+async def _where(directory: Directory, connection: Connection, row: ChangingRow) -> str:
+    if row.channel_id is None:
+        return "a direct message"
+    channel = await directory.channel(row.channel_id)
+    assert channel is not None, "a message is in a channel that exists"
+    [topic] = await conversations.topics_by_ids(
+        connection, directory.realm_id, [TopicId(row.conversation_id)]
+    )
+    return f"a message (#**{channel.name}>{topic.name}@{row.id}**)"
+
+
+def _quoted(text: str) -> str:
+    """The text in a block that nothing in it can end."""
+    longest = max((len(run) for run in re.findall(r"[`~]+", text)), default=0)
+    fence = "`" * max(3, longest + 1)
+    return f"{fence}quote\n{text}\n{fence}"

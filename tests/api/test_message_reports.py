@@ -1,0 +1,125 @@
+"""Reports of messages, and typing while one edits."""
+
+import pytest
+import pytest_asyncio
+
+from tests.factories import Make
+
+pytestmark = pytest.mark.asyncio
+
+
+@pytest_asyncio.fixture
+async def people(make: Make):
+    await make.notification_bot()
+    return [await make.user(name) for name in ("Alice", "Bob")]
+
+
+@pytest_asyncio.fixture
+async def channel(make: Make, people):
+    return await make.channel("general", subscribers=people)
+
+
+@pytest_asyncio.fixture
+async def alice(log_in, people, channel):
+    return await log_in(people[0])
+
+
+@pytest_asyncio.fixture
+async def bob(log_in, people, channel):
+    return await log_in(people[1])
+
+
+@pytest_asyncio.fixture
+async def desk(make, server, people):
+    """Where moderators read reports."""
+    channel = await make.channel("desk", invite_only=True, subscribers=[people[0]])
+    await make.change_settings(moderation_request_channel_id=channel.channel_id)
+    server.app.directories.of(make.realm_id).forget_everything()
+    return channel
+
+
+async def send(client, content="hello", **fields):
+    message = {"type": "channel", "to": "general", "topic": "t", **fields}
+    return (await client.post("/messages", content=content, **message))["id"]
+
+
+def report(client, message_id, /, **fields):
+    return client.call("POST", f"/messages/{message_id}/report", **fields)
+
+
+async def reports(client, channel):
+    body = await client.get(
+        "/messages",
+        anchor="newest",
+        num_before=10,
+        num_after=0,
+        narrow=[["channel", channel.channel_id]],
+        apply_markdown=False,
+    )
+    return [message["content"] for message in body["messages"]]
+
+
+async def test_moderators_see_what_was_reported_and_why(alice, bob, desk):
+    message_id = await send(alice, "```\nbad\n```")
+    fields = {"report_type": "spam", "description": "again"}
+    (await report(bob, message_id, **fields)).succeeded()
+    [told] = await reports(alice, desk)
+    assert f"Bob|{bob.user.user_id}** reported" in told
+    assert f"#**general>t@{message_id}**" in told
+    assert "````quote\n```\nbad\n```\n````" in told
+    assert "again" in told
+
+
+async def test_what_cannot_be_reported_is_refused(make, log_in, alice, bob, desk):
+    message_id = await send(alice)
+    direct = await send(alice, type="direct", to=[alice.user.user_id])
+    (await report(bob, direct, report_type="spam")).refused()
+    (await report(bob, 10**9, report_type="spam")).refused()
+    (await report(bob, message_id, report_type="other")).refused()
+    (await report(bob, message_id, report_type="x")).refused("REQUEST_VARIABLE_INVALID")
+    (await report(bob, message_id, report_type="spam", description="x" * 1001)).refused()
+    assert await reports(alice, desk) == []
+
+
+async def test_without_a_channel_for_it_nothing_is_reported(alice, bob):
+    message_id = await send(alice)
+    (await report(bob, message_id, report_type="spam")).refused()
+
+
+# -- typing while one edits
+
+
+def typing(client, message_id, op="start"):
+    return client.call("POST", f"/messages/{message_id}/typing", op=op)
+
+
+async def test_others_hear_that_somebody_edits(alice, bob, channel):
+    message_id = await send(alice)
+    queue = await bob.register(event_types=["typing_edit_message"])
+    await queue.poll(dont_block=True)
+    for op in ("start", "stop"):
+        (await typing(alice, message_id, op)).succeeded()
+        [event] = await queue.poll()
+        assert (event["op"], event["message_id"]) == (op, message_id)
+        assert event["sender_id"] == alice.user.user_id
+        assert event["recipient"] == {
+            "type": "channel",
+            "channel_id": channel.channel_id,
+            "topic": "t",
+        }
+
+
+async def test_in_a_direct_message_its_people_hear_it(alice, bob):
+    message_id = await send(alice, type="direct", to=[bob.user.user_id])
+    queue = await bob.register(event_types=["typing_edit_message"])
+    await queue.poll(dont_block=True)
+    (await typing(alice, message_id)).succeeded()
+    [event] = await queue.poll()
+    people = sorted([alice.user.user_id, bob.user.user_id])
+    assert event["recipient"] == {"type": "direct", "user_ids": people}
+
+
+async def test_only_the_author_edits(alice, bob):
+    message_id = await send(alice)
+    (await typing(bob, message_id)).refused()
+    (await typing(alice, message_id, op="pause")).refused("REQUEST_VARIABLE_INVALID")
