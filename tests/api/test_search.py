@@ -1,5 +1,7 @@
 """Search: words and their stems, parts of words, phrases, other scripts; indexed or not yet."""
 
+import asyncio
+
 import pytest
 import pytest_asyncio
 
@@ -226,3 +228,57 @@ async def test_which_of_some_messages_match(alice, sent, make):
     many = list(range(5001))
     too_many = await alice.call("GET", "/messages/matches_narrow", msg_ids=many, narrow=[])
     too_many.refused()
+
+
+async def test_search_shows_of_protected_history_what_one_received(log_in, people, make, database):
+    carol = await make.user("Carol")
+    channel = await make.channel("new", subscribers=people, invite_only=True, shares_history=False)
+    topic = await make.topic(channel, "treasure")
+    sent = [await make.message(people[0], topic, content="a treasure map")]
+    for _ in range(2):
+        await make.subscribe(channel, [carol])
+        sent.append(await make.message(people[0], topic, content="a treasure map"))
+        await make.unsubscribe(channel, [carol])
+        sent.append(await make.message(people[0], topic, content="a treasure map"))
+    client = await log_in(carol)
+    for _ in range(2):
+        assert await found(client, "treasure") == []
+        await SearchIndexer(database).catch_up()
+    await make.subscribe(channel, [carol])
+    client.server.forget(make.realm_id)
+    for operand in ("treasure", "treasure map", "maps"):
+        assert [m["id"] for m in await found(client, operand)] == [sent[1], sent[3]]
+
+
+async def test_the_worker_waits_for_nobody_who_edits(alice, sent, make, database):
+    async with database.transaction() as editing:
+        change = "UPDATE messages SET content = 'something else' WHERE id = %(id)s"
+        await editing.execute(change, id=sent["run"])
+        await SearchIndexer(database).catch_up()
+        assert [m["id"] for m in await found(alice, "running")] == [sent["run"]]
+    for _ in range(2):
+        assert await found(alice, "running") == []
+        assert [m["id"] for m in await found(alice, "something")] == [sent["run"]]
+        await SearchIndexer(database).catch_up()
+    assert await make.connection.value("SELECT count(*) FROM search_stale") == 0
+
+
+async def test_the_worker_waits_for_nobody_who_deletes(alice, sent, make, database):
+    async with database.transaction() as deleting:
+        await deleting.execute("DELETE FROM messages WHERE id = %(id)s", id=sent["run"])
+        await SearchIndexer(database).catch_up()
+    assert await found(alice, "running") == []
+    await SearchIndexer(database).catch_up()
+    left = "SELECT count(*) FROM message_terms WHERE message_id = %(id)s"
+    assert await make.connection.value(left, id=sent["run"]) == 0
+    assert await make.connection.value("SELECT count(*) FROM search_stale") == 0
+
+
+async def test_several_workers_share_a_realm(alice, sent, make, database):
+    async with asyncio.TaskGroup() as group:
+        for _ in range(3):
+            group.create_task(SearchIndexer(database).catch_up())
+    await SearchIndexer(database).catch_up()
+    indexed = await make.connection.value("SELECT count(*) FROM message_terms")
+    assert indexed == await make.connection.value("SELECT count(*) FROM messages")
+    await check(alice, sent)
