@@ -339,9 +339,17 @@ def mark_all_read(
 
 
 async def readers(
-    connection: Connection, realm_id: RealmId, message_id: MessageId, *, tells_by_default: bool
+    connection: Connection,
+    realm_id: RealmId,
+    message_id: MessageId,
+    asked_by: UserId,
+    *,
+    tells_by_default: bool,
 ) -> list[UserId]:
-    """Active people but the sender who received the message and have read it, and tell."""
+    """Active people but the sender who received the message and have read it, and tell.
+
+    Without those who have muted who asks, or whom they have muted.
+    """
     return await connection.values(
         """
         WITH m AS MATERIALIZED (
@@ -365,6 +373,14 @@ async def readers(
          WHERE u.user_id <> m.sender_id AND u.is_active AND u.bot_type IS NULL
            AND coalesce((u.settings ->> 'send_read_receipts')::boolean, %(tells)s)
            AND NOT EXISTS (
+               SELECT FROM muted_users x
+                WHERE x.realm_id = %(realm_id)s AND x.user_id = u.user_id
+                  AND x.muted_user_id = %(asked_by)s AND x.muted_at IS NOT NULL)
+           AND NOT EXISTS (
+               SELECT FROM muted_users x
+                WHERE x.realm_id = %(realm_id)s AND x.user_id = %(asked_by)s
+                  AND x.muted_user_id = u.user_id AND x.muted_at IS NOT NULL)
+           AND NOT EXISTS (
                SELECT FROM message_flags f
                 WHERE f.realm_id = %(realm_id)s AND f.user_id = u.user_id
                   AND f.message_id = m.id AND f.flags & 1 <> 0)
@@ -380,5 +396,6 @@ async def readers(
         """,
         realm_id=realm_id,
         message_id=message_id,
+        asked_by=asked_by,
         tells=tells_by_default,
     )

@@ -80,3 +80,17 @@ async def test_an_organization_without_receipts(clients, make):
     await make.change_settings(enable_read_receipts=False)
     alice.server.forget(make.realm_id)
     (await alice.call("GET", f"/messages/{message_id}/read_receipts")).refused()
+
+
+async def test_muting_hides_both_from_each_other(clients, people):
+    alice, bob, carol, _ = clients
+    fields = {"type": "channel", "to": "general", "topic": "t", "content": "x"}
+    message_id = (await alice.post("/messages", **fields))["id"]
+    for client in (bob, carol):
+        await mark(client, message_id)
+    await bob.post(f"/users/me/muted_users/{people[2].user_id}")
+    assert await readers(bob, message_id) == [people[1].user_id]
+    assert await readers(carol, message_id) == [people[2].user_id]
+    assert await readers(alice, message_id) == [people[1].user_id, people[2].user_id]
+    await bob.delete(f"/users/me/muted_users/{people[2].user_id}")
+    assert await readers(bob, message_id) == [people[1].user_id, people[2].user_id]

@@ -200,7 +200,11 @@ async def read_receipts(
     if not (await directory.settings()).enable_read_receipts:
         raise BadRequestError("Read receipts are disabled in this organization.")
     return await read_state.readers(
-        connection, realm_id, message_id, tells_by_default=UserSettings().send_read_receipts
+        connection,
+        realm_id,
+        message_id,
+        actor.user_id,
+        tells_by_default=UserSettings().send_read_receipts,
     )
 
 
