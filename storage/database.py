@@ -21,8 +21,9 @@ PgConnection = psycopg.AsyncConnection[Any]
 CONNECT_SECONDS = 10
 RECONNECT_SECONDS = 0.25
 """Between two attempts to connect again: a server that only restarted is found at once."""
-WITHOUT_JIT = "-c jit=off"
-"""Compiling a plan takes longer than any of our queries."""
+OPTIONS = r"-c jit=off -c default_transaction_isolation=read\ committed"
+"""Compiling a plan takes longer than any of our queries. And whatever the database is set to: a
+write sees what was committed before its turn, which under another level it could not."""
 KEEPALIVE: dict[str, Any] = {"keepalives": 1, "keepalives_idle": 10, "keepalives_interval": 5}
 
 
@@ -344,7 +345,7 @@ async def open_database(
         kwargs={
             "autocommit": True,
             "prepare_threshold": 2,
-            "options": WITHOUT_JIT,
+            "options": OPTIONS,
             "connect_timeout": CONNECT_SECONDS,
             **KEEPALIVE,
         },

@@ -520,7 +520,7 @@ CREATE FUNCTION public.foldable_reads(p_realm_id bigint, p_user_id bigint, p_cha
 #variable_conflict use_column
 DECLARE
     c_end CONSTANT bigint := 9223372036854775807;
-    v_position bigint := (SELECT c.position FROM realm_clock c WHERE c.realm_id = p_realm_id);
+    v_position bigint := (SELECT max(c.position) FROM realm_clock c WHERE c.realm_id = p_realm_id);
     v_flagged bigint[] := ARRAY(
         SELECT f.message_id FROM message_flags f
          WHERE f.realm_id = p_realm_id AND f.user_id = p_user_id AND f.flags & 1 <> 0);
@@ -2130,7 +2130,7 @@ CREATE FUNCTION public.unread_messages(p_realm_id bigint, p_user_id bigint, p_li
     SET jit TO 'off'
     AS $$
 DECLARE
-    v_position bigint := (SELECT c.position FROM realm_clock c WHERE c.realm_id = p_realm_id);
+    v_position bigint := (SELECT max(c.position) FROM realm_clock c WHERE c.realm_id = p_realm_id);
     v_flagged bigint[] := ARRAY(
         SELECT f.message_id FROM message_flags f
          WHERE f.realm_id = p_realm_id AND f.user_id = p_user_id AND f.flags & 1 <> 0);

@@ -323,7 +323,7 @@ CREATE FUNCTION unread_messages(p_realm_id bigint, p_user_id bigint, p_limit big
     SET jit = off
     AS $$
 DECLARE
-    v_position bigint := (SELECT c.position FROM realm_clock c WHERE c.realm_id = p_realm_id);
+    v_position bigint := (SELECT max(c.position) FROM realm_clock c WHERE c.realm_id = p_realm_id);
     v_flagged bigint[] := ARRAY(
         SELECT f.message_id FROM message_flags f
          WHERE f.realm_id = p_realm_id AND f.user_id = p_user_id AND f.flags & 1 <> 0);
@@ -391,7 +391,7 @@ CREATE FUNCTION foldable_reads(p_realm_id bigint, p_user_id bigint, p_channel_id
 #variable_conflict use_column
 DECLARE
     c_end CONSTANT bigint := 9223372036854775807;
-    v_position bigint := (SELECT c.position FROM realm_clock c WHERE c.realm_id = p_realm_id);
+    v_position bigint := (SELECT max(c.position) FROM realm_clock c WHERE c.realm_id = p_realm_id);
     v_flagged bigint[] := ARRAY(
         SELECT f.message_id FROM message_flags f
          WHERE f.realm_id = p_realm_id AND f.user_id = p_user_id AND f.flags & 1 <> 0);

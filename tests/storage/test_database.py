@@ -9,6 +9,7 @@ import pytest
 import pytest_asyncio
 
 from storage.database import Database, open_database
+from tests.factories import Make, new_realm
 from tests.fixtures.proxy import Proxy, proxy_to
 
 POOL = 3
@@ -104,3 +105,25 @@ async def test_others_do_not_read_through_what_somebody_holds(server_url: str):
         database.transaction() as held,
     ):
         assert await asyncio.create_task(backend()) != held.backend
+
+
+@pytest.mark.asyncio
+async def test_writes_take_turns_whatever_level_the_database_is_set_to(database_url: str):
+    """Under a stricter one the second of two turns would fail: the clock's row has changed."""
+    async with open_database(database_url) as database, database.connection() as connection:
+        make = await new_realm(connection)
+        name = connection.raw.info.dbname
+        await connection.raw.execute(
+            psycopg.sql.SQL(
+                "ALTER DATABASE {} SET default_transaction_isolation = serializable"
+            ).format(psycopg.sql.Identifier(name))
+        )
+    async with (
+        open_database(database_url) as database,
+        database.connection() as one,
+        database.connection() as other,
+    ):
+        assert await one.value("SHOW transaction_isolation") == "read committed"
+        turns = [Make(each, make.realm_id) for each in (one, other)]
+        positions = await asyncio.gather(*[turn.at_position() for turn in turns])
+        assert sorted(positions) == [1, 2]
