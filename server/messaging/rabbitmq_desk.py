@@ -34,7 +34,7 @@ class RabbitJobDesk:
             async with self._database.connection() as connection:
                 known = await workers.queues_at_work(connection)
         found = []
-        async with self._publisher() as publisher:
+        async with self._publisher(*queues) as publisher:
             for queue in sorted({*queues, *known}):
                 ready, dead = await publisher.topology.counts(queue)
                 work = known.get(queue, QueueAtWork(queue))
@@ -44,7 +44,7 @@ class RabbitJobDesk:
         return [*found, QueueStats(LATER, sum(later.values()), 0, 0.0, 0)]
 
     async def waiting(self, queue: str, *, limit: int) -> list[WaitingJobRow]:
-        async with self._publisher() as publisher:
+        async with self._publisher(queue) as publisher:
             browser = Browser(publisher)
             found: list[Found] = []
             for lane in lanes_of(queue):
@@ -53,7 +53,7 @@ class RabbitJobDesk:
         return [_waiting(each) for each in found]
 
     async def dead(self, queue: str, *, limit: int) -> list[DeadJobRow]:
-        async with self._publisher() as publisher:
+        async with self._publisher(queue) as publisher:
             found = await Browser(publisher).take(graveyard_of(queue))
         rows = [_dead(queue, each) for each in found]
         return sorted(rows, key=lambda row: row.died_at, reverse=True)[:limit]
@@ -61,7 +61,7 @@ class RabbitJobDesk:
     async def retry(self, queue: str) -> int:
         lanes = lanes_of(queue)
         count = 0
-        async with self._publisher() as publisher:
+        async with self._publisher(queue) as publisher:
             browser = Browser(publisher)
             for name, waiting in (await publisher.topology.delayed()).items():
                 found = await browser.take(name, limit=waiting)
@@ -89,7 +89,7 @@ class RabbitJobDesk:
         message: Callable[[Found], Message] | None,
     ) -> int:
         """Take these out of the graveyard, and publish what each is to become, if anything."""
-        async with self._publisher() as publisher:
+        async with self._publisher(queue) as publisher:
             browser = Browser(publisher)
             found = await browser.take(graveyard_of(queue))
             wanted = [each for each in found if ids is None or each.job.id in ids]
@@ -97,11 +97,12 @@ class RabbitJobDesk:
         return len(wanted)
 
     @asynccontextmanager
-    async def _publisher(self) -> AsyncIterator[Publisher]:
+    async def _publisher(self, *queues: str) -> AsyncIterator[Publisher]:
         """A link for the time of one call; what it took and did not settle goes back."""
         try:
             publisher = await Publisher.open(self._url)
             try:
+                await publisher.topology.ensure_queues(queues)  # nobody may have used them yet
                 yield publisher
             finally:
                 await publisher.link.close()
