@@ -53,6 +53,10 @@ class Model:
         self.subscribed: set[tuple[int, int]] = set()
         self.messages: dict[int, Message] = {}
         self.rows: dict[tuple[int, int], Row] = {}
+        self.mutes: set[tuple[int, int]] = set()
+        """Who mutes whom."""
+        self.policies: dict[tuple[int, int], int] = {}
+        """What a user wants of a topic."""
 
     # ------------------------------------------------------------ what is true
 
@@ -124,7 +128,9 @@ class Model:
         self.messages[message.id] = message
         for user in self._recipients(message):
             flags = {"mentioned"} if user in mentioned else set()
-            is_read = user == message.sender and read_by_sender
+            is_read = (user == message.sender and read_by_sender) or (
+                (user, message.sender) in self.mutes
+            )
             self.rows[user, message.id] = Row(received=True, is_read=is_read, flags=flags)
 
     def _recipients(self, message: Message) -> Iterable[int]:
@@ -179,6 +185,24 @@ class Model:
             if owner == user:
                 row.is_read = True
         return changed
+
+    def mute(self, user: int, muted: int) -> list[int]:
+        """What they saw of that person as unread; all of it is read now."""
+        changed = [
+            m.id for m in self.messages.values() if m.sender == muted and self.is_unread(user, m)
+        ]
+        for (owner, message_id), row in self.rows.items():
+            if owner == user and self.messages[message_id].sender == muted:
+                row.is_read = True
+        self.mutes.add((user, muted))
+        return sorted(changed)
+
+    def take_part(self, user: int, topic: int, gained: int) -> bool:
+        """Whether the user's policy for the topic is raised to what they gain."""
+        if gained <= self.policies.get((user, topic), 0):
+            return False
+        self.policies[user, topic] = gained
+        return True
 
     def change_flag(self, user: int, ids: Iterable[int], flag: str, *, add: bool) -> list[int]:
         changed = []

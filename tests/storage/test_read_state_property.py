@@ -20,11 +20,12 @@ from hypothesis.stateful import (
 )
 from typing_extensions import override
 
-from storage import history, message_flags, read_state
+from server.domain.topic_policies import MUTED, UNMUTED
+from storage import history, message_flags, muted_users, read_state, user_topics
 from storage.database import Connection, Statement
 from storage.history import NEWEST, OLDEST, Window
-from storage.ids import ChannelId, MessageId, UserId
-from tests.storage.read_state_driver import WRITE_ID, Driver, traits
+from storage.ids import ChannelId, MessageId, TopicId, UserId
+from tests.storage.read_state_driver import NOW, WRITE_ID, Driver, traits
 from tests.storage.read_state_model import Channel, Looked, Message, Model
 from tests.storage.read_state_scopes import PLACES, nth, scope_of, shown
 
@@ -216,7 +217,9 @@ class ReadState(RuleBasedStateMachine):
 
     @rule(user=some_user, chosen=some_messages)
     def mark_unread(self, user, chosen):
-        who, ids = self.users[user], self.messages(chosen)
+        self._mark_unread(self.users[user], self.messages(chosen))
+
+    def _mark_unread(self, who: int, ids: list[MessageId]) -> None:
         statement = read_state.mark_unread(
             self.driver.realm_id, UserId(who), ids, empty_topic_name="general chat", **LOG
         )
@@ -240,6 +243,101 @@ class ReadState(RuleBasedStateMachine):
             expected = self.model.mark_shown_read(who, lambda m: m.conversation == place)
             self.compare_marked(statement, expected)
 
+    @rule(user=some_user, other=some_user, is_muted=st.booleans())
+    def mute(self, user, other, is_muted):
+        who, muted = self.users[user], self.users[other]
+        if who == muted:
+            return
+        realm_id, told = self.driver.realm_id, LOG
+        if is_muted:
+            statement = muted_users.mute(realm_id, UserId(who), UserId(muted), muted_at=NOW, **told)
+        else:
+            statement = muted_users.unmute(realm_id, UserId(who), UserId(muted), **told)
+        had = (who, muted) in self.model.mutes
+        read = self.model.mute(who, muted) if is_muted and not had else []
+        if not is_muted:
+            self.model.mutes.discard((who, muted))
+        [(could,)], events = self.run(self.driver.clocked(statement))
+        assert could == (had != is_muted)
+        now = {m for u, m in self.model.mutes if u == who}
+        assert [{m["id"] for m in e["muted_users"]} for e in events[:1]] == ([now] if could else [])
+        assert [(e["flag"], e["op"], e["messages"]) for e in events[1:]] == (
+            [("read", "add", read)] if read else []
+        )
+
+    @rule(user=some_user, which=some_number, policy=st.integers(0, 3), is_gained=st.booleans())
+    def change_policy(self, user, which, policy, is_gained):
+        """By hand, or by taking part: then it is only ever raised."""
+        who, topic = self.users[user], nth(self.model.topics, which)
+        channel, name = self.model.topics[topic]
+        said: dict[str, Any] = {
+            "policy": policy,
+            "changed_at": NOW,
+            "empty_topic_name": "general chat",
+            "write_id": WRITE_ID,
+        }
+        realm_id, reader = self.driver.realm_id, UserId(who)
+        before = self.model.policies.get((who, topic), 0)
+        if is_gained and policy >= UNMUTED:
+            statement = user_topics.raise_to(realm_id, reader, TopicId(topic), **said)
+            is_changed = self.model.take_part(who, topic, policy)
+        else:
+            statement = user_topics.change(
+                realm_id, reader, ChannelId(channel), name.upper(), **said
+            )
+            is_changed = before != policy
+            self.model.policies[who, topic] = policy
+        _, events = self.run(self.driver.clocked(statement))
+        told = [(e["stream_id"], e["topic_name"], e["visibility_policy"]) for e in events[-1:]]
+        assert told == ([(channel, name, policy)] if is_changed else [])
+        assert len(events) == is_changed * (1 + (MUTED in (before, policy)))
+        rows = self.run(user_topics.of_user(self.driver.connection, realm_id, reader))
+        assert {row.topic_id: row.visibility_policy for row in rows} == {
+            t: p for (u, t), p in self.model.policies.items() if u == who and p
+        }
+
+    @rule(
+        user=some_user,
+        place=st.sampled_from(PLACES),
+        which=some_number,
+        change=st.sampled_from((("read", "add"), ("read", "remove"), ("starred", "add"))),
+        anchor=st.integers(0, 65),
+        before=st.integers(0, 12),
+        after=st.integers(0, 4),
+    )
+    def change_flag_in_narrow(self, user, place, which, change, anchor, before, after):
+        """What the window of a narrow holds, and nothing beside it."""
+        who, realm_id = self.users[user], self.driver.realm_id
+        scope = scope_of(
+            self.model, place, which, channel=self.channels[which % 3], sender=None, flags=()
+        )
+        every = [OLDEST, *sorted(self.model.messages), NEWEST]
+        window = Window(anchor=every[anchor % len(every)], before=before, after=after)
+        page = self.run(
+            history.page_of_ids(self.driver.connection, realm_id, UserId(who), scope, window)
+        )
+        expected = self.model.look(
+            shown(self.model, who, scope),
+            window.anchor,
+            before,
+            after,
+            include_anchor=True,
+            ends=(OLDEST, NEWEST),
+        )
+        assert (page.ids, page.found_oldest, page.found_newest) == (
+            expected.ids,
+            expected.found_oldest,
+            expected.found_newest,
+        )
+        flag, operation = change
+        if flag == "starred":
+            self._change_flag(who, page.ids, flag, operation)
+        elif operation == "add":
+            changed = self.run(self.driver.mark_reads({who: page.ids}))
+            assert changed == {who: self.model.mark_read(who, page.ids)}
+        else:
+            self._mark_unread(who, page.ids)
+
     def _mark_channel_read(self, who: int, place: int) -> None:
         statement = read_state.mark_channel_read(
             self.driver.realm_id, UserId(who), ChannelId(place), **LOG
@@ -254,12 +352,19 @@ class ReadState(RuleBasedStateMachine):
         add=st.booleans(),
     )
     def change_flag(self, user, chosen, flag, add):
-        who, ids = self.users[user], self.messages(chosen)
-        operation: Literal["add", "remove"] = "add" if add else "remove"
+        self._change_flag(self.users[user], self.messages(chosen), flag, "add" if add else "remove")
+
+    def _change_flag(
+        self,
+        who: int,
+        ids: list[MessageId],
+        flag: Literal["starred", "collapsed"],
+        operation: Literal["add", "remove"],
+    ) -> None:
         statement = message_flags.change(
             self.driver.realm_id, UserId(who), ids, flag=flag, operation=operation, **LOG
         )
-        expected = self.model.change_flag(who, ids, flag, add=add)
+        expected = self.model.change_flag(who, ids, flag, add=operation == "add")
         self.compare_change(statement, expected, flag, operation)
 
     @rule(user=some_user)
