@@ -22,7 +22,7 @@ from psycopg import sql
 
 from storage import clock, history, message_flags, read_state
 from storage.database import Connection, Statement
-from storage.history import NEWEST, Scope, Window
+from storage.history import NEWEST, OLDEST, Scope, Window
 from storage.ids import ChannelId, MessageId, RealmId, UserId
 from storage.migrate import migrate
 
@@ -35,6 +35,12 @@ UP_TO_DATE = UserId(1)
 EVERYWHERE = UserId(2)
 BEHIND = UserId(3)
 BY_TOPIC = UserId(4)
+AWAY = UserId(1001)
+BUSY_CHANNEL = ChannelId(101)
+BUSY_TOPIC = 2_000_000
+MANY_UNREAD = 100_000
+"""What one who was away has not read of one topic."""
+NARROW = 5_000
 
 # How many of the newest messages have not been seen by a vacuum yet.
 FRESH = 5_000
@@ -116,6 +122,24 @@ ANALYZE;
 """
 
 
+BUSY = """
+INSERT INTO users (realm_id, user_id, email, full_name, role, api_key, date_joined)
+VALUES (1, %(away)s, 'away', 'Away', 400, 'away', now());
+INSERT INTO channels (realm_id, channel_id, name, created_at)
+VALUES (1, %(channel)s, 'busy', now());
+INSERT INTO topics (realm_id, topic_id, channel_id, name)
+VALUES (1, %(topic)s, %(channel)s, 'busy');
+INSERT INTO subscriptions (realm_id, user_id, channel_id, active, spans, color)
+VALUES (1, %(away)s, %(channel)s, true, '{[1,)}', '#76ce90');
+INSERT INTO messages (realm_id, id, sender_id, channel_id, conversation_id, origin_channel_id,
+                      origin_conversation_id, sent_at, traits, client, content, rendered_content)
+SELECT 1, position + 2 * n, 5 + n %% 996, %(channel)s, %(topic)s, %(channel)s, %(topic)s, now(), 1,
+       'website', 'busy', '<p>busy</p>'
+  FROM realm_clock, generate_series(1, %(count)s) n;
+UPDATE realm_clock SET position = (SELECT max(id) FROM messages);
+"""
+
+
 @dataclass(frozen=True)
 class Figure:
     name: str
@@ -148,6 +172,16 @@ def load(url: str, messages: int) -> None:
         database.execute("VACUUM ANALYZE")
         fill.execute(MESSAGES, {"first": messages - FRESH + 1, "last": messages})
         database.execute(READ)
+        fill.execute(
+            BUSY,
+            {
+                "away": AWAY,
+                "channel": BUSY_CHANNEL,
+                "topic": BUSY_TOPIC,
+                "count": MANY_UNREAD,
+            },
+        )
+        database.execute("VACUUM ANALYZE messages")
 
 
 async def timed(name: str, times: int, action: Callable[[], Awaitable[Any]]) -> Figure:
@@ -281,6 +315,42 @@ async def measure_marking(connection: Connection, times: int) -> list[Figure]:
     ]
 
 
+async def measure_much(connection: Connection, times: int) -> list[Figure]:
+    """Marking 100,000 as read, and flags over a narrow of 5,000: found, then changed."""
+    log: dict[str, Any] = {"audience": b"{}", "write_id": str(uuid.UUID(int=0))}
+    statements = {
+        "mark a topic": read_state.mark_conversation_read(REALM, AWAY, BUSY_TOPIC, **log),
+        "mark a channel": read_state.mark_channel_read(REALM, AWAY, BUSY_CHANNEL, **log),
+        "mark everything": read_state.mark_all_read(REALM, AWAY, **log),
+    }
+    figures = [
+        await timed(f"{name} read ({MANY_UNREAD:,})", times, partial(undone, connection, statement))
+        for name, statement in statements.items()
+    ]
+    oldest = Window(anchor=OLDEST, before=0, after=NARROW)
+    scope = Scope(conversation_ids=[BUSY_TOPIC])
+
+    async def found() -> list[MessageId]:
+        page = await history.page_of_ids(connection, REALM, AWAY, scope, oldest)
+        return page.ids
+
+    async def read_narrow() -> None:
+        reader = read_state.Reader(AWAY, await found(), b"{}")
+        statement = read_state.mark_reads(REALM, [reader], write_id=log["write_id"])
+        await undone(connection, statement)
+
+    async def star_narrow() -> None:
+        statement = message_flags.change(
+            REALM, AWAY, await found(), flag="starred", operation="add", **log
+        )
+        await undone(connection, statement)
+
+    figures.append(await timed(f"find a narrow of {NARROW:,}", times, found))
+    figures.append(await timed(f"mark a narrow of {NARROW:,} read", times, read_narrow))
+    figures.append(await timed(f"star a narrow of {NARROW:,}", times, star_narrow))
+    return figures
+
+
 _NOTHING = Statement("SELECT 1")
 
 
@@ -292,6 +362,7 @@ async def measure(url: str, times: int) -> list[Figure]:
         return [
             *await measure_history(connection, times),
             *await measure_marking(connection, times),
+            *await measure_much(connection, times // 10 + 1),
             *await measure_unread(connection, times),
         ]
 
