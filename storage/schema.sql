@@ -281,11 +281,21 @@ END $$;
 CREATE FUNCTION public.clear_unread_flag(p_realm_id bigint, p_user_id bigint, p_ids bigint[]) RETURNS void
     LANGUAGE plpgsql
     AS $$
+DECLARE
+    -- Few have the flag, however many are read.
+    v_flagged bigint[] := ARRAY(
+        SELECT f.message_id FROM message_flags f
+         WHERE f.realm_id = p_realm_id AND f.user_id = p_user_id AND f.flags & 1 <> 0);
 BEGIN
+    IF v_flagged = '{}' THEN
+        RETURN;
+    END IF;
+    v_flagged := ARRAY(SELECT unnest(v_flagged) INTERSECT SELECT unnest(p_ids));
     DELETE FROM message_flags
-     WHERE realm_id = p_realm_id AND user_id = p_user_id AND message_id = ANY (p_ids) AND flags = 1;
+     WHERE realm_id = p_realm_id AND user_id = p_user_id AND message_id = ANY (v_flagged)
+       AND flags = 1;
     UPDATE message_flags SET flags = flags & ~1
-     WHERE realm_id = p_realm_id AND user_id = p_user_id AND message_id = ANY (p_ids)
+     WHERE realm_id = p_realm_id AND user_id = p_user_id AND message_id = ANY (v_flagged)
        AND flags & 1 <> 0;
 END $$;
 
@@ -1963,14 +1973,18 @@ CREATE FUNCTION public.set_message_flag(p_realm_id bigint, p_user_id bigint, p_i
     LANGUAGE plpgsql
     AS $$
 DECLARE
-    v_changed bigint[] := ARRAY(
-        SELECT s.id FROM message_states(p_realm_id, p_user_id, p_ids) s
-         WHERE s.accessible AND (s.flags & p_bit = 0) = (p_operation = 'add') ORDER BY s.id);
+    v_changed bigint[];
+    v_historical integer[];
 BEGIN
+    SELECT coalesce(array_agg(s.id ORDER BY s.id), '{}'),
+           array_agg(CASE WHEN s.received THEN 0 ELSE 32 END ORDER BY s.id)
+      INTO v_changed, v_historical
+      FROM message_states(p_realm_id, p_user_id, p_ids) s
+     WHERE s.accessible AND (s.flags & p_bit = 0) = (p_operation = 'add');
     IF p_operation = 'add' THEN
         INSERT INTO message_flags AS f (realm_id, user_id, message_id, flags)
-        SELECT p_realm_id, p_user_id, s.id, p_bit | CASE WHEN s.received THEN 0 ELSE 32 END
-          FROM message_states(p_realm_id, p_user_id, v_changed) s
+        SELECT p_realm_id, p_user_id, c.id, p_bit | c.historical
+          FROM unnest(v_changed, v_historical) AS c(id, historical)
         ON CONFLICT (realm_id, user_id, message_id) DO UPDATE SET flags = f.flags | excluded.flags;
     ELSE
         DELETE FROM message_flags f
