@@ -3,6 +3,7 @@
 import functools
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import Any, Final, Literal, LiteralString
 
 from psycopg.types.json import Jsonb
@@ -162,6 +163,16 @@ async def first_unread(
         | {"place": _place(scope)},
     )
     return found[0] if found else None
+
+
+async def first_since(
+    connection: Connection, realm_id: RealmId, moment: datetime
+) -> MessageId | None:
+    """The first message that anybody sent then or later."""
+    found: MessageId | None = await connection.value(
+        "SELECT first_message_since(%(realm_id)s, %(moment)s)", realm_id=realm_id, moment=moment
+    )
+    return found
 
 
 async def newest_id(

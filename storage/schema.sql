@@ -457,6 +457,33 @@ BEGIN
     RETURN made;
 END $$;
 
+CREATE FUNCTION public.first_message_since(p_realm_id bigint, p_moment timestamp with time zone) RETURNS bigint
+    LANGUAGE plpgsql STABLE
+    SET enable_seqscan TO 'off'
+    AS $$
+DECLARE
+    v_low bigint := 0;
+    v_high bigint := (SELECT max(m.id) FROM messages m WHERE m.realm_id = p_realm_id);
+    v_middle bigint;
+    v_found record;
+BEGIN
+    IF (SELECT m.sent_at < p_moment FROM messages m
+         WHERE m.realm_id = p_realm_id AND m.id = v_high) THEN
+        RETURN NULL;
+    END IF;
+    WHILE v_low < v_high LOOP
+        v_middle := (v_low + v_high) / 2;
+        SELECT m.id, m.sent_at INTO v_found FROM messages m
+         WHERE m.realm_id = p_realm_id AND m.id >= v_middle ORDER BY m.id LIMIT 1;
+        IF v_found.sent_at < p_moment THEN
+            v_low := v_found.id + 1;
+        ELSE
+            v_high := v_middle;
+        END IF;
+    END LOOP;
+    RETURN (SELECT min(m.id) FROM messages m WHERE m.realm_id = p_realm_id AND m.id >= v_low);
+END $$;
+
 CREATE FUNCTION public.flag_entry_body(p_operation text, p_flag text, p_ids bigint[], p_all boolean DEFAULT false, p_details jsonb DEFAULT NULL::jsonb, p_empty_topic_name text DEFAULT NULL::text) RETURNS bytea
     LANGUAGE sql STABLE
     AS $_$

@@ -2,6 +2,7 @@
 
 import hashlib
 from dataclasses import replace
+from datetime import UTC, datetime
 from typing import Annotated, Any, Literal
 
 import msgspec
@@ -13,6 +14,7 @@ from server.api.params import Field, Params, alias
 from server.domain.errors import (
     BadRequestError,
     IdempotencyKeyReusedError,
+    InvalidParameterError,
     MissingParameterError,
 )
 from server.domain.messages import clean_content
@@ -23,7 +25,14 @@ from storage.ids import MessageId
 MAX_IDEMPOTENCY_KEY_LENGTH = 200
 _KEY_HEADER = "Idempotency-Key"
 _OF_A_RANGE = frozenset(
-    {"anchor", "num_before", "num_after", "include_anchor", "use_first_unread_anchor"}
+    {
+        "anchor",
+        "anchor_date",
+        "num_before",
+        "num_after",
+        "include_anchor",
+        "use_first_unread_anchor",
+    }
 )
 """Parameters that ask for a range of history."""
 
@@ -102,7 +111,8 @@ def _idempotency_key(request: Request, params: SendParams) -> str | None:
 
 class FetchParams(Params):
     narrow: list[list[str | int | list[int]] | dict[str, Any]] = []  # noqa: RUF012 - never changed
-    anchor: int | Literal["newest", "oldest", "first_unread"] | None = None
+    anchor: int | Literal["newest", "oldest", "first_unread", "date"] | None = None
+    anchor_date: str | None = None
     num_before: Annotated[int | None, Field(ge=0)] = None
     num_after: Annotated[int | None, Field(ge=0)] = None
     include_anchor: bool = True
@@ -163,7 +173,11 @@ def _wanted(params: FetchParams, view: ClientView) -> read.Wanted:
         raise MissingParameterError("num_before")
     if params.num_after is None:
         raise MissingParameterError("num_after")
-    anchor = "first_unread" if params.use_first_unread_anchor else params.anchor
+    anchor: int | read.NamedAnchor | datetime | None
+    if params.use_first_unread_anchor:
+        anchor = "first_unread"
+    else:
+        anchor = _moment(params.anchor_date) if params.anchor == "date" else params.anchor
     return read.Wanted(
         terms=parse_narrow(params.narrow),
         anchor=anchor,
@@ -172,6 +186,17 @@ def _wanted(params: FetchParams, view: ClientView) -> read.Wanted:
         include_anchor=params.include_anchor,
         view=view,
     )
+
+
+def _moment(text: str | None) -> datetime:
+    """The time that `anchor_date` names, in UTC unless it says otherwise."""
+    if text is None:
+        raise MissingParameterError("anchor_date")
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        raise InvalidParameterError("anchor_date", "anchor_date is not a date") from None
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
 class OneParams(Params):

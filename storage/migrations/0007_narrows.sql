@@ -580,3 +580,31 @@ BEGIN
     END IF;
     RETURN v_more;
 END $$;
+
+-- The first message sent at this time or later, by halves: ids rise with time. Null: there is none.
+CREATE FUNCTION first_message_since(p_realm_id bigint, p_moment timestamptz) RETURNS bigint
+    LANGUAGE plpgsql STABLE
+    SET enable_seqscan = off
+    AS $$
+DECLARE
+    v_low bigint := 0;
+    v_high bigint := (SELECT max(m.id) FROM messages m WHERE m.realm_id = p_realm_id);
+    v_middle bigint;
+    v_found record;
+BEGIN
+    IF (SELECT m.sent_at < p_moment FROM messages m
+         WHERE m.realm_id = p_realm_id AND m.id = v_high) THEN
+        RETURN NULL;
+    END IF;
+    WHILE v_low < v_high LOOP
+        v_middle := (v_low + v_high) / 2;
+        SELECT m.id, m.sent_at INTO v_found FROM messages m
+         WHERE m.realm_id = p_realm_id AND m.id >= v_middle ORDER BY m.id LIMIT 1;
+        IF v_found.sent_at < p_moment THEN
+            v_low := v_found.id + 1;
+        ELSE
+            v_high := v_middle;
+        END IF;
+    END LOOP;
+    RETURN (SELECT min(m.id) FROM messages m WHERE m.realm_id = p_realm_id AND m.id >= v_low);
+END $$;

@@ -1,5 +1,7 @@
 """GET /messages and GET /messages/{message_id}: what is shown to whom, page by page."""
 
+from datetime import UTC, datetime
+
 import pytest
 import pytest_asyncio
 
@@ -114,6 +116,26 @@ async def test_the_first_unread(alice, bob, five):
     await bob.post("/messages/flags", messages=five, op="add", flag="read")
     assert (await page(bob, **fields)).succeeded()["anchor"] == NEWEST
     assert await ids(bob, **fields) == five[-1:]
+
+
+async def test_a_date(alice, make, people, channel):
+    topic = await make.topic(channel, "dates")
+    days = [datetime(2026, 3, day, 12, tzinfo=UTC) for day in (1, 2, 2, 5)]
+    sent = [await make.message(people[0], topic, sent_at=day) for day in days]
+    asked = {"anchor": "date", "num_before": 1, "num_after": 0}
+    for date, expected in (
+        ("2026-01-01", sent[:1]),
+        ("2026-03-01T12:00:00Z", sent[:1]),
+        ("2026-03-02", sent[:2]),
+        ("2026-03-02T14:00:00+01:00", sent[2:]),
+        ("2026-03-05", sent[2:]),
+        ("2027-01-01", sent[3:]),
+    ):
+        assert await ids(alice, **asked, anchor_date=date) == expected, date
+    assert (await page(alice, **asked)).refused("REQUEST_VARIABLE_MISSING")
+    for wrong in ("yesterday", "", "2026-13-01"):
+        answer = await page(alice, **asked, anchor_date=wrong)
+        assert answer.refused("REQUEST_VARIABLE_INVALID")["var_name"] == "anchor_date"
 
 
 async def test_a_named_anchor_may_be_quoted(alice, five):

@@ -51,7 +51,7 @@ async def test_what_is_public_to_the_web_is_read(hall, sent):
     ):
         [shown] = (await page(hall, narrow)).succeeded()["messages"]
         assert shown["id"] == sent["web"]
-    assert "read" in shown["flags"]
+        assert "read" in shown["flags"]
     first = (await page(hall, WEB_PUBLIC, anchor="first_unread")).succeeded()
     assert [m["id"] for m in first["messages"]] == [sent["web"]]
 

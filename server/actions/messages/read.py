@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from html import escape
 from typing import Any, Final, Literal
 
@@ -37,7 +38,7 @@ class Wanted:
     """What a client asks of history."""
 
     terms: Sequence[Term] = ()
-    anchor: int | NamedAnchor | None = "newest"
+    anchor: int | NamedAnchor | datetime | None = "newest"
     """None: where the narrow says it is near."""
     before: int = 0
     after: int = 0
@@ -293,8 +294,11 @@ async def _channels(
 
 
 async def _anchor(
-    connection: Connection, actor: Actor, scope: Scope, anchor: int | NamedAnchor
+    connection: Connection, actor: Actor, scope: Scope, anchor: int | NamedAnchor | datetime
 ) -> MessageId:
+    if isinstance(anchor, datetime):
+        first = await history.first_since(connection, actor.realm_id, anchor)
+        return NEWEST if first is None else first
     if anchor == "newest":
         return NEWEST
     if anchor == "oldest":
