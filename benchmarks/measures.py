@@ -9,6 +9,7 @@ from typing import cast
 
 import uvloop
 
+import benchmarks.changing
 import benchmarks.narrows
 from benchmarks import world as worlds
 from benchmarks.client import Client
@@ -344,6 +345,18 @@ def narrows() -> Figures:
     return figures
 
 
+def changing() -> Figures:
+    """Renaming, merging, moving and deleting topics of 1,000 messages."""
+    with running() as server:
+        with server.database() as database:
+            world, channels = benchmarks.changing.fill(database)
+        taken = uvloop.run(benchmarks.changing.change(server, world, channels))
+    return {
+        f"{name} a topic of 1,000 p50 ms": percentile(seconds, 0.5) * 1000
+        for name, seconds in taken.items()
+    }
+
+
 def starts() -> Figures:
     """The first and the second start, and what an idle server takes."""
     with temporary_data() as data:
@@ -368,6 +381,7 @@ MEASURES: dict[str, Callable[[], Figures]] = {
     "register": register,
     "history": history,
     "narrows": narrows,
+    "changing": changing,
 }
 
 

@@ -49,13 +49,22 @@ async def visible(
     return await connection.one(ChangingRow, query.sql, **query.params)
 
 
-def locking(realm_id: RealmId, message_ids: Sequence[MessageId]) -> Locking[ChangingRow]:
+@dataclass(frozen=True, slots=True)
+class LockedRow:
+    """One of many messages that are about to go."""
+
+    id: MessageId
+    conversation_id: int
+    sent_at: datetime
+    entry_positions: list[Position] | None
+
+
+def locking(realm_id: RealmId, message_ids: Sequence[MessageId]) -> Locking[LockedRow]:
     """These messages, by id."""
     return Locking(
-        ChangingRow,
+        LockedRow,
         """
-        SELECT m.id, m.sender_id, m.channel_id, m.conversation_id, m.origin_channel_id, m.sent_at,
-               m.traits, m.content, m.rendered_content, m.entry_positions
+        SELECT m.id, m.conversation_id, m.sent_at, m.entry_positions
           FROM messages m
          WHERE m.realm_id = %(realm_id)s AND m.id = ANY(%(message_ids)s::bigint[])
          ORDER BY m.id
@@ -186,14 +195,16 @@ async def readers(
               JOIN subscriptions s ON s.realm_id = %(realm_id)s AND s.channel_id = o.id
                    AND s.active AND o.id <> %(channel_id)s
              WHERE s.spans && int8range(o.first, o.last, '[]')
-               AND EXISTS (SELECT FROM unnest(o.ids) AS i WHERE s.spans @> i)
+               AND (s.spans @> int8range(o.first, o.last, '[]')
+                    OR EXISTS (SELECT FROM unnest(o.ids) AS i WHERE s.spans @> i))
             UNION
             SELECT s.user_id
               FROM origins o
               JOIN subscriptions s ON s.realm_id = %(realm_id)s AND s.channel_id = o.id
                    AND NOT s.active
              WHERE s.spans && int8range(o.first, o.last, '[]')
-               AND EXISTS (SELECT FROM unnest(o.ids) AS i WHERE s.spans @> i)
+               AND (s.spans @> int8range(o.first, o.last, '[]')
+                    OR EXISTS (SELECT FROM unnest(o.ids) AS i WHERE s.spans @> i))
         )
         SELECT r.user_id, r.is_subscribed, r.access = 2 AS reads_all
           FROM (

@@ -131,13 +131,23 @@ async def _what_they_read(
 
 def _grouped(read: ReadBy) -> list[Telling]:
     by_messages: dict[tuple[MessageId, ...], list[UserId]] = {}
+    # Nearly everybody reads the very same messages: these are not compared one by one.
+    users_of: dict[int, list[UserId]] = {}
     for user_id, message_ids in read.items():
-        by_messages.setdefault(message_ids, []).append(user_id)
+        users = users_of.get(id(message_ids))
+        if users is None:
+            users = users_of[id(message_ids)] = by_messages.setdefault(message_ids, [])
+        users.append(user_id)
     return [
         Telling(Audience(users=tuple(sorted(users))), message_ids)
         for message_ids, users in by_messages.items()
         if message_ids
     ]
+
+
+def _less(ids: tuple[MessageId, ...], other: tuple[MessageId, ...]) -> tuple[MessageId, ...]:
+    """Those of the first that are not among the others."""
+    return () if ids is other else tuple(sorted({*ids}.difference(other)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,12 +166,11 @@ async def of_crossing(
     tx: Tx, old: ChannelRow, new: ChannelRow, message_ids: Sequence[MessageId]
 ) -> Crossing:
     """Before the messages are moved from one locked channel to another."""
+    message_ids = tuple(message_ids)
     before = await read_by(tx, old, message_ids)
     after = await read_by(tx, new, message_ids, also=before)
     told = _grouped(after)
-    lost = _grouped(
-        {user: tuple(sorted({*ids} - {*after.get(user, ())})) for user, ids in before.items()}
-    )
+    lost = _grouped({user: _less(ids, after.get(user, ())) for user, ids in before.items()})
     known = tuple(sorted({*before, *after}))
     if not new.invite_only:
         audience = Audience(channel_id=new.channel_id, public=True, without=known)
@@ -170,7 +179,7 @@ async def of_crossing(
         # Whoever listens to all public channels has heard the last of them.
         audience = Audience(channel_id=old.channel_id, public=True, without=known)
         lost.append(Telling(audience, message_ids))
-    gaining = [user for user, ids in after.items() if {*ids} - {*before.get(user, ())}]
+    gaining = [user for user, ids in after.items() if _less(ids, before.get(user, ()))]
     regained = await message_edits.may_remember(
         await tx.connection(), tx.realm_id, gaining, message_ids
     )

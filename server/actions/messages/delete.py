@@ -17,7 +17,7 @@ from storage import channels, conversations, event_log, message_edits, message_m
 from storage.channels import ChannelRow
 from storage.conversations import TopicRow
 from storage.ids import ChannelId, MessageId, Position
-from storage.message_edits import ChangingRow
+from storage.message_edits import ChangingRow, LockedRow
 
 LOG_KEPT: Final = timedelta(days=30)
 """Longer than the log keeps anything: what is older is not looked for there."""
@@ -101,7 +101,7 @@ async def _delete(
     ground: Ground,
     channel: ChannelRow | None,
     topic: TopicRow | None,
-    rows: Sequence[ChangingRow],
+    rows: Sequence[ChangingRow | LockedRow],
     now: datetime,
 ) -> None:
     """Delete locked messages of one conversation, and what the log holds of them."""
@@ -126,7 +126,7 @@ async def _delete(
         tx.at_position(last, statement)
 
 
-def _entries(row: ChangingRow, now: datetime) -> list[Position]:
+def _entries(row: ChangingRow | LockedRow, now: datetime) -> list[Position]:
     """Where the log may hold what the message said."""
     edits = row.entry_positions or []
     own = [Position(row.id)] if now - row.sent_at < LOG_KEPT else []
