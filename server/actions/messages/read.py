@@ -18,7 +18,8 @@ from server.domain.realm_settings import RealmSettings
 from server.domain.user_settings import UserSettings
 from server.events.base import ClientView
 from server.events.messages import ShownMessage, message_object
-from storage import history, messages, read_state
+from storage import history, messages
+from storage import read_receipts as receipts
 from storage.channels import ChannelRow
 from storage.database import Connection
 from storage.history import NEWEST, OLDEST, Page, PageOfIds, Scope, Window
@@ -200,7 +201,7 @@ async def read_receipts(
         raise BadRequestError("Invalid message(s)")
     if not (await directory.settings()).enable_read_receipts:
         raise BadRequestError("Read receipts are disabled in this organization.")
-    return await read_state.readers(
+    return await receipts.readers(
         connection,
         realm_id,
         message_id,
