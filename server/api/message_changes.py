@@ -4,6 +4,7 @@ from typing import Annotated, Any, Literal
 
 from server.actions.messages import delete, edit, edit_history, move, moving_steps, notices
 from server.actions.messages import report as reports
+from server.actions.messages.content import typeset_ahead
 from server.actions.messages.edit import NewContent
 from server.actions.messages.move import Begun, MoveRequest
 from server.actions.messages.moving_steps import MovingDesk
@@ -42,6 +43,7 @@ async def change(request: Request, params: ChangeParams) -> ChangeResult:
     content = None
     if params.content is not None:
         content = NewContent(params.content, params.prev_content_sha256)
+        await typeset_ahead(request.directory, params.content)
     if moves:
         await _move(request, message_id, _wanted(params, content))
     elif content is not None:

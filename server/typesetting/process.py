@@ -21,8 +21,8 @@ logger = structlog.get_logger(__name__)
 
 CPU_SECONDS: Final = 0.5
 """Of one job. Ten thousand characters of ordinary code take 5 to 25 ms."""
-REMEMBERED: Final = 500
-"""Jobs whose outcome is kept: a send that decides again, an edit, the same code quoted."""
+REMEMBERED: Final = 2_000
+"""Jobs whose outcome is kept, for the rendering that follows and for the same code quoted."""
 WORKER: Final = "server.typesetting.worker"
 ROOT: Final = Path(server.__file__).parents[1]
 
@@ -51,12 +51,18 @@ class ProcessTypesetter(Typesetter):
         self.starts = 0
 
     @override
-    async def set(self, jobs: Sequence[TypesetJob]) -> Sequence[Typeset | None]:
+    async def set(self, jobs: Sequence[TypesetJob]) -> None:
+        for job in jobs:
+            if job in self._known:
+                self._known.move_to_end(job)
         if any(job not in self._known for job in jobs):
             with suppress(TimeoutError):
                 async with asyncio.timeout(self._wall_seconds), self._turn:
-                    await self._set([job for job in dict.fromkeys(jobs) if job not in self._known])
-        return [self._known.get(job) for job in jobs]
+                    await self._set([job for job in jobs if job not in self._known])
+
+    @override
+    def known(self, job: TypesetJob) -> Typeset | None:
+        return self._known.get(job)
 
     async def close(self) -> None:
         """End the process."""

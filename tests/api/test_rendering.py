@@ -45,6 +45,16 @@ async def test_a_message_is_rendered_as_it_would_be_sent(alice, channel):
     assert message["content"] == html
 
 
+async def test_an_edit_looks_as_a_send_would(alice, channel):
+    sent = await alice.post(
+        "/messages", type="channel", to=channel.channel_id, topic="t", content="plain"
+    )
+    await alice.patch(f"/messages/{sent['id']}", content=EVERYTHING)
+    message = (await alice.get(f"/messages/{sent['id']}"))["message"]
+    assert message["content"] == await rendered(alice, EVERYTHING)
+    assert '<span class="mi">1</span>' in message["content"]
+
+
 async def test_the_senders_and_the_organizations_settings_count(log_in, make):
     await make.change_settings(inline_image_preview=False)
     bob = await log_in()

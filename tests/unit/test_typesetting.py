@@ -3,16 +3,15 @@
 import asyncio
 import os
 import signal
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 
 import pytest
 import pytest_asyncio
 
+from server.domain.markdown import jobs_in
 from server.domain.markdown.nodes import Element
-from server.domain.markdown.typesetting import TypesetJob
+from server.domain.markdown.typesetting import Typeset, TypesetJob
 from server.typesetting import ProcessTypesetter
-
-pytestmark = pytest.mark.asyncio
 
 CODE = TypesetJob("code", "x = 1\n", "python")
 SPANS = (("n", "x"), ("", " "), ("o", "="), ("", " "), ("mi", "1"), ("", "\n"))
@@ -22,6 +21,12 @@ PATIENCE = 60.0
 """A busy machine is no failure of the code: what ends hostile work is its own processor time."""
 
 
+async def done(typesetter: ProcessTypesetter, jobs: Sequence[TypesetJob]) -> list[Typeset | None]:
+    """What has become of the jobs."""
+    await typesetter.set(jobs)
+    return [typesetter.known(job) for job in jobs]
+
+
 @pytest_asyncio.fixture
 async def typesetter() -> AsyncIterator[ProcessTypesetter]:
     typesetter = ProcessTypesetter(cpu_seconds=2.0, wall_seconds=PATIENCE)
@@ -29,99 +34,120 @@ async def typesetter() -> AsyncIterator[ProcessTypesetter]:
     await typesetter.close()
 
 
+@pytest.mark.asyncio
 async def test_code_and_formulas_by_one_process(typesetter):
-    code, formula, other = await typesetter.set([CODE, FORMULA, CODE])
+    code, formula, other = await done(typesetter, [CODE, FORMULA, CODE])
     assert code == other == SPANS
     assert isinstance(formula, Element)
     assert formula.tag == "math"
     assert typesetter.starts == 1
 
 
+@pytest.mark.asyncio
 async def test_what_was_set_is_remembered(typesetter):
-    first = await typesetter.set([CODE])
+    first = await done(typesetter, [CODE])
     await typesetter.close()
-    assert await typesetter.set([CODE]) == first
+    assert await done(typesetter, [CODE]) == first
     assert typesetter.starts == 1
 
 
+@pytest.mark.asyncio
 async def test_nothing_is_started_for_nothing(typesetter):
-    assert await typesetter.set([]) == []
+    assert await done(typesetter, []) == []
     assert typesetter.starts == 0
 
 
+@pytest.mark.asyncio
 async def test_what_cannot_be_set_is_plain(typesetter):
     jobs = [TypesetJob("inline", "{"), TypesetJob("code", "x", "nosuchlanguage")]
-    assert await typesetter.set(jobs) == [None, None]
-    assert await typesetter.set([CODE]) == [SPANS]
+    assert await done(typesetter, jobs) == [None, None]
+    assert await done(typesetter, [CODE]) == [SPANS]
     assert typesetter.starts == 1
 
 
+@pytest.mark.asyncio
 async def test_a_formula_too_deep_is_plain_and_ends_nothing(typesetter):
     deep = TypesetJob("inline", "\\sqrt{" * 140 + "}" * 140)
-    assert await typesetter.set([deep, CODE]) == [None, SPANS]
+    assert await done(typesetter, [deep, CODE]) == [None, SPANS]
     assert typesetter.starts == 1
 
 
+@pytest.mark.asyncio
 async def test_its_own_time_ends_what_never_ends():
     typesetter = ProcessTypesetter(cpu_seconds=0.2, wall_seconds=PATIENCE)
     try:
-        assert await typesetter.set([ENDLESS]) == [None]
+        assert await done(typesetter, [ENDLESS]) == [None]
         # What comes next is not hurt, and the same again costs nothing.
-        patient = ProcessTypesetter(cpu_seconds=5.0, wall_seconds=PATIENCE)
         assert typesetter.starts == 1
-        assert await typesetter.set([ENDLESS]) == [None]
+        assert await done(typesetter, [ENDLESS]) == [None]
         assert typesetter.starts == 1
-        assert await typesetter.set([FORMULA]) != [None]
+        assert await done(typesetter, [FORMULA]) != [None]
         assert typesetter.starts == 2
-        await patient.close()
     finally:
         await typesetter.close()
 
 
+@pytest.mark.asyncio
 async def test_a_message_waits_no_longer_than_it_may():
     typesetter = ProcessTypesetter(cpu_seconds=PATIENCE, wall_seconds=0.01)
     try:
-        assert await typesetter.set([ENDLESS, CODE]) == [None, None]
+        assert await done(typesetter, [ENDLESS, CODE]) == [None, None]
         assert typesetter._process is None
     finally:
         await typesetter.close()
 
 
+@pytest.mark.asyncio
 async def test_others_wait_for_their_turn_and_get_theirs(typesetter):
     jobs = [TypesetJob("code", f"x = {n}\n", "python") for n in range(20)]
-    answers = await asyncio.gather(*(typesetter.set([job]) for job in jobs))
-    assert [answer[0][4] for answer in answers] == [("mi", str(n)) for n in range(20)]
+    answers = await asyncio.gather(*(done(typesetter, [job]) for job in jobs))
+    assert answers == [[(*SPANS[:4], ("mi", str(n)), SPANS[5])] for n in range(20)]
     assert typesetter.starts == 1
 
 
+@pytest.mark.asyncio
 async def test_a_killed_process_is_replaced(typesetter):
-    await typesetter.set([CODE])
+    await done(typesetter, [CODE])
     process = typesetter._process
     process.kill()
     await process.wait()
-    assert await typesetter.set([FORMULA]) != [None]
+    assert await done(typesetter, [FORMULA]) != [None]
     assert typesetter.starts == 2
 
 
+@pytest.mark.asyncio
 async def test_a_process_that_left_by_itself_is_replaced_without_loss(typesetter):
     """It leaves when its input ends, as when nobody has needed it for long."""
-    await typesetter.set([CODE])
+    await done(typesetter, [CODE])
     typesetter._process.stdin.close()
-    assert await typesetter.set([FORMULA]) != [None]
+    assert await done(typesetter, [FORMULA]) != [None]
     assert typesetter.starts == 2
 
 
+@pytest.mark.asyncio
 async def test_a_caller_that_goes_away_ends_only_its_own_work(typesetter):
-    await typesetter.set([CODE])
+    await done(typesetter, [CODE])
     os.kill(typesetter._process.pid, signal.SIGSTOP)
     with pytest.raises(TimeoutError):
-        await asyncio.wait_for(typesetter.set([FORMULA]), 0.05)
-    assert await typesetter.set([FORMULA]) != [None]
+        await asyncio.wait_for(done(typesetter, [FORMULA]), 0.05)
+    assert await done(typesetter, [FORMULA]) != [None]
     assert typesetter.starts == 2
 
 
+@pytest.mark.asyncio
 async def test_the_process_ends_with_its_server(typesetter):
-    await typesetter.set([CODE])
+    await done(typesetter, [CODE])
     process = typesetter._process
     await typesetter.close()
     assert process.returncode == -signal.SIGKILL
+
+
+def test_jobs_of_a_message_are_known_without_asking_who_is_who():
+    content = "$$a$$ $$a$$ @**Ada $$b$$**\n```py\nx\n```\n> ```math\n> c\n> ```\n```nosuch\n```"
+    assert set(jobs_in(content)) == {
+        TypesetJob("inline", "a"),
+        TypesetJob("inline", "b"),
+        TypesetJob("display", "c\n"),
+        TypesetJob("code", "x\n", "py"),
+    }
+    assert jobs_in("no `code` here") == []

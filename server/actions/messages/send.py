@@ -7,7 +7,7 @@ from datetime import datetime
 import msgspec
 from typing_extensions import override
 
-from server.actions.messages.content import Reading
+from server.actions.messages.content import Reading, typeset_ahead
 from server.actions.messages.decide import Decision, Draft, decide
 from server.actions.messages.people import recipient_of, sender_of
 from server.directory import Directory
@@ -44,6 +44,7 @@ async def prepare(
 
     None where the cached rows refuse it: a refusal has to be exact, so the write decides.
     """
+    await typeset_ahead(directory, draft.content)
     try:
         return await decide(directory, actor, draft, read)
     except DomainError:

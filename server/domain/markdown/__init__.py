@@ -13,9 +13,9 @@ from server.domain.markdown.names import Names, names_in
 from server.domain.markdown.rendering import (
     Rendered,
     Style,
+    jobs_in,
     render,
     render_description,
-    typeset,
 )
 from server.domain.markdown.typesetting import PlainTypesetter, Typesetter
 
@@ -34,8 +34,8 @@ __all__ = [
     "Rendered",
     "Style",
     "Typesetter",
+    "jobs_in",
     "names_in",
     "render",
     "render_description",
-    "typeset",
 ]

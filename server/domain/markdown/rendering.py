@@ -10,7 +10,14 @@ from server.domain.markdown.media import NO_MEDIA, MediaPolicy, show_media
 from server.domain.markdown.serializer import to_html
 from server.domain.markdown.source import normalize
 from server.domain.markdown.tree import Document, parse
-from server.domain.markdown.typesetting import Typesetter, job_of, nodes_to_set, take
+from server.domain.markdown.typesetting import (
+    PlainTypesetter,
+    TypesetJob,
+    Typesetter,
+    job_of,
+    nodes_to_set,
+    take,
+)
 from storage.ids import GroupId, UserId
 
 _ME = "/me "
@@ -47,29 +54,41 @@ class Style:
 
 
 PLAIN_STYLE: Final = Style()
+NO_TYPESETTER: Final = PlainTypesetter()
 
 
-def render(content: str, directory: MentionDirectory, style: Style = PLAIN_STYLE) -> Rendered:
+def render(
+    content: str,
+    directory: MentionDirectory,
+    style: Style = PLAIN_STYLE,
+    typesetter: Typesetter = NO_TYPESETTER,
+) -> Rendered:
     """Render a message of any content; never fails, and takes no longer than its length asks.
 
-    Reads nothing but the directory. Code and formulas are plain.
+    Reads nothing but the directory. Code has colours, and formulas are set, where the
+    typesetter has done `jobs_in` the message before.
     """
     source = normalize(content)
-    return _rendered(source, _read(source, directory, style))
-
-
-async def typeset(
-    content: str, directory: MentionDirectory, style: Style, typesetter: Typesetter
-) -> Rendered:
-    """The same, with code in colours and formulas set, where that does not take too long."""
-    source = normalize(content)
     document = _read(source, directory, style)
-    if any(sign in source for sign in _SIGNS):
-        to_set = nodes_to_set(document.blocks)
-        jobs = [job for node in to_set if (job := job_of(node)) is not None]
-        for node, result in zip(to_set, await typesetter.set(jobs), strict=True):
-            take(node, result)
+    if _may_have_jobs(source):
+        for node in nodes_to_set(document.blocks):
+            if (job := job_of(node)) is not None:
+                take(node, typesetter.known(job))
     return _rendered(source, document)
+
+
+def jobs_in(content: str) -> list[TypesetJob]:
+    """What a typesetter has to do for a message, whoever sends it."""
+    source = normalize(content)
+    if not _may_have_jobs(source):
+        return []
+    blocks = parse(source, EmptyDirectory()).blocks
+    jobs = [job for node in nodes_to_set(blocks) if (job := job_of(node)) is not None]
+    return list(dict.fromkeys(jobs))
+
+
+def _may_have_jobs(source: str) -> bool:
+    return any(sign in source for sign in _SIGNS)
 
 
 def _read(source: str, directory: MentionDirectory, style: Style) -> Document:

@@ -28,10 +28,18 @@ class TypesetJob:
 
 
 class Typesetter(Protocol):
-    """Colours code and sets formulas, within a time that it keeps to itself."""
+    """Colours code and sets formulas, within a time that it keeps to itself.
 
-    async def set(self, jobs: Sequence[TypesetJob]) -> Sequence[Typeset | None]:
-        """What has become of each job; None: show its text plain. Never raises."""
+    In two steps, so that no transaction waits for it: the work is done before, and what has
+    become of it is asked for while rendering.
+    """
+
+    async def set(self, jobs: Sequence[TypesetJob]) -> None:
+        """Do these jobs, as far as possible, and remember what has become of them."""
+        ...
+
+    def known(self, job: TypesetJob) -> Typeset | None:
+        """What has become of the job; None: its text is shown plain."""
         ...
 
 
@@ -39,8 +47,13 @@ class PlainTypesetter(Typesetter):
     """Leaves everything plain."""
 
     @override
-    async def set(self, jobs: Sequence[TypesetJob]) -> Sequence[Typeset | None]:
-        return [None] * len(jobs)
+    async def set(self, jobs: Sequence[TypesetJob]) -> None:
+        del jobs
+
+    @override
+    def known(self, job: TypesetJob) -> Typeset | None:
+        del job
+        return None
 
 
 SetNode: TypeAlias = nodes.CodeBlock | nodes.Math | nodes.MathBlock
