@@ -87,11 +87,13 @@ class Move(OfMessage):
 
     def happen(self, model: Model, hands: Hands, answer: Answer) -> list[Told]:
         del hands, answer
-        told = []
+        told: list[Told] = []
         for message in self._moving(model):
             followers, readers = model.followers(message), model.readers(message)
+            told += _first_in(model, message.channel)
             if self.channel is not None:
                 message.channel = self.channel
+                told += _first_in(model, message.channel)
             message.topic = self.topic
             told += _moved(model, message, followers, readers)
         return told
@@ -202,8 +204,9 @@ class DeleteTopic(Step):
 
 
 def _deleted(model: Model, messages: Iterable[Message]) -> list[Told]:
-    told = []
+    told: list[Told] = []
     for message in messages:
+        told += _first_in(model, message.channel)
         key = ("delete_message", message.number)
         followers, readers = model.followers(message), model.readers(message)
         told.append(Told(kind="delete_message", key=key, must=followers, may=readers))
@@ -296,6 +299,15 @@ class Vote(OfMessage):
         key = ("submessage", self.message, self.actor)
         followers, readers = model.followers(message), model.readers(message)
         return [Told(kind="submessage", key=key, must=followers, may=readers)]
+
+
+def _first_in(model: Model, channel: int | None) -> list[Told]:
+    """Another message may be the channel's first now."""
+    if channel is None:
+        return []
+    key = ("stream", "update", channel, "first_message_id")
+    seers = model.seers(model.channels[channel])
+    return [Told(kind="stream", key=key, must=NOBODY, may=seers)]
 
 
 def _is_archived(model: Model, message: Message) -> bool:

@@ -66,7 +66,7 @@ class Realm:
 
     async def open(self, user: int, habit: Habit) -> None:
         queue = await open_queue(self.hands, user, habit)
-        self._learn(queue)
+        queue.learn(*self._known(user))
         self.queues.append(queue)
 
     async def open_first(self) -> None:
@@ -95,13 +95,15 @@ class Realm:
     def learn(self) -> None:
         """What may be known now may be in the next events; queues of those who left are gone."""
         self.queues = [q for q in self.queues if self.model.users[q.user].is_active]
+        known = {user.number: self._known(user.number) for user in self.model.active()}
         for queue in self.queues:
-            self._learn(queue)
+            queue.learn(*known[queue.user])
 
-    def _learn(self, queue: Queue) -> None:
-        user = self.model.users[queue.user]
-        channels = {c.number for c in self.model.channels.values() if self.model.sees(user, c)}
-        queue.learn(frozenset(channels), self.model.readable(user))
+    def _known(self, number: int) -> tuple[frozenset[int], frozenset[int]]:
+        """The channels of which a user may know, and the messages that they may read."""
+        user, model = self.model.users[number], self.model
+        channels = frozenset(c.number for c in model.channels.values() if model.sees(user, c))
+        return channels, model.readable(user)
 
 
 PUBLIC_KINDS = ("message", "reaction", "stream", "update_message", "delete_message")

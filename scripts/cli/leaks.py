@@ -12,7 +12,8 @@ from scripts.cli.faults import CHECKOUT
 @click.command()
 @click.option("--checks", type=int, default=100_000, show_default=True, help="At least so many.")
 @click.option("--seed", type=int, help="Which histories; a random one if left out.")
-def leaks(*, checks: int, seed: int | None) -> None:
+@click.option("--operations", type=int, default=200, show_default=True, help="A history's length.")
+def leaks(*, checks: int, seed: int | None, operations: int) -> None:
     """Prove that nobody sees what they may not, or misses what they may.
 
     Starts a Postgres and a server of its own, and lets the people of two organizations send,
@@ -26,7 +27,8 @@ def leaks(*, checks: int, seed: int | None) -> None:
         from benchmarks.leaks.run import Plan, run_alone
     except ModuleNotFoundError as missing:
         raise Failure("`parley leaks` needs the source: run it in a checkout.") from missing
-    plan = Plan(checks=checks, seed=secrets.randbelow(10**9) if seed is None else seed)
+    seed = secrets.randbelow(10**9) if seed is None else seed
+    plan = Plan(checks=checks, seed=seed, operations=operations)
     report = run_alone(plan, click.echo)
     for line in report.lines():
         click.echo(line)
