@@ -108,7 +108,8 @@ async def _run(plan: Plan, database_url: str, say: Callable[[str], None]) -> Rep
             failure = await live(place, f"h{number}", seed, plan.operations, report.tally)
             report.seconds = time.monotonic() - started
             if failure is not None:
-                say(f"something is wrong after {len(failure.operations)} operations: shrinking")
+                say(f"wrong after {len(failure.operations)} operations; looking for fewer:")
+                say(f"  {failure.problems[0]}")
                 report.failure = await shrunk(plan, place, seed, failure)
                 break
             if report.tally.total >= plan.checks:
