@@ -126,7 +126,8 @@ END $$;
 
 -- ---------------------------------------------------------------- what people want of topics
 
--- Appends, for all who want the same of a topic, that they do.
+-- Appends, for all who want the same of a topic, that they do. Who has left a private channel
+-- keeps what they wanted, and hears no more of what its topics are called.
 CREATE FUNCTION append_user_topic_entries(
     p_realm_id bigint, p_user_ids bigint[], p_policies integer[], p_body jsonb, p_write_id uuid)
     RETURNS void
@@ -137,7 +138,10 @@ DECLARE
 BEGIN
     FOR v IN SELECT p.policy, jsonb_agg(p.user_id ORDER BY p.user_id) AS users
                FROM unnest(p_user_ids, p_policies) AS p(user_id, policy)
-              GROUP BY p.policy ORDER BY p.policy
+             CROSS JOIN LATERAL reader_access(
+                   p_realm_id, p.user_id, ARRAY[(p_body ->> 'stream_id')::bigint]) a
+             WHERE a.access > 0
+             GROUP BY p.policy ORDER BY p.policy
     LOOP
         PERFORM append_entry(p_realm_id, 'user_topic',
             convert_to(jsonb_build_object('users', v.users)::text, 'UTF8'),

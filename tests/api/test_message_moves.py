@@ -340,3 +340,16 @@ async def test_a_change_of_case_is_a_rename(alice, channel):
     await send(alice)
     await quietly(alice, message_id, topic="T", propagate_mode="change_all")
     assert await topic_of(alice, message_id) == "T"
+
+
+async def test_who_has_left_a_private_channel_hears_no_more_of_its_topics(alice, bob, people, make):
+    secret = await make.channel("secret", subscribers=people, invite_only=True)
+    message_id = await send(alice, to="secret", topic="old")
+    await set_policy(make, bob, secret, "old", 3)
+    queue = await bob.register(event_types=["user_topic"])
+    await bob.delete("/users/me/subscriptions", subscriptions=["secret"])
+
+    await quietly(alice, message_id, topic="new", propagate_mode="change_all")
+
+    assert await queue.poll(dont_block=True) == []
+    assert await policies(make, bob) == {("new", 3)}
