@@ -115,3 +115,12 @@ async def delete(
         user_id=user_id,
         draft_id=draft_id,
     )
+
+
+async def delete_of_user(connection: Connection, realm_id: RealmId, user_id: UserId) -> int:
+    """Drop all drafts of the user; how many there were."""
+    return await connection.execute(
+        "DELETE FROM drafts WHERE realm_id = %(realm_id)s AND user_id = %(user_id)s",
+        realm_id=realm_id,
+        user_id=user_id,
+    )

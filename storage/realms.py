@@ -72,6 +72,17 @@ async def insert(
     return realm_id
 
 
+async def update_settings(
+    connection: Connection, realm_id: RealmId, settings: dict[str, Any]
+) -> None:
+    """Keep these settings. The caller holds the realm's row alone."""
+    await connection.execute(
+        "UPDATE realms SET settings = %(settings)s WHERE realm_id = %(realm_id)s",
+        realm_id=realm_id,
+        settings=connection.json(settings),
+    )
+
+
 def changed(realm_id: RealmId) -> Statement:
     """The realm has changed at the current position."""
     return Statement(

@@ -2407,6 +2407,25 @@ CREATE TABLE public.alert_words (
     word text NOT NULL
 );
 
+CREATE SEQUENCE public.audit_ids
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1;
+
+CREATE TABLE public.audit_log (
+    realm_id bigint NOT NULL,
+    audit_id bigint DEFAULT nextval('public.audit_ids'::regclass) NOT NULL,
+    "position" bigint NOT NULL,
+    happened_at timestamp with time zone DEFAULT now() NOT NULL,
+    actor_id bigint,
+    action text NOT NULL,
+    subject_id bigint,
+    before jsonb NOT NULL,
+    after jsonb NOT NULL
+);
+
 CREATE TABLE public.channel_read (
     realm_id bigint NOT NULL,
     user_id bigint NOT NULL,
@@ -2800,6 +2819,9 @@ CREATE TABLE public.workers (
 ALTER TABLE ONLY public.alert_words
     ADD CONSTRAINT alert_words_pkey PRIMARY KEY (realm_id, user_id, word);
 
+ALTER TABLE ONLY public.audit_log
+    ADD CONSTRAINT audit_log_pkey PRIMARY KEY (realm_id, audit_id);
+
 ALTER TABLE ONLY public.channel_read
     ADD CONSTRAINT channel_read_pkey PRIMARY KEY (realm_id, user_id, channel_id);
 
@@ -2910,6 +2932,10 @@ ALTER TABLE ONLY public.users
 
 ALTER TABLE ONLY public.workers
     ADD CONSTRAINT workers_pkey PRIMARY KEY (id);
+
+CREATE INDEX audit_log_by_action ON public.audit_log USING btree (realm_id, action, audit_id);
+
+CREATE INDEX audit_log_by_actor ON public.audit_log USING btree (realm_id, actor_id, audit_id);
 
 CREATE UNIQUE INDEX channels_name ON public.channels USING btree (realm_id, lower(name));
 

@@ -288,6 +288,58 @@ async def update_password_hash(
     return updated == 1
 
 
+async def update_password(
+    connection: Connection, realm_id: RealmId, user_id: UserId, password_hash: str
+) -> None:
+    """Keep the hash of another password. The caller holds the user's row."""
+    await connection.execute(
+        """
+        UPDATE users SET password_hash = %(new)s
+         WHERE realm_id = %(realm_id)s AND user_id = %(user_id)s
+        """,
+        realm_id=realm_id,
+        user_id=user_id,
+        new=password_hash,
+    )
+
+
+async def password_hash(connection: Connection, realm_id: RealmId, user_id: UserId) -> str | None:
+    """The hash of the user's password; None without one."""
+    found: str | None = await connection.value(
+        """
+        SELECT password_hash FROM users
+         WHERE realm_id = %(realm_id)s AND user_id = %(user_id)s
+        """,
+        realm_id=realm_id,
+        user_id=user_id,
+    )
+    return found
+
+
+async def update_own(
+    connection: Connection,
+    realm_id: RealmId,
+    user_id: UserId,
+    *,
+    full_name: str,
+    timezone: str,
+    settings: dict[str, Any],
+) -> None:
+    """What somebody chooses for themselves. The caller holds their row."""
+    await connection.execute(
+        """
+        UPDATE users
+           SET full_name = %(full_name)s, timezone = %(timezone)s, settings = %(settings)s
+         WHERE realm_id = %(realm_id)s AND user_id = %(user_id)s
+        """,
+        realm_id=realm_id,
+        user_id=user_id,
+        full_name=full_name,
+        timezone=timezone,
+        settings=connection.json(settings),
+    )
+
+
 async def update_active(
     connection: Connection, realm_id: RealmId, user_ids: Sequence[UserId], *, active: bool
 ) -> None:

@@ -59,6 +59,14 @@ class Onlookers:
             return EVERYONE
         return MEMBERS
 
+    async def who_know(self, connection: Connection, realm_id: RealmId, row: UserRow) -> Audience:
+        """Those who know the user, who has been there before: guests by having met them."""
+        audience = self.of_person(row)
+        if audience is EVERYONE or not self.guests:
+            return audience
+        met = await users.known_to(connection, realm_id, row.user_id)
+        return Audience(everyone=True, users=tuple(g for g in self.guests if g in met))
+
     def of_bot(self, row: UserRow) -> Audience:
         """Those who look after the bot: its owner and the administrators."""
         owner = () if row.bot_owner_id is None else (row.bot_owner_id,)

@@ -10,7 +10,14 @@ from types import NoneType
 from typing import Annotated, Any, Final, Literal, Union, get_args, get_origin
 
 import orjson
-from pydantic import BaseModel, ConfigDict, Field, GetCoreSchemaHandler, ValidationError
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    GetCoreSchemaHandler,
+    ValidationError,
+    create_model,
+)
 from pydantic.fields import FieldInfo
 from pydantic_core import CoreSchema
 from typing_extensions import override
@@ -23,7 +30,7 @@ from server.domain.errors import (
     MissingParameterError,
 )
 
-__all__ = ["Field", "JsonOrBareStr", "Params", "Part", "alias", "parse"]
+__all__ = ["Field", "JsonOrBareStr", "Params", "Part", "alias", "declare", "parse"]
 
 BARE: Final = "json-or-bare"
 """As metadata of a text field: the text may also come as JSON, in quotes."""
@@ -79,6 +86,15 @@ class Part(BaseModel):
     """An object inside a parameter. Keys that it does not know are passed over."""
 
     model_config = ConfigDict(strict=True, frozen=True, extra="ignore")
+
+
+def declare(name: str, base: type[Params], **types: Any) -> type[Params]:
+    """A subclass whose parameters are listed elsewhere: by name and type, none is required.
+
+    Which were given, `model_fields_set` says; null is no value unless the type has it.
+    """
+    fields: dict[str, Any] = {parameter: (kind, None) for parameter, kind in types.items()}
+    return create_model(name, __base__=base, **fields)
 
 
 def alias(*names: str) -> dict[str, Any]:

@@ -27,6 +27,7 @@ from server.api import (
     subscriptions,
     topics,
     typing,
+    user_settings,
     user_topics,
     users,
     zcommand,
@@ -60,6 +61,7 @@ _AREAS: Final[tuple[Endpoint[Any], ...]] = (
     *topics.ENDPOINTS,
     *typing.ENDPOINTS,
     *user_topics.ENDPOINTS,
+    *user_settings.ENDPOINTS,
     *users.ENDPOINTS,
     *zcommand.ENDPOINTS,
 )

@@ -2,9 +2,11 @@
 
 import re
 import unicodedata
+from functools import lru_cache
 from typing import Final
+from zoneinfo import available_timezones
 
-from server.domain.errors import BadRequestError
+from server.domain.errors import BadRequestError, InvalidParameterError
 from server.domain.passwords import MAX_LENGTH, MIN_LENGTH
 
 MIN_NAME_LENGTH: Final = 2
@@ -30,6 +32,13 @@ def checked_full_name(name: str) -> str:
     return name
 
 
+def checked_timezone(name: str) -> str:
+    """The name of a time zone; empty where nobody knows it. Raises InvalidParameterError."""
+    if name and name not in _timezones():
+        raise InvalidParameterError("timezone", f"timezone: {name[:60]!r} is not one")
+    return name
+
+
 def checked_email(email: str) -> str:
     """The address as it is kept, in the letters that were given. Raises BadRequestError."""
     email = email.strip()
@@ -43,3 +52,8 @@ def checked_password(password: str | None) -> str | None:
     if password is None or MIN_LENGTH <= len(password) <= MAX_LENGTH:
         return password
     raise BadRequestError(f"Passwords have {MIN_LENGTH} to {MAX_LENGTH} characters.")
+
+
+@lru_cache(maxsize=1)
+def _timezones() -> frozenset[str]:
+    return frozenset(available_timezones())

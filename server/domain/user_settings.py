@@ -1,9 +1,13 @@
 """The personal settings of a user: names as on the wire, allowed values, defaults."""
 
+from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any, Final, Literal
 
 import msgspec
+
+from server.domain.errors import InvalidParameterError
+from server.domain.languages import LANGUAGES
 
 EVERYONE: Final = 1
 MEMBERS: Final = 2
@@ -19,6 +23,11 @@ EMOJI_SETS: Final = {
     "google-blob": "Google blobs",
 }
 NOTIFICATION_SOUNDS: Final = ("ding", "zulip")
+SILENCE: Final = "none"
+"""What may be chosen instead of a sound."""
+MAX_BATCHING_SECONDS: Final = 7 * 24 * 3600
+MAX_FONT_SIZE_PX: Final = 100
+MAX_LINE_HEIGHT_PERCENT: Final = 1_000
 
 FollowPolicy = Literal[1, 2, 3, 4]
 """Topics that one participates in, sends to, starts; or none."""
@@ -105,6 +114,14 @@ class UserSettings(msgspec.Struct, frozen=True, kw_only=True):
         """From what storage keeps. Raises msgspec.ValidationError for a value that is none."""
         return _decode(msgspec.json.encode(stored)) if stored else DEFAULTS
 
+    def changed(self, changes: Mapping[str, Any]) -> "UserSettings":
+        """With other values, each of its type. Raises InvalidParameterError for what cannot be."""
+        for name, value in changes.items():
+            allows = _ALLOWS.get(name)
+            if allows is not None and not allows(value):
+                raise InvalidParameterError(name, f"Invalid {name}")
+        return msgspec.structs.replace(self, **changes)
+
     def stored(self) -> dict[str, Any]:
         """What storage keeps: the settings that differ from the defaults."""
         return {
@@ -123,6 +140,25 @@ class UserSettings(msgspec.Struct, frozen=True, kw_only=True):
 
 
 DEFAULTS: Final = UserSettings()
+
+ONES_OWN: Final = frozenset(
+    {
+        "allow_private_data_export",
+        "default_language",
+        "enable_login_emails",
+        "enable_marketing_emails",
+    }
+)
+"""Settings that an organization does not choose for those who join it."""
+
+_ALLOWS: Final[Mapping[str, Callable[[Any], bool]]] = {
+    "default_language": LANGUAGES.__contains__,
+    "notification_sound": (*NOTIFICATION_SOUNDS, SILENCE).__contains__,
+    "email_notifications_batching_period_seconds": lambda v: 0 < v <= MAX_BATCHING_SECONDS,
+    "web_font_size_px": lambda v: 0 < v <= MAX_FONT_SIZE_PX,
+    "web_line_height_percent": lambda v: 0 < v <= MAX_LINE_HEIGHT_PERCENT,
+}
+"""What a value must be beside its type."""
 
 _decoder = msgspec.json.Decoder(UserSettings)
 

@@ -49,6 +49,8 @@ class BotChange(msgspec.Struct, frozen=True, kw_only=True):
     user_id: UserId
     is_active: bool | UnsetType = UNSET
     full_name: str | UnsetType = UNSET
+    email: str | UnsetType = UNSET
+    avatar_url: str | UnsetType | None = UNSET
     api_key: str | UnsetType = UNSET
     owner_id: UserId | UnsetType = UNSET
 

@@ -184,6 +184,39 @@ class UserChanged(_OfUsers, frozen=True, kw_only=True):
         return (user_key(self.person.user_id),)
 
 
+class EmailChanged(_OfUsers, frozen=True, kw_only=True):
+    """Everybody who may know somebody knows them by another address, and so by another picture."""
+
+    kind: ClassVar[str] = "realm_user/update/email"
+    varies_by: ClassVar[tuple[str, ...]] = ("client_gravatar",)
+
+    user_id: UserId
+    new_email: str
+    avatar_source: str
+    avatar_version: int
+
+    @override
+    def wire(self, position: Position, view: ClientView) -> Sequence[Any]:
+        def url(*, medium: bool) -> str | None:
+            if view.client_gravatar:
+                return None
+            return avatar_url(self.new_email, self.avatar_version, medium=medium)
+
+        address = PersonChange(user_id=self.user_id, new_email=self.new_email)
+        picture = PersonChange(
+            user_id=self.user_id,
+            avatar_url=url(medium=False),
+            avatar_url_medium=url(medium=True),
+            avatar_source=self.avatar_source,
+            avatar_version=self.avatar_version,
+        )
+        return [UserChanged(person=address), UserChanged(person=picture)]
+
+    @override
+    def touches(self) -> Sequence[tuple[Any, ...]]:
+        return (user_key(self.user_id),)
+
+
 class RemovedPerson(msgspec.Struct, frozen=True, kw_only=True):
     user_id: UserId
     full_name: str

@@ -3,48 +3,11 @@
 from typing import Any, Final
 
 from server.domain.user_settings import UserSettings
+from server.events.user_settings import OLD_DISPLAY_SETTINGS, OLD_NOTIFICATION_SETTINGS
 from server.initial_state.base import Section, Snapshot
 
-OLD_DISPLAY_SETTINGS: Final = (
-    "color_scheme",
-    "default_language",
-    "demote_inactive_streams",
-    "emojiset",
-    "emojiset_choices",
-    "enable_drafts_synchronization",
-    "enter_sends",
-    "fluid_layout_width",
-    "high_contrast_mode",
-    "left_side_userlist",
-    "starred_message_counts",
-    "timezone",
-    "translate_emoticons",
-    "twenty_four_hour_time",
-    "web_home_view",
-)
-OLD_NOTIFICATION_SETTINGS: Final = (
-    "available_notification_sounds",
-    "desktop_icon_count_display",
-    "email_notifications_batching_period_seconds",
-    "enable_desktop_notifications",
-    "enable_digest_emails",
-    "enable_login_emails",
-    "enable_marketing_emails",
-    "enable_offline_email_notifications",
-    "enable_offline_push_notifications",
-    "enable_online_push_notifications",
-    "enable_sounds",
-    "enable_stream_audible_notifications",
-    "enable_stream_desktop_notifications",
-    "enable_stream_email_notifications",
-    "enable_stream_push_notifications",
-    "message_content_in_email_notifications",
-    "notification_sound",
-    "pm_content_in_desktop_notifications",
-    "presence_enabled",
-    "realm_name_in_email_notifications_policy",
-    "wildcard_mentions_notify",
-)
+OLD_DISPLAY_FIELDS: Final = (*OLD_DISPLAY_SETTINGS, "emojiset_choices")
+OLD_NOTIFICATION_FIELDS: Final = (*OLD_NOTIFICATION_SETTINGS, "available_notification_sounds")
 """Fields of register's answer itself, for clients that do not know `user_settings`."""
 
 
@@ -58,11 +21,11 @@ async def fetch(snapshot: Snapshot) -> dict[str, Any]:
 
 
 async def fetch_old_display(snapshot: Snapshot) -> dict[str, Any]:
-    return _old(snapshot, OLD_DISPLAY_SETTINGS)
+    return _old(snapshot, OLD_DISPLAY_FIELDS)
 
 
 async def fetch_old_notifications(snapshot: Snapshot) -> dict[str, Any]:
-    return _old(snapshot, OLD_NOTIFICATION_SETTINGS)
+    return _old(snapshot, OLD_NOTIFICATION_FIELDS)
 
 
 def _old(snapshot: Snapshot, names: tuple[str, ...]) -> dict[str, Any]:

@@ -1,0 +1,326 @@
+"""People choose their own settings, and administrators those with which newcomers start."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from server.actions import audit
+from server.actions.ground import Ground, ground_of, lock_realm
+from server.actions.onlookers import Onlookers
+from server.actions.subscriptions.membership import notification_defaults
+from server.domain.access import GUEST, ROLES
+from server.domain.accounts import checked_full_name, checked_timezone
+from server.domain.actor import Actor
+from server.domain.errors import BadRequestError, UserDeactivatedError
+from server.domain.languages import LANGUAGES
+from server.domain.profiles import avatar_url, least_role_to_see_email, public_email
+from server.domain.realm_settings import RealmSettings
+from server.domain.user_settings import UserSettings
+from server.events.base import EVERYONE, MAX_WIRE_EVENTS, NOBODY, Audience, Entry, Tx, to_users
+from server.events.bots import BotChange, BotChanged
+from server.events.log import Tick
+from server.events.user_settings import (
+    OLD_DISPLAY_SETTINGS,
+    OLD_NOTIFICATION_SETTINGS,
+    NotificationDefaultChanged,
+    OldDisplaySettingChanged,
+    OldNotificationSettingChanged,
+    SettingsDefaultChanged,
+    SettingValue,
+    UserSettingChanged,
+)
+from server.events.users import EmailChanged, PersonChange, UserChanged
+from storage import channels, drafts, realms, subscriptions, users
+from storage.database import Connection
+from storage.users import UserRow
+
+
+@dataclass(frozen=True, slots=True)
+class NewPassword:
+    """A password's hash, and that of the one which the actor has shown to know."""
+
+    old_hash: str
+    new_hash: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OwnChange:
+    """What somebody wants to be different about themselves."""
+
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    full_name: str | None = None
+    timezone: str | None = None
+    password: NewPassword | None = None
+
+
+async def change_own_settings(tx: Tx, actor: Actor, change: OwnChange) -> None:
+    """Change all of it, or nothing; what has that value already stays, and nobody is told.
+
+    Switching the synchronization of drafts off deletes those that the server keeps. Raises
+    BadRequestError.
+    """
+    realm = await lock_realm(tx, alone=True)
+    [row] = await tx.lock(users.locking(tx.realm_id, [actor.user_id]))
+    if not row.is_active:
+        raise UserDeactivatedError("Account is deactivated")
+    ground = await ground_of(tx, realm, [row])
+    connection = await tx.connection()
+    new = await _checked(connection, ground, row, change)
+    if change.password is not None:
+        known = await users.password_hash(connection, tx.realm_id, row.user_id)
+        if known != change.password.old_hash:
+            raise BadRequestError("Wrong password!")
+    told = _Told(tx, actor, row, new, ground)
+    if not told.changed and change.password is None:
+        return
+
+    connection = await tx.changing()
+    if change.password is not None:
+        new_hash = change.password.new_hash
+        await users.update_password(connection, tx.realm_id, row.user_id, new_hash)
+        audit.record(
+            tx,
+            tx.append(Tick(), NOBODY),
+            actor.user_id,
+            "user_password_changed",
+            subject_id=row.user_id,
+            before={},
+            after={},
+        )
+    if told.changed:
+        await users.update_own(
+            connection,
+            tx.realm_id,
+            row.user_id,
+            full_name=new.full_name,
+            timezone=new.timezone,
+            settings=new.settings,
+        )
+        if told.switches_off("enable_drafts_synchronization"):
+            await drafts.delete_of_user(connection, tx.realm_id, row.user_id)
+        await told.tell(connection)
+
+
+async def change_settings_defaults(tx: Tx, actor: Actor, changes: Mapping[str, Any]) -> None:
+    """Let newcomers start with these settings. Nobody who is there already is concerned.
+
+    Raises BadRequestError.
+    """
+    realm = await lock_realm(tx, alone=True)
+    ground = await ground_of(tx, realm, await _locked(tx, actor))
+    if not ground.standing(actor.user_id).person.is_administrator:
+        raise BadRequestError("Must be an organization administrator")
+    old = UserSettings.of(ground.settings.user_settings_defaults)
+    new = old.changed(changes)
+    changed = list(_differences(old, new))
+    if not changed:
+        return
+    connection = await tx.changing()
+    settings = replace_defaults(ground.settings, new)
+    await realms.update_settings(connection, tx.realm_id, settings.stored())
+    entry = None
+    for name, before, after in changed:
+        assert after is not None, "such settings have a value"
+        entry = tx.append(SettingsDefaultChanged(property=name, value=after), EVERYONE)
+        audit.record(
+            tx,
+            entry,
+            actor.user_id,
+            "settings_default_changed",
+            before={name: before},
+            after={name: after},
+        )
+    assert entry is not None
+    tx.at_position(entry, realms.changed(tx.realm_id))
+
+
+def replace_defaults(settings: RealmSettings, defaults: UserSettings) -> RealmSettings:
+    """The organization's settings with other ones for newcomers."""
+    return RealmSettings.of(settings.stored() | {"user_settings_defaults": defaults.stored()})
+
+
+async def _locked(tx: Tx, actor: Actor) -> list[UserRow]:
+    """The actor's row, as it stays. Raises UserDeactivatedError."""
+    [row] = await tx.lock(users.locking(tx.realm_id, [actor.user_id]))
+    if not row.is_active:
+        raise UserDeactivatedError("Account is deactivated")
+    return [row]
+
+
+async def _checked(
+    connection: Connection, ground: Ground, row: UserRow, change: OwnChange
+) -> UserRow:
+    """The row as it is to be. Raises BadRequestError for what cannot be, or may not."""
+    name, timezone = row.full_name, row.timezone
+    if change.full_name is not None:
+        name = checked_full_name(change.full_name)
+        if name != row.full_name:
+            await _check_renaming(connection, ground, row, name)
+    if change.timezone is not None:
+        timezone = checked_timezone(change.timezone)
+    settings = UserSettings.of(row.settings).changed(change.settings)
+    return replace(row, full_name=name, timezone=timezone, settings=settings.stored())
+
+
+async def _check_renaming(connection: Connection, ground: Ground, row: UserRow, name: str) -> None:
+    person = ground.standing_of(row).person
+    if ground.settings.name_changes_disabled and not person.is_administrator:
+        raise BadRequestError("Name changes are disabled in this organization.")
+    if ground.settings.require_unique_names:
+        same = await users.named(connection, ground.realm.realm_id, name)
+        if any(each.user_id != row.user_id for each in same):
+            raise BadRequestError("Unique names required in this organization.")
+
+
+def _differences(
+    old: UserSettings, new: UserSettings
+) -> Iterator[tuple[str, SettingValue, SettingValue]]:
+    """Name, old value and new value of every setting that is not the same."""
+    for name in UserSettings.__struct_fields__:
+        before, after = getattr(old, name), getattr(new, name)
+        if before != after:
+            yield name, before, after
+
+
+@dataclass(frozen=True, slots=True)
+class _Told:
+    """One person's change, and those who hear of it."""
+
+    tx: Tx
+    actor: Actor
+    old: UserRow
+    new: UserRow
+    ground: Ground
+    changed: list[tuple[str, SettingValue, SettingValue]] = field(init=False)
+
+    def __post_init__(self) -> None:
+        old, new = UserSettings.of(self.old.settings), UserSettings.of(self.new.settings)
+        changed = list(_differences(old, new))
+        for name in ("full_name", "timezone"):
+            before, after = getattr(self.old, name), getattr(self.new, name)
+            if before != after:
+                changed.append((name, before, after))
+        object.__setattr__(self, "changed", changed)
+
+    def switches_off(self, setting: str) -> bool:
+        return any(name == setting and not after for name, _, after in self.changed)
+
+    async def tell(self, connection: Connection) -> None:
+        """Append all events; with the last one the user's row has changed."""
+        tx = self.tx
+        domain = (await tx.directory()).address_of(self.ground.realm).domain
+        onlookers = await Onlookers.of(
+            connection,
+            tx.realm_id,
+            domain=domain,
+            guests_know_everybody=self.ground.settings.guests_know_everybody(self.ground.graph),
+            rows=[self.old, self.new],
+        )
+        knowing = await onlookers.who_know(connection, tx.realm_id, self.new)
+        user = public_email(self.new, domain)
+        entry: Entry | None = None
+        for name, before, after in self.changed:
+            if name == "full_name":
+                entry = self._tell_name(onlookers, knowing)
+            else:
+                entry = self._tell_setting(name, after, user)
+            if name == "timezone":
+                person = PersonChange(user_id=self.new.user_id, timezone=self.new.timezone)
+                tx.append(UserChanged(person=person), knowing)
+            if name == "email_address_visibility":
+                self._tell_address(onlookers, knowing, domain)
+            self._record(entry, name, before, after)
+        await self._tell_defaults(connection)
+        assert entry is not None, "something has changed"
+        tx.at_position(tx.append(Tick(), NOBODY), users.changed(tx.realm_id, [self.new.user_id]))
+
+    def _record(self, entry: Entry, name: str, before: SettingValue, after: SettingValue) -> None:
+        audit.record(
+            self.tx,
+            entry,
+            self.actor.user_id,
+            "user_setting_changed",
+            subject_id=self.new.user_id,
+            before={name: before},
+            after={name: after},
+        )
+
+    def _tell_name(self, onlookers: Onlookers, knowing: Audience) -> Entry:
+        user_id, name = self.new.user_id, self.new.full_name
+        if self.new.bot_type is not None:
+            bot = BotChange(user_id=user_id, full_name=name)
+            self.tx.append(BotChanged(bot=bot), onlookers.of_bot(self.new))
+        person = PersonChange(user_id=user_id, full_name=name)
+        return self.tx.append(UserChanged(person=person), knowing)
+
+    def _tell_setting(self, name: str, value: SettingValue, user: str) -> Entry:
+        tx, own = self.tx, to_users(self.new.user_id)
+        called: dict[str, Any] = {}
+        if name == "default_language":
+            called = {"language_name": LANGUAGES[str(value)]}
+        event = UserSettingChanged(user_id=self.new.user_id, property=name, value=value, **called)
+        entry = tx.append(event, own)
+        if name in OLD_DISPLAY_SETTINGS:
+            old = OldDisplaySettingChanged(user=user, setting_name=name, setting=value, **called)
+            tx.append(old, own)
+        elif name in OLD_NOTIFICATION_SETTINGS:
+            older = OldNotificationSettingChanged(user=user, notification_name=name, setting=value)
+            tx.append(older, own)
+        return entry
+
+    def _tell_address(self, onlookers: Onlookers, knowing: Audience, domain: str) -> None:
+        """Who now may know the real address, or no longer; and by which all know them."""
+        row, tx = self.new, self.tx
+        before, now = least_role_to_see_email(self.old), least_role_to_see_email(row)
+        least, most = sorted((before, now))
+        between = {role for role in ROLES if least < role <= most}
+        concerned = tuple(
+            user_id
+            for role, ids in onlookers.by_role.items()
+            for user_id in ids
+            if role in between
+            and user_id != row.user_id
+            and (knowing.guests or role != GUEST or user_id in knowing.users)
+        )
+        if concerned:
+            email = row.email if now > before else None
+            person = PersonChange(user_id=row.user_id, delivery_email=email)
+            tx.append(UserChanged(person=person), to_users(*concerned))
+        address = public_email(row, domain)
+        if address == public_email(self.old, domain):
+            return
+        event = EmailChanged(
+            user_id=row.user_id,
+            new_email=address,
+            avatar_source=row.avatar_source,
+            avatar_version=row.avatar_version,
+        )
+        tx.append(event, knowing)
+        if row.bot_type is not None:
+            bot = BotChange(
+                user_id=row.user_id,
+                email=address,
+                avatar_url=avatar_url(address, row.avatar_version),
+            )
+            tx.append(BotChanged(bot=bot), onlookers.of_bot(row))
+
+    async def _tell_defaults(self, connection: Connection) -> None:
+        """To clients that know no open settings of channels, these have changed."""
+        old, new = notification_defaults(self.old), notification_defaults(self.new)
+        changed = [name for name in new if old[name] != new[name]]
+        if not changed:
+            return
+        tx, user_id = self.tx, self.new.user_id
+        own = await subscriptions.of_users(connection, tx.realm_id, [user_id])
+        for name in changed:
+            ids = [s.channel_id for s in own if s.active and getattr(s, name) is None]
+            rows = await channels.by_ids(connection, tx.realm_id, ids)
+            archived = tuple(row.channel_id for row in rows if row.is_archived)
+            for at in range(0, len(ids), MAX_WIRE_EVENTS):
+                event = NotificationDefaultChanged(
+                    stream_ids=ids[at : at + MAX_WIRE_EVENTS],
+                    archived=archived,
+                    property=name,
+                    value=new[name],
+                )
+                tx.append(event, to_users(user_id))

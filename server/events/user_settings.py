@@ -1,0 +1,167 @@
+"""Somebody's personal settings change, and those with which newcomers start."""
+
+from collections.abc import Sequence
+from typing import Any, ClassVar, Final, Literal
+
+import msgspec
+from msgspec import UNSET, UnsetType
+from typing_extensions import override
+
+from server.directory import REALM, Touch, user_key
+from server.events.base import ClientView, Event
+from storage.ids import ChannelId, Position, UserId
+
+SettingValue = bool | int | str | None
+
+OLD_DISPLAY_SETTINGS: Final = (
+    "color_scheme",
+    "default_language",
+    "demote_inactive_streams",
+    "emojiset",
+    "enable_drafts_synchronization",
+    "enter_sends",
+    "fluid_layout_width",
+    "high_contrast_mode",
+    "left_side_userlist",
+    "starred_message_counts",
+    "timezone",
+    "translate_emoticons",
+    "twenty_four_hour_time",
+    "web_home_view",
+)
+OLD_NOTIFICATION_SETTINGS: Final = (
+    "desktop_icon_count_display",
+    "email_notifications_batching_period_seconds",
+    "enable_desktop_notifications",
+    "enable_digest_emails",
+    "enable_login_emails",
+    "enable_marketing_emails",
+    "enable_offline_email_notifications",
+    "enable_offline_push_notifications",
+    "enable_online_push_notifications",
+    "enable_sounds",
+    "enable_stream_audible_notifications",
+    "enable_stream_desktop_notifications",
+    "enable_stream_email_notifications",
+    "enable_stream_push_notifications",
+    "message_content_in_email_notifications",
+    "notification_sound",
+    "pm_content_in_desktop_notifications",
+    "presence_enabled",
+    "realm_name_in_email_notifications_policy",
+    "wildcard_mentions_notify",
+)
+"""Settings that clients which do not know `user_settings` are told by events of their own."""
+
+
+class _ShownSetting(msgspec.Struct, frozen=True, kw_only=True):
+    type: str = "user_settings"
+    op: str = "update"
+    property: str
+    value: SettingValue
+    language_name: str | UnsetType = UNSET
+
+
+class UserSettingChanged(Event, frozen=True, kw_only=True):
+    """The user has chosen something else; only they are told."""
+
+    kind: ClassVar[str] = "user_settings/update"
+    wire_type: ClassVar[str] = "user_settings"
+
+    user_id: UserId
+    property: str
+    value: SettingValue
+    language_name: str | UnsetType = UNSET
+    """Of a language: what it is called."""
+
+    @override
+    def wire(self, position: Position, view: ClientView) -> Sequence[Any]:
+        shown = _ShownSetting(
+            property=self.property, value=self.value, language_name=self.language_name
+        )
+        return (shown,)
+
+    @override
+    def touches(self) -> Sequence[Touch]:
+        return (user_key(self.user_id),)
+
+
+class OldDisplaySettingChanged(Event, frozen=True, kw_only=True):
+    """The same, in the words of clients of old."""
+
+    kind: ClassVar[str] = "update_display_settings"
+    wire_type: ClassVar[str] = "update_display_settings"
+    varies_by: ClassVar[tuple[str, ...]] = ("user_settings_object",)
+
+    type: Literal["update_display_settings"] = "update_display_settings"
+    user: str
+    """Their address, as everybody knows it."""
+    setting_name: str
+    setting: SettingValue
+    language_name: str | UnsetType = UNSET
+
+    @override
+    def wire(self, position: Position, view: ClientView) -> Sequence[Any]:
+        return () if view.user_settings_object else (self,)
+
+
+class OldNotificationSettingChanged(Event, frozen=True, kw_only=True):
+    """The same, for settings of what one is notified."""
+
+    kind: ClassVar[str] = "update_global_notifications"
+    wire_type: ClassVar[str] = "update_global_notifications"
+    varies_by: ClassVar[tuple[str, ...]] = ("user_settings_object",)
+
+    type: Literal["update_global_notifications"] = "update_global_notifications"
+    user: str
+    notification_name: str
+    setting: SettingValue
+
+    @override
+    def wire(self, position: Position, view: ClientView) -> Sequence[Any]:
+        return () if view.user_settings_object else (self,)
+
+
+class NotificationDefaultChanged(Event, frozen=True, kw_only=True):
+    """What counts in these channels, where the user has left it open, is something else now.
+
+    For clients that know no open settings: to them it looks as if the channel's were set.
+    """
+
+    kind: ClassVar[str] = "subscription/update/default"
+    wire_type: ClassVar[str] = "subscription"
+    varies_by: ClassVar[tuple[str, ...]] = ("archived_channels", "notification_settings_null")
+
+    stream_ids: list[ChannelId]
+    archived: tuple[ChannelId, ...] = ()
+    """Those among them that clients without the capability do not know."""
+    property: str
+    value: bool
+
+    @override
+    def wire(self, position: Position, view: ClientView) -> Sequence[Any]:
+        if view.notification_settings_null:
+            return ()
+        hidden = () if view.archived_channels else self.archived
+        event = {"type": "subscription", "op": "update"}
+        return [
+            event | {"stream_id": stream_id, "property": self.property, "value": self.value}
+            for stream_id in self.stream_ids
+            if stream_id not in hidden
+        ]
+
+
+class SettingsDefaultChanged(Event, frozen=True, kw_only=True):
+    """Newcomers start with something else; nobody who is there is concerned."""
+
+    kind: ClassVar[str] = "realm_user_settings_defaults/update"
+    wire_type: ClassVar[str] = "realm_user_settings_defaults"
+
+    type: Literal["realm_user_settings_defaults"] = "realm_user_settings_defaults"
+    op: Literal["update"] = "update"
+    property: str
+    value: bool | int | str
+
+    @override
+    def touches(self) -> Sequence[Touch]:
+        return (REALM,)

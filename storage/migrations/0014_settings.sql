@@ -1,0 +1,23 @@
+-- Settings of people and of the organization: who changed what.
+
+CREATE SEQUENCE audit_ids;
+
+CREATE TABLE audit_log (
+    realm_id bigint NOT NULL,
+    audit_id bigint NOT NULL DEFAULT nextval('audit_ids'),
+    -- That of the change's own entry in the log.
+    position bigint NOT NULL,
+    happened_at timestamptz NOT NULL DEFAULT now(),
+    -- NULL: an operator, or the server by itself.
+    actor_id bigint,
+    -- What was done, like realm_settings_changed.
+    action text NOT NULL,
+    -- To what: a user, a channel, whatever the action is about. NULL: the organization.
+    subject_id bigint,
+    before jsonb NOT NULL,
+    after jsonb NOT NULL,
+    PRIMARY KEY (realm_id, audit_id)
+);
+
+CREATE INDEX audit_log_by_actor ON audit_log (realm_id, actor_id, audit_id);
+CREATE INDEX audit_log_by_action ON audit_log (realm_id, action, audit_id);
