@@ -25,6 +25,8 @@ class Edit(OfMessage):
         message = model.messages[self.message]
         if message.sender != self.actor or not OfMessage.allowed(self, model):
             return False
+        if message.is_poll:
+            return False
         return None if _is_archived(model, message) else True
 
     def content(self) -> str:

@@ -131,12 +131,19 @@ async def shrunk(plan: Plan, place: Place, seed: str, failure: Failure) -> Failu
         while start < len(best.operations) and time.monotonic() < deadline:
             shorter = _without(best.operations, start, piece)
             found = await relive(place, f"shrink{next(names)}", seed, shorter, best.suspects)
-            if found is None:
+            if found is None or not _is_alike(found, failure):
                 start += piece
             else:
                 best = found
         piece //= 2
     return best
+
+
+def _is_alike(found: Failure, failure: Failure) -> bool:
+    """Whether the same is wrong, as far as one can tell."""
+    if failure.suspects:
+        return bool(found.suspects & failure.suspects)
+    return not found.suspects
 
 
 def _without(operations: Sequence[Operation], start: int, count: int) -> list[Operation]:
