@@ -243,6 +243,9 @@ class MarkRead(Step):
     def happen(self, model: Model, hands: Hands, answer: Answer) -> list[Told]:
         del hands, answer
         told, own = [], frozenset({self.actor})
+        for message in model.messages.values():
+            if model.received(self.actor, message):
+                message.marked.add(self.actor)
         for number in sorted(model.readable(model.users[self.actor])):
             message = model.messages[number]
             if self.channel in (None, message.channel) and self.topic in (None, message.topic):

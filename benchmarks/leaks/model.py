@@ -68,6 +68,8 @@ class Message:
     is_poll: bool = False
     starred: set[int] = field(default_factory=set)
     read: set[int] = field(default_factory=set)
+    marked: set[int] = field(default_factory=set)
+    """Who received it and marked a place as read in which it was, though they could not read it."""
     reactions: set[tuple[int, str]] = field(default_factory=set)
     noticed: set[int] = field(default_factory=set)
     """Who starred it, reacted to it or marked it unread without having received it: it is in their
