@@ -92,12 +92,10 @@ class Scanner:
         """The text with marks for its tokens."""
         pieces: list[str] = []
         done = 0
-        for found in self._found_in(text):
-            if found[0] >= done:
-                start, end, node = found
-                pieces += (text[done:start], MARK, str(len(self.tokens)), MARK)
-                self.tokens.append(Token(text[start:end], node))
-                done = end
+        for start, end, node in self._found_in(text):
+            pieces += (text[done:start], MARK, str(len(self.tokens)), MARK)
+            self.tokens.append(Token(text[start:end], node))
+            done = end
         pieces.append(text[done:])
         return "".join(pieces)
 
