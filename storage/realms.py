@@ -83,6 +83,31 @@ async def update_settings(
     )
 
 
+async def update(
+    connection: Connection,
+    realm_id: RealmId,
+    *,
+    name: str,
+    description: str,
+    rendered_description: str,
+    settings: dict[str, Any],
+) -> None:
+    """Keep what administrators choose. The caller holds the realm's row alone."""
+    await connection.execute(
+        """
+        UPDATE realms
+           SET name = %(name)s, description = %(description)s,
+               rendered_description = %(rendered_description)s, settings = %(settings)s
+         WHERE realm_id = %(realm_id)s
+        """,
+        realm_id=realm_id,
+        name=name,
+        description=description,
+        rendered_description=rendered_description,
+        settings=connection.json(settings),
+    )
+
+
 def changed(realm_id: RealmId) -> Statement:
     """The realm has changed at the current position."""
     return Statement(

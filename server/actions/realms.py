@@ -52,6 +52,6 @@ async def create_realm(
     await groups.insert_system_groups(connection, realm_id, DESCRIPTIONS, SYSTEM_GROUP_NESTING)
     await insert_users(connection, realm_id, bots, now=now, defaults={}, are_system_bots=True)
     [row] = await insert_users(
-        connection, realm_id, [owner], now=now, defaults=settings.user_settings_defaults
+        connection, realm_id, [owner], now=now, defaults=settings.start_of_newcomers
     )
     return CreatedRealm(realm_id=realm_id, owner=created(row))

@@ -76,7 +76,7 @@ async def create_users(tx: Tx, new: Sequence[NewUser], *, now: datetime) -> list
         tx.realm_id,
         checked,
         now=now,
-        defaults=RealmSettings.of(realm.settings).user_settings_defaults,
+        defaults=RealmSettings.of(realm.settings).start_of_newcomers,
     )
     ground = await ground_of(tx, realm, rows)
     await _tell_of_newcomers(tx, connection, ground, now=now)

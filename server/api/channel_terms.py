@@ -2,7 +2,8 @@
 
 from typing import Annotated, Literal
 
-from server.api.params import Params, Part
+from server.api.group_values import GroupValue, group_setting
+from server.api.params import Params
 from server.domain.access import GroupSetting
 from server.domain.channel_creation import ChannelTerms
 from server.domain.permission_settings import CHANNEL_PERMISSIONS
@@ -13,14 +14,7 @@ TopicsPolicy = Annotated[
 ]
 
 
-class DirectGroupParam(Part):
-    """People and groups that a permission names."""
-
-    direct_members: list[int]
-    direct_subgroups: list[int]
-
-
-GroupParam = int | DirectGroupParam | None
+GroupParam = GroupValue | None
 """Who gets a permission: a group, or people and groups named here. None: the default."""
 
 
@@ -60,8 +54,4 @@ class TermsParams(Params):
 
     def _permissions(self) -> dict[str, GroupSetting]:
         given = {name: getattr(self, name) for name in CHANNEL_PERMISSIONS}
-        return {
-            name: GroupSetting.parse(value if isinstance(value, int) else value.model_dump())
-            for name, value in given.items()
-            if value is not None
-        }
+        return {name: group_setting(v) for name, v in given.items() if v is not None}

@@ -4,16 +4,11 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from server.domain.access import (
-    EVERYONE_GROUP,
-    INTERNET_GROUP,
-    NOBODY_GROUP,
-    GroupGraph,
-    GroupSetting,
-)
+from server.domain.access import NOBODY_GROUP, GroupGraph, GroupSetting
 from server.domain.channels import Standing
 from server.domain.errors import BadRequestError
-from server.domain.permission_settings import CHANNEL_PERMISSIONS, PermissionRule
+from server.domain.group_settings import checked_setting
+from server.domain.permission_settings import CHANNEL_PERMISSIONS
 from storage.ids import GroupId, UserId
 
 KEPT_FOR_EVER: Final = -1
@@ -114,34 +109,4 @@ def checked_permission(
     name: str, value: GroupSetting, graph: GroupGraph, active_user_ids: Collection[UserId]
 ) -> GroupSetting:
     """The value as it is kept. Raises BadRequestError if the channel's setting may not be so."""
-    if not set(value.direct_members) <= set(active_user_ids):
-        raise BadRequestError("Invalid user ID")
-    group_ids = value.direct_subgroups if value.group_id is None else (value.group_id,)
-    for group_id in group_ids:
-        if group_id not in graph.members or group_id in graph.deactivated:
-            raise BadRequestError("Invalid user group")
-    kept = _shortest(value, graph)
-    if kept.group_id is not None and kept.group_id in graph.system_names:
-        _check_role_group(name, CHANNEL_PERMISSIONS[name], graph.system_names[kept.group_id])
-    return kept
-
-
-def _shortest(value: GroupSetting, graph: GroupGraph) -> GroupSetting:
-    """One group where the value is no more than that; the nobody group where it is empty."""
-    if value.group_id is not None or value.direct_members:
-        return value
-    if not value.direct_subgroups:
-        return GroupSetting(group_id=graph.ids_by_name[NOBODY_GROUP])
-    if len(value.direct_subgroups) == 1:
-        return GroupSetting(group_id=value.direct_subgroups[0])
-    return value
-
-
-def _check_role_group(name: str, rule: PermissionRule, group: str) -> None:
-    refused = {
-        INTERNET_GROUP: True,
-        EVERYONE_GROUP: not rule.allow_everyone,
-        NOBODY_GROUP: not rule.allow_nobody,
-    }
-    if refused.get(group, False):
-        raise BadRequestError(f"'{name}' setting cannot be set to '{group}' group.")
+    return checked_setting(name, CHANNEL_PERMISSIONS[name], value, graph, active_user_ids)

@@ -152,6 +152,13 @@ class RealmSettings(msgspec.Struct, frozen=True, kw_only=True):
         setting = self.permission("can_access_all_users_group", graph)
         return setting.group_id == graph.ids_by_name[EVERYONE_GROUP]
 
+    @property
+    def start_of_newcomers(self) -> dict[str, Any]:
+        """The personal settings with which people start, where they differ from UserSettings."""
+        language = self.default_language
+        own = {} if language == DEFAULTS.default_language else {"default_language": language}
+        return own | self.user_settings_defaults
+
     def wants_method(self, name: str) -> bool:
         """Whether people of the organization may sign in by this method."""
         return name in self.authentication_methods

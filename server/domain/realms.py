@@ -7,6 +7,7 @@ from server.domain.errors import BadRequestError
 
 MAX_NAME_LENGTH: Final = 40
 MAX_SUBDOMAIN_LENGTH: Final = 40
+MAX_DESCRIPTION_LENGTH: Final = 1_000
 _SUBDOMAIN: Final = re.compile(r"[a-z0-9]([a-z0-9-]*[a-z0-9])?")
 
 
@@ -18,6 +19,14 @@ def checked_realm_name(name: str) -> str:
     if len(name) > MAX_NAME_LENGTH:
         raise BadRequestError("Organization name is too long.")
     return name
+
+
+def checked_realm_description(description: str) -> str:
+    """The description as it is kept. Raises BadRequestError."""
+    description = description.replace("\r\n", "\n").strip()
+    if len(description) > MAX_DESCRIPTION_LENGTH:
+        raise BadRequestError("Organization description is too long.")
+    return description
 
 
 def checked_subdomain(subdomain: str) -> str:

@@ -4,6 +4,8 @@ import re
 from collections.abc import Mapping
 from typing import Final
 
+from server.domain.realm_settings import RealmSettings
+
 METHODS: Final = (
     "password",
     "dev",
@@ -19,6 +21,10 @@ METHODS: Final = (
     "openid connect",
 )
 """All that the protocol knows, by the names that clients read."""
+
+PASSWORDS: Final = "Email"
+FOR_DEVELOPERS: Final = "Dev"
+"""Ways that an organization may have, by the names that it and clients use for them."""
 
 OLDEST_VERSIONS: Final[Mapping[str, tuple[int, ...]]] = {
     "ZulipMobile": (27, 192),
@@ -36,3 +42,13 @@ def is_too_old(user_agent: str) -> bool:
         return False
     version = tuple(int(part) for part in product[2].split("."))
     return version < OLDEST_VERSIONS.get(product[1], ())
+
+
+def shown_methods(settings: RealmSettings, *, development: bool) -> dict[str, dict[str, bool]]:
+    """The ways that this server has, and whether the organization wants them."""
+    methods = {
+        PASSWORDS: {"enabled": settings.wants_method(PASSWORDS), "available": True},
+    }
+    if development:
+        methods[FOR_DEVELOPERS] = {"enabled": True, "available": True}
+    return methods

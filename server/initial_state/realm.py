@@ -3,14 +3,11 @@
 from typing import Any, Final
 
 from server.domain import channels, messages, passwords
-from server.domain.legacy_policies import (
-    CREATE_CHANNELS,
-    CREATE_WEB_PUBLIC_CHANNELS,
-    MENTION_MANY,
-    legacy_policy,
-)
+from server.domain.legacy_policies import OLD_PARAMETERS, SHOWN_POLICIES, shown_policy
 from server.domain.permission_settings import REALM_PERMISSIONS, supported_permission_settings
 from server.domain.profiles import icon_url
+from server.domain.realm_changes import VIDEO_CHAT_PROVIDERS
+from server.domain.sign_in import PASSWORDS, shown_methods
 from server.initial_state.base import Section, Snapshot
 from server.settings import Settings
 
@@ -73,10 +70,6 @@ AS_STORED: Final = (
 )
 """Settings that clients are told as they are kept, with `realm_` before their names."""
 
-VIDEO_CHAT_PROVIDERS: Final = {
-    "disabled": {"name": "None", "id": 0},
-    "jitsi_meet": {"name": "Jitsi Meet", "id": 1},
-}
 GIF_RATINGS: Final = {
     "disabled": {"name": "GIFs are disabled", "id": 0},
     "y": {"name": "Allow GIFs rated Y (very young audience)", "id": 1},
@@ -152,12 +145,11 @@ def _permissions(snapshot: Snapshot) -> dict[str, Any]:
 
 def _ways_in(snapshot: Snapshot) -> dict[str, Any]:
     """How people of the organization sign in."""
-    by_password = snapshot.settings.wants_method("Email")
-    methods = {"Email": {"enabled": by_password, "available": True}}
-    if snapshot.server.development:
-        methods["Dev"] = {"enabled": True, "available": True}
+    by_password = snapshot.settings.wants_method(PASSWORDS)
     return {
-        "realm_authentication_methods": methods,
+        "realm_authentication_methods": shown_methods(
+            snapshot.settings, development=snapshot.server.development
+        ),
         "realm_email_auth_enabled": by_password,
         "realm_password_auth_enabled": by_password,
     }
@@ -166,19 +158,12 @@ def _ways_in(snapshot: Snapshot) -> dict[str, Any]:
 def _legacy(snapshot: Snapshot) -> dict[str, Any]:
     """What newer names say too, for clients that know the old ones."""
     settings, graph = snapshot.settings, snapshot.graph
-    policies = {
-        "realm_create_public_stream_policy": ("can_create_public_channel_group", CREATE_CHANNELS),
-        "realm_create_private_stream_policy": ("can_create_private_channel_group", CREATE_CHANNELS),
-        "realm_create_web_public_stream_policy": (
-            "can_create_web_public_channel_group",
-            CREATE_WEB_PUBLIC_CHANNELS,
-        ),
-        "realm_wildcard_mention_policy": ("can_mention_many_users_group", MENTION_MANY),
-    }
     return {
         **{
-            field: legacy_policy(numbers, settings.permission(name, graph), graph)
-            for field, (name, numbers) in policies.items()
+            f"realm_{name}": shown_policy(
+                name, settings.permission(OLD_PARAMETERS[name][0], graph), graph
+            )
+            for name in SHOWN_POLICIES
         },
         "realm_allow_edit_history": settings.message_edit_history_visibility_policy != "none",
         "realm_mandatory_topics": settings.topics_policy == "disable_empty_topic",

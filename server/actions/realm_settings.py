@@ -1,0 +1,297 @@
+"""Administrators change the organization: its name, its settings, who may do what."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, Final
+
+import msgspec
+
+from server.actions import audit
+from server.actions.ground import Ground, ground_of, lock_realm
+from server.domain.access import (
+    ADMINISTRATOR,
+    FULL_MEMBERS_GROUP,
+    GUEST,
+    MEMBER,
+    OWNER,
+    GroupSetting,
+)
+from server.domain.actor import Actor
+from server.domain.errors import (
+    BadRequestError,
+    ExpectationMismatchError,
+    InvalidParameterError,
+    UserDeactivatedError,
+)
+from server.domain.group_settings import checked_setting, shortest
+from server.domain.legacy_policies import OLD_PARAMETERS, SHOWN_POLICIES, shown_policy
+from server.domain.permission_settings import REALM_PERMISSIONS
+from server.domain.realm_changes import CHANNEL_SETTINGS, FOR_OWNERS, checked_changes
+from server.domain.realm_settings import NO_CHANNEL, RealmSettings
+from server.domain.realms import checked_realm_description, checked_realm_name
+from server.domain.sign_in import PASSWORDS, shown_methods
+from server.events.base import EVERYONE, NOBODY, Tx
+from server.events.groups import MembersAdded, MembersRemoved
+from server.events.log import QueuesEnded, Tick
+from server.events.realm import RealmSettingChanged, RealmSettingsChanged
+from server.events.user_settings import SettingValue
+from storage import channels, event_queues, groups, realms, users
+from storage.database import Connection
+from storage.ids import ChannelId, UserId
+from storage.realms import RealmRow
+
+TOLD_AS_DATA: Final = frozenset({"allow_message_editing", "message_content_edit_limit_seconds"})
+"""Simple values that clients expect in the event for values that are not."""
+
+
+@dataclass(frozen=True, slots=True)
+class PermissionChange:
+    """Whom a permission is to be given to; `old`: whom, to the client's knowledge, it was."""
+
+    new: GroupSetting | str
+    """A role group may be named."""
+    old: GroupSetting | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RealmChange:
+    """What is to be different about the organization."""
+
+    name: str | None = None
+    description: str | None = None
+    rendered_description: str = ""
+    subdomain: str | None = None
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    """By their names in RealmSettings; permissions aside."""
+    permissions: Mapping[str, PermissionChange] = field(default_factory=dict)
+
+
+async def change_realm(tx: Tx, actor: Actor, change: RealmChange, *, development: bool) -> None:
+    """Change all of it, or nothing; what has that value already stays, and nobody is told.
+
+    Some settings are for owners only. Guests who from now on know other people than before, and
+    people who are full members all at once, or no longer, register anew: their queues end.
+    Raises BadRequestError, ExpectationMismatchError.
+    """
+    realm = await lock_realm(tx, alone=True)
+    [row] = await tx.lock(users.locking(tx.realm_id, [actor.user_id]))
+    if not row.is_active:
+        raise UserDeactivatedError("Account is deactivated")
+    ground = await ground_of(tx, realm, [row])
+    _check_may(row.role, change)
+    connection = await tx.connection()
+    changed = _Changed(
+        tx, actor, ground, await _checked(connection, ground, change), development=development
+    )
+    if not changed.differences:
+        return
+
+    connection = await tx.changing()
+    await realms.update(
+        connection,
+        tx.realm_id,
+        name=changed.realm.name,
+        description=changed.realm.description,
+        rendered_description=changed.realm.rendered_description,
+        settings=changed.realm.settings,
+    )
+    changed.tell()
+    await _tell_full_members(tx, connection, ground, changed)
+    await _end_queues_of_guests(tx, connection, changed)
+    tx.at_position(tx.append(Tick(), NOBODY), realms.changed(tx.realm_id))
+
+
+def _check_may(role: int, change: RealmChange) -> None:
+    """Raise BadRequestError if somebody of this role may not change that."""
+    if role > ADMINISTRATOR:
+        raise BadRequestError("Must be an organization administrator")
+    wanted = {*change.settings, *change.permissions}
+    if role != OWNER and (wanted & FOR_OWNERS or change.subdomain is not None):
+        raise BadRequestError("Must be an organization owner")
+
+
+async def _checked(connection: Connection, ground: Ground, change: RealmChange) -> RealmRow:
+    """The realm as it is to be. Raises BadRequestError for what cannot be."""
+    realm = ground.realm
+    if change.subdomain not in (None, realm.subdomain):
+        raise BadRequestError("Must be a demo organization.")
+    new: dict[str, Any] = checked_changes(change.settings)
+    await _check_channels(connection, ground, new)
+    new |= await _permissions(connection, ground, change.permissions)
+    settings = RealmSettings.of(msgspec.structs.asdict(ground.settings) | new)
+    realm = replace(realm, settings=settings.stored())
+    if change.name is not None:
+        realm = replace(realm, name=checked_realm_name(change.name))
+    if change.description is not None:
+        realm = replace(
+            realm,
+            description=checked_realm_description(change.description),
+            rendered_description=change.rendered_description,
+        )
+    return realm
+
+
+async def _check_channels(connection: Connection, ground: Ground, new: Mapping[str, Any]) -> None:
+    """Raise InvalidParameterError for a channel that cannot serve as what it is to be."""
+    named = {name: new[name] for name in CHANNEL_SETTINGS if new.get(name, NO_CHANNEL) > 0}
+    ids = [ChannelId(channel_id) for channel_id in named.values()]
+    rows = await channels.by_ids(connection, ground.realm.realm_id, ids) if ids else []
+    found = {row.channel_id: row for row in rows if not row.is_archived}
+    for name, channel_id in named.items():
+        channel = found.get(channel_id)
+        if channel is None:
+            raise InvalidParameterError(name, "Invalid channel ID")
+        if name == "moderation_request_channel_id" and not channel.invite_only:
+            raise InvalidParameterError(name, "Moderation request channel must be private.")
+
+
+async def _permissions(
+    connection: Connection, ground: Ground, changes: Mapping[str, PermissionChange]
+) -> dict[str, Any]:
+    """The permissions that are not what they were, as they are kept."""
+    graph, settings = ground.graph, ground.settings
+    named = {
+        user_id
+        for change in changes.values()
+        if isinstance(change.new, GroupSetting)
+        for user_id in change.new.direct_members
+    }
+    rows = await users.by_ids(connection, ground.realm.realm_id, sorted(named)) if named else []
+    active = {row.user_id for row in rows if row.is_active}
+    kept: dict[str, Any] = {}
+    for name, change in changes.items():
+        now = settings.permission(name, graph)
+        if change.old is not None and shortest(change.old, graph) != now:
+            raise ExpectationMismatchError(name)
+        new = change.new
+        if isinstance(new, str):
+            new = GroupSetting(group_id=graph.ids_by_name[new])
+        value = checked_setting(name, REALM_PERMISSIONS[name], new, graph, active)
+        if value != now:
+            kept[name] = value.as_json()
+    return kept
+
+
+@dataclass(frozen=True)
+class _Changed:
+    """The organization before and after, and how everybody is told."""
+
+    tx: Tx
+    actor: Actor
+    ground: Ground
+    realm: RealmRow
+    development: bool = field(kw_only=True)
+
+    @property
+    def settings(self) -> RealmSettings:
+        return RealmSettings.of(self.realm.settings)
+
+    @cached_property
+    def differences(self) -> dict[str, tuple[Any, Any]]:
+        """Of everything that is not the same: what it was, and what it is."""
+        old, new = self.ground.settings, self.settings
+        pairs: Iterator[tuple[str, Any, Any]] = (
+            (name, getattr(old, name), getattr(new, name))
+            for name in RealmSettings.__struct_fields__
+        )
+        changed = {name: (was, now) for name, was, now in pairs if was != now}
+        for name in ("name", "description"):
+            was, now = getattr(self.ground.realm, name), getattr(self.realm, name)
+            if was != now:
+                changed[name] = (was, now)
+        return changed
+
+    def tell(self) -> None:
+        """Everybody, of each difference; and of what older clients know it by."""
+        differences = self.differences
+        data: dict[str, Any] = {}
+        for name in differences:
+            shown = self._shown(name)
+            if isinstance(shown, dict) or name in REALM_PERMISSIONS or name in TOLD_AS_DATA:
+                data[name] = shown
+            elif name == "topics_policy":
+                data |= {name: shown, "mandatory_topics": shown == "disable_empty_topic"}
+            else:
+                self._tell_one(name, shown)
+        if data:
+            self.tx.append(RealmSettingsChanged(data=data), EVERYONE)
+        for name, value in self._in_old_words(differences):
+            self._tell_one(name, value)
+        self._record(differences)
+
+    def _tell_one(self, name: str, value: SettingValue) -> None:
+        self.tx.append(RealmSettingChanged(property=name, value=value), EVERYONE)
+
+    def _shown(self, name: str) -> Any:
+        """The new value, as register shows it."""
+        if name in REALM_PERMISSIONS:
+            return self.settings.permission(name, self.ground.graph).as_json()
+        if name == "authentication_methods":
+            return shown_methods(self.settings, development=self.development)
+        if name in ("name", "description"):
+            return getattr(self.realm, name)
+        return getattr(self.settings, name)
+
+    def _in_old_words(self, changed: Iterable[str]) -> Iterator[tuple[str, bool | int]]:
+        old, new, graph = self.ground.settings, self.settings, self.ground.graph
+        changed = set(changed)
+        if "message_edit_history_visibility_policy" in changed:
+            yield "allow_edit_history", new.message_edit_history_visibility_policy != "none"
+        if old.wants_method(PASSWORDS) != new.wants_method(PASSWORDS):
+            for name in ("email_auth_enabled", "password_auth_enabled"):
+                yield name, new.wants_method(PASSWORDS)
+        for policy in SHOWN_POLICIES:
+            permission = OLD_PARAMETERS[policy][0]
+            if permission in changed:
+                yield policy, shown_policy(policy, new.permission(permission, graph), graph)
+
+    def _record(self, differences: Mapping[str, tuple[Any, Any]]) -> None:
+        audit.record(
+            self.tx,
+            self.tx.append(Tick(), NOBODY),
+            self.actor.user_id,
+            "realm_changed",
+            before={n: msgspec.to_builtins(was) for n, (was, _) in differences.items()},
+            after={n: msgspec.to_builtins(now) for n, (_, now) in differences.items()},
+        )
+
+
+async def _tell_full_members(
+    tx: Tx, connection: Connection, ground: Ground, changed: _Changed
+) -> None:
+    """Who has waited long enough for the new period, and not for the old one; or the reverse."""
+    if "waiting_period_threshold" not in changed.differences:
+        return
+    before = ground.graph
+    after = await (await tx.directory()).read_groups(connection, changed.realm)
+    now = before.clock.now()
+    rows = await users.up_to_role(connection, tx.realm_id, least_role=MEMBER, or_among=())
+    gained: list[UserId] = []
+    lost: list[UserId] = []
+    for row in rows:
+        person = ground.standing_of(row).person
+        was = person.is_full(before.waiting_period, now)
+        if person.is_full(after.waiting_period, now) != was:
+            (lost if was else gained).append(row.user_id)
+    group_id = (await groups.system_ids(connection, tx.realm_id))[FULL_MEMBERS_GROUP]
+    if gained:
+        tx.append(MembersAdded(group_id=group_id, user_ids=tuple(gained)), EVERYONE)
+    if lost:
+        tx.append(MembersRemoved(group_id=group_id, user_ids=tuple(lost)), EVERYONE)
+    await _end_queues(tx, connection, [*gained, *lost])
+
+
+async def _end_queues_of_guests(tx: Tx, connection: Connection, changed: _Changed) -> None:
+    graph = changed.ground.graph
+    before = changed.ground.settings.guests_know_everybody(graph)
+    if changed.settings.guests_know_everybody(graph) != before:
+        by_role = await users.ids_by_role(connection, tx.realm_id)
+        await _end_queues(tx, connection, by_role.get(GUEST, ()))
+
+
+async def _end_queues(tx: Tx, connection: Connection, user_ids: Iterable[UserId]) -> None:
+    ids = list(user_ids)
+    if ids:
+        await event_queues.delete_of_users(connection, tx.realm_id, ids)
+        tx.append(QueuesEnded(user_ids=tuple(ids)), NOBODY)

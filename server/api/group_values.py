@@ -1,0 +1,26 @@
+"""Parameters that name people and groups."""
+
+from server.api.params import Part
+from server.domain.access import GroupSetting
+
+
+class DirectGroupParam(Part):
+    """People and groups that a permission names."""
+
+    direct_members: list[int]
+    direct_subgroups: list[int]
+
+
+GroupValue = int | DirectGroupParam
+
+
+class GroupUpdateParam(Part):
+    """Another value of a permission, and the one that the client knows."""
+
+    new: GroupValue
+    old: GroupValue | None = None
+
+
+def group_setting(value: GroupValue) -> GroupSetting:
+    """The same, as the rules take it."""
+    return GroupSetting.parse(value if isinstance(value, int) else value.model_dump())

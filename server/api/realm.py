@@ -1,0 +1,175 @@
+"""The organization's settings over HTTP."""
+
+from typing import Annotated, Any, Final, Literal, get_type_hints
+
+from server.actions.realm_settings import PermissionChange, RealmChange, change_realm
+from server.api.endpoint import Access, Empty, Endpoint, Request
+from server.api.group_values import GroupUpdateParam, group_setting
+from server.api.params import JsonOrBareStr, Params, Part, declare
+from server.domain.errors import InvalidParameterError
+from server.domain.legacy_policies import OLD_PARAMETERS, group_of_policy
+from server.domain.markdown import render_description
+from server.domain.permission_settings import REALM_PERMISSIONS
+from server.domain.realm_changes import TIME_LIMITS
+from server.domain.realm_settings import RealmSettings
+from server.domain.sign_in import FOR_DEVELOPERS, PASSWORDS
+
+UNLIMITED: Final = "unlimited"
+DEFAULT_SERVER: Final = "default"
+
+AS_KEPT: Final[tuple[str, ...]] = (
+    "allow_message_editing",
+    "avatar_changes_disabled",
+    "default_code_block_language",
+    "default_language",
+    "digest_emails_enabled",
+    "digest_weekday",
+    "disallow_disposable_email_addresses",
+    "email_changes_disabled",
+    "emails_restricted_to_domains",
+    "enable_guest_user_dm_warning",
+    "enable_guest_user_indicator",
+    "enable_read_receipts",
+    "enable_spectator_access",
+    "giphy_rating",
+    "inline_image_preview",
+    "inline_url_embed_preview",
+    "invite_required",
+    "message_content_allowed_in_email_notifications",
+    "moderation_request_channel_id",
+    "name_changes_disabled",
+    "new_stream_announcements_stream_id",
+    "org_type",
+    "presence_disabled",
+    "require_e2ee_push_notifications",
+    "require_unique_names",
+    "send_welcome_emails",
+    "signup_announcements_stream_id",
+    "video_chat_provider",
+    "waiting_period_threshold",
+    "want_advertise_in_communities_directory",
+    "zulip_update_announcements_stream_id",
+)
+"""Settings whose parameters have the name and the type under which they are kept."""
+
+TimeLimit = int | Literal["unlimited"]
+Bare = "json-or-bare"
+
+
+class MethodParam(Part):
+    """A way to sign in, as clients are told of it."""
+
+    enabled: bool
+
+
+class IdentityParams(Params):
+    name: str | None = None
+    description: str | None = None
+    string_id: str | None = None
+    jitsi_server_url: JsonOrBareStr | None = None
+    welcome_message_custom_text: JsonOrBareStr | None = None
+    authentication_methods: dict[str, bool | MethodParam] | None = None
+
+
+_HINTS: Final = get_type_hints(RealmSettings)
+_OTHER_TYPES: Final[dict[str, Any]] = {
+    "allow_edit_history": bool,
+    "mandatory_topics": bool,
+    "message_edit_history_visibility_policy": Annotated[Literal["all", "moves", "none"], Bare],
+    "message_retention_days": TimeLimit,
+    "topics_policy": Annotated[Literal["allow_empty_topic", "disable_empty_topic"], Bare],
+}
+RealmParams = declare(
+    "RealmParams",
+    IdentityParams,
+    **{name: _HINTS[name] for name in AS_KEPT},
+    **dict.fromkeys(TIME_LIMITS, TimeLimit),
+    **_OTHER_TYPES,
+    **dict.fromkeys(REALM_PERMISSIONS, GroupUpdateParam),
+    **dict.fromkeys(OLD_PARAMETERS, int),
+)
+
+
+async def change(request: Request, params: Params) -> Empty:
+    assert isinstance(params, IdentityParams)
+    description = params.description
+    wanted = RealmChange(
+        name=params.name,
+        description=description,
+        rendered_description=render_description(description or ""),
+        subdomain=params.string_id,
+        settings=_settings(params, development=request.app.settings.development),
+        permissions=_permissions(params),
+    )
+    await request.write(change_realm, wanted, development=request.app.settings.development)
+    return Empty()
+
+
+def _settings(params: IdentityParams, *, development: bool) -> dict[str, Any]:
+    """The settings that the request names, as they are kept. Raises InvalidParameterError."""
+    given = {name: getattr(params, name) for name in params.model_fields_set}
+    wanted: dict[str, Any] = {name: given[name] for name in AS_KEPT if name in given}
+    for name in (*TIME_LIMITS, "message_retention_days"):
+        if name in given:
+            endless = None if name in TIME_LIMITS else -1
+            wanted[name] = endless if given[name] == UNLIMITED else _positive(name, given[name])
+    if "allow_edit_history" in given:
+        shown = "all" if given["allow_edit_history"] else "none"
+        wanted["message_edit_history_visibility_policy"] = shown
+    if "mandatory_topics" in given:
+        policy = "disable_empty_topic" if given["mandatory_topics"] else "allow_empty_topic"
+        wanted["topics_policy"] = policy
+    for name in ("message_edit_history_visibility_policy", "topics_policy"):
+        if name in given:
+            wanted[name] = given[name]
+    if params.welcome_message_custom_text is not None:
+        wanted["welcome_message_custom_text"] = params.welcome_message_custom_text
+    if params.jitsi_server_url is not None:
+        url = params.jitsi_server_url
+        wanted["jitsi_server_url"] = None if url == DEFAULT_SERVER else url
+    if params.authentication_methods is not None:
+        methods = _methods(params.authentication_methods, development=development)
+        wanted["authentication_methods"] = methods
+    return wanted
+
+
+def _positive(name: str, value: int) -> int:
+    if value <= 0:
+        raise InvalidParameterError(name, f"Bad value for '{name}': {value}")
+    return value
+
+
+def _methods(wanted: dict[str, bool | MethodParam], *, development: bool) -> tuple[str, ...]:
+    """The names of those that are wanted. Raises InvalidParameterError."""
+    name_of_parameter = "authentication_methods"
+    known = {PASSWORDS, FOR_DEVELOPERS} if development else {PASSWORDS}
+    unknown = sorted({*wanted} - known)
+    if unknown:
+        raise InvalidParameterError(
+            name_of_parameter, f"Invalid authentication method: {unknown[0]}."
+        )
+    chosen = [
+        name
+        for name, how in wanted.items()
+        if (how if isinstance(how, bool) else how.enabled) and name != FOR_DEVELOPERS
+    ]
+    if not chosen:
+        raise InvalidParameterError(
+            name_of_parameter, "At least one authentication method must be enabled."
+        )
+    return tuple(sorted(chosen))
+
+
+def _permissions(params: IdentityParams) -> dict[str, PermissionChange]:
+    changes: dict[str, PermissionChange] = {}
+    for name in params.model_fields_set & OLD_PARAMETERS.keys():
+        group = group_of_policy(name, getattr(params, name))
+        changes[OLD_PARAMETERS[name][0]] = PermissionChange(group)
+    for name in params.model_fields_set & REALM_PERMISSIONS.keys():
+        given: GroupUpdateParam = getattr(params, name)
+        old = None if given.old is None else group_setting(given.old)
+        changes[name] = PermissionChange(group_setting(given.new), old)
+    return changes
+
+
+ENDPOINTS = (Endpoint("PATCH", "/realm", Access.ADMIN, RealmParams, change),)

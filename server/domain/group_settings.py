@@ -1,0 +1,58 @@
+"""What a setting that names people and groups may be, and in which of its forms it is kept."""
+
+from collections.abc import Collection
+
+from server.domain.access import (
+    EVERYONE_GROUP,
+    INTERNET_GROUP,
+    NOBODY_GROUP,
+    GroupGraph,
+    GroupSetting,
+)
+from server.domain.errors import BadRequestError
+from server.domain.permission_settings import PermissionRule
+from storage.ids import UserId
+
+
+def checked_setting(
+    name: str,
+    rule: PermissionRule,
+    value: GroupSetting,
+    graph: GroupGraph,
+    active_user_ids: Collection[UserId],
+) -> GroupSetting:
+    """The value as it is kept. Raises BadRequestError if the setting of this name may not be so."""
+    if not set(value.direct_members) <= set(active_user_ids):
+        raise BadRequestError("Invalid user ID")
+    group_ids = value.direct_subgroups if value.group_id is None else (value.group_id,)
+    for group_id in group_ids:
+        if group_id not in graph.members or group_id in graph.deactivated:
+            raise BadRequestError("Invalid user group")
+    kept = shortest(value, graph)
+    role_group = None if kept.group_id is None else graph.system_names.get(kept.group_id)
+    if role_group is not None:
+        _check_role_group(name, rule, role_group)
+    elif rule.system_group_required:
+        raise BadRequestError(f"'{name}' must be a system user group.")
+    return kept
+
+
+def shortest(value: GroupSetting, graph: GroupGraph) -> GroupSetting:
+    """One group where the value is no more than that; the nobody group where it is empty."""
+    if value.group_id is not None or value.direct_members:
+        return value
+    if not value.direct_subgroups:
+        return GroupSetting(group_id=graph.ids_by_name[NOBODY_GROUP])
+    if len(value.direct_subgroups) == 1:
+        return GroupSetting(group_id=value.direct_subgroups[0])
+    return value
+
+
+def _check_role_group(name: str, rule: PermissionRule, group: str) -> None:
+    refused = {
+        INTERNET_GROUP: True,
+        EVERYONE_GROUP: not rule.allow_everyone,
+        NOBODY_GROUP: not rule.allow_nobody,
+    }
+    if refused.get(group, False) or (rule.only and group not in rule.only):
+        raise BadRequestError(f"'{name}' setting cannot be set to '{group}' group.")
