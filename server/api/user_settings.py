@@ -47,6 +47,16 @@ async def change_own(request: Request, params: Params) -> Empty:
     return Empty()
 
 
+async def change_display(request: Request, params: Params) -> Empty:
+    """The same under the path that clients of old use for what is shown."""
+    return await change_own(request, params)
+
+
+async def change_notifications(request: Request, params: Params) -> Empty:
+    """The same under the path that clients of old use for notifications."""
+    return await change_own(request, params)
+
+
 async def change_defaults(request: Request, params: Params) -> Empty:
     await request.write(user_settings.change_settings_defaults, _settings(params))
     return Empty()
@@ -94,8 +104,8 @@ async def _new_password(request: Request, params: PersonalParams) -> NewPassword
 
 ENDPOINTS = (
     Endpoint("PATCH", "/settings", Access.USER, SettingsParams, change_own),
-    Endpoint("PATCH", "/settings/display", Access.USER, SettingsParams, change_own),
-    Endpoint("PATCH", "/settings/notifications", Access.USER, SettingsParams, change_own),
+    Endpoint("PATCH", "/settings/display", Access.USER, SettingsParams, change_display),
+    Endpoint("PATCH", "/settings/notifications", Access.USER, SettingsParams, change_notifications),
     Endpoint(
         "PATCH", "/realm/user_settings_defaults", Access.ADMIN, DefaultsParams, change_defaults
     ),
