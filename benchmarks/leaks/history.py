@@ -223,7 +223,7 @@ class History:
 
     async def _poll(self, queues: Sequence[Queue], realm: Realm) -> None:
         for queue in queues:
-            self.problems += await queue.compare(realm.hands)
+            self.problems += await queue.compare(realm.hands, realm.model.now)
             if self.problems:
                 return  # what does not come takes long not to come
 

@@ -20,6 +20,9 @@ CAPABILITIES: Final = {
 }
 
 
+TOLD_ONCE = frozenset({"typing", "typing_edit_message"})
+"""Kinds of events that no log keeps."""
+AWAKE_OPERATIONS = 30
 OVERDUE_SECONDS = 10.0
 """An event that has not come so long after what it tells of never comes."""
 
@@ -57,6 +60,8 @@ class Queue:
     habit: Habit
     queue_id: str
     last_event_id: int
+    polled: int | None = None
+    """After which operation; None: never."""
     must: Counter[Key] = field(default_factory=Counter)
     may: Counter[Key] = field(default_factory=Counter)
     channels: set[int] = field(default_factory=set)
@@ -77,11 +82,18 @@ class Queue:
                 return False
         of_public = told.is_public and self.habit.all_public
         if self.user in told.must or (of_public and not model.users[self.user].is_guest):
+            if told.kind in TOLD_ONCE and not self._is_awake(model):
+                self.may[told.key] += 1
+                return False
             self.must[told.key] += 1
             return True
         if self.user in told.may:
             self.may[told.key] += 1
         return False
+
+    def _is_awake(self, model: Model) -> bool:
+        """Whether the client polls: what is kept nowhere is told to those who listen."""
+        return self.polled is not None and model.now - self.polled <= AWAKE_OPERATIONS
 
     def blank(self, message: int) -> None:
         """The message is deleted: what told of its content need not come any more."""
@@ -93,10 +105,11 @@ class Queue:
         self.channels |= channels
         self.messages |= messages
 
-    async def compare(self, hands: Hands) -> list[str]:
+    async def compare(self, hands: Hands, now: int) -> list[str]:
         """Poll until all is there that must be; what is wrong with it."""
         problems: list[str] = []
         got: Counter[Key] = Counter()
+        self.polled = now
         while True:
             try:
                 events = await self._poll(hands, waits=bool(self.must - got))
