@@ -21,8 +21,9 @@ PgConnection = psycopg.AsyncConnection[Any]
 CONNECT_SECONDS = 10
 RECONNECT_SECONDS = 0.25
 """Between two attempts to connect again: a server that only restarted is found at once."""
-OPTIONS = r"-c jit=off -c default_transaction_isolation=read\ committed"
-"""Compiling a plan takes longer than any of our queries. And whatever the database is set to: a
+OPTIONS = r"-c jit=off -c random_page_cost=1.1 -c default_transaction_isolation=read\ committed"
+"""Compiling a plan takes longer than any of our queries. A thousand ids are looked up one by one:
+pages are in memory, or not far from it, and a table is long. And whatever the database is set to: a
 write sees what was committed before its turn, which under another level it could not."""
 KEEPALIVE: dict[str, Any] = {"keepalives": 1, "keepalives_idle": 10, "keepalives_interval": 5}
 

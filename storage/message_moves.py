@@ -87,29 +87,41 @@ async def move(
     realm_id: RealmId,
     message_ids: Sequence[MessageId],
     *,
+    old_topic_id: TopicId,
     channel_id: ChannelId,
     topic_id: TopicId,
     moved_at: datetime,
     history_entry: dict[str, Any],
 ) -> int:
-    """Put locked messages into a locked topic of the channel; how many."""
+    """Put locked messages of a topic into another locked topic of the channel; how many."""
     return await connection.execute(
         """
+        WITH old AS MATERIALIZED (
+            -- What all have in common that were sent there before it had another name.
+            SELECT t.topic_id, t.renames, (t.renames -> 0 ->> 'position')::bigint AS renamed_since,
+                   whole_history(0, NULL, NULL, t.renames) AS history
+              FROM topics t
+             WHERE t.realm_id = %(realm_id)s AND t.topic_id = %(old_topic_id)s
+        )
         UPDATE messages m
            SET channel_id = %(channel_id)s, conversation_id = %(topic_id)s,
                moved_at = %(moved_at)s,
-               edit_history = %(history_entry)s::jsonb || coalesce((
-                   SELECT CASE WHEN t.renames IS NULL THEN m.edit_history
-                          ELSE whole_history(m.id, m.renames_before, m.edit_history, t.renames) END
-                     FROM topics t
-                    WHERE t.realm_id = m.realm_id AND t.topic_id = m.conversation_id), '[]'),
+               edit_history = %(history_entry)s::jsonb || coalesce(
+                   CASE WHEN old.renames IS NULL THEN m.edit_history
+                        WHEN m.edit_history IS NULL AND m.renames_before IS NULL
+                             AND m.id < old.renamed_since THEN old.history
+                        ELSE whole_history(m.id, m.renames_before, m.edit_history, old.renames)
+                   END, '[]'),
                renames_before = (
                    SELECT coalesce(jsonb_array_length(t.renames), 0) FROM topics t
-                    WHERE t.realm_id = m.realm_id AND t.topic_id = %(topic_id)s)
+                    WHERE t.realm_id = %(realm_id)s AND t.topic_id = %(topic_id)s)
+          FROM old
          WHERE m.realm_id = %(realm_id)s AND m.id = ANY(%(message_ids)s::bigint[])
+           AND m.conversation_id = old.topic_id
         """,
         realm_id=realm_id,
         message_ids=list(message_ids),
+        old_topic_id=old_topic_id,
         channel_id=channel_id,
         topic_id=topic_id,
         moved_at=moved_at,

@@ -212,17 +212,27 @@ class Driver:
         return known.topic_id
 
     async def move(self, ids: Iterable[int], channel: int, topic: int) -> None:
-        wanted = [MessageId(i) for i in sorted(ids)]
-        moved = await message_moves.move(
-            self.connection,
-            self.realm_id,
-            wanted,
-            channel_id=ChannelId(channel),
-            topic_id=TopicId(topic),
-            moved_at=NOW,
-            history_entry={"timestamp": 0},
+        wanted = await self.connection.tuples(
+            """
+            SELECT conversation_id, array_agg(id ORDER BY id) FROM messages
+             WHERE realm_id = %(realm_id)s AND id = ANY(%(ids)s::bigint[])
+             GROUP BY conversation_id ORDER BY conversation_id
+            """,
+            realm_id=self.realm_id,
+            ids=list(ids),
         )
-        assert moved == len(wanted)
+        for old_topic, some in wanted:
+            moved = await message_moves.move(
+                self.connection,
+                self.realm_id,
+                [MessageId(i) for i in some],
+                old_topic_id=TopicId(old_topic),
+                channel_id=ChannelId(channel),
+                topic_id=TopicId(topic),
+                moved_at=NOW,
+                history_entry={"timestamp": 0},
+            )
+            assert moved == len(some)
 
     async def rename(self, topic: int, name: str) -> str:
         [row] = await message_moves.topics(self.realm_id, [TopicId(topic)]).waiting(self.connection)

@@ -40,16 +40,19 @@ async def test_a_topic_is_not_renamed_to_a_name_that_came_meanwhile(driver: Driv
 
 
 async def test_the_latest_edit_comes_first(driver: Driver):
-    message_id, _ = await send(driver)
+    message_id, topic_id = await send(driver)
     target = max(driver.channels)
 
     for number in (1, 2):
+        old_topic_id = topic_id
+        topic_id = await driver.topic_for_move(target, f"topic {number}")
         await message_moves.move(
             driver.connection,
             driver.realm_id,
             [MessageId(message_id)],
+            old_topic_id=TopicId(old_topic_id),
             channel_id=ChannelId(target),
-            topic_id=TopicId(await driver.topic_for_move(target, f"topic {number}")),
+            topic_id=TopicId(topic_id),
             moved_at=NOW,
             history_entry={"timestamp": number},
         )

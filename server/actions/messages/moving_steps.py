@@ -219,6 +219,7 @@ async def _move_these(tx: Tx, plan: Plan, ids: Sequence[MessageId], *, is_last: 
         await tx.changing(),
         tx.realm_id,
         ids,
+        old_topic_id=plan.old_topic_id,
         channel_id=plan.new_channel_id,
         topic_id=plan.new_topic_id,
         moved_at=plan.moved_at,
