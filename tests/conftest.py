@@ -14,6 +14,7 @@ pytest_plugins = [
     "tests.fixtures.places",
     "tests.fixtures.making",
     "tests.fixtures.hall",
+    "tests.fixtures.changes",
     "tests.fixtures.agreement",
     "tests.fixtures.app",
     "tests.fixtures.clients",

@@ -5,13 +5,8 @@ import random
 from typing import Any
 
 import pytest
-import pytest_asyncio
 
-from server.actions.messages import delete, edit, move, moving_steps, send
-from server.actions.messages.decide import Draft
-from server.actions.messages.edit import NewContent
-from server.actions.messages.move import Begun, MoveRequest
-from server.actions.messages.moving_steps import MovingDesk
+from server.actions.messages import moving_steps
 from server.domain.access import MODERATOR
 from server.domain.errors import DomainError
 from storage import message_flags, moving_work
@@ -19,76 +14,11 @@ from storage.ids import MessageId
 from storage.users import UserRow
 from tests.factories import Make
 from tests.fixtures.agreement import Witness
+from tests.fixtures.changes import Changes
 from tests.fixtures.hall import Hall
 from tests.fixtures.making import NEWEST_CLIENT
 
 pytestmark = pytest.mark.asyncio
-
-
-class Changes:
-    """Changes messages as the endpoints do, as somebody in the hall."""
-
-    def __init__(self, hall: Hall) -> None:
-        self.hall = hall
-        self.steps = moving_steps.MESSAGES_PER_STEP
-
-    async def _write(self, row: UserRow, action: Any, *args: Any, **kwargs: Any) -> Any:
-        return await self.hall.stage.write(action, self.hall.actor(row), *args, **kwargs)
-
-    async def send(
-        self, row: UserRow, to: str | list[int], topic: str = "t", content: str = "hello"
-    ) -> MessageId:
-        draft = Draft(
-            type="channel" if isinstance(to, str) else "direct",
-            to=to,
-            topic=topic,
-            content=content,
-            read_by_sender=True,
-        )
-        now = self.hall.stage.clock.now()
-        sent = await self._write(row, send.send_message, draft, None, now)
-        return MessageId(sent.result.message_id)
-
-    async def edit(self, row: UserRow, message_id: MessageId, content: str) -> None:
-        now = self.hall.stage.clock.now()
-        await self._write(row, edit.edit_content, message_id, NewContent(content), now)
-
-    async def delete(self, row: UserRow, message_id: MessageId) -> None:
-        await self._write(row, delete.delete_message, message_id, self.hall.stage.clock.now())
-
-    async def move(self, row: UserRow, message_id: MessageId, **request: Any) -> None:
-        work_id = await self.begin(row, message_id, **request)
-        if work_id is not None:
-            await moving_steps.finish(self.desk(), self.hall.make.realm_id, work_id)
-
-    async def begin(self, row: UserRow, message_id: MessageId, **request: Any) -> str | None:
-        """The first step alone; the id of what is left."""
-        wanted = MoveRequest(**{"tell_new": False, "mode": "change_all", **request})
-        now = self.hall.stage.clock.now()
-        begun: Any = Begun(is_begun=False)
-        while not begun.is_begun:
-            begun = await self._write(
-                row, move.begin, message_id, wanted, now, messages_per_step=self.steps
-            )
-            begun = begun if isinstance(begun, Begun) else begun.result
-        work_id: str | None = begun.work_id
-        return work_id
-
-    def desk(self) -> MovingDesk:
-        stage, realm_id = self.hall.stage, self.hall.make.realm_id
-        return MovingDesk(
-            stage.directories.of(realm_id),
-            stage.database.connection,
-            stage.writers.of(realm_id).write,
-            stage.clock,
-            self.steps,
-        )
-
-
-@pytest_asyncio.fixture
-async def changes(hall: Hall) -> Changes:
-    await hall.make.notification_bot()
-    return Changes(hall)
 
 
 def types_by_user(seen: list[Witness]) -> dict[str, list[str]]:
