@@ -29,6 +29,8 @@ class Filled:
     people: list[UserId]
     channels: list[ChannelId]
     topics: list[int]
+    groups: list[int]
+    """Of direct messages, from the reader's with ten people."""
 
     async def looked_at(self, scope: Scope, window: Window = PAGE) -> tuple[int, int]:
         """How many messages were on the page, and how many rows of them were read for it."""
@@ -90,6 +92,20 @@ async def _filled(connection: Connection) -> Filled:
                AND t.topic_id = (%(topics)s::bigint[])[1 + g %% 60]
         """,
         """
+        WITH made AS (
+            INSERT INTO dm_groups (realm_id, user_ids)
+            SELECT %(realm_id)s, ARRAY[p, %(reader)s] FROM unnest(%(people)s::bigint[]) AS p
+            RETURNING *
+        ), members AS (
+            INSERT INTO dm_group_members SELECT realm_id, unnest(user_ids), dm_group_id FROM made
+        )
+        UPDATE messages m
+           SET channel_id = NULL, origin_channel_id = NULL, conversation_id = g.dm_group_id,
+               origin_conversation_id = g.dm_group_id
+          FROM (SELECT dm_group_id, row_number() OVER (ORDER BY dm_group_id) AS n FROM made) AS g
+         WHERE m.realm_id = %(realm_id)s AND m.id %% 500 = 11 AND 1 + m.id / 500 %% 10 = g.n
+        """,
+        """
         INSERT INTO reactions
         SELECT realm_id, id, %(reader)s, 'unicode_emoji', '1f44d', 'thumbs_up', id
           FROM messages WHERE realm_id = %(realm_id)s AND id %% 500 = 7
@@ -116,7 +132,14 @@ async def _filled(connection: Connection) -> Filled:
             reader=reader.user_id,
             count=COUNT,
         )
-    return Filled(connection, make.realm_id, reader.user_id, people, channels, topics)
+    groups: list[int] = await connection.values(
+        """
+        SELECT DISTINCT conversation_id FROM messages
+         WHERE realm_id = %(realm_id)s AND channel_id IS NULL ORDER BY conversation_id
+        """,
+        realm_id=make.realm_id,
+    )
+    return Filled(connection, make.realm_id, reader.user_id, people, channels, topics, groups)
 
 
 def scopes(f: Filled) -> dict[str, Scope]:
@@ -126,6 +149,11 @@ def scopes(f: Filled) -> dict[str, Scope]:
         "all channels": Scope(channel_ids=f.channels),
         "a topic": Scope(conversation_ids=f.topics[:1]),
         "several topics": Scope(conversation_ids=f.topics[::3]),
+        "resolved topics": Scope(conversation_ids=f.topics[2::3]),
+        "direct messages": Scope(only_direct=True),
+        "a direct conversation": Scope(conversation_ids=f.groups[:1]),
+        "all conversations with a person": Scope(conversation_ids=f.groups, only_direct=True),
+        "direct messages of a sender": Scope(only_direct=True, sender_id=f.people[11]),
         "a sender": Scope(sender_id=f.people[3]),
         "a sender in a channel": Scope(sender_id=f.people[3], channel_ids=f.channels[3:4]),
         "starred": Scope(flags=["starred"]),
@@ -135,6 +163,8 @@ def scopes(f: Filled) -> dict[str, Scope]:
         "has an image": Scope(traits=messages.HAS_IMAGE),
         "has a reaction": Scope(reacted=True),
         "not a channel": Scope(without=Without(channel_ids=f.channels[:2])),
+        "not resolved, not muted": Scope(without=Without(conversation_ids=f.topics[2::3])),
+        "not direct": Scope(without=Without(direct=True)),
         "not a sender": Scope(without=Without(sender_ids=f.people[:2])),
         "not starred": Scope(without=Without(flags=["starred"])),
         "without a link": Scope(without=Without(traits=messages.HAS_LINK)),
