@@ -195,9 +195,9 @@ async def lagging(connection: Connection) -> list[Behind]:
         Behind,
         """
         SELECT r.realm_id, r.settings ->> 'default_language' AS language
-          FROM realms r
-          JOIN realm_clock c ON c.realm_id = r.realm_id
-          LEFT JOIN search_progress p ON p.realm_id = r.realm_id
+          FROM clocks_now(ARRAY(SELECT realm_id FROM realms)) c
+          JOIN realms r USING (realm_id)
+          LEFT JOIN search_progress p USING (realm_id)
          WHERE c.position > coalesce(p.indexed, 0)
             OR EXISTS (SELECT FROM search_stale s WHERE s.realm_id = r.realm_id)
         """,
@@ -222,7 +222,8 @@ async def index_some(
     rows = await connection.tuples(
         """
         SELECT p.indexed, p.language, c.position
-          FROM search_progress p JOIN realm_clock c ON c.realm_id = p.realm_id
+          FROM search_progress p
+         CROSS JOIN clocks_now(ARRAY[%(realm_id)s::bigint]) c
          WHERE p.realm_id = %(realm_id)s FOR UPDATE OF p SKIP LOCKED
         """,
         realm_id=realm_id,

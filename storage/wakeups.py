@@ -8,6 +8,11 @@ from psycopg import sql
 
 from storage.database import Database, DatabaseUnavailableError, PgConnection
 
+STALLED_MILLISECONDS = 60_000
+"""How long Postgres waits for a listener that takes nothing: what it has not read is kept for
+everybody, and when that is 8 GB nobody can notify any more. Over a Unix socket it waits for ever.
+"""
+
 
 @asynccontextmanager
 async def listening(database: Database, channel: str) -> AsyncIterator[AsyncIterator[str]]:
@@ -16,6 +21,9 @@ async def listening(database: Database, channel: str) -> AsyncIterator[AsyncIter
     Its end, and the failure to begin, is a DatabaseUnavailableError.
     """
     async with database.direct() as connection:
+        await connection.execute(
+            "SELECT set_config('tcp_user_timeout', %s, false)", [str(STALLED_MILLISECONDS)]
+        )
         await connection.execute(sql.SQL("LISTEN {}").format(sql.Identifier(channel)))
         yield _payloads(connection)
 

@@ -9,6 +9,7 @@ import structlog
 from server.directory import Directory
 from server.events.base import LogEntry
 from server.realtime.audience import LiveUser, LiveUsers, reaches_queue
+from server.realtime.past import Past
 from server.realtime.queue import EventQueue, WireEvent
 from server.realtime.variants import TailEntry
 from storage import event_log
@@ -80,7 +81,7 @@ class RealmFollower:
         self.users = LiveUsers()
         self.queues: dict[str, EventQueue] = {}
         self.tail = Tail()
-        self.scans = 0
+        self.past = Past(database, self.realm_id)
         self._database = database
         self._ahead: dict[Position, LogEntry] = {}
         self._fetching: asyncio.Task[None] | None = None
@@ -173,7 +174,9 @@ class RealmFollower:
         self.position = entry.position
         self.directory.forget(event.touches())
         self._change_users(applied)
-        self.tail.blank(event.blanked())
+        blanked = list(event.blanked())
+        self.tail.blank(blanked)
+        self.past.blank(blanked)
         self.tail.append(applied)
         self._dispatch(applied)
         self._end_queues_of(event.ended_queues())
@@ -225,6 +228,7 @@ class RealmFollower:
         self.position = position
         self._ahead.clear()
         self.tail.clear()
+        self.past.clear()
         self.directory.forget_everything()
         self.end_queues(self.queues.values())
 
@@ -250,7 +254,6 @@ class RealmFollower:
 
     async def _fetch_chunk(self) -> bool:
         """Apply the next entries of the log. Whether there may be more."""
-        self.scans += 1
         async with self._database.connection() as connection:
             rows = await event_log.after(
                 connection,

@@ -7,7 +7,6 @@ from typing import Final
 import msgspec
 
 from server.domain.errors import BadEventQueueError
-from server.events.base import LogEntry
 from server.realtime.follower import RealmFollower
 from server.realtime.queue import (
     FIRST_EPHEMERAL_K,
@@ -17,9 +16,6 @@ from server.realtime.queue import (
     with_id,
 )
 from server.realtime.queues import Realtime
-from server.realtime.variants import TailEntry
-from storage import event_log
-from storage.database import Database
 from storage.ids import Position, QueueId, RealmId, UserId
 
 HEARTBEAT_SECONDS: Final = 45.0
@@ -30,7 +26,6 @@ NO_IDS_LEFT_SECONDS: Final = 0.05
 MAX_EVENTS: Final = 1_000
 MAX_BYTES: Final = 1024 * 1024
 MAX_SCANNED: Final = 20_000
-CHUNK_ENTRIES: Final = 1_000
 _HEARTBEAT: Final = b'"type":"heartbeat"}'
 
 
@@ -64,7 +59,7 @@ async def poll(
     else:
         # An earlier answer was lost on its way: what it held is looked for again.
         queue.scanned = cursor
-    events, reached = await _ready_events(realtime.database, follower, queue, cursor, k)
+    events, reached = await _ready_events(follower, queue, cursor, k)
     if not events and reached == follower.position:
         if dont_block:
             return []
@@ -90,7 +85,7 @@ def answer(queue_id: QueueId, events: list[WireEvent]) -> bytes:
 
 
 async def _ready_events(
-    database: Database, follower: RealmFollower, queue: EventQueue, cursor: Position, k: int
+    follower: RealmFollower, queue: EventQueue, cursor: Position, k: int
 ) -> tuple[list[WireEvent], Position]:
     """What there is already, and the position up to which it was looked for.
 
@@ -108,7 +103,9 @@ async def _ready_events(
     while start < follower.position and not follower.tail.holds_after(start):
         if scanned >= MAX_SCANNED or _is_full(events):
             return events, start
-        chunk = await _read_chunk(database, follower, start)
+        # Others' reads bring what is ahead of this process, too: it has yet to apply that.
+        read = await follower.past.after(start)
+        chunk = [entry for entry in read if entry.position <= follower.position]
         if not chunk or queue.user_id not in follower.users.by_id:
             return events, start
         found, start = follower.collect(
@@ -128,25 +125,6 @@ async def _ready_events(
     if len(answered) == len(events) and start == follower.position:
         answered.extend(_pending(queue, start, answered))
     return answered, start
-
-
-async def _read_chunk(
-    database: Database, follower: RealmFollower, cursor: Position
-) -> list[TailEntry]:
-    follower.scans += 1
-    async with database.connection() as connection:
-        rows = await event_log.after(
-            connection,
-            follower.realm_id,
-            cursor=cursor,
-            limit=CHUNK_ENTRIES,
-            max_bytes=MAX_BYTES,
-        )
-    return [
-        TailEntry(LogEntry(row.position, row.kind, row.audience, row.body))
-        for row in rows
-        if row.position <= follower.position
-    ]
 
 
 def _is_full(events: list[WireEvent]) -> bool:

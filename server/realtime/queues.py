@@ -379,6 +379,7 @@ class Realtime:
     def _let_idle_go(self) -> None:
         now = self.clock.monotonic()
         for realm_id, follower in list(self._followers.items()):
+            follower.past.clear()
             for queue in list(follower.queues.values()):
                 if queue.waiter is None and now - queue.idle_since > LET_GO_SECONDS:
                     follower.let_go(queue)

@@ -4,12 +4,13 @@ While it is held, no version of the clock's row can be removed. What a send cost
 with the number of those versions: blocks that are touched are counted, for time is noise.
 """
 
-from typing import Any
+from typing import Any, LiteralString
 
 import pytest
+from typing_extensions import override
 
-from storage import clock
-from storage.database import Database
+from storage import clock, search
+from storage.database import Connection, Database
 from storage.event_log import after
 from storage.ids import Position
 from tests.actions.test_writer import draft, send
@@ -54,6 +55,36 @@ async def blocks_of_a_turn(make: Make) -> int:
     return touched
 
 
+class Counting(Connection):
+    """Runs queries to count what they touch, and gives no rows."""
+
+    touched = 0
+
+    @override
+    async def many(self, row: type[Any], sql: LiteralString, **params: Any) -> list[Any]:
+        del row
+        return await self.tuples(sql, **params)
+
+    @override
+    async def tuples(self, sql: LiteralString, **params: Any) -> list[Any]:
+        [[explained]] = await super().tuples(
+            "EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) " + sql, **params
+        )
+        plan = explained[0]["Plan"]
+        self.touched += plan["Shared Hit Blocks"] + plan["Shared Read Blocks"]
+        return []
+
+
+async def blocks_of_a_look(make: Make) -> int:
+    """How many blocks the indexer touches to learn which realms are behind, and how far this is."""
+    counting = Counting(make.connection.raw)
+    for _ in range(2):  # the first look makes a row and plans
+        counting.touched = 0
+        await search.lagging(counting)
+        await search.index_some(counting, make.realm_id, "english", limit=1)
+    return counting.touched
+
+
 async def take_turns(make: Make, count: int) -> None:
     sql: Any = TURNS.format(count=count, realm_id=make.realm_id)
     await make.connection.raw.execute(sql)  # commits as it goes, so in no transaction of ours
@@ -92,3 +123,15 @@ async def test_nothing_is_lost_and_nobody_waits_while_a_snapshot_is_open(
     )
     assert [row.position for row in rows] == list(range(1, ids[-1] + 1))
     assert [row.position for row in rows if row.kind == "message"] == [first, *ids]
+
+
+async def test_looking_for_what_is_not_in_the_index_costs_the_same_however_long_one_is_open(
+    make: Make, database: Database
+):
+    await take_turns(make, 50)
+    before = await blocks_of_a_look(make)
+    async with database.snapshot() as old:
+        await clock.read(old, make.realm_id)
+        await take_turns(make, VERSIONS)
+        during = await blocks_of_a_look(make)
+    assert during <= 2 * before, f"{before} blocks a look, then {during}"

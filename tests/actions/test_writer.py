@@ -2,6 +2,8 @@
 
 import asyncio
 import random
+from collections.abc import Sequence
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -14,7 +16,7 @@ from server.domain.errors import BadRequestError, DomainError
 from server.events.base import NOBODY, StaleDecisionError
 from server.events.log import Tick
 from storage import channels, clock
-from storage.database import Database, Statement, open_database
+from storage.database import Connection, Database, Statement, open_database
 from storage.ids import Position
 from tests.factories import Make
 from tests.fixtures.clock import StoppedClock
@@ -168,6 +170,54 @@ async def test_the_clock_is_taken_last(stage: Stage, make: Make):
     assert (await other.write(tick, actor)).position == 1
     leave.set()
     assert (await waiting).position == 2
+
+
+async def test_after_the_clock_is_taken_nothing_is_read_and_nothing_waits(
+    stage: Stage, make: Make, monkeypatch: pytest.MonkeyPatch
+):
+    """What follows goes out in the same round trip: only what carries a position, and COMMIT."""
+    together: list[list[str]] = []
+    run_together = Connection.run_together
+
+    async def recorded(self: Connection, statements: Sequence[Statement]):
+        together.append([" ".join(statement.sql.split()) for statement in statements])
+        return await run_together(self, statements)
+
+    monkeypatch.setattr(Connection, "run_together", recorded)
+    alice = await make.user()
+    channel = await make.channel(subscribers=[alice])
+    await send(stage, await make.actor(alice), draft(channel))
+    taken = clock.lock(make.realm_id).sql
+    [turn] = [trip for trip in together if taken in trip]
+    *kept, advanced, committed = turn[turn.index(taken) + 1 :]
+    assert kept
+    assert [sql for sql in kept if "send_message(" not in sql] == []
+    assert advanced == clock.advance(make.realm_id).sql
+    assert committed == clock.COMMIT.sql
+
+
+@pytest.mark.parametrize("hours", [-1, 1])
+async def test_a_clock_that_jumps_does_not_change_the_order(stage: Stage, make: Make, hours: int):
+    """That of this process, and that of the database: it has been a day ahead."""
+    alice = await make.user()
+    channel = await make.channel(subscribers=[alice])
+    actor = await make.actor(alice)
+    ids = [(await send(stage, actor, draft(channel))).message_id for _ in range(2)]
+    stage.clock.step(timedelta(hours=hours))
+    async with stage.database.connection() as connection:
+        await connection.execute(
+            "UPDATE realm_clock SET day = day + 1 WHERE realm_id = %(r)s", r=make.realm_id
+        )
+        ids += [(await send(stage, actor, draft(channel))).message_id for _ in range(2)]
+        rows = await connection.tuples(
+            "SELECT position, day FROM event_log WHERE realm_id = %(r)s ORDER BY position",
+            r=make.realm_id,
+        )
+    assert ids == sorted(set(ids))
+    assert [position for position, _ in rows] == list(range(1, len(rows) + 1))
+    days = [day for _, day in rows]
+    assert days == sorted(days)
+    assert days[-1] > days[0]
 
 
 async def test_a_send_decided_on_stale_rows_is_decided_again(stage: Stage, make: Make):

@@ -12,6 +12,7 @@ import pytest
 from server.directory import Directories
 from server.domain.clock import SystemClock
 from server.events.base import EVERYONE
+from server.events.log import Tick
 from server.events.user_topics import UserTopicChanged
 from server.messaging.background import running
 from server.messaging.postgres import open_postgres_bus
@@ -160,3 +161,40 @@ async def test_every_queue_gets_every_event_once_and_in_order(
     for read in reading:
         assert read.result() == expected
     assert (lost > 0) == (loss > 0)
+
+
+@pytest.mark.asyncio
+async def test_one_comparison_of_clocks_finds_the_last_event_that_no_hint_told(
+    database: Database, make: Make
+):
+    """No later one shows the gap; this process hears nothing, and compares when it is told to."""
+    clock = SystemClock()
+    deaf = Realtime(database, Directories(database, clock), clock)
+    reader = await new_reader(database, make)
+    reading = asyncio.create_task(
+        poll(
+            deaf,
+            realm_id=reader.realm_id,
+            user_id=reader.user_id,
+            queue_id=reader.queue_id,
+            last_event_id=-1,
+        )
+    )
+    async with asyncio.timeout(PATIENCE_SECONDS):
+        while not deaf.waiting():  # noqa: ASYNC110 - nobody tells us
+            await asyncio.sleep(0)
+        speaking = Writers(database, Directories(database, clock), lambda *_: None)
+
+        async def action(tx: WriteTx) -> None:
+            tx.append(Tick(), EVERYONE)
+            event = UserTopicChanged(
+                stream_id=ChannelId(7), topic_name="t", last_updated=0, visibility_policy=1
+            )
+            tx.append(event, EVERYONE)
+
+        await speaking.of(make.realm_id).write(action)
+        assert deaf.waiting() == 1
+        assert await deaf._compare_clocks()
+        [(_, body)] = await reading
+        await speaking.drain()
+    assert msgspec.json.decode(body)["stream_id"] == 7

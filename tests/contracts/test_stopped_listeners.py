@@ -48,6 +48,28 @@ async def main(database_url, amqp_url, realm_id, user_id, queue_id, count):
 asyncio.run(main(*sys.argv[1:]))
 """
 
+LISTENER = """
+import asyncio, sys
+import structlog
+from server.messaging.postgres import open_postgres_bus
+from storage import wakeups
+from storage.database import open_database
+from tests.fixtures.broker import Recorder
+
+async def main(database_url):
+    structlog.configure(logger_factory=structlog.PrintLoggerFactory(sys.stderr))
+    wakeups.STALLED_MILLISECONDS = 1_000
+    heard = Recorder()
+    async with open_database(database_url, max_size=1) as own, open_postgres_bus(own, heard):
+        print("listening", flush=True)
+        await heard._gaps.get()
+        print("gap", flush=True)
+
+asyncio.run(main(*sys.argv[1:]))
+"""
+UNREAD = 4_000
+"""More notifications, of nearly 8 kB each, than all the buffers on the way can hold."""
+
 
 @dataclass
 class Stopped:
@@ -67,11 +89,10 @@ class Stopped:
 
 
 @contextlib.asynccontextmanager
-async def following(database_url: str, amqp_url: str, reader: Reader) -> AsyncIterator[Stopped]:
+async def stoppable(program: str, *arguments: str) -> AsyncIterator[Stopped]:
+    """Run the program, which says first that it is ready."""
     child = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-c", FOLLOWER, database_url, amqp_url),
-        *(str(reader.realm_id), str(reader.user_id), reader.queue_id, str(EVENTS)),
-        stdout=subprocess.PIPE,
+        *(sys.executable, "-c", program, *arguments), stdout=subprocess.PIPE
     )
     stopped = Stopped(child, "")
     try:
@@ -82,6 +103,16 @@ async def following(database_url: str, amqp_url: str, reader: Reader) -> AsyncIt
             stopped.signal(signal.SIGCONT)
             child.kill()
         await child.wait()
+
+
+def following(
+    database_url: str, amqp_url: str, reader: Reader
+) -> contextlib.AbstractAsyncContextManager[Stopped]:
+    return stoppable(
+        FOLLOWER,
+        *(database_url, amqp_url),
+        *(str(reader.realm_id), str(reader.user_id), reader.queue_id, str(EVENTS)),
+    )
 
 
 @pytest_asyncio.fixture
@@ -149,3 +180,27 @@ async def test_the_broker_keeps_little_for_a_stopped_process_which_misses_nothin
     assert held <= QUEUE_BYTES
     assert read == await order_in_the_log(database, make.realm_id)
     assert len(read) == EVENTS
+
+
+async def test_postgres_ends_the_connection_of_a_stopped_listener(database: Database):
+    """What it has not read would be kept for all the others, too."""
+    listeners = """
+        SELECT count(*) FROM pg_stat_activity
+         WHERE datname = current_database() AND query LIKE 'LISTEN%%'
+    """
+    async with stoppable(LISTENER, database.url) as stopped:
+        stopped.signal(signal.SIGSTOP)
+        async with database.connection() as connection:
+            assert await connection.value(listeners) == 1
+            await connection.value(
+                """
+                SELECT count(pg_notify('parley_events', 'other e 999 ' || n || repeat('x', 7900)))
+                  FROM generate_series(1, %(count)s) AS n
+                """,
+                count=UNREAD,
+            )
+            async with asyncio.timeout(60):
+                while await connection.value(listeners):
+                    pass
+        stopped.signal(signal.SIGCONT)
+        assert await stopped.read_line() == "gap"
