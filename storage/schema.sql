@@ -22,13 +22,44 @@ CREATE FUNCTION public.add_messages_read(p_realm_id bigint, p_user_ids bigint[],
     LANGUAGE plpgsql
     AS $$
 BEGIN
+    WITH marked AS MATERIALIZED (
+        SELECT p_user_ids[n] AS user_id, p_ids[n] AS id, p_origins[n] AS origin
+          FROM generate_series(1, cardinality(p_ids)) AS n
+         WHERE p_origins[n] IS NOT NULL
+    ), whole AS MATERIALIZED (
+        SELECT m.origin, min(m.id) AS first, max(m.id) AS last, 4 * count(DISTINCT m.id) AS enough
+          FROM marked m GROUP BY m.origin
+    ), scanned AS MATERIALIZED (
+        -- All that lies between the marked ones, if they are a good part of it.
+        SELECT w.origin, h.ids || a.ids AS ids
+          FROM whole w
+         CROSS JOIN LATERAL (
+               SELECT ARRAY(
+                   SELECT m.id FROM messages m
+                    WHERE m.realm_id = p_realm_id AND m.conversation_id = w.origin
+                      AND m.id >= w.first AND m.id <= w.last
+                    ORDER BY m.id LIMIT w.enough + 1) AS ids) h
+         CROSS JOIN LATERAL (
+               SELECT ARRAY(
+                   SELECT m.id FROM messages m
+                    WHERE m.realm_id = p_realm_id AND m.origin_conversation_id = w.origin
+                      AND m.conversation_id <> m.origin_conversation_id
+                      AND m.id >= w.first AND m.id <= w.last
+                    ORDER BY m.id LIMIT w.enough + 1) AS ids) a
+         WHERE w.first < w.last
+           AND cardinality(h.ids) <= w.enough AND cardinality(a.ids) <= w.enough
+    ), before AS MATERIALIZED (
+        SELECT s.origin, i.id, lag(i.id) OVER (PARTITION BY s.origin ORDER BY i.id) AS before
+          FROM scanned s CROSS JOIN LATERAL unnest(s.ids) AS i(id)
+    )
     INSERT INTO conversation_read AS r (realm_id, user_id, conversation_id, read)
     SELECT p_realm_id, m.user_id, m.origin, range_agg(int8range(b.before, m.id, '(]'))
-      FROM unnest(p_user_ids, p_ids, p_origins) AS m(user_id, id, origin)
-      JOIN (SELECT o.id, o.origin, predecessor(p_realm_id, o.origin, o.id) AS before
-              FROM (SELECT DISTINCT n.id, n.origin FROM unnest(p_ids, p_origins) AS n(id, origin)
-                     WHERE n.origin IS NOT NULL) o) b
-        ON b.id = m.id AND b.origin = m.origin
+      FROM marked m
+      JOIN (SELECT o.origin, o.id,
+                   coalesce(b.before, predecessor(p_realm_id, o.origin, o.id)) AS before
+              FROM (SELECT DISTINCT n.origin, n.id FROM marked n) o
+              LEFT JOIN before b ON b.origin = o.origin AND b.id = o.id) b
+        ON b.origin = m.origin AND b.id = m.id
      GROUP BY m.user_id, m.origin
     ON CONFLICT (realm_id, user_id, conversation_id) DO UPDATE SET read = r.read + excluded.read;
 END $$;
@@ -79,13 +110,17 @@ CREATE FUNCTION public.append_flag_entries(p_realm_id bigint, p_operation text, 
     LANGUAGE plpgsql
     AS $$
 BEGIN
-    FOR v_start IN 1 .. coalesce(cardinality(p_ids), 0) BY 1000 LOOP
-        PERFORM append_entry(
-            p_realm_id, 'update_message_flags', p_audience,
-            flag_entry_body(p_operation, p_flag, p_ids[v_start : v_start + 999], p_all,
-                            p_details, p_empty_topic_name),
-            p_write_id);
-    END LOOP;
+    IF cardinality(p_ids) > 0 THEN
+        -- The slice of everything is a plain array, from which slices are cut without a copy.
+        PERFORM append_entries(
+            p_realm_id, 'update_message_flags',
+            array_fill(p_audience, ARRAY[cardinality(e.bodies)]), e.bodies, p_write_id)
+           FROM (SELECT array_agg(flag_entry_body(
+                            p_operation, p_flag, flat.ids[block : block + 999], p_all, p_details,
+                            p_empty_topic_name) ORDER BY block) AS bodies
+                   FROM (SELECT p_ids[:] AS ids OFFSET 0) flat
+                  CROSS JOIN generate_series(1, cardinality(p_ids), 1000) AS block) e;
+    END IF;
 END $$;
 
 CREATE FUNCTION public.append_muted_users(p_realm_id bigint, p_user_id bigint, p_muted_user_id bigint, p_audience bytea, p_write_id uuid) RETURNS void
@@ -522,10 +557,10 @@ CREATE FUNCTION public.flagged_candidates(p_realm_id bigint, p_user_id bigint, p
     AS $$
 BEGIN
     IF p_kind = 'unread' AND p_channel_id IS NOT NULL THEN
-        RETURN ARRAY(SELECT u.id FROM unread_shown_in(p_realm_id, p_user_id, p_channel_id, NULL) u);
+        RETURN (unread_shown_in(p_realm_id, p_user_id, p_channel_id, NULL)).r_ids;
     ELSIF p_kind = 'unread' AND p_conversation_ids IS NOT NULL THEN
         RETURN ARRAY(
-            SELECT u.id FROM unnest(p_conversation_ids) AS c(id)
+            SELECT unnest(u.r_ids) FROM unnest(p_conversation_ids) AS c(id)
              CROSS JOIN LATERAL unread_shown_in(p_realm_id, p_user_id, NULL, c.id) u);
     ELSIF p_kind = 'unread' THEN
         RETURN ARRAY(
@@ -997,6 +1032,15 @@ BEGIN
     ON CONFLICT (realm_id, user_id, message_id) DO UPDATE SET flags = f.flags | excluded.flags;
 END $$;
 
+CREATE FUNCTION public.mark_left_read(p_realm_id bigint, p_user_ids bigint[], p_channel_ids bigint[], p_write_id uuid) RETURNS void
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    PERFORM mark_shown_read(p_realm_id, l.user_id, l.channel_id, NULL, to_users(ARRAY[l.user_id]),
+                            p_write_id)
+       FROM unnest(p_user_ids, p_channel_ids) AS l(user_id, channel_id);
+END $$;
+
 CREATE FUNCTION public.mark_reads(p_realm_id bigint, p_user_ids bigint[], p_ids bigint[], p_readers bigint[], p_audiences bytea[], p_write_id uuid) RETURNS TABLE(r_user_id bigint, r_id bigint)
     LANGUAGE plpgsql ROWS 100
     AS $$
@@ -1006,12 +1050,11 @@ DECLARE
     v_flagged boolean[];
     v_origins bigint[];
 BEGIN
-    SELECT array_agg(s.user_id ORDER BY s.user_id, s.id), array_agg(s.id ORDER BY s.user_id, s.id),
-           array_agg(s.flags & 1 <> 0 ORDER BY s.user_id, s.id),
-           array_agg(CASE WHEN s.received AND NOT s.seen THEN s.origin_conversation_id END
-                     ORDER BY s.user_id, s.id)
+    SELECT array_agg(s.user_id), array_agg(s.id), array_agg(s.flags & 1 <> 0),
+           array_agg(CASE WHEN s.received AND NOT s.seen THEN s.origin_conversation_id END)
       INTO v_users, v_ids, v_flagged, v_origins
-      FROM reader_states(p_realm_id, p_user_ids, p_ids) s WHERE s.unread;
+      FROM (SELECT r.* FROM reader_states(p_realm_id, p_user_ids, p_ids) r
+             WHERE r.unread ORDER BY r.user_id, r.id) s;
     IF v_ids IS NULL THEN
         RETURN;
     END IF;
@@ -1042,23 +1085,15 @@ CREATE FUNCTION public.mark_shown_read(p_realm_id bigint, p_user_id bigint, p_ch
     LANGUAGE plpgsql
     AS $$
 DECLARE
-    v_shown bigint[];
-    v_here boolean;
-    v_ids bigint[];
-    v_origins bigint[];
+    v_shown record;
     v_oldest bigint;
     v_read int8multirange := int8multirange(int8range(0, current_position(), '[]'));
 BEGIN
-    SELECT array_agg(u.id ORDER BY u.id),
-           bool_or(u.unseen AND NOT u.came_from_elsewhere),
-           array_agg(u.id) FILTER (WHERE u.unseen AND u.came_from_elsewhere),
-           array_agg(u.origin_conversation_id) FILTER (WHERE u.unseen AND u.came_from_elsewhere)
-      INTO v_shown, v_here, v_ids, v_origins
-      FROM unread_shown_in(p_realm_id, p_user_id, p_channel_id, p_conversation_id) u;
-    IF v_shown IS NULL THEN
+    v_shown := unread_shown_in(p_realm_id, p_user_id, p_channel_id, p_conversation_id);
+    IF v_shown.r_ids = '{}' THEN
         RETURN;
     END IF;
-    IF v_here THEN
+    IF v_shown.r_has_unseen THEN
         SELECT min(lower(o.pending)) INTO v_oldest
           FROM reader_channels(p_realm_id, p_user_id) o
          WHERE o.channel_id = coalesce(p_channel_id, (
@@ -1088,12 +1123,13 @@ BEGIN
             PERFORM prune_conversation_read(p_realm_id, p_user_id, ARRAY[p_channel_id]);
         END IF;
     END IF;
-    IF v_ids IS NOT NULL THEN
-        PERFORM add_messages_read(p_realm_id, array_fill(p_user_id, ARRAY[cardinality(v_ids)]),
-                                  v_ids, v_origins);
+    IF v_shown.r_moved_ids IS NOT NULL THEN
+        PERFORM add_messages_read(
+            p_realm_id, array_fill(p_user_id, ARRAY[cardinality(v_shown.r_moved_ids)]),
+            v_shown.r_moved_ids, v_shown.r_moved_origins);
     END IF;
-    PERFORM clear_unread_flag(p_realm_id, p_user_id, v_shown);
-    PERFORM append_flag_entries(p_realm_id, 'add', 'read', v_shown, p_audience, p_write_id);
+    PERFORM clear_unread_flag(p_realm_id, p_user_id, v_shown.r_ids);
+    PERFORM append_flag_entries(p_realm_id, 'add', 'read', v_shown.r_ids, p_audience, p_write_id);
 END $$;
 
 CREATE FUNCTION public.mark_unread(p_realm_id bigint, p_user_id bigint, p_ids bigint[], p_empty_topic_name text, p_audience bytea, p_write_id uuid, OUT r_changed bigint[], OUT r_ignored_channel_ids bigint[]) RETURNS record
@@ -1486,6 +1522,25 @@ BEGIN
     RETURN NULL;
 END $$;
 
+CREATE FUNCTION public.own_among(p_realm_id bigint, p_user_id bigint, p_ids bigint[]) RETURNS bigint[]
+    LANGUAGE plpgsql STABLE
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
+    AS $$
+BEGIN
+    -- Of a few it is quicker to ask who sent them, of many what was sent meanwhile.
+    IF cardinality(p_ids) < 1000 THEN
+        RETURN ARRAY(SELECT m.id FROM messages m
+                      WHERE m.realm_id = p_realm_id AND m.id = ANY (p_ids)
+                        AND m.sender_id = p_user_id AND m.traits & 1 <> 0);
+    END IF;
+    RETURN ARRAY(SELECT m.id FROM messages m
+                  WHERE m.realm_id = p_realm_id AND m.sender_id = p_user_id
+                    AND m.id BETWEEN p_ids[1] AND p_ids[cardinality(p_ids)]
+                    AND m.traits & 1 <> 0);
+END $$;
+
 CREATE FUNCTION public.pending_elsewhere(p_realm_id bigint, p_channel_ids bigint[], p_pending int8multirange[], p_from bigint, p_until bigint) RETURNS bigint[]
     LANGUAGE plpgsql STABLE
     SET plan_cache_mode TO 'force_generic_plan'
@@ -1611,52 +1666,86 @@ CREATE FUNCTION public.reader_states(p_realm_id bigint, p_user_ids bigint[], p_i
     AS $$
 #variable_conflict use_column
 BEGIN
-    -- OFFSET 0 keeps the look-ups where they are: they are not turned into joins.
+    -- One look-up for each message, and a few for each conversation of a reader, for however many
+    -- messages. OFFSET 0 and LIMIT keep look-ups where they are; a set with nothing added is a
+    -- value in memory, which is not unpacked for each message.
     RETURN QUERY
-    WITH readers AS MATERIALIZED (
-        SELECT u.user_id, u.role FROM users u
-         WHERE u.realm_id = p_realm_id AND u.user_id = ANY (p_user_ids))
-    SELECT w.user_id, m.id, m.sender_id, m.channel_id, m.conversation_id, m.origin_channel_id,
-           m.origin_conversation_id, m.traits, j.flags, j.subscribed, j.received, j.seen,
-           j.accessible, j.accessible AND (j.flags & 1 <> 0 OR (j.received AND NOT j.seen))
-      FROM unnest(p_user_ids, p_ids) AS w(user_id, id)
-      LEFT JOIN readers r ON r.user_id = w.user_id
-     CROSS JOIN LATERAL (
-           SELECT x.* FROM messages x WHERE x.realm_id = p_realm_id AND x.id = w.id OFFSET 0) m
-      LEFT JOIN LATERAL (SELECT x.active, x.spans @> m.id AS received FROM subscriptions x
-           WHERE x.realm_id = p_realm_id AND x.user_id = w.user_id
-             AND x.channel_id = m.origin_channel_id LIMIT 1) there ON true
-      CROSS JOIN LATERAL (
-           SELECT coalesce((SELECT x.flags FROM message_flags x
-                       WHERE x.realm_id = p_realm_id AND x.user_id = w.user_id
-                         AND x.message_id = m.id), 0) AS flags,
-                  CASE WHEN m.channel_id IS NULL THEN EXISTS (SELECT FROM dm_group_members x
-                       WHERE x.realm_id = p_realm_id AND x.user_id = w.user_id
-                         AND x.dm_group_id = m.conversation_id)
-                  ELSE coalesce(there.received, false) END AS received,
-                  coalesce(CASE WHEN m.channel_id IS NULL THEN true
-                       WHEN m.channel_id = m.origin_channel_id THEN there.active
-                       ELSE (SELECT x.active FROM subscriptions x
-                              WHERE x.realm_id = p_realm_id AND x.user_id = w.user_id
-                                AND x.channel_id = m.channel_id) END, false) AS subscribed,
-                  (m.traits & 1 <> 0 AND m.sender_id = w.user_id)
-                  OR coalesce((SELECT x.read @> m.id FROM channel_read x
-                       WHERE x.realm_id = p_realm_id AND x.user_id = w.user_id
-                         AND x.channel_id = coalesce(m.origin_channel_id, 0)), false)
-                  OR coalesce((SELECT x.read @> m.id FROM conversation_read x
-                       WHERE x.realm_id = p_realm_id AND x.user_id = w.user_id
-                         AND x.conversation_id = m.origin_conversation_id), false)
-                  OR coalesce((SELECT m.id < x.read_below FROM muted_users x
-                       WHERE x.realm_id = p_realm_id AND x.user_id = w.user_id
-                         AND x.muted_user_id = m.sender_id), false) AS seen
-            OFFSET 0) i
-      CROSS JOIN LATERAL (
-           SELECT i.*, CASE WHEN m.channel_id IS NULL THEN i.received
-                  ELSE (SELECT CASE channel_access(w.user_id, r.role, i.subscribed, x)
-                               WHEN 2 THEN true WHEN 1 THEN i.received ELSE false END
-                          FROM channels x
-                         WHERE x.realm_id = p_realm_id AND x.channel_id = m.channel_id)
-                  END AS accessible OFFSET 0) j;
+    WITH pairs AS MATERIALIZED (
+        -- From a series the planner expects so many that it joins what follows by hashing.
+        SELECT p_user_ids[n] AS user_id, p_ids[n] AS id
+          FROM generate_series(1, cardinality(p_ids)) AS n
+    ), flagged AS MATERIALIZED (
+        SELECT r.user_id, f.message_id AS id, f.flags
+          FROM (SELECT p.user_id, array_agg(p.id) AS ids FROM pairs p GROUP BY p.user_id) r
+         CROSS JOIN LATERAL (
+               SELECT x.message_id, x.flags FROM message_flags x
+                WHERE x.realm_id = p_realm_id AND x.user_id = r.user_id
+                  AND x.message_id = ANY (r.ids) OFFSET 0) f
+    ), looked_at AS MATERIALIZED (
+        SELECT p.user_id, m.*
+          FROM pairs p
+          JOIN (SELECT x.id, x.sender_id, x.conversation_id, x.origin_conversation_id, x.traits,
+                       coalesce(x.channel_id, 0) AS place,
+                       coalesce(x.origin_channel_id, 0) AS origin
+                  FROM messages x
+                 WHERE x.realm_id = p_realm_id AND x.id = ANY (p_ids) OFFSET 0) m ON m.id = p.id
+    ), grounds AS MATERIALIZED (
+        SELECT w.user_id, w.place, w.origin, w.origin_conversation_id, there.spans,
+               w.place = 0 OR coalesce(here.active, false) AS subscribed,
+               CASE WHEN w.place = 0 THEN EXISTS (
+                    SELECT FROM dm_group_members x
+                     WHERE x.realm_id = p_realm_id AND x.user_id = w.user_id
+                       AND x.dm_group_id = w.origin_conversation_id) END AS is_in_group,
+               CASE WHEN w.place <> 0 THEN (
+                    SELECT channel_access(w.user_id, u.role, here.active, x) FROM channels x
+                     WHERE x.realm_id = p_realm_id AND x.channel_id = w.place) END AS access,
+               (SELECT x.read + '{}'::int8multirange FROM channel_read x
+                 WHERE x.realm_id = p_realm_id AND x.user_id = w.user_id
+                   AND x.channel_id = w.origin) AS place_read,
+               (SELECT x.read + '{}'::int8multirange FROM conversation_read x
+                 WHERE x.realm_id = p_realm_id AND x.user_id = w.user_id
+                   AND x.conversation_id = w.origin_conversation_id) AS conversation_read,
+               EXISTS (SELECT FROM muted_users x
+                        WHERE x.realm_id = p_realm_id AND x.user_id = w.user_id) AS mutes
+          FROM (SELECT DISTINCT l.user_id, l.place, l.origin, l.origin_conversation_id
+                  FROM looked_at l) w
+          LEFT JOIN LATERAL (
+               SELECT x.role FROM users x
+                WHERE x.realm_id = p_realm_id AND x.user_id = w.user_id LIMIT 1) u ON true
+          LEFT JOIN LATERAL (
+               SELECT x.active, x.spans + '{}'::int8multirange AS spans FROM subscriptions x
+                WHERE x.realm_id = p_realm_id AND x.user_id = w.user_id
+                  AND x.channel_id = w.origin LIMIT 1) there ON true
+          LEFT JOIN LATERAL (
+               SELECT there.active WHERE w.place = w.origin
+               UNION ALL
+               SELECT x.active FROM subscriptions x
+                WHERE w.place <> w.origin AND x.realm_id = p_realm_id AND x.user_id = w.user_id
+                  AND x.channel_id = w.place LIMIT 1) here ON true
+    ), judged AS (
+        SELECT l.*, coalesce(f.flags, 0) AS flags, g.access, g.subscribed,
+               coalesce(g.is_in_group, g.spans @> l.id, false) AS received,
+               (l.traits & 1 <> 0 AND l.sender_id = l.user_id)
+               OR coalesce(g.place_read @> l.id, false)
+               OR coalesce(g.conversation_read @> l.id, false)
+               OR (g.mutes AND coalesce((
+                   SELECT l.id < x.read_below FROM muted_users x
+                    WHERE x.realm_id = p_realm_id AND x.user_id = l.user_id
+                      AND x.muted_user_id = l.sender_id), false)) AS seen
+          FROM looked_at l
+          JOIN grounds g ON g.user_id = l.user_id AND g.place = l.place AND g.origin = l.origin
+               AND g.origin_conversation_id = l.origin_conversation_id
+          LEFT JOIN flagged f ON f.user_id = l.user_id AND f.id = l.id
+        OFFSET 0
+    )
+    SELECT a.user_id, a.id, a.sender_id, nullif(a.place, 0), a.conversation_id,
+           nullif(a.origin, 0), a.origin_conversation_id, a.traits, a.flags, a.subscribed,
+           a.received, a.seen, a.accessible,
+           a.accessible AND (a.flags & 1 <> 0 OR (a.received AND NOT a.seen))
+      FROM (SELECT j.*, CASE WHEN j.place = 0 THEN j.received
+                        ELSE coalesce(j.access = 2 OR (j.access = 1 AND j.received), false)
+                        END AS accessible
+              FROM judged j OFFSET 0) a;
 END $$;
 
 CREATE FUNCTION public.rename_topic(p_realm_id bigint, p_topic_id bigint, p_name text, p_rename jsonb, p_last_id bigint, p_audiences bytea[], p_ids jsonb, p_body jsonb, p_message_id bigint, p_from_body jsonb, p_to_body jsonb, p_work_id uuid, p_work jsonb, p_job bytea, p_write_id uuid) RETURNS text
@@ -2006,11 +2095,11 @@ DECLARE
     v_changed bigint[];
     v_historical integer[];
 BEGIN
-    SELECT coalesce(array_agg(s.id ORDER BY s.id), '{}'),
-           array_agg(CASE WHEN s.received THEN 0 ELSE 32 END ORDER BY s.id)
+    SELECT coalesce(array_agg(s.id), '{}'), array_agg(CASE WHEN s.received THEN 0 ELSE 32 END)
       INTO v_changed, v_historical
-      FROM message_states(p_realm_id, p_user_id, p_ids) s
-     WHERE s.accessible AND (s.flags & p_bit = 0) = (p_operation = 'add');
+      FROM (SELECT o.id, o.received FROM message_states(p_realm_id, p_user_id, p_ids) o
+             WHERE o.accessible AND (o.flags & p_bit = 0) = (p_operation = 'add')
+             ORDER BY o.id) s;
     IF p_operation = 'add' THEN
         INSERT INTO message_flags AS f (realm_id, user_id, message_id, flags)
         SELECT p_realm_id, p_user_id, c.id, p_bit | c.historical
@@ -2230,12 +2319,12 @@ BEGIN
      WHERE lower(o.pending) < v_position - 100000;
 END $$;
 
-CREATE FUNCTION public.unread_shown_in(p_realm_id bigint, p_user_id bigint, p_channel_id bigint, p_conversation_id bigint) RETURNS TABLE(id bigint, origin_conversation_id bigint, came_from_elsewhere boolean, unseen boolean)
-    LANGUAGE plpgsql STABLE ROWS 100
+CREATE FUNCTION public.unread_shown_in(p_realm_id bigint, p_user_id bigint, p_channel_id bigint, p_conversation_id bigint, OUT r_ids bigint[], OUT r_has_unseen boolean, OUT r_moved_ids bigint[], OUT r_moved_origins bigint[]) RETURNS record
+    LANGUAGE plpgsql STABLE
     SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_seqscan TO 'off'
     SET jit TO 'off'
     AS $$
-#variable_conflict use_column
 DECLARE
     v_channel_id bigint := coalesce(p_channel_id, (
         SELECT t.channel_id FROM topics t
@@ -2243,8 +2332,11 @@ DECLARE
     v_oldest bigint;
     v_pending int8multirange;
     v_odd bigint[];
-    v_ids bigint[];
+    v_odd_ids bigint[];
+    v_read_by_sender bigint[];
 BEGIN
+    r_ids := '{}';
+    r_has_unseen := false;
     SELECT min(lower(o.pending)), range_agg(o.pending) FILTER (WHERE o.channel_id = v_channel_id)
       INTO v_oldest, v_pending
       FROM reader_channels(p_realm_id, p_user_id) o;
@@ -2270,42 +2362,52 @@ BEGIN
          WHERE p_channel_id IS NULL AND m.realm_id = p_realm_id
            AND m.conversation_id = p_conversation_id
            AND m.conversation_id <> m.origin_conversation_id AND m.id >= v_oldest);
-    IF v_odd <> '{}' THEN
-        RETURN QUERY
-        SELECT s.id, s.origin_conversation_id,
-               CASE WHEN p_channel_id IS NULL THEN s.origin_conversation_id <> p_conversation_id
-                    ELSE s.origin_channel_id <> p_channel_id END,
-               s.received AND NOT s.seen
-          FROM message_states(p_realm_id, p_user_id, v_odd) s
-         WHERE s.flags & 1 <> 0 OR (s.received AND NOT s.seen);
-    END IF;
 
     IF p_channel_id IS NULL THEN
-        v_ids := ARRAY(
+        -- By the index alone: those that were moved here are odd, and who reads their own
+        -- messages by sending them has few.
+        r_ids := ARRAY(
             SELECT m.id
               FROM unnest(v_pending - coalesce((
                        SELECT r.read FROM conversation_read r
                         WHERE r.realm_id = p_realm_id AND r.user_id = p_user_id
                           AND r.conversation_id = p_conversation_id), '{}')) AS p(span)
              CROSS JOIN LATERAL (
-                   SELECT * FROM messages m
+                   SELECT m.id FROM messages m
                     WHERE m.realm_id = p_realm_id AND m.conversation_id = p_conversation_id
                       AND m.id >= lower(p.span)
                       AND m.id < coalesce(upper(p.span), 9223372036854775807)
-                    OFFSET 0) m
-             WHERE m.origin_conversation_id = m.conversation_id
-               AND NOT (m.sender_id = p_user_id AND m.traits & 1 <> 0)
-               AND m.id NOT IN (SELECT unnest(v_odd)));
-        RETURN QUERY
-        SELECT i.id, p_conversation_id, false, true
-          FROM unnest(v_ids) AS i(id)
-         WHERE i.id NOT IN (SELECT unnest(read_by_sender(p_realm_id, p_user_id, v_ids)));
+                    ORDER BY m.id OFFSET 0) m);
+        v_read_by_sender := own_among(p_realm_id, p_user_id, r_ids)
+                            || read_by_sender(p_realm_id, p_user_id, r_ids) || v_odd;
+        IF v_read_by_sender <> '{}' THEN
+            r_ids := ARRAY(SELECT i FROM unnest(r_ids) AS i
+                            WHERE i NOT IN (SELECT unnest(v_read_by_sender)));
+        END IF;
     ELSE
-        RETURN QUERY
-        SELECT i.id, u.conversation_id, false, true
-          FROM unseen_in_place(p_realm_id, p_user_id, ARRAY[p_channel_id], ARRAY[v_pending], 0,
-                               9223372036854775807, v_odd) u
-         CROSS JOIN LATERAL unnest(u.ids) AS i(id);
+        r_ids := ARRAY(
+            SELECT i FROM unseen_in_place(
+                   p_realm_id, p_user_id, ARRAY[p_channel_id], ARRAY[v_pending], 0,
+                   9223372036854775807, v_odd) u, unnest(u.ids) AS i
+             ORDER BY i);
+    END IF;
+    r_has_unseen := r_ids <> '{}';
+
+    IF v_odd <> '{}' THEN
+        SELECT coalesce(array_agg(s.id), '{}'),
+               r_has_unseen OR coalesce(bool_or(s.unseen AND NOT s.moved), false),
+               array_agg(s.id) FILTER (WHERE s.unseen AND s.moved),
+               array_agg(s.origin_conversation_id) FILTER (WHERE s.unseen AND s.moved)
+          INTO v_odd_ids, r_has_unseen, r_moved_ids, r_moved_origins
+          FROM (SELECT o.id, o.origin_conversation_id, o.flags, o.received AND NOT o.seen AS unseen,
+                       CASE WHEN p_channel_id IS NULL
+                            THEN o.origin_conversation_id <> p_conversation_id
+                            ELSE o.origin_channel_id <> p_channel_id END AS moved
+                  FROM message_states(p_realm_id, p_user_id, v_odd) o) s
+         WHERE s.flags & 1 <> 0 OR s.unseen;
+        IF v_odd_ids <> '{}' THEN
+            r_ids := ARRAY(SELECT i FROM unnest(r_ids || v_odd_ids) AS i ORDER BY i);
+        END IF;
     END IF;
 END $$;
 
@@ -2313,6 +2415,7 @@ CREATE FUNCTION public.unseen_in_place(p_realm_id bigint, p_user_id bigint, p_ch
     LANGUAGE plpgsql STABLE ROWS 100
     SET plan_cache_mode TO 'force_generic_plan'
     SET enable_seqscan TO 'off'
+    SET enable_sort TO 'off'
     SET jit TO 'off'
     AS $$
 #variable_conflict use_column

@@ -294,10 +294,10 @@ CREATE FUNCTION flagged_candidates(
     AS $$
 BEGIN
     IF p_kind = 'unread' AND p_channel_id IS NOT NULL THEN
-        RETURN ARRAY(SELECT u.id FROM unread_shown_in(p_realm_id, p_user_id, p_channel_id, NULL) u);
+        RETURN (unread_shown_in(p_realm_id, p_user_id, p_channel_id, NULL)).r_ids;
     ELSIF p_kind = 'unread' AND p_conversation_ids IS NOT NULL THEN
         RETURN ARRAY(
-            SELECT u.id FROM unnest(p_conversation_ids) AS c(id)
+            SELECT unnest(u.r_ids) FROM unnest(p_conversation_ids) AS c(id)
              CROSS JOIN LATERAL unread_shown_in(p_realm_id, p_user_id, NULL, c.id) u);
     ELSIF p_kind = 'unread' THEN
         RETURN ARRAY(
