@@ -279,10 +279,31 @@ def mark_channel_read(
 ) -> Statement:
     """After the clock: mark what a channel shows.
 
-    It does not ask whether the user may read there: who leaves a channel has read it.
+    It does not ask whether the user may read there.
     """
     return _mark_shown_read(
         realm_id, user_id, channel_id, None, audience=audience, write_id=write_id
+    )
+
+
+def mark_left_read(
+    realm_id: RealmId, left: Sequence[tuple[UserId, ChannelId]], *, write_id: str
+) -> Statement:
+    """After the clock: who leaves a channel has read what it shows, and is told of it.
+
+    Appends update_message_flags for each of them, at most 1,000 messages an entry.
+    """
+    return Statement(
+        """
+        SELECT mark_left_read(%(realm_id)s, %(user_ids)s::bigint[], %(channel_ids)s::bigint[],
+                              %(write_id)s::uuid)
+        """,
+        {
+            "realm_id": realm_id,
+            "user_ids": [user_id for user_id, _ in left],
+            "channel_ids": [channel_id for _, channel_id in left],
+            "write_id": write_id,
+        },
     )
 
 

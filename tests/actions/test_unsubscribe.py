@@ -5,10 +5,11 @@ import asyncio
 import pytest
 
 from server.actions.channels.create import Wanted
+from server.actions.message_flags import change_flag
 from server.actions.subscriptions.subscribe import SubscriptionRequest, subscribe
 from server.actions.subscriptions.unsubscribe import unsubscribe
 from server.domain.errors import BadRequestError, ChannelDoesNotExistError
-from storage import subscriptions
+from storage import read_state, subscriptions
 from tests.factories import user_ids
 
 pytestmark = pytest.mark.asyncio
@@ -74,6 +75,44 @@ async def test_several_people_are_removed_at_once(hall, witnesses):
         assert done.not_removed == ["secret"]
 
     await witnesses.watch(change, hall.everybody)
+
+
+@pytest.mark.parametrize("terms", [{}, {"invite_only": True, "shares_history": False}])
+async def test_who_leaves_has_read_the_channel(hall, witnesses, terms):
+    leavers = [hall.member, hall.guest]
+    channel = await hall.make.channel("plans", subscribers=[*leavers, hall.other], **terms)
+    kept = await hall.make.channel("other", subscribers=leavers)
+    topic = await hall.make.topic(channel, "t")
+    ids = [await hall.make.message(hall.other, topic) for _ in range(2)]
+    elsewhere = await hall.make.message(hall.other, await hall.make.topic(kept, "t"))
+
+    async def change():
+        await hall.unsubscribe(hall.admin, "plans", people=leavers)
+
+    if terms:
+        await hall.make.subscribe(channel, [hall.admin])
+    await witnesses.watch(change, hall.everybody)
+
+    told = [
+        (each.audience.users, each.event.op, each.event.flag, each.event.messages)
+        for each in hall.told("update_message_flags")
+    ]
+    assert told == [((person.user_id,), "add", "read", tuple(ids)) for person in leavers]
+
+    await hall.subscribe(hall.admin, "plans", people=leavers)
+    for person in leavers:
+        found = await read_state.unread(hall.make.connection, hall.make.realm_id, person.user_id)
+        assert [each.message_ids for each in found.conversations] == [[elsewhere]]
+
+
+async def test_who_has_read_a_channel_is_told_nothing_of_it_when_leaving(hall, witnesses):
+    channel = await hall.make.channel("plans", subscribers=[hall.member, hall.other])
+    message_id = await hall.make.message(hall.other, await hall.make.topic(channel, "t"))
+    await hall.stage.run(change_flag, hall.actor(hall.member), [message_id], "add", "read")
+
+    await witnesses.watch(lambda: hall.unsubscribe(hall.member, "plans"), [hall.member])
+
+    assert hall.told("update_message_flags") == []
 
 
 async def test_who_is_not_there_is_not_removed(hall):

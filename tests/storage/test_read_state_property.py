@@ -151,16 +151,20 @@ class ReadState(RuleBasedStateMachine):
 
     # ------------------------------------------------------------ coming, going, moving
 
-    @rule(user=some_user, channel=some_channel, has_read=st.booleans())
-    def join_or_leave(self, user, channel, has_read):
+    @rule(user=some_user, channel=some_channel)
+    def join_or_leave(self, user, channel):
+        """Who leaves has read what the channel shows."""
         who, place = self.users[user], self.channels[channel]
         if (who, place) not in self.model.subscribed:
             self._join(who, place)
             return
         self.run(self.driver.unsubscribe(who, place))
         self.model.subscribed.remove((who, place))
-        if has_read:
-            self._mark_channel_read(who, place)
+        statement = read_state.mark_left_read(
+            self.driver.realm_id, [(UserId(who), ChannelId(place))], write_id=WRITE_ID
+        )
+        expected = self.model.mark_shown_read(who, lambda m: m.channel == place)
+        self.compare_marked(statement, expected)
 
     def _join(self, who: int, place: int) -> None:
         self.run(self.driver.subscribe(who, place))

@@ -24,7 +24,7 @@ from server.events.subscriptions import (
     SubscriptionsRemoved,
     personal,
 )
-from storage import channels, subscriptions
+from storage import channels, read_state, subscriptions
 from storage.channels import ActivityRow, ChannelRow
 from storage.database import Connection
 from storage.ids import ChannelId, RealmId, UserId
@@ -88,7 +88,8 @@ async def join(tx: Tx, ground: Ground, move: Move) -> None:
 async def leave(tx: Tx, ground: Ground, move: Move) -> None:
     """Unsubscribe them; each is told, and so are those who may know who is in a channel.
 
-    A channel of which somebody may no longer know is gone for them.
+    They have read what the channel shows. One of which somebody may no longer know is gone for
+    them.
     """
     if not move.pairs:
         return
@@ -107,6 +108,8 @@ async def leave(tx: Tx, ground: Ground, move: Move) -> None:
         entry = tx.append(event, to_users(*user_ids))
         ended = [Membership(user_id, i) for user_id in user_ids for i in channel_ids]
         tx.at_position(entry, subscriptions.end_spans(tx.realm_id, ended))
+        left = [(m.user_id, m.channel_id) for m in ended]
+        tx.at_position(entry, read_state.mark_left_read(tx.realm_id, left, write_id=tx.write_id))
     for channel_ids, user_ids in _alike(_hidden_from(ground, move)):
         gone = ChannelsDeleted(stream_ids=channel_ids, archived=_archived(move, channel_ids))
         tx.append(gone, to_users(*user_ids))
