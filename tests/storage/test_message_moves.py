@@ -63,6 +63,30 @@ async def test_the_latest_edit_comes_first(driver: Driver):
     assert row == (target, min(driver.channels), NOW, [{"timestamp": 2}, {"timestamp": 1}])
 
 
+async def test_what_a_topic_was_called_goes_with_those_who_saw_it(driver: Driver):
+    first, topic_id = await send(driver, "a")
+    await send(driver, "meanwhile")
+    await driver.rename(topic_id, "b")
+    second, _ = await send(driver, "b")
+    await send(driver, "meanwhile")
+    await driver.rename(topic_id, "c")
+    third, _ = await send(driver, "c")
+    target = max(driver.channels)
+
+    await driver.move([first, second, third], target, await driver.topic_for_move(target, "d"))
+
+    rows = await driver.connection.tuples(
+        """
+        SELECT edit_history, renames_before FROM messages
+         WHERE moved_at IS NOT NULL ORDER BY id
+        """
+    )
+    [(a, b), (only_b,), ()] = [[e["topic"] for e in history[1:]][::-1] for history, _ in rows]
+    assert (a, b, only_b) == ("b", "c", "c")
+    assert {"position"}.isdisjoint(key for history, _ in rows for each in history for key in each)
+    assert [renames for _, renames in rows] == [0, 0, 0]
+
+
 async def test_a_long_move_goes_in_steps(driver: Driver):
     sent = [await send(driver) for _ in range(5)]
     topic_id = TopicId(sent[0][1])
