@@ -16,10 +16,19 @@ from server.domain.access import GroupGraph, Person
 from server.domain.addresses import Addresses, RealmAddress
 from server.domain.alert_words import AlertWords
 from server.domain.clock import Clock
-from server.domain.markdown import PlainTypesetter, Typesetter
+from server.domain.markdown import Linkifier, Linkifiers, PlainTypesetter, Typesetter
 from server.domain.profiles import public_email, user_id_of_hidden_email
 from server.domain.realm_settings import RealmSettings
-from storage import alert_words, channels, conversations, groups, realms, subscriptions, users
+from storage import (
+    alert_words,
+    channels,
+    conversations,
+    groups,
+    linkifiers,
+    realms,
+    subscriptions,
+    users,
+)
 from storage.channels import ChannelRow
 from storage.conversations import TopicRow
 from storage.database import Connection, Database
@@ -49,6 +58,7 @@ Touch = tuple[Any, ...]
 REALM: Final[Touch] = ("realm",)
 GROUPS: Final[Touch] = ("groups",)
 ALERT_WORDS: Final[Touch] = ("alert words",)
+LINKIFIERS: Final[Touch] = ("linkifiers",)
 
 
 def user_key(user_id: UserId) -> Touch:
@@ -170,6 +180,12 @@ class Directory:
         assert isinstance(found, AlertWords)
         return found
 
+    async def linkifiers(self) -> Linkifiers:
+        """The organization's linkifiers; a change that is younger than the cache may be missed."""
+        found = await self._get(LINKIFIERS, self._load_linkifiers)
+        assert isinstance(found, Linkifiers)
+        return found
+
     async def user(self, user_id: UserId) -> UserRow | None:
         return (await self.users([user_id])).get(user_id)
 
@@ -286,6 +302,10 @@ class Directory:
         rows = await alert_words.of_realm(connection, self.realm_id)
         # Many of them take longer than the loop may stand still.
         return await asyncio.to_thread(AlertWords, [(row.word, row.user_ids) for row in rows])
+
+    async def _load_linkifiers(self, connection: Connection) -> Linkifiers:
+        rows = await linkifiers.of_realm(connection, self.realm_id)
+        return Linkifiers(Linkifier(row.pattern, row.url_template) for row in rows)
 
     async def groups_of(self, connection: Connection, realm: RealmRow) -> GroupGraph:
         """The groups as this connection sees them, together with the realm's row."""

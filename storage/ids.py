@@ -10,6 +10,8 @@ GroupId = NewType("GroupId", int)
 DmGroupId = NewType("DmGroupId", int)
 DraftId = NewType("DraftId", int)
 SavedSnippetId = NewType("SavedSnippetId", int)
+LinkifierId = NewType("LinkifierId", int)
+PlaygroundId = NewType("PlaygroundId", int)
 QueueId = NewType("QueueId", str)
 
 Position = NewType("Position", int)

@@ -2684,6 +2684,21 @@ ALTER TABLE public.jobs ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
     CACHE 1
 );
 
+CREATE SEQUENCE public.linkifier_ids
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1;
+
+CREATE TABLE public.linkifiers (
+    realm_id bigint NOT NULL,
+    linkifier_id bigint DEFAULT nextval('public.linkifier_ids'::regclass) NOT NULL,
+    pattern text NOT NULL,
+    url_template text NOT NULL,
+    sort_order integer NOT NULL
+);
+
 CREATE TABLE public.message_flags (
     realm_id bigint NOT NULL,
     user_id bigint NOT NULL,
@@ -2731,6 +2746,21 @@ CREATE TABLE public.muted_users (
     muted_user_id bigint NOT NULL,
     muted_at timestamp with time zone,
     read_below bigint NOT NULL
+);
+
+CREATE SEQUENCE public.playground_ids
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1;
+
+CREATE TABLE public.playgrounds (
+    realm_id bigint NOT NULL,
+    playground_id bigint DEFAULT nextval('public.playground_ids'::regclass) NOT NULL,
+    name text NOT NULL,
+    pygments_language text NOT NULL,
+    url_template text NOT NULL
 );
 
 CREATE UNLOGGED TABLE public.rate_limits (
@@ -2970,6 +3000,12 @@ ALTER TABLE ONLY public.job_queues
 ALTER TABLE ONLY public.jobs
     ADD CONSTRAINT jobs_pkey PRIMARY KEY (id);
 
+ALTER TABLE ONLY public.linkifiers
+    ADD CONSTRAINT linkifiers_pkey PRIMARY KEY (realm_id, linkifier_id);
+
+ALTER TABLE ONLY public.linkifiers
+    ADD CONSTRAINT linkifiers_realm_id_pattern_key UNIQUE (realm_id, pattern);
+
 ALTER TABLE ONLY public.message_flags
     ADD CONSTRAINT message_flags_pkey PRIMARY KEY (realm_id, user_id, message_id);
 
@@ -2984,6 +3020,12 @@ ALTER TABLE ONLY public.moving_work
 
 ALTER TABLE ONLY public.muted_users
     ADD CONSTRAINT muted_users_pkey PRIMARY KEY (realm_id, user_id, muted_user_id);
+
+ALTER TABLE ONLY public.playgrounds
+    ADD CONSTRAINT playgrounds_pkey PRIMARY KEY (realm_id, playground_id);
+
+ALTER TABLE ONLY public.playgrounds
+    ADD CONSTRAINT playgrounds_realm_id_pygments_language_name_key UNIQUE (realm_id, pygments_language, name);
 
 ALTER TABLE ONLY public.rate_limits
     ADD CONSTRAINT rate_limits_pkey PRIMARY KEY (key, window_start);

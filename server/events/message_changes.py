@@ -35,6 +35,8 @@ class Relocation(msgspec.Struct, frozen=True, kw_only=True):
     propagate_mode: PropagateMode
     is_rename: bool = False
     """All of the topic, which is the same one under another name."""
+    topic_links: tuple[dict[str, str], ...] = ()
+    """Those in the new topic's name."""
 
 
 class MessagesChanged(Event, frozen=True, kw_only=True, omit_defaults=True):
@@ -80,7 +82,7 @@ class MessagesChanged(Event, frozen=True, kw_only=True, omit_defaults=True):
         }
         if move.topic != move.orig_topic:
             subject = shown_topic(move.topic, self.empty_topic_display_name, view)
-            moved |= {"subject": subject, "topic_links": []}
+            moved |= {"subject": subject, "topic_links": move.topic_links}
         if move.new_channel_id is not None:
             moved["new_stream_id"] = move.new_channel_id
         return moved

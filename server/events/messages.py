@@ -45,6 +45,7 @@ class ShownMessage(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
     empty_topic_display_name: str = ""
     dm_group_id: int | None = None
     recipients: tuple[Recipient, ...] = ()
+    topic_links: tuple[dict[str, str], ...] = ()
 
 
 def recipient_id(channel_id: ChannelId | None, dm_group_id: int | None) -> int:
@@ -88,7 +89,7 @@ def message_object(
         "sender_realm_str": sender.realm,
         "submessages": submessages,
         "timestamp": message.timestamp,
-        "topic_links": [],
+        "topic_links": message.topic_links,
     }
     if message.channel_id is None:
         return shown | {"display_recipient": message.recipients, "subject": ""}

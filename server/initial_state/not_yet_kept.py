@@ -35,8 +35,6 @@ NOTHING: Final[dict[str, dict[str, Any]]] = {
     "realm_emoji": {"realm_emoji": {}},
     "realm_filters": {"realm_filters": []},
     "realm_incoming_webhook_bots": {"realm_incoming_webhook_bots": []},
-    "realm_linkifiers": {"realm_linkifiers": []},
-    "realm_playgrounds": {"realm_playgrounds": []},
     "reminders": {"reminders": []},
     "scheduled_messages": {"scheduled_messages": []},
     "stop_words": {"stop_words": []},

@@ -21,3 +21,33 @@ CREATE TABLE audit_log (
 
 CREATE INDEX audit_log_by_actor ON audit_log (realm_id, actor_id, audit_id);
 CREATE INDEX audit_log_by_action ON audit_log (realm_id, action, audit_id);
+
+-- ---------------------------------------------------------------- linkifiers and playgrounds
+
+CREATE SEQUENCE linkifier_ids;
+
+CREATE TABLE linkifiers (
+    realm_id bigint NOT NULL,
+    linkifier_id bigint NOT NULL DEFAULT nextval('linkifier_ids'),
+    -- In RE2's syntax.
+    pattern text NOT NULL,
+    -- RFC 6570, with the names of the pattern's groups.
+    url_template text NOT NULL,
+    -- Where two match, the one with the lower number counts.
+    sort_order integer NOT NULL,
+    PRIMARY KEY (realm_id, linkifier_id),
+    UNIQUE (realm_id, pattern)
+);
+
+CREATE SEQUENCE playground_ids;
+
+CREATE TABLE playgrounds (
+    realm_id bigint NOT NULL,
+    playground_id bigint NOT NULL DEFAULT nextval('playground_ids'),
+    name text NOT NULL,
+    pygments_language text NOT NULL,
+    -- RFC 6570, with {code}.
+    url_template text NOT NULL,
+    PRIMARY KEY (realm_id, playground_id),
+    UNIQUE (realm_id, pygments_language, name)
+);

@@ -214,6 +214,7 @@ def _mentioned(row: UserRow) -> MentionedUser:
 async def _mentionable(directory: Directory, standing: Standing, content: str) -> Mentionable:
     """Look up what the text seems to name; the renderer decides what it does name."""
     found = Mentionable()
+    found.linkifiers = await directory.linkifiers()
     names = names_in(content, found.linkifiers)
     for name in islice(names.users, MAX_LOOKED_UP):
         found.by_name[name.lower()] = await directory.users_named(name)

@@ -76,6 +76,8 @@ class Decision:
     settings: RealmSettings
     place: Place
     written: ReadContent
+    topic_links: tuple[dict[str, str], ...]
+    """Links in the topic's name."""
 
 
 async def decide(directory: Directory, actor: Actor, draft: Draft, read: Reading) -> Decision:
@@ -102,7 +104,15 @@ async def decide(directory: Directory, actor: Actor, draft: Draft, read: Reading
     )
     channel_id = place.channel.channel_id if place.channel else None
     await check_wildcards(directory, current, written, channel_id=channel_id, read=read)
-    return Decision(sender=sender, realm=realm, settings=settings, place=place, written=written)
+    linkifiers = await directory.linkifiers()
+    return Decision(
+        sender=sender,
+        realm=realm,
+        settings=settings,
+        place=place,
+        written=written,
+        topic_links=tuple(linkifiers.topic_links(place.topic_name)),
+    )
 
 
 # -- channels

@@ -341,6 +341,7 @@ async def _rename(tx: Tx, move: _Move, now: datetime) -> Rename:
     )
     tellings = await of_messages(tx, move.channel, topic.topic_id, ids)
     display_name = move.subject.ground.settings.empty_topic_display_name
+    linkifiers = await (await tx.directory()).linkifiers()
     event = MessagesChanged(
         message_id=move.subject.row.id,
         message_ids=(),
@@ -353,6 +354,7 @@ async def _rename(tx: Tx, move: _Move, now: datetime) -> Rename:
             topic=move.new_name,
             propagate_mode=move.request.mode,
             is_rename=True,
+            topic_links=tuple(linkifiers.topic_links(move.new_name)),
         ),
         empty_topic_display_name=display_name,
     )

@@ -225,7 +225,7 @@ async def _move_these(tx: Tx, plan: Plan, ids: Sequence[MessageId], *, is_last: 
         moved_at=plan.moved_at,
         history_entry=plan.history_entry(),
     )
-    last = _tell(tx, plan, old, crossing, display_name) or tx.append(Tick(), NOBODY)
+    last = await _tell(tx, plan, old, crossing, display_name) or tx.append(Tick(), NOBODY)
     for statement in after:
         tx.at_position(last, statement)
     if crossing.regained:
@@ -249,7 +249,7 @@ async def _crossing(
     return Crossing(await of_messages(tx, old, plan.old_topic_id, ids), [], [])
 
 
-def _tell(
+async def _tell(
     tx: Tx, plan: Plan, old: ChannelRow, crossing: Crossing, display_name: str
 ) -> Entry | None:
     """The last entry, if there is any."""
@@ -265,15 +265,16 @@ def _tell(
             last = tx.append(gone, telling.audience)
     for telling in crossing.told:
         if telling.message_ids:
-            last = _tell_of_move(tx, plan, old, telling, display_name)
+            last = await _tell_of_move(tx, plan, old, telling, display_name)
     return last
 
 
-def _tell_of_move(
+async def _tell_of_move(
     tx: Tx, plan: Plan, old: ChannelRow, telling: Telling, display_name: str
 ) -> Entry:
     ids = tuple(telling.message_ids)
     message_id = plan.message_id if plan.message_id in ids else ids[0]
+    linkifiers = await (await tx.directory()).linkifiers()
     event = MessagesChanged(
         message_id=message_id,
         message_ids=ids,
@@ -286,6 +287,7 @@ def _tell_of_move(
             topic=plan.new_topic,
             new_channel_id=plan.new_channel_id if plan.crosses else None,
             propagate_mode=plan.mode,
+            topic_links=tuple(linkifiers.topic_links(plan.new_topic)),
         ),
         empty_topic_display_name=display_name,
     )

@@ -236,6 +236,7 @@ async def show(
     settings = await directory.settings()
     people = await _people(directory, rows)
     channels = await _channels(directory, rows)
+    linkifiers = await directory.linkifiers()
     senders = {u: sender_of(row, realm, domain) for u, row in people.items()}
     shown = []
     for row in rows:
@@ -250,6 +251,7 @@ async def show(
             empty_topic_display_name=settings.empty_topic_display_name,
             dm_group_id=row.conversation_id,
             recipients=tuple(recipient_of(people[u], domain) for u in row.user_ids or ()),
+            topic_links=tuple(linkifiers.topic_links(row.topic or "")),
         )
         shown.append(_with_personal(row, message, view, settings))
     return shown

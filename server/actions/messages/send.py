@@ -220,6 +220,7 @@ def _event(actor: Actor, decision: Decision, sent_at: datetime, domain: str) -> 
         empty_topic_display_name=decision.settings.empty_topic_display_name if empty else "",
         dm_group_id=place.dm_group_id,
         recipients=tuple(recipient_of(person, domain) for person in place.people),
+        topic_links=decision.topic_links,
     )
     return MessageSent(
         message=shown,

@@ -1,0 +1,207 @@
+"""Administrators say what becomes a link in messages, and where code can be tried."""
+
+from collections.abc import Sequence
+from dataclasses import asdict, replace
+from typing import Any
+
+from server.actions import audit
+from server.actions.ground import lock_realm
+from server.domain.access import ADMINISTRATOR
+from server.domain.actor import Actor
+from server.domain.errors import BadRequestError, InvalidParameterError, UserDeactivatedError
+from server.domain.url_templates import MAX_LINKIFIERS, checked_linkifier, checked_playground
+from server.events.base import EVERYONE, Tx
+from server.events.linkifiers import (
+    LinkifiersChanged,
+    PlaygroundsChanged,
+    ShownLinkifier,
+    ShownPlayground,
+)
+from storage import linkifiers, playgrounds, users
+from storage.database import Connection
+from storage.ids import LinkifierId, PlaygroundId
+from storage.linkifiers import LinkifierRow
+
+
+async def add_linkifier(tx: Tx, actor: Actor, pattern: str, url_template: str) -> LinkifierId:
+    """A new linkifier, after all others. Raises BadRequestError."""
+    pattern, url_template = checked_linkifier(pattern, url_template)
+    there = await _held(tx, actor)
+    if len(there) >= MAX_LINKIFIERS:
+        raise BadRequestError(f"Too many linkifiers (limit: {MAX_LINKIFIERS})")
+    _check_new(pattern, there)
+    connection = await tx.changing()
+    linkifier_id = await linkifiers.insert(
+        connection, tx.realm_id, pattern=pattern, url_template=url_template
+    )
+    row = LinkifierRow(linkifier_id, pattern, url_template)
+    await _tell(
+        tx, actor, connection, "linkifier_added", linkifier_id, before={}, after=asdict(row)
+    )
+    return linkifier_id
+
+
+async def change_linkifier(
+    tx: Tx, actor: Actor, linkifier_id: LinkifierId, pattern: str, url_template: str
+) -> None:
+    """Let it look for something else, or lead elsewhere. Raises BadRequestError."""
+    pattern, url_template = checked_linkifier(pattern, url_template)
+    there = await _held(tx, actor)
+    old = _found(linkifier_id, there)
+    new = replace(old, pattern=pattern, url_template=url_template)
+    if new == old:
+        return
+    _check_new(pattern, [row for row in there if row != old])
+    connection = await tx.changing()
+    await linkifiers.update(connection, tx.realm_id, new)
+    await _tell(
+        tx,
+        actor,
+        connection,
+        "linkifier_changed",
+        linkifier_id,
+        before=asdict(old),
+        after=asdict(new),
+    )
+
+
+async def remove_linkifier(tx: Tx, actor: Actor, linkifier_id: LinkifierId) -> None:
+    """Messages that are there keep their links. Raises BadRequestError."""
+    old = _found(linkifier_id, await _held(tx, actor))
+    connection = await tx.changing()
+    await linkifiers.delete(connection, tx.realm_id, linkifier_id)
+    await _tell(
+        tx, actor, connection, "linkifier_removed", linkifier_id, before=asdict(old), after={}
+    )
+
+
+async def order_linkifiers(tx: Tx, actor: Actor, ids: Sequence[LinkifierId]) -> None:
+    """Let them count in this order, which names each once. Raises BadRequestError."""
+    there = [row.linkifier_id for row in await _held(tx, actor)]
+    if sorted(ids) != sorted(there):
+        raise InvalidParameterError(
+            "ordered_linkifier_ids", "The ordered list must enumerate all existing linkifiers."
+        )
+    if list(ids) == there:
+        return
+    connection = await tx.changing()
+    await linkifiers.update_order(connection, tx.realm_id, ids)
+    await _tell(
+        tx,
+        actor,
+        connection,
+        "linkifiers_ordered",
+        None,
+        before={"order": there},
+        after={"order": list(ids)},
+    )
+
+
+async def add_playground(
+    tx: Tx, actor: Actor, name: str, language: str, url_template: str
+) -> PlaygroundId:
+    """A site for code in a language. Raises BadRequestError."""
+    name, language, url_template = checked_playground(name, language, url_template)
+    connection = await _as_administrator(tx, actor)
+    for row in await playgrounds.of_realm(connection, tx.realm_id):
+        if (row.name, row.pygments_language) == (name, language):
+            raise BadRequestError("There is a playground of this name for this language already.")
+    connection = await tx.changing()
+    playground_id = await playgrounds.insert(
+        connection, tx.realm_id, name=name, language=language, url_template=url_template
+    )
+    after = {"name": name, "pygments_language": language, "url_template": url_template}
+    await _tell_playgrounds(
+        tx, actor, connection, "playground_added", playground_id, before={}, after=after
+    )
+    return playground_id
+
+
+async def remove_playground(tx: Tx, actor: Actor, playground_id: PlaygroundId) -> None:
+    """Raises BadRequestError."""
+    connection = await _as_administrator(tx, actor)
+    rows = await playgrounds.of_realm(connection, tx.realm_id)
+    old = next((row for row in rows if row.playground_id == playground_id), None)
+    if old is None:
+        raise BadRequestError("Invalid playground")
+    connection = await tx.changing()
+    await playgrounds.delete(connection, tx.realm_id, playground_id)
+    await _tell_playgrounds(
+        tx, actor, connection, "playground_removed", playground_id, before=asdict(old), after={}
+    )
+
+
+async def _as_administrator(tx: Tx, actor: Actor) -> Connection:
+    """Hold the realm alone, for an actor who is an administrator. Raises BadRequestError."""
+    await lock_realm(tx, alone=True)
+    [row] = await tx.lock(users.locking(tx.realm_id, [actor.user_id]))
+    if not row.is_active:
+        raise UserDeactivatedError("Account is deactivated")
+    if row.role > ADMINISTRATOR:
+        raise BadRequestError("Must be an organization administrator")
+    return await tx.connection()
+
+
+async def _held(tx: Tx, actor: Actor) -> list[LinkifierRow]:
+    """All linkifiers, which stay as they are."""
+    return await linkifiers.of_realm(await _as_administrator(tx, actor), tx.realm_id)
+
+
+def _found(linkifier_id: LinkifierId, there: Sequence[LinkifierRow]) -> LinkifierRow:
+    for row in there:
+        if row.linkifier_id == linkifier_id:
+            return row
+    raise BadRequestError("Linkifier not found.")
+
+
+def _check_new(pattern: str, others: Sequence[LinkifierRow]) -> None:
+    if any(row.pattern == pattern for row in others):
+        raise InvalidParameterError("pattern", "There is a linkifier with this pattern already.")
+
+
+async def _tell(
+    tx: Tx,
+    actor: Actor,
+    connection: Connection,
+    action: str,
+    linkifier_id: LinkifierId | None,
+    *,
+    before: dict[str, Any],
+    after: dict[str, Any],
+) -> None:
+    now = await linkifiers.of_realm(connection, tx.realm_id)
+    shown = [ShownLinkifier.of(row) for row in now]
+    entry = tx.append(LinkifiersChanged(realm_linkifiers=shown), EVERYONE)
+    audit.record(
+        tx,
+        entry,
+        actor.user_id,
+        action,
+        subject_id=linkifier_id,
+        before=before,
+        after=after,
+    )
+
+
+async def _tell_playgrounds(
+    tx: Tx,
+    actor: Actor,
+    connection: Connection,
+    action: str,
+    playground_id: PlaygroundId,
+    *,
+    before: dict[str, Any],
+    after: dict[str, Any],
+) -> None:
+    now = await playgrounds.of_realm(connection, tx.realm_id)
+    shown = [ShownPlayground.of(row) for row in now]
+    entry = tx.append(PlaygroundsChanged(realm_playgrounds=shown), EVERYONE)
+    audit.record(
+        tx,
+        entry,
+        actor.user_id,
+        action,
+        subject_id=playground_id,
+        before=before,
+        after=after,
+    )

@@ -1,0 +1,110 @@
+"""Templates of addresses (RFC 6570) that organizations write, and the patterns that feed them."""
+
+import re
+from typing import Final
+
+import re2
+import uritemplate
+
+from server.domain.errors import InvalidParameterError
+from server.domain.markdown.linkifiers import Linkifier
+from server.domain.markdown.links import safe_href
+
+MAX_PATTERN_LENGTH: Final = 1_000
+MAX_TEMPLATE_LENGTH: Final = 2_000
+MAX_LINKIFIERS: Final = 300
+MAX_PLAYGROUND_NAME_LENGTH: Final = 100
+MAX_LANGUAGE_LENGTH: Final = 40
+CODE: Final = "code"
+"""The one variable of a playground's template."""
+
+_NAME: Final = r"(?:\w|%[0-9A-Fa-f]{2})(?:\.?(?:\w|%[0-9A-Fa-f]{2}))*(?:\*|:[1-9]\d{0,3})?"
+_EXPRESSION: Final = re.compile(rf"\{{[+#./;?&]?{_NAME}(?:,{_NAME})*\}}", re.ASCII)
+_LANGUAGE: Final = re.compile(r"[ a-zA-Z0-9_+\-./#]+")
+_LACKING: Final = re.compile(r"\(\?<?[=!]|\(\?>|\(\?\(|\(\?P=|\\[1-9]")
+"""What Python's patterns have and RE2's do not."""
+
+
+def checked_template(name: str, template: str) -> str:
+    """The template as it is kept. Raises InvalidParameterError, for the parameter of this name."""
+    template = template.strip()
+    if len(template) > MAX_TEMPLATE_LENGTH:
+        raise InvalidParameterError(
+            name, f"{name} is too long (limit: {MAX_TEMPLATE_LENGTH} characters)"
+        )
+    if re.search(r"[{}]", _EXPRESSION.sub("", template)):
+        raise InvalidParameterError(name, "Invalid URL template.")
+    parsed = uritemplate.URITemplate(template)
+    example = parsed.expand(dict.fromkeys(parsed.variable_names, "1"))
+    href = safe_href(example)
+    if href is None or "://" not in href:
+        raise InvalidParameterError(
+            name, f"{name} must lead to an address like https://example.com/{{id}}"
+        )
+    return template
+
+
+def checked_linkifier(pattern: str, url_template: str) -> tuple[str, str]:
+    """Both as they are kept. Raises InvalidParameterError that says what is wrong."""
+    pattern = pattern.strip()
+    if not pattern:
+        raise InvalidParameterError("pattern", "pattern cannot be blank")
+    if len(pattern) > MAX_PATTERN_LENGTH:
+        raise InvalidParameterError(
+            "pattern", f"pattern is too long (limit: {MAX_PATTERN_LENGTH} characters)"
+        )
+    url_template = checked_template("url_template", url_template)
+    _check_pattern(pattern)
+    wanted = {*uritemplate.URITemplate(url_template).variable_names}
+    named = {name.decode() for name in re2.compile(pattern.encode()).groupindex}
+    if unknown := sorted(wanted - named):
+        raise InvalidParameterError(
+            "url_template", f"Group '{unknown[0]}' in URL template is not present in the pattern."
+        )
+    if unused := sorted(named - wanted):
+        raise InvalidParameterError(
+            "pattern", f"Group '{unused[0]}' in pattern is not present in the URL template."
+        )
+    try:
+        Linkifier(pattern, url_template)
+    except ValueError as error:
+        raise InvalidParameterError("pattern", f"Bad regular expression: {error}") from error
+    return pattern, url_template
+
+
+def _check_pattern(pattern: str) -> None:
+    options = re2.Options()
+    options.log_errors = False
+    try:
+        compiled = re2.compile(pattern.encode(), options=options)
+    except re2.error as error:
+        why = error.args[0]
+        shown = why.decode(errors="replace") if isinstance(why, bytes) else str(why)
+        hint = ""
+        if _LACKING.search(pattern):
+            hint = ". Patterns are those of RE2, which has no look-around and no back references"
+        raise InvalidParameterError("pattern", f"Bad regular expression: {shown}{hint}") from error
+    if compiled.fullmatch(b""):
+        raise InvalidParameterError("pattern", "pattern must not match the empty text")
+
+
+def checked_playground(name: str, language: str, url_template: str) -> tuple[str, str, str]:
+    """All three as they are kept. Raises InvalidParameterError."""
+    name, language = name.strip(), language.strip()
+    if not name or len(name) > MAX_PLAYGROUND_NAME_LENGTH:
+        raise InvalidParameterError("name", "name is blank or too long")
+    if len(language) > MAX_LANGUAGE_LENGTH or _LANGUAGE.fullmatch(language) is None:
+        raise InvalidParameterError(
+            "pygments_language", "Invalid characters in pygments language, or too many"
+        )
+    url_template = checked_template("url_template", url_template)
+    variables = {*uritemplate.URITemplate(url_template).variable_names}
+    if CODE not in variables:
+        raise InvalidParameterError(
+            "url_template", 'Missing the required variable "code" in the URL template'
+        )
+    if variables != {CODE}:
+        raise InvalidParameterError(
+            "url_template", '"code" should be the only variable present in the URL template'
+        )
+    return name, language, url_template

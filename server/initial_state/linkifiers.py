@@ -1,0 +1,25 @@
+"""Register's linkifiers and playgrounds."""
+
+from typing import Any, Final
+
+from server.events.linkifiers import ShownLinkifier, ShownPlayground
+from server.initial_state.base import Section, Snapshot
+from storage import linkifiers, playgrounds
+
+
+async def fetch_linkifiers(snapshot: Snapshot) -> dict[str, Any]:
+    if not snapshot.view.linkifier_url_template:
+        return {"realm_linkifiers": []}
+    rows = await linkifiers.of_realm(snapshot.connection, snapshot.realm_id)
+    return {"realm_linkifiers": [ShownLinkifier.of(row) for row in rows]}
+
+
+async def fetch_playgrounds(snapshot: Snapshot) -> dict[str, Any]:
+    rows = await playgrounds.of_realm(snapshot.connection, snapshot.realm_id)
+    return {"realm_playgrounds": [ShownPlayground.of(row) for row in rows]}
+
+
+SECTIONS: Final = (
+    Section("realm_linkifiers", fetch_linkifiers),
+    Section("realm_playgrounds", fetch_playgrounds),
+)

@@ -1,0 +1,83 @@
+"""Patterns whose matches become links, in the order in which they count."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from storage.database import Connection
+from storage.ids import LinkifierId, RealmId
+
+
+@dataclass(frozen=True, slots=True)
+class LinkifierRow:
+    linkifier_id: LinkifierId
+    pattern: str
+    url_template: str
+
+
+async def of_realm(connection: Connection, realm_id: RealmId) -> list[LinkifierRow]:
+    return await connection.many(
+        LinkifierRow,
+        """
+        SELECT linkifier_id, pattern, url_template FROM linkifiers
+         WHERE realm_id = %(realm_id)s ORDER BY sort_order, linkifier_id
+        """,
+        realm_id=realm_id,
+    )
+
+
+async def insert(
+    connection: Connection, realm_id: RealmId, *, pattern: str, url_template: str
+) -> LinkifierId:
+    """Add it as the last one. The caller holds the realm's row alone."""
+    linkifier_id: LinkifierId = await connection.value(
+        """
+        INSERT INTO linkifiers (realm_id, pattern, url_template, sort_order)
+        SELECT %(realm_id)s, %(pattern)s, %(url_template)s, coalesce(max(sort_order), 0) + 1
+          FROM linkifiers WHERE realm_id = %(realm_id)s
+        RETURNING linkifier_id
+        """,
+        realm_id=realm_id,
+        pattern=pattern,
+        url_template=url_template,
+    )
+    return linkifier_id
+
+
+async def update(connection: Connection, realm_id: RealmId, row: LinkifierRow) -> None:
+    """Let it look for something else, or lead elsewhere. The caller holds the realm's row alone."""
+    await connection.execute(
+        """
+        UPDATE linkifiers SET pattern = %(pattern)s, url_template = %(url_template)s
+         WHERE realm_id = %(realm_id)s AND linkifier_id = %(linkifier_id)s
+        """,
+        realm_id=realm_id,
+        linkifier_id=row.linkifier_id,
+        pattern=row.pattern,
+        url_template=row.url_template,
+    )
+
+
+async def update_order(
+    connection: Connection, realm_id: RealmId, ids: Sequence[LinkifierId]
+) -> None:
+    """Let them count in this order. The caller holds the realm's row alone."""
+    await connection.execute(
+        """
+        UPDATE linkifiers l SET sort_order = n.place
+          FROM unnest(%(ids)s::bigint[]) WITH ORDINALITY AS n(linkifier_id, place)
+         WHERE l.realm_id = %(realm_id)s AND l.linkifier_id = n.linkifier_id
+        """,
+        realm_id=realm_id,
+        ids=list(ids),
+    )
+
+
+async def delete(connection: Connection, realm_id: RealmId, linkifier_id: LinkifierId) -> None:
+    await connection.execute(
+        """
+        DELETE FROM linkifiers
+         WHERE realm_id = %(realm_id)s AND linkifier_id = %(linkifier_id)s
+        """,
+        realm_id=realm_id,
+        linkifier_id=linkifier_id,
+    )
