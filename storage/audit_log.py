@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, LiteralString
 
 import orjson
 
@@ -21,6 +21,11 @@ class AuditRow:
     subject_id: int | None
     before: dict[str, Any]
     after: dict[str, Any]
+
+
+_SELECT: LiteralString = """
+    SELECT audit_id, position, happened_at, actor_id, action, subject_id, before, after
+      FROM audit_log WHERE realm_id = %(realm_id)s"""
 
 
 def insert(
@@ -60,17 +65,16 @@ async def newest(
     action: str | None = None,
 ) -> list[AuditRow]:
     """The newest rows, newest first; those below an id, by one actor, of one action."""
+    sql = _SELECT
+    if below is not None:
+        sql += " AND audit_id < %(below)s"
+    if actor_id is not None:
+        sql += " AND actor_id = %(actor_id)s"
+    if action is not None:
+        sql += " AND action = %(action)s"
     return await connection.many(
         AuditRow,
-        """
-        SELECT audit_id, position, happened_at, actor_id, action, subject_id, before, after
-          FROM audit_log
-         WHERE realm_id = %(realm_id)s
-           AND (%(below)s::bigint IS NULL OR audit_id < %(below)s)
-           AND (%(actor_id)s::bigint IS NULL OR actor_id = %(actor_id)s)
-           AND (%(action)s::text IS NULL OR action = %(action)s)
-         ORDER BY audit_id DESC LIMIT %(limit)s
-        """,
+        sql + " ORDER BY audit_id DESC LIMIT %(limit)s",
         realm_id=realm_id,
         below=below,
         actor_id=actor_id,

@@ -5,6 +5,7 @@ import sys
 import click
 from typing_extensions import override
 
+from scripts.cli.audit import audit
 from scripts.cli.check import check
 from scripts.cli.faults import faults
 from scripts.cli.leaks import leaks
@@ -45,7 +46,20 @@ def cli() -> None:
     """
 
 
-for command in (run, serve, worker, migrate, check, status, queues, realm, user, faults, leaks):
+for command in (
+    run,
+    serve,
+    worker,
+    migrate,
+    check,
+    status,
+    queues,
+    realm,
+    user,
+    audit,
+    faults,
+    leaks,
+):
     cli.add_command(command)
 
 

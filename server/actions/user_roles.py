@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 
+from server.actions import audit
 from server.actions.ground import Ground, ground_of, lock_realm
 from server.actions.onlookers import Onlookers
 from server.domain.access import GUEST, OWNER, ROLES
@@ -41,6 +42,15 @@ async def change_role(tx: Tx, actor: Actor, user_id: UserId, role: int, *, now: 
     change = UserChanged(person=PersonChange(user_id=user_id, role=role))
     entry = tx.append(change, await _knowing(tx, connection, ground, changed))
     tx.at_position(entry, users.changed(tx.realm_id, [user_id]))
+    audit.record(
+        tx,
+        entry,
+        actor.user_id,
+        "user_role_changed",
+        subject_id=user_id,
+        before={"role": row.role},
+        after={"role": role},
+    )
     await _tell_role_groups(tx, connection, ground, row, changed, now=now)
     tx.append(QueuesEnded(user_ids=(user_id,)), NOBODY)
 

@@ -223,7 +223,7 @@ def _responses(endpoint: Endpoint[Any], results: Sequence[dict[str, Any]]) -> di
             name: {"$ref": f"#/components/headers/{name}"} for name in _LIMIT_HEADERS
         }
     responses = {"200": success, "400": {"$ref": "#/components/responses/BadRequest"}}
-    if endpoint.access in {Access.USER, Access.ADMIN}:
+    if endpoint.access in {Access.SPECTATOR, Access.USER, Access.ADMIN}:
         responses["401"] = {"$ref": "#/components/responses/Unauthorized"}
     responses["429"] = {"$ref": "#/components/responses/TooManyRequests"}
     return responses | {"default": {"$ref": "#/components/responses/Error"}}

@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from server.api import (
     alert_words,
+    audit_log,
     authentication,
     channels,
     drafts,
@@ -42,6 +43,7 @@ API_PREFIX: Final = "/api/v1"
 
 _AREAS: Final[tuple[Endpoint[Any], ...]] = (
     *alert_words.ENDPOINTS,
+    *audit_log.ENDPOINTS,
     *authentication.ENDPOINTS,
     *channels.ENDPOINTS,
     *drafts.ENDPOINTS,
