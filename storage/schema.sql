@@ -2748,6 +2748,22 @@ CREATE TABLE public.muted_users (
     read_below bigint NOT NULL
 );
 
+CREATE SEQUENCE public.navigation_view_ids
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1;
+
+CREATE TABLE public.navigation_views (
+    realm_id bigint NOT NULL,
+    user_id bigint NOT NULL,
+    fragment text NOT NULL,
+    is_pinned boolean NOT NULL,
+    name text,
+    view_id bigint DEFAULT nextval('public.navigation_view_ids'::regclass) NOT NULL
+);
+
 CREATE SEQUENCE public.playground_ids
     START WITH 1
     INCREMENT BY 1
@@ -3020,6 +3036,9 @@ ALTER TABLE ONLY public.moving_work
 
 ALTER TABLE ONLY public.muted_users
     ADD CONSTRAINT muted_users_pkey PRIMARY KEY (realm_id, user_id, muted_user_id);
+
+ALTER TABLE ONLY public.navigation_views
+    ADD CONSTRAINT navigation_views_pkey PRIMARY KEY (realm_id, user_id, fragment);
 
 ALTER TABLE ONLY public.playgrounds
     ADD CONSTRAINT playgrounds_pkey PRIMARY KEY (realm_id, playground_id);

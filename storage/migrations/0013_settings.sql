@@ -51,3 +51,21 @@ CREATE TABLE playgrounds (
     PRIMARY KEY (realm_id, playground_id),
     UNIQUE (realm_id, pygments_language, name)
 );
+
+-- ---------------------------------------------------------------- navigation views
+
+CREATE SEQUENCE navigation_view_ids;
+
+-- Places in a client that somebody keeps at hand.
+CREATE TABLE navigation_views (
+    realm_id bigint NOT NULL,
+    user_id bigint NOT NULL,
+    -- What comes behind the # in the client's address.
+    fragment text NOT NULL,
+    is_pinned boolean NOT NULL,
+    -- NULL: the client's own name for it.
+    name text,
+    -- They are listed as they came.
+    view_id bigint NOT NULL DEFAULT nextval('navigation_view_ids'),
+    PRIMARY KEY (realm_id, user_id, fragment)
+);

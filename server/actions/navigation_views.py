@@ -1,0 +1,114 @@
+"""Places that people keep at hand, the same in all their clients."""
+
+from dataclasses import asdict, replace
+from typing import Any, Final
+
+from server.actions import audit
+from server.domain.actor import Actor
+from server.domain.errors import (
+    BadRequestError,
+    InvalidParameterError,
+    NotFoundError,
+    UserDeactivatedError,
+)
+from server.events.base import Event, Tx, to_users
+from server.events.navigation_views import (
+    NavigationViewAdded,
+    NavigationViewChanged,
+    NavigationViewRemoved,
+    ShownView,
+)
+from storage import navigation_views, users
+from storage.navigation_views import NavigationViewRow
+
+MAX_VIEWS: Final = 500
+MAX_FRAGMENT_LENGTH: Final = 1_000
+MAX_NAME_LENGTH: Final = 100
+
+
+async def add_view(tx: Tx, actor: Actor, view: NavigationViewRow) -> None:
+    """Keep this one too. Raises BadRequestError, also for a fragment that is there already."""
+    if not view.fragment.strip() or len(view.fragment) > MAX_FRAGMENT_LENGTH:
+        raise InvalidParameterError("fragment", "fragment is blank or too long")
+    view = replace(view, name=_checked_name(view.name))
+    there = await _held(tx, actor)
+    if view.fragment in there:
+        raise BadRequestError("Navigation view already exists.")
+    if len(there) >= MAX_VIEWS:
+        raise BadRequestError(f"Too many navigation views (limit: {MAX_VIEWS})")
+    await navigation_views.put(await tx.changing(), tx.realm_id, actor.user_id, view)
+    event = NavigationViewAdded(navigation_view=ShownView.of(view))
+    _tell(tx, actor, event, "navigation_view_added", before={}, after=asdict(view))
+
+
+async def change_view(
+    tx: Tx, actor: Actor, fragment: str, *, is_pinned: bool | None, name: str | None
+) -> None:
+    """Pin it or not, call it something else; None leaves it. Raises DomainError."""
+    old = _found(await _held(tx, actor), fragment)
+    new = old
+    if is_pinned is not None:
+        new = replace(new, is_pinned=is_pinned)
+    if name is not None:
+        new = replace(new, name=_checked_name(name))
+    if new == old:
+        return
+    await navigation_views.put(await tx.changing(), tx.realm_id, actor.user_id, new)
+    before, after = asdict(old), asdict(new)
+    data = {key: value for key, value in after.items() if value != before[key]}
+    event = NavigationViewChanged(fragment=fragment, data=data)
+    _tell(tx, actor, event, "navigation_view_changed", before=before, after=after)
+
+
+async def remove_view(tx: Tx, actor: Actor, fragment: str) -> None:
+    """Raises NotFoundError."""
+    old = _found(await _held(tx, actor), fragment)
+    await navigation_views.delete(await tx.changing(), tx.realm_id, actor.user_id, fragment)
+    event = NavigationViewRemoved(fragment=fragment)
+    _tell(tx, actor, event, "navigation_view_removed", before=asdict(old), after={})
+
+
+async def _held(tx: Tx, actor: Actor) -> dict[str, NavigationViewRow]:
+    """The actor's views, which stay as they are: whoever changes them holds the actor's row."""
+    [row] = await tx.lock(users.locking(tx.realm_id, [actor.user_id]))
+    if not row.is_active:
+        raise UserDeactivatedError("Account is deactivated")
+    rows = await navigation_views.of_user(await tx.connection(), tx.realm_id, actor.user_id)
+    return {each.fragment: each for each in rows}
+
+
+def _found(there: dict[str, NavigationViewRow], fragment: str) -> NavigationViewRow:
+    if fragment not in there:
+        raise NotFoundError("Navigation view does not exist.")
+    return there[fragment]
+
+
+def _checked_name(name: str | None) -> str | None:
+    """The name as it is kept; None where there is nothing in it. Raises InvalidParameterError."""
+    name = (name or "").strip()
+    if len(name) > MAX_NAME_LENGTH:
+        raise InvalidParameterError(
+            "name", f"name is too long (limit: {MAX_NAME_LENGTH} characters)"
+        )
+    return name or None
+
+
+def _tell(
+    tx: Tx,
+    actor: Actor,
+    event: Event,
+    action: str,
+    *,
+    before: dict[str, Any],
+    after: dict[str, Any],
+) -> None:
+    entry = tx.append(event, to_users(actor.user_id))
+    audit.record(
+        tx,
+        entry,
+        actor.user_id,
+        action,
+        subject_id=actor.user_id,
+        before=before,
+        after=after,
+    )

@@ -1,0 +1,65 @@
+"""Navigation views over HTTP."""
+
+from server.actions import navigation_views
+from server.api.endpoint import Access, Empty, Endpoint, NoParams, Request, Result
+from server.api.params import Params
+from server.events.navigation_views import ShownView
+from storage import navigation_views as rows
+from storage.navigation_views import NavigationViewRow
+
+
+class AddParams(Params):
+    fragment: str
+    is_pinned: bool
+    name: str | None = None
+
+
+class ChangeParams(Params):
+    fragment: str
+    is_pinned: bool | None = None
+    name: str | None = None
+
+
+class OneParams(Params):
+    fragment: str
+
+
+class ViewsResult(Result):
+    navigation_views: list[ShownView]
+
+
+async def list_all(request: Request, params: NoParams) -> ViewsResult:
+    del params
+    actor = request.actor
+    async with request.read() as connection:
+        found = await rows.of_user(connection, actor.realm_id, actor.user_id)
+    return ViewsResult(navigation_views=[ShownView.of(row) for row in found])
+
+
+async def add(request: Request, params: AddParams) -> Empty:
+    view = NavigationViewRow(params.fragment, params.is_pinned, params.name)
+    await request.write(navigation_views.add_view, view)
+    return Empty()
+
+
+async def change(request: Request, params: ChangeParams) -> Empty:
+    await request.write(
+        navigation_views.change_view,
+        params.fragment,
+        is_pinned=params.is_pinned,
+        name=params.name,
+    )
+    return Empty()
+
+
+async def remove(request: Request, params: OneParams) -> Empty:
+    await request.write(navigation_views.remove_view, params.fragment)
+    return Empty()
+
+
+ENDPOINTS = (
+    Endpoint("GET", "/navigation_views", Access.USER, NoParams, list_all, ViewsResult),
+    Endpoint("POST", "/navigation_views", Access.USER, AddParams, add),
+    Endpoint("PATCH", "/navigation_views/{fragment}", Access.USER, ChangeParams, change),
+    Endpoint("DELETE", "/navigation_views/{fragment}", Access.USER, OneParams, remove),
+)

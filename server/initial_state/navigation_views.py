@@ -1,0 +1,17 @@
+"""Register's navigation views: one's own."""
+
+from typing import Any
+
+from server.events.navigation_views import ShownView
+from server.initial_state.base import Section, Snapshot
+from storage import navigation_views
+
+
+async def fetch(snapshot: Snapshot) -> dict[str, Any]:
+    rows = await navigation_views.of_user(
+        snapshot.connection, snapshot.realm_id, snapshot.actor.user_id
+    )
+    return {"navigation_views": [ShownView.of(row) for row in rows]}
+
+
+SECTION = Section("navigation_views", fetch)
