@@ -87,6 +87,8 @@ class Model:
         self.groups: dict[int, Group] = {}
         self.channels: dict[int, Channel] = {}
         self.messages: dict[int, Message] = {}
+        self.talked: set[frozenset[int]] = set()
+        """Who has ever had a conversation with whom, be its messages deleted or not."""
         self.gone: set[int] = set()
         """Messages that have been deleted."""
         self.spans: dict[tuple[int, int], list[list[int | None]]] = defaultdict(list)
@@ -124,6 +126,11 @@ class Model:
         return together or any(
             {user.number, other.number} <= message.people for message in self.messages.values()
         )
+
+    def has_known(self, user: User, other: User) -> bool:
+        """Whether they know of the other, or did while what they had said was not deleted."""
+        pair = {user.number, other.number}
+        return self.knows(user, other) or any(pair <= people for people in self.talked)
 
     # ------------------------------------------------------------ channels
 

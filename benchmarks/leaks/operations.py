@@ -107,6 +107,8 @@ class Send(Step):
             read={self.actor},
         )
         model.messages[self.number] = message
+        if self.channel is None:
+            model.talked.add(message.people)
         key = ("message", self.number, message.content)
         if self.channel is None:
             must = model.followers(message)

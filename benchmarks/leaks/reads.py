@@ -348,7 +348,8 @@ async def people(look: Look) -> None:
     answer = await look.ask("GET", "/users")
     shown = look.hands.users.numbers(each["user_id"] for each in answer.body["members"])
     must = {u.number for u in look.model.users.values() if look.model.knows(look.user, u)}
-    look.compare("list of people", shown, must, of=len(look.model.users))
+    may = {u.number for u in look.model.users.values() if look.model.has_known(look.user, u)}
+    look.compare("list of people", shown, must, may, of=len(look.model.users))
 
 
 async def registered(look: Look) -> None:
