@@ -26,7 +26,15 @@ from benchmarks.faults.world import REALM, World
 
 ADMINISTRATOR, GUEST = 200, 600
 UNSEEN_KINDS = frozenset(
-    {"tick", "job", "queues_ended", "user_topic", "stream/create", "stream/delete"}
+    {
+        "tick",
+        "job",
+        "queues_ended",
+        "user_topic",
+        "stream/create",
+        "stream/delete",
+        "update_message_flags",
+    }
 )
 """Kinds of entries that no client of a run asks for."""
 
