@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from scripts.cli.options import read_settings, server_options
+from scripts.cli.running import as_it_runs
 
 if TYPE_CHECKING:
     from server.settings import Settings
@@ -63,7 +64,8 @@ def _findings(config: Path | None, overrides: dict[str, object]) -> Iterator[Fin
         for problem in error.problems:
             yield Finding(Verdict.BAD, "settings", problem)
         return
-    yield from _about_settings(settings)
+    place = {name: overrides.get(name) for name in ("host", "port")}
+    yield from _about_settings(as_it_runs(settings, **place))
     if settings.database_url is None:
         yield from _about_data_directory(settings)
     else:

@@ -43,11 +43,13 @@ def run(*, config: Path | None, **overrides: object) -> None:
 
 def _serve_with_postgres(settings: "Settings", sockets: list[socket.socket]) -> None:
     from scripts.cli.database import with_database
+    from scripts.cli.running import remember_place
     from storage.embedded import EmbeddedPostgres
 
     postgres = EmbeddedPostgres(settings.data_directory)
     try:
         postgres.start()
+        remember_place(settings)
         _import_while_postgres_starts()
         _serve(with_database(settings, postgres.wait_until_ready()), sockets, postgres)
     finally:

@@ -10,6 +10,7 @@ import click
 
 from scripts.cli.failures import sentences
 from scripts.cli.options import read_settings, server_options
+from scripts.cli.running import as_it_runs
 from scripts.cli.tables import span
 
 if TYPE_CHECKING:
@@ -53,7 +54,8 @@ def status(
     with sentences():
         from server.version import VERSION
 
-        settings = read_settings(config, **overrides)
+        place = {name: overrides.get(name) for name in ("host", "port")}
+        settings = as_it_runs(read_settings(config, **overrides), **place)
         found = Status(version=VERSION)
         found.server_answers, found.server = _server(settings)
         _look_at_database(settings, found)

@@ -196,6 +196,20 @@ def test_clients_sign_in_with_the_file_that_it_writes(data: Path):
     assert run.end() == 0
 
 
+def test_the_commands_beside_it_know_where_it_listens(data: Path):
+    run = Run(data)
+
+    def told(*words: str) -> str:
+        command = [*PARLEY, *words, "--data", str(data)]
+        return subprocess.run(command, capture_output=True, text=True, check=False).stdout
+
+    assert f"answers on 127.0.0.1, port {run.port} (status 200)" in told("status")
+    assert f"People reach the server at http://localhost:{run.port}." in told("check")
+    assert "does not answer on 127.0.0.1, port 1 " in told("status", "--port", "1")
+    assert run.end() == 0
+    assert f"port {run.port}" not in told("status")
+
+
 def test_after_kill_9_the_next_start_adopts_what_is_left(data: Path):
     killed = Run(data)
     login = killed.login
