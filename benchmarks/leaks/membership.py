@@ -155,10 +155,12 @@ class Unsubscribe(OfChannel):
         del hands, answer
         channel = model.channels[self.channel]
         leaving = model.subscribers(self.channel) & frozenset(self.people)
+        left_read = _left_read(model, self.channel, leaving)
         for user in leaving:
             model.leave(user, self.channel)
         seers = model.seers(channel)
         return [
+            *left_read,
             _of_own("remove", channel, leaving),
             Told(
                 kind="stream",
@@ -167,6 +169,20 @@ class Unsubscribe(OfChannel):
             ),
             *_peers(channel, "peer_remove", leaving, seers),
         ]
+
+
+def _left_read(model: Model, channel: int, leaving: frozenset[int]) -> list[Told]:
+    """Who leaves a channel has read it, and is told what was unread there."""
+    told = []
+    for number, message in model.messages.items():
+        if message.channel == channel:
+            unread = {u for u in leaving if model.is_surely_unread(model.users[u], number)}
+            key = ("update_message_flags", "add", "read", number)
+            told.append(
+                Told(kind="update_message_flags", key=key, must=frozenset(unread), may=leaving)
+            )
+            message.read.update(leaving)
+    return told
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
