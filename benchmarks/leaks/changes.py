@@ -92,12 +92,14 @@ class Move(OfMessage):
         told: list[Told] = []
         for message in self._moving(model):
             followers, readers = model.followers(message), model.readers(message)
+            was_public = model.is_public(message)
             told += _first_in(model, message.channel)
             if self.channel is not None:
                 message.channel = self.channel
                 told += _first_in(model, message.channel)
             message.topic = self.topic
-            told += _moved(model, message, followers, readers)
+            is_lost = was_public and not model.is_public(message)
+            told += _moved(model, message, followers, readers, lost_by_public=is_lost)
         return told
 
     def _moving(self, model: Model) -> list[Message]:
@@ -116,7 +118,12 @@ class Move(OfMessage):
 
 
 def _moved(
-    model: Model, message: Message, followers: frozenset[int], readers: frozenset[int]
+    model: Model,
+    message: Message,
+    followers: frozenset[int],
+    readers: frozenset[int],
+    *,
+    lost_by_public: bool,
 ) -> list[Told]:
     """Who read it before and who does now: it changes for some, and goes for others."""
     after = model.readers(message)
@@ -133,6 +140,9 @@ def _moved(
             key=("delete_message", number),
             must=followers - after,
             may=readers - after,
+            lost_to=readers - after if lost_by_public else NOBODY,
+            # Whoever may read it there without being there hears no more of it.
+            lost_perhaps_to=readers & after if lost_by_public else NOBODY,
         ),
         # Whoever may read it again is told that it is unread, or starred.
         *(

@@ -205,6 +205,9 @@ class Model:
         hides = channel.is_private and channel.is_protected
         return not hides or self.received(user.number, message)
 
+    def is_public(self, message: Message) -> bool:
+        return message.channel is not None and not self.channels[message.channel].is_private
+
     def readers(self, message: Message) -> frozenset[int]:
         return frozenset(u.number for u in self.active() if self.may_read(u, message))
 

@@ -80,14 +80,15 @@ class Queue:
             message = model.messages[told.message]
             if message.channel != self.habit.channel:
                 return False
-        of_public = told.is_public and self.habit.all_public
-        if self.user in told.must or (of_public and not model.users[self.user].is_guest):
+        listens = self.habit.all_public and not model.users[self.user].is_guest
+        of_public = listens and (told.is_public or self.user in told.lost_to)
+        if self.user in told.must or of_public:
             if told.kind in TOLD_ONCE and not self._is_awake(model):
                 self.may[told.key] += 1
                 return False
             self.must[told.key] += 1
             return True
-        if self.user in told.may:
+        if self.user in told.may or (listens and self.user in told.lost_perhaps_to):
             self.may[told.key] += 1
         return False
 

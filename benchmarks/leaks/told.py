@@ -25,6 +25,10 @@ class Told:
     """Others who may get it: the rules do not say."""
     is_public: bool = False
     """Queues that asked for all public channels get it, too."""
+    lost_to: frozenset[int] = NOBODY
+    """Users whose queues for all public channels get it, too: what was public is so no more."""
+    lost_perhaps_to: frozenset[int] = NOBODY
+    """Users whose queues for all public channels may get it."""
     message: int | None = None
     """The message that a queue's narrow is held against."""
     needs: str | None = None
