@@ -5,7 +5,7 @@ import os
 from benchmarks.leaks.run import Plan, run
 from tests.fixtures.database import new_database
 
-CHECKS = 100_000 if os.environ.get("CI") else 10_000  # noqa: TID251 - not a setting
+CHECKS = 50_000 if os.environ.get("CI") else 10_000  # noqa: TID251 - not a setting
 SEED = 20261122
 """Other histories: `parley leaks --seed`."""
 
