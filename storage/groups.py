@@ -41,6 +41,12 @@ async def all_of_realm(connection: Connection, realm_id: RealmId) -> list[GroupR
     return await connection.many(GroupRow, _SELECT + "ORDER BY g.group_id", realm_id=realm_id)
 
 
+async def by_id(connection: Connection, realm_id: RealmId, group_id: GroupId) -> GroupRow | None:
+    return await connection.one(
+        GroupRow, _SELECT + "AND g.group_id = %(group_id)s", realm_id=realm_id, group_id=group_id
+    )
+
+
 async def memberships(
     connection: Connection, realm_id: RealmId, user_ids: Sequence[UserId]
 ) -> dict[GroupId, tuple[UserId, ...]]:
@@ -98,3 +104,118 @@ async def insert_system_groups(
         inner=list(nesting.values()),
     )
     return dict(rows)
+
+
+async def insert(
+    connection: Connection,
+    realm_id: RealmId,
+    *,
+    name: str,
+    description: str,
+    creator_id: UserId,
+    created_at: datetime,
+    permissions: Mapping[str, Any],
+) -> GroupId:
+    """A new group without anybody in it. The caller holds the realm's row, which guards names."""
+    group_id: GroupId = await connection.value(
+        """
+        INSERT INTO user_groups (realm_id, name, description, creator_id, created_at, permissions)
+        VALUES (%(realm_id)s, %(name)s, %(description)s, %(creator_id)s, %(created_at)s,
+                %(permissions)s)
+        RETURNING group_id
+        """,
+        realm_id=realm_id,
+        name=name,
+        description=description,
+        creator_id=creator_id,
+        created_at=created_at,
+        permissions=connection.json(dict(permissions)),
+    )
+    return group_id
+
+
+async def update(
+    connection: Connection,
+    realm_id: RealmId,
+    group_id: GroupId,
+    *,
+    name: str,
+    description: str,
+    deactivated: bool,
+    permissions: Mapping[str, Any],
+) -> None:
+    """Keep what people choose about a group. The caller holds the realm's row alone."""
+    await connection.execute(
+        """
+        UPDATE user_groups
+           SET name = %(name)s, description = %(description)s, deactivated = %(deactivated)s,
+               permissions = %(permissions)s
+         WHERE realm_id = %(realm_id)s AND group_id = %(group_id)s
+        """,
+        realm_id=realm_id,
+        group_id=group_id,
+        name=name,
+        description=description,
+        deactivated=deactivated,
+        permissions=connection.json(dict(permissions)),
+    )
+
+
+async def add_members(
+    connection: Connection, realm_id: RealmId, group_id: GroupId, user_ids: Sequence[UserId]
+) -> None:
+    """Let them be direct members, which they are not yet."""
+    await connection.execute(
+        """
+        INSERT INTO group_members (realm_id, group_id, user_id)
+        SELECT %(realm_id)s, %(group_id)s, unnest(%(user_ids)s::bigint[])
+        """,
+        realm_id=realm_id,
+        group_id=group_id,
+        user_ids=list(user_ids),
+    )
+
+
+async def remove_members(
+    connection: Connection, realm_id: RealmId, group_id: GroupId, user_ids: Sequence[UserId]
+) -> None:
+    await connection.execute(
+        """
+        DELETE FROM group_members
+         WHERE realm_id = %(realm_id)s AND group_id = %(group_id)s
+           AND user_id = ANY(%(user_ids)s)
+        """,
+        realm_id=realm_id,
+        group_id=group_id,
+        user_ids=list(user_ids),
+    )
+
+
+async def add_subgroups(
+    connection: Connection, realm_id: RealmId, group_id: GroupId, subgroup_ids: Sequence[GroupId]
+) -> None:
+    """Nest these groups directly in it, which they are not yet."""
+    await connection.execute(
+        """
+        INSERT INTO group_subgroups (realm_id, group_id, subgroup_id)
+        SELECT %(realm_id)s, %(group_id)s, unnest(%(subgroup_ids)s::bigint[])
+        """,
+        realm_id=realm_id,
+        group_id=group_id,
+        subgroup_ids=list(subgroup_ids),
+    )
+
+
+async def remove_subgroups(
+    connection: Connection, realm_id: RealmId, group_id: GroupId, subgroup_ids: Sequence[GroupId]
+) -> None:
+    await connection.execute(
+        """
+        DELETE FROM group_subgroups
+         WHERE realm_id = %(realm_id)s AND group_id = %(group_id)s
+           AND subgroup_id = ANY(%(subgroup_ids)s)
+        """,
+        realm_id=realm_id,
+        group_id=group_id,
+        subgroup_ids=list(subgroup_ids),
+    )

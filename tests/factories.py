@@ -123,15 +123,17 @@ class Make:
         *,
         members: Sequence[UserRow] = (),
         subgroups: Sequence[GroupId] = (),
+        creator: UserRow | None = None,
         deactivated: bool = False,
     ) -> GroupId:
         group_id: GroupId = await self.connection.value(
             """
-            INSERT INTO user_groups (realm_id, name, deactivated)
-            VALUES (%(realm_id)s, %(name)s, %(deactivated)s) RETURNING group_id
+            INSERT INTO user_groups (realm_id, name, creator_id, deactivated)
+            VALUES (%(realm_id)s, %(name)s, %(creator_id)s, %(deactivated)s) RETURNING group_id
             """,
             realm_id=self.realm_id,
             name=name or f"group {next(_numbers)}",
+            creator_id=None if creator is None else creator.user_id,
             deactivated=deactivated,
         )
         await self.connection.execute(

@@ -15,16 +15,14 @@ from server.domain.access import (
     GUEST,
     MEMBER,
     OWNER,
-    GroupSetting,
 )
 from server.domain.actor import Actor
 from server.domain.errors import (
     BadRequestError,
-    ExpectationMismatchError,
     InvalidParameterError,
     UserDeactivatedError,
 )
-from server.domain.group_settings import checked_setting, shortest
+from server.domain.group_settings import PermissionChange, changed_setting
 from server.domain.legacy_policies import OLD_PARAMETERS, SHOWN_POLICIES, shown_policy
 from server.domain.permission_settings import REALM_PERMISSIONS
 from server.domain.realm_changes import CHANNEL_SETTINGS, FOR_OWNERS, checked_changes
@@ -43,15 +41,6 @@ from storage.realms import RealmRow
 
 TOLD_AS_DATA: Final = frozenset({"allow_message_editing", "message_content_edit_limit_seconds"})
 """Simple values that clients expect in the event for values that are not."""
-
-
-@dataclass(frozen=True, slots=True)
-class PermissionChange:
-    """Whom a permission is to be given to; `old`: whom, to the client's knowledge, it was."""
-
-    new: GroupSetting | str
-    """A role group may be named."""
-    old: GroupSetting | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -150,24 +139,14 @@ async def _permissions(
     connection: Connection, ground: Ground, changes: Mapping[str, PermissionChange]
 ) -> dict[str, Any]:
     """The permissions that are not what they were, as they are kept."""
-    graph, settings = ground.graph, ground.settings
-    named = {
-        user_id
-        for change in changes.values()
-        if isinstance(change.new, GroupSetting)
-        for user_id in change.new.direct_members
-    }
+    graph = ground.graph
+    named = {user_id for change in changes.values() for user_id in change.named_user_ids}
     rows = await users.by_ids(connection, ground.realm.realm_id, sorted(named)) if named else []
     active = {row.user_id for row in rows if row.is_active}
     kept: dict[str, Any] = {}
     for name, change in changes.items():
-        now = settings.permission(name, graph)
-        if change.old is not None and shortest(change.old, graph) != now:
-            raise ExpectationMismatchError(name)
-        new = change.new
-        if isinstance(new, str):
-            new = GroupSetting(group_id=graph.ids_by_name[new])
-        value = checked_setting(name, REALM_PERMISSIONS[name], new, graph, active)
+        now = ground.settings.permission(name, graph)
+        value = changed_setting(name, REALM_PERMISSIONS[name], now, change, graph, active)
         if value != now:
             kept[name] = value.as_json()
     return kept

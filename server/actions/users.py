@@ -222,7 +222,9 @@ async def _tell_of_leaving(
             tx.append(BotChanged(bot=bot_change), onlookers.of_bot(row))
     memberships = await groups.memberships(connection, tx.realm_id, list(ground.people))
     for group_id, gone in memberships.items():
-        tx.append(MembersRemoved(group_id=group_id, user_ids=gone), EVERYONE)
+        hidden = group_id in ground.graph.deactivated
+        gone_from = MembersRemoved(group_id=group_id, user_ids=gone, deactivated=hidden)
+        tx.append(gone_from, EVERYONE)
     await _tell_role_groups(tx, connection, ground, MembersRemoved, now=now)
 
 

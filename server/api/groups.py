@@ -1,13 +1,28 @@
-"""User groups."""
+"""User groups over HTTP."""
 
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from datetime import timedelta
+from typing import TypeVar
 
-from server.api.endpoint import Access, Endpoint, Request, Result
-from server.api.params import Params
+from server.actions.groups import change, create, members
+from server.api.endpoint import Access, Empty, Endpoint, Request, Result
+from server.api.group_values import GroupUpdateParam, GroupValue, group_setting
+from server.api.params import Params, declare
+from server.domain.access import GroupGraph, GroupSetting, Person
+from server.domain.errors import BadRequestError
+from server.domain.group_settings import PermissionChange
+from server.domain.permission_settings import GROUP_PERMISSIONS
 from server.events.groups import UserGroup
-from server.initial_state.groups import shown_groups
-from server.initial_state.people import read_people
-from storage import groups
+from server.initial_state.groups import direct_members, shown_groups
+from server.initial_state.people import People, read_people
+from storage import groups, realms, users
+from storage.database import Connection
+from storage.groups import GroupRow
+from storage.ids import GroupId, UserId
+
+Id = TypeVar("Id", GroupId, UserId)
 
 
 class GroupsParams(Params):
@@ -33,4 +48,256 @@ async def get_all(request: Request, params: GroupsParams) -> Groups:
     return Groups(user_groups=shown)
 
 
-ENDPOINTS = (Endpoint("GET", "/user_groups", Access.USER, GroupsParams, get_all, Groups),)
+class NewGroupParams(Params):
+    name: str
+    description: str
+    members: list[UserId]
+    subgroups: list[GroupId] | None = None
+
+
+CreateParams = declare(
+    "CreateParams", NewGroupParams, **dict.fromkeys(GROUP_PERMISSIONS, GroupValue | None)
+)
+
+
+class CreateResult(Result):
+    group_id: GroupId
+
+
+async def make(request: Request, params: Params) -> CreateResult:
+    assert isinstance(params, NewGroupParams)
+    given = {name: getattr(params, name) for name in GROUP_PERMISSIONS}
+    new = create.NewGroup(
+        name=params.name,
+        description=params.description,
+        member_ids=params.members,
+        subgroup_ids=params.subgroups or (),
+        permissions={name: group_setting(v) for name, v in given.items() if v is not None},
+    )
+    group_id = await request.write(create.create_group, new, now=request.app.clock.now())
+    return CreateResult(group_id=group_id)
+
+
+class GroupParams(Params):
+    user_group_id: GroupId
+
+
+class NamesParams(GroupParams):
+    name: str | None = None
+    description: str | None = None
+    deactivated: bool | None = None
+
+
+ChangeParams = declare(
+    "ChangeParams", NamesParams, **dict.fromkeys(GROUP_PERMISSIONS, GroupUpdateParam)
+)
+
+
+async def change_it(request: Request, params: Params) -> Empty:
+    """Deactivating has an endpoint of its own: `deactivated` can only be taken back here."""
+    assert isinstance(params, NamesParams)
+    given = {name: getattr(params, name) for name in GROUP_PERMISSIONS}
+    wanted = {name: _permission_change(v) for name, v in given.items() if v is not None}
+    if not wanted and (params.name, params.description, params.deactivated) == (None, None, None):
+        raise BadRequestError("No new data supplied")
+    await request.write(
+        change.change_group,
+        params.user_group_id,
+        change.GroupChange(
+            name=params.name,
+            description=params.description,
+            permissions=wanted,
+            reactivate=params.deactivated is False,
+        ),
+    )
+    return Empty()
+
+
+def _permission_change(given: GroupUpdateParam) -> PermissionChange:
+    old = None if given.old is None else group_setting(given.old)
+    return PermissionChange(group_setting(given.new), old)
+
+
+async def deactivate(request: Request, params: GroupParams) -> Empty:
+    await request.write(change.deactivate_group, params.user_group_id)
+    return Empty()
+
+
+class MembersParams(GroupParams):
+    add: list[UserId] | None = None
+    delete: list[UserId] | None = None
+    add_subgroups: list[GroupId] | None = None
+    delete_subgroups: list[GroupId] | None = None
+
+
+async def change_members(request: Request, params: MembersParams) -> Empty:
+    return await _change_members(
+        request,
+        params.user_group_id,
+        members.MembersChange(
+            add=_each_once(params.add),
+            delete=_each_once(params.delete),
+            add_subgroups=_each_once(params.add_subgroups),
+            delete_subgroups=_each_once(params.delete_subgroups),
+        ),
+    )
+
+
+class SubgroupsParams(GroupParams):
+    add: list[GroupId] | None = None
+    delete: list[GroupId] | None = None
+
+
+async def change_subgroups(request: Request, params: SubgroupsParams) -> Empty:
+    return await _change_members(
+        request,
+        params.user_group_id,
+        members.MembersChange(
+            add_subgroups=_each_once(params.add), delete_subgroups=_each_once(params.delete)
+        ),
+    )
+
+
+async def _change_members(
+    request: Request, group_id: GroupId, wanted: members.MembersChange
+) -> Empty:
+    if wanted == members.MembersChange():
+        raise BadRequestError('Nothing to do. Specify at least one of "add" or "delete".')
+    await request.write(members.change_members, group_id, wanted)
+    return Empty()
+
+
+def _each_once(ids: Sequence[Id] | None) -> tuple[Id, ...]:
+    return tuple(sorted(set(ids or ())))
+
+
+class ListMembersParams(GroupParams):
+    direct_member_only: bool = False
+
+
+class MembersResult(Result):
+    members: list[UserId]
+
+
+async def list_members(request: Request, params: ListMembersParams) -> MembersResult:
+    async with _looked_at(request, params.user_group_id) as look:
+        return MembersResult(members=look.members(direct_only=params.direct_member_only))
+
+
+class MemberParams(ListMembersParams):
+    user_id: UserId
+
+
+class MemberResult(Result):
+    is_user_group_member: bool
+
+
+async def is_member(request: Request, params: MemberParams) -> MemberResult:
+    async with _looked_at(request, params.user_group_id) as look:
+        realm_id = request.actor.realm_id
+        if not await users.by_ids(look.connection, realm_id, [params.user_id]):
+            raise BadRequestError("No such user")
+        found = look.members(direct_only=params.direct_member_only)
+    return MemberResult(is_user_group_member=params.user_id in found)
+
+
+class ListSubgroupsParams(GroupParams):
+    direct_subgroup_only: bool = False
+
+
+class SubgroupsResult(Result):
+    subgroups: list[GroupId]
+
+
+async def list_subgroups(request: Request, params: ListSubgroupsParams) -> SubgroupsResult:
+    async with _looked_at(request, params.user_group_id) as look:
+        direct = look.row.subgroup_ids
+        found = direct if params.direct_subgroup_only else look.graph.within(look.row.group_id)
+        return SubgroupsResult(subgroups=sorted(found))
+
+
+@dataclass(frozen=True, slots=True)
+class _Look:
+    """A group at one moment, with everybody who may be in it."""
+
+    connection: Connection
+    row: GroupRow
+    graph: GroupGraph
+    people: People
+
+    def members(self, *, direct_only: bool) -> list[UserId]:
+        """Active ones, by id."""
+        graph, row = self.graph, self.row
+        if direct_only:
+            return direct_members(
+                row, self.people, waiting_period=graph.waiting_period, now=graph.clock.now()
+            )
+        everybody = GroupSetting(group_id=row.group_id)
+        if not row.is_system_group:
+            # Also of a group that is deactivated, which as such admits nobody.
+            everybody = GroupSetting(
+                direct_members=tuple(row.member_ids), direct_subgroups=tuple(row.subgroup_ids)
+            )
+        return sorted(
+            user_id
+            for user_id, member in self.people.members.items()
+            if graph.contains(everybody, Person(user_id, member.role, member.date_joined))
+        )
+
+
+@asynccontextmanager
+async def _looked_at(request: Request, group_id: GroupId) -> AsyncIterator[_Look]:
+    """The group in one snapshot. Raises BadRequestError."""
+    realm_id = request.actor.realm_id
+    async with request.app.database.snapshot() as connection:
+        row = await groups.by_id(connection, realm_id, group_id)
+        realm = await realms.by_id(connection, realm_id)
+        if row is None or realm is None:
+            raise BadRequestError("Invalid user group")
+        graph = await request.directory.groups_of(connection, realm)
+        yield _Look(connection, row, graph, await read_people(connection, request.directory))
+
+
+ENDPOINTS = (
+    Endpoint("GET", "/user_groups", Access.USER, GroupsParams, get_all, Groups),
+    Endpoint("POST", "/user_groups/create", Access.USER, CreateParams, make, CreateResult),
+    Endpoint("PATCH", "/user_groups/{user_group_id}", Access.USER, ChangeParams, change_it),
+    Endpoint("DELETE", "/user_groups/{user_group_id}", Access.USER, GroupParams, deactivate),
+    Endpoint(
+        "POST", "/user_groups/{user_group_id}/deactivate", Access.USER, GroupParams, deactivate
+    ),
+    Endpoint(
+        "GET",
+        "/user_groups/{user_group_id}/members",
+        Access.USER,
+        ListMembersParams,
+        list_members,
+        MembersResult,
+    ),
+    Endpoint(
+        "POST", "/user_groups/{user_group_id}/members", Access.USER, MembersParams, change_members
+    ),
+    Endpoint(
+        "GET",
+        "/user_groups/{user_group_id}/members/{user_id}",
+        Access.USER,
+        MemberParams,
+        is_member,
+        MemberResult,
+    ),
+    Endpoint(
+        "GET",
+        "/user_groups/{user_group_id}/subgroups",
+        Access.USER,
+        ListSubgroupsParams,
+        list_subgroups,
+        SubgroupsResult,
+    ),
+    Endpoint(
+        "POST",
+        "/user_groups/{user_group_id}/subgroups",
+        Access.USER,
+        SubgroupsParams,
+        change_subgroups,
+    ),
+)

@@ -2,11 +2,12 @@
 
 from typing import Annotated, Any, Final, Literal, get_type_hints
 
-from server.actions.realm_settings import PermissionChange, RealmChange, change_realm
+from server.actions.realm_settings import RealmChange, change_realm
 from server.api.endpoint import Access, Empty, Endpoint, Request
 from server.api.group_values import GroupUpdateParam, group_setting
 from server.api.params import JsonOrBareStr, Params, Part, declare
 from server.domain.errors import InvalidParameterError
+from server.domain.group_settings import PermissionChange
 from server.domain.legacy_policies import OLD_PARAMETERS, group_of_policy
 from server.domain.markdown import render_description
 from server.domain.permission_settings import REALM_PERMISSIONS

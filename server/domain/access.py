@@ -110,14 +110,19 @@ class GroupSetting:
     direct_members: tuple[UserId, ...] = ()
     direct_subgroups: tuple[GroupId, ...] = ()
 
+    @property
+    def group_ids(self) -> tuple[GroupId, ...]:
+        """The groups that it names."""
+        return self.direct_subgroups if self.group_id is None else (self.group_id,)
+
     @classmethod
     def parse(cls, value: Any) -> "GroupSetting":
         """From its form in JSON, which storage and wire share."""
         if isinstance(value, int):
             return cls(group_id=GroupId(value))
         return cls(
-            direct_members=tuple(sorted(value["direct_members"])),
-            direct_subgroups=tuple(sorted(value["direct_subgroups"])),
+            direct_members=tuple(sorted(set(value["direct_members"]))),
+            direct_subgroups=tuple(sorted(set(value["direct_subgroups"]))),
         )
 
     def as_json(self) -> int | dict[str, list[int]]:
@@ -160,10 +165,7 @@ class GroupGraph:
         """Whether the setting admits the person. A deactivated group admits nobody."""
         if person.user_id in setting.direct_members:
             return True
-        start: Iterable[GroupId] = (
-            setting.direct_subgroups if setting.group_id is None else (setting.group_id,)
-        )
-        return any(self._admits(group_id, person) for group_id in self._below(start))
+        return any(self._admits(group_id, person) for group_id in self._below(setting.group_ids))
 
     def may_mention(self, group_id: GroupId, person: Person) -> bool:
         """Whether the person may mention the group. Role groups are for nobody to mention."""
@@ -180,16 +182,27 @@ class GroupGraph:
             for user_id in self.members.get(group_id, ())
         )
 
+    def within(self, group_id: GroupId) -> frozenset[GroupId]:
+        """All groups nested in this one, directly or not, as far as they are active."""
+        return frozenset(self._below(self.subgroups.get(group_id, ())))
+
+    def around(self, group_id: GroupId) -> frozenset[GroupId]:
+        """The group, and all in which it is nested, directly or not; deactivated ones too."""
+        above: dict[GroupId, list[GroupId]] = {}
+        for outer, nested in self.subgroups.items():
+            for inner in nested:
+                above.setdefault(inner, []).append(outer)
+        found, waiting = {group_id}, [group_id]
+        while waiting:
+            new = [g for g in above.get(waiting.pop(), ()) if g not in found]
+            found.update(new)
+            waiting.extend(new)
+        return frozenset(found)
+
     def reach(self, settings: Iterable[GroupSetting]) -> Reach:
         """Whom these settings may admit, without asking who has which role."""
         settings = list(settings)
-        start = [
-            group_id
-            for setting in settings
-            for group_id in (
-                setting.direct_subgroups if setting.group_id is None else (setting.group_id,)
-            )
-        ]
+        start = [group_id for setting in settings for group_id in setting.group_ids]
         below = list(self._below(dict.fromkeys(start)))
         named = {user_id for setting in settings for user_id in setting.direct_members}
         return Reach(

@@ -208,6 +208,24 @@ class ExpectationMismatchError(DomainError):
         super().__init__(f"'{name}' does not match the expected value.", field_name=name)
 
 
+class SystemGroupRequiredError(DomainError):
+    """The setting takes role groups only."""
+
+    code = "SYSTEM_GROUP_REQUIRED"
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"'{name}' must be a system user group.", setting_name=name)
+
+
+class GroupInUseError(DomainError):
+    """Settings or other groups name the group. `objections` says which."""
+
+    code = "CANNOT_DEACTIVATE_GROUP_IN_USE"
+
+    def __init__(self, objections: list[dict[str, Any]]) -> None:
+        super().__init__("Cannot deactivate user group in use.", objections=objections)
+
+
 class MoveTimeLimitError(DomainError):
     """Some of the messages are too old to be moved by this user."""
 

@@ -1,6 +1,7 @@
 """What a setting that names people and groups may be, and in which of its forms it is kept."""
 
 from collections.abc import Collection
+from dataclasses import dataclass
 
 from server.domain.access import (
     EVERYONE_GROUP,
@@ -9,9 +10,48 @@ from server.domain.access import (
     GroupGraph,
     GroupSetting,
 )
-from server.domain.errors import BadRequestError
+from server.domain.errors import (
+    BadRequestError,
+    ExpectationMismatchError,
+    SystemGroupRequiredError,
+)
 from server.domain.permission_settings import PermissionRule
 from storage.ids import UserId
+
+
+@dataclass(frozen=True, slots=True)
+class PermissionChange:
+    """Whom a permission is to be given to; `old`: whom, to the client's knowledge, it was."""
+
+    new: GroupSetting | str
+    """A role group may be named."""
+    old: GroupSetting | None = None
+
+    @property
+    def named_user_ids(self) -> tuple[UserId, ...]:
+        """The people whom the new value names."""
+        return () if isinstance(self.new, str) else self.new.direct_members
+
+
+def changed_setting(
+    name: str,
+    rule: PermissionRule,
+    now: GroupSetting,
+    change: PermissionChange,
+    graph: GroupGraph,
+    active_user_ids: Collection[UserId],
+) -> GroupSetting:
+    """The new value as it is kept; who is named already may have been deactivated since.
+
+    Raises ExpectationMismatchError if the setting is not what the client knows, BadRequestError if
+    it may not be so.
+    """
+    if change.old is not None and shortest(change.old, graph) != now:
+        raise ExpectationMismatchError(name)
+    new = change.new
+    if isinstance(new, str):
+        new = GroupSetting(group_id=graph.ids_by_name[new])
+    return checked_setting(name, rule, new, graph, {*active_user_ids, *now.direct_members})
 
 
 def checked_setting(
@@ -24,8 +64,7 @@ def checked_setting(
     """The value as it is kept. Raises BadRequestError if the setting of this name may not be so."""
     if not set(value.direct_members) <= set(active_user_ids):
         raise BadRequestError("Invalid user ID")
-    group_ids = value.direct_subgroups if value.group_id is None else (value.group_id,)
-    for group_id in group_ids:
+    for group_id in value.group_ids:
         if group_id not in graph.members or group_id in graph.deactivated:
             raise BadRequestError("Invalid user group")
     kept = shortest(value, graph)
@@ -33,7 +72,7 @@ def checked_setting(
     if role_group is not None:
         _check_role_group(name, rule, role_group)
     elif rule.system_group_required:
-        raise BadRequestError(f"'{name}' must be a system user group.")
+        raise SystemGroupRequiredError(name)
     return kept
 
 

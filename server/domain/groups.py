@@ -1,5 +1,6 @@
 """The rules of user groups: what the role groups are, and who may do what with a group."""
 
+import unicodedata
 from collections.abc import Mapping
 from typing import Final
 
@@ -12,11 +13,19 @@ from server.domain.access import (
     MODERATORS_GROUP,
     NOBODY_GROUP,
     OWNERS_GROUP,
+    GroupGraph,
     GroupSetting,
 )
+from server.domain.channels import Standing
+from server.domain.errors import BadRequestError
 from server.domain.permission_settings import GROUP_CREATOR, GROUP_PERMISSIONS
 from storage.groups import GroupRow
-from storage.ids import GroupId
+from storage.ids import GroupId, UserId
+
+MAX_NAME_LENGTH: Final = 100
+MAX_DESCRIPTION_LENGTH: Final = 1024
+RESERVED_PREFIXES: Final = ("@", "role:", "user:", "stream:", "channel:")
+"""Names that begin so would be taken for something else."""
 
 DESCRIPTIONS: Final[Mapping[str, str]] = {
     NOBODY_GROUP: "Nobody",
@@ -43,3 +52,81 @@ def group_permission(group: GroupRow, name: str, system_ids: Mapping[str, GroupI
     if group.creator_id is None:
         return GroupSetting(group_id=system_ids[NOBODY_GROUP])
     return GroupSetting(direct_members=(group.creator_id,))
+
+
+def default_permissions(graph: GroupGraph, creator_id: UserId) -> dict[str, GroupSetting]:
+    """All settings of a group that this user makes, where the request does not say otherwise."""
+    return {
+        name: GroupSetting(direct_members=(creator_id,))
+        if rule.default == GROUP_CREATOR
+        else GroupSetting(group_id=graph.ids_by_name[rule.default])
+        for name, rule in GROUP_PERMISSIONS.items()
+    }
+
+
+def checked_group_name(name: str) -> str:
+    """The name as it is kept: composed, without blanks around it. Raises BadRequestError."""
+    cleaned = unicodedata.normalize("NFC", name).strip()
+    if not cleaned:
+        raise BadRequestError("User group name can't be empty!")
+    if len(cleaned) > MAX_NAME_LENGTH:
+        raise BadRequestError(f"User group name cannot exceed {MAX_NAME_LENGTH} characters.")
+    for prefix in RESERVED_PREFIXES:
+        if cleaned.startswith(prefix):
+            raise BadRequestError(f"User group name cannot start with '{prefix}'.")
+    for place, character in enumerate(cleaned, start=1):
+        if unicodedata.category(character) in {"Cc", "Cs", "Zl", "Zp"}:
+            raise BadRequestError(f"Invalid character in user group name, at position {place}.")
+    return cleaned
+
+
+def checked_group_description(description: str) -> str:
+    """The description, without blanks around it. Raises BadRequestError if it is too long."""
+    cleaned = description.strip()
+    if len(cleaned) > MAX_DESCRIPTION_LENGTH:
+        raise BadRequestError(
+            f"description is too long (limit: {MAX_DESCRIPTION_LENGTH} characters)"
+        )
+    return cleaned
+
+
+def is_name_taken(name: str, graph: GroupGraph, *, by_others_than: GroupId | None = None) -> bool:
+    """Whether another group has the name, whatever the case of its letters."""
+    lowered = name.lower()
+    return any(
+        known.lower() == lowered and group_id != by_others_than
+        for known, group_id in graph.ids_by_name.items()
+    )
+
+
+def manages(standing: Standing, group: GroupRow) -> bool:
+    """Whether they may change the group, and who is in it."""
+    if group.is_system_group:
+        return False
+    return standing.realm_permits("can_manage_all_groups") or _permits(
+        standing, group, "can_manage_group"
+    )
+
+
+def may_add(standing: Standing, group: GroupRow, *, only_themselves: bool) -> bool:
+    """Whether they may let people or groups into the group, or just themselves."""
+    if manages(standing, group) or _permits(standing, group, "can_add_members_group"):
+        return True
+    return only_themselves and _permits(standing, group, "can_join_group")
+
+
+def may_remove(standing: Standing, group: GroupRow, *, only_themselves: bool) -> bool:
+    """Whether they may take people or groups out of the group, or just themselves."""
+    if manages(standing, group) or _permits(standing, group, "can_remove_members_group"):
+        return True
+    return only_themselves and _permits(standing, group, "can_leave_group")
+
+
+def _permits(standing: Standing, group: GroupRow, name: str) -> bool:
+    """Whether the group's own setting of this name admits them."""
+    if group.is_system_group:
+        return False
+    if standing.person.is_guest and not GROUP_PERMISSIONS[name].allow_everyone:
+        return False
+    graph = standing.graph
+    return graph.contains(group_permission(group, name, graph.ids_by_name), standing.person)

@@ -43,7 +43,6 @@ EVENTS: Final[tuple[type[Event], ...]] = (
     drafts.DraftUpdated,
     groups.GroupAdded,
     groups.GroupChanged,
-    groups.GroupRemoved,
     groups.MembersAdded,
     groups.MembersRemoved,
     groups.SubgroupsAdded,

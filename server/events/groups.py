@@ -9,9 +9,9 @@ from typing_extensions import override
 from server.directory import GROUPS
 from server.domain.groups import group_permission
 from server.domain.permission_settings import GROUP_PERMISSIONS
-from server.events.base import Event
+from server.events.base import ClientView, Event
 from storage.groups import GroupRow
-from storage.ids import GroupId, UserId
+from storage.ids import GroupId, Position, UserId
 
 GroupValue = int | dict[str, list[int]]
 """Whom a permission is given to, as it stands in JSON."""
@@ -62,6 +62,7 @@ class _OfGroups(Event, frozen=True, kw_only=True):
     """Events that clients know as `user_group`."""
 
     wire_type: ClassVar[str] = "user_group"
+    varies_by: ClassVar[tuple[str, ...]] = ("include_deactivated_groups",)
 
     type: Literal["user_group"] = "user_group"
 
@@ -72,59 +73,87 @@ class _OfGroups(Event, frozen=True, kw_only=True):
 
 class GroupAdded(_OfGroups, frozen=True, kw_only=True):
     kind: ClassVar[str] = "user_group/add"
+    varies_by: ClassVar[tuple[str, ...]] = ()
 
     op: Literal["add"] = "add"
     group: UserGroup
 
 
 class GroupChanged(_OfGroups, frozen=True, kw_only=True):
-    """Something about the group itself is different; `data` holds what."""
+    """Something about the group itself is different; `data` holds what.
+
+    Clients that do not ask for deactivated groups are told that one is gone, or back.
+    """
 
     kind: ClassVar[str] = "user_group/update"
 
     op: Literal["update"] = "update"
     group_id: GroupId
     data: dict[str, Any]
+    deactivated: bool = False
+    """It is deactivated, and was so before."""
+    group: UserGroup | None = None
+    """The whole of it where it has been reactivated."""
+
+    @override
+    def wire(self, position: Position, view: ClientView) -> Sequence[Any]:
+        if not view.include_deactivated_groups:
+            if self.deactivated:
+                return []
+            if self.data.get("deactivated"):
+                return [{"type": self.type, "op": "remove", "group_id": self.group_id}]
+            if self.group is not None:
+                return [{"type": self.type, "op": "add", "group": self.group}]
+        return [{"type": self.type, "op": self.op, "group_id": self.group_id, "data": self.data}]
 
 
-class GroupRemoved(_OfGroups, frozen=True, kw_only=True):
-    kind: ClassVar[str] = "user_group/remove"
+class _Within(_OfGroups, frozen=True, kw_only=True):
+    """Something has become part of the group, or ceased to be."""
 
-    op: Literal["remove"] = "remove"
     group_id: GroupId
+    deactivated: bool = False
+    """The group is deactivated: those who do not ask for such ones are not told."""
+
+    @override
+    def wire(self, position: Position, view: ClientView) -> Sequence[Any]:
+        if self.deactivated and not view.include_deactivated_groups:
+            return []
+        fields = {name: getattr(self, name) for name in self.__struct_fields__}
+        del fields["deactivated"]
+        return [fields]
 
 
-class MembersAdded(_OfGroups, frozen=True, kw_only=True):
+class MembersAdded(_Within, frozen=True, kw_only=True):
     """People have become direct members of the group."""
 
     kind: ClassVar[str] = "user_group/add_members"
 
     op: Literal["add_members"] = "add_members"
-    group_id: GroupId
     user_ids: tuple[UserId, ...]
 
 
-class MembersRemoved(_OfGroups, frozen=True, kw_only=True):
+class MembersRemoved(_Within, frozen=True, kw_only=True):
     """People have ceased to be direct members of the group."""
 
     kind: ClassVar[str] = "user_group/remove_members"
 
     op: Literal["remove_members"] = "remove_members"
-    group_id: GroupId
     user_ids: tuple[UserId, ...]
 
 
-class SubgroupsAdded(_OfGroups, frozen=True, kw_only=True):
+class SubgroupsAdded(_Within, frozen=True, kw_only=True):
+    """Groups have been nested directly in the group."""
+
     kind: ClassVar[str] = "user_group/add_subgroups"
 
     op: Literal["add_subgroups"] = "add_subgroups"
-    group_id: GroupId
     direct_subgroup_ids: tuple[GroupId, ...]
 
 
-class SubgroupsRemoved(_OfGroups, frozen=True, kw_only=True):
+class SubgroupsRemoved(_Within, frozen=True, kw_only=True):
+    """Groups are nested directly in the group no more."""
+
     kind: ClassVar[str] = "user_group/remove_subgroups"
 
     op: Literal["remove_subgroups"] = "remove_subgroups"
-    group_id: GroupId
     direct_subgroup_ids: tuple[GroupId, ...]

@@ -81,6 +81,13 @@ def shown_groups(
     ]
 
 
+def direct_members(
+    row: GroupRow, people: People, *, waiting_period: timedelta, now: datetime
+) -> list[UserId]:
+    """The active direct members of this group, by id."""
+    return _members(row, people, _by_role_group(people, waiting_period, now))
+
+
 def _members(
     row: GroupRow, people: People, by_role_group: Mapping[str, list[UserId]]
 ) -> list[UserId]:

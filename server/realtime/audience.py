@@ -48,10 +48,9 @@ class LiveUser:
 
     def left(self, channel_id: ChannelId, position: Position) -> None:
         """They receive nothing of the channel above this position."""
-        spans = self.spans.get(channel_id, [])
-        self.spans[channel_id] = [
-            (first, min(last, position)) for first, last in spans if first <= position
-        ]
+        spans = self.spans.get(channel_id)
+        if spans is not None:
+            spans[:] = [(first, min(last, position)) for first, last in spans if first <= position]
 
     def has_read(self, sender_id: UserId, position: Position) -> bool:
         """Whether a message counts as read because of who sent it."""

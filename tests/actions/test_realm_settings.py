@@ -3,7 +3,7 @@
 import pytest
 import pytest_asyncio
 
-from server.actions.realm_settings import PermissionChange, RealmChange, change_realm
+from server.actions.realm_settings import RealmChange, change_realm
 from server.actions.users import NewUser, create_users
 from server.domain.access import ADMINISTRATOR, GUEST, MEMBER, MODERATOR, OWNER, GroupSetting
 from server.domain.errors import (
@@ -11,7 +11,9 @@ from server.domain.errors import (
     DomainError,
     ExpectationMismatchError,
     InvalidParameterError,
+    SystemGroupRequiredError,
 )
+from server.domain.group_settings import PermissionChange
 from server.domain.permission_settings import REALM_PERMISSIONS
 from server.domain.realm_changes import FOR_OWNERS
 from server.domain.realm_settings import DEFAULTS, RealmSettings
@@ -332,7 +334,7 @@ async def test_a_permission_is_not_for_whom_there_is_not(town, make):
     ):
         with pytest.raises(BadRequestError):
             await town.permit(can_create_groups=value)
-    with pytest.raises(BadRequestError, match="system"):
+    with pytest.raises(SystemGroupRequiredError):
         await town.permit(can_create_web_public_channel_group=GroupSetting(group_id=cooks))
     assert town.stage.happened == []
 

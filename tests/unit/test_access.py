@@ -171,3 +171,26 @@ def test_a_member_is_a_direct_member_of_two_role_groups_once_full():
     assert groups_of(MEMBER, 2) == ("role:members", "role:fullmembers")
     assert groups_of(MODERATOR, 3) == ("role:moderators",)
     assert groups_of(GUEST, 0) == ("role:everyone",)
+
+
+def test_what_is_within_a_group_and_around_it():
+    nested = graph(
+        subgroups={COOKS: (BAKERS,), BAKERS: (GUESTBOOK, IDS["role:administrators"])},
+        deactivated={GUESTBOOK},
+    )
+
+    assert nested.within(COOKS) == {BAKERS, IDS["role:administrators"], IDS["role:owners"]}
+    assert nested.around(GUESTBOOK) == {GUESTBOOK, BAKERS, COOKS}
+    assert nested.around(COOKS) == {COOKS}
+
+
+def test_a_circle_is_walked_once():
+    circle = graph(subgroups={COOKS: (BAKERS,), BAKERS: (COOKS,)})
+
+    assert circle.within(COOKS) == circle.around(COOKS) == {COOKS, BAKERS}
+
+
+def test_who_is_named_twice_is_named_once():
+    setting = GroupSetting.parse({"direct_members": [8, 7, 7], "direct_subgroups": [22, 21, 22]})
+
+    assert setting.as_json() == {"direct_members": [7, 8], "direct_subgroups": [21, 22]}

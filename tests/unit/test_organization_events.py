@@ -55,7 +55,12 @@ EVENTS = [
     bots.BotDeleted(bot=bots.DeletedBot(user_id=UserId(8))),
     groups.GroupAdded(group=groups.shown_group(COOKS, SYSTEM_IDS, [UserId(7)])),
     groups.GroupChanged(group_id=GroupId(21), data={"name": "chefs", "deactivated": False}),
-    groups.GroupRemoved(group_id=GroupId(21)),
+    groups.GroupChanged(group_id=GroupId(21), data={"deactivated": True}),
+    groups.GroupChanged(
+        group_id=GroupId(21),
+        data={"deactivated": False},
+        group=groups.shown_group(COOKS, SYSTEM_IDS, []),
+    ),
     groups.MembersAdded(group_id=GroupId(21), user_ids=(UserId(7),)),
     groups.MembersRemoved(group_id=GroupId(21), user_ids=(UserId(7),)),
     groups.SubgroupsAdded(group_id=GroupId(21), direct_subgroup_ids=(GroupId(22),)),

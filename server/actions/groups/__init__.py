@@ -1,0 +1,1 @@
+"""User groups are made, changed, filled, emptied and closed."""

@@ -1,0 +1,240 @@
+"""Groups get other names and permissions; they are closed, and opened again."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from server.actions.ground import Ground
+from server.actions.groups.standing import (
+    active_ids,
+    conclude,
+    stand_on_group,
+    tell_who_sees_otherwise,
+)
+from server.domain.access import GroupSetting
+from server.domain.actor import Actor
+from server.domain.errors import BadRequestError, GroupInUseError
+from server.domain.group_settings import PermissionChange, changed_setting
+from server.domain.groups import (
+    checked_group_description,
+    checked_group_name,
+    group_permission,
+    is_name_taken,
+    manages,
+)
+from server.domain.permission_settings import GROUP_PERMISSIONS, REALM_PERMISSIONS
+from server.events.base import EVERYONE, Tx
+from server.events.groups import GroupChanged, UserGroup, shown_group
+from storage import channels, groups, subscriptions, users
+from storage.channels import ChannelRow
+from storage.database import Connection
+from storage.groups import GroupRow
+from storage.ids import ChannelId, GroupId
+
+IS_DEACTIVATED = "User group is deactivated."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupChange:
+    """What is to be different about a group."""
+
+    name: str | None = None
+    description: str | None = None
+    permissions: Mapping[str, PermissionChange] = field(default_factory=dict)
+    reactivate: bool = False
+
+
+async def change_group(tx: Tx, actor: Actor, group_id: GroupId, change: GroupChange) -> None:
+    """Change all of it, or nothing; what is so already stays, and nobody is told.
+
+    A deactivated group may be renamed, described otherwise, and reactivated. Raises
+    BadRequestError, ExpectationMismatchError.
+    """
+    named = {u for wanted in change.permissions.values() for u in wanted.named_user_ids}
+    ground, row = await stand_on_group(tx, actor, group_id, named)
+    _check_manages(ground, actor, row)
+    if row.deactivated and change.permissions and not change.reactivate:
+        raise BadRequestError(IS_DEACTIVATED)
+    changed = _changed(ground, row, change)
+    differences = _differences(ground, row, changed)
+    if not differences:
+        return
+
+    connection = await _keep(tx, changed)
+    reactivated = row.deactivated and not changed.deactivated
+    event = GroupChanged(
+        group_id=group_id,
+        data={name: now for name, (_, now) in differences.items()},
+        deactivated=changed.deactivated,
+        group=await _shown(tx, connection, ground, changed) if reactivated else None,
+    )
+    conclude(
+        tx,
+        actor,
+        tx.append(event, EVERYONE),
+        "group_changed",
+        group_id,
+        before={name: was for name, (was, _) in differences.items()},
+        after=event.data,
+    )
+    if reactivated:
+        await tell_who_sees_otherwise(tx, connection, ground, group_id, _all_within(row))
+
+
+async def deactivate_group(tx: Tx, actor: Actor, group_id: GroupId) -> None:
+    """Let the group serve nothing any more, until it is reactivated.
+
+    Raises BadRequestError, and GroupInUseError if another group, a setting of the organization or
+    of a channel, or a permission of another group names it.
+    """
+    ground, row = await stand_on_group(tx, actor, group_id)
+    _check_manages(ground, actor, row)
+    if row.deactivated:
+        raise BadRequestError(IS_DEACTIVATED)
+    objections = await _objections(tx, await tx.connection(), ground, actor, group_id)
+    if objections:
+        raise GroupInUseError(objections)
+
+    connection = await _keep(tx, replace(row, deactivated=True))
+    event = GroupChanged(group_id=group_id, data={"deactivated": True})
+    conclude(
+        tx,
+        actor,
+        tx.append(event, EVERYONE),
+        "group_changed",
+        group_id,
+        before={"deactivated": False},
+        after=event.data,
+    )
+    # Archived channels may name it, and lose those who knew of them by it.
+    await tell_who_sees_otherwise(tx, connection, ground, group_id, _all_within(row))
+
+
+def _check_manages(ground: Ground, actor: Actor, row: GroupRow) -> None:
+    if not manages(ground.standing(actor.user_id), row):
+        raise BadRequestError("Insufficient permission")
+
+
+def _changed(ground: Ground, row: GroupRow, change: GroupChange) -> GroupRow:
+    """The group as it is to be. Raises BadRequestError, ExpectationMismatchError."""
+    graph = ground.graph
+    name, description = row.name, row.description
+    if change.name is not None:
+        name = checked_group_name(change.name)
+        if is_name_taken(name, graph, by_others_than=row.group_id):
+            raise BadRequestError(f"User group '{name}' already exists.")
+    if change.description is not None:
+        description = checked_group_description(change.description)
+    permissions = dict(row.permissions)
+    active = active_ids(ground)
+    for setting, wanted in change.permissions.items():
+        now = group_permission(row, setting, graph.ids_by_name)
+        rule = GROUP_PERMISSIONS[setting]
+        value = changed_setting(setting, rule, now, wanted, graph, active)
+        if value != now:
+            permissions[setting] = value.as_json()
+    return replace(
+        row,
+        name=name,
+        description=description,
+        permissions=permissions,
+        deactivated=row.deactivated and not change.reactivate,
+    )
+
+
+def _differences(ground: Ground, before: GroupRow, after: GroupRow) -> dict[str, tuple[Any, Any]]:
+    """Of everything that is not the same: what it was, and what it is, as clients know it."""
+    pairs: dict[str, tuple[Any, Any]] = {
+        name: (getattr(before, name), getattr(after, name))
+        for name in ("name", "description", "deactivated")
+    }
+    ids = ground.graph.ids_by_name
+    for name in GROUP_PERMISSIONS:
+        was, now = (group_permission(row, name, ids).as_json() for row in (before, after))
+        pairs[name] = (was, now)
+    return {name: (was, now) for name, (was, now) in pairs.items() if was != now}
+
+
+async def _keep(tx: Tx, row: GroupRow) -> Connection:
+    connection = await tx.changing()
+    await groups.update(
+        connection,
+        tx.realm_id,
+        row.group_id,
+        name=row.name,
+        description=row.description,
+        deactivated=row.deactivated,
+        permissions=row.permissions,
+    )
+    return connection
+
+
+async def _shown(tx: Tx, connection: Connection, ground: Ground, row: GroupRow) -> UserGroup:
+    people = await users.by_ids(connection, tx.realm_id, row.member_ids)
+    members = [person.user_id for person in people if person.is_active]
+    return shown_group(row, ground.graph.ids_by_name, members)
+
+
+def _all_within(row: GroupRow) -> GroupSetting:
+    return GroupSetting(
+        direct_members=tuple(row.member_ids), direct_subgroups=tuple(row.subgroup_ids)
+    )
+
+
+async def _objections(
+    tx: Tx, connection: Connection, ground: Ground, actor: Actor, group_id: GroupId
+) -> list[dict[str, Any]]:
+    """What names the group, and so speaks against deactivating it; its own permissions do not.
+
+    Of a channel of which the actor may not know only the settings are told.
+    """
+    graph, settings = ground.graph, ground.settings
+    found: list[dict[str, Any]] = []
+    above = [g for g, nested in graph.subgroups.items() if group_id in nested]
+    supergroups = sorted(g for g in above if g not in graph.deactivated)
+    if supergroups:
+        found.append({"type": "subgroup", "supergroup_ids": supergroups})
+    found += await _objections_of_channels(tx, connection, ground, actor, group_id)
+    for other, permissions in graph.permissions.items():
+        naming = _naming(group_id, permissions)
+        if naming and other != group_id and other not in graph.deactivated:
+            found.append({"type": "user_group", "group_id": other, "settings": naming})
+    naming = [
+        name for name in REALM_PERMISSIONS if group_id in settings.permission(name, graph).group_ids
+    ]
+    if naming:
+        found.append({"type": "realm", "settings": naming})
+    return found
+
+
+async def _objections_of_channels(
+    tx: Tx, connection: Connection, ground: Ground, actor: Actor, group_id: GroupId
+) -> list[dict[str, Any]]:
+    rows = [
+        (row, naming)
+        for row in await channels.all_of_realm(connection, tx.realm_id)
+        if not row.is_archived and (naming := _naming(group_id, row.permissions))
+    ]
+    own = await subscriptions.in_channels(
+        connection,
+        tx.realm_id,
+        user_ids=[actor.user_id],
+        channel_ids=[row.channel_id for row, _ in rows],
+    )
+    is_in = {row.channel_id for row in own if row.active}
+    standing = ground.standing(actor.user_id)
+
+    def name_of(row: ChannelRow) -> dict[str, ChannelId]:
+        seen = standing.sees(row, subscribed=row.channel_id in is_in)
+        return {"channel_id": row.channel_id} if seen else {}
+
+    return [{"type": "channel", **name_of(row), "settings": naming} for row, naming in rows]
+
+
+def _naming(group_id: GroupId, permissions: Mapping[str, Any]) -> Sequence[str]:
+    """Those of the permissions that name the group, in the order of the alphabet."""
+    return sorted(
+        name
+        for name, value in permissions.items()
+        if group_id in GroupSetting.parse(value).group_ids
+    )

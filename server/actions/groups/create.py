@@ -1,0 +1,120 @@
+"""New user groups."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from server.actions.ground import Ground, stand
+from server.actions.groups.standing import (
+    PEOPLE_IN_BATCH,
+    active_ids,
+    check_people,
+    check_subgroups,
+    conclude,
+)
+from server.domain.access import GroupSetting
+from server.domain.actor import Actor
+from server.domain.errors import BadRequestError
+from server.domain.group_settings import checked_setting
+from server.domain.groups import (
+    checked_group_description,
+    checked_group_name,
+    default_permissions,
+    is_name_taken,
+)
+from server.domain.permission_settings import GROUP_PERMISSIONS
+from server.events.base import EVERYONE, Tx
+from server.events.groups import GroupAdded, shown_group
+from storage import groups
+from storage.groups import GroupRow
+from storage.ids import GroupId, Position, UserId
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewGroup:
+    """A group that somebody asks for."""
+
+    name: str
+    description: str = ""
+    member_ids: Sequence[UserId] = ()
+    subgroup_ids: Sequence[GroupId] = ()
+    permissions: Mapping[str, GroupSetting] = field(default_factory=dict)
+    """The settings that the request names; the others get their defaults."""
+
+
+async def create_group(tx: Tx, actor: Actor, new: NewGroup, *, now: datetime) -> GroupId:
+    """Make the group, with these people and groups in it; everyone is told.
+
+    Raises BadRequestError for who may not do it, for a name that cannot be or is taken, for
+    people and groups who cannot be in it, and for permissions that cannot be.
+    """
+    name = checked_group_name(new.name)
+    description = checked_group_description(new.description)
+    members, subgroups = sorted(set(new.member_ids)), sorted(set(new.subgroup_ids))
+    named = {user_id for value in new.permissions.values() for user_id in value.direct_members}
+    if len(members) + len(named) > PEOPLE_IN_BATCH:
+        tx.must_be_exact()
+    ground = await stand(tx, actor, {*members, *named}, names_change=True)
+    _check_may(ground, actor)
+    check_people(ground, members)
+    check_subgroups(ground.graph, subgroups)
+    if is_name_taken(name, ground.graph):
+        raise BadRequestError(f"User group '{name}' already exists.")
+    permissions = _permissions(ground, actor, new.permissions)
+
+    connection = await tx.changing()
+    kept = {setting: value.as_json() for setting, value in permissions.items()}
+    group_id = await groups.insert(
+        connection,
+        tx.realm_id,
+        name=name,
+        description=description,
+        creator_id=actor.user_id,
+        created_at=now,
+        permissions=kept,
+    )
+    await groups.add_members(connection, tx.realm_id, group_id, members)
+    await groups.add_subgroups(connection, tx.realm_id, group_id, subgroups)
+    row = GroupRow(
+        group_id=group_id,
+        name=name,
+        description=description,
+        is_system_group=False,
+        deactivated=False,
+        creator_id=actor.user_id,
+        created_at=now,
+        permissions=kept,
+        member_ids=members,
+        subgroup_ids=subgroups,
+        changed_at=Position(0),
+    )
+    added = GroupAdded(group=shown_group(row, ground.graph.ids_by_name, members))
+    after = {"name": name, "description": description, "members": members, "subgroups": subgroups}
+    conclude(
+        tx,
+        actor,
+        tx.append(added, EVERYONE),
+        "group_created",
+        group_id,
+        before={},
+        after=after | kept,
+    )
+    return group_id
+
+
+def _check_may(ground: Ground, actor: Actor) -> None:
+    if actor.is_bot:
+        raise BadRequestError("This endpoint does not accept bot requests.")
+    if not ground.standing(actor.user_id).realm_permits("can_create_groups"):
+        raise BadRequestError("Insufficient permission")
+
+
+def _permissions(
+    ground: Ground, actor: Actor, wanted: Mapping[str, GroupSetting]
+) -> dict[str, GroupSetting]:
+    """All settings of the new group. Raises BadRequestError."""
+    active = active_ids(ground)
+    return default_permissions(ground.graph, actor.user_id) | {
+        name: checked_setting(name, GROUP_PERMISSIONS[name], value, ground.graph, active)
+        for name, value in wanted.items()
+    }

@@ -1,0 +1,140 @@
+"""People and groups come into a group, and leave it."""
+
+from collections.abc import Collection, Sequence
+from dataclasses import asdict, dataclass
+
+from server.actions.ground import Ground
+from server.actions.groups.change import IS_DEACTIVATED
+from server.actions.groups.standing import (
+    check_people,
+    check_subgroups,
+    conclude,
+    stand_on_group,
+    tell_who_sees_otherwise,
+)
+from server.domain.access import GroupSetting
+from server.domain.actor import Actor
+from server.domain.errors import BadRequestError
+from server.domain.groups import may_add, may_remove
+from server.events.base import EVERYONE, NOBODY, Event, Tx
+from server.events.groups import (
+    MembersAdded,
+    MembersRemoved,
+    SubgroupsAdded,
+    SubgroupsRemoved,
+)
+from server.events.log import Tick
+from storage import groups
+from storage.database import Connection
+from storage.groups import GroupRow
+from storage.ids import GroupId, UserId
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MembersChange:
+    """Who is to be a direct part of the group, and who no longer; each once."""
+
+    add: Sequence[UserId] = ()
+    delete: Sequence[UserId] = ()
+    add_subgroups: Sequence[GroupId] = ()
+    delete_subgroups: Sequence[GroupId] = ()
+
+
+async def change_members(tx: Tx, actor: Actor, group_id: GroupId, change: MembersChange) -> None:
+    """Do all of it, or nothing; everyone is told, and who sees other channels by it, of those.
+
+    Raises BadRequestError: for who may not do it; for people and groups who are unknown or
+    deactivated, are in it already or not at all; and where a group would be within itself.
+    """
+    ground, row = await stand_on_group(tx, actor, group_id, {*change.add, *change.delete})
+    _check_may(ground, actor, row, change)
+    if row.deactivated:
+        raise BadRequestError(IS_DEACTIVATED)
+    _check_members(ground, row, change)
+    _check_subgroups(ground, row, change)
+
+    connection = await tx.changing()
+    await _keep(tx, connection, group_id, change)
+    # Whoever is deactivated is shown in no group, so nobody is told that they leave it.
+    leaving = tuple(u for u in change.delete if ground.people[u].is_active)
+    events: list[Event] = []
+    if change.add:
+        events.append(MembersAdded(group_id=group_id, user_ids=tuple(change.add)))
+    if leaving:
+        events.append(MembersRemoved(group_id=group_id, user_ids=leaving))
+    if change.add_subgroups:
+        nested = tuple(change.add_subgroups)
+        events.append(SubgroupsAdded(group_id=group_id, direct_subgroup_ids=nested))
+    if change.delete_subgroups:
+        nested = tuple(change.delete_subgroups)
+        events.append(SubgroupsRemoved(group_id=group_id, direct_subgroup_ids=nested))
+    entries = [tx.append(event, EVERYONE) for event in events]
+    conclude(
+        tx,
+        actor,
+        entries[0] if entries else tx.append(Tick(), NOBODY),
+        "group_members_changed",
+        group_id,
+        before={},
+        after={name: list(ids) for name, ids in asdict(change).items() if ids},
+    )
+    concerned = GroupSetting(
+        direct_members=(*change.add, *change.delete),
+        direct_subgroups=(*change.add_subgroups, *change.delete_subgroups),
+    )
+    await tell_who_sees_otherwise(tx, connection, ground, group_id, concerned)
+
+
+def _check_may(ground: Ground, actor: Actor, row: GroupRow, change: MembersChange) -> None:
+    standing, themselves = ground.standing(actor.user_id), {actor.user_id}
+    coming = set(change.add) == themselves and not change.add_subgroups
+    going = set(change.delete) == themselves and not change.delete_subgroups
+    adds, removes = change.add or change.add_subgroups, change.delete or change.delete_subgroups
+    if (adds and not may_add(standing, row, only_themselves=coming)) or (
+        removes and not may_remove(standing, row, only_themselves=going)
+    ):
+        raise BadRequestError("Insufficient permission")
+
+
+def _check_members(ground: Ground, row: GroupRow, change: MembersChange) -> None:
+    check_people(ground, change.add)
+    members = set(row.member_ids)
+    for user_id in change.add:
+        if user_id in members:
+            raise BadRequestError(f"User {user_id} is already a member of this group")
+    _check_leaving(change.delete, members, "There is no user '{}' in this user group")
+
+
+def _check_subgroups(ground: Ground, row: GroupRow, change: MembersChange) -> None:
+    check_subgroups(ground.graph, change.add_subgroups)
+    around = ground.graph.around(row.group_id)
+    for group_id in change.add_subgroups:
+        if group_id in row.subgroup_ids:
+            raise BadRequestError(f"User group {group_id} is already a subgroup of this group.")
+        if group_id in around:
+            raise BadRequestError(
+                f"User group {row.group_id} is already a subgroup of one of the passed subgroups."
+            )
+    _check_leaving(
+        change.delete_subgroups,
+        set(row.subgroup_ids),
+        "User group {} is not a subgroup of this group.",
+    )
+
+
+def _check_leaving(ids: Sequence[int], there: Collection[int], refusal: str) -> None:
+    for each in ids:
+        if each not in there:
+            raise BadRequestError(refusal.format(each))
+
+
+async def _keep(tx: Tx, connection: Connection, group_id: GroupId, change: MembersChange) -> None:
+    realm_id = tx.realm_id
+    if change.add:
+        await groups.add_members(connection, realm_id, group_id, change.add)
+    if change.delete:
+        await groups.remove_members(connection, realm_id, group_id, change.delete)
+    if change.add_subgroups:
+        await groups.add_subgroups(connection, realm_id, group_id, change.add_subgroups)
+    if change.delete_subgroups:
+        await groups.remove_subgroups(connection, realm_id, group_id, change.delete_subgroups)

@@ -1,0 +1,92 @@
+"""Who is in a group decides who may know of private channels: they are told as it changes."""
+
+import pytest
+import pytest_asyncio
+
+from server.domain.access import MODERATOR
+from tests.actions.test_groups import Club
+
+pytestmark = pytest.mark.asyncio
+
+
+@pytest_asyncio.fixture
+async def club(hall):
+    return Club(hall, await hall.make.role_groups())
+
+
+def told(seen, op):
+    """Who was told so of a channel."""
+    return {
+        w.user.user_id for w in seen for e in w.events if (e["type"], e["op"]) == ("stream", op)
+    }
+
+
+@pytest.mark.parametrize(
+    "setting", ["can_subscribe_group", "can_add_subscribers_group", "can_administer_channel_group"]
+)
+async def test_who_comes_into_a_group_gets_its_channels_and_who_leaves_loses_them(
+    hall, club, witnesses, setting
+):
+    """Not who knows of them anyway, by a subscription or a role, and never guests."""
+    subscriber = await hall.make.user()
+    everybody = [*hall.everybody, subscriber]
+    group = await club.create(hall.owner)
+    await hall.make.channel(
+        "secret", invite_only=True, subscribers=[subscriber], **{setting: group}
+    )
+    await hall.make.channel("other secret", invite_only=True)
+    coming = [hall.member, hall.admin, hall.guest, subscriber]
+
+    seen = await witnesses.watch(lambda: club.members(hall.owner, group, add=coming), everybody)
+    assert told(seen, "create") == {hall.member.user_id}
+    assert told(seen, "delete") == set()
+
+    seen = await witnesses.watch(lambda: club.members(hall.owner, group, delete=coming), everybody)
+    assert told(seen, "delete") == {hall.member.user_id}
+    assert told(seen, "create") == set()
+
+
+async def test_it_reaches_through_groups_within_groups(hall, club, witnesses):
+    moderator = await hall.make.user(role=MODERATOR)
+    everybody = [*hall.everybody, moderator]
+    inner = await club.create(hall.owner, "inner", members=[hall.other, hall.guest])
+    middle = await club.create(hall.owner, "middle", members=[hall.other])
+    outer = await club.create(hall.owner, "outer", subgroups=[middle])
+    await hall.make.channel(
+        invite_only=True, can_subscribe_group=outer, can_administer_channel_group=[hall.member]
+    )
+    moderators = club.roles["role:moderators"]
+
+    seen = await witnesses.watch(
+        lambda: club.members(hall.owner, middle, add=[hall.member]), everybody
+    )
+    assert told(seen, "create") == set()  # they administer it anyhow
+    seen = await witnesses.watch(
+        lambda: club.members(hall.owner, middle, add_subgroups=[inner, moderators]), everybody
+    )
+    assert told(seen, "create") == {moderator.user_id}
+    seen = await witnesses.watch(
+        lambda: club.members(hall.owner, middle, delete=[hall.other]), everybody
+    )
+    assert told(seen, "delete") == set()  # they are in the inner group still
+    seen = await witnesses.watch(
+        lambda: club.members(hall.owner, middle, delete_subgroups=[inner, moderators]), everybody
+    )
+    assert told(seen, "delete") == {moderator.user_id, hall.other.user_id}
+
+
+async def test_people_and_groups_that_change_places_see_what_they_saw(hall, club, witnesses):
+    inner = await club.create(hall.owner, "inner", members=[hall.member])
+    outer = await club.create(hall.owner, "outer", subgroups=[inner])
+    await hall.make.channel(
+        invite_only=True, can_subscribe_group=[hall.other], can_add_subscribers_group=outer
+    )
+
+    seen = await witnesses.watch(
+        lambda: club.members(
+            hall.owner, outer, add=[hall.member, hall.other], delete_subgroups=[inner]
+        ),
+        hall.everybody,
+    )
+
+    assert told(seen, "create") == told(seen, "delete") == set()
