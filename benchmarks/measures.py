@@ -11,6 +11,7 @@ import uvloop
 
 import benchmarks.changing
 import benchmarks.narrows
+import benchmarks.notifying
 from benchmarks import world as worlds
 from benchmarks.client import Client
 from benchmarks.server import Server, running, temporary_data
@@ -357,6 +358,16 @@ def changing() -> Figures:
     }
 
 
+def notifying() -> Figures:
+    """Deciding who is notified of a message to 10,000 subscribers, written down and handed on."""
+    with running() as server, server.database() as database:
+        taken = benchmarks.notifying.decide(database, server.database_url)
+    figures: Figures = {}
+    for name, seconds in taken.items():
+        figures |= _milliseconds(f"decide for 10,000, {name}", seconds)
+    return figures
+
+
 def starts() -> Figures:
     """The first and the second start, and what an idle server takes."""
     with temporary_data() as data:
@@ -382,6 +393,7 @@ MEASURES: dict[str, Callable[[], Figures]] = {
     "history": history,
     "narrows": narrows,
     "changing": changing,
+    "notifying": notifying,
 }
 
 

@@ -60,10 +60,14 @@ class Server:
             self._process.wait(30)
             self._process = None
 
-    def database(self) -> psycopg.Connection[tuple[object, ...]]:
+    @property
+    def database_url(self) -> str:
         url = running_url(self.data)
         assert url is not None
-        return psycopg.connect(url, autocommit=True)
+        return url
+
+    def database(self) -> psycopg.Connection[tuple[object, ...]]:
+        return psycopg.connect(self.database_url, autocommit=True)
 
     def configure_postgres(self, *lines: str) -> None:
         """Add settings to the private Postgres, and let it read them."""

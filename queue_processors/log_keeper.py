@@ -1,4 +1,4 @@
-"""Keeps the log in shape: partitions ahead of time, old days and old keys away."""
+"""Keeps the log in shape: partitions ahead of time, old days, keys and notifications away."""
 
 import asyncio
 import random
@@ -8,7 +8,7 @@ from typing import Final
 import structlog
 
 from server.domain.clock import Clock
-from storage import event_log, sends, shipping
+from storage import event_log, notifications, sends, shipping
 from storage.database import Database, DatabaseUnavailableError, StatementTimeoutError
 
 logger = structlog.get_logger(__name__)
@@ -16,6 +16,7 @@ logger = structlog.get_logger(__name__)
 KEEP_DAYS: Final = 8
 """One more than the longest life of an event queue: whoever polls in time finds its events."""
 KEEP_IDEMPOTENCY_KEYS: Final = timedelta(hours=24)
+KEEP_NOTIFICATIONS: Final = timedelta(days=30)
 LOOK_SECONDS: Final = 3600.0
 
 
@@ -44,6 +45,7 @@ class LogKeeper:
         async with self._database.connection() as connection:
             await event_log.make_partitions(connection)
             await sends.forget_idempotency_keys(connection, older_than=KEEP_IDEMPOTENCY_KEYS)
+            await notifications.forget(connection, older_than=KEEP_NOTIFICATIONS)
             needed = await shipping.needed_since(connection)
             before = oldest if needed is None else min(oldest, needed)
             dropped = await event_log.trim(connection, before=before)

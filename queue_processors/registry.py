@@ -3,12 +3,12 @@
 from collections.abc import Iterable
 from typing import Any
 
-from queue_processors import deferred_work
+from queue_processors import deferred_work, message_fanout
 from queue_processors.processor import BatchProcessor, Processor
 
 AnyProcessor = Processor[Any, Any] | BatchProcessor[Any, Any]
 
-PROCESSORS: tuple[AnyProcessor, ...] = (deferred_work.PROCESSOR,)
+PROCESSORS: tuple[AnyProcessor, ...] = (deferred_work.PROCESSOR, message_fanout.processor())
 
 
 class UnknownProcessorError(Exception):

@@ -7,6 +7,7 @@ from contextlib import suppress
 import msgspec
 import structlog
 
+from queue_processors import noteworthy
 from server.events.log import JobEnqueued
 from server.messaging.backoff import Backoff
 from server.messaging.job_broker import BrokerUnavailableError, JobBroker, OutgoingJob
@@ -162,12 +163,13 @@ class _Round:
             self._connection,
             start,
             realm.caught_up,
-            kinds=list(TRANSLATIONS),
+            kinds=[*TRANSLATIONS, *noteworthy.KINDS],
+            without_body=noteworthy.WITHOUT_BODY,
             limit=ENTRIES_AT_ONCE,
         )
         is_all = len(entries) < ENTRIES_AT_ONCE
         last = realm.caught_up if is_all else _cursor_at(realm.realm_id, entries[-1])
-        shipped = [job for entry in entries for job in jobs_of(realm.realm_id, entry)]
+        shipped = jobs_of(realm.realm_id, entries)
         if shipped:
             await self._move(realm.cursor, last, shipped)
             self._read.pop(realm.realm_id, None)
@@ -191,15 +193,24 @@ def _cursor_at(realm_id: RealmId, entry: ShippableRow) -> CursorRow:
     return CursorRow(realm_id, entry.position, entry.epoch)
 
 
-def jobs_of(realm_id: RealmId, entry: ShippableRow) -> Sequence[OutgoingJob]:
-    """The jobs that a log entry asks for. One that cannot be read is kept, and holds nothing up."""
-    key = f"{realm_id}:{entry.position}"
-    try:
-        asked = TRANSLATIONS[entry.kind](key, entry.body)
-    except msgspec.DecodeError:
-        logger.exception("a log entry cannot be shipped", key=key, kind=entry.kind)
-        asked = [OutgoingJob(queue=UNREADABLE, body=entry.body, key=key)]
-    return [msgspec.structs.replace(job, realm_id=realm_id) for job in asked]
+def jobs_of(realm_id: RealmId, entries: Sequence[ShippableRow]) -> list[OutgoingJob]:
+    """The jobs that log entries ask for. What cannot be read is kept, and holds nothing up."""
+    found: list[OutgoingJob] = []
+    notes = noteworthy.Notes(realm_id)
+    for entry in entries:
+        key = f"{realm_id}:{entry.position}"
+        try:
+            if entry.kind in TRANSLATIONS:
+                found += TRANSLATIONS[entry.kind](key, entry.body)
+            else:
+                notes.add(entry)
+        except msgspec.DecodeError:
+            logger.exception("a log entry cannot be shipped", key=key, kind=entry.kind)
+            found.append(OutgoingJob(queue=UNREADABLE, body=entry.body, key=key))
+    return [
+        *(msgspec.structs.replace(job, realm_id=realm_id) for job in found),
+        *notes.jobs(),
+    ]
 
 
 _enqueued_decoder = msgspec.json.Decoder(JobEnqueued)
@@ -221,4 +232,4 @@ def _enqueued(key: str, body: bytes) -> Sequence[OutgoingJob]:
 TRANSLATIONS: Mapping[str, Callable[[str, bytes], Sequence[OutgoingJob]]] = {
     JobEnqueued.kind: _enqueued,
 }
-"""The kinds of entries that become jobs, each from its key and body."""
+"""The kinds of entries that become jobs one by one, each from its key and body."""

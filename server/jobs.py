@@ -1,6 +1,6 @@
 """Work for queue processors: what it says, and how a transaction asks for it."""
 
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Literal, Self
 
 import msgspec
 
@@ -8,7 +8,7 @@ from server.domain.clock import SystemClock
 from server.events.base import NOBODY, Tx
 from server.events.log import JobEnqueued
 from server.messaging.job_broker import OutgoingJob
-from storage.ids import RealmId
+from storage.ids import GroupId, MessageId, RealmId, UserId
 
 
 class Job(msgspec.Struct, frozen=True, kw_only=True):
@@ -38,6 +38,63 @@ class DeferredWork(Job, frozen=True, kw_only=True):
         """`arguments` is of the type that the step declares."""
         encoded = msgspec.Raw(msgspec.json.encode(arguments))
         return cls(realm_id=realm_id, step=step, arguments=encoded)
+
+
+class MessageFanout(Job, frozen=True, kw_only=True, omit_defaults=True):
+    """Who is to be notified of messages, and who no longer: queue_processors/message_fanout.py."""
+
+    queue: ClassVar[str] = "message_fanout"
+    idempotent_by: ClassVar[str] = "the row of `notifications` for each person and message"
+
+    realm_id: RealmId
+    sent: tuple[MessageId, ...] = ()
+    """New messages: whoever may want to hear of them."""
+    mentioning: tuple[MessageId, ...] = ()
+    """Messages that mention everybody since they were edited."""
+    newly_mentioned: tuple[tuple[UserId, MessageId], ...] = ()
+    """Whom messages mention since they were edited."""
+    again: tuple[tuple[UserId, MessageId], ...] = ()
+    """Whoever was there when they could have been notified: are they still?"""
+    look: int = 0
+    """How often `again` has been looked at before."""
+    read: tuple[tuple[UserId, MessageId], ...] = ()
+    """What people have read since."""
+    read_all: tuple[UserId, ...] = ()
+    """Who has read too much to name."""
+    gone: tuple[MessageId, ...] = ()
+    """What is deleted, or out of somebody's sight."""
+
+
+class EmailNotifications(Job, frozen=True, kw_only=True):
+    """What somebody has missed is to be mailed: queue_processors/email_notifications.py."""
+
+    queue: ClassVar[str] = "email_notifications"
+    idempotent_by: ClassVar[str] = "the messages that are still in the batch"
+
+    realm_id: RealmId
+    user_id: UserId
+    batch_id: int
+
+
+class PushNotification(Job, frozen=True, kw_only=True, omit_defaults=True):
+    """A message is to be shown on somebody's devices, or messages no longer.
+
+    Whoever sends it looks first whether the message is still unread: its reader may have been
+    faster than this job.
+    """
+
+    queue: ClassVar[str] = "push_notifications"
+    idempotent_by: ClassVar[str] = "the message's id, by which devices replace what they show"
+
+    realm_id: RealmId
+    user_id: UserId
+    message_ids: tuple[MessageId, ...]
+    """One, to be shown."""
+    op: Literal["add", "remove"] = "add"
+    reason: str = ""
+    """As in server/domain/notifications.py."""
+    group_id: GroupId | None = None
+    """By which group the message mentions them, where it is not by name."""
 
 
 def enqueue(tx: Tx, job: Job, *, after_seconds: float = 0.0) -> None:

@@ -133,6 +133,22 @@ async def states(
     )
 
 
+async def mentioned_in(
+    connection: Connection, realm_id: RealmId, message_id: MessageId
+) -> set[UserId]:
+    """Whom the message mentions: by name, by a group, or by its topic."""
+    return set(
+        await connection.values(
+            """
+            SELECT user_id FROM message_flags
+             WHERE realm_id = %(realm_id)s AND message_id = %(message_id)s AND flags & 72 <> 0
+            """,
+            realm_id=realm_id,
+            message_id=message_id,
+        )
+    )
+
+
 async def starred_ids(
     connection: Connection, realm_id: RealmId, user_id: UserId
 ) -> list[MessageId]:

@@ -2603,6 +2603,22 @@ CREATE TABLE public.drafts (
     CONSTRAINT drafts_type_check CHECK ((type = ANY (ARRAY[''::text, 'stream'::text, 'private'::text])))
 );
 
+CREATE SEQUENCE public.email_batch_ids
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1;
+
+CREATE TABLE public.email_batches (
+    realm_id bigint NOT NULL,
+    user_id bigint NOT NULL,
+    batch_id bigint DEFAULT nextval('public.email_batch_ids'::regclass) NOT NULL,
+    opened_by bigint NOT NULL,
+    due_at timestamp with time zone NOT NULL,
+    handed boolean DEFAULT false NOT NULL
+);
+
 CREATE TABLE public.event_log (
     realm_id bigint NOT NULL,
     "position" bigint NOT NULL,
@@ -2762,6 +2778,18 @@ CREATE TABLE public.navigation_views (
     is_pinned boolean NOT NULL,
     name text,
     view_id bigint DEFAULT nextval('public.navigation_view_ids'::regclass) NOT NULL
+);
+
+CREATE TABLE public.notifications (
+    realm_id bigint NOT NULL,
+    user_id bigint NOT NULL,
+    message_id bigint NOT NULL,
+    email_reason text,
+    push_reason text,
+    group_id bigint,
+    email_batch_id bigint,
+    push_handed boolean DEFAULT false NOT NULL,
+    decided_at timestamp with time zone DEFAULT now() NOT NULL
 );
 
 CREATE SEQUENCE public.playground_ids
@@ -2995,6 +3023,9 @@ ALTER TABLE ONLY public.dm_groups
 ALTER TABLE ONLY public.drafts
     ADD CONSTRAINT drafts_pkey PRIMARY KEY (realm_id, user_id, draft_id);
 
+ALTER TABLE ONLY public.email_batches
+    ADD CONSTRAINT email_batches_pkey PRIMARY KEY (realm_id, user_id);
+
 ALTER TABLE ONLY public.event_log
     ADD CONSTRAINT event_log_pkey PRIMARY KEY (realm_id, "position", day);
 
@@ -3039,6 +3070,9 @@ ALTER TABLE ONLY public.muted_users
 
 ALTER TABLE ONLY public.navigation_views
     ADD CONSTRAINT navigation_views_pkey PRIMARY KEY (realm_id, user_id, fragment);
+
+ALTER TABLE ONLY public.notifications
+    ADD CONSTRAINT notifications_pkey PRIMARY KEY (realm_id, user_id, message_id);
 
 ALTER TABLE ONLY public.playgrounds
     ADD CONSTRAINT playgrounds_pkey PRIMARY KEY (realm_id, playground_id);
@@ -3107,6 +3141,8 @@ CREATE INDEX dead_jobs_queue ON public.dead_jobs USING btree (queue, died_at);
 
 CREATE UNIQUE INDEX dm_groups_user_ids ON public.dm_groups USING btree (realm_id, user_ids);
 
+CREATE INDEX email_batches_unhanded ON public.email_batches USING btree (realm_id, opened_by) WHERE (NOT handed);
+
 CREATE INDEX event_queues_last_seen ON public.event_queues USING btree (last_seen_at);
 
 CREATE INDEX event_queues_user ON public.event_queues USING btree (realm_id, user_id);
@@ -3148,9 +3184,17 @@ CREATE INDEX messages_sender ON public.messages USING btree (realm_id, sender_id
 
 CREATE INDEX messages_wildcard ON public.messages USING btree (realm_id, origin_channel_id, id) WHERE ((traits & 2) <> 0);
 
+CREATE INDEX notifications_batch ON public.notifications USING btree (realm_id, user_id, email_batch_id) WHERE (email_batch_id IS NOT NULL);
+
+CREATE INDEX notifications_decided ON public.notifications USING btree (decided_at);
+
+CREATE INDEX notifications_message ON public.notifications USING btree (realm_id, message_id);
+
 CREATE INDEX subscriptions_channel ON public.subscriptions USING btree (realm_id, channel_id, user_id) WHERE active;
 
 CREATE INDEX subscriptions_left ON public.subscriptions USING btree (realm_id, channel_id, user_id) WHERE (NOT active);
+
+CREATE INDEX subscriptions_noisy ON public.subscriptions USING btree (realm_id, channel_id, user_id) WHERE (active AND (push_notifications OR email_notifications));
 
 CREATE UNIQUE INDEX topics_name ON public.topics USING btree (realm_id, channel_id, lower(name));
 
@@ -3158,11 +3202,15 @@ CREATE INDEX topics_resolved ON public.topics USING btree (realm_id, channel_id,
 
 CREATE UNIQUE INDEX user_groups_name ON public.user_groups USING btree (realm_id, lower(name));
 
+CREATE INDEX user_topics_followers ON public.user_topics USING btree (realm_id, topic_id, user_id) WHERE (visibility_policy = 3);
+
 CREATE INDEX users_changed ON public.users USING btree (realm_id, changed_at);
 
 CREATE UNIQUE INDEX users_email ON public.users USING btree (realm_id, lower(email));
 
 CREATE INDEX users_inactive ON public.users USING btree (realm_id, user_id) WHERE (NOT is_active);
+
+CREATE INDEX users_noisy ON public.users USING btree (realm_id, user_id) WHERE ((settings @> '{"enable_stream_push_notifications": true}'::jsonb) OR (settings @> '{"enable_stream_email_notifications": true}'::jsonb));
 
 CREATE INDEX users_role ON public.users USING btree (realm_id, role);
 

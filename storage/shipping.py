@@ -50,6 +50,7 @@ class ShippableRow:
     epoch: int
     kind: str
     body: bytes
+    audience: bytes = b""
 
 
 @asynccontextmanager
@@ -110,17 +111,20 @@ async def entries_between(
     until: CursorRow,
     *,
     kinds: Sequence[str],
+    without_body: Sequence[str] = (),
     limit: int,
 ) -> list[ShippableRow]:
     """The first `limit` entries of these kinds past one cursor and up to another, in order.
 
     Exact, whatever the epochs, as long as the clock has been seen at `until`: positions become
-    visible in order. An entry whose body was blanked is left out.
+    visible in order. An entry whose body was blanked is left out; the bodies of kinds
+    `without_body` are, too.
     """
     return await connection.many(
         ShippableRow,
         """
-        SELECT position, epoch, kind, body
+        SELECT position, epoch, kind, audience,
+               CASE WHEN kind = ANY(%(without_body)s::text[]) THEN ''::bytea ELSE body END AS body
           FROM event_log
          WHERE realm_id = %(realm_id)s AND position > %(after)s AND position <= %(until)s
            AND kind = ANY(%(kinds)s) AND body IS NOT NULL
@@ -131,6 +135,7 @@ async def entries_between(
         after=after.position,
         until=until.position,
         kinds=list(kinds),
+        without_body=list(without_body),
         limit=limit,
     )
 

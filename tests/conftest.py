@@ -15,6 +15,7 @@ pytest_plugins = [
     "tests.fixtures.making",
     "tests.fixtures.hall",
     "tests.fixtures.changes",
+    "tests.fixtures.fanout",
     "tests.fixtures.agreement",
     "tests.fixtures.app",
     "tests.fixtures.clients",

@@ -17,6 +17,7 @@ ACROSS_REALMS = {
     "health.contents": "counts for the operator",
     "realms.id_of_subdomain": "finds the realm",
     "realms.ids": "lists the realms",
+    "notifications.forget": "by age, in all realms",
     "realms.insert": "makes the realm",
     "search.lagging": "finds realms whose index is behind",
     "sends.forget_idempotency_keys": "by age, in all realms",

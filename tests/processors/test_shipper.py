@@ -341,7 +341,7 @@ async def test_with_a_broker_the_cursor_waits_for_its_confirmation(
 
 def test_an_entry_that_cannot_be_read_is_kept_aside():
     entry = ShippableRow(Position(5), 1, "job", b"{")
-    assert jobs_of(RealmId(3), entry) == [
+    assert jobs_of(RealmId(3), [entry]) == [
         OutgoingJob(queue=UNREADABLE, body=b"{", key="3:5", realm_id=3)
     ]
 

@@ -5,14 +5,15 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from server.actions.messages.audience import of_messages
-from server.actions.messages.content import check_wildcards, read_content
+from server.actions.messages.content import ReadContent, check_wildcards, read_content
 from server.actions.messages.subject import Subject, lock_subject
 from server.domain.actor import Actor
 from server.domain.errors import BadRequestError, ExpectationMismatchError
 from server.domain.messages import clean_content
 from server.events.base import Tx
 from server.events.message_changes import ContentChange, MessagesChanged
-from storage import message_edits, messages, submessages
+from server.jobs import MessageFanout, enqueue
+from storage import message_edits, message_flags, messages, submessages
 from storage.ids import MessageId, TopicId
 
 DELETED = "(deleted)"
@@ -78,6 +79,7 @@ async def edit_locked(tx: Tx, subject: Subject, new: NewContent, now: datetime) 
     if written.content == row.content:
         return
     tellings = await of_messages(tx, channel, row.conversation_id, [row.id])
+    news = await _new_mentions(tx, subject, written)
     html = written.rendered.html
     timestamp = int(now.timestamp())
     await message_edits.change_content(
@@ -117,3 +119,27 @@ async def edit_locked(tx: Tx, subject: Subject, new: NewContent, now: datetime) 
             flags = message_edits.set_content_flags(tx.realm_id, row.id, written.flags())
             tx.at_position(entry, flags)
         tx.at_position(entry, message_edits.add_reader_flags(tx.realm_id, row.id))
+    if news is not None:
+        enqueue(tx, news)
+
+
+async def _new_mentions(tx: Tx, subject: Subject, written: ReadContent) -> MessageFanout | None:
+    """What notifies those whom the message mentions only from now on, if there are any.
+
+    A direct message concerns everybody in it already.
+    """
+    row = subject.row
+    if subject.channel is None:
+        return None
+    mentioned = written.mentioned | written.topic_mentioned
+    if mentioned:
+        before = await message_flags.mentioned_in(await tx.connection(), tx.realm_id, row.id)
+        mentioned -= before
+    is_for_all = written.rendered.channel_wildcard and not row.traits & messages.CHANNEL_WILDCARD
+    if not mentioned and not is_for_all:
+        return None
+    return MessageFanout(
+        realm_id=tx.realm_id,
+        mentioning=(row.id,) if is_for_all else (),
+        newly_mentioned=tuple((user_id, row.id) for user_id in sorted(mentioned)),
+    )

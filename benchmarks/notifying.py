@@ -1,0 +1,68 @@
+"""What it takes to decide who is notified of a message to very many people."""
+
+import time
+from typing import Any
+
+import psycopg
+import uvloop
+
+from benchmarks import world as worlds
+from queue_processors.message_fanout import Fanout
+from server.directory import Directories
+from server.domain.clock import SystemClock
+from server.jobs import MessageFanout
+from server.messaging.job_broker import OutgoingJob
+from storage.database import open_database
+from storage.ids import MessageId, RealmId
+
+SUBSCRIBERS = 10_000
+WISHES = {
+    "10 want a push": "user_id %% 1000 = 0",
+    "nobody wants anything": "false",
+}
+MESSAGES = 60
+
+
+class Nowhere:
+    """A broker that forgets what it is given."""
+
+    async def publish(self, *jobs: OutgoingJob) -> None:
+        del jobs
+
+    def consume(self, queue: str, *, prefetch: int) -> Any:
+        raise NotImplementedError
+
+
+def decide(database: psycopg.Connection[Any], url: str) -> dict[str, list[float]]:
+    """Seconds for each message, by what its readers want."""
+    world = worlds.fill(database, people=SUBSCRIBERS)
+    channel_id = worlds.channel(database, world, "notifying", SUBSCRIBERS)
+    taken = {}
+    for name, wish in WISHES.items():
+        database.execute(
+            f"UPDATE subscriptions SET push_notifications = ({wish}) WHERE channel_id = %s",
+            [channel_id],
+        )
+        database.execute("VACUUM (ANALYZE) subscriptions, users")
+        taken[name] = uvloop.run(_decide_often(database, url, world, channel_id))
+    return taken
+
+
+async def _decide_often(
+    database: psycopg.Connection[Any], url: str, world: worlds.World, channel_id: int
+) -> list[float]:
+    worlds.messages(database, world, [channel_id], count=MESSAGES, topics_a_channel=1)
+    rows = database.execute(
+        "SELECT id FROM messages WHERE channel_id = %s ORDER BY id DESC LIMIT %s",
+        [channel_id, MESSAGES],
+    ).fetchall()
+    realm_id = RealmId(world.realm_id)
+    taken = []
+    async with open_database(url) as pool:
+        directory = Directories(pool, SystemClock()).of(realm_id)
+        fanout = Fanout(pool, Nowhere(), directory, realm_id, frozenset({"push_notifications"}))
+        for [message_id] in rows:
+            started = time.perf_counter()
+            await fanout.handle(MessageFanout(realm_id=realm_id, sent=(MessageId(message_id),)))
+            taken.append(time.perf_counter() - started)
+    return taken[10:]

@@ -1,0 +1,298 @@
+"""Decides who is notified of messages, and takes back what was read or is gone."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Final
+
+import structlog
+
+from queue_processors.processor import Processor
+from server.app import App
+from server.directory import Directory
+from server.domain.access import GroupGraph
+from server.domain.notifications import Decision, Facts, Mentions, decide, mentions_in
+from server.domain.user_settings import UserSettings
+from server.jobs import EmailNotifications, Job, MessageFanout, PushNotification, outgoing
+from server.messaging.job_broker import (
+    MAX_DELAY_SECONDS,
+    BrokerUnavailableError,
+    JobBroker,
+    OutgoingJob,
+)
+from storage import message_flags, messages, notifications, realms
+from storage.database import Connection, Database, DatabaseUnavailableError, StatementTimeoutError
+from storage.ids import GroupId, MessageId, RealmId, UserId
+from storage.notifications import FactsRow, NewNotification, Pair
+
+logger = structlog.get_logger(__name__)
+
+PRESENT_FOR: Final = timedelta(seconds=140)
+"""So long after a client was heard of, its user counts as there. Queues are touched each minute."""
+FIRST_LOOK_SECONDS: Final = 120.0
+LOOKS: Final = 8
+"""Each after twice as long: who is there for half a day and does not read it does not care."""
+PAIRS_AT_ONCE: Final = 1_000
+
+Unavailable = (DatabaseUnavailableError, StatementTimeoutError, BrokerUnavailableError)
+
+
+@dataclass(frozen=True, slots=True)
+class Fanout:
+    """Handles the queue's jobs, for one realm at a time.
+
+    `hands_to`: queues that somebody works off; the others get nothing, for nobody would take it.
+    """
+
+    database: Database
+    broker: JobBroker
+    directory: Directory
+    realm_id: RealmId
+    hands_to: frozenset[str]
+    pairs_at_once: int = PAIRS_AT_ONCE
+
+    async def handle(self, job: MessageFanout) -> None:
+        """Do all that the job names. Doing it twice decides nothing twice."""
+        if job.sent:
+            await self._sent(job.sent)
+        if job.mentioning:
+            await self._of_all(job.mentioning, only_mentions=True)
+        if job.newly_mentioned:
+            await self._of_pairs(job.newly_mentioned, only_mentions=True)
+        if job.again:
+            await self._of_pairs(job.again, look=job.look)
+        await self._withdraw(job)
+
+    async def _sent(self, message_ids: Sequence[MessageId]) -> None:
+        try:
+            await self._of_all(message_ids)
+        except Unavailable:
+            raise
+        except Exception:
+            if len(message_ids) == 1:
+                raise
+            logger.exception("messages are looked at one by one", realm_id=self.realm_id)
+            await self.broker.publish(
+                *(
+                    self._outgoing(
+                        MessageFanout(realm_id=self.realm_id, sent=(message_id,)), f"{message_id}"
+                    )
+                    for message_id in message_ids
+                )
+            )
+
+    async def _of_all(
+        self, message_ids: Sequence[MessageId], *, only_mentions: bool = False
+    ) -> None:
+        """Decide for whoever may want to hear of these messages."""
+        after = notifications.START
+        while True:
+            async with self.database.connection() as connection:
+                rows = await notifications.who_may_want(
+                    connection, self.realm_id, message_ids, after=after, limit=self.pairs_at_once
+                )
+                again = await self._settle(connection, rows, only_mentions=only_mentions)
+            await self._look_again(again, look=0)
+            if len(rows) < self.pairs_at_once:
+                break
+            after = rows[-1].pair
+        await self._hand_over(message_ids)
+
+    async def _of_pairs(
+        self, pairs: Sequence[Pair], *, only_mentions: bool = False, look: int = -1
+    ) -> None:
+        async with self.database.connection() as connection:
+            rows = await notifications.facts_of(connection, self.realm_id, pairs)
+            again = await self._settle(connection, rows, only_mentions=only_mentions)
+        await self._look_again(again, look=look + 1)
+        await self._hand_over(sorted({message_id for _, message_id in pairs}))
+
+    async def _settle(
+        self, connection: Connection, rows: Sequence[FactsRow], *, only_mentions: bool
+    ) -> list[Pair]:
+        """Decide, and keep what was decided; whom to look at again in a while."""
+        there = await self._present(connection, rows)
+        decided = [(row, decide_for(row, there, only_mentions=only_mentions)) for row in rows]
+        wanted = [(row, decision) for row, decision in decided if decision.email or decision.push]
+        if wanted:
+            groups = await self._groups(connection, [row for row, _ in wanted])
+            news = [_new(row, decision, groups.get(row.pair)) for row, decision in wanted]
+            await notifications.insert(connection, self.realm_id, news)
+        return [row.pair for row, decision in decided if decision.look_again]
+
+    async def _present(self, connection: Connection, rows: Sequence[FactsRow]) -> frozenset[UserId]:
+        unread = sorted({row.user_id for row in rows if row.unread})
+        if not unread:
+            return frozenset()
+        return frozenset(
+            await notifications.present(connection, self.realm_id, unread, within=PRESENT_FOR)
+        )
+
+    async def _groups(
+        self, connection: Connection, rows: Sequence[FactsRow]
+    ) -> dict[Pair, GroupId]:
+        """By which group messages mention people, where it is not by name."""
+        named = [row for row in rows if row.flag_bits & message_flags.MENTIONED]
+        if not named:
+            return {}
+        ids = {row.message_id for row in named}
+        htmls = await messages.rendered(connection, self.realm_id, ids)
+        mentions = {message_id: mentions_in(html) for message_id, html in htmls.items()}
+        if not any(each.group_ids for each in mentions.values()):
+            return {}
+        realm = await realms.by_id(connection, self.realm_id)
+        assert realm is not None, "a realm is never removed"
+        graph = await self.directory.groups_of(connection, realm)
+        found = {row.pair: _group(row, mentions.get(row.message_id), graph) for row in named}
+        return {pair: group_id for pair, group_id in found.items() if group_id is not None}
+
+    async def _look_again(self, pairs: Sequence[Pair], *, look: int) -> None:
+        if not pairs or look >= LOOKS:
+            return
+        job = MessageFanout(realm_id=self.realm_id, again=tuple(pairs), look=look)
+        key = f"{pairs[0][1]}:{pairs[0][0]}:again:{look}"
+        await self.broker.publish(self._outgoing(job, key, FIRST_LOOK_SECONDS * 2**look))
+
+    async def _hand_over(self, message_ids: Sequence[MessageId]) -> None:
+        """Let the next queues know of what was decided, now or by a process that has died."""
+        async with self.database.connection() as connection:
+            pushes = (
+                await notifications.unhanded_pushes(connection, self.realm_id, message_ids)
+                if PushNotification.queue in self.hands_to
+                else []
+            )
+            batches = (
+                await notifications.unhanded_batches(connection, self.realm_id, message_ids)
+                if EmailNotifications.queue in self.hands_to
+                else []
+            )
+        if not pushes and not batches:
+            return
+        await self.broker.publish(
+            *(self._push(row) for row in pushes),
+            *(email_job(self.realm_id, batch) for batch in batches),
+        )
+        async with self.database.connection() as connection:
+            await notifications.pushes_handed(connection, self.realm_id, pushes)
+            await notifications.batches_handed(
+                connection, self.realm_id, [batch.batch_id for batch in batches]
+            )
+
+    def _push(self, row: notifications.PushRow) -> OutgoingJob:
+        job = PushNotification(
+            realm_id=self.realm_id,
+            user_id=row.user_id,
+            message_ids=(row.message_id,),
+            reason=row.reason,
+            group_id=row.group_id,
+        )
+        return self._outgoing(job, f"{row.message_id}:{row.user_id}:push")
+
+    # -- withdrawing
+
+    async def _withdraw(self, job: MessageFanout) -> None:
+        """Forget what was read or is gone, and take it from the devices that show it."""
+        if not (job.read or job.read_all or job.gone):
+            return
+        while True:
+            async with self.database.connection() as connection:
+                rows = await notifications.stale(
+                    connection,
+                    self.realm_id,
+                    pairs=job.read,
+                    user_ids=job.read_all,
+                    message_ids=job.gone,
+                    limit=self.pairs_at_once,
+                )
+            shown: dict[UserId, list[MessageId]] = {}
+            for row in rows:
+                if row.is_pushed:
+                    shown.setdefault(row.user_id, []).append(row.message_id)
+            if shown:
+                await self.broker.publish(*(self._removal(*each) for each in shown.items()))
+            if rows:
+                pairs = [(row.user_id, row.message_id) for row in rows]
+                async with self.database.connection() as connection:
+                    await notifications.delete(connection, self.realm_id, pairs)
+            if len(rows) < self.pairs_at_once:
+                return
+
+    def _removal(self, user_id: UserId, message_ids: Sequence[MessageId]) -> OutgoingJob:
+        job = PushNotification(
+            realm_id=self.realm_id, user_id=user_id, message_ids=tuple(message_ids), op="remove"
+        )
+        return self._outgoing(job, f"{message_ids[0]}:{user_id}:removal")
+
+    def _outgoing(self, job: Job, key: str, after_seconds: float = 0.0) -> OutgoingJob:
+        return outgoing(
+            job,
+            key=f"{self.realm_id}:{key}",
+            realm_id=self.realm_id,
+            after_seconds=after_seconds,
+        )
+
+
+def email_job(realm_id: RealmId, batch: notifications.BatchRow) -> OutgoingJob:
+    """The job that mails the batch when it is due, or looks again when a broker's patience ends."""
+    job = EmailNotifications(realm_id=realm_id, user_id=batch.user_id, batch_id=batch.batch_id)
+    return outgoing(
+        job,
+        key=f"{realm_id}:{batch.user_id}:{batch.batch_id}",
+        realm_id=realm_id,
+        after_seconds=min(max(batch.due_in_seconds, 0.0), MAX_DELAY_SECONDS),
+    )
+
+
+def decide_for(
+    row: FactsRow, there: frozenset[UserId] = frozenset(), *, only_mentions: bool = False
+) -> Decision:
+    """What is decided about somebody, where `there` holds those who are present."""
+    facts = Facts(
+        settings=UserSettings.of(row.settings),
+        is_unread=row.unread,
+        is_present=row.user_id in there,
+        mutes_sender=row.mutes_sender,
+        is_direct=row.is_direct,
+        is_mentioned=bool(row.flag_bits & message_flags.MENTIONED),
+        topic_wildcard=bool(row.flag_bits & message_flags.TOPIC_WILDCARD_MENTIONED),
+        channel_wildcard=row.channel_wildcard,
+        has_alert_word=bool(row.flag_bits & message_flags.HAS_ALERT_WORD),
+        channel_muted=row.is_muted,
+        policy=row.policy,
+        own_push=row.own_push,
+        own_email=row.own_email,
+        own_wildcards=row.own_wildcards,
+    )
+    return decide(facts, only_mentions=only_mentions)
+
+
+def _new(row: FactsRow, decision: Decision, group_id: GroupId | None) -> NewNotification:
+    return NewNotification(
+        user_id=row.user_id,
+        message_id=row.message_id,
+        email_reason=decision.email,
+        push_reason=decision.push,
+        group_id=group_id,
+        batching_seconds=UserSettings.of(row.settings).email_notifications_batching_period_seconds,
+    )
+
+
+def _group(row: FactsRow, mentions: Mentions | None, graph: GroupGraph) -> GroupId | None:
+    """The smallest of the mentioned groups that they are in; None if they are named."""
+    if mentions is None or row.user_id in mentions.user_ids:
+        return None
+    sizes = {group_id: graph.members_of([group_id]) for group_id in mentions.group_ids}
+    theirs = [(len(ids), group_id) for group_id, ids in sizes.items() if row.user_id in ids]
+    return min(theirs)[1] if theirs else None
+
+
+def processor(*following: type[Job]) -> Processor[App, MessageFanout]:
+    """The queue's processor, which hands on to those queues whose jobs are named here."""
+    hands_to = frozenset(job.queue for job in following)
+
+    async def handle(app: App, job: MessageFanout) -> None:
+        directory = app.directories.of(job.realm_id)
+        fanout = Fanout(app.database, app.jobs, directory, job.realm_id, hands_to)
+        await fanout.handle(job)
+
+    return Processor(MessageFanout, handle)

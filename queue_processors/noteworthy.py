@@ -1,0 +1,100 @@
+"""What the log tells the message_fanout queue: messages sent, read and gone, many in one job.
+
+A busy realm's log is read in large pieces, so a thousand sends are a few jobs.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import Any, Final, TypeVar
+
+import msgspec
+
+from server.events.base import decode_audience
+from server.events.message_changes import MessagesGone
+from server.events.message_flags import MessageFlagsChanged
+from server.events.messages import MessageSent
+from server.jobs import MessageFanout, outgoing
+from server.messaging.job_broker import OutgoingJob
+from storage.ids import MessageId, RealmId, UserId
+from storage.shipping import ShippableRow
+
+KINDS: Final = (MessageSent.kind, MessageFlagsChanged.kind, MessagesGone.kind)
+WITHOUT_BODY: Final = (MessageSent.kind,)
+MESSAGES_A_JOB: Final = 50
+READS_A_JOB: Final = 1_000
+READS_TO_NAME: Final = 100
+"""Who reads more at once is looked at as a whole."""
+
+Item = TypeVar("Item")
+
+
+class _Flags(msgspec.Struct):
+    """What matters of MessageFlagsChanged."""
+
+    op: str
+    flag: str
+    messages: tuple[MessageId, ...]
+    all: bool
+
+
+class _Gone(msgspec.Struct):
+    """What matters of MessagesGone."""
+
+    message_ids: tuple[MessageId, ...]
+
+
+_flags = msgspec.json.Decoder(_Flags)
+_gone = msgspec.json.Decoder(_Gone)
+
+
+class Notes:
+    """Collects what a piece of a realm's log says."""
+
+    def __init__(self, realm_id: RealmId) -> None:
+        self._realm_id = realm_id
+        self._key = ""
+        self._sent: list[MessageId] = []
+        self._read: dict[tuple[UserId, MessageId], None] = {}
+        self._read_all: dict[UserId, None] = {}
+        self._gone: dict[MessageId, None] = {}
+
+    def add(self, entry: ShippableRow) -> None:
+        """Take an entry of one of KINDS. Raises msgspec.DecodeError."""
+        if entry.kind == MessageSent.kind:
+            self._sent.append(MessageId(entry.position))
+        elif entry.kind == MessagesGone.kind:
+            self._gone |= dict.fromkeys(_gone.decode(entry.body).message_ids)
+        else:
+            self._add_flags(entry)
+        self._key = self._key or f"{self._realm_id}:{entry.position}"
+
+    def _add_flags(self, entry: ShippableRow) -> None:
+        change = _flags.decode(entry.body)
+        if change.flag != "read" or change.op != "add":
+            return
+        readers = decode_audience(entry.audience).users
+        if change.all or len(change.messages) > READS_TO_NAME:
+            self._read_all |= dict.fromkeys(readers)
+        else:
+            self._read |= {(user, each): None for user in readers for each in change.messages}
+
+    def jobs(self) -> list[OutgoingJob]:
+        """The jobs that follow from it."""
+        facts: list[dict[str, Any]] = [
+            *({"sent": some} for some in _slices(self._sent, MESSAGES_A_JOB)),
+            *({"read": some} for some in _slices(self._read, READS_A_JOB)),
+            *({"read_all": some} for some in _slices(self._read_all, MESSAGES_A_JOB)),
+            *({"gone": some} for some in _slices(self._gone, READS_A_JOB)),
+        ]
+        return [
+            outgoing(
+                MessageFanout(realm_id=self._realm_id, **fact),
+                key=f"{self._key}:{number}",
+                realm_id=self._realm_id,
+            )
+            for number, fact in enumerate(facts)
+        ]
+
+
+def _slices(items: Iterable[Item], size: int) -> list[Sequence[Item]]:
+    every = tuple(items)
+    return [every[start : start + size] for start in range(0, len(every), size)]

@@ -1,0 +1,161 @@
+"""Of which messages somebody is notified by email or push, and why: a rule without data."""
+
+import re
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final, NamedTuple
+
+from server.domain.topic_policies import FOLLOWED, MUTED, UNMUTED
+from server.domain.user_settings import DEFAULTS, UserSettings
+from storage.ids import GroupId, UserId
+
+
+class Reason(StrEnum):
+    """Why, as clients know it."""
+
+    DIRECT = "direct_message"
+    MENTIONED = "mentioned"
+    """By name, or by a group that they are in."""
+    TOPIC_WILDCARD_WHERE_FOLLOWED = "topic_wildcard_mentioned_in_followed_topic"
+    CHANNEL_WILDCARD_WHERE_FOLLOWED = "stream_wildcard_mentioned_in_followed_topic"
+    TOPIC_WILDCARD = "topic_wildcard_mentioned"
+    CHANNEL_WILDCARD = "stream_wildcard_mentioned"
+    ALERT_WORD = "alert_word"
+    FOLLOWED_BY_EMAIL = "followed_topic_email_notify"
+    FOLLOWED_BY_PUSH = "followed_topic_push_notify"
+    CHANNEL_BY_EMAIL = "stream_email_notify"
+    CHANNEL_BY_PUSH = "stream_push_notify"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Facts:
+    """How a message stands to somebody who did not send it and is no bot."""
+
+    settings: UserSettings = DEFAULTS
+    is_unread: bool = True
+    """They received it, may read it, and have not."""
+    is_present: bool = False
+    """Some client of theirs was heard of lately: it shows the message if they look."""
+    mutes_sender: bool = False
+
+    is_direct: bool = False
+    is_mentioned: bool = False
+    topic_wildcard: bool = False
+    """It mentions the topic, in which they have taken part."""
+    channel_wildcard: bool = False
+    has_alert_word: bool = False
+
+    channel_muted: bool = False
+    policy: int = 0
+    """Of the topic, as in server/domain/topic_policies.py."""
+    own_push: bool | None = None
+    own_email: bool | None = None
+    own_wildcards: bool | None = None
+    """What they want of this channel; None: what they want of all."""
+
+    @property
+    def wants_to_hear_of_place(self) -> bool:
+        """Whether neither the topic nor its channel is muted; the topic's policy goes first."""
+        if self.policy == MUTED:
+            return False
+        return not self.channel_muted or self.policy in (UNMUTED, FOLLOWED)
+
+
+class Decision(NamedTuple):
+    """By what somebody is notified now, and whether to look at it again in a while."""
+
+    email: Reason | None = None
+    push: Reason | None = None
+    look_again: bool = False
+    """They are there and have not read it: they are notified if they leave without."""
+
+
+NOTHING: Final = Decision()
+
+
+def decide(facts: Facts, *, only_mentions: bool = False) -> Decision:
+    """Whether somebody is notified of a message.
+
+    `only_mentions`: it is not new, but mentions them only now.
+    """
+    if not facts.is_unread or facts.mutes_sender:
+        return NOTHING
+    email = _by_email(facts, only_mentions=only_mentions)
+    push = _by_push(facts, only_mentions=only_mentions)
+    if not facts.is_present:
+        return Decision(email, push)
+    if facts.settings.enable_online_push_notifications:
+        return Decision(None, push, look_again=email is not None)
+    return Decision(look_again=email is not None or push is not None)
+
+
+def _by_email(facts: Facts, *, only_mentions: bool) -> Reason | None:
+    settings = facts.settings
+    if settings.enable_offline_email_notifications and (reason := _personal(facts)):
+        return reason
+    if only_mentions or facts.is_direct or not facts.wants_to_hear_of_place:
+        return None
+    if facts.policy == FOLLOWED and settings.enable_followed_topic_email_notifications:
+        return Reason.FOLLOWED_BY_EMAIL
+    if _own(facts.own_email, settings.enable_stream_email_notifications):
+        return Reason.CHANNEL_BY_EMAIL
+    return None
+
+
+def _by_push(facts: Facts, *, only_mentions: bool) -> Reason | None:
+    settings = facts.settings
+    if settings.enable_offline_push_notifications and (reason := _personal(facts)):
+        return reason
+    if only_mentions or facts.is_direct or not facts.wants_to_hear_of_place:
+        return None
+    if facts.policy == FOLLOWED and settings.enable_followed_topic_push_notifications:
+        return Reason.FOLLOWED_BY_PUSH
+    if _own(facts.own_push, settings.enable_stream_push_notifications):
+        return Reason.CHANNEL_BY_PUSH
+    return None
+
+
+def _personal(facts: Facts) -> Reason | None:
+    """Why the message concerns them and not just its place; the strongest reason.
+
+    Only a direct message or a mention by name or group reaches people where they have muted.
+    """
+    settings = facts.settings
+    hears = facts.wants_to_hear_of_place
+    wildcards = hears and _own(facts.own_wildcards, settings.wildcard_mentions_notify)
+    where_followed = (
+        facts.policy == FOLLOWED and settings.enable_followed_topic_wildcard_mentions_notify
+    )
+    ranked = {
+        Reason.DIRECT: facts.is_direct,
+        Reason.MENTIONED: facts.is_mentioned,
+        Reason.TOPIC_WILDCARD_WHERE_FOLLOWED: where_followed and facts.topic_wildcard,
+        Reason.CHANNEL_WILDCARD_WHERE_FOLLOWED: where_followed and facts.channel_wildcard,
+        Reason.TOPIC_WILDCARD: wildcards and facts.topic_wildcard,
+        Reason.CHANNEL_WILDCARD: wildcards and facts.channel_wildcard,
+        Reason.ALERT_WORD: hears and facts.has_alert_word,
+    }
+    return next((reason for reason, applies in ranked.items() if applies), None)
+
+
+def _own(own: bool | None, general: bool) -> bool:  # noqa: FBT001 - two values of one setting
+    return general if own is None else own
+
+
+class Mentions(NamedTuple):
+    """Whom a message mentions aloud."""
+
+    user_ids: frozenset[UserId]
+    group_ids: frozenset[GroupId]
+
+
+_USER: Final = re.compile(r'<span class="user-mention" data-user-id="(\d+)">')
+_GROUP: Final = re.compile(r'<span class="user-group-mention" data-user-group-id="(\d+)">')
+
+
+def mentions_in(html: str) -> Mentions:
+    """Whom the rendered message names; text that looks like it is escaped there."""
+    return Mentions(
+        frozenset(UserId(int(found)) for found in _USER.findall(html)),
+        frozenset(GroupId(int(found)) for found in _GROUP.findall(html)),
+    )

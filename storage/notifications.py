@@ -1,0 +1,414 @@
+"""Who may want to be notified of messages, and what was decided about it."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any, Final, LiteralString
+
+from storage.database import Connection
+from storage.ids import GroupId, MessageId, RealmId, UserId
+
+Pair = tuple[UserId, MessageId]
+
+START: Final[Pair] = (UserId(0), MessageId(0))
+
+
+@dataclass(frozen=True, slots=True)
+class FactsRow:
+    """All that decides whether one person is notified of one message, but for presence."""
+
+    user_id: UserId
+    message_id: MessageId
+    is_direct: bool
+    flag_bits: int
+    """As in storage/message_flags.py."""
+    channel_wildcard: bool
+    settings: dict[str, Any]
+    is_muted: bool
+    """Their channel."""
+    own_push: bool | None
+    own_email: bool | None
+    own_wildcards: bool | None
+    """What they want of this channel; None: what they want of all."""
+    policy: int
+    """Of the topic, as in server/domain/topic_policies.py."""
+    mutes_sender: bool
+    unread: bool
+    """They received it, may read it now, and have not."""
+
+    @property
+    def pair(self) -> Pair:
+        return (self.user_id, self.message_id)
+
+
+_ASKED: Final[LiteralString] = """
+    WITH asked AS MATERIALIZED (
+        SELECT m.id, m.sender_id, m.channel_id, m.conversation_id, m.traits
+          FROM messages m
+          JOIN realms r ON r.realm_id = m.realm_id AND NOT r.deactivated
+         WHERE m.realm_id = %(realm_id)s AND m.id = ANY (%(ids)s::bigint[])
+    ), wanting AS (
+"""
+# A branch for each kind of wish: all rest on indexes that hold the few who have it.
+_WHO_MAY_WANT: Final[LiteralString] = """
+        SELECT a.id, unnest(g.user_ids) AS user_id
+          FROM asked a
+          JOIN dm_groups g ON g.realm_id = %(realm_id)s AND g.dm_group_id = a.conversation_id
+         WHERE a.channel_id IS NULL
+         UNION
+        SELECT a.id, f.user_id
+          FROM asked a
+          JOIN message_flags f ON f.realm_id = %(realm_id)s AND f.message_id = a.id
+         WHERE f.flags & 88 <> 0
+         UNION
+        SELECT a.id, t.user_id
+          FROM asked a
+          JOIN user_topics t ON t.realm_id = %(realm_id)s AND t.topic_id = a.conversation_id
+               AND t.visibility_policy = 3
+         WHERE a.channel_id IS NOT NULL
+         UNION
+        SELECT a.id, s.user_id
+          FROM asked a
+          JOIN subscriptions s ON s.realm_id = %(realm_id)s AND s.channel_id = a.channel_id
+               AND s.active AND (s.push_notifications OR s.email_notifications)
+         UNION
+        SELECT a.id, s.user_id
+          FROM asked a
+          JOIN users u ON u.realm_id = %(realm_id)s
+               AND (u.settings @> '{"enable_stream_push_notifications": true}'
+                    OR u.settings @> '{"enable_stream_email_notifications": true}')
+          JOIN subscriptions s ON s.realm_id = %(realm_id)s AND s.user_id = u.user_id
+               AND s.channel_id = a.channel_id AND s.active
+         UNION
+        SELECT a.id, s.user_id
+          FROM asked a
+          JOIN subscriptions s ON s.realm_id = %(realm_id)s AND s.channel_id = a.channel_id
+               AND s.active
+         WHERE a.traits & 2 <> 0
+"""
+_THESE: Final[LiteralString] = """
+        SELECT DISTINCT p.id, p.user_id
+          FROM unnest(%(ids)s::bigint[], %(user_ids)s::bigint[]) AS p(id, user_id)
+"""
+_FACTS: Final[LiteralString] = """
+    ), page AS MATERIALIZED (
+        SELECT w.id, w.user_id, a.sender_id, a.channel_id, a.conversation_id, a.traits, u.settings
+          FROM wanting w
+          JOIN asked a ON a.id = w.id AND a.sender_id <> w.user_id
+          JOIN users u ON u.realm_id = %(realm_id)s AND u.user_id = w.user_id
+               AND u.is_active AND u.bot_type IS NULL
+         WHERE (w.user_id, w.id) > (%(after_user_id)s, %(after_id)s)
+         ORDER BY w.user_id, w.id LIMIT %(limit)s
+    ), states AS (
+        SELECT s.user_id, s.id, s.flags, s.received AND s.unread AS unread
+          FROM (SELECT array_agg(p.user_id) AS user_ids, array_agg(p.id) AS ids FROM page p) p
+         CROSS JOIN LATERAL reader_states(%(realm_id)s, p.user_ids, p.ids) s
+    )
+    SELECT p.user_id, p.id AS message_id, p.channel_id IS NULL AS is_direct,
+           s.flags AS flag_bits, p.traits & 2 <> 0 AS channel_wildcard, p.settings,
+           coalesce(here.is_muted, false) AS is_muted, here.push_notifications AS own_push,
+           here.email_notifications AS own_email,
+           here.wildcard_mentions_notify AS own_wildcards,
+           coalesce(t.visibility_policy, 0)::integer AS policy,
+           EXISTS (SELECT FROM muted_users x
+                    WHERE x.realm_id = %(realm_id)s AND x.user_id = p.user_id
+                      AND x.muted_user_id = p.sender_id AND x.muted_at IS NOT NULL)
+               AS mutes_sender,
+           s.unread
+      FROM page p
+      JOIN states s ON s.user_id = p.user_id AND s.id = p.id
+      LEFT JOIN subscriptions here ON here.realm_id = %(realm_id)s AND here.user_id = p.user_id
+           AND here.channel_id = p.channel_id AND here.active
+      LEFT JOIN user_topics t ON t.realm_id = %(realm_id)s AND t.user_id = p.user_id
+           AND t.topic_id = p.conversation_id AND p.channel_id IS NOT NULL
+     ORDER BY p.user_id, p.id
+"""
+
+
+async def who_may_want(
+    connection: Connection,
+    realm_id: RealmId,
+    message_ids: Iterable[MessageId],
+    *,
+    after: Pair = START,
+    limit: int,
+) -> list[FactsRow]:
+    """Those who may want to be notified of the messages, by user and message, past `after`.
+
+    Fewer than `limit` are the last ones. Active people, never the sender; bots are never notified.
+    Costs what they are, not what the channels' subscribers are.
+    """
+    return await connection.many(
+        FactsRow,
+        _ASKED + _WHO_MAY_WANT + _FACTS,
+        realm_id=realm_id,
+        ids=list(message_ids),
+        after_user_id=after[0],
+        after_id=after[1],
+        limit=limit,
+    )
+
+
+async def facts_of(
+    connection: Connection, realm_id: RealmId, pairs: Sequence[Pair]
+) -> list[FactsRow]:
+    """The same of these people and messages, whatever they may want."""
+    return await connection.many(
+        FactsRow,
+        _ASKED + _THESE + _FACTS,
+        realm_id=realm_id,
+        ids=[message_id for _, message_id in pairs],
+        user_ids=[user_id for user_id, _ in pairs],
+        after_user_id=0,
+        after_id=0,
+        limit=len(pairs),
+    )
+
+
+async def present(
+    connection: Connection, realm_id: RealmId, user_ids: Iterable[UserId], *, within: timedelta
+) -> set[UserId]:
+    """Those of them who are there: some client of theirs was heard of so lately."""
+    return set(
+        await connection.values(
+            """
+            SELECT DISTINCT q.user_id FROM event_queues q
+             WHERE q.realm_id = %(realm_id)s AND q.user_id = ANY (%(user_ids)s::bigint[])
+               AND q.last_seen_at > now() - %(within)s
+            """,
+            realm_id=realm_id,
+            user_ids=list(user_ids),
+            within=within,
+        )
+    )
+
+
+# -- what was decided
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewNotification:
+    user_id: UserId
+    message_id: MessageId
+    email_reason: str | None
+    push_reason: str | None
+    group_id: GroupId | None
+    batching_seconds: int
+    """How long their emails wait for more."""
+
+
+async def insert(
+    connection: Connection, realm_id: RealmId, decided: Sequence[NewNotification]
+) -> None:
+    """Keep what was decided; what had been decided before stays.
+
+    Who is to get an email has a batch from now on, which their next messages join.
+    """
+    await connection.execute(
+        """
+        WITH decided AS MATERIALIZED (
+            SELECT d.* FROM unnest(%(user_ids)s::bigint[], %(message_ids)s::bigint[],
+                                   %(email_reasons)s::text[], %(push_reasons)s::text[],
+                                   %(group_ids)s::bigint[], %(seconds)s::integer[])
+                   AS d(user_id, message_id, email_reason, push_reason, group_id, seconds)
+        ), opened AS (
+            INSERT INTO email_batches AS b (realm_id, user_id, opened_by, due_at)
+            SELECT DISTINCT ON (d.user_id) %(realm_id)s, d.user_id, d.message_id,
+                   now() + make_interval(secs => d.seconds)
+              FROM decided d
+             WHERE d.email_reason IS NOT NULL
+               AND NOT EXISTS (SELECT FROM notifications n
+                                WHERE n.realm_id = %(realm_id)s AND n.user_id = d.user_id
+                                  AND n.message_id = d.message_id
+                                  AND n.email_reason IS NOT NULL)
+             ORDER BY d.user_id, d.message_id
+            -- Locked, so that it is not closed before the messages are in it.
+            ON CONFLICT (realm_id, user_id) DO UPDATE SET opened_by = b.opened_by
+            RETURNING b.user_id, b.batch_id)
+        INSERT INTO notifications AS n (realm_id, user_id, message_id, email_reason, push_reason,
+                                        group_id, email_batch_id)
+        SELECT %(realm_id)s, d.user_id, d.message_id, d.email_reason, d.push_reason, d.group_id,
+               CASE WHEN d.email_reason IS NOT NULL THEN o.batch_id END
+          FROM decided d LEFT JOIN opened o ON o.user_id = d.user_id
+         ORDER BY d.user_id, d.message_id
+        ON CONFLICT (realm_id, user_id, message_id) DO UPDATE
+           SET email_reason = coalesce(n.email_reason, excluded.email_reason),
+               email_batch_id = CASE WHEN n.email_reason IS NULL THEN excluded.email_batch_id
+                                     ELSE n.email_batch_id END,
+               push_reason = coalesce(n.push_reason, excluded.push_reason),
+               group_id = coalesce(n.group_id, excluded.group_id)
+         WHERE (n.email_reason IS NULL AND excluded.email_reason IS NOT NULL)
+            OR (n.push_reason IS NULL AND excluded.push_reason IS NOT NULL)
+        """,
+        realm_id=realm_id,
+        user_ids=[each.user_id for each in decided],
+        message_ids=[each.message_id for each in decided],
+        email_reasons=[each.email_reason for each in decided],
+        push_reasons=[each.push_reason for each in decided],
+        group_ids=[each.group_id for each in decided],
+        seconds=[each.batching_seconds for each in decided],
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class PushRow:
+    user_id: UserId
+    message_id: MessageId
+    reason: str
+    group_id: GroupId | None
+
+
+async def unhanded_pushes(
+    connection: Connection, realm_id: RealmId, message_ids: Iterable[MessageId]
+) -> list[PushRow]:
+    """What is to be pushed of these messages, and whose queue may not know of it yet."""
+    return await connection.many(
+        PushRow,
+        """
+        SELECT user_id, message_id, push_reason AS reason, group_id FROM notifications
+         WHERE realm_id = %(realm_id)s AND message_id = ANY (%(message_ids)s::bigint[])
+           AND push_reason IS NOT NULL AND NOT push_handed
+         ORDER BY message_id, user_id
+        """,
+        realm_id=realm_id,
+        message_ids=list(message_ids),
+    )
+
+
+async def pushes_handed(
+    connection: Connection, realm_id: RealmId, pushes: Sequence[PushRow]
+) -> None:
+    """Their queue has them."""
+    await connection.execute(
+        """
+        UPDATE notifications n SET push_handed = true
+          FROM unnest(%(user_ids)s::bigint[], %(message_ids)s::bigint[])
+               AS h(user_id, message_id)
+         WHERE n.realm_id = %(realm_id)s AND n.user_id = h.user_id
+           AND n.message_id = h.message_id
+        """,
+        realm_id=realm_id,
+        user_ids=[each.user_id for each in pushes],
+        message_ids=[each.message_id for each in pushes],
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class BatchRow:
+    """What somebody has missed is mailed together, when it is due."""
+
+    user_id: UserId
+    batch_id: int
+    due_in_seconds: float
+
+
+async def unhanded_batches(
+    connection: Connection, realm_id: RealmId, message_ids: Iterable[MessageId]
+) -> list[BatchRow]:
+    """The batches that these messages have opened, and whose queue may not know of them yet."""
+    return await connection.many(
+        BatchRow,
+        """
+        SELECT user_id, batch_id,
+               extract(epoch FROM due_at - now())::float8 AS due_in_seconds
+          FROM email_batches
+         WHERE realm_id = %(realm_id)s AND opened_by = ANY (%(message_ids)s::bigint[])
+           AND NOT handed
+         ORDER BY user_id
+        """,
+        realm_id=realm_id,
+        message_ids=list(message_ids),
+    )
+
+
+async def batches_handed(
+    connection: Connection, realm_id: RealmId, batch_ids: Iterable[int]
+) -> None:
+    """Their queue has them."""
+    await connection.execute(
+        """
+        UPDATE email_batches SET handed = true
+         WHERE realm_id = %(realm_id)s AND batch_id = ANY (%(batch_ids)s::bigint[]) AND NOT handed
+        """,
+        realm_id=realm_id,
+        batch_ids=list(batch_ids),
+    )
+
+
+# -- withdrawing
+
+
+@dataclass(frozen=True, slots=True)
+class StaleRow:
+    """A notification of what has been read, or is out of the reader's sight."""
+
+    user_id: UserId
+    message_id: MessageId
+    is_pushed: bool
+
+
+async def stale(
+    connection: Connection,
+    realm_id: RealmId,
+    *,
+    pairs: Sequence[Pair] = (),
+    user_ids: Iterable[UserId] = (),
+    message_ids: Iterable[MessageId] = (),
+    limit: int,
+) -> list[StaleRow]:
+    """Stale notifications among these, all of these people, and all of these messages."""
+    return await connection.many(
+        StaleRow,
+        """
+        WITH mine AS MATERIALIZED (
+            SELECT n.user_id, n.message_id, n.push_handed
+              FROM unnest(%(pair_users)s::bigint[], %(pair_messages)s::bigint[])
+                   AS p(user_id, message_id)
+              JOIN notifications n ON n.realm_id = %(realm_id)s AND n.user_id = p.user_id
+                   AND n.message_id = p.message_id
+             UNION
+            SELECT n.user_id, n.message_id, n.push_handed FROM notifications n
+             WHERE n.realm_id = %(realm_id)s AND n.user_id = ANY (%(user_ids)s::bigint[])
+             UNION
+            SELECT n.user_id, n.message_id, n.push_handed FROM notifications n
+             WHERE n.realm_id = %(realm_id)s AND n.message_id = ANY (%(message_ids)s::bigint[]))
+        SELECT m.user_id, m.message_id, m.push_handed AS is_pushed
+          FROM mine m
+          LEFT JOIN (
+               SELECT s.user_id, s.id, s.unread
+                 FROM (SELECT array_agg(m.user_id) AS user_ids,
+                              array_agg(m.message_id) AS ids FROM mine m) a
+                CROSS JOIN LATERAL reader_states(%(realm_id)s, a.user_ids, a.ids) s) s
+               ON s.user_id = m.user_id AND s.id = m.message_id
+         WHERE s.unread IS NOT TRUE
+         ORDER BY m.user_id, m.message_id LIMIT %(limit)s
+        """,
+        realm_id=realm_id,
+        pair_users=[user_id for user_id, _ in pairs],
+        pair_messages=[message_id for _, message_id in pairs],
+        user_ids=list(user_ids),
+        message_ids=list(message_ids),
+        limit=limit,
+    )
+
+
+async def delete(connection: Connection, realm_id: RealmId, pairs: Sequence[Pair]) -> None:
+    """Forget these; nothing is mailed of them any more."""
+    await connection.execute(
+        """
+        DELETE FROM notifications n
+         USING unnest(%(user_ids)s::bigint[], %(message_ids)s::bigint[]) AS p(user_id, message_id)
+         WHERE n.realm_id = %(realm_id)s AND n.user_id = p.user_id
+           AND n.message_id = p.message_id
+        """,
+        realm_id=realm_id,
+        user_ids=[user_id for user_id, _ in pairs],
+        message_ids=[message_id for _, message_id in pairs],
+    )
+
+
+async def forget(connection: Connection, *, older_than: timedelta) -> int:
+    """Remove what was decided long ago, whatever became of it; how many."""
+    return await connection.execute(
+        "DELETE FROM notifications WHERE decided_at < now() - %(age)s", age=older_than
+    )
