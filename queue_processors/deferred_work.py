@@ -7,10 +7,9 @@ from typing import Any, Generic, TypeVar
 import msgspec
 
 from queue_processors.processor import PermanentError, Processor
-from server.actions.messages import moving_steps
-from server.actions.messages.moving_steps import FinishMoving
-from server.actions.subscriptions import steps
-from server.actions.subscriptions.steps import FinishSubscribing
+from server.actions.messages.moving_steps import MOVING
+from server.actions.stepped_work import Finish, Kind, finish
+from server.actions.subscriptions.steps import SUBSCRIBING
 from server.app import App
 from server.jobs import DeferredWork
 from storage.ids import RealmId
@@ -30,32 +29,16 @@ class Step(Generic[Arguments]):
     run: Callable[[App, RealmId, Arguments], Awaitable[None]]
 
 
-async def finish_subscribing(app: App, realm_id: RealmId, arguments: FinishSubscribing) -> None:
-    """Subscribe those who are left, and tell people of it."""
-    desk = steps.Desk(
-        app.directories.of(realm_id),
-        app.database.connection,
-        app.writers.of(realm_id).write,
-        app.clock,
-    )
-    await steps.finish(desk, realm_id, arguments.work_id)
+def finishing(kind: Kind[Any]) -> Step[Finish]:
+    """Does what is left of such work, and tells people of it."""
+
+    async def run(app: App, realm_id: RealmId, arguments: Finish) -> None:
+        await finish(app.workbench(realm_id), kind, arguments.work_id)
+
+    return Step(Finish, run)
 
 
-async def finish_moving(app: App, realm_id: RealmId, arguments: FinishMoving) -> None:
-    """Move the messages that are left, and tell people of it."""
-    desk = moving_steps.MovingDesk(
-        app.directories.of(realm_id),
-        app.database.connection,
-        app.writers.of(realm_id).write,
-        app.clock,
-    )
-    await moving_steps.finish(desk, realm_id, arguments.work_id)
-
-
-STEPS: Mapping[str, Step[Any]] = {
-    moving_steps.STEP: Step(FinishMoving, finish_moving),
-    steps.STEP: Step(FinishSubscribing, finish_subscribing),
-}
+STEPS: Mapping[str, Step[Any]] = {kind.step: finishing(kind) for kind in (MOVING, SUBSCRIBING)}
 """All steps by the name that jobs give them. A name stays for as long as a job may hold it."""
 
 

@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 
+from server.actions.workbench import Workbench
 from server.directory import Directories, Rendering
 from server.domain.addresses import Addresses
 from server.domain.clock import Clock, SystemClock
@@ -39,6 +40,16 @@ class App:
     jobs: JobBroker
     desk: JobDesk
     metrics: Metrics
+
+    def workbench(self, realm_id: RealmId) -> Workbench:
+        """For work in the realm that takes more than one write."""
+        return Workbench(
+            realm_id,
+            self.directories.of(realm_id),
+            self.database.connection,
+            self.writers.of(realm_id).write,
+            self.clock,
+        )
 
 
 @asynccontextmanager

@@ -102,12 +102,17 @@ def enqueue(tx: Tx, job: Job, *, after_seconds: float = 0.0) -> None:
 
     The log carries it, as an entry for nobody. `after_seconds` holds it back at least so long.
     """
-    payload = msgspec.Raw(msgspec.json.encode(job))
-    asked_at = SystemClock().now().timestamp()
-    asked = JobEnqueued(
-        queue=job.queue, job=payload, after_seconds=after_seconds, asked_at=asked_at
+    tx.append(asking_for(job, after_seconds=after_seconds), NOBODY)
+
+
+def asking_for(job: Job, *, after_seconds: float = 0.0) -> JobEnqueued:
+    """The entry by which `enqueue` asks, for a write that appends it in SQL."""
+    return JobEnqueued(
+        queue=job.queue,
+        job=msgspec.Raw(msgspec.json.encode(job)),
+        after_seconds=after_seconds,
+        asked_at=SystemClock().now().timestamp(),
     )
-    tx.append(asked, NOBODY)
 
 
 def outgoing(

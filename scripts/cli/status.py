@@ -11,7 +11,7 @@ import click
 from scripts.cli.failures import sentences
 from scripts.cli.options import read_settings, server_options
 from scripts.cli.running import as_it_runs
-from scripts.cli.tables import span
+from scripts.cli.tables import counted, span
 
 if TYPE_CHECKING:
     from server.settings import Settings
@@ -145,16 +145,17 @@ def _lines(found: Status) -> Iterator[Line]:
             ),
         )
     if found.lacking_migrations:
-        yield "", f"lacks {len(found.lacking_migrations)} migrations: run `parley migrate`"
+        lacking = counted(len(found.lacking_migrations), "migration", "migrations")
+        yield "", f"lacks {lacking}: run `parley migrate`"
     if found.contents is not None:
+        words = {
+            "realms": ("organization", "organizations"),
+            "users": ("person", "people"),
+            "messages": ("message", "messages"),
+            "event_queues": ("event queue", "event queues"),
+        }
         held = found.contents
-        yield (
-            "contents",
-            (
-                f"{held['realms']} organizations, {held['users']} people,"
-                f" {held['messages']:,} messages, {held['event_queues']} event queues"
-            ),
-        )
+        yield "contents", ", ".join(counted(held[name], *pair) for name, pair in words.items())
         yield from _work_lines(found)
     if found.problem:
         yield "" if found.database else "database", found.problem

@@ -36,6 +36,11 @@ def span(seconds: float) -> str:
     return f"{seconds:.0f} s"
 
 
+def counted(number: int, one: str, many: str) -> str:
+    """So many of something."""
+    return f"{number:,} {one if number == 1 else many}"
+
+
 def _text(name: str, cell: Cell) -> str:
     if cell is None:
         return "-"

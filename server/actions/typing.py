@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any, Final, Literal
 
-from server.actions.messages.content import Reading
+from server.actions.workbench import Reading
 from server.directory import Directory
 from server.domain.actor import Actor
 from server.domain.channels import Standing

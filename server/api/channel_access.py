@@ -1,6 +1,5 @@
-"""Where the caller stands towards channels, and what their requests go on with."""
+"""Where the caller stands towards channels."""
 
-from server.actions.subscriptions.steps import Desk
 from server.api.endpoint import Request
 from server.domain.channels import Standing
 from server.domain.errors import BadRequestError
@@ -13,13 +12,6 @@ from storage.ids import ChannelId
 async def standing_of(request: Request) -> Standing:
     directory = request.directory
     return Standing(request.actor.person, await directory.groups(), await directory.settings())
-
-
-def desk_of(request: Request) -> Desk:
-    """What goes on with long work in the caller's realm needs."""
-    app = request.app
-    writer = app.writers.of(request.actor.realm_id)
-    return Desk(request.directory, app.database.connection, writer.write, app.clock)
 
 
 async def seen_channel(

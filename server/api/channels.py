@@ -5,10 +5,11 @@ from typing import Annotated
 import msgspec
 from msgspec import UNSET, UnsetType
 
+from server.actions import stepped_work
 from server.actions.channels.create import Wanted
-from server.actions.subscriptions import steps
 from server.actions.subscriptions import subscribe as subscribing
-from server.api.channel_access import desk_of, seen_channel, standing_of
+from server.actions.subscriptions.steps import SUBSCRIBING
+from server.api.channel_access import seen_channel, standing_of
 from server.api.channel_terms import TermsParams
 from server.api.endpoint import Access, Endpoint, Request, Result
 from server.api.params import Field, Params
@@ -44,7 +45,7 @@ async def create(request: Request, params: CreateParams) -> CreateResult:
         web_public_enabled=request.app.settings.web_public_channels,
     )
     if work_id is not None:
-        await steps.finish(desk_of(request), request.actor.realm_id, work_id)
+        await stepped_work.finish(request.workbench, SUBSCRIBING, work_id)
     return CreateResult(id=channel.channel_id)
 
 

@@ -8,6 +8,7 @@ from typing import Any, Concatenate, Generic, ParamSpec, Protocol, TypeVar
 
 import msgspec
 
+from server.actions.workbench import Workbench
 from server.api.params import Params
 from server.api.rate_limit import RateLimits
 from server.app import App
@@ -85,6 +86,11 @@ class Request:
     @property
     def directory(self) -> Directory:
         return self.app.directories.of(self.actor.realm_id)
+
+    @property
+    def workbench(self) -> Workbench:
+        """For work in the caller's realm that takes more than one write."""
+        return self.app.workbench(self.actor.realm_id)
 
     async def count_sign_in(self, name: str) -> None:
         """Count a try to sign in with a password under this name, before it is looked at.

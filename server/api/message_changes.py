@@ -2,12 +2,13 @@
 
 from typing import Annotated, Any, Literal
 
-from server.actions.messages import delete, edit, edit_history, move, moving_steps, notices
+from server.actions import stepped_work
+from server.actions.messages import delete, edit, edit_history, move, notices
 from server.actions.messages import report as reports
 from server.actions.messages.content import typeset_ahead
 from server.actions.messages.edit import NewContent
 from server.actions.messages.move import Begun, MoveRequest
-from server.actions.messages.moving_steps import MovingDesk
+from server.actions.messages.moving_steps import MOVING
 from server.api.endpoint import Access, Empty, Endpoint, Request, Result
 from server.api.params import Field, Params, alias
 from server.domain.errors import BadRequestError
@@ -72,14 +73,7 @@ async def _move(request: Request, message_id: MessageId, wanted: MoveRequest) ->
         if begun.is_begun:
             break
     if begun.work_id is not None:
-        realm_id = request.actor.realm_id
-        await moving_steps.finish(_desk(request), realm_id, begun.work_id)
-
-
-def _desk(request: Request) -> MovingDesk:
-    app = request.app
-    writer = app.writers.of(request.actor.realm_id)
-    return MovingDesk(request.directory, app.database.connection, writer.write, app.clock)
+        await stepped_work.finish(request.workbench, MOVING, begun.work_id)
 
 
 class MessageParams(Params):
@@ -149,10 +143,7 @@ async def report(request: Request, params: ReportParams) -> Empty:
             params.report_type,
             params.description,
         )
-    desk = _desk(request)
-    await notices.deliver(
-        desk.directory, desk.read, desk.write, desk.clock, request.actor.realm_id, draft
-    )
+    await notices.deliver(request.workbench, draft)
     return Empty()
 
 

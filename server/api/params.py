@@ -157,7 +157,7 @@ class Reader:
             if isinstance(value, str):
                 if "\0" in value:
                     raise self._refusal("must not contain null characters")
-            elif isinstance(value, int):
+            elif isinstance(value, int | float):
                 if abs(value) > MAX_INTEGER:
                     raise self._refusal("is too large")
             elif isinstance(value, list):

@@ -4,13 +4,14 @@ from typing import Literal
 
 from msgspec import UNSET, UnsetType
 
+from server.actions import stepped_work
 from server.actions.channels.create import Wanted
-from server.actions.subscriptions import steps
 from server.actions.subscriptions import subscribe as subscribing
 from server.actions.subscriptions import unsubscribe as unsubscribing
 from server.actions.subscriptions.news import MAX_TOLD
+from server.actions.subscriptions.steps import SUBSCRIBING
 from server.actions.subscriptions.subscribe import SubscriptionRequest
-from server.api.channel_access import desk_of, standing_of
+from server.api.channel_access import standing_of
 from server.api.channel_terms import TermsParams
 from server.api.endpoint import Access, Endpoint, Request, Result
 from server.api.params import Params, Part
@@ -61,7 +62,7 @@ async def subscribe(request: Request, params: SubscribeParams) -> SubscribeResul
         web_public_enabled=request.app.settings.web_public_channels,
     )
     if done.work_id is not None:
-        await steps.finish(desk_of(request), request.actor.realm_id, done.work_id)
+        await stepped_work.finish(request.workbench, SUBSCRIBING, done.work_id)
     told = len(done.subscribed | done.already_subscribed) <= MAX_TOLD
     return SubscribeResult(
         subscribed=done.subscribed,

@@ -8,17 +8,6 @@ ALTER TABLE messages ADD COLUMN renames_before integer;
 -- The entries of the log that hold what the message said, beside the one at its own position.
 ALTER TABLE messages ADD COLUMN entry_positions bigint[];
 
--- Moving many messages takes several transactions: what is left to do, and to tell.
-CREATE TABLE moving_work (
-    realm_id bigint NOT NULL,
-    work_id uuid NOT NULL,
-    -- JSON of server/actions/messages/moving_steps.py.
-    plan jsonb NOT NULL,
-    -- Up to here everything has been moved.
-    done_until bigint NOT NULL,
-    PRIMARY KEY (realm_id, work_id)
-);
-
 -- ---------------------------------------------------------------- what readers are told
 
 -- The names on the wire of somebody's flags on one message.
@@ -264,8 +253,7 @@ BEGIN
     END IF;
 
     IF p_work_id IS NOT NULL THEN
-        INSERT INTO moving_work (realm_id, work_id, plan, done_until)
-        VALUES (p_realm_id, p_work_id, p_work, 9223372036854775807);
+        INSERT INTO stepped_work (realm_id, work_id, plan) VALUES (p_realm_id, p_work_id, p_work);
         PERFORM append_entry(p_realm_id, 'job', ''::bytea, p_job, p_write_id);
     END IF;
     RETURN 'renamed';

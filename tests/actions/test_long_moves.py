@@ -6,11 +6,11 @@ import msgspec
 import pytest
 
 from queue_processors.deferred_work import STEPS
-from server.actions.messages import moving_steps
-from server.actions.messages.moving_steps import FinishMoving
+from server.actions.messages.moving_steps import MOVING
+from server.actions.stepped_work import Finish, take_step
 from server.events.message_changes import MessagesChanged
 from server.jobs import DeferredWork
-from storage import moving_work
+from storage import stepped_work
 from storage.channels import ChannelRow
 from storage.ids import MessageId
 from tests.factories import Make
@@ -102,28 +102,28 @@ async def test_a_long_move_is_bounded_seen_and_taken_over(hall: Hall, changes: C
     assert work_id is not None
     sent = []
     for step in range(1, 4):
-        work = await moving_work.by_id(make.connection, realm_id, work_id)
+        work = await stepped_work.by_id(make.connection, realm_id, work_id)
         assert work is not None
-        assert work.done_until == every[step * changes.steps - 1]
+        assert work.done == every[step * changes.steps - 1]
         here = [i for i in await place.ids_in(place.new) if i <= place.last]
         assert here == every[: step * changes.steps]
         sent.append(await changes.send(hall.other, "plans", topic="t"))
         sent.append(await changes.send(hall.guest, "target", topic="t"))
         if step < 3:
-            assert await writer.write(lambda tx: moving_steps.take_step(tx, work_id, changes.steps))
+            assert await writer.write(lambda tx: take_step(tx, MOVING, work_id, changes.steps))
 
     [job] = [each.event for each in hall.told("job")]
     payload = msgspec.json.decode(job.job, type=DeferredWork)
     assert payload.step in STEPS
-    arguments = msgspec.json.decode(payload.arguments, type=FinishMoving)
-    await moving_steps.finish(changes.desk(), realm_id, arguments.work_id)
+    arguments = msgspec.json.decode(payload.arguments, type=Finish)
+    await changes.finish(arguments.work_id)
 
     # What was sent meanwhile is where it was sent, and everything else has arrived once.
     *moved, notice = await place.ids_in(place.new)
     assert moved == [*every, *sent[1::2]]
     assert notice > sent[-1]
     assert await place.ids_in(place.old) == sent[0::2]
-    assert await moving_work.by_id(make.connection, realm_id, work_id) is None
+    assert await stepped_work.by_id(make.connection, realm_id, work_id) is None
     assert await place.commits_that_moved() == [changes.steps] * (COUNT // changes.steps)
     told = [each.event for each in hall.told("update_message")]
     by_audience = [event.message_ids for event in told if isinstance(event, MessagesChanged)]

@@ -6,10 +6,9 @@ from typing import Any
 
 import pytest
 
-from server.actions.messages import moving_steps
 from server.domain.access import MODERATOR
 from server.domain.errors import DomainError
-from storage import message_flags, moving_work
+from storage import message_flags, stepped_work
 from storage.ids import MessageId
 from storage.users import UserRow
 from tests.factories import Make
@@ -231,11 +230,9 @@ async def test_what_a_dead_process_left_is_finished_once(hall: Hall, changes: Ch
     assert "job" in hall.stage.kinds()
     later = await changes.send(hall.member, "plans")
 
-    await asyncio.gather(
-        *[moving_steps.finish(changes.desk(), make.realm_id, work_id) for _ in range(3)]
-    )
+    await asyncio.gather(*[changes.finish(work_id) for _ in range(3)])
 
-    assert await moving_work.by_id(make.connection, make.realm_id, work_id) is None
+    assert await stepped_work.by_id(make.connection, make.realm_id, work_id) is None
     moved = await make.connection.values(
         """
         SELECT id FROM messages WHERE realm_id = %(realm_id)s AND channel_id = %(channel_id)s

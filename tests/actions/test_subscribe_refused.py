@@ -17,7 +17,7 @@ async def refused(hall, *args, error=BadRequestError, **kwargs):
     with pytest.raises(error) as raised:
         await hall.subscribe(*args, **kwargs)
     assert await hall.make.position() == position
-    assert await hall.make.connection.value("SELECT count(*) FROM subscribing_work") == 0
+    assert await hall.make.connection.value("SELECT count(*) FROM stepped_work") == 0
     return raised.value
 
 

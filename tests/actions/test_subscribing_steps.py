@@ -6,14 +6,10 @@ import msgspec
 import pytest
 
 from queue_processors.deferred_work import STEPS
-from server.actions.subscriptions.steps import (
-    FinishSubscribing,
-    finish,
-    people_per_step,
-    take_step,
-)
+from server.actions.stepped_work import Finish, finish, take_step
+from server.actions.subscriptions.steps import SUBSCRIBING, people_per_step
 from server.jobs import DeferredWork
-from storage import subscribing_work, subscriptions, users
+from storage import stepped_work, subscriptions, users
 from tests.factories import user_ids
 
 pytestmark = pytest.mark.asyncio
@@ -28,11 +24,11 @@ async def begin(hall, *names, people, **request):
 
 
 async def go_on(hall, work_id):
-    await finish(hall.desk(FEW), hall.make.realm_id, work_id)
+    await finish(hall.workbench(), SUBSCRIBING, work_id, size=FEW)
 
 
 async def left(hall):
-    return await hall.make.connection.value("SELECT count(*) FROM subscribing_work")
+    return await hall.make.connection.value("SELECT count(*) FROM stepped_work")
 
 
 async def joined(hall):
@@ -63,7 +59,7 @@ async def test_the_job_finishes_what_its_process_left(hall):
     payload = msgspec.json.decode(job.job, type=DeferredWork)
     assert job.after_seconds >= 10
     assert payload.step in STEPS
-    arguments = msgspec.json.decode(payload.arguments, type=FinishSubscribing)
+    arguments = msgspec.json.decode(payload.arguments, type=Finish)
     assert (payload.realm_id, arguments.work_id) == (hall.make.realm_id, work_id)
     await go_on(hall, arguments.work_id)
     await go_on(hall, arguments.work_id)
@@ -131,7 +127,7 @@ async def test_who_makes_a_private_channel_for_others_need_not_be_in_it(hall):
 
 async def test_work_that_is_done_is_found_done(hall):
     tx_result = await hall.stage.writers.of(hall.make.realm_id).write(
-        lambda tx: take_step(tx, "00000000-0000-0000-0000-000000000000", FEW)
+        lambda tx: take_step(tx, SUBSCRIBING, "00000000-0000-0000-0000-000000000000", FEW)
     )
     assert tx_result is False
 
@@ -168,12 +164,12 @@ async def test_people_are_told_once_that_somebody_subscribed_them(hall):
 async def test_a_letter_that_was_sent_is_not_sent_again(hall):
     await hall.make.notification_bot()
     work_id = await begin(hall, "plans", people=[hall.other], tell=True)
-    work = await subscribing_work.by_id(hall.make.connection, hall.make.realm_id, work_id)
+    work = await stepped_work.by_id(hall.make.connection, hall.make.realm_id, work_id)
     assert work is not None
     await go_on(hall, work_id)
 
     # The process died after sending and before it said so.
-    await subscribing_work.insert(hall.make.connection, hall.make.realm_id, work)
+    await stepped_work.insert(hall.make.connection, hall.make.realm_id, work)
     await go_on(hall, work_id)
 
     assert len(await contents(hall)) == 1

@@ -15,18 +15,12 @@ from server.realtime.follower import RealmFollower
 from server.realtime.queue import K_BITS
 from storage.ids import ChannelId, Position, RealmId, UserId
 from storage.subscriptions import SpanRow
-from tests.factories import Make
 from tests.fixtures.clock import StoppedClock
 
 pytestmark = pytest.mark.asyncio
 
 BOB = UserId(7)
 CHANNEL = ChannelId(3)
-
-
-@pytest_asyncio.fixture
-async def people(make: Make):
-    return await make.user("Alice"), await make.user("Bob")
 
 
 @pytest_asyncio.fixture

@@ -8,19 +8,8 @@ import pytest_asyncio
 from server.realtime import poll as polls
 from server.realtime import queue as queues
 from server.realtime.queue import FIRST_EPHEMERAL_K, K_BITS, LAST_K
-from tests.factories import Make
 
 pytestmark = pytest.mark.asyncio
-
-
-@pytest_asyncio.fixture
-async def people(make: Make):
-    return await make.user("Alice"), await make.user("Bob")
-
-
-@pytest_asyncio.fixture
-async def channel(make: Make, people):
-    return await make.channel("general", subscribers=people)
 
 
 @pytest_asyncio.fixture

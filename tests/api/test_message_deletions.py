@@ -6,31 +6,10 @@ import pytest
 import pytest_asyncio
 
 from server.domain.access import ADMINISTRATOR, GUEST
-from tests.factories import Make
 
 pytestmark = pytest.mark.asyncio
 
 SECRET = "canary-4711"
-
-
-@pytest_asyncio.fixture
-async def people(make: Make):
-    return [await make.user(name) for name in ("Alice", "Bob")]
-
-
-@pytest_asyncio.fixture
-async def channel(make: Make, people):
-    return await make.channel("general", subscribers=people)
-
-
-@pytest_asyncio.fixture
-async def alice(log_in, people, channel):
-    return await log_in(people[0])
-
-
-@pytest_asyncio.fixture
-async def bob(log_in, people, channel):
-    return await log_in(people[1])
 
 
 @pytest_asyncio.fixture

@@ -10,16 +10,6 @@ pytestmark = pytest.mark.asyncio
 
 
 @pytest_asyncio.fixture
-async def people(make: Make):
-    return [await make.user(name) for name in ("Alice", "Bob")]
-
-
-@pytest_asyncio.fixture
-async def channel(make: Make, people):
-    return await make.channel("general", subscribers=people)
-
-
-@pytest_asyncio.fixture
 async def sent(make: Make, people, channel):
     """The ids of three messages of Alice."""
     topic = await make.topic(channel, "t")

@@ -24,16 +24,6 @@ async def channel(make: Make, people):
 
 
 @pytest_asyncio.fixture
-async def alice(log_in, people, channel):
-    return await log_in(people[0])
-
-
-@pytest_asyncio.fixture
-async def bob(log_in, people, channel):
-    return await log_in(people[1])
-
-
-@pytest_asyncio.fixture
 async def five(make: Make, people, channel):
     """The ids of five messages of Alice in one topic."""
     topic = await make.topic(channel, "t")

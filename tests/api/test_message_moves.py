@@ -20,21 +20,6 @@ async def people(make: Make):
     return [await make.user(name) for name in ("Alice", "Bob")]
 
 
-@pytest_asyncio.fixture
-async def channel(make: Make, people):
-    return await make.channel("general", subscribers=people)
-
-
-@pytest_asyncio.fixture
-async def alice(log_in, people, channel):
-    return await log_in(people[0])
-
-
-@pytest_asyncio.fixture
-async def bob(log_in, people, channel):
-    return await log_in(people[1])
-
-
 async def send(client, topic="t", to="general", content="hello"):
     body = await client.post("/messages", type="channel", to=to, topic=topic, content=content)
     return body["id"]

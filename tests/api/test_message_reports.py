@@ -15,21 +15,6 @@ async def people(make: Make):
 
 
 @pytest_asyncio.fixture
-async def channel(make: Make, people):
-    return await make.channel("general", subscribers=people)
-
-
-@pytest_asyncio.fixture
-async def alice(log_in, people, channel):
-    return await log_in(people[0])
-
-
-@pytest_asyncio.fixture
-async def bob(log_in, people, channel):
-    return await log_in(people[1])
-
-
-@pytest_asyncio.fixture
 async def desk(make, server, people):
     """Where moderators read reports."""
     channel = await make.channel("desk", invite_only=True, subscribers=[people[0]])

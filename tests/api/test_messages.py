@@ -17,21 +17,6 @@ async def people(make: Make):
     return [await make.user(name) for name in ("Alice", "Bob", "Carol")]
 
 
-@pytest_asyncio.fixture
-async def channel(make: Make, people):
-    return await make.channel("general", subscribers=people)
-
-
-@pytest_asyncio.fixture
-async def alice(log_in, people, channel):
-    return await log_in(people[0])
-
-
-@pytest_asyncio.fixture
-async def bob(log_in, people, channel):
-    return await log_in(people[1])
-
-
 async def shown(client, message_id, **view):
     """The message, as this client sees it."""
     return (await client.get(f"/messages/{message_id}", **view))["message"]

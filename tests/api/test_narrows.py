@@ -20,16 +20,6 @@ async def channel(make: Make, people):
     return await make.channel("general", subscribers=people[:2])
 
 
-@pytest_asyncio.fixture
-async def alice(log_in, people, channel):
-    return await log_in(people[0])
-
-
-@pytest_asyncio.fixture
-async def bob(log_in, people, channel):
-    return await log_in(people[1])
-
-
 def page(client, **fields):
     """A call for the newest hundred messages, unless the fields say something else."""
     return client.call(

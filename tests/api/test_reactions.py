@@ -12,16 +12,6 @@ TADA = {"emoji_name": "tada", "emoji_code": "1f389", "reaction_type": "unicode_e
 
 
 @pytest_asyncio.fixture
-async def people(make: Make):
-    return [await make.user(name) for name in ("Alice", "Bob")]
-
-
-@pytest_asyncio.fixture
-async def channel(make: Make, people):
-    return await make.channel("general", subscribers=people)
-
-
-@pytest_asyncio.fixture
 async def message_id(make: Make, people, channel):
     return await make.message(people[0], await make.topic(channel, "t"))
 

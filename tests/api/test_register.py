@@ -4,10 +4,8 @@ import json
 from datetime import timedelta
 
 import pytest
-import pytest_asyncio
 
 from server.domain.access import GUEST
-from tests.factories import Make
 from tests.fixtures import contract
 from tests.fixtures.clients import Events
 
@@ -21,26 +19,6 @@ ALWAYS = {
     "zulip_feature_level",
     "zulip_merge_base",
 }
-
-
-@pytest_asyncio.fixture
-async def people(make: Make):
-    return [await make.user(name) for name in ("Alice", "Bob")]
-
-
-@pytest_asyncio.fixture
-async def channel(make: Make, people):
-    return await make.channel("general", subscribers=people)
-
-
-@pytest_asyncio.fixture
-async def alice(log_in, people, channel):
-    return await log_in(people[0])
-
-
-@pytest_asyncio.fixture
-async def bob(log_in, people, channel):
-    return await log_in(people[1])
 
 
 async def told(client, **fields):

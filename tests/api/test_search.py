@@ -26,11 +26,6 @@ TEXTS = {
 
 
 @pytest_asyncio.fixture
-async def people(make: Make):
-    return [await make.user(name) for name in ("Alice", "Bob")]
-
-
-@pytest_asyncio.fixture
 async def alice(log_in, people):
     return await log_in(people[0])
 

@@ -23,16 +23,6 @@ async def channel(make: Make, people):
     return await make.channel(subscribers=people[:2], invite_only=True)
 
 
-@pytest_asyncio.fixture
-async def alice(log_in, people, channel):
-    return await log_in(people[0])
-
-
-@pytest_asyncio.fixture
-async def bob(log_in, people, channel):
-    return await log_in(people[1])
-
-
 async def poll_of(client, channel, content="/poll Lunch?\nSoup\nSalad"):
     sent = await client.post(
         "/messages", type="channel", to=channel.channel_id, topic="t", content=content

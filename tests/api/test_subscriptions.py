@@ -224,7 +224,7 @@ async def test_many_are_subscribed_whole_before_the_answer(log_in, make: Make):
     assert channel["subscriber_count"] == 1_100
     members = await client.get(f"/streams/{channel['stream_id']}/members")
     assert members["subscribers"] == user_ids(people)
-    assert await make.connection.value("SELECT count(*) FROM subscribing_work") == 0
+    assert await make.connection.value("SELECT count(*) FROM stepped_work") == 0
 
 
 async def test_people_are_told_in_a_message_that_they_were_subscribed(log_in, make: Make):

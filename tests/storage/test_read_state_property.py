@@ -489,7 +489,7 @@ class ReadState(RuleBasedStateMachine):
 
 
 SECONDS = {"long": 3600.0}
-NORMALLY = 25.0
+NORMALLY = 45.0
 """For how long new batches of histories are begun."""
 
 BATCH = settings(

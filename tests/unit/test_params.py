@@ -141,6 +141,11 @@ def test_numbers_that_the_database_cannot_hold_are_refused(text):
     assert refusal(ids=f"[1,{text}]")[0] == "REQUEST_VARIABLE_INVALID"
 
 
+def test_a_number_past_any_integer_is_too_large():
+    for text in ("18446744073709551616", "9" * 30):
+        assert refusal(number=text)[2] == "number is too large"
+
+
 def test_the_largest_number_is_held():
     assert read(number="9223372036854775807").number == 2**63 - 1
 

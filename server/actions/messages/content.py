@@ -4,12 +4,11 @@ Sending and editing call the same functions: `read_content`, then `check_wildcar
 """
 
 import asyncio
-from collections.abc import Callable
-from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from itertools import islice
 from typing import Final
 
+from server.actions.workbench import Reading
 from server.directory import Directory
 from server.domain.actor import Actor
 from server.domain.channels import Standing
@@ -32,13 +31,10 @@ from server.domain.user_settings import UserSettings
 from server.domain.widgets import widget_of
 from storage import message_flags, messages, sends
 from storage.channels import ChannelRow
-from storage.database import Connection
 from storage.ids import ChannelId, TopicId, UserId
 from storage.users import UserRow
 
 LONG: Final = 2_000
-Reading = Callable[[], AbstractAsyncContextManager[Connection]]
-"""Gives a connection for reading what no cache holds."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

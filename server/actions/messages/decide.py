@@ -6,10 +6,10 @@ from typing import Final, Literal
 
 from server.actions.messages.content import (
     ReadContent,
-    Reading,
     check_wildcards,
     read_content,
 )
+from server.actions.workbench import Reading
 from server.directory import Directory
 from server.domain.access import GroupGraph
 from server.domain.actor import Actor

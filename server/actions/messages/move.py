@@ -14,20 +14,23 @@ from server.actions.messages.decide import check_topic_policy
 from server.actions.messages.edit import NewContent
 from server.actions.messages.moving_steps import (
     MESSAGES_PER_STEP,
+    MOVING,
     Plan,
     begin_plan,
-    job_of,
     policy_body,
 )
 from server.actions.messages.notices import Location, Notice
 from server.actions.messages.subject import Subject, Target, is_subscribed, lock_subject
+from server.actions.stepped_work import JOB_DELAY_SECONDS
 from server.domain.access import MODERATOR
 from server.domain.actor import Actor
 from server.domain.errors import BadRequestError, MoveTimeLimitError
 from server.domain.messages import clean_topic
 from server.domain.realm_settings import RealmSettings
 from server.events.base import Clocked, ClockedWrite, LogEntry, StaleDecisionError, Tx
+from server.events.log import JobEnqueued
 from server.events.message_changes import MessagesChanged, PropagateMode, Relocation
+from server.jobs import asking_for
 from storage import message_moves
 from storage.channels import ChannelRow
 from storage.conversations import TopicRow
@@ -379,6 +382,11 @@ async def _rename(tx: Tx, move: _Move, now: datetime) -> Rename:
         new_policy_body=policy_body(move.channel.channel_id, move.new_name, now, display_name),
         work_id=tx.write_id if told else None,
         work=msgspec.to_builtins(plan) if told else None,
-        job=msgspec.json.encode(job_of(tx.realm_id, tx.write_id)) if told else None,
+        job=msgspec.json.encode(_telling(tx)) if told else None,
         write_id=tx.write_id,
     )
+
+
+def _telling(tx: Tx) -> JobEnqueued:
+    """The job that tells people of a rename, should this process not live to do it."""
+    return asking_for(MOVING.job(tx.realm_id, tx.write_id), after_seconds=JOB_DELAY_SECONDS)

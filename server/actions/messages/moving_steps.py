@@ -1,11 +1,9 @@
-"""Moving many messages goes in steps, each a transaction that says what is left.
+"""Moving many messages, in steps.
 
-Whoever began goes on with it; a job goes on if they cannot. Both may at once. What was sent to
-the topic after the move began stays where it was sent.
+What was sent to the topic after the move began stays where it was sent.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
@@ -19,12 +17,11 @@ from server.actions.messages.audience import (
     of_crossing,
     of_messages,
 )
-from server.actions.messages.content import Reading
-from server.actions.messages.notices import Notice, Write, deliver
-from server.directory import Directory
-from server.domain.clock import Clock
+from server.actions.messages.decide import Draft
+from server.actions.messages.notices import Notice
+from server.actions.stepped_work import Kind, put_off
 from server.events.base import NOBODY, Entry, Tx
-from server.events.log import JobEnqueued, Tick
+from server.events.log import Tick
 from server.events.message_changes import (
     MAX_GONE,
     MessagesChanged,
@@ -32,23 +29,12 @@ from server.events.message_changes import (
     PropagateMode,
     Relocation,
 )
-from server.jobs import DeferredWork, enqueue
-from storage import channels, message_edits, message_moves, moving_work, realms, user_topics
+from storage import channels, message_edits, message_moves, realms, user_topics
 from storage.channels import ChannelRow
-from storage.ids import ChannelId, MessageId, RealmId, TopicId, UserId
-from storage.moving_work import MovingRow
+from storage.ids import ChannelId, MessageId, TopicId, UserId
 
 MESSAGES_PER_STEP: Final = 1_000
 """Messages that one transaction moves: as many as an event tells of."""
-JOB_DELAY_SECONDS: Final = 30
-"""Whoever began has finished by then, or is dead."""
-STEP: Final = "finish_moving"
-
-
-class FinishMoving(msgspec.Struct, frozen=True):
-    """The job's arguments."""
-
-    work_id: str
 
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
@@ -88,24 +74,6 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
         return entry
 
 
-@dataclass(frozen=True, slots=True)
-class MovingDesk:
-    """What goes on with the work needs."""
-
-    directory: Directory
-    read: Reading
-    write: Write
-    clock: Clock
-    messages_per_step: int = MESSAGES_PER_STEP
-
-
-def job_of(realm_id: RealmId, work_id: str) -> JobEnqueued:
-    """The entry that asks for the job which finishes the work."""
-    job = DeferredWork.of(realm_id, STEP, FinishMoving(work_id))
-    payload = msgspec.Raw(msgspec.json.encode(job))
-    return JobEnqueued(queue=job.queue, job=payload, after_seconds=JOB_DELAY_SECONDS)
-
-
 def policy_body(
     channel_id: ChannelId, topic: str, now: datetime, display_name: str
 ) -> dict[str, Any]:
@@ -120,58 +88,23 @@ def policy_body(
 
 async def begin_plan(tx: Tx, plan: Plan, messages_per_step: int) -> str | None:
     """Take the first step, the topics being locked; the id of what is left, if anything is."""
-    last = await _move_some(tx, plan, plan.since, messages_per_step)
-    if last is None and not plan.notices:
+    done = await _move_some(tx, plan, plan.since, messages_per_step)
+    if done is None and not plan.notices:
         return None
-    done_until = plan.until if last is None else last
-    row = MovingRow(tx.write_id, msgspec.to_builtins(plan), done_until)
-    await moving_work.insert(await tx.changing(), tx.realm_id, row)
-    job = DeferredWork.of(tx.realm_id, STEP, FinishMoving(tx.write_id))
-    enqueue(tx, job, after_seconds=JOB_DELAY_SECONDS)
-    return tx.write_id
+    return await put_off(tx, MOVING, plan, done=done)
 
 
-async def finish(desk: MovingDesk, realm_id: RealmId, work_id: str) -> None:
-    """Go on with the work until it is done; at once if it is."""
-    while await desk.write(lambda tx: take_step(tx, work_id, desk.messages_per_step)):
-        pass
-    async with desk.read() as connection:
-        work = await moving_work.by_id(connection, realm_id, work_id)
-    if work is None:
-        return
-    for notice in msgspec.convert(work.plan, Plan).notices:
-        draft = notice.draft(work_id)
-        await deliver(desk.directory, desk.read, desk.write, desk.clock, realm_id, draft)
-    await desk.write(lambda tx: _end(tx, work_id))
-
-
-async def take_step(tx: Tx, work_id: str, messages_per_step: int) -> bool:
-    """Move the next of them. Whether more are left."""
-    tx.must_be_exact()
-    work = await _lock(tx, work_id)
-    if work is None:
-        return False
-    plan = msgspec.convert(work.plan, Plan)
-    if work.done_until >= plan.until:
-        return False
+async def _take(tx: Tx, plan: Plan, done: int, messages_per_step: int) -> int | None:
+    """Move the next of them. All up to the message `done` have been."""
     await _lock_place(tx, plan)
-    last = await _move_some(tx, plan, MessageId(work.done_until + 1), messages_per_step)
-    done_until = plan.until if last is None else last
-    await moving_work.go_on(await tx.changing(), tx.realm_id, work_id, done_until=done_until)
-    return last is not None
+    return await _move_some(tx, plan, MessageId(done + 1), messages_per_step)
 
 
-async def _lock(tx: Tx, work_id: str) -> MovingRow | None:
-    # Work that is done must not look like work that somebody holds.
-    if await moving_work.by_id(await tx.connection(), tx.realm_id, work_id) is None:
-        return None
-    found = await tx.lock(moving_work.locking(tx.realm_id, work_id))
-    return found[0] if found else None
+def _drafts(plan: Plan, work_id: str) -> list[Draft]:
+    return [notice.draft(work_id) for notice in plan.notices]
 
 
-async def _end(tx: Tx, work_id: str) -> None:
-    if await _lock(tx, work_id) is not None:
-        await moving_work.delete(await tx.changing(), tx.realm_id, work_id)
+MOVING: Final = Kind("finish_moving", Plan, MESSAGES_PER_STEP, _take, _drafts)
 
 
 async def _lock_place(tx: Tx, plan: Plan) -> None:

@@ -1,23 +1,20 @@
 """What the notification bot writes about messages that were moved; and how it writes anything."""
 
 import hashlib
-from collections.abc import Awaitable, Callable
 from dataclasses import replace
-from typing import Any, Final, Protocol
+from typing import Final
 
 import msgspec
 import structlog
 
 from server.actions.messages import send
-from server.actions.messages.content import Reading
 from server.actions.messages.decide import Draft
-from server.directory import Directory
+from server.actions.workbench import Workbench
 from server.domain.actor import Actor
-from server.domain.clock import Clock
 from server.domain.errors import DomainError
 from server.domain.messages import RESOLVED_PREFIX
 from server.domain.system_bots import NOTIFICATION_BOT
-from storage.ids import ChannelId, RealmId
+from storage.ids import ChannelId
 from storage.users import UserRow
 
 logger = structlog.get_logger(__name__)
@@ -25,25 +22,17 @@ logger = structlog.get_logger(__name__)
 NO_TOPIC_NAME: Final = "(no topic)"
 
 
-class Write(Protocol):
-    """The realm's writer, or what stands for it."""
-
-    def __call__(self, action: Callable[[Any], Awaitable[Any]], /) -> Awaitable[Any]: ...
-
-
-async def deliver(
-    directory: Directory, read: Reading, write: Write, clock: Clock, realm_id: RealmId, draft: Draft
-) -> None:
+async def deliver(bench: Workbench, draft: Draft) -> None:
     """Let the notification bot send this. Whom it cannot reach is passed over."""
-    bot = await directory.user_by_email(NOTIFICATION_BOT.email)
+    bot = await bench.directory.user_by_email(NOTIFICATION_BOT.email)
     if bot is None:
         return
-    actor = Actor(realm_id, bot, "Internal")
+    actor = Actor(bench.realm_id, bot, "Internal")
     draft = replace(draft, read_by_sender=True)
-    decision = await send.prepare(directory, actor, draft, read)
-    now = clock.now()
+    decision = await send.prepare(bench.directory, actor, draft, bench.read)
+    now = bench.clock.now()
     try:
-        await write(lambda tx: send.send_message(tx, actor, draft, decision, now))
+        await bench.write(lambda tx: send.send_message(tx, actor, draft, decision, now))
     except DomainError as refusal:
         logger.info("nobody to tell", reason=refusal.message)
 

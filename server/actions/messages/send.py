@@ -7,9 +7,10 @@ from datetime import datetime
 import msgspec
 from typing_extensions import override
 
-from server.actions.messages.content import Reading, typeset_ahead
+from server.actions.messages.content import typeset_ahead
 from server.actions.messages.decide import Decision, Draft, decide
 from server.actions.messages.people import recipient_of, sender_of
+from server.actions.workbench import Reading
 from server.directory import Directory
 from server.domain.actor import Actor
 from server.domain.errors import DomainError, IdempotencyKeyReusedError

@@ -16,8 +16,9 @@ from server.actions.subscriptions.principals import principal_ids, refuse_unfit
 from server.actions.subscriptions.steps import (
     PAIRS_PER_STEP,
     PEOPLE_IN_BATCH,
+    Plan,
     people_per_step,
-    put_off,
+    put_off_rest,
 )
 from server.domain.actor import Actor
 from server.domain.channel_creation import ChannelTerms, CreationNotPermittedError, check_creator
@@ -55,7 +56,7 @@ class Subscribed:
     unauthorized: list[str]
     created: list[ChannelRow]
     work_id: str | None
-    """Not all of it is done or told yet: `steps.finish` goes on with it."""
+    """Not all of it is done or told yet: `stepped_work.finish` goes on with it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,8 +236,13 @@ async def _join_first(
         past=plan.rows,
     )
     await join(tx, plan.ground, move)
-    ids = [channel.channel_id for channel in targets]
-    return await put_off(tx, plan.actor_id, ids, later, letters)
+    rest = Plan(
+        actor_id=plan.actor_id,
+        channel_ids=[channel.channel_id for channel in targets],
+        user_ids=later,
+        letters=list(letters),
+    )
+    return await put_off_rest(tx, rest)
 
 
 def _letters(

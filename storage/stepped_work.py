@@ -1,27 +1,23 @@
-"""Subscribing many people takes several transactions: what is left to do, and to tell."""
+"""What is left of work that takes several transactions."""
 
 from dataclasses import dataclass
 from typing import Any, LiteralString
 
 from storage.database import Connection, Locking
-from storage.ids import ChannelId, RealmId, UserId
+from storage.ids import RealmId
 
 
 @dataclass(frozen=True, slots=True)
 class WorkRow:
     work_id: str
-    actor_id: UserId
-    channel_ids: list[ChannelId]
-    user_ids: list[UserId]
-    """Whom later transactions subscribe, in this order."""
-    news: Any
-    """What to tell when all are; None: nothing."""
-    done: int = 0
-    """How many of them have been."""
+    plan: dict[str, Any]
+    """What is to be done, as the kind of work has it."""
+    done: int | None
+    """How far it has come, as the kind counts. None: only telling people of it is left."""
 
 
 _SELECT: LiteralString = """
-    SELECT work_id::text, actor_id, channel_ids, user_ids, news, done FROM subscribing_work
+    SELECT work_id::text, plan, done FROM stepped_work
      WHERE realm_id = %(realm_id)s AND work_id = %(work_id)s::uuid"""
 
 
@@ -38,25 +34,24 @@ def locking(realm_id: RealmId, work_id: str) -> Locking[WorkRow]:
 async def insert(connection: Connection, realm_id: RealmId, row: WorkRow) -> None:
     await connection.execute(
         """
-        INSERT INTO subscribing_work (realm_id, work_id, actor_id, channel_ids, user_ids, news)
-        VALUES (%(realm_id)s, %(work_id)s::uuid, %(actor_id)s, %(channel_ids)s::bigint[],
-                %(user_ids)s::bigint[], %(news)s)
+        INSERT INTO stepped_work (realm_id, work_id, plan, done)
+        VALUES (%(realm_id)s, %(work_id)s::uuid, %(plan)s, %(done)s)
         """,
         realm_id=realm_id,
         work_id=row.work_id,
-        actor_id=row.actor_id,
-        channel_ids=row.channel_ids,
-        user_ids=row.user_ids,
-        news=None if row.news is None else connection.json(row.news),
+        plan=connection.json(row.plan),
+        done=row.done,
     )
 
 
-async def go_on(connection: Connection, realm_id: RealmId, work_id: str, *, done: int) -> None:
-    """So many have been subscribed."""
-    # The long array stays where it is: only a row that points to it is written.
+async def go_on(
+    connection: Connection, realm_id: RealmId, work_id: str, *, done: int | None
+) -> None:
+    """It has come so far."""
+    # A long plan stays where it is: only a row that points to it is written.
     await connection.execute(
         """
-        UPDATE subscribing_work SET done = %(done)s
+        UPDATE stepped_work SET done = %(done)s
          WHERE realm_id = %(realm_id)s AND work_id = %(work_id)s::uuid
         """,
         realm_id=realm_id,
@@ -66,10 +61,10 @@ async def go_on(connection: Connection, realm_id: RealmId, work_id: str, *, done
 
 
 async def delete(connection: Connection, realm_id: RealmId, work_id: str) -> None:
-    """The work is done."""
+    """All of it is done."""
     await connection.execute(
         """
-        DELETE FROM subscribing_work
+        DELETE FROM stepped_work
          WHERE realm_id = %(realm_id)s AND work_id = %(work_id)s::uuid
         """,
         realm_id=realm_id,

@@ -1,0 +1,31 @@
+"""What work that outlives one transaction needs of the process it runs in."""
+
+from collections.abc import Awaitable, Callable
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from server.directory import Directory
+from server.domain.clock import Clock
+from storage.database import Connection
+from storage.ids import RealmId
+
+Reading = Callable[[], AbstractAsyncContextManager[Connection]]
+"""Gives a connection for reading what no cache holds."""
+
+
+class Write(Protocol):
+    """The realm's writer, or what stands for it."""
+
+    def __call__(self, action: Callable[[Any], Awaitable[Any]], /) -> Awaitable[Any]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Workbench:
+    """One realm, to look things up in and to write to, any number of times."""
+
+    realm_id: RealmId
+    directory: Directory
+    read: Reading
+    write: Write
+    clock: Clock
