@@ -24,14 +24,20 @@ CREATE TABLE realms (
     groups_changed_at bigint NOT NULL DEFAULT 0
 );
 
--- One row a realm. Its lock, held until commit, is what makes positions dense and
--- visible in order; the low fillfactor keeps its update a heap-only one.
+-- One row a realm. Its lock, held until commit, is what makes positions dense and visible in order.
+--
+-- It is found by its newest version. While somebody holds an old snapshot (a dump, a forgotten
+-- transaction) no version of the row can be removed, and a look-up by realm_id alone walks
+-- through all of them. With the position in the key the newest one is the first that is met,
+-- however many there are. It is found by the index alone: a plan made for a small table would
+-- read all of it later.
 CREATE TABLE realm_clock (
-    realm_id bigint PRIMARY KEY,
+    realm_id bigint NOT NULL,
     position bigint NOT NULL DEFAULT 0,
     day date NOT NULL DEFAULT (now() AT TIME ZONE 'utc')::date,
-    epoch bigint NOT NULL DEFAULT 1
-) WITH (fillfactor = 10, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000);
+    epoch bigint NOT NULL DEFAULT 1,
+    PRIMARY KEY (realm_id, position)
+) WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000);
 
 CREATE TABLE event_log (
     realm_id bigint NOT NULL,
@@ -320,12 +326,15 @@ CREATE FUNCTION next_position() RETURNS bigint
 -- Takes the realm's turn: what follows sees everything up to the position before.
 CREATE FUNCTION clock_lock(p_realm_id bigint, OUT r_position bigint, OUT r_epoch bigint, OUT r_day date)
     LANGUAGE plpgsql
+    SET enable_seqscan = off
     AS $$
 BEGIN
     SELECT c.position, c.epoch, greatest(c.day, (clock_timestamp() AT TIME ZONE 'utc')::date)
       INTO STRICT r_position, r_epoch, r_day
-      FROM realm_clock c WHERE c.realm_id = p_realm_id FOR UPDATE;
-    PERFORM set_config('parley.position', r_position::text, true),
+      FROM realm_clock c WHERE c.realm_id = p_realm_id
+     ORDER BY c.position DESC LIMIT 1 FOR UPDATE;
+    PERFORM set_config('parley.start', r_position::text, true),
+            set_config('parley.position', r_position::text, true),
             set_config('parley.epoch', r_epoch::text, true),
             set_config('parley.day', r_day::text, true);
 END $$;
@@ -334,20 +343,35 @@ END $$;
 CREATE FUNCTION clock_advance(p_realm_id bigint)
     RETURNS TABLE (r_position bigint, r_kind text, r_audience bytea, r_body bytea, r_write_id uuid)
     LANGUAGE plpgsql
+    SET enable_seqscan = off
     AS $$
 DECLARE
     v_day date := current_setting('parley.day')::date;
-    v_start bigint;
+    v_start bigint := current_setting('parley.start')::bigint;
 BEGIN
-    SELECT c.position INTO v_start FROM realm_clock c WHERE c.realm_id = p_realm_id;
     IF current_position() > v_start THEN
         UPDATE realm_clock c SET position = current_position(), day = v_day
-         WHERE c.realm_id = p_realm_id;
+         WHERE c.realm_id = p_realm_id AND c.position = v_start;
         RETURN QUERY SELECT l.position, l.kind, l.audience, l.body, l.write_id
             FROM event_log l
            WHERE l.realm_id = p_realm_id AND l.position > v_start AND l.day = v_day
            ORDER BY l.position;
     END IF;
+END $$;
+
+-- Where the clocks of these realms stand.
+CREATE FUNCTION clocks_now(p_realm_ids bigint[])
+    RETURNS TABLE (realm_id bigint, "position" bigint, day date, epoch bigint)
+    LANGUAGE plpgsql STABLE
+    SET enable_seqscan = off
+    AS $$
+BEGIN
+    RETURN QUERY
+    SELECT r, c.position, c.day, c.epoch
+      FROM unnest(p_realm_ids) AS r
+     CROSS JOIN LATERAL (
+           SELECT x.position, x.day, x.epoch FROM realm_clock x
+            WHERE x.realm_id = r ORDER BY x.position DESC LIMIT 1) AS c;
 END $$;
 
 -- The only way into the log: takes the next position, which it returns.

@@ -6,9 +6,9 @@
 -- Where to look: all of these channels and conversations, and of the partial ones only what the
 -- reader received. p_scope: 'feed' (what they are subscribed to, and direct messages), 'direct'
 -- (direct messages, all or of these conversations), 'given' (these topics and groups, or else
--- the channel).
+-- these channels).
 CREATE FUNCTION history_sources(
-    p_realm_id bigint, p_user_id bigint, p_scope text, p_channel_id bigint,
+    p_realm_id bigint, p_user_id bigint, p_scope text, p_channel_ids bigint[],
     p_conversation_ids bigint[],
     OUT r_channels bigint[], OUT r_partial_channels bigint[],
     OUT r_conversations bigint[], OUT r_partial_conversations bigint[], OUT r_extra bigint[])
@@ -16,8 +16,6 @@ CREATE FUNCTION history_sources(
     SET plan_cache_mode = force_generic_plan
     SET jit = off
     AS $$
-DECLARE
-    v_subscribed bigint[];
 BEGIN
     r_channels := '{}';
     r_partial_channels := '{}';
@@ -25,13 +23,12 @@ BEGIN
     r_partial_conversations := '{}';
     r_extra := '{}';
     IF p_scope = 'feed' THEN
-        v_subscribed := ARRAY(
-            SELECT s.channel_id FROM subscriptions s
-             WHERE s.realm_id = p_realm_id AND s.user_id = p_user_id AND s.active);
         SELECT coalesce(array_agg(a.channel_id) FILTER (WHERE a.access = 2), '{}'),
                coalesce(array_agg(a.channel_id) FILTER (WHERE a.access = 1), '{}')
           INTO r_channels, r_partial_channels
-          FROM reader_access(p_realm_id, p_user_id, v_subscribed) a;
+          FROM reader_access(p_realm_id, p_user_id, ARRAY(
+               SELECT s.channel_id FROM subscriptions s
+                WHERE s.realm_id = p_realm_id AND s.user_id = p_user_id AND s.active)) a;
         -- What they starred or reacted to elsewhere is part of their history.
         r_extra := ARRAY(
             SELECT f.message_id FROM message_flags f
@@ -46,41 +43,43 @@ BEGIN
             SELECT g.dm_group_id FROM dm_group_members g
              WHERE g.realm_id = p_realm_id AND g.user_id = p_user_id
                AND (p_conversation_ids IS NULL OR g.dm_group_id = ANY (p_conversation_ids)));
-        RETURN;
-    END IF;
-
-    IF p_conversation_ids IS NULL THEN
+    ELSIF p_conversation_ids IS NULL THEN
         SELECT coalesce(array_agg(a.channel_id) FILTER (WHERE a.access = 2), '{}'),
                coalesce(array_agg(a.channel_id) FILTER (WHERE a.access = 1), '{}')
           INTO r_channels, r_partial_channels
-          FROM reader_access(p_realm_id, p_user_id, ARRAY[p_channel_id]) a;
+          FROM reader_access(p_realm_id, p_user_id, p_channel_ids) a;
     ELSE
-        SELECT coalesce(array_agg(t.topic_id) FILTER (WHERE a.access = 2), '{}'),
-               coalesce(array_agg(t.topic_id) FILTER (WHERE a.access = 1), '{}')
+        WITH wanted AS MATERIALIZED (
+            SELECT t.topic_id, t.channel_id FROM topics t
+             WHERE t.realm_id = p_realm_id AND t.topic_id = ANY (p_conversation_ids)
+               AND (p_channel_ids IS NULL OR t.channel_id = ANY (p_channel_ids))
+        )
+        SELECT coalesce(array_agg(w.topic_id) FILTER (WHERE a.access = 2), '{}'),
+               coalesce(array_agg(w.topic_id) FILTER (WHERE a.access = 1), '{}')
           INTO r_conversations, r_partial_conversations
-          FROM topics t
-         CROSS JOIN LATERAL reader_access(p_realm_id, p_user_id, ARRAY[t.channel_id]) a
-         WHERE t.realm_id = p_realm_id AND t.topic_id = ANY (p_conversation_ids)
-           AND (p_channel_id IS NULL OR t.channel_id = p_channel_id);
+          FROM reader_access(p_realm_id, p_user_id,
+                             ARRAY(SELECT DISTINCT v.channel_id FROM wanted v)) a
+          JOIN wanted w ON w.channel_id = a.channel_id;
         r_conversations := r_conversations || ARRAY(
             SELECT g.dm_group_id FROM dm_group_members g
              WHERE g.realm_id = p_realm_id AND g.user_id = p_user_id
-               AND g.dm_group_id = ANY (p_conversation_ids) AND p_channel_id IS NULL);
+               AND g.dm_group_id = ANY (p_conversation_ids) AND p_channel_ids IS NULL);
     END IF;
 END $$;
 
--- What the user may read of these channels, whether or not they were ever in them.
+-- What the user may read of these channels, whether or not they were ever in them. Who has no
+-- account (user 0) reads what guests read who are in no channel.
 CREATE FUNCTION reader_access(p_realm_id bigint, p_user_id bigint, p_channel_ids bigint[])
     RETURNS TABLE (channel_id bigint, access integer)
     LANGUAGE sql STABLE
     AS $$
     SELECT c.channel_id,
-           channel_access(p_user_id, u.role, s.active, c)
-      FROM users u
-      JOIN channels c ON c.realm_id = p_realm_id AND c.channel_id = ANY (p_channel_ids)
+           channel_access(p_user_id, coalesce(u.role, 600::smallint), s.active, c)
+      FROM channels c
+      LEFT JOIN users u ON u.realm_id = p_realm_id AND u.user_id = p_user_id
       LEFT JOIN subscriptions s ON s.realm_id = p_realm_id AND s.user_id = p_user_id
            AND s.channel_id = c.channel_id
-     WHERE u.realm_id = p_realm_id AND u.user_id = p_user_id
+     WHERE c.realm_id = p_realm_id AND c.channel_id = ANY (p_channel_ids)
 $$;
 
 -- history_before gives the newest p_limit ids at or below p_edge, history_after the oldest at or
@@ -220,7 +219,7 @@ END $do$;
 -- A page of everything in the sources: up to p_before ids below p_below, and up to p_after from
 -- p_from on, in no order.
 CREATE FUNCTION history_page(
-    p_realm_id bigint, p_user_id bigint, p_scope text, p_channel_id bigint,
+    p_realm_id bigint, p_user_id bigint, p_scope text, p_channel_ids bigint[],
     p_conversation_ids bigint[], p_below bigint, p_before bigint, p_from bigint, p_after bigint)
     RETURNS bigint[]
     LANGUAGE plpgsql STABLE
@@ -230,7 +229,7 @@ DECLARE
     v_ids bigint[] := '{}';
 BEGIN
     SELECT * INTO s FROM history_sources(
-        p_realm_id, p_user_id, p_scope, p_channel_id, p_conversation_ids);
+        p_realm_id, p_user_id, p_scope, p_channel_ids, p_conversation_ids);
     IF p_before > 0 THEN
         v_ids := history_before(
             p_realm_id, p_user_id, s.r_channels, s.r_partial_channels, s.r_conversations,
@@ -242,46 +241,6 @@ BEGIN
             s.r_partial_conversations, s.r_extra, p_from, p_after);
     END IF;
     RETURN v_ids;
-END $$;
-
--- The same, of one sender only.
-CREATE FUNCTION sender_page(
-    p_realm_id bigint, p_user_id bigint, p_scope text, p_channel_id bigint,
-    p_conversation_ids bigint[], p_sender_id bigint,
-    p_below bigint, p_before bigint, p_from bigint, p_after bigint)
-    RETURNS bigint[]
-    LANGUAGE plpgsql STABLE
-    -- Planned for these very values: which index is best depends on them.
-    SET plan_cache_mode = force_custom_plan
-    SET jit = off
-    AS $$
-DECLARE
-    v record;
-BEGIN
-    SELECT * INTO v FROM history_sources(
-        p_realm_id, p_user_id, p_scope, p_channel_id, p_conversation_ids);
-    RETURN ARRAY(
-        (SELECT m.id FROM messages m
-          WHERE m.realm_id = p_realm_id AND m.sender_id = p_sender_id AND m.id < p_below
-            AND (m.channel_id = ANY (v.r_channels) OR m.conversation_id = ANY (v.r_conversations)
-                 OR m.id = ANY (v.r_extra)
-                 OR ((m.channel_id = ANY (v.r_partial_channels)
-                      OR m.conversation_id = ANY (v.r_partial_conversations))
-                     AND (SELECT s.spans @> m.id FROM subscriptions s
-                           WHERE s.realm_id = p_realm_id AND s.user_id = p_user_id
-                             AND s.channel_id = m.origin_channel_id)))
-          ORDER BY m.id DESC LIMIT p_before)
-        UNION ALL
-        (SELECT m.id FROM messages m
-          WHERE m.realm_id = p_realm_id AND m.sender_id = p_sender_id AND m.id >= p_from
-            AND (m.channel_id = ANY (v.r_channels) OR m.conversation_id = ANY (v.r_conversations)
-                 OR m.id = ANY (v.r_extra)
-                 OR ((m.channel_id = ANY (v.r_partial_channels)
-                      OR m.conversation_id = ANY (v.r_partial_conversations))
-                     AND (SELECT s.spans @> m.id FROM subscriptions s
-                           WHERE s.realm_id = p_realm_id AND s.user_id = p_user_id
-                             AND s.channel_id = m.origin_channel_id)))
-          ORDER BY m.id LIMIT p_after));
 END $$;
 
 -- The messages that may be the answer to is:unread, is:starred, is:mentioned or is:alerted;
@@ -341,68 +300,3 @@ CREATE FUNCTION mentions_since(p_realm_id bigint, p_user_id bigint, p_since bigi
      WHERE m.realm_id = p_realm_id AND m.origin_channel_id IS NULL AND m.traits & 2 <> 0
        AND m.id >= p_since
 $$;
-
--- A page of p_ids (null: whatever there is) that are all of p_kinds, may be read, and are where and
--- from whom the rest says (p_in_feed: in the feed of history_sources): up to p_before below p_below, up to p_after from p_from on.
-CREATE FUNCTION candidates_page(
-    p_realm_id bigint, p_user_id bigint, p_ids bigint[], p_kinds text[], p_channel_id bigint,
-    p_conversation_ids bigint[], p_only_direct boolean, p_in_feed boolean, p_sender_id bigint,
-    p_limit bigint, p_below bigint, p_before bigint, p_from bigint, p_after bigint)
-    RETURNS bigint[]
-    LANGUAGE plpgsql STABLE
-    AS $$
-DECLARE
-    v_kind text;
-    v_ids bigint[] := p_ids;
-    v_more bigint[];
-BEGIN
-    FOREACH v_kind IN ARRAY p_kinds LOOP
-        v_more := flagged_candidates(
-            p_realm_id, p_user_id, v_kind, p_channel_id, p_conversation_ids, p_limit);
-        v_ids := CASE WHEN v_ids IS NULL THEN v_more ELSE ARRAY(
-            SELECT unnest(v_ids) INTERSECT SELECT unnest(v_more)) END;
-    END LOOP;
-    IF p_channel_id IS NOT NULL OR p_conversation_ids IS NOT NULL OR p_only_direct
-            OR p_sender_id IS NOT NULL THEN
-        v_ids := ARRAY(
-            SELECT m.id FROM messages m
-             WHERE m.realm_id = p_realm_id AND m.id = ANY (v_ids)
-               AND (p_channel_id IS NULL OR m.channel_id = p_channel_id)
-               AND (p_conversation_ids IS NULL OR m.conversation_id = ANY (p_conversation_ids))
-               AND (NOT p_only_direct OR m.channel_id IS NULL)
-               AND (p_sender_id IS NULL OR m.sender_id = p_sender_id));
-    END IF;
-    v_more := '{}';
-    IF p_before > 0 THEN
-        v_more := first_accessible(p_realm_id, p_user_id, ARRAY(
-            SELECT i FROM unnest(v_ids) AS i WHERE i < p_below ORDER BY i DESC),
-            p_in_feed, p_before);
-    END IF;
-    IF p_after > 0 THEN
-        v_more := v_more || first_accessible(p_realm_id, p_user_id, ARRAY(
-            SELECT i FROM unnest(v_ids) AS i WHERE i >= p_from ORDER BY i), p_in_feed, p_after);
-    END IF;
-    RETURN v_more;
-END $$;
-
--- The first p_limit of the messages, in the order given, that the user may read.
-CREATE FUNCTION first_accessible(
-    p_realm_id bigint, p_user_id bigint, p_ids bigint[], p_in_feed boolean, p_limit bigint)
-    RETURNS bigint[]
-    LANGUAGE plpgsql STABLE
-    AS $$
-DECLARE
-    v_found bigint[] := '{}';
-    v_some bigint[];
-    v_start bigint := 1;
-BEGIN
-    WHILE cardinality(v_found) < p_limit AND v_start <= cardinality(p_ids) LOOP
-        v_some := p_ids[v_start : v_start + greatest(p_limit, 100) - 1];
-        v_found := v_found || ARRAY(
-            SELECT s.id FROM message_states(p_realm_id, p_user_id, v_some) s
-             WHERE s.accessible AND (NOT p_in_feed OR s.subscribed OR s.flags & 32 <> 0)
-             ORDER BY array_position(v_some, s.id));
-        v_start := v_start + cardinality(v_some);
-    END LOOP;
-    RETURN v_found[1 : p_limit];
-END $$;
