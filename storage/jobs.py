@@ -10,6 +10,7 @@ CHANNEL = "parley_jobs"
 """Where a queue's name is notified when it has something to hand out."""
 
 
+LAST_REALM = 2**63 - 1
 REALMS_AT_A_TIME = 100
 LOOK_BEYOND = 4
 """Others are claiming at the same time, and hold some of what comes first."""
@@ -121,30 +122,15 @@ async def claim(
     return await connection.many(
         JobRow,
         """
-        WITH RECURSIVE next_realms AS (
-            (SELECT realm_id, 1 AS place FROM jobs
-              WHERE queue = %(queue)s AND realm_id > %(after_realm)s
-              ORDER BY realm_id LIMIT 1)
+        WITH realms AS MATERIALIZED (
+            SELECT realm_id, place
+              FROM realms_with_jobs(%(queue)s, %(after_realm)s, %(last_realm)s, %(realms)s)
             UNION ALL
-            SELECT (SELECT j.realm_id FROM jobs j
-                     WHERE j.queue = %(queue)s AND j.realm_id > r.realm_id
-                     ORDER BY j.realm_id LIMIT 1), r.place + 1
-              FROM next_realms r
-             WHERE r.realm_id IS NOT NULL AND r.place < %(realms)s),
-        first_realms AS (
-            (SELECT realm_id, %(realms)s + 1 AS place FROM jobs
-              WHERE queue = %(queue)s AND realm_id <= %(after_realm)s
-              ORDER BY realm_id LIMIT 1)
-            UNION ALL
-            SELECT (SELECT j.realm_id FROM jobs j
-                     WHERE j.queue = %(queue)s AND j.realm_id > r.realm_id
-                       AND j.realm_id <= %(after_realm)s
-                     ORDER BY j.realm_id LIMIT 1), r.place + 1
-              FROM first_realms r
-             WHERE r.realm_id IS NOT NULL AND r.place < 2 * %(realms)s),
+            SELECT realm_id, place + %(realms)s
+              FROM realms_with_jobs(%(queue)s, -1, %(after_realm)s, %(realms)s)),
         turns AS MATERIALIZED (
             SELECT due.id, due.turn, realms.place
-              FROM (SELECT * FROM next_realms UNION ALL SELECT * FROM first_realms) AS realms
+              FROM realms
              CROSS JOIN LATERAL (
                    SELECT j.id, row_number() OVER (ORDER BY j.due_at, j.id) AS turn
                      FROM jobs j
@@ -169,6 +155,7 @@ async def claim(
         """,
         queue=queue,
         after_realm=after_realm,
+        last_realm=LAST_REALM,
         realms=REALMS_AT_A_TIME,
         candidates=limit * LOOK_BEYOND,
         limit=limit,

@@ -89,18 +89,7 @@ async def followed_topics(
     channel_ids: Sequence[int] | None,
 ) -> list[int]:
     """Topics that the user follows, in these channels or in any."""
-    return await connection.values(
-        """
-        SELECT u.topic_id
-          FROM user_topics u
-          JOIN topics t ON t.realm_id = u.realm_id AND t.topic_id = u.topic_id
-         WHERE u.realm_id = %(realm_id)s AND u.user_id = %(user_id)s AND u.visibility_policy = 3
-           AND (%(channel_ids)s::bigint[] IS NULL OR t.channel_id = ANY (%(channel_ids)s))
-        """,
-        realm_id=realm_id,
-        user_id=user_id,
-        channel_ids=channel_ids,
-    )
+    return await _by_policy(connection, realm_id, user_id, channel_ids, policy=3)
 
 
 async def muted_topics(
@@ -110,14 +99,8 @@ async def muted_topics(
     channel_ids: Sequence[int] | None,
 ) -> list[int]:
     """Topics that the user has muted, and those of muted channels that are not unmuted."""
-    return await connection.values(
+    of_channels = await connection.values(
         """
-        SELECT u.topic_id
-          FROM user_topics u
-          JOIN topics t ON t.realm_id = u.realm_id AND t.topic_id = u.topic_id
-         WHERE u.realm_id = %(realm_id)s AND u.user_id = %(user_id)s AND u.visibility_policy = 1
-           AND (%(channel_ids)s::bigint[] IS NULL OR t.channel_id = ANY (%(channel_ids)s))
-        UNION
         SELECT t.topic_id
           FROM subscriptions s
           JOIN topics t ON t.realm_id = s.realm_id AND t.channel_id = s.channel_id
@@ -130,4 +113,29 @@ async def muted_topics(
         realm_id=realm_id,
         user_id=user_id,
         channel_ids=channel_ids,
+    )
+    muted = await _by_policy(connection, realm_id, user_id, channel_ids, policy=1)
+    return [*{*of_channels, *muted}]
+
+
+async def _by_policy(
+    connection: Connection,
+    realm_id: RealmId,
+    user_id: UserId,
+    channel_ids: Sequence[int] | None,
+    policy: int,
+) -> list[int]:
+    return await connection.values(
+        """
+        SELECT u.topic_id
+          FROM user_topics u
+          JOIN topics t ON t.realm_id = u.realm_id AND t.topic_id = u.topic_id
+         WHERE u.realm_id = %(realm_id)s AND u.user_id = %(user_id)s
+           AND u.visibility_policy = %(policy)s
+           AND (%(channel_ids)s::bigint[] IS NULL OR t.channel_id = ANY (%(channel_ids)s))
+        """,
+        realm_id=realm_id,
+        user_id=user_id,
+        channel_ids=channel_ids,
+        policy=policy,
     )
