@@ -25,16 +25,20 @@ def main() -> None:
     print(f"{platform.machine()}, Python {platform.python_version()}")
     found: dict[str, list[float]] = {}
     loads: dict[str, list[float]] = {}
-    for name in names:
-        for run in range(arguments.runs):
-            load = load_average()
-            print(f"{name}, run {run + 1} of {arguments.runs}, load {load:.2f}", file=sys.stderr)
-            for figure, value in MEASURES[name]().items():
-                found.setdefault(figure, []).append(value)
-                loads.setdefault(figure, []).append(load)
-    _print_table(found, loads)
-    if arguments.json:
-        arguments.json.write_text(json.dumps({"figures": found, "load before": loads}, indent=1))
+    try:
+        for name in names:
+            for run in range(arguments.runs):
+                load = load_average()
+                print(f"{name}, run {run + 1} of {arguments.runs}, load {load:.2f}", file=sys.stderr)
+                for figure, value in MEASURES[name]().items():
+                    found.setdefault(figure, []).append(value)
+                    loads.setdefault(figure, []).append(load)
+    finally:
+        # Also what was found before something went wrong.
+        _print_table(found, loads)
+        if arguments.json:
+            answer = {"figures": found, "load before": loads}
+            arguments.json.write_text(json.dumps(answer, indent=1))
 
 
 def _print_table(found: dict[str, list[float]], loads: dict[str, list[float]]) -> None:

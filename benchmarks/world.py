@@ -90,7 +90,7 @@ def messages(
                               rendered_content)
         SELECT %(realm)s, %(start)s + g, %(first)s + g %% %(people)s, t.channel_id, t.topic_id,
                t.channel_id, t.topic_id, now(), 'benchmark', said.text, '<p>' || said.text || '</p>'
-          FROM generate_series(1, %(count)s) AS g
+          FROM generate_series(1::bigint, %(count)s) AS g
          CROSS JOIN LATERAL (SELECT @content AS text) AS said
           JOIN (SELECT topic_id, channel_id,
                        row_number() OVER (ORDER BY md5(topic_id::text)) - 1 AS n,
