@@ -1748,6 +1748,21 @@ BEGIN
               FROM judged j OFFSET 0) a;
 END $$;
 
+CREATE FUNCTION public.realms_with_jobs(p_queue text, p_after bigint, p_until bigint, p_limit integer) RETURNS TABLE(realm_id bigint, place bigint)
+    LANGUAGE sql STABLE
+    AS $$
+    WITH RECURSIVE found AS (
+        (SELECT j.realm_id, 1::bigint AS place FROM jobs j
+          WHERE j.queue = p_queue AND j.realm_id > p_after AND j.realm_id <= p_until
+          ORDER BY j.realm_id LIMIT 1)
+        UNION ALL
+        SELECT (SELECT j.realm_id FROM jobs j
+                 WHERE j.queue = p_queue AND j.realm_id > f.realm_id AND j.realm_id <= p_until
+                 ORDER BY j.realm_id LIMIT 1), f.place + 1
+          FROM found f WHERE f.realm_id IS NOT NULL AND f.place < p_limit)
+    SELECT f.realm_id, f.place FROM found f WHERE f.realm_id IS NOT NULL
+$$;
+
 CREATE FUNCTION public.rename_topic(p_realm_id bigint, p_topic_id bigint, p_name text, p_rename jsonb, p_last_id bigint, p_audiences bytea[], p_ids jsonb, p_body jsonb, p_message_id bigint, p_from_body jsonb, p_to_body jsonb, p_work_id uuid, p_work jsonb, p_job bytea, p_write_id uuid) RETURNS text
     LANGUAGE plpgsql
     AS $$
@@ -1801,8 +1816,7 @@ BEGIN
     END IF;
 
     IF p_work_id IS NOT NULL THEN
-        INSERT INTO moving_work (realm_id, work_id, plan, done_until)
-        VALUES (p_realm_id, p_work_id, p_work, 9223372036854775807);
+        INSERT INTO stepped_work (realm_id, work_id, plan) VALUES (p_realm_id, p_work_id, p_work);
         PERFORM append_entry(p_realm_id, 'job', ''::bytea, p_job, p_write_id);
     END IF;
     RETURN 'renamed';
@@ -2749,13 +2763,6 @@ CREATE TABLE public.messages (
 )
 WITH (autovacuum_vacuum_insert_threshold='2000', autovacuum_vacuum_insert_scale_factor='0.005');
 
-CREATE TABLE public.moving_work (
-    realm_id bigint NOT NULL,
-    work_id uuid NOT NULL,
-    plan jsonb NOT NULL,
-    done_until bigint NOT NULL
-);
-
 CREATE TABLE public.muted_users (
     realm_id bigint NOT NULL,
     user_id bigint NOT NULL,
@@ -2888,6 +2895,13 @@ CREATE TABLE public.shipper_cursors (
 )
 WITH (fillfactor='50');
 
+CREATE TABLE public.stepped_work (
+    realm_id bigint NOT NULL,
+    work_id uuid NOT NULL,
+    plan jsonb NOT NULL,
+    done bigint
+);
+
 CREATE TABLE public.submessages (
     realm_id bigint NOT NULL,
     message_id bigint NOT NULL,
@@ -2895,16 +2909,6 @@ CREATE TABLE public.submessages (
     sender_id bigint NOT NULL,
     msg_type text NOT NULL,
     content text NOT NULL
-);
-
-CREATE TABLE public.subscribing_work (
-    realm_id bigint NOT NULL,
-    work_id uuid NOT NULL,
-    actor_id bigint NOT NULL,
-    channel_ids bigint[] NOT NULL,
-    user_ids bigint[] NOT NULL,
-    done integer DEFAULT 0 NOT NULL,
-    news jsonb
 );
 
 CREATE TABLE public.subscriptions (
@@ -3062,9 +3066,6 @@ ALTER TABLE ONLY public.message_terms
 ALTER TABLE ONLY public.messages
     ADD CONSTRAINT messages_pkey PRIMARY KEY (realm_id, id);
 
-ALTER TABLE ONLY public.moving_work
-    ADD CONSTRAINT moving_work_pkey PRIMARY KEY (realm_id, work_id);
-
 ALTER TABLE ONLY public.muted_users
     ADD CONSTRAINT muted_users_pkey PRIMARY KEY (realm_id, user_id, muted_user_id);
 
@@ -3107,11 +3108,11 @@ ALTER TABLE ONLY public.search_stale
 ALTER TABLE ONLY public.shipper_cursors
     ADD CONSTRAINT shipper_cursors_pkey PRIMARY KEY (realm_id);
 
+ALTER TABLE ONLY public.stepped_work
+    ADD CONSTRAINT stepped_work_pkey PRIMARY KEY (realm_id, work_id);
+
 ALTER TABLE ONLY public.submessages
     ADD CONSTRAINT submessages_pkey PRIMARY KEY (realm_id, message_id, id);
-
-ALTER TABLE ONLY public.subscribing_work
-    ADD CONSTRAINT subscribing_work_pkey PRIMARY KEY (realm_id, work_id);
 
 ALTER TABLE ONLY public.subscriptions
     ADD CONSTRAINT subscriptions_pkey PRIMARY KEY (realm_id, user_id, channel_id);
