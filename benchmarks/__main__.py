@@ -29,7 +29,9 @@ def main() -> None:
         for name in names:
             for run in range(arguments.runs):
                 load = load_average()
-                print(f"{name}, run {run + 1} of {arguments.runs}, load {load:.2f}", file=sys.stderr)
+                print(
+                    f"{name}, run {run + 1} of {arguments.runs}, load {load:.2f}", file=sys.stderr
+                )
                 for figure, value in MEASURES[name]().items():
                     found.setdefault(figure, []).append(value)
                     loads.setdefault(figure, []).append(load)
