@@ -122,22 +122,22 @@ async def claim(
     return await connection.many(
         JobRow,
         """
-        WITH realms AS MATERIALIZED (
+        WITH waiting AS MATERIALIZED (
             SELECT realm_id, place
               FROM realms_with_jobs(%(queue)s, %(after_realm)s, %(last_realm)s, %(realms)s)
             UNION ALL
             SELECT realm_id, place + %(realms)s
               FROM realms_with_jobs(%(queue)s, -1, %(after_realm)s, %(realms)s)),
         turns AS MATERIALIZED (
-            SELECT due.id, due.turn, realms.place
-              FROM realms
+            SELECT due.id, due.turn, waiting.place
+              FROM waiting
              CROSS JOIN LATERAL (
                    SELECT j.id, row_number() OVER (ORDER BY j.due_at, j.id) AS turn
                      FROM jobs j
-                    WHERE j.queue = %(queue)s AND j.realm_id = realms.realm_id
+                    WHERE j.queue = %(queue)s AND j.realm_id = waiting.realm_id
                       AND j.due_at <= clock_timestamp()
                     ORDER BY j.due_at, j.id LIMIT %(candidates)s) AS due
-             ORDER BY due.turn, realms.place LIMIT %(candidates)s),
+             ORDER BY due.turn, waiting.place LIMIT %(candidates)s),
         taken AS MATERIALIZED (
             SELECT jobs.id, turns.turn, turns.place
               FROM turns JOIN jobs ON jobs.id = turns.id
