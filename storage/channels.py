@@ -250,58 +250,55 @@ async def change_subscriber_counts(
     )
 
 
-async def set_archived(
-    connection: Connection, realm_id: RealmId, channel_id: ChannelId, *, archived: bool
-) -> None:
-    """Close or open it. What is closed is no default channel, also later."""
-    await connection.execute(
-        """
-        UPDATE channels SET is_archived = %(archived)s, is_default = is_default AND NOT %(archived)s
-         WHERE realm_id = %(realm_id)s AND channel_id = %(channel_id)s
-        """,
-        realm_id=realm_id,
-        channel_id=channel_id,
-        archived=archived,
-    )
+async def update(connection: Connection, realm_id: RealmId, row: ChannelRow) -> None:
+    """Let the channel be like this, but for who is in it.
 
-
-async def set_privacy(
-    connection: Connection,
-    realm_id: RealmId,
-    channel_id: ChannelId,
-    *,
-    invite_only: bool,
-    is_web_public: bool,
-    history_public_to_subscribers: bool,
-) -> None:
+    The caller holds the channel's row, and for another name the realm's, which guards names.
+    """
     await connection.execute(
         """
         UPDATE channels
-           SET invite_only = %(invite_only)s, is_web_public = %(is_web_public)s,
-               history_public_to_subscribers = %(history)s
+           SET name = %(name)s, description = %(description)s,
+               rendered_description = %(rendered_description)s, invite_only = %(invite_only)s,
+               is_web_public = %(is_web_public)s, history_public_to_subscribers = %(history)s,
+               is_archived = %(is_archived)s, is_default = %(is_default)s,
+               topics_policy = %(topics_policy)s, folder_id = %(folder_id)s,
+               message_retention_days = %(retention_days)s, permissions = %(permissions)s
          WHERE realm_id = %(realm_id)s AND channel_id = %(channel_id)s
         """,
         realm_id=realm_id,
-        channel_id=channel_id,
-        invite_only=invite_only,
-        is_web_public=is_web_public,
-        history=history_public_to_subscribers,
+        channel_id=row.channel_id,
+        name=row.name,
+        description=row.description,
+        rendered_description=row.rendered_description,
+        invite_only=row.invite_only,
+        is_web_public=row.is_web_public,
+        history=row.history_public_to_subscribers,
+        is_archived=row.is_archived,
+        is_default=row.is_default,
+        topics_policy=row.topics_policy,
+        folder_id=row.folder_id,
+        retention_days=row.message_retention_days,
+        permissions=connection.json(row.permissions),
     )
 
 
-async def set_name(
-    connection: Connection, realm_id: RealmId, channel_id: ChannelId, name: str
-) -> None:
-    """Rename a channel. The caller holds the realm's lock, which guards names."""
-    await connection.execute(
+async def has_named_topics(
+    connection: Connection, realm_id: RealmId, channel_id: ChannelId
+) -> bool:
+    """Whether the channel holds a message whose topic is not the empty one."""
+    found: bool = await connection.value(
         """
-        UPDATE channels SET name = %(name)s
-         WHERE realm_id = %(realm_id)s AND channel_id = %(channel_id)s
+        SELECT EXISTS (
+            SELECT FROM topics t
+             WHERE t.realm_id = %(realm_id)s AND t.channel_id = %(channel_id)s AND t.name <> ''
+               AND EXISTS (SELECT FROM messages m
+                            WHERE m.realm_id = %(realm_id)s AND m.conversation_id = t.topic_id))
         """,
         realm_id=realm_id,
         channel_id=channel_id,
-        name=name,
     )
+    return found
 
 
 def changed(realm_id: RealmId, channel_ids: Sequence[ChannelId]) -> Statement:

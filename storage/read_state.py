@@ -307,6 +307,59 @@ def mark_left_read(
     )
 
 
+async def perhaps_unread(
+    connection: Connection, realm_id: RealmId, channel_id: ChannelId, user_ids: Sequence[UserId]
+) -> list[UserId]:
+    """Those of these users, who are not subscribed, for whom something there may be unread.
+
+    They have received it elsewhere, before it was moved here, or have marked it as unread.
+    """
+    return await connection.values(
+        """
+        SELECT f.user_id FROM message_flags f
+          JOIN messages m ON m.realm_id = %(realm_id)s AND m.id = f.message_id
+         WHERE f.realm_id = %(realm_id)s AND f.user_id = ANY(%(user_ids)s) AND f.flags & 1 <> 0
+           AND m.channel_id = %(channel_id)s
+        UNION
+        SELECT s.user_id
+          FROM (SELECT m.origin_channel_id AS channel_id,
+                       range_agg(int8range(m.id, m.id, '[]')) AS ids
+                  FROM messages m
+                 WHERE m.realm_id = %(realm_id)s AND m.channel_id = %(channel_id)s
+                   AND m.conversation_id <> m.origin_conversation_id
+                 GROUP BY m.origin_channel_id) origin
+          JOIN subscriptions s ON s.realm_id = %(realm_id)s AND s.channel_id = origin.channel_id
+           AND s.user_id = ANY(%(user_ids)s) AND s.spans && origin.ids
+        """,
+        realm_id=realm_id,
+        channel_id=channel_id,
+        user_ids=list(user_ids),
+    )
+
+
+def mark_unreceived_read(realm_id: RealmId, channel_id: ChannelId, *, write_id: str) -> Statement:
+    """After the clock: what people marked as unread there without having received it is read.
+
+    The channel keeps it from them from now on. Each of them is told.
+    """
+    return Statement(
+        """
+        SELECT clear_unread_flag(%(realm_id)s, u.user_id, u.ids),
+               append_flag_entries(%(realm_id)s, 'add', 'read', u.ids, to_users(ARRAY[u.user_id]),
+                                   %(write_id)s::uuid)
+          FROM (SELECT f.user_id, array_agg(f.message_id ORDER BY f.message_id) AS ids
+                  FROM message_flags f
+                  JOIN messages m ON m.realm_id = %(realm_id)s AND m.id = f.message_id
+                  LEFT JOIN subscriptions s ON s.realm_id = %(realm_id)s
+                       AND s.user_id = f.user_id AND s.channel_id = m.origin_channel_id
+                 WHERE f.realm_id = %(realm_id)s AND f.flags & 1 <> 0
+                   AND m.channel_id = %(channel_id)s AND (s.spans @> m.id) IS NOT TRUE
+                 GROUP BY f.user_id) u
+        """,
+        {"realm_id": realm_id, "channel_id": channel_id, "write_id": write_id},
+    )
+
+
 def _mark_shown_read(
     realm_id: RealmId,
     user_id: UserId,

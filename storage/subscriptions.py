@@ -310,6 +310,42 @@ async def deactivate(
     )
 
 
+async def update_settings(connection: Connection, realm_id: RealmId, row: SubscriptionRow) -> None:
+    """Let the subscription have these settings. The caller holds the user's row."""
+    await connection.execute(
+        """
+        UPDATE subscriptions
+           SET color = %(color)s, is_muted = %(is_muted)s, pin_to_top = %(pin_to_top)s,
+               desktop_notifications = %(desktop)s, audible_notifications = %(audible)s,
+               push_notifications = %(push)s, email_notifications = %(email)s,
+               wildcard_mentions_notify = %(wildcard)s
+         WHERE realm_id = %(realm_id)s AND user_id = %(user_id)s AND channel_id = %(channel_id)s
+        """,
+        realm_id=realm_id,
+        user_id=row.user_id,
+        channel_id=row.channel_id,
+        color=row.color,
+        is_muted=row.is_muted,
+        pin_to_top=row.pin_to_top,
+        desktop=row.desktop_notifications,
+        audible=row.audible_notifications,
+        push=row.push_notifications,
+        email=row.email_notifications,
+        wildcard=row.wildcard_mentions_notify,
+    )
+
+
+def changed(realm_id: RealmId, user_id: UserId, channel_id: ChannelId) -> Statement:
+    """Decisions that rest on an older row of this subscription are stale from this position on."""
+    return Statement(
+        """
+        UPDATE subscriptions SET changed_at = current_position()
+         WHERE realm_id = %(realm_id)s AND user_id = %(user_id)s AND channel_id = %(channel_id)s
+        """,
+        {"realm_id": realm_id, "user_id": user_id, "channel_id": channel_id},
+    )
+
+
 def begin_spans(realm_id: RealmId, memberships: Sequence[Membership]) -> Statement:
     """They receive what is sent above this position."""
     return Statement(

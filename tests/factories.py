@@ -5,6 +5,7 @@
 
 import itertools
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -205,9 +206,8 @@ class Make:
         )
         row = await channels.insert(self.connection, self.realm_id, new)
         if is_archived:
-            await channels.set_archived(
-                self.connection, self.realm_id, row.channel_id, archived=True
-            )
+            closed = replace(row, is_archived=True, is_default=False)
+            await channels.update(self.connection, self.realm_id, closed)
         await self.subscribe(row, subscribers)
         return await self.again(row)
 

@@ -8,12 +8,12 @@ from typing_extensions import override
 
 from benchmarks.faults.http import Answer
 from benchmarks.leaks.hands import Hands
-from benchmarks.leaks.model import Channel, Grant, Model
+from benchmarks.leaks.model import OWNER, Channel, Grant, Model
 from benchmarks.leaks.operations import Step
 from benchmarks.leaks.told import NOBODY, Told
-from server.actions.channels import change
+from server.actions.channels.change import change_channel
 from server.domain.actor import Actor
-from server.domain.channel_creation import ChannelTerms
+from server.domain.channel_changes import ChannelChange
 from server.events.base import Tx
 from storage.ids import ChannelId
 
@@ -193,23 +193,30 @@ class ChangePrivacy(OfChannel):
 
     @override
     def allowed(self, model: Model) -> bool | None:
-        return model.administers(model.users[self.actor], model.channels[self.channel])
+        user, channel = model.users[self.actor], model.channels[self.channel]
+        if not model.administers(user, channel):
+            return False
+        if self._is_as_it_was(channel):
+            return True
+        # Opening what they may not read would let them read it.
+        if not model.reads(user, channel):
+            return False
+        opens_to_web = self.privacy.is_web_public and not channel.is_web_public
+        return user.role == OWNER or not opens_to_web
 
     async def perform(self, hands: Hands) -> Answer:
-        terms = ChannelTerms(
+        wanted = ChannelChange(
             invite_only=self.privacy.is_private,
             is_web_public=self.privacy.is_web_public,
             history_public_to_subscribers=not self.privacy.is_protected,
         )
-
-        async def action(tx: Tx, actor: Actor, channel_id: ChannelId) -> None:
-            await change.change_privacy(tx, actor, channel_id, terms, web_public_enabled=True)
-
-        return await hands.act(self.actor, action, ChannelId(hands.channels.ids[self.channel]))
+        return await _change(self, hands, wanted)
 
     def happen(self, model: Model, hands: Hands, answer: Answer) -> list[Told]:
         del hands, answer
         channel = model.channels[self.channel]
+        if self._is_as_it_was(channel):
+            return []
         saw = model.seers(channel)
         channel.is_private = self.privacy.is_private
         channel.is_protected = self.privacy.is_protected
@@ -229,6 +236,25 @@ class ChangePrivacy(OfChannel):
                 )
                 for user in there
             ),
+            *self._hidden(model, saw),
+        ]
+
+    def _is_as_it_was(self, channel: Channel) -> bool:
+        wanted = self.privacy
+        was = (channel.is_private, channel.is_protected, channel.is_web_public)
+        return was == (wanted.is_private, wanted.is_protected, wanted.is_web_public)
+
+    def _hidden(self, model: Model, saw: frozenset[int]) -> list[Told]:
+        """Whoever may read a message no longer may be told that it is read."""
+        return [
+            Told(
+                kind="update_message_flags",
+                key=("update_message_flags", "add", "read", number),
+                must=NOBODY,
+                may=saw - model.readers(message),
+            )
+            for number, message in model.messages.items()
+            if message.channel == self.channel
         ]
 
 
@@ -246,12 +272,7 @@ class Archive(OfChannel):
         return model.administers(model.users[self.actor], channel)
 
     async def perform(self, hands: Hands) -> Answer:
-        archived = self.archived
-
-        async def action(tx: Tx, actor: Actor, channel_id: ChannelId) -> None:
-            await change.set_archived(tx, actor, channel_id, archived=archived)
-
-        return await hands.act(self.actor, action, ChannelId(hands.channels.ids[self.channel]))
+        return await _change(self, hands, ChannelChange(is_archived=self.archived))
 
     def happen(self, model: Model, hands: Hands, answer: Answer) -> list[Told]:
         del hands, answer
@@ -259,6 +280,15 @@ class Archive(OfChannel):
         channel.is_archived = self.archived
         key = ("stream", "update", self.channel, "is_archived")
         return [Told(kind="stream", key=key, must=model.seers(channel))]
+
+
+async def _change(step: OfChannel, hands: Hands, wanted: ChannelChange) -> Answer:
+    """As the endpoint does, but that nobody is told of it in the channel itself."""
+
+    async def action(tx: Tx, actor: Actor, channel_id: ChannelId) -> None:
+        await change_channel(tx, actor, channel_id, wanted, web_public_enabled=True)
+
+    return await hands.act(step.actor, action, ChannelId(hands.channels.ids[step.channel]))
 
 
 def _join(model: Model, channel: Channel, people: frozenset[int]) -> list[Told]:

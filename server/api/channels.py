@@ -6,15 +6,19 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from server.actions import stepped_work
+from server.actions.channels.change import change_channel
 from server.actions.channels.create import Wanted
 from server.actions.subscriptions import subscribe as subscribing
 from server.actions.subscriptions.steps import SUBSCRIBING
 from server.api.channel_access import seen_channel, standing_of
-from server.api.channel_terms import TermsParams
-from server.api.endpoint import Access, Endpoint, Request, Result
-from server.api.params import Field, Params
+from server.api.channel_terms import TermsParams, TopicsPolicy
+from server.api.endpoint import Access, Empty, Endpoint, Request, Result
+from server.api.group_values import GroupUpdateParam, permission_change
+from server.api.params import Field, Params, declare
+from server.domain.channel_changes import ChannelChange
 from server.domain.channels import clean_name, normalized_name
 from server.domain.errors import BadRequestError
+from server.domain.permission_settings import CHANNEL_PERMISSIONS
 from server.events.channels import ChannelInfo
 from server.initial_state.channels import Sight
 from storage import channels, subscriptions
@@ -150,6 +154,64 @@ async def show(request: Request, params: ChannelParams) -> ChannelResult:
     return ChannelResult(stream=info)
 
 
+class FactsParams(ChannelParams):
+    """What a channel may be changed to, its permissions aside. What is left out stays."""
+
+    new_name: str | None = None
+    description: str | None = None
+    is_private: bool | None = None
+    is_web_public: bool | None = None
+    history_public_to_subscribers: bool | None = None
+    is_archived: bool | None = None
+    is_default_stream: bool | None = None
+    message_retention_days: int | str | None = None
+    topics_policy: TopicsPolicy | None = None
+    folder_id: int | None = None
+    """null: in no folder."""
+
+
+ChangeParams = declare(
+    "ChangeParams", FactsParams, **dict.fromkeys(CHANNEL_PERMISSIONS, GroupUpdateParam)
+)
+
+
+async def change(request: Request, params: Params) -> Empty:
+    assert isinstance(params, FactsParams)
+    given = params.model_fields_set
+    wanted = ChannelChange(
+        name=params.new_name,
+        description=params.description,
+        invite_only=params.is_private,
+        is_web_public=params.is_web_public,
+        history_public_to_subscribers=params.history_public_to_subscribers,
+        is_archived=params.is_archived,
+        is_default=params.is_default_stream,
+        message_retention_days=params.message_retention_days,
+        topics_policy=params.topics_policy,
+        folder_id=params.folder_id if "folder_id" in given else UNSET,
+        permissions={
+            name: permission_change(getattr(params, name))
+            for name in given & CHANNEL_PERMISSIONS.keys()
+        },
+    )
+    await _change(request, params.stream_id, wanted)
+    return Empty()
+
+
+async def archive(request: Request, params: ChannelParams) -> Empty:
+    await _change(request, params.stream_id, ChannelChange(is_archived=True))
+    return Empty()
+
+
+async def _change(request: Request, channel_id: ChannelId, wanted: ChannelChange) -> None:
+    web_public_enabled = request.app.settings.web_public_channels
+    work_id = await request.write(
+        change_channel, channel_id, wanted, web_public_enabled=web_public_enabled
+    )
+    if work_id is not None:
+        await stepped_work.finish(request.workbench, SUBSCRIBING, work_id)
+
+
 class SubscribersResult(Result):
     subscribers: list[UserId]
 
@@ -167,6 +229,8 @@ ENDPOINTS = (
     Endpoint("GET", "/streams", Access.USER, ListParams, list_channels, ListResult),
     Endpoint("GET", "/get_stream_id", Access.USER, NameParams, find_id, IdResult),
     Endpoint("GET", "/streams/{stream_id}", Access.USER, ChannelParams, show, ChannelResult),
+    Endpoint("PATCH", "/streams/{stream_id}", Access.USER, ChangeParams, change),
+    Endpoint("DELETE", "/streams/{stream_id}", Access.USER, ChannelParams, archive),
     Endpoint(
         "GET",
         "/streams/{stream_id}/members",

@@ -8,11 +8,10 @@ from typing import TypeVar
 
 from server.actions.groups import change, create, members
 from server.api.endpoint import Access, Empty, Endpoint, Request, Result
-from server.api.group_values import GroupUpdateParam, GroupValue, group_setting
+from server.api.group_values import GroupUpdateParam, GroupValue, group_setting, permission_change
 from server.api.params import Params, declare
 from server.domain.access import GroupGraph, GroupSetting, Person
 from server.domain.errors import BadRequestError
-from server.domain.group_settings import PermissionChange
 from server.domain.permission_settings import GROUP_PERMISSIONS
 from server.events.groups import UserGroup
 from server.initial_state.groups import direct_members, shown_groups
@@ -97,7 +96,7 @@ async def change_it(request: Request, params: Params) -> Empty:
     """Deactivating has an endpoint of its own: `deactivated` can only be taken back here."""
     assert isinstance(params, NamesParams)
     given = {name: getattr(params, name) for name in GROUP_PERMISSIONS}
-    wanted = {name: _permission_change(v) for name, v in given.items() if v is not None}
+    wanted = {name: permission_change(v) for name, v in given.items() if v is not None}
     if not wanted and (params.name, params.description, params.deactivated) == (None, None, None):
         raise BadRequestError("No new data supplied")
     await request.write(
@@ -111,11 +110,6 @@ async def change_it(request: Request, params: Params) -> Empty:
         ),
     )
     return Empty()
-
-
-def _permission_change(given: GroupUpdateParam) -> PermissionChange:
-    old = None if given.old is None else group_setting(given.old)
-    return PermissionChange(group_setting(given.new), old)
 
 
 async def deactivate(request: Request, params: GroupParams) -> Empty:

@@ -4,7 +4,7 @@ from typing import Annotated, Any, Final, Literal, get_type_hints
 
 from server.actions.realm_settings import RealmChange, change_realm
 from server.api.endpoint import Access, Empty, Endpoint, Request
-from server.api.group_values import GroupUpdateParam, group_setting
+from server.api.group_values import GroupUpdateParam, permission_change
 from server.api.params import JsonOrBareStr, Params, Part, declare
 from server.domain.errors import InvalidParameterError
 from server.domain.group_settings import PermissionChange
@@ -167,9 +167,7 @@ def _permissions(params: IdentityParams) -> dict[str, PermissionChange]:
         group = group_of_policy(name, getattr(params, name))
         changes[OLD_PARAMETERS[name][0]] = PermissionChange(group)
     for name in params.model_fields_set & REALM_PERMISSIONS.keys():
-        given: GroupUpdateParam = getattr(params, name)
-        old = None if given.old is None else group_setting(given.old)
-        changes[name] = PermissionChange(group_setting(given.new), old)
+        changes[name] = permission_change(getattr(params, name))
     return changes
 
 

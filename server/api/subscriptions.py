@@ -9,17 +9,20 @@ from server.actions.channels.create import Wanted
 from server.actions.subscriptions import subscribe as subscribing
 from server.actions.subscriptions import unsubscribe as unsubscribing
 from server.actions.subscriptions.news import MAX_TOLD
+from server.actions.subscriptions.settings import COLOR, change_properties, checked_change
 from server.actions.subscriptions.steps import SUBSCRIBING
 from server.actions.subscriptions.subscribe import SubscriptionRequest
-from server.api.channel_access import standing_of
+from server.api.channel_access import seen_channel, standing_of
 from server.api.channel_terms import TermsParams
-from server.api.endpoint import Access, Endpoint, Request, Result
-from server.api.params import Params, Part
+from server.api.endpoint import Access, Empty, Endpoint, Request, Result
+from server.api.params import JsonOrBareStr, Params, Part
+from server.api.people import known_user
 from server.domain.channels import clean_name
 from server.events.subscriptions import SubscriptionInfo
 from server.initial_state.channels import Sight
 from server.initial_state.subscriptions import lists
-from storage.ids import UserId
+from storage import subscriptions
+from storage.ids import ChannelId, UserId
 
 Principals = list[int] | list[str]
 
@@ -109,10 +112,101 @@ async def list_own(request: Request, params: ListParams) -> ListResult:
     return ListResult(subscriptions=found.subscriptions)
 
 
+class PropertyParam(Part):
+    """One property of one's subscription to a channel."""
+
+    stream_id: int
+    property: str
+    value: bool | str
+
+
+class PropertiesParams(Params):
+    subscription_data: list[PropertyParam]
+
+
+async def change_many(request: Request, params: PropertiesParams) -> Empty:
+    changes = [
+        checked_change(ChannelId(each.stream_id), each.property, each.value)
+        for each in params.subscription_data
+    ]
+    await request.write(change_properties, changes)
+    return Empty()
+
+
+class PropertyParams(Params):
+    stream_id: ChannelId
+    property: str
+    value: JsonOrBareStr
+
+
+async def change_one(request: Request, params: PropertyParams) -> Empty:
+    value: bool | str = params.value
+    if params.property != COLOR and value in ("true", "false"):
+        value = value == "true"
+    change = checked_change(params.stream_id, params.property, value)
+    await request.write(change_properties, [change])
+    return Empty()
+
+
+class OfUserParams(Params):
+    user_id: UserId
+
+
+class InChannelParams(OfUserParams):
+    stream_id: ChannelId
+
+
+class StatusResult(Result):
+    is_subscribed: bool
+
+
+async def is_subscribed(request: Request, params: InChannelParams) -> StatusResult:
+    realm_id = request.actor.realm_id
+    async with request.read() as connection:
+        user = await known_user(request, connection, params.user_id)
+        channel, _, _ = await seen_channel(request, connection, params.stream_id)
+        row = await subscriptions.of_user_in(connection, realm_id, user.user_id, channel.channel_id)
+    return StatusResult(is_subscribed=row is not None and row.active)
+
+
+class ChannelsOfUserResult(Result):
+    subscribed_channel_ids: list[ChannelId]
+
+
+async def channels_of_user(request: Request, params: OfUserParams) -> ChannelsOfUserResult:
+    """The channels that the user is in, as far as the caller may know of them."""
+    realm_id = request.actor.realm_id
+    async with request.read() as connection:
+        user = await known_user(request, connection, params.user_id)
+        sight = await Sight.of(connection, realm_id, await standing_of(request))
+        rows = await subscriptions.of_user(connection, realm_id, user.user_id)
+    there = {row.channel_id for row in rows if row.active}
+    ids = [row.channel_id for row in sight.rows if row.channel_id in there and not row.is_archived]
+    return ChannelsOfUserResult(subscribed_channel_ids=ids)
+
+
 PATH = "/users/me/subscriptions"
 
 ENDPOINTS = (
     Endpoint("POST", PATH, Access.USER, SubscribeParams, subscribe, SubscribeResult),
     Endpoint("DELETE", PATH, Access.USER, UnsubscribeParams, unsubscribe, UnsubscribeResult),
     Endpoint("GET", PATH, Access.USER, ListParams, list_own, ListResult),
+    Endpoint("POST", f"{PATH}/properties", Access.USER, PropertiesParams, change_many),
+    Endpoint("PATCH", f"{PATH}/{{stream_id}}", Access.USER, PropertyParams, change_one),
+    Endpoint(
+        "GET",
+        "/users/{user_id}/subscriptions/{stream_id}",
+        Access.USER,
+        InChannelParams,
+        is_subscribed,
+        StatusResult,
+    ),
+    Endpoint(
+        "GET",
+        "/users/{user_id}/channels",
+        Access.USER,
+        OfUserParams,
+        channels_of_user,
+        ChannelsOfUserResult,
+    ),
 )

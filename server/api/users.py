@@ -4,12 +4,12 @@ import msgspec
 
 from server.api.endpoint import Access, Endpoint, NoParams, Request, Result
 from server.api.params import Params
+from server.api.people import known_users
 from server.domain.errors import BadRequestError
 from server.domain.profiles import public_email
 from server.events.base import ClientView
 from server.events.users import User, knows_email, shown_user
 from storage import users
-from storage.database import Connection
 from storage.ids import UserId
 from storage.users import UserRow
 
@@ -56,7 +56,7 @@ async def get_own(request: Request, params: NoParams) -> OwnUser:
 async def get_by_id(request: Request, params: UserByIdParams) -> UserFound:
     async with request.read() as connection:
         rows = await users.by_ids(connection, request.actor.realm_id, [UserId(params.user_id)])
-        accessible = await _accessible(request, connection, rows)
+        accessible = await known_users(request, connection, rows)
     if not accessible:
         raise BadRequestError("No such user")
     return UserFound(user=await _shown(request, accessible[0], params))
@@ -67,7 +67,7 @@ async def get_by_email(request: Request, params: UserByEmailParams) -> UserFound
     if row is None or not await _may_look_up(request, row, params.email):
         raise BadRequestError("No such user")
     async with request.read() as connection:
-        accessible = await _accessible(request, connection, [row])
+        accessible = await known_users(request, connection, [row])
     if not accessible:
         raise BadRequestError("No such user")
     return UserFound(user=await _shown(request, row, params))
@@ -81,20 +81,8 @@ async def get_all(request: Request, params: UsersParams) -> Users:
             rows = [row for row in rows if not row.is_system_bot]
         else:
             rows = await users.by_ids(connection, realm_id, [UserId(u) for u in params.user_ids])
-        accessible = await _accessible(request, connection, rows)
+        accessible = await known_users(request, connection, rows)
     return Users(members=[await _shown(request, row, params) for row in accessible])
-
-
-async def _accessible(
-    request: Request, connection: Connection, rows: list[UserRow]
-) -> list[UserRow]:
-    """Those of them whom the caller may know. Everyone may know bots."""
-    actor, directory = request.actor, request.directory
-    settings = await directory.settings()
-    if not actor.is_guest or settings.guests_know_everybody(await directory.groups()):
-        return rows
-    known = await users.known_to(connection, actor.realm_id, actor.user_id)
-    return [row for row in rows if row.user_id in known or row.bot_type is not None]
 
 
 async def _may_look_up(request: Request, row: UserRow, email: str) -> bool:

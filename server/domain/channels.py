@@ -34,9 +34,11 @@ GRANTS_CONTENT: Final = ("can_subscribe_group", "can_add_subscribers_group")
 GRANTS_METADATA: Final = (*GRANTS_CONTENT, "can_administer_channel_group")
 """Whom these name may know that a private channel exists, what it is called, who is in it."""
 
+ADMINISTRATORS_POST: Final = 2
+"""The post policy of a channel in which only administrators post."""
 _POST_POLICIES: Final = {
     EVERYONE_GROUP: 1,
-    ADMINISTRATORS_GROUP: 2,
+    ADMINISTRATORS_GROUP: ADMINISTRATORS_POST,
     FULL_MEMBERS_GROUP: 3,
     MODERATORS_GROUP: 4,
 }

@@ -10,7 +10,7 @@ from typing_extensions import override
 
 from server.directory import Touch, channel_key
 from server.domain.access import GroupGraph
-from server.domain.channels import post_policy, setting_of
+from server.domain.channels import ADMINISTRATORS_POST, post_policy, setting_of
 from server.domain.permission_settings import CHANNEL_PERMISSIONS
 from server.events.base import ClientView, Event
 from storage.channels import ActivityRow, ChannelRow
@@ -89,13 +89,10 @@ class ChannelInfo(msgspec.Struct, frozen=True, kw_only=True):
             is_recently_active=now - last < RECENTLY,
             subscriber_count=row.subscriber_count,
             stream_post_policy=post,
-            is_announcement_only=post == _ADMINISTRATORS_POST,
+            is_announcement_only=post == ADMINISTRATORS_POST,
             **_permissions(row, graph),
             **more,
         )
-
-
-_ADMINISTRATORS_POST: Final = 2
 
 
 def _permissions(row: ChannelRow, graph: GroupGraph) -> dict[str, Any]:

@@ -179,16 +179,24 @@ class SubscriptionUpdated(Event, frozen=True, kw_only=True):
 
     kind: ClassVar[str] = "subscription/update"
     wire_type: ClassVar[str] = "subscription"
+    varies_by: ClassVar[tuple[str, ...]] = ("archived_channels",)
 
     user_id: UserId
     stream_id: ChannelId
     property: str
     value: bool | int | str | None
+    archived: bool = False
+    """The channel is archived, so clients without the capability do not know it."""
 
     @override
     def wire(self, position: Position, view: ClientView) -> Sequence[Any]:
+        if self.archived and not view.archived_channels:
+            return []
+        told = [(self.property, self.value)]
+        if self.property == "is_muted":
+            told.append(("in_home_view", not self.value))
         event = {"type": "subscription", "op": "update", "stream_id": self.stream_id}
-        return [event | {"property": self.property, "value": self.value}]
+        return [event | {"property": name, "value": value} for name, value in told]
 
     @override
     def touches(self) -> Sequence[Touch]:

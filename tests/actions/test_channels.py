@@ -2,11 +2,20 @@
 
 import pytest
 
-from server.actions.channels.change import change_privacy, rename, set_archived
-from server.domain.channel_creation import ChannelTerms
+from server.actions import stepped_work
+from server.actions.channels.change import change_channel
+from server.actions.message_flags import change_flag
+from server.actions.subscriptions.steps import SUBSCRIBING
+from server.domain.access import EVERYONE_GROUP, OWNERS_GROUP, GroupSetting
+from server.domain.channel_changes import ChannelChange
 from server.domain.errors import BadRequestError, ChannelAlreadyExistsError
+from server.domain.group_settings import PermissionChange
+from server.domain.groups import DESCRIPTIONS
+from storage import audit_log, realms
 
 pytestmark = pytest.mark.asyncio
+
+OWNERS, EVERYONE = DESCRIPTIONS[OWNERS_GROUP], DESCRIPTIONS[EVERYONE_GROUP]
 
 
 async def private_channel(hall):
@@ -19,20 +28,49 @@ async def public_channel(hall):
     return await hall.make.channel("plans", subscribers=[hall.member, hall.guest])
 
 
+async def change(hall, channel, row=None, **wanted):
+    """Let the administrator, or this user, change the channel."""
+    return await hall.stage.run(
+        change_channel,
+        hall.actor(row or hall.admin),
+        channel.channel_id,
+        ChannelChange(**wanted),
+        web_public_enabled=True,
+    )
+
+
+def permit(**people):
+    """Changes that give permissions to these users."""
+    settings = {
+        name: GroupSetting(direct_members=tuple(sorted(row.user_id for row in rows)))
+        for name, rows in people.items()
+    }
+    return {name: PermissionChange(setting) for name, setting in settings.items()}
+
+
+async def let_spectators_look(hall):
+    await hall.make.change_settings(enable_spectator_access=True)
+
+
+async def audited(hall):
+    """What the audit log has of channels: what was before, and after."""
+    rows = await audit_log.newest(
+        hall.make.connection, hall.make.realm_id, limit=20, action="channel_changed"
+    )
+    return [(row.before, row.after) for row in reversed(rows)]
+
+
 @pytest.mark.parametrize("make_channel", [private_channel, public_channel])
 async def test_a_channel_gets_another_name(hall, witnesses, make_channel):
     channel = await make_channel(hall)
 
-    async def change():
-        actor = hall.actor(hall.admin)
-        await hall.stage.run(rename, actor, channel.channel_id, "  Better  ")
-
-    await witnesses.watch(change, hall.everybody)
+    await witnesses.watch(lambda: change(hall, channel, name="  Better  "), hall.everybody)
 
     again = await hall.make.again(channel)
     assert again.name == "Better"
     assert again.changed_at == hall.stage.happened[0].position
     assert hall.stage.happened[0].event.name == "plans"
+    assert await audited(hall) == [({"name": "plans"}, {"name": "Better"})]
 
 
 async def test_a_name_is_given_once(hall):
@@ -40,8 +78,45 @@ async def test_a_name_is_given_once(hall):
     await hall.make.channel("taken")
 
     with pytest.raises(ChannelAlreadyExistsError):
-        await hall.stage.run(rename, hall.actor(hall.admin), channel.channel_id, "TAKEN")
-    await hall.stage.run(rename, hall.actor(hall.admin), channel.channel_id, "PLANS")
+        await change(hall, channel, name="TAKEN")
+    await change(hall, channel, name="PLANS")
+
+
+async def test_what_is_the_same_changes_nothing(hall):
+    channel = await hall.make.channel("plans", description="What we do")
+
+    assert await change(hall, channel, name="plans", description="What we do") is None
+
+    assert hall.stage.happened == []
+    assert await audited(hall) == []
+
+
+@pytest.mark.parametrize("make_channel", [private_channel, public_channel])
+async def test_much_changes_at_once(hall, witnesses, make_channel):
+    channel = await make_channel(hall)
+    wanted = {
+        "name": "other",
+        "description": "Some *words*\nof it",
+        "message_retention_days": 30,
+        "topics_policy": "disable_empty_topic",
+        "permissions": permit(
+            can_send_message_group=[hall.owner],
+            can_remove_subscribers_group=[hall.member, hall.other],
+        ),
+    }
+
+    await witnesses.watch(lambda: change(hall, channel, **wanted), hall.everybody)
+
+    row = await hall.make.again(channel)
+    assert (row.name, row.description) == ("other", "Some *words* of it")
+    assert row.rendered_description == "<p>Some <em>words</em> of it</p>"
+    assert (row.message_retention_days, row.topics_policy) == (30, "disable_empty_topic")
+    assert row.permissions["can_send_message_group"]["direct_members"] == [hall.owner.user_id]
+    [(before, after)] = await audited(hall)
+    assert before["message_retention_days"] is None
+    assert after["message_retention_days"] == 30
+    assert before.keys() == after.keys()
+    assert len(after) == 6
 
 
 @pytest.mark.parametrize("make_channel", [private_channel, public_channel])
@@ -51,93 +126,345 @@ async def test_a_channel_is_closed_and_opened_again(hall, witnesses, make_channe
         "UPDATE subscriptions SET is_muted = true WHERE user_id = %(user_id)s",
         user_id=hall.guest.user_id,
     )
-    actor = hall.actor(hall.admin)
 
-    async def close():
-        await hall.stage.run(set_archived, actor, channel.channel_id, archived=True)
-
-    async def open_again():
-        await hall.stage.run(set_archived, actor, channel.channel_id, archived=False)
-
-    await witnesses.watch(close, hall.everybody)
+    await witnesses.watch(lambda: change(hall, channel, is_archived=True), hall.everybody)
     assert (await hall.make.again(channel)).is_archived
-    await witnesses.watch(open_again, hall.everybody)
+    await witnesses.watch(lambda: change(hall, channel, is_archived=False), hall.everybody)
     assert not (await hall.make.again(channel)).is_archived
+
+
+async def test_a_channel_changes_while_it_is_closed_and_opened(hall, witnesses):
+    channel = await public_channel(hall)
+
+    await witnesses.watch(
+        lambda: change(hall, channel, is_archived=True, name="gone", invite_only=True),
+        hall.everybody,
+    )
+    await witnesses.watch(lambda: change(hall, channel, name="still gone"), hall.everybody)
+    await witnesses.watch(
+        lambda: change(hall, channel, is_archived=False, name="back"), hall.everybody
+    )
+
+    row = await hall.make.again(channel)
+    assert (row.name, row.invite_only, row.is_archived) == ("back", True, False)
 
 
 async def test_a_channel_is_closed_once(hall):
     channel = await public_channel(hall)
-    actor = hall.actor(hall.admin)
 
-    with pytest.raises(BadRequestError):
-        await hall.stage.run(set_archived, actor, channel.channel_id, archived=False)
+    with pytest.raises(BadRequestError, match="not archived"):
+        await change(hall, channel, is_archived=False)
+    await change(hall, channel, is_archived=True)
+    with pytest.raises(BadRequestError, match="already archived"):
+        await change(hall, channel, is_archived=True)
 
 
 async def test_a_closed_channel_is_no_default_any_more(hall, witnesses):
     channel = await hall.make.channel(is_default=True)
 
-    async def close():
-        actor = hall.actor(hall.admin)
-        await hall.stage.run(set_archived, actor, channel.channel_id, archived=True)
-
-    await witnesses.watch(close, hall.everybody)
+    await witnesses.watch(lambda: change(hall, channel, is_archived=True), hall.everybody)
 
     assert [each.event.default_streams for each in hall.told("default_streams")] == [[]]
+    with pytest.raises(BadRequestError, match="archived channel cannot be a default"):
+        await change(hall, channel, is_default=True)
 
 
-PRIVATE = ChannelTerms(invite_only=True)
-SHARED = ChannelTerms(invite_only=True, history_public_to_subscribers=True)
-PUBLIC = ChannelTerms()
-OPEN = ChannelTerms(is_web_public=True)
+async def test_a_closed_channel_serves_the_organization_as_nothing(hall, witnesses):
+    channel = await public_channel(hall)
+    named = dict.fromkeys(
+        ("new_stream_announcements_stream_id", "signup_announcements_stream_id"),
+        channel.channel_id,
+    )
+    await hall.make.change_settings(**named, name_changes_disabled=True)
+
+    await witnesses.watch(lambda: change(hall, channel, is_archived=True), hall.everybody)
+
+    realm = await realms.by_id(hall.make.connection, hall.make.realm_id)
+    assert realm is not None
+    assert realm.settings == {"name_changes_disabled": True}
+    told = {each.event.property: each.event.value for each in hall.told("realm/update")}
+    assert told == dict.fromkeys(named, -1)
+
+
+PRIVATE = {"invite_only": True, "is_web_public": False, "history_public_to_subscribers": False}
+SHARED = {"invite_only": True, "is_web_public": False, "history_public_to_subscribers": True}
+PUBLIC = {"invite_only": False, "is_web_public": False, "history_public_to_subscribers": True}
+OPEN = {"invite_only": False, "is_web_public": True, "history_public_to_subscribers": True}
 
 
 @pytest.mark.parametrize("before", [PRIVATE, PUBLIC, OPEN])
 @pytest.mark.parametrize("after", [PRIVATE, SHARED, PUBLIC, OPEN])
 async def test_everyone_keeps_up_with_who_may_know_of_a_channel(hall, witnesses, before, after):
-    settings = '{"enable_spectator_access": true}'
-    await hall.make.connection.execute("UPDATE realms SET settings = %(it)s", it=settings)
+    await let_spectators_look(hall)
     channel = await hall.make.channel(
-        invite_only=before.invite_only,
-        is_web_public=before.is_web_public,
+        invite_only=before["invite_only"],
+        is_web_public=before["is_web_public"],
         subscribers=[hall.member],
         can_subscribe_group=[hall.owner],
     )
 
-    async def change():
-        await hall.stage.run(
-            change_privacy,
-            hall.actor(hall.admin),
-            channel.channel_id,
-            after,
-            web_public_enabled=True,
-        )
-
-    await witnesses.watch(change, hall.everybody)
+    await witnesses.watch(lambda: change(hall, channel, hall.owner, **after), hall.everybody)
 
     row = await hall.make.again(channel)
-    assert (row.invite_only, row.is_web_public) == (after.invite_only, after.is_web_public)
-    assert row.history_public_to_subscribers == after.shares_history
+    assert {name: getattr(row, name) for name in after} == after
+
+
+async def test_everyone_keeps_up_with_whom_permissions_let_know_of_a_channel(hall, witnesses):
+    channel = await hall.make.channel(
+        invite_only=True, subscribers=[hall.member], creator=hall.member
+    )
+    everybody = hall.everybody
+
+    async def give(row, **people):
+        people = permit(**people)
+        await witnesses.watch(lambda: change(hall, channel, row, permissions=people), everybody)
+
+    await give(hall.member, can_subscribe_group=[hall.other])
+    assert hall.told("stream/create")[0].audience.users == (hall.other.user_id,)
+    await give(hall.member, can_subscribe_group=[], can_administer_channel_group=[hall.other])
+    assert not hall.told("stream/create")
+    await give(hall.other, can_administer_channel_group=[hall.member])
+    assert hall.told("stream/delete")[0].audience.users == (hall.other.user_id,)
+
+
+async def test_what_privacy_becomes_where_not_all_of_it_is_said(hall):
+    await let_spectators_look(hall)
+    channel = await hall.make.channel(subscribers=[hall.owner])
+
+    async def after(**wanted):
+        await change(hall, channel, hall.owner, **wanted)
+        row = await hall.make.again(channel)
+        return {name: getattr(row, name) for name in PUBLIC}
+
+    assert await after(is_web_public=True) == OPEN
+    assert await after(invite_only=True) == PRIVATE
+    assert await after(history_public_to_subscribers=True) == SHARED
+    assert await after(invite_only=True) == SHARED
+    assert await after(invite_only=False) == PUBLIC
+    for impossible in (
+        {"history_public_to_subscribers": False},
+        {"invite_only": True, "is_web_public": True},
+    ):
+        with pytest.raises(BadRequestError, match="Invalid parameters"):
+            await change(hall, channel, hall.owner, **impossible)
+    await after(invite_only=True)
+    with pytest.raises(BadRequestError, match="Invalid parameters"):
+        await change(hall, channel, hall.owner, is_web_public=True)
+
+
+async def test_what_somebody_may_no_longer_read_is_read(hall, changes, witnesses):
+    """Messages that they received elsewhere, and those that they marked as unread."""
+    start = await hall.make.channel("start", subscribers=[hall.member, hall.other])
+    end = await hall.make.channel("end", subscribers=[hall.other])
+    moved = await changes.send(hall.other, "start")
+    await changes.move(hall.other, moved, channel_id=end.channel_id, topic="moved")
+    assert start.channel_id != end.channel_id
+
+    seen = await witnesses.watch(lambda: change(hall, end, invite_only=True), [hall.member])
+
+    told = [e for e in seen[0].events if e["type"] == "update_message_flags"]
+    assert [(e["op"], e["flag"], e["messages"]) for e in told] == [("add", "read", [moved])]
+
+
+async def test_what_a_channel_hides_from_newcomers_is_read(hall, changes, witnesses):
+    channel = await hall.make.channel(
+        "plans", invite_only=True, shares_history=True, subscribers=[hall.other, hall.admin]
+    )
+    before = await changes.send(hall.other, "plans")
+    await hall.make.subscribe(channel, [hall.member])
+    after = await changes.send(hall.other, "plans")
+    await hall.stage.write(change_flag, hall.actor(hall.member), [before, after], "add", "read")
+    await hall.stage.write(change_flag, hall.actor(hall.member), [before, after], "remove", "read")
+
+    seen = await witnesses.watch(
+        lambda: change(hall, channel, history_public_to_subscribers=False),
+        [hall.member, hall.other],
+    )
+
+    told = [e for e in seen[0].events if e["type"] == "update_message_flags"]
+    assert [e["messages"] for e in told] == [[before]]
 
 
 async def test_only_who_administers_a_channel_changes_it(hall):
     plans = await public_channel(hall)
     secret = await hall.make.channel(invite_only=True)
 
-    async def renaming(tx, actor, channel_id):
-        await rename(tx, actor, channel_id, "new")
-
-    async def closing(tx, actor, channel_id):
-        await set_archived(tx, actor, channel_id, archived=True)
-
-    async def hiding(tx, actor, channel_id):
-        await change_privacy(tx, actor, channel_id, PRIVATE, web_public_enabled=False)
-
-    for actor, channel_id, message in (
+    for row, channel_id, message in (
         (hall.member, plans.channel_id, "permission to administer"),
         (hall.guest, plans.channel_id, "permission to administer"),
         (hall.other, secret.channel_id, "Invalid channel ID"),
         (hall.owner, 10**9, "Invalid channel ID"),
     ):
-        for action in (renaming, closing, hiding):
+        for wanted in ({"name": "new"}, {"is_archived": True}, PRIVATE, {"is_default": True}):
             with pytest.raises(BadRequestError, match=message):
-                await hall.stage.run(action, hall.actor(actor), channel_id)
+                await hall.stage.run(
+                    change_channel,
+                    hall.actor(row),
+                    channel_id,
+                    ChannelChange(**wanted),
+                    web_public_enabled=True,
+                )
+
+
+async def test_what_opens_a_channel_is_for_those_who_read_it(hall):
+    secret = await hall.make.channel(invite_only=True, subscribers=[hall.member])
+    refused = (
+        PUBLIC,
+        SHARED,
+        {"permissions": permit(can_subscribe_group=[hall.admin])},
+        {"permissions": permit(can_add_subscribers_group=[hall.admin])},
+        {"permissions": permit(can_delete_any_message_group=[hall.admin])},
+        {"permissions": permit(can_move_messages_out_of_channel_group=[hall.admin])},
+    )
+
+    for wanted in refused:
+        with pytest.raises(BadRequestError, match="content access"):
+            await change(hall, secret, **wanted)
+    await change(
+        hall,
+        secret,
+        name="better",
+        permissions=permit(
+            can_send_message_group=[hall.admin], can_remove_subscribers_group=[hall.admin]
+        ),
+    )
+    await hall.make.subscribe(secret, [hall.admin])
+    for wanted in refused:
+        await change(hall, secret, **wanted)
+
+
+async def test_some_changes_take_a_permission_of_the_organization(hall):
+    channel = await hall.make.channel(
+        subscribers=[hall.member], creator=hall.member, invite_only=True
+    )
+    nobody = (await hall.make.role_groups())["role:nobody"]
+    for setting, wanted in (
+        ("can_create_public_channel_group", PUBLIC),
+        ("can_set_topics_policy_group", {"topics_policy": "disable_empty_topic"}),
+        (
+            "can_set_delete_message_policy_group",
+            {"permissions": permit(can_delete_own_message_group=[hall.other])},
+        ),
+    ):
+        await hall.make.change_settings(**{setting: nobody})
+        await hall.make.at_position(realms.changed(hall.make.realm_id))
+        hall.stage.directories.of(hall.make.realm_id).forget_everything()
+        with pytest.raises(BadRequestError, match="Insufficient permission"):
+            await change(hall, channel, hall.member, **wanted)
+    for wanted in ({"message_retention_days": 7}, {"message_retention_days": "unlimited"}):
+        with pytest.raises(BadRequestError, match="administrator"):
+            await change(hall, channel, hall.member, **wanted)
+    assert await hall.make.again(channel) == channel
+
+
+async def test_a_channel_that_serves_the_organization_stays_as_it_has_to_be(hall):
+    joined = await hall.make.channel("joined", is_default=True)
+    reports = await hall.make.channel("reports", invite_only=True, subscribers=[hall.admin])
+    await hall.make.change_settings(moderation_request_channel_id=reports.channel_id)
+
+    with pytest.raises(BadRequestError, match="default channel cannot be private"):
+        await change(hall, joined, invite_only=True)
+    with pytest.raises(BadRequestError, match="must be private"):
+        await change(hall, reports, invite_only=False)
+    await change(hall, joined, invite_only=True, is_default=False)
+
+
+async def test_only_the_empty_topic_where_there_is_no_other(hall, changes):
+    channel = await hall.make.channel("plans", subscribers=[hall.member])
+    sent = await changes.send(hall.member, "plans", topic="named")
+    await changes.send(hall.member, "plans", topic="")
+    only_empty = {"topics_policy": "empty_topic_only"}
+
+    with pytest.raises(BadRequestError, match="must be in the general chat topic"):
+        await change(hall, channel, **only_empty)
+    await changes.delete(hall.admin, sent)
+    await change(hall, channel, **only_empty)
+    assert (await hall.make.again(channel)).topics_policy == "empty_topic_only"
+
+
+async def told_in(hall, channel, work_id):
+    """The notices, once they are sent: topics and texts."""
+    await stepped_work.finish(hall.workbench(), SUBSCRIBING, work_id)
+    return [
+        (topic, content)
+        for topic, content in await hall.make.connection.tuples(
+            """
+            SELECT t.name, m.content FROM messages m
+              JOIN topics t ON t.realm_id = m.realm_id AND t.topic_id = m.conversation_id
+             WHERE m.realm_id = %(realm_id)s AND m.channel_id = %(channel_id)s ORDER BY m.id
+            """,
+            realm_id=hall.make.realm_id,
+            channel_id=channel.channel_id,
+        )
+    ]
+
+
+async def test_the_channel_is_told_what_has_changed(hall):
+    await hall.make.notification_bot()
+    await let_spectators_look(hall)
+    channel = await hall.make.channel("plans", subscribers=[hall.owner], description="Old `words`")
+    who = f"@_**Owner|{hall.owner.user_id}** changed this channel:"
+    owners = (await hall.make.role_groups())["role:owners"]
+
+    work_id = await change(
+        hall,
+        channel,
+        hall.owner,
+        name="goals",
+        description="",
+        topics_policy="empty_topic_only",
+        message_retention_days=1,
+        permissions={"can_send_message_group": PermissionChange(GroupSetting(group_id=owners))},
+        **OPEN,
+    )
+    [(topic, content)] = await told_in(hall, channel, work_id)
+
+    assert topic == ""
+    assert content.splitlines() == [
+        who,
+        "",
+        "* Its name is #**goals** now. It was **plans**.",
+        "* It is **open to the web** now. It was **public**.",
+        f"* Who may post: **{OWNERS}**. It was: **{EVERYONE}**.",
+        "* Topics: **no topics but the empty one**. It was: **as the organization has it**.",
+        "* Messages are kept **for a day** now. It was **as long as the organization says**.",
+        "* It is described so now: not at all.",
+        "* It was described so:",
+        "```quote",
+        "Old `words`",
+        "```",
+    ]
+
+
+async def test_a_closed_channel_is_told_when_it_is_open_again(hall):
+    await hall.make.notification_bot()
+    channel = await hall.make.channel("plans", is_archived=True)
+
+    assert await change(hall, channel, name="goals") is None
+    work_id = await change(hall, channel, is_archived=False)
+
+    [(topic, content)] = await told_in(hall, channel, work_id)
+    assert topic == "channel events"
+    assert "open again" in content
+
+
+async def test_people_and_groups_who_may_post_are_told_by_number_and_name(hall):
+    await hall.make.notification_bot()
+    cooks = await hall.make.group("cooks", members=[hall.other])
+    channel = await hall.make.channel("plans")
+    setting = GroupSetting(direct_members=(hall.member.user_id,), direct_subgroups=(cooks,))
+
+    work_id = await change(
+        hall, channel, permissions={"can_send_message_group": PermissionChange(setting)}
+    )
+
+    [(_, content)] = await told_in(hall, channel, work_id)
+    assert "**1 person, cooks**" in content
+
+
+async def test_nobody_is_told_of_what_does_not_concern_readers(hall):
+    channel = await hall.make.channel("plans")
+    people = permit(can_remove_subscribers_group=[hall.member])
+
+    assert await change(hall, channel, permissions=people) is None
+    assert hall.stage.kinds() == ["stream/update"]

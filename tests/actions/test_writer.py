@@ -3,6 +3,7 @@
 import asyncio
 import random
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -227,7 +228,7 @@ async def test_a_send_decided_on_stale_rows_is_decided_again(stage: Stage, make:
     actor = await make.actor(alice)
     assert (await send(stage, actor, draft(channel))).message_id
     async with stage.database.connection() as connection:
-        await channels.set_archived(connection, make.realm_id, channel.channel_id, archived=True)
+        await channels.update(connection, make.realm_id, replace(channel, is_archived=True))
     await make.at_position(_touched("channels", channel.channel_id, make.realm_id))
     before = await log_positions(stage.database, make.realm_id)
     with pytest.raises(BadRequestError, match="Not authorized"):

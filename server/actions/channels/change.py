@@ -1,143 +1,96 @@
-"""Changes to a channel: who may know of it or read it, what it is called, whether it is closed."""
+"""Changes to a channel: who may know of it or read it, what it is like, whether it is closed."""
 
-from collections import defaultdict
-from collections.abc import Hashable
-from dataclasses import replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 import msgspec
-from msgspec import Raw
 
-from server.actions.channels.sight import sight_change, tell_of_sight
+from server.actions import audit
+from server.actions.channels.notices import of_change
+from server.actions.channels.sight import (
+    SightChange,
+    sight_change,
+    tell_of_sight,
+    who_reads_no_more,
+)
+from server.actions.channels.updates import give_back, updates
 from server.actions.ground import Ground, stand
 from server.actions.subscriptions.audiences import besides, seers
-from server.actions.subscriptions.membership import activity_of, notification_defaults
+from server.actions.subscriptions.membership import activity_of
+from server.actions.subscriptions.steps import Plan, put_off_rest
 from server.domain.access import GUEST
 from server.domain.actor import Actor
-from server.domain.channel_creation import ChannelTerms, check_terms
-from server.domain.channels import clean_name
-from server.domain.errors import BadRequestError, ChannelAlreadyExistsError
-from server.events.base import MEMBERS, Audience, Tx, to_users
-from server.events.channels import ChannelInfo, ChannelUpdated, DefaultChannelsChanged
-from server.events.subscriptions import (
-    PeersAdded,
-    SubscriptionInfo,
-    SubscriptionsAdded,
-    personal,
+from server.domain.channel_changes import (
+    ChannelChange,
+    changed_channel,
+    check_change,
+    sight_may_differ,
 )
-from storage import channels, subscriptions, users
+from server.domain.channels import setting_of
+from server.domain.errors import BadRequestError, ChannelAlreadyExistsError
+from server.domain.group_settings import changed_setting
+from server.domain.permission_settings import CHANNEL_PERMISSIONS
+from server.domain.realm_changes import CHANNEL_SETTINGS
+from server.domain.realm_settings import NO_CHANNEL
+from server.events.base import EVERYONE, MEMBERS, Entry, Tx
+from server.events.channels import ChannelInfo, DefaultChannelsChanged
+from server.events.realm import RealmSettingChanged
+from storage import channels, read_state, realms, subscriptions, users
 from storage.channels import ChannelRow
 from storage.database import Connection
 from storage.ids import ChannelId, UserId
-from storage.subscriptions import SubscriptionRow
 
 
-async def rename(tx: Tx, actor: Actor, channel_id: ChannelId, name: str) -> None:
-    """Give the channel another name; everyone who may know of it is told.
-
-    Raises BadRequestError, and ChannelAlreadyExistsError if another channel has the name.
-    """
-    name = clean_name(name)
-    ground = await stand(tx, actor, names_change=True)
-    channel = await _administered(tx, actor, ground, channel_id)
-    [found] = await channels.named(await tx.connection(), tx.realm_id, [name])
-    if found.channel_id not in (None, channel_id):
-        raise ChannelAlreadyExistsError(name)
-
-    connection = await tx.changing()
-    await channels.set_name(connection, tx.realm_id, channel_id, name)
-    await _tell(tx, connection, ground, channel, _update(channel, property="name", value=name))
-
-
-async def set_archived(tx: Tx, actor: Actor, channel_id: ChannelId, *, archived: bool) -> None:
-    """Close the channel, or open it again. Nobody sends to a closed channel.
-
-    Clients that do not know archived channels are told that it is gone, or back. Raises
-    BadRequestError.
-    """
-    ground = await stand(tx, actor)
-    channel = await _administered(tx, actor, ground, channel_id)
-    if channel.is_archived == archived:
-        raise BadRequestError(
-            "Channel is already archived" if archived else "Channel is not archived"
-        )
-
-    connection = await tx.changing()
-    await channels.set_archived(connection, tx.realm_id, channel_id, archived=archived)
-    if channel.is_default:
-        ids = await channels.default_ids(connection, tx.realm_id)
-        tx.append(DefaultChannelsChanged(default_streams=ids), MEMBERS)
-    if archived:
-        update = _update(channel, property="is_archived", value=True)
-        await _tell(tx, connection, ground, channel, update)
-        return
-    opened = replace(channel, is_archived=False)
-    activity = await activity_of(connection, tx.realm_id, [channel_id])
-    info = ChannelInfo.of(
-        opened, activity.get(channel_id), ground.graph, now=ground.graph.clock.now()
-    )
-    update = _update(opened, property="is_archived", value=False, channel=info)
-    audience = await _tell(tx, connection, ground, opened, update)
-    await _give_back(tx, connection, info, audience)
-
-
-async def change_privacy(
+async def change_channel(
     tx: Tx,
     actor: Actor,
     channel_id: ChannelId,
-    terms: ChannelTerms,
+    change: ChannelChange,
     *,
     web_public_enabled: bool,
-) -> None:
-    """Let the channel be private, public or open to everybody, and share its history or not.
+) -> str | None:
+    """Change all of it, or nothing; everyone who may know of the channel is told.
 
-    Whoever may no longer know of it loses it; whoever now may gets it. Raises BadRequestError.
+    Whoever may no longer know of it loses it; whoever now may gets it. Nobody sends to a channel
+    that is archived; clients that do not know archived channels are told that it is gone, or back.
+    What is returned, if anything, is SUBSCRIBING work to be finished: a notice in the channel.
+    Raises BadRequestError, ExpectationMismatchError, and ChannelAlreadyExistsError for a name
+    that another channel has.
     """
-    ground = await stand(tx, actor, names_change=True)
-    channel = await _administered(tx, actor, ground, channel_id)
-    check_terms(
-        replace(terms, is_default=channel.is_default),
+    ground = await stand(tx, actor, names_change=change.reaches_beyond_the_channel)
+    old, subscribed = await _administered(tx, actor, ground, channel_id)
+    new = changed_channel(old, change)
+    connection = await tx.connection()
+    permissions = await _permissions(connection, ground, old, change)
+    new = replace(new, permissions=old.permissions | permissions)
+    check_change(
+        ground.standing(actor.user_id),
+        old,
+        new,
+        subscribed=subscribed,
         web_public_enabled=web_public_enabled,
-        spectators=ground.settings.enable_spectator_access,
     )
+    await _check_surroundings(connection, ground, old, new)
+    if new == old:
+        return None
+
     connection = await tx.changing()
-    changed = replace(
-        channel,
-        invite_only=terms.invite_only,
-        is_web_public=terms.is_web_public,
-        history_public_to_subscribers=terms.shares_history,
-    )
-    await channels.set_privacy(
-        connection,
-        tx.realm_id,
-        channel_id,
-        invite_only=changed.invite_only,
-        is_web_public=changed.is_web_public,
-        history_public_to_subscribers=changed.history_public_to_subscribers,
-    )
-    everybody = await users.up_to_role(connection, tx.realm_id, least_role=GUEST, or_among=())
-    people = replace(ground, people={row.user_id: row for row in everybody})
-    there = await subscriptions.active_user_ids(connection, tx.realm_id, channel_id)
-    change = sight_change(
-        people,
-        people,
-        [channel],
-        {channel_id: changed},
-        {(user_id, channel_id) for user_id in there},
-    )
-    update = _update(
-        changed,
-        property="invite_only",
-        value=changed.invite_only,
-        history_public_to_subscribers=changed.history_public_to_subscribers,
-        is_web_public=changed.is_web_public,
-    )
-    await _tell(tx, connection, ground, changed, update, without=tuple(change.gained))
-    await tell_of_sight(tx, connection, ground, {channel_id: changed}, change)
+    for before, after in _steps(old, new):
+        step = _Step(tx, connection, actor, ground, before, after)
+        await step.take()
+    letters = of_change(ground.people[actor.user_id], old, new, ground.graph)
+    told = Plan(actor_id=actor.user_id, channel_ids=[channel_id], user_ids=[], letters=letters)
+    return await put_off_rest(tx, told)
 
 
-async def _administered(tx: Tx, actor: Actor, ground: Ground, channel_id: ChannelId) -> ChannelRow:
-    """The channel, locked. Raises BadRequestError unless the actor sees and administers it."""
+async def _administered(
+    tx: Tx, actor: Actor, ground: Ground, channel_id: ChannelId
+) -> tuple[ChannelRow, bool]:
+    """The channel, locked, and whether the actor is in it.
+
+    Raises BadRequestError unless the actor sees and administers it.
+    """
     unknown = BadRequestError("Invalid channel ID")
     connection = await tx.connection()
     if not await channels.by_ids(connection, tx.realm_id, [channel_id]):
@@ -145,59 +98,202 @@ async def _administered(tx: Tx, actor: Actor, ground: Ground, channel_id: Channe
     [channel] = await tx.lock(channels.locking(tx.realm_id, [channel_id]))
     own = await subscriptions.of_user_in(connection, tx.realm_id, actor.user_id, channel_id)
     standing = ground.standing(actor.user_id)
-    if not standing.sees(channel, subscribed=own is not None and own.active):
+    is_in = own is not None and own.active
+    if not standing.sees(channel, subscribed=is_in):
         raise unknown
     if not standing.administers(channel):
         raise BadRequestError("You do not have permission to administer this channel.")
-    return channel
+    return channel, is_in
 
 
-async def _tell(
-    tx: Tx,
-    connection: Connection,
-    ground: Ground,
-    channel: ChannelRow,
-    event: ChannelUpdated,
-    *,
-    without: tuple[UserId, ...] = (),
-) -> Audience:
-    """Tell those who may know of the channel as it is now; older rows of it are stale."""
-    audiences = await seers(connection, tx.realm_id, ground, [channel])
-    audience = audiences[channel.channel_id]
-    entry = tx.append(event, besides(audience, without) if without else audience)
-    tx.at_position(entry, channels.changed(tx.realm_id, [channel.channel_id]))
-    return audience
+async def _permissions(
+    connection: Connection, ground: Ground, channel: ChannelRow, change: ChannelChange
+) -> dict[str, Any]:
+    """The permissions that are not what they were, as they are kept."""
+    graph = ground.graph
+    changes = change.permissions
+    named = {user_id for each in changes.values() for user_id in each.named_user_ids}
+    rows = await users.by_ids(connection, ground.realm.realm_id, sorted(named)) if named else []
+    active = {row.user_id for row in rows if row.is_active}
+    kept: dict[str, Any] = {}
+    for name, each in changes.items():
+        now = setting_of(channel, name, graph)
+        value = changed_setting(name, CHANNEL_PERMISSIONS[name], now, each, graph, active)
+        if value != now:
+            kept[name] = value.as_json()
+    return kept
 
 
-def _update(row: ChannelRow, **facts: Any) -> ChannelUpdated:
-    return ChannelUpdated(
-        stream_id=row.channel_id, name=row.name, archived=row.is_archived, **facts
-    )
+async def _check_surroundings(
+    connection: Connection, ground: Ground, old: ChannelRow, new: ChannelRow
+) -> None:
+    """Raise a DomainError if something beside the channel forbids that it is so."""
+    realm_id, channel_id = ground.realm.realm_id, old.channel_id
+    if new.name != old.name:
+        [found] = await channels.named(connection, realm_id, [new.name])
+        if found.channel_id not in (None, channel_id):
+            raise ChannelAlreadyExistsError(new.name)
+    if new.folder_id not in (None, old.folder_id):
+        raise BadRequestError("Invalid channel folder ID")
+    is_to_be_empty = new.topics_policy == "empty_topic_only" != old.topics_policy
+    if is_to_be_empty and await channels.has_named_topics(connection, realm_id, channel_id):
+        empty = ground.settings.empty_topic_display_name
+        raise BadRequestError(f"All messages of this channel must be in the {empty} topic.")
 
 
-async def _give_back(tx: Tx, connection: Connection, info: ChannelInfo, audience: Audience) -> None:
-    """To clients that had lost it with the archiving, those who are in the channel come back."""
-    shown = await subscriptions.subscribers(connection, tx.realm_id, [info.stream_id])
-    subscribers = Raw(shown[0].user_ids.encode())
-    user_ids: list[UserId] = msgspec.json.decode(subscribers)
-    if not user_ids:
+def _steps(old: ChannelRow, new: ChannelRow) -> Iterator[tuple[ChannelRow, ChannelRow]]:
+    """It is opened before anything else, and closed after it: all of that happens in the open."""
+    if new.is_archived == old.is_archived:
+        yield old, new
         return
-    peers = PeersAdded(stream_ids=[info.stream_id], user_ids=user_ids, is_return=True)
-    tx.append(peers, audience)
+    is_opened = old.is_archived
+    between = (
+        replace(old, is_archived=False)
+        if is_opened
+        else replace(new, is_archived=False, is_default=old.is_default)
+    )
+    for before, after in ((old, between), (between, new)):
+        if before != after:
+            yield before, after
 
-    rows = await subscriptions.active_in(connection, tx.realm_id, info.stream_id)
-    people = {row.user_id: row for row in await users.by_ids(connection, tx.realm_id, user_ids)}
-    alike: dict[Hashable, list[SubscriptionRow]] = defaultdict(list)
-    for row in rows:
-        if row.user_id in people:
-            defaults = notification_defaults(people[row.user_id])
-            alike[*personal(row).values(), *defaults.values()].append(row)
-    for same in alike.values():
-        subscription = SubscriptionInfo.of_subscriber(info, same[0], subscribers=subscribers)
-        event = SubscriptionsAdded(
-            user_ids=[row.user_id for row in same],
-            subscriptions=[subscription],
-            defaults=notification_defaults(people[same[0].user_id]),
-            is_return=True,
+
+@dataclass(frozen=True, slots=True)
+class _Step:
+    """One way from a channel as it is to a channel as it shall be, and how everybody is told."""
+
+    tx: Tx
+    connection: Connection
+    actor: Actor
+    ground: Ground
+    old: ChannelRow
+    new: ChannelRow
+
+    @property
+    def channel_id(self) -> ChannelId:
+        return self.new.channel_id
+
+    async def take(self) -> None:
+        realm_id = self.tx.realm_id
+        await channels.update(self.connection, realm_id, self.new)
+        sight, losing = await self._sight()
+        audiences = await seers(self.connection, realm_id, self.ground, [self.new])
+        audience = audiences[self.channel_id]
+        if sight.gained:
+            audience = besides(audience, sight.gained)
+        info = await self._info() if self.old.is_archived and not self.new.is_archived else None
+        told = updates(self.old, self.new, self.ground.graph, info)
+        entries = [self.tx.append(event, audience) for event in told]
+        if self.old.is_default != self.new.is_default:
+            ids = await channels.default_ids(self.connection, realm_id)
+            entries.append(self.tx.append(DefaultChannelsChanged(default_streams=ids), MEMBERS))
+        self._record(entries[0])
+        await tell_of_sight(
+            self.tx, self.connection, self.ground, {self.channel_id: self.new}, sight
         )
-        tx.append(event, to_users(*event.user_ids))
+        await self._take_away(entries[0], losing)
+        if info is not None:
+            await give_back(self.tx, self.connection, info, audience)
+        if self.new.is_archived and not self.old.is_archived:
+            await self._withdraw_from_settings()
+
+    async def _info(self) -> ChannelInfo:
+        graph = self.ground.graph
+        activity = await activity_of(self.connection, self.tx.realm_id, [self.channel_id])
+        return ChannelInfo.of(self.new, activity.get(self.channel_id), graph, now=graph.clock.now())
+
+    def _record(self, entry: Entry) -> None:
+        """At the first entry: decisions on the old row are stale, and who made it so is kept."""
+        self.tx.at_position(entry, channels.changed(self.tx.realm_id, [self.channel_id]))
+        before, after = _differences(self.old, self.new)
+        audit.record(
+            self.tx,
+            entry,
+            self.actor.user_id,
+            "channel_changed",
+            subject_id=self.channel_id,
+            before=before,
+            after=after,
+        )
+
+    async def _sight(self) -> tuple[SightChange, list[UserId]]:
+        """Who sees it now and did not, and the reverse; and who reads it no longer."""
+        if not sight_may_differ(self.old, self.new):
+            return SightChange({}, {}), []
+        realm_id = self.tx.realm_id
+        everybody = await users.up_to_role(self.connection, realm_id, least_role=GUEST, or_among=())
+        people = replace(self.ground, people={row.user_id: row for row in everybody})
+        there = frozenset(
+            await subscriptions.active_user_ids(self.connection, realm_id, self.channel_id)
+        )
+        change = sight_change(
+            people,
+            people,
+            [self.old],
+            {self.channel_id: self.new},
+            {(user_id, self.channel_id) for user_id in there},
+        )
+        return change, who_reads_no_more(people, self.old, self.new, there)
+
+    async def _take_away(self, entry: Entry, losing: list[UserId]) -> None:
+        """What somebody may read no longer counts as read, as it does for who leaves."""
+        realm_id, write_id = self.tx.realm_id, self.tx.write_id
+        if losing:
+            concerned = await read_state.perhaps_unread(
+                self.connection, realm_id, self.channel_id, losing
+            )
+            left = [(user_id, self.channel_id) for user_id in concerned]
+            if left:
+                self.tx.at_position(
+                    entry, read_state.mark_left_read(realm_id, left, write_id=write_id)
+                )
+        old, new = self.old, self.new
+        if old.history_public_to_subscribers and not new.history_public_to_subscribers:
+            self.tx.at_position(
+                entry,
+                read_state.mark_unreceived_read(realm_id, self.channel_id, write_id=write_id),
+            )
+
+    async def _withdraw_from_settings(self) -> None:
+        """A closed channel serves the organization as nothing: nobody could send there."""
+        tx, settings = self.tx, self.ground.settings
+        named = [n for n in CHANNEL_SETTINGS if getattr(settings, n) == self.channel_id]
+        if not named:
+            return
+        settings = msgspec.structs.replace(settings, **dict.fromkeys(named, NO_CHANNEL))
+        await realms.update_settings(self.connection, tx.realm_id, settings.stored())
+        entries = [
+            tx.append(RealmSettingChanged(property=name, value=NO_CHANNEL), EVERYONE)
+            for name in named
+        ]
+        tx.at_position(entries[0], realms.changed(tx.realm_id))
+        audit.record(
+            tx,
+            entries[0],
+            self.actor.user_id,
+            "realm_changed",
+            before=dict.fromkeys(named, self.channel_id),
+            after=dict.fromkeys(named, NO_CHANNEL),
+        )
+
+
+def _differences(old: ChannelRow, new: ChannelRow) -> tuple[dict[str, Any], dict[str, Any]]:
+    """What was, and what is, of everything that somebody has changed; by name."""
+    before, after = _settings(old), _settings(new)
+    names = [name for name in after if before.get(name) != after[name]]
+    return {name: before.get(name) for name in names}, {name: after[name] for name in names}
+
+
+def _settings(channel: ChannelRow) -> Mapping[str, Any]:
+    return {
+        **channel.permissions,
+        "name": channel.name,
+        "description": channel.description,
+        "invite_only": channel.invite_only,
+        "is_web_public": channel.is_web_public,
+        "history_public_to_subscribers": channel.history_public_to_subscribers,
+        "is_archived": channel.is_archived,
+        "is_default": channel.is_default,
+        "topics_policy": channel.topics_policy,
+        "folder_id": channel.folder_id,
+        "message_retention_days": channel.message_retention_days,
+    }

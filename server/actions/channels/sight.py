@@ -1,7 +1,7 @@
 """People come to know of channels, or know of them no longer, without joining or leaving."""
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 import msgspec
@@ -98,3 +98,15 @@ def _alike(
     for user_id, channel_ids in by_user.items():
         grouped[channel_ids].append(user_id)
     return list(grouped.items())
+
+
+def who_reads_no_more(
+    ground: Ground, old: ChannelRow, new: ChannelRow, subscribed: Collection[UserId]
+) -> list[UserId]:
+    """Those of the ground's people for whom the channel's content was, and is no longer."""
+    gone = []
+    for user_id, row in ground.people.items():
+        standing, is_in = ground.standing_of(row), user_id in subscribed
+        if standing.reads(old, subscribed=is_in) and not standing.reads(new, subscribed=is_in):
+            gone.append(user_id)
+    return gone

@@ -1,0 +1,99 @@
+"""Of a channel that has changed: what clients are told, property by property."""
+
+from collections import defaultdict
+from collections.abc import Hashable, Iterator
+from typing import Any
+
+import msgspec
+from msgspec import Raw
+
+from server.actions.subscriptions.membership import notification_defaults
+from server.domain.access import GroupGraph
+from server.domain.channel_changes import PRIVACY, differing_permissions, privacy_differs
+from server.domain.channels import ADMINISTRATORS_POST, post_policy, setting_of
+from server.events.base import Audience, Tx, to_users
+from server.events.channels import ChannelInfo, ChannelUpdated
+from server.events.subscriptions import (
+    PeersAdded,
+    SubscriptionInfo,
+    SubscriptionsAdded,
+    personal,
+)
+from storage import subscriptions, users
+from storage.channels import ChannelRow
+from storage.database import Connection
+from storage.ids import UserId
+from storage.subscriptions import SubscriptionRow
+
+_PLAIN = ("name", "topics_policy", "folder_id", "message_retention_days")
+
+
+def updates(
+    old: ChannelRow, new: ChannelRow, graph: GroupGraph, info: ChannelInfo | None
+) -> Iterator[ChannelUpdated]:
+    """One for each difference. `info` is the whole channel where it comes back from the archive."""
+    for name, value, more in (*_facts(old, new, info), *_permissions(old, new, graph)):
+        yield ChannelUpdated(
+            stream_id=new.channel_id,
+            name=old.name,
+            property=name,
+            value=value,
+            archived=new.is_archived,
+            **more,
+        )
+
+
+_Update = tuple[str, Any, dict[str, Any]]
+"""A property, its value, and what goes with it."""
+
+
+def _facts(old: ChannelRow, new: ChannelRow, info: ChannelInfo | None) -> Iterator[_Update]:
+    if old.is_archived != new.is_archived:
+        yield "is_archived", new.is_archived, {"channel": info}
+    if old.description != new.description:
+        more = {"rendered_description": new.rendered_description}
+        yield "description", new.description, more
+    if privacy_differs(old, new):
+        others = {name: getattr(new, name) for name in PRIVACY if name != "invite_only"}
+        yield "invite_only", new.invite_only, others
+    for name in _PLAIN:
+        if getattr(old, name) != getattr(new, name):
+            yield name, getattr(new, name), {}
+
+
+def _permissions(old: ChannelRow, new: ChannelRow, graph: GroupGraph) -> Iterator[_Update]:
+    for name in differing_permissions(old, new):
+        yield name, setting_of(new, name, graph).as_json(), {}
+    was, now = post_policy(old, graph), post_policy(new, graph)
+    if was != now:
+        yield "stream_post_policy", now, {}
+        if ADMINISTRATORS_POST in (was, now):
+            yield "is_announcement_only", now == ADMINISTRATORS_POST, {}
+
+
+async def give_back(tx: Tx, connection: Connection, info: ChannelInfo, audience: Audience) -> None:
+    """To clients that had lost it with the archiving, those who are in the channel come back."""
+    shown = await subscriptions.subscribers(connection, tx.realm_id, [info.stream_id])
+    subscribers = Raw(shown[0].user_ids.encode())
+    user_ids: list[UserId] = msgspec.json.decode(subscribers)
+    if not user_ids:
+        return
+    peers = PeersAdded(stream_ids=[info.stream_id], user_ids=user_ids, is_return=True)
+    tx.append(peers, audience)
+
+    rows = await subscriptions.active_in(connection, tx.realm_id, info.stream_id)
+    people = {row.user_id: row for row in await users.by_ids(connection, tx.realm_id, user_ids)}
+    alike: dict[Hashable, list[SubscriptionRow]] = defaultdict(list)
+    for row in rows:
+        if row.user_id in people:
+            defaults = notification_defaults(people[row.user_id])
+            alike[*personal(row).values(), *defaults.values()].append(row)
+    for same in alike.values():
+        subscription = SubscriptionInfo.of_subscriber(info, same[0], subscribers=subscribers)
+        event = SubscriptionsAdded(
+            user_ids=[row.user_id for row in same],
+            subscriptions=[subscription],
+            defaults=notification_defaults(people[same[0].user_id]),
+            is_return=True,
+        )
+        tx.append(event, to_users(*event.user_ids))

@@ -1,0 +1,123 @@
+"""What people set for the channels that they are in: color, pin, mute, notifications."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from server.actions import audit
+from server.actions.ground import stand
+from server.domain.actor import Actor
+from server.domain.errors import BadRequestError
+from server.events.base import Tx, to_users
+from server.events.subscriptions import NOTIFICATIONS, SubscriptionUpdated
+from storage import channels, subscriptions, users
+from storage.ids import ChannelId
+from storage.subscriptions import SubscriptionRow
+
+COLOR: Final = "color"
+MAX_CHANGES: Final = 1_000
+"""In one request."""
+_HEX_COLOR: Final = re.compile(r"#(?:[0-9a-fA-F]{3}){1,2}")
+_SWITCHES: Final = ("is_muted", "in_home_view", "pin_to_top", *NOTIFICATIONS)
+
+
+@dataclass(frozen=True, slots=True)
+class PropertyChange:
+    """One property of the actor's subscription to this channel."""
+
+    channel_id: ChannelId
+    name: str
+    value: bool | str
+
+
+def checked_change(channel_id: ChannelId, name: str, value: bool | str) -> PropertyChange:  # noqa: FBT001 - a value, not a choice
+    """The change as it is kept. Raises BadRequestError for what a subscription has not, or not so.
+
+    `in_home_view` is what older clients call a channel that is not muted.
+    """
+    if name == COLOR:
+        if not isinstance(value, str) or not _HEX_COLOR.fullmatch(value):
+            raise BadRequestError("color is not a valid hex color code")
+        return PropertyChange(channel_id, name, value)
+    if name not in _SWITCHES:
+        raise BadRequestError(f"Unknown subscription property: {name}")
+    if not isinstance(value, bool):
+        raise BadRequestError(f"{name} is not a boolean")
+    if name == "in_home_view":
+        return PropertyChange(channel_id, "is_muted", not value)
+    return PropertyChange(channel_id, name, value)
+
+
+async def change_properties(tx: Tx, actor: Actor, changes: Sequence[PropertyChange]) -> None:
+    """Set all of these, or none; the last counts where one is named twice.
+
+    The actor's clients are told of what is not as it was. Raises BadRequestError for a channel in
+    which the actor is not.
+    """
+    if len(changes) > MAX_CHANGES:
+        raise BadRequestError(f"Too many changes (limit: {MAX_CHANGES})")
+    await stand(tx, actor)
+    # Whoever changes one of their subscriptions holds their own row, so these take turns.
+    await tx.lock(users.locking(tx.realm_id, [actor.user_id]))
+    ids = sorted({change.channel_id for change in changes})
+    targets = await tx.lock(channels.locking(tx.realm_id, ids).shared()) if ids else []
+    archived = {row.channel_id: row.is_archived for row in targets}
+    rows = await subscriptions.in_channels(
+        await tx.connection(), tx.realm_id, user_ids=[actor.user_id], channel_ids=ids
+    )
+    old = {row.channel_id: row for row in rows if row.active}
+    for channel_id in ids:
+        if channel_id not in old:
+            raise BadRequestError(f"Not subscribed to channel id {channel_id}")
+    new = _changed(old, changes)
+    if not new:
+        return
+
+    connection = await tx.changing()
+    for channel_id, row in new.items():
+        await subscriptions.update_settings(connection, tx.realm_id, row)
+        before, after = _differences(old[channel_id], row)
+        entries = [
+            tx.append(
+                SubscriptionUpdated(
+                    user_id=actor.user_id,
+                    stream_id=channel_id,
+                    property=name,
+                    value=value,
+                    archived=archived[channel_id],
+                ),
+                to_users(actor.user_id),
+            )
+            for name, value in after.items()
+        ]
+        changed = subscriptions.changed(tx.realm_id, actor.user_id, channel_id)
+        tx.at_position(entries[0], changed)
+        audit.record(
+            tx,
+            entries[0],
+            actor.user_id,
+            "subscription_changed",
+            subject_id=channel_id,
+            before=before,
+            after=after,
+        )
+
+
+def _changed(
+    old: Mapping[ChannelId, SubscriptionRow], changes: Sequence[PropertyChange]
+) -> dict[ChannelId, SubscriptionRow]:
+    """The subscriptions that are not as they were."""
+    new = dict(old)
+    for change in changes:
+        wanted: dict[str, Any] = {change.name: change.value}
+        new[change.channel_id] = replace(new[change.channel_id], **wanted)
+    return {channel_id: row for channel_id, row in new.items() if row != old[channel_id]}
+
+
+def _differences(
+    old: SubscriptionRow, new: SubscriptionRow
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    names = (COLOR, "is_muted", "pin_to_top", *NOTIFICATIONS)
+    changed = [name for name in names if getattr(old, name) != getattr(new, name)]
+    return {n: getattr(old, n) for n in changed}, {n: getattr(new, n) for n in changed}
