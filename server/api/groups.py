@@ -117,6 +117,11 @@ async def deactivate(request: Request, params: GroupParams) -> Empty:
     return Empty()
 
 
+async def remove(request: Request, params: GroupParams) -> Empty:
+    """Deactivates the group, for clients that are older than that."""
+    return await deactivate(request, params)
+
+
 class MembersParams(GroupParams):
     add: list[UserId] | None = None
     delete: list[UserId] | None = None
@@ -256,7 +261,7 @@ ENDPOINTS = (
     Endpoint("GET", "/user_groups", Access.USER, GroupsParams, get_all, Groups),
     Endpoint("POST", "/user_groups/create", Access.USER, CreateParams, make, CreateResult),
     Endpoint("PATCH", "/user_groups/{user_group_id}", Access.USER, ChangeParams, change_it),
-    Endpoint("DELETE", "/user_groups/{user_group_id}", Access.USER, GroupParams, deactivate),
+    Endpoint("DELETE", "/user_groups/{user_group_id}", Access.USER, GroupParams, remove),
     Endpoint(
         "POST", "/user_groups/{user_group_id}/deactivate", Access.USER, GroupParams, deactivate
     ),

@@ -1,0 +1,500 @@
+"""What the protocol says about who may call an endpoint, of which object: not what the code does.
+
+People are letters: Owner, Administrator, Moderator, member, guest, bot (a member's); `x` is the
+owner of another organization with their own key, `-` somebody without one. Where the
+specification is silent, `rule` says what was decided.
+"""
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from tests.api.permissions import world
+from tests.api.permissions.world import Values, World
+
+EVERYBODY: Final = "OAMmgb"
+NOT_GUESTS: Final = "OAMmb"
+ADMINISTRATORS: Final = "OA"
+OWNERS: Final = "O"
+NOBODY: Final = ""
+ANYONE: Final = EVERYBODY + "x-"
+"""Also without an account here."""
+ALL: Final = ANYONE
+"""All who try."""
+
+Words = dict[str, Any]
+"""Parameters with their values."""
+Kinds = dict[str, Any]
+"""Those who may, by the kind of object."""
+Objects = Callable[[World, str, str], Awaitable[Values]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """One request, and for each kind of object those who may make it."""
+
+    endpoint: str
+    rule: str
+    objects: Objects
+    allowed: Mapping[str, str]
+    fields: Mapping[str, Any] = field(default_factory=dict)
+    idle: str = ""
+    """The kind of object with which the request is answered, and does nothing."""
+
+
+ROWS: list[Row] = []
+
+
+def may(
+    endpoint: str,
+    rule: str,
+    objects: Objects = world.nothing,
+    allowed: str | None = None,
+    *,
+    fields: Mapping[str, Any] | None = None,
+    idle: str = "",
+    **by_kind: str,
+) -> None:
+    """A row of the table: `allowed` where there is no object, else one word for each kind."""
+    kinds = by_kind if allowed is None else {"none": allowed}
+    ROWS.append(
+        Row(
+            endpoint=endpoint,
+            rule=rule,
+            objects=objects,
+            allowed=kinds,
+            fields=fields or {},
+            idle=idle,
+        )
+    )
+
+
+# What somebody may read follows the channel: subscribers, everybody where it is public save for
+# guests, everybody at all where it is open to the web. Administrators know of private channels,
+# and administer them; they read them no more than others do.
+READ: Kinds = {"own": EVERYBODY, "others": EVERYBODY, "private": NOBODY, "archived": EVERYBODY}
+KNOWN: Kinds = {
+    "own": EVERYBODY,
+    "others": EVERYBODY,
+    "private": ADMINISTRATORS,
+    "archived": EVERYBODY,
+    "web": EVERYBODY,
+    "strange": NOT_GUESTS,
+}
+WEB: Kinds = {"web": EVERYBODY + "-", "strange": NOT_GUESTS}
+
+# -- without an account
+
+may("GET /server_settings", "spec 23: no authentication", allowed=ANYONE)
+may("GET /emoji_data", "public data", allowed=ANYONE)
+may("GET /openapi.json", "public data", allowed=ANYONE)
+may("POST /fetch_api_key", "spec 8: credentials in the body", world.sign_in, ANYONE)
+may("POST /dev_fetch_api_key", "spec 9: in production always an error", world.sign_in, NOBODY)
+
+# -- one's own things
+
+may("GET /users/me/alert_words", "one's own", allowed=EVERYBODY)
+for method in ("POST", "DELETE"):
+    words = {"alert_words": ["octopus"]}
+    may(f"{method} /users/me/alert_words", "one's own", allowed=EVERYBODY, fields=words)
+may("GET /drafts", "one's own", allowed=EVERYBODY)
+may("POST /drafts", "one's own", world.new_draft, EVERYBODY)
+for method in ("PATCH", "DELETE"):
+    path = f"{method} /drafts/{{draft_id}}"
+    may(path, "one's own alone", world.draft, own=EVERYBODY, others=NOBODY)
+may("GET /saved_snippets", "one's own", allowed=EVERYBODY)
+may(
+    "POST /saved_snippets",
+    "one's own",
+    allowed=EVERYBODY,
+    fields={"title": "A title", "content": "text"},
+)
+for method in ("PATCH", "DELETE"):
+    path = f"{method} /saved_snippets/{{saved_snippet_id}}"
+    title: Words = {"title": "Another"} if method == "PATCH" else {}
+    may(path, "one's own alone", world.snippet, fields=title, own=EVERYBODY, others=NOBODY)
+may("GET /navigation_views", "one's own", allowed=EVERYBODY)
+may("POST /navigation_views", "spec 13: one's own", world.new_view, EVERYBODY)
+for method in ("PATCH", "DELETE"):
+    path = f"{method} /navigation_views/{{fragment}}"
+    pinned: Words = {"is_pinned": False} if method == "PATCH" else {}
+    may(path, "one's own alone", world.view, fields=pinned, own=EVERYBODY, others=NOBODY)
+for path in ("/settings", "/settings/display", "/settings/notifications"):
+    may(f"PATCH {path}", "one's own", allowed=EVERYBODY, fields={"starred_message_counts": True})
+may(
+    "POST /users/me/muted_users/{muted_user_id}",
+    "anybody but oneself",
+    world.muted_user,
+    own=NOBODY,
+    others=EVERYBODY,
+)
+may(
+    "DELETE /users/me/muted_users/{muted_user_id}",
+    "whom one has muted oneself",
+    world.muted_already,
+    own=EVERYBODY,
+    others=NOBODY,
+)
+may("POST /zcommand", "one's own client", allowed=EVERYBODY, fields={"command": "/ping"})
+
+# -- events
+
+may(
+    "POST /register",
+    "spectators are given the state where they may look",
+    allowed=EVERYBODY + "-",
+    fields={"fetch_event_types": ["realm"]},
+)
+may(
+    "GET /events",
+    "one's own queue alone",
+    world.queue,
+    fields={"dont_block": True},
+    own=EVERYBODY,
+    others=NOBODY,
+)
+may("DELETE /events", "one's own queue alone", world.queue, own=EVERYBODY, others=NOBODY)
+
+# -- the organization
+
+may("GET /realm/audit_log", "for administrators", allowed=ADMINISTRATORS)
+may("PATCH /realm", "for administrators", allowed=ADMINISTRATORS, fields={"description": "x"})
+may(
+    "PATCH /realm",
+    "what says who comes in and who governs is for owners",
+    allowed=OWNERS,
+    fields={"waiting_period_threshold": 0, "invite_required": True},
+)
+may(
+    "PATCH /realm/user_settings_defaults",
+    "spec 4: organization administrators only",
+    allowed=ADMINISTRATORS,
+    fields={"starred_message_counts": True},
+)
+may("GET /realm/linkifiers", "everybody sees links", allowed=EVERYBODY)
+may("PATCH /realm/linkifiers", "for administrators", world.order_of_linkifiers, ADMINISTRATORS)
+may("POST /realm/filters", "for administrators", world.pattern, ADMINISTRATORS)
+may(
+    "PATCH /realm/filters/{filter_id}",
+    "for administrators",
+    world.linkifier_and_pattern,
+    ADMINISTRATORS,
+)
+may("DELETE /realm/filters/{filter_id}", "for administrators", world.linkifier, ADMINISTRATORS)
+may("POST /realm/playgrounds", "for administrators", world.new_playground, ADMINISTRATORS)
+may(
+    "DELETE /realm/playgrounds/{playground_id}",
+    "for administrators",
+    world.playground,
+    ADMINISTRATORS,
+)
+
+# -- people
+
+ALL_PEOPLE: Kinds = {"own": EVERYBODY, "others": EVERYBODY, "archived": EVERYBODY}
+may("GET /users", "everybody knows everybody by default", allowed=EVERYBODY)
+may("GET /users/me", "oneself", allowed=EVERYBODY)
+may("GET /users/{user_id}", "everybody knows everybody by default", world.user, **ALL_PEOPLE)
+may("GET /users/{email}", "everybody knows everybody by default", world.email, **ALL_PEOPLE)
+
+# -- groups
+
+GROUPS = "spec, user group; limits: the creator manages a group, and owners manage all by default"
+ONES_GROUP: Kinds = {"own": NOT_GUESTS, "others": OWNERS, "archived": NOBODY, "system": NOBODY}
+SEEN_GROUP: Kinds = dict.fromkeys(("own", "others", "archived", "system"), EVERYBODY)
+may("GET /user_groups", "everybody sees groups", allowed=EVERYBODY)
+may(
+    "POST /user_groups/create",
+    "can_create_groups is for members by default; bots may from level 496 on",
+    world.new_group,
+    "OAMm",
+)
+may(
+    "PATCH /user_groups/{user_group_id}",
+    f"{GROUPS}; a deactivated group can be renamed",
+    world.group,
+    fields={"description": "Changed"},
+    **ONES_GROUP | {"archived": NOT_GUESTS},
+)
+may(
+    "PATCH /user_groups/{user_group_id}",
+    f"{GROUPS}; a deactivated group can be reactivated",
+    world.group,
+    fields={"deactivated": False},
+    archived=NOT_GUESTS,
+    system=NOBODY,
+)
+may("DELETE /user_groups/{user_group_id}", GROUPS, world.group, **ONES_GROUP)
+may("POST /user_groups/{user_group_id}/deactivate", GROUPS, world.group, **ONES_GROUP)
+may("POST /user_groups/{user_group_id}/members", GROUPS, world.group_and_newcomer, **ONES_GROUP)
+may(
+    "POST /user_groups/{user_group_id}/members",
+    "can_join_group is for nobody by default",
+    world.group_and_oneself,
+    **ONES_GROUP,
+)
+may("POST /user_groups/{user_group_id}/subgroups", GROUPS, world.group_and_subgroup, **ONES_GROUP)
+for part in ("members", "subgroups"):
+    path = f"GET /user_groups/{{user_group_id}}/{part}"
+    may(path, "everybody sees groups", world.group, **SEEN_GROUP)
+may(
+    "GET /user_groups/{user_group_id}/members/{user_id}",
+    "everybody sees groups",
+    world.group_and_user,
+    **SEEN_GROUP,
+)
+
+# -- channels
+
+may("GET /streams", "those that one may know of", allowed=EVERYBODY)
+may("GET /users/me/subscriptions", "one's own", allowed=EVERYBODY)
+KNOW = "whoever may know of a channel: subscribers; but for guests, of all public ones"
+may("GET /get_stream_id", KNOW, world.channel_name, **KNOWN)
+may("GET /streams/{stream_id}", KNOW, world.channel, **KNOWN)
+may("GET /streams/{stream_id}/members", KNOW, world.channel, **KNOWN)
+may(
+    "GET /users/me/{stream_id}/topics",
+    "whoever may read the channel",
+    world.channel,
+    **READ | WEB,
+)
+may(
+    "POST /channels/create",
+    "can_create_public_channel_group is for members by default",
+    world.new_channel,
+    NOT_GUESTS,
+)
+may(
+    "POST /channels/create",
+    "can_create_private_channel_group is for members by default",
+    world.new_channel,
+    NOT_GUESTS,
+    fields={"invite_only": True},
+)
+may(
+    "POST /channels/create",
+    "can_create_web_public_channel_group is for owners by default",
+    world.new_channel,
+    OWNERS,
+    fields={"is_web_public": True},
+)
+may(
+    "POST /users/me/subscriptions",
+    "spec 3, rules: everyone but guests may subscribe to any public channel",
+    world.subscription,
+    strange=NOT_GUESTS,
+    private=NOBODY,
+    web=EVERYBODY,
+)
+may(
+    "POST /users/me/subscriptions",
+    "can_create_public_channel_group is for members by default",
+    world.new_subscription,
+    NOT_GUESTS,
+)
+may(
+    "POST /users/me/subscriptions",
+    "can_add_subscribers_group of the organization is for members by default; only who may "
+    "read a channel adds others to it",
+    world.subscription_of_newcomer,
+    own=NOT_GUESTS,
+    others=NOT_GUESTS,
+    strange=NOT_GUESTS,
+    private=NOBODY,
+)
+may(
+    "DELETE /users/me/subscriptions",
+    "everybody leaves by themselves",
+    world.own_subscription,
+    own=EVERYBODY,
+)
+may(
+    "DELETE /users/me/subscriptions",
+    "spec, channel: administrators always; the creator administers",
+    world.subscription_of_other,
+    own=NOT_GUESTS,
+    others=ADMINISTRATORS,
+    private=ADMINISTRATORS,
+)
+may(
+    "POST /streams/{stream_id}/delete_topic",
+    "spec 18: can_delete_any_message_group is for administrators; content access",
+    world.channel,
+    fields={"topic_name": "t"},
+    own=ADMINISTRATORS,
+    private=NOBODY,
+)
+TOPIC = {"topic_name": "t"}
+may(
+    "POST /mark_stream_as_read",
+    "whoever may read the channel",
+    world.channel,
+    **READ,
+)
+may(
+    "POST /mark_topic_as_read",
+    "whoever may read the channel",
+    world.channel,
+    fields=TOPIC,
+    own=EVERYBODY,
+    private=NOBODY,
+)
+may("POST /mark_all_as_read", "one's own", allowed=EVERYBODY)
+may(
+    "POST /user_topics",
+    "whoever may read the channel",
+    world.channel,
+    fields={"topic": "t", "visibility_policy": 3},
+    own=EVERYBODY,
+    others=EVERYBODY,
+    private=NOBODY,
+)
+may(
+    "PATCH /users/me/subscriptions/muted_topics",
+    "whoever may read the channel",
+    world.channel,
+    fields={"topic": "t", "op": "add"},
+    own=EVERYBODY,
+    private=NOBODY,
+)
+
+# -- messages
+
+MESSAGE = "whoever may read the message"
+may("GET /messages/{message_id}", MESSAGE, world.message, **READ | WEB)
+may("GET /messages/{message_id}", MESSAGE, world.direct_message, own=EVERYBODY, private=NOBODY)
+may("GET /messages/{message_id}/history", MESSAGE, world.message, **READ)
+may("GET /messages/{message_id}/read_receipts", MESSAGE, world.message, **READ)
+PAGE = {"anchor": "newest", "num_before": 1, "num_after": 0}
+may("GET /messages", "what one may read", allowed=EVERYBODY, fields=PAGE)
+may(
+    "GET /messages",
+    "spectators read what is open to the web",
+    allowed=EVERYBODY + "-",
+    fields=PAGE | {"narrow": [["channels", "web-public"]]},
+)
+may(
+    "GET /messages/matches_narrow",
+    "what one may read",
+    allowed=EVERYBODY,
+    fields={"msg_ids": [], "narrow": []},
+)
+may(
+    "POST /messages",
+    "spec 1, can_send_message_group is for everybody; nobody sends to an archived channel",
+    world.place,
+    fields={"type": "channel", "topic": "t", "content": "hello"},
+    own=EVERYBODY,
+    others=EVERYBODY,
+    private=NOBODY,
+    archived=NOBODY,
+    strange=NOT_GUESTS,
+)
+may(
+    "POST /messages",
+    "direct_message_permission_group is for everybody; nobody writes to who is deactivated",
+    world.recipient,
+    fields={"type": "direct", "content": "hello"},
+    own=EVERYBODY,
+    others=EVERYBODY,
+    archived=NOBODY,
+)
+may("POST /messages/render", "any text", allowed=EVERYBODY, fields={"content": "hello"})
+may(
+    "PATCH /messages/{message_id}",
+    "the sender alone changes what a message says",
+    world.message,
+    fields={"content": "changed"},
+    own=EVERYBODY,
+    others=NOBODY,
+    private=NOBODY,
+)
+may(
+    "PATCH /messages/{message_id}",
+    "can_move_messages_between_topics_group is for everybody",
+    world.message,
+    fields={"topic": "elsewhere", "propagate_mode": "change_one"},
+    own=EVERYBODY,
+    others=EVERYBODY,
+    private=NOBODY,
+)
+may(
+    "DELETE /messages/{message_id}",
+    "spec 18: own ones everybody, any one administrators, with content access",
+    world.message,
+    own=EVERYBODY,
+    others=ADMINISTRATORS,
+    private=NOBODY,
+)
+may(
+    "POST /messages/{message_id}/report",
+    MESSAGE,
+    world.message,
+    fields={"report_type": "spam"},
+    others=EVERYBODY,
+    private=NOBODY,
+)
+may(
+    "POST /messages/flags",
+    "spec 12: messages that one may read; the answer lists those that have changed",
+    world.message_in_list,
+    fields={"op": "add", "flag": "starred"},
+    idle="private",
+    own=EVERYBODY,
+    others=EVERYBODY,
+    private=EVERYBODY,
+    archived=EVERYBODY,
+)
+may(
+    "POST /messages/flags/narrow",
+    "what one may read",
+    allowed=EVERYBODY,
+    fields=PAGE | {"narrow": [], "op": "add", "flag": "read"},
+)
+for method, objects in (("POST", world.message), ("DELETE", world.reaction)):
+    may(
+        f"{method} /messages/{{message_id}}/reactions",
+        "whoever may read the message; one takes back one's own reactions alone",
+        objects,
+        fields={"emoji_name": "octopus"},
+        own=EVERYBODY,
+        others=EVERYBODY if method == "POST" else NOBODY,
+        private=NOBODY,
+    )
+may(
+    "POST /submessage",
+    "whoever may read the message",
+    world.poll,
+    fields={
+        "msg_type": "widget",
+        "content": '{"type": "new_option", "option": "no", "idx": 7}',
+    },
+    own=EVERYBODY,
+    others=EVERYBODY,
+    private=NOBODY,
+)
+may(
+    "POST /typing",
+    "whoever may write there",
+    world.recipient,
+    fields={"op": "start", "type": "direct"},
+    others=EVERYBODY,
+)
+may(
+    "POST /typing",
+    "whoever may write there",
+    world.channel,
+    fields={"op": "start", "type": "channel", "topic": "t"},
+    own=EVERYBODY,
+    others=EVERYBODY,
+    private=NOBODY,
+)
+may(
+    "POST /messages/{message_id}/typing",
+    "the sender alone edits a message",
+    world.message,
+    fields={"op": "start"},
+    own=EVERYBODY,
+    others=NOBODY,
+    private=NOBODY,
+)

@@ -1,0 +1,375 @@
+"""A realm with somebody of each kind, and the objects that requests are about."""
+
+import itertools
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from server.domain.access import ADMINISTRATOR, GUEST, MEMBER, MODERATOR, OWNER
+from server.domain.passwords import Passwords
+from server.domain.realm_settings import NO_CHANNEL
+from storage import users
+from storage.channels import ChannelRow
+from storage.conversations import TopicRow
+from storage.ids import GroupId
+from storage.realms import by_id
+from storage.users import UserRow
+from tests.factories import Make
+from tests.fixtures.app import Server
+from tests.fixtures.clients import Client
+
+ROLES: Final = {"O": OWNER, "A": ADMINISTRATOR, "M": MODERATOR, "m": MEMBER, "g": GUEST}
+"""People by a letter. `b` is a bot of the member."""
+OTHER: Final = "other"
+"""Another member, who owns what is not one's own."""
+PASSWORD: Final = "correct horse battery staple"
+
+CHANNEL_OF: Final = {
+    "own": "public",
+    "others": "public",
+    "private": "secret",
+    "archived": "closed",
+    "web": "web",
+    "strange": "strange",
+}
+"""Where a message of each kind is: all are subscribed to `public` and `closed`, only the other
+member to the rest."""
+
+Values = dict[str, Any]
+"""Parameters by name, those of the path among them."""
+_numbers = itertools.count(1)
+
+
+@dataclass(frozen=True)
+class World:
+    """A realm on a server. What is made in it is somebody's; `mark` is in all its texts."""
+
+    server: Server
+    make: Make
+    people: Mapping[str, UserRow]
+    clients: Mapping[str, Client]
+    channels: Mapping[str, ChannelRow]
+    topics: Mapping[str, TopicRow]
+    gone: UserRow
+    """Deactivated."""
+    mark: str
+
+    @classmethod
+    async def of(
+        cls, server: Server, make: Make, connect: Callable[..., Awaitable[Client]], mark: str
+    ) -> "World":
+        """With settings under which everything works that the operator has not switched off."""
+        await make.notification_bot()
+        people = {
+            letter: await make.user(f"{mark} {letter}", role=role) for letter, role in ROLES.items()
+        }
+        people["b"] = await make.user(f"{mark} bot", bot_type=1, bot_owner=people["m"])
+        people[OTHER] = await make.user(f"{mark} other")
+        everybody = list(people.values())
+        other = [people[OTHER]]
+        channels = {
+            "public": await make.channel(f"{mark} public", subscribers=everybody, creator=other[0]),
+            "secret": await make.channel(f"{mark} secret", subscribers=other, invite_only=True),
+            "closed": await make.channel(f"{mark} closed", subscribers=everybody, is_archived=True),
+            "web": await make.channel(f"{mark} web", subscribers=other, is_web_public=True),
+            "strange": await make.channel(f"{mark} strange", subscribers=other),
+        }
+        await make.change_settings(
+            enable_read_receipts=True,
+            enable_spectator_access=True,
+            moderation_request_channel_id=channels["secret"].channel_id,
+            new_stream_announcements_stream_id=NO_CHANNEL,
+        )
+        with Passwords(1) as passwords:
+            hashed = await passwords.hash(PASSWORD)
+        other_id = people[OTHER].user_id
+        await users.update_password(make.connection, make.realm_id, other_id, hashed)
+        return cls(
+            server,
+            make,
+            people,
+            {letter: await connect(server, make.realm_id, row) for letter, row in people.items()},
+            channels,
+            {name: await make.topic(row, f"{mark} topic") for name, row in channels.items()},
+            await make.user(f"{mark} gone", is_active=False),
+            mark,
+        )
+
+    def owner_of(self, who: str, kind: str) -> str:
+        """By whom an object of this kind is: for who asks."""
+        return who if kind in {"own", "archived"} else OTHER
+
+    def text(self) -> str:
+        """A text that no other object has."""
+        return f"{self.mark} {next(_numbers)}"
+
+    async def subdomain(self) -> str:
+        row = await by_id(self.make.connection, self.make.realm_id)
+        assert row is not None
+        return row.subdomain
+
+
+# -- objects of a kind, for who asks: values of the parameters that name them
+
+
+async def nothing(world: World, who: str, kind: str) -> Values:
+    del world, who, kind
+    return {}
+
+
+async def message(world: World, who: str, kind: str) -> Values:
+    sender = world.people[world.owner_of(who, kind)]
+    topic = world.topics[CHANNEL_OF[kind]]
+    now = world.server.app.clock.now()
+    message_id = await world.make.message(sender, topic, content=world.text(), sent_at=now)
+    return {"message_id": message_id}
+
+
+async def direct_message(world: World, who: str, kind: str) -> Values:
+    """Own: between the one who asks and the other one; private: among others."""
+    letter = who if kind == "own" else "O" if who != "O" else "A"
+    fields = {"type": "direct", "to": [world.people[letter].user_id], "content": world.text()}
+    return {"message_id": (await world.clients[OTHER].post("/messages", **fields))["id"]}
+
+
+async def message_in_list(world: World, who: str, kind: str) -> Values:
+    return {"messages": [(await message(world, who, kind))["message_id"]]}
+
+
+async def poll(world: World, who: str, kind: str) -> Values:
+    client = world.clients[world.owner_of(who, kind)]
+    fields = {
+        "type": "channel",
+        "to": world.channels[CHANNEL_OF[kind]].channel_id,
+        "topic": world.text()[:60],
+        "content": f"/poll {world.text()}\nyes",
+    }
+    return {"message_id": (await client.post("/messages", **fields))["id"]}
+
+
+async def reaction(world: World, who: str, kind: str) -> Values:
+    found = await message(world, who, "private" if kind == "private" else "others")
+    client = world.clients[world.owner_of(who, kind)]
+    await client.post(f"/messages/{found['message_id']}/reactions", emoji_name="octopus")
+    return found
+
+
+async def channel(world: World, who: str, kind: str) -> Values:
+    """Own: one that the asking person has made, and is in."""
+    if kind != "own":
+        return {"stream_id": world.channels[CHANNEL_OF[kind]].channel_id}
+    row = world.people[who]
+    made = await world.make.channel(
+        world.text(), creator=row, subscribers=[row, world.people[OTHER]]
+    )
+    await world.make.message(row, await world.make.topic(made, "t"), content=world.text())
+    return {"stream_id": made.channel_id}
+
+
+async def channel_name(world: World, who: str, kind: str) -> Values:
+    found = (await channel(world, who, kind))["stream_id"]
+    for row in world.channels.values():
+        if row.channel_id == found:
+            return {"stream": row.name}
+    name = await world.make.connection.value(
+        "SELECT name FROM channels WHERE channel_id = %(id)s", id=found
+    )
+    return {"stream": name}
+
+
+async def place(world: World, who: str, kind: str) -> Values:
+    """Where a message is to be sent."""
+    return {"to": (await channel(world, who, kind))["stream_id"]}
+
+
+async def fresh_channel(world: World, who: str, kind: str) -> str:
+    """The name of a channel of this kind that no other request changes."""
+    other, row = world.people[OTHER], world.people[who]
+    subscribers = {"own": [row, other], "others": list(world.people.values())}
+    made = await world.make.channel(
+        world.text(),
+        creator=row if kind == "own" else other,
+        subscribers=subscribers.get(kind, [other]),
+        invite_only=kind == "private",
+        is_web_public=kind == "web",
+    )
+    return made.name
+
+
+async def subscription(world: World, who: str, kind: str) -> Values:
+    return {"subscriptions": [{"name": await fresh_channel(world, who, kind)}]}
+
+
+async def new_subscription(world: World, who: str, kind: str) -> Values:
+    del who, kind
+    return {"subscriptions": [{"name": world.text()}]}
+
+
+async def subscription_of_other(world: World, who: str, kind: str) -> Values:
+    other = world.people[OTHER].user_id
+    return {"subscriptions": [await fresh_channel(world, who, kind)], "principals": [other]}
+
+
+async def subscription_of_newcomer(world: World, who: str, kind: str) -> Values:
+    newcomer = await world.make.user(world.text())
+    return {**await subscription(world, who, kind), "principals": [newcomer.user_id]}
+
+
+async def own_subscription(world: World, who: str, kind: str) -> Values:
+    return {"subscriptions": [await fresh_channel(world, who, kind)]}
+
+
+async def user(world: World, who: str, kind: str) -> Values:
+    if kind == "archived":
+        return {"user_id": world.gone.user_id}
+    return {"user_id": world.people[world.owner_of(who, kind)].user_id}
+
+
+async def muted_user(world: World, who: str, kind: str) -> Values:
+    if kind == "own":
+        return {"muted_user_id": world.people[who].user_id}
+    return {"muted_user_id": (await world.make.user(world.text())).user_id}
+
+
+async def muted_already(world: World, who: str, kind: str) -> Values:
+    """Own: muted by who asks; others: by the other one."""
+    found = await muted_user(world, who, "others")
+    client = world.clients[world.owner_of(who, kind)]
+    await client.post(f"/users/me/muted_users/{found['muted_user_id']}")
+    return found
+
+
+async def email(world: World, who: str, kind: str) -> Values:
+    row = world.gone if kind == "archived" else world.people[world.owner_of(who, kind)]
+    return {"email": row.email}
+
+
+async def sign_in(world: World, who: str, kind: str) -> Values:
+    del who, kind
+    return {"username": world.people[OTHER].email, "password": PASSWORD}
+
+
+async def recipient(world: World, who: str, kind: str) -> Values:
+    return {"to": [(await user(world, who, kind))["user_id"]]}
+
+
+async def group(world: World, who: str, kind: str) -> Values:
+    """Own, or archived: made by who asks."""
+    if kind == "system":
+        return {"user_group_id": (await world.make.role_groups())["role:members"]}
+    found: GroupId = await world.make.group(
+        world.text(),
+        creator=world.people[world.owner_of(who, kind)],
+        deactivated=kind == "archived",
+    )
+    world.server.forget(world.make.realm_id)
+    return {"user_group_id": found}
+
+
+async def group_and_user(world: World, who: str, kind: str) -> Values:
+    other = world.people[OTHER].user_id
+    return {**await group(world, who, kind), "user_id": other}
+
+
+async def group_and_newcomer(world: World, who: str, kind: str) -> Values:
+    other = world.people[OTHER].user_id
+    return {**await group(world, who, kind), "add": [other]}
+
+
+async def group_and_oneself(world: World, who: str, kind: str) -> Values:
+    return {**await group(world, who, kind), "add": [world.people[who].user_id]}
+
+
+async def group_and_subgroup(world: World, who: str, kind: str) -> Values:
+    return {**await group(world, who, kind), "add": [await world.make.group(world.text())]}
+
+
+async def new_group(world: World, who: str, kind: str) -> Values:
+    del who, kind
+    return {"name": world.text(), "description": world.text(), "members": []}
+
+
+async def new_channel(world: World, who: str, kind: str) -> Values:
+    del who, kind
+    return {"name": world.text(), "subscribers": []}
+
+
+async def draft(world: World, who: str, kind: str) -> Values:
+    client = world.clients[world.owner_of(who, kind)]
+    made = await client.post("/drafts", drafts=[draft_of(world)])
+    return {"draft_id": made["ids"][0], "draft": draft_of(world)}
+
+
+async def new_draft(world: World, who: str, kind: str) -> Values:
+    del who, kind
+    return {"drafts": [draft_of(world)]}
+
+
+def draft_of(world: World) -> dict[str, Any]:
+    return {"type": "", "to": [], "topic": "", "content": world.text()}
+
+
+async def snippet(world: World, who: str, kind: str) -> Values:
+    client = world.clients[world.owner_of(who, kind)]
+    made = await client.post("/saved_snippets", title=world.text(), content=world.text())
+    return {"saved_snippet_id": made["saved_snippet_id"]}
+
+
+async def view(world: World, who: str, kind: str) -> Values:
+    fragment = f"narrow-{next(_numbers)}"
+    client = world.clients[world.owner_of(who, kind)]
+    await client.post("/navigation_views", fragment=fragment, is_pinned=True, name=world.text())
+    return {"fragment": fragment}
+
+
+async def new_view(world: World, who: str, kind: str) -> Values:
+    del world, who, kind
+    return {"fragment": f"narrow-{next(_numbers)}", "is_pinned": True, "name": "A view"}
+
+
+async def queue(world: World, who: str, kind: str) -> Values:
+    client = world.clients[world.owner_of(who, kind)]
+    registered = await client.post("/register", event_types=["message"], fetch_event_types=[])
+    return {"queue_id": registered["queue_id"], "last_event_id": registered["last_event_id"]}
+
+
+async def linkifier(world: World, who: str, kind: str) -> Values:
+    del who, kind
+    fields = new_pattern()
+    return {"filter_id": (await world.clients["O"].post("/realm/filters", **fields))["id"]}
+
+
+async def order_of_linkifiers(world: World, who: str, kind: str) -> Values:
+    del who, kind
+    there = (await world.clients["O"].get("/realm/linkifiers"))["linkifiers"]
+    return {"ordered_linkifier_ids": [each["id"] for each in reversed(there)]}
+
+
+async def pattern(world: World, who: str, kind: str) -> Values:
+    del world, who, kind
+    return new_pattern()
+
+
+async def linkifier_and_pattern(world: World, who: str, kind: str) -> Values:
+    return {**await linkifier(world, who, kind), **new_pattern()}
+
+
+def new_pattern() -> dict[str, str]:
+    return {
+        "pattern": f"x{next(_numbers)}-(?P<id>[0-9]+)",
+        "url_template": "https://issues.example.com/{id}",
+    }
+
+
+async def playground(world: World, who: str, kind: str) -> Values:
+    fields = await new_playground(world, who, kind)
+    return {"playground_id": (await world.clients["O"].post("/realm/playgrounds", **fields))["id"]}
+
+
+async def new_playground(world: World, who: str, kind: str) -> Values:
+    del who, kind
+    return {
+        "name": world.text(),
+        "pygments_language": "Python",
+        "url_template": "https://try.example.com/?code={code}",
+    }

@@ -1,0 +1,98 @@
+"""Every endpoint for everybody and each kind of object: what is permitted, and nothing else."""
+
+import re
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from server.api.routes import ROUTES
+from server.domain.access import OWNER
+from tests.api.permissions.expectations import ALL, ROWS, Row
+from tests.api.permissions.world import World
+from tests.factories import new_realm
+from tests.fixtures.clients import Answer, Client
+
+NO_ACCOUNT = "x-"
+OF_NO_CONTRACT = ("/emoji_data", "/openapi.json")
+
+
+def name_of(route: Any) -> str:
+    return f"{route.method} {route.path}"
+
+
+def test_every_endpoint_has_its_row():
+    """Say in expectations.py who may call it: from the protocol, not from what it does."""
+    routes, rows = {name_of(route) for route in ROUTES}, {row.endpoint for row in ROWS}
+    assert routes - rows == set(), "endpoints without a row"
+    assert rows - routes == set(), "rows without an endpoint"
+
+
+def test_every_row_says_who_is_meant():
+    for row in ROWS:
+        assert row.rule
+        assert row.allowed, row.endpoint
+        for letters in row.allowed.values():
+            assert set(letters) <= set(ALL), row.endpoint
+
+
+async def ask(client: Client, row: Row, values: dict[str, Any]) -> Answer:
+    method, path = row.endpoint.split(" ")
+    in_path = re.findall(r"\{(\w+)\}", path)
+    given = {**values, **row.fields}
+    fields = {name: value for name, value in given.items() if name not in in_path}
+    if path in OF_NO_CONTRACT:
+        return await client.send(method, path)
+    return await client.call(
+        method, path.format(**{name: given[name] for name in in_path}), **fields
+    )
+
+
+async def wrong(world: World, client: Client, who: str, row: Row, kind: str) -> str | None:
+    """What is not as it should be, or None."""
+    # Those without an account ask for what is the member's.
+    values = await row.objects(world, "m" if who in NO_ACCOUNT else who, kind)
+    before = await world.make.position()
+    answer = await ask(client, row, values)
+    said = f"{row.endpoint} of {kind} by {who}: {answer.status} {answer.content[:200]!r}"
+    if who in row.allowed[kind]:
+        if kind == row.idle and await world.make.position() != before:
+            return f"it has done something: {said}"
+        return None if answer.status == 200 else f"refused: {said}"
+    if answer.status not in ({401} if who in NO_ACCOUNT and not is_open(row) else {400, 401, 404}):
+        return f"not refused: {said}"
+    if await world.make.position() != before:
+        return f"refused, but something has changed: {said}"
+    return None
+
+
+def is_open(row: Row) -> bool:
+    """Whether people without an account are refused for what they ask, not for who they are."""
+    return row.endpoint == "POST /dev_fetch_api_key" or any(
+        set(letters) & set(NO_ACCOUNT)
+        for each in ROWS
+        for letters in each.allowed.values()
+        if each.endpoint == row.endpoint
+    )
+
+
+@pytest.mark.asyncio
+async def test_everybody_may_what_the_protocol_says_and_nothing_else(serving_with, make, connect):
+    async with serving_with(web_public_channels=True) as server:
+        world = await World.of(server, make, connect, "here")
+        elsewhere = await (await new_realm(make.connection)).user(role=OWNER)
+        clients = {
+            **{letter: world.clients[letter] for letter in "OAMmgb"},
+            "x": replace(await connect(server, make.realm_id, elsewhere), user=None),
+            "-": await connect(server, make.realm_id),
+        }
+
+        found = [
+            await wrong(world, client, who, row, kind)
+            for row in ROWS
+            for kind in row.allowed
+            for who, client in clients.items()
+        ]
+
+    problems = [each for each in found if each is not None]
+    assert not problems, "\n".join(problems)
