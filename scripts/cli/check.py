@@ -10,6 +10,7 @@ import click
 
 from scripts.cli.options import read_settings, server_options
 from scripts.cli.running import as_it_runs
+from scripts.cli.tables import counted
 
 if TYPE_CHECKING:
     from server.settings import Settings
@@ -150,7 +151,8 @@ def _about_database(url: str) -> Iterator[Finding]:
         yield Finding(
             Verdict.BAD,
             "database",
-            f"The database lacks {len(lacking)} migrations: run `parley migrate`.",
+            f"The database lacks {counted(len(lacking), 'migration', 'migrations')}:"
+            " run `parley migrate`.",
         )
 
 

@@ -4,6 +4,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from scripts.cli.tables import counted
+
 if TYPE_CHECKING:
     from server.settings import Settings
 
@@ -21,7 +23,8 @@ def database_of(settings: "Settings", *, may_found: bool = False) -> Iterator["S
     if settings.database_url is not None:
         if names := pending(settings.database_url):
             raise MigrationError(
-                f"The database lacks {len(names)} migrations: run `parley migrate` first."
+                f"The database lacks {counted(len(names), 'migration', 'migrations')}:"
+                " run `parley migrate` first."
             )
         yield settings
         return

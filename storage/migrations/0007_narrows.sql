@@ -2,7 +2,8 @@
 -- outwards from its anchor: one of the terms gives ids in order (its driver), the others filter.
 
 -- The few messages that hold a link, an image or a file: traits 16, 32, 64.
-CREATE INDEX messages_holding ON messages (realm_id, id) INCLUDE (channel_id, conversation_id)
+CREATE INDEX messages_holding ON messages (realm_id, id)
+    INCLUDE (channel_id, conversation_id, traits)
     WHERE traits & 112 <> 0;
 CREATE INDEX topics_resolved ON topics (realm_id, channel_id, topic_id) WHERE left(name, 2) = '✔ ';
 
@@ -314,7 +315,8 @@ DO $do$
 DECLARE
     template text := $fn$
 CREATE FUNCTION driven_%1$s(
-    p_realm_id bigint, p_driver text, p_terms jsonb, p_ids bigint[], p_edge bigint, p_limit bigint)
+    p_realm_id bigint, p_channels bigint[], p_conversations bigint[], p_extra bigint[],
+    p_is_open boolean, p_driver text, p_terms jsonb, p_ids bigint[], p_edge bigint, p_limit bigint)
     RETURNS bigint[]
     LANGUAGE plpgsql STABLE
     SET plan_cache_mode = force_generic_plan
@@ -322,6 +324,8 @@ CREATE FUNCTION driven_%1$s(
     SET enable_bitmapscan = off
     SET jit = off
     AS $$
+DECLARE
+    v_traits integer := coalesce((p_terms ->> 'traits')::integer, 0);
 BEGIN
     CASE p_driver
     WHEN 'ids' THEN
@@ -334,7 +338,12 @@ BEGIN
                       ORDER BY m.id %3$s LIMIT p_limit);
     WHEN 'held' THEN
         RETURN ARRAY(SELECT m.id FROM messages m
+                      -- By the index alone, which is long where all but a few are elsewhere.
                       WHERE m.realm_id = p_realm_id AND m.traits & 112 <> 0 AND m.id %2$s p_edge
+                        AND m.traits & v_traits = v_traits
+                        AND (p_is_open OR m.channel_id IN (SELECT unnest(p_channels))
+                             OR m.conversation_id IN (SELECT unnest(p_conversations))
+                             OR m.id IN (SELECT unnest(p_extra)))
                       ORDER BY m.id %3$s LIMIT p_limit);
     WHEN 'reacted' THEN
         RETURN ARRAY(SELECT DISTINCT r.message_id FROM reactions r
@@ -373,7 +382,10 @@ BEGIN
                 p_realm_id, p_user_id, p_channels, p_partial_channels, p_conversations,
                 p_partial_conversations, p_extra, v_edge, v_size);
         ELSE
-            v_piece := driven_%1$s(p_realm_id, p_driver, p_terms, p_ids, v_edge, v_size);
+            v_piece := driven_%1$s(
+                p_realm_id, p_channels || p_partial_channels,
+                p_conversations || p_partial_conversations, p_extra, p_is_open, p_driver, p_terms,
+                p_ids, v_edge, v_size);
         END IF;
         -- A block may hold many that match: no more of them are looked at than are needed.
         v_start := 1;
@@ -417,7 +429,7 @@ CREATE FUNCTION narrowed_page(
     LANGUAGE plpgsql STABLE
     AS $$
 DECLARE
-    c_few CONSTANT bigint := 1000;
+    c_few CONSTANT bigint := 2000;
     s record;
     v_driver text := p_driver;
     v_kind text;

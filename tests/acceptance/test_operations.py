@@ -144,7 +144,7 @@ def test_serve_refuses_a_database_that_lacks_migrations(url: str):
 
     assert done.status == 1
     assert re.fullmatch(
-        r"parley: The database lacks \d+ migrations: run `parley migrate` first\.\n", done.err
+        r"parley: The database lacks \d+ migrations?: run `parley migrate` first\.\n", done.err
     )
 
 
