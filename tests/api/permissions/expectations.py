@@ -324,6 +324,48 @@ may(
     own=ADMINISTRATORS,
     private=NOBODY,
 )
+ADMINISTER = "spec, channel: the creator administers it by default, administrators always"
+ADMINISTERED: Kinds = {"own": NOT_GUESTS, "others": ADMINISTRATORS, "private": ADMINISTRATORS}
+may(
+    "PATCH /streams/{stream_id}",
+    f"{ADMINISTER}; with metadata access",
+    world.one_channel,
+    fields={
+        "description": "Changed",
+        "can_send_message_group": {"new": {"direct_members": [], "direct_subgroups": []}},
+    },
+    **ADMINISTERED,
+)
+may(
+    "PATCH /streams/{stream_id}",
+    f"{ADMINISTER}; for can_subscribe_group with content access",
+    world.channel_and_readers,
+    **ADMINISTERED | {"private": NOBODY},
+)
+may(
+    "PATCH /streams/{stream_id}",
+    f"{ADMINISTER}; what newcomers join is for administrators",
+    world.one_channel,
+    fields={"is_default_stream": True},
+    **ADMINISTERED | {"own": ADMINISTRATORS, "private": NOBODY},
+)
+may("DELETE /streams/{stream_id}", ADMINISTER, world.one_channel, **ADMINISTERED)
+OWN_SUBSCRIPTION: Kinds = {"own": EVERYBODY, "others": EVERYBODY, "private": NOBODY}
+may(
+    "PATCH /users/me/subscriptions/{stream_id}",
+    "one's own subscription",
+    world.channel,
+    fields={"property": "is_muted", "value": "true"},
+    **OWN_SUBSCRIPTION,
+)
+may(
+    "POST /users/me/subscriptions/properties",
+    "one's own subscription",
+    world.subscription_data,
+    **OWN_SUBSCRIPTION,
+)
+may("GET /users/{user_id}/subscriptions/{stream_id}", KNOW, world.channel_and_user, **KNOWN)
+may("GET /users/{user_id}/channels", "those that one may know of", world.user, **ALL_PEOPLE)
 TOPIC = {"topic_name": "t"}
 may(
     "POST /mark_stream_as_read",

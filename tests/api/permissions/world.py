@@ -196,6 +196,30 @@ async def fresh_channel(world: World, who: str, kind: str) -> str:
     return made.name
 
 
+async def one_channel(world: World, who: str, kind: str) -> Values:
+    name = await fresh_channel(world, who, kind)
+    found = await world.make.connection.value(
+        "SELECT channel_id FROM channels WHERE name = %(name)s", name=name
+    )
+    return {"stream_id": found}
+
+
+async def channel_and_readers(world: World, who: str, kind: str) -> Values:
+    """A channel, and people who are to read it without being in it."""
+    readers = {"direct_members": [world.people[OTHER].user_id], "direct_subgroups": []}
+    return {**await one_channel(world, who, kind), "can_subscribe_group": {"new": readers}}
+
+
+async def channel_and_user(world: World, who: str, kind: str) -> Values:
+    return {**await channel(world, who, kind), "user_id": world.people[OTHER].user_id}
+
+
+async def subscription_data(world: World, who: str, kind: str) -> Values:
+    found = (await channel(world, who, kind))["stream_id"]
+    data = {"stream_id": found, "property": "is_muted", "value": True}
+    return {"subscription_data": [data]}
+
+
 async def subscription(world: World, who: str, kind: str) -> Values:
     return {"subscriptions": [{"name": await fresh_channel(world, who, kind)}]}
 
