@@ -18,6 +18,7 @@ from server.messaging.job_desk import JobDesk
 from server.messaging.postgres import open_postgres_bus, open_postgres_jobs
 from server.messaging.postgres_desk import PostgresJobDesk
 from server.metrics import Metrics
+from server.presences import Presences
 from server.realtime.queues import Realtime
 from server.settings import Settings
 from server.typesetting import open_typesetter
@@ -35,6 +36,7 @@ class App:
     directories: Directories
     writers: Writers
     realtime: Realtime
+    presences: Presences
     bus: EventBus
     passwords: Passwords
     jobs: JobBroker
@@ -79,6 +81,7 @@ async def open_app(settings: Settings, *, clock: Clock | None = None) -> AsyncIt
         realtime.connect(bus)
         realtime.need_position = _ticker(writers)
         await stack.enter_async_context(running(realtime.run()))
+        presences = Presences(database, directories, realtime, clock)
         passwords = stack.enter_context(Passwords(settings.hashing_threads))
         jobs, desk = await stack.enter_async_context(_open_jobs(settings, database, clock))
         app = App(
@@ -88,6 +91,7 @@ async def open_app(settings: Settings, *, clock: Clock | None = None) -> AsyncIt
             directories=directories,
             writers=writers,
             realtime=realtime,
+            presences=presences,
             bus=bus,
             passwords=passwords,
             jobs=jobs,
@@ -95,6 +99,7 @@ async def open_app(settings: Settings, *, clock: Clock | None = None) -> AsyncIt
             metrics=Metrics(),
         )
         stack.push_async_callback(writers.drain)
+        stack.push_async_callback(presences.close)
         yield app
 
 

@@ -59,6 +59,8 @@ REALM: Final[Touch] = ("realm",)
 GROUPS: Final[Touch] = ("groups",)
 ALERT_WORDS: Final[Touch] = ("alert words",)
 LINKIFIERS: Final[Touch] = ("linkifiers",)
+ROLL: Final[Touch] = ("roll",)
+"""Everybody's presence (server/initial_state/roll.py): touched by whatever touches anybody."""
 
 
 def user_key(user_id: UserId) -> Touch:
@@ -128,6 +130,8 @@ class Directory:
                 self._by_name.pop(NAMES[key[0]], None)
             if key in (REALM, GROUPS):
                 self._rows.pop(("graph",), None)
+            if key == REALM or key[0] == "user":
+                self._rows.pop(ROLL, None)
 
     def recall(self, key: Touch) -> Any:
         """What `remember` was given for the key, if it is still there.
@@ -139,6 +143,10 @@ class Directory:
     def remember(self, key: Touch, value: Any) -> None:
         """Keep something that has been made of rows, until there is too much or it is touched."""
         self._keep(key, value)
+
+    async def derived(self, key: Touch, load: Callable[[Connection], Awaitable[Any]]) -> Any:
+        """What `load` has made of rows: kept until it is touched, or else made again."""
+        return await self._get(key, load)
 
     def forget_everything(self) -> None:
         self._forgotten += 1

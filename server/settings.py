@@ -135,6 +135,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
     web_public_channels: Annotated[bool, described("on or off")] = False
     """Lets organizations open channels to people without an account."""
+    can_access_all_users_group_limits_presence: Annotated[bool, described("on or off")] = True
+    """Whether guests who may not know everybody see presence only of those whom they know."""
     max_file_upload_mib: Annotated[int, described("a number from 0 to 4096", ge=0, le=4096)] = 25
 
     media_hosts: Annotated[

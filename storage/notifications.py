@@ -172,9 +172,13 @@ async def present(
     return set(
         await connection.values(
             """
-            SELECT DISTINCT q.user_id FROM event_queues q
+            SELECT q.user_id FROM event_queues q
              WHERE q.realm_id = %(realm_id)s AND q.user_id = ANY (%(user_ids)s::bigint[])
                AND q.last_seen_at > now() - %(within)s
+             UNION
+            SELECT p.user_id FROM presences p
+             WHERE p.realm_id = %(realm_id)s AND p.user_id = ANY (%(user_ids)s::bigint[])
+               AND p.seen_at > now() - %(within)s
             """,
             realm_id=realm_id,
             user_ids=list(user_ids),

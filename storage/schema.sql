@@ -1591,6 +1591,20 @@ BEGIN
             AND m.conversation_id <> m.origin_conversation_id AND m.id < p_id));
 END $$;
 
+CREATE FUNCTION public.presence_turn(p_realm_id bigint) RETURNS bigint
+    LANGUAGE plpgsql
+    AS $$
+DECLARE
+    v_first bigint;
+    v_update_id bigint;
+BEGIN
+    SELECT (c.epoch - 1) << 40 INTO v_first FROM clocks_now(ARRAY[p_realm_id]) AS c;
+    INSERT INTO presence_clocks AS p (realm_id, last_update_id) VALUES (p_realm_id, v_first + 1)
+    ON CONFLICT (realm_id) DO UPDATE SET last_update_id = greatest(p.last_update_id, v_first) + 1
+    RETURNING p.last_update_id INTO v_update_id;
+    RETURN v_update_id;
+END $$;
+
 CREATE FUNCTION public.prune_conversation_read(p_realm_id bigint, p_user_id bigint, p_channel_ids bigint[]) RETURNS void
     LANGUAGE plpgsql
     AS $$
@@ -1782,6 +1796,33 @@ CREATE FUNCTION public.realms_with_jobs(p_queue text, p_after bigint, p_until bi
           FROM found f WHERE f.realm_id IS NOT NULL AND f.place < p_limit)
     SELECT f.realm_id, f.place FROM found f WHERE f.realm_id IS NOT NULL
 $$;
+
+CREATE FUNCTION public.record_presences(p_realm_id bigint, p_user_ids bigint[], p_active_at timestamp with time zone[], p_seen_at timestamp with time zone[]) RETURNS TABLE(r_user_id bigint, r_active_before timestamp with time zone, r_seen_before timestamp with time zone)
+    LANGUAGE plpgsql
+    AS $$
+DECLARE
+    v_update_id bigint := presence_turn(p_realm_id);
+BEGIN
+    RETURN QUERY
+    WITH before AS MATERIALIZED (
+        SELECT p.user_id, p.active_at, p.seen_at FROM presences p
+         WHERE p.realm_id = p_realm_id AND p.user_id = ANY (p_user_ids)
+    ), kept AS (
+        INSERT INTO presences AS p (realm_id, user_id, active_at, seen_at, update_id)
+        SELECT u.realm_id, u.user_id, coalesce(n.active_at, u.date_joined), n.seen_at, v_update_id
+          FROM unnest(p_user_ids, p_active_at, p_seen_at) AS n(user_id, active_at, seen_at)
+          JOIN users u ON u.realm_id = p_realm_id AND u.user_id = n.user_id
+         WHERE u.is_active AND u.bot_type IS NULL
+           AND u.settings ->> 'presence_enabled' IS DISTINCT FROM 'false'
+         ORDER BY u.user_id
+        ON CONFLICT (realm_id, user_id) DO UPDATE
+           SET active_at = greatest(p.active_at, excluded.active_at),
+               seen_at = greatest(p.seen_at, excluded.seen_at),
+               update_id = excluded.update_id
+        RETURNING p.user_id
+    )
+    SELECT k.user_id, b.active_at, b.seen_at FROM kept k LEFT JOIN before b USING (user_id);
+END $$;
 
 CREATE FUNCTION public.rename_topic(p_realm_id bigint, p_topic_id bigint, p_name text, p_rename jsonb, p_last_id bigint, p_audiences bytea[], p_ids jsonb, p_body jsonb, p_message_id bigint, p_from_body jsonb, p_to_body jsonb, p_work_id uuid, p_work jsonb, p_job bytea, p_write_id uuid) RETURNS text
     LANGUAGE plpgsql
@@ -2834,6 +2875,21 @@ CREATE TABLE public.playgrounds (
     url_template text NOT NULL
 );
 
+CREATE TABLE public.presence_clocks (
+    realm_id bigint NOT NULL,
+    last_update_id bigint NOT NULL
+)
+WITH (fillfactor='50');
+
+CREATE TABLE public.presences (
+    realm_id bigint NOT NULL,
+    user_id bigint NOT NULL,
+    active_at timestamp with time zone NOT NULL,
+    seen_at timestamp with time zone NOT NULL,
+    update_id bigint NOT NULL
+)
+WITH (fillfactor='70');
+
 CREATE UNLOGGED TABLE public.rate_limits (
     key text NOT NULL,
     window_start timestamp with time zone NOT NULL,
@@ -2976,6 +3032,15 @@ CREATE SEQUENCE public.user_ids
     NO MAXVALUE
     CACHE 1;
 
+CREATE TABLE public.user_statuses (
+    realm_id bigint NOT NULL,
+    user_id bigint NOT NULL,
+    status_text text NOT NULL,
+    emoji_name text NOT NULL,
+    emoji_code text NOT NULL,
+    reaction_type text NOT NULL
+);
+
 CREATE TABLE public.user_topics (
     realm_id bigint NOT NULL,
     user_id bigint NOT NULL,
@@ -3101,6 +3166,12 @@ ALTER TABLE ONLY public.playgrounds
 ALTER TABLE ONLY public.playgrounds
     ADD CONSTRAINT playgrounds_realm_id_pygments_language_name_key UNIQUE (realm_id, pygments_language, name);
 
+ALTER TABLE ONLY public.presence_clocks
+    ADD CONSTRAINT presence_clocks_pkey PRIMARY KEY (realm_id);
+
+ALTER TABLE ONLY public.presences
+    ADD CONSTRAINT presences_pkey PRIMARY KEY (realm_id, user_id);
+
 ALTER TABLE ONLY public.rate_limits
     ADD CONSTRAINT rate_limits_pkey PRIMARY KEY (key, window_start);
 
@@ -3142,6 +3213,9 @@ ALTER TABLE ONLY public.topics
 
 ALTER TABLE ONLY public.user_groups
     ADD CONSTRAINT user_groups_pkey PRIMARY KEY (realm_id, group_id);
+
+ALTER TABLE ONLY public.user_statuses
+    ADD CONSTRAINT user_statuses_pkey PRIMARY KEY (realm_id, user_id);
 
 ALTER TABLE ONLY public.user_topics
     ADD CONSTRAINT user_topics_pkey PRIMARY KEY (realm_id, user_id, topic_id);
@@ -3211,6 +3285,8 @@ CREATE INDEX notifications_decided ON public.notifications USING btree (decided_
 
 CREATE INDEX notifications_message ON public.notifications USING btree (realm_id, message_id);
 
+CREATE INDEX presences_by_update ON public.presences USING btree (realm_id, update_id);
+
 CREATE INDEX subscriptions_channel ON public.subscriptions USING btree (realm_id, channel_id, user_id) WHERE active;
 
 CREATE INDEX subscriptions_left ON public.subscriptions USING btree (realm_id, channel_id, user_id) WHERE (NOT active);
@@ -3234,6 +3310,8 @@ CREATE INDEX users_inactive ON public.users USING btree (realm_id, user_id) WHER
 CREATE INDEX users_noisy ON public.users USING btree (realm_id, user_id) WHERE ((settings @> '{"enable_stream_push_notifications": true}'::jsonb) OR (settings @> '{"enable_stream_email_notifications": true}'::jsonb));
 
 CREATE INDEX users_role ON public.users USING btree (realm_id, role);
+
+CREATE INDEX users_without_presence ON public.users USING btree (realm_id, user_id) WHERE ((settings ->> 'presence_enabled'::text) = 'false'::text);
 
 CREATE TRIGGER forget_terms AFTER DELETE ON public.messages REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION public.forget_terms();
 

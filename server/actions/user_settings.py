@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from server.actions import audit
+from server.actions import audit, presence
 from server.actions.ground import Ground, ground_of, lock_realm
 from server.actions.onlookers import Onlookers
 from server.actions.subscriptions.membership import notification_defaults
@@ -229,6 +229,8 @@ class _Told:
                 tx.append(UserChanged(person=person), knowing)
             if name == "email_address_visibility":
                 self._tell_address(onlookers, knowing, domain)
+            if name == "presence_enabled":
+                await presence.choose(tx, self.ground, self.new, knowing, domain=domain)
             self._record(entry, name, before, after)
         await self._tell_defaults(connection)
         assert entry is not None, "something has changed"

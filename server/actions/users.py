@@ -14,10 +14,12 @@ from server.domain.accounts import checked_email, checked_full_name
 from server.domain.api_keys import new_api_key
 from server.domain.errors import BadRequestError
 from server.domain.realm_settings import RealmSettings
+from server.domain.user_settings import UserSettings
 from server.events.base import EVERYONE, NOBODY, Tx
 from server.events.bots import BotAdded, BotChange, BotChanged, shown_bot
 from server.events.groups import MembersAdded, MembersRemoved
 from server.events.log import QueuesEnded
+from server.events.user_status import UserStatusChanged
 from server.events.users import PersonChange, UserChanged
 from storage import channels, event_queues, groups, subscriptions, users
 from storage.channels import ChannelRow
@@ -248,6 +250,9 @@ async def _tell_of_newcomers(
         if row.bot_type is not None:
             bot = shown_bot(row, onlookers.domain)
             tx.append(BotAdded(bot=bot), onlookers.of_bot(row))
+        elif not UserSettings.of(row.settings).presence_enabled:
+            away = UserStatusChanged(user_id=row.user_id, away=True)
+            tx.append(away, onlookers.of_person(row))
     await _tell_role_groups(tx, connection, ground, MembersAdded, now=now)
 
 

@@ -4,21 +4,30 @@ from collections.abc import Sequence
 
 from server.api.endpoint import Request
 from server.domain.errors import BadRequestError
+from server.domain.profiles import public_email
+from server.events.users import knows_email
 from storage import users
 from storage.database import Connection
 from storage.ids import UserId
 from storage.users import UserRow
 
 
+async def known_ids(request: Request, connection: Connection) -> set[UserId] | None:
+    """Whom the caller may know beside bots; None: everybody."""
+    actor, directory = request.actor, request.directory
+    settings = await directory.settings()
+    if not actor.is_guest or settings.guests_know_everybody(await directory.groups()):
+        return None
+    return await users.known_to(connection, actor.realm_id, actor.user_id)
+
+
 async def known_users(
     request: Request, connection: Connection, rows: Sequence[UserRow]
 ) -> list[UserRow]:
     """Those of them whom the caller may know. Everyone may know bots."""
-    actor, directory = request.actor, request.directory
-    settings = await directory.settings()
-    if not actor.is_guest or settings.guests_know_everybody(await directory.groups()):
+    known = await known_ids(request, connection)
+    if known is None:
         return list(rows)
-    known = await users.known_to(connection, actor.realm_id, actor.user_id)
     return [row for row in rows if row.user_id in known or row.bot_type is not None]
 
 
@@ -29,3 +38,12 @@ async def known_user(request: Request, connection: Connection, user_id: UserId) 
     if not known:
         raise BadRequestError("No such user")
     return known[0]
+
+
+async def user_by_email(request: Request, email: str) -> UserRow | None:
+    """Whose address this is; None if the caller may not know that it is theirs."""
+    row = await request.directory.user_by_email(email)
+    if row is None or knows_email(request.actor.row, row):
+        return row
+    domain = (await request.directory.address()).domain
+    return row if email.lower() == public_email(row, domain).lower() else None

@@ -4,9 +4,8 @@ import msgspec
 
 from server.api.endpoint import Access, Endpoint, NoParams, Request, Result
 from server.api.params import Params
-from server.api.people import known_users
+from server.api.people import known_users, user_by_email
 from server.domain.errors import BadRequestError
-from server.domain.profiles import public_email
 from server.events.base import ClientView
 from server.events.users import User, knows_email, shown_user
 from storage import users
@@ -63,8 +62,8 @@ async def get_by_id(request: Request, params: UserByIdParams) -> UserFound:
 
 
 async def get_by_email(request: Request, params: UserByEmailParams) -> UserFound:
-    row = await request.directory.user_by_email(params.email)
-    if row is None or not await _may_look_up(request, row, params.email):
+    row = await user_by_email(request, params.email)
+    if row is None:
         raise BadRequestError("No such user")
     async with request.read() as connection:
         accessible = await known_users(request, connection, [row])
@@ -83,14 +82,6 @@ async def get_all(request: Request, params: UsersParams) -> Users:
             rows = await users.by_ids(connection, realm_id, [UserId(u) for u in params.user_ids])
         accessible = await known_users(request, connection, rows)
     return Users(members=[await _shown(request, row, params) for row in accessible])
-
-
-async def _may_look_up(request: Request, row: UserRow, email: str) -> bool:
-    """Whether that is an address by which the caller may know the user."""
-    if knows_email(request.actor.row, row):
-        return True
-    domain = (await request.directory.address()).domain
-    return email.lower() == public_email(row, domain).lower()
 
 
 async def _shown(request: Request, row: UserRow, params: HowToShow) -> User:

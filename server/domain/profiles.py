@@ -2,11 +2,12 @@
 
 import hashlib
 import re
+from typing import Any, Protocol
 
 from server.domain import user_settings
 from server.domain.access import ADMINISTRATOR, GUEST, MEMBER, MODERATOR, OWNER
 from server.domain.user_settings import UserSettings
-from storage.users import UserRow
+from storage.ids import UserId
 
 _HIDDEN_EMAIL = re.compile(r"user([0-9]{1,18})@([^@]+)")
 _LEAST_ROLE_TO_SEE = {
@@ -18,17 +19,30 @@ _LEAST_ROLE_TO_SEE = {
 }
 
 
-def least_role_to_see_email(row: UserRow) -> int:
+class Addressed(Protocol):
+    """What is to be known of somebody to say what their address is to others."""
+
+    @property
+    def user_id(self) -> UserId: ...
+
+    @property
+    def email(self) -> str: ...
+
+    @property
+    def settings(self) -> dict[str, Any]: ...
+
+
+def least_role_to_see_email(row: Addressed) -> int:
     """The largest role number of those who may know the user's real address."""
     return _LEAST_ROLE_TO_SEE[UserSettings.of(row.settings).email_address_visibility]
 
 
-def hides_email(row: UserRow) -> bool:
+def hides_email(row: Addressed) -> bool:
     """Whether there is anybody who may not know the user's real address."""
     return least_role_to_see_email(row) < GUEST
 
 
-def public_email(row: UserRow, domain: str) -> str:
+def public_email(row: Addressed, domain: str) -> str:
     """The address by which everybody knows the user: real, or made up where that is hidden.
 
     `domain` is that of the organization's address.

@@ -37,7 +37,6 @@ NOTHING: Final[dict[str, dict[str, Any]]] = {
     "reminders": {"reminders": []},
     "scheduled_messages": {"scheduled_messages": []},
     "stop_words": {"stop_words": []},
-    "user_status": {"user_status": {}},
     "video_calls": {"has_zoom_token": False},
 }
 
@@ -51,12 +50,4 @@ def _nothing(fetch_type: str) -> Section:
     return Section(fetch_type, fetch)
 
 
-async def fetch_presence(snapshot: Snapshot) -> dict[str, Any]:
-    return {
-        "presences": {},
-        "presence_last_update_id": -1,
-        "server_timestamp": snapshot.graph.clock.now().timestamp(),
-    }
-
-
-SECTIONS: Final = (*map(_nothing, NOTHING), Section("presence", fetch_presence))
+SECTIONS: Final = tuple(map(_nothing, NOTHING))

@@ -157,6 +157,19 @@ async def people_of(snapshot: Snapshot) -> People:
     return found
 
 
+async def known(snapshot: Snapshot) -> set[UserId] | None:
+    """Whom the snapshot's actor may know, beside bots; None: everybody."""
+    settings = snapshot.settings
+    if not snapshot.actor.is_guest or settings.guests_know_everybody(snapshot.graph):
+        return None
+    if "known" not in snapshot.shared:
+        snapshot.shared["known"] = await users.known_to(
+            snapshot.connection, snapshot.realm_id, snapshot.actor.user_id
+        )
+    found: set[UserId] = snapshot.shared["known"]
+    return found
+
+
 async def lists(snapshot: Snapshot) -> Mapping[Kind, msgspec.Raw]:
     """Everybody in register's lists, as the snapshot's actor may know them."""
     actor = snapshot.actor

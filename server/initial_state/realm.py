@@ -2,7 +2,7 @@
 
 from typing import Any, Final
 
-from server.domain import channels, messages, passwords
+from server.domain import channels, messages, passwords, presence
 from server.domain.legacy_policies import OLD_PARAMETERS, SHOWN_POLICIES, shown_policy
 from server.domain.permission_settings import REALM_PERMISSIONS, supported_permission_settings
 from server.domain.profiles import icon_url
@@ -206,8 +206,8 @@ LIMITS: Final = {
     "password_max_length": passwords.MAX_LENGTH,
     "password_min_guesses": passwords.MIN_GUESSES,
     "password_min_length": passwords.MIN_LENGTH,
-    "server_presence_offline_threshold_seconds": 200,
-    "server_presence_ping_interval_seconds": 60,
+    "server_presence_offline_threshold_seconds": presence.OFFLINE_AFTER_SECONDS,
+    "server_presence_ping_interval_seconds": presence.PING_INTERVAL_SECONDS,
     "server_supported_permission_settings": supported_permission_settings(),
     "server_typing_started_expiry_period_milliseconds": 45_000,
     "server_typing_started_wait_period_milliseconds": 30_000,

@@ -13,9 +13,11 @@ from server.initial_state import (
     muted_users,
     navigation_views,
     not_yet_kept,
+    presence,
     realm,
     subscriptions,
     user_settings,
+    user_status,
     user_topics,
     users,
 )
@@ -36,5 +38,7 @@ SECTIONS: Final[tuple[Section, ...]] = (
     navigation_views.SECTION,
     *drafts.SECTIONS,
     muted_users.SECTION,
+    presence.SECTION,
+    user_status.SECTION,
     *not_yet_kept.SECTIONS,
 )

@@ -1,6 +1,6 @@
 """Register's `realm_user`: who one is and what one may do, and everybody else."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import msgspec
@@ -12,6 +12,7 @@ from server.initial_state import people
 from server.initial_state.base import Section, Snapshot
 from server.initial_state.people import Kind, as_array, encoded, kind_of
 from storage import users
+from storage.ids import UserId
 from storage.users import UserRow
 
 
@@ -20,8 +21,8 @@ async def fetch(snapshot: Snapshot) -> dict[str, Any]:
     if snapshot.actor.is_spectator:
         every, nobody = await people.lists(snapshot), as_array([])
         lists = {"active": nobody, "inactive": nobody, "system_bot": every["system_bot"]}
-    elif snapshot.actor.is_guest and not snapshot.settings.guests_know_everybody(snapshot.graph):
-        lists = await _lists_of_known(snapshot)
+    elif (known := await people.known(snapshot)) is not None:
+        lists = await _lists_of_known(snapshot, known)
     else:
         lists = await people.lists(snapshot)
     return {
@@ -69,10 +70,11 @@ def _own_permissions(snapshot: Snapshot) -> dict[str, bool]:
     }
 
 
-async def _lists_of_known(snapshot: Snapshot) -> Mapping[Kind, msgspec.Raw]:
+async def _lists_of_known(
+    snapshot: Snapshot, known: Collection[UserId]
+) -> Mapping[Kind, msgspec.Raw]:
     """The lists for a guest who may know only those whom they meet, and bots."""
     connection, realm_id = snapshot.connection, snapshot.realm_id
-    known = await users.known_to(connection, realm_id, snapshot.actor.user_id)
     lists: dict[Kind, list[bytes]] = {kind: [] for kind in people.KINDS}
     for row in await users.all_of_realm(connection, realm_id):
         if row.user_id in known or row.bot_type is not None:

@@ -286,10 +286,15 @@ class Realtime:
         return row, LiveUser(user_id, user.role, spans, senders_read), now.position
 
     def _tell_queues(self, follower: RealmFollower, event: Event, audience: Audience) -> None:
+        encodings: dict[tuple[object, ...], list[bytes]] = {}
         for queue in follower.users.reached(audience, follower.position):
             if queue.listens_to(event.wire_type):
-                for body in event.wire(follower.position, queue.view):
-                    self._tell_queue(follower, queue, msgspec.json.encode(body)[1:])
+                key = tuple([getattr(queue.view, name) for name in event.varies_by])
+                if key not in encodings:
+                    wire = event.wire(follower.position, queue.view)
+                    encodings[key] = [msgspec.json.encode(body)[1:] for body in wire]
+                for encoded in encodings[key]:
+                    self._tell_queue(follower, queue, encoded)
 
     def _tell_queue(self, follower: RealmFollower, queue: EventQueue, body: bytes) -> None:
         event_id = queue.next_ephemeral_id(follower.position)

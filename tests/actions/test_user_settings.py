@@ -109,7 +109,7 @@ async def test_everything_changes_at_once_and_the_owner_alone_hears(house, witne
     assert not {e["type"] for e in own.events} & {"update_display_settings"}
     kinds = {e["type"] for e in old.events}
     assert {"update_display_settings", "update_global_notifications"} <= kinds
-    assert {e["type"] for each in others for e in each.events} == {"realm_user"}
+    assert {e["type"] for each in others for e in each.events} == {"realm_user", "user_status"}
 
 
 async def test_a_language_is_told_with_its_name(house, witnesses):

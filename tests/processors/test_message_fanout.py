@@ -2,6 +2,7 @@
 
 import asyncio
 import itertools
+from datetime import UTC, datetime, timedelta
 from typing import Any, cast
 
 import msgspec
@@ -15,7 +16,7 @@ from server.actions.message_flags import change_flag
 from server.app import App
 from server.domain.notifications import NOTHING
 from server.jobs import EmailNotifications, MessageFanout, PushNotification
-from storage import notifications, users
+from storage import notifications, presences, users
 from storage.ids import MessageId
 from tests.factories import user_ids
 from tests.fixtures.changes import Changes
@@ -204,6 +205,18 @@ async def test_pushes_reach_who_is_there_and_wants_them_and_emails_come_later(
     assert await desk.reasons() == {"Other": DIRECT}
     assert len(desk.basket.of(PushNotification)) == 1
     assert len(desk.basket.of(EmailNotifications)) == 1
+
+
+async def test_a_ping_says_that_somebody_is_there(hall: Hall, changes: Changes, desk: FanoutDesk):
+    await desk.want(hall.other, enable_online_push_notifications=False)
+    now = datetime.now(UTC)  # noqa: TID251 - the database compares it with its own clock
+    for row, seconds_ago in ((hall.other, 100), (hall.admin, 150)):
+        at = now - timedelta(seconds=seconds_ago)
+        ping = presences.Ping(row.user_id, None, at)
+        await hall.make.connection.run(presences.record(hall.make.realm_id, [ping]))
+    await changes.send(hall.member, user_ids([hall.other, hall.admin]))
+    await desk.catch_up()
+    assert await desk.reasons() == {"Admin": DIRECT}
 
 
 async def test_who_was_last_seen_some_minutes_ago_is_away(

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from server.actions.ground import Ground
+from server.actions.presence import introduce
 from server.domain.access import GUEST
 from server.domain.profiles import least_role_to_see_email
 from server.events.base import MAX_WIRE_EVENTS, Tx, to_users
@@ -63,6 +64,7 @@ class Acquaintance:
                 for row in some
             ]
             tx.append(UsersIntroduced(people=shown), to_users(*guests))
+            await introduce(tx, connection, ground, some, to_users(*guests), domain=domain)
         for guests, some in _entries(lost, rows):
             hidden = [inaccessible_user(row, domain) for row in some]
             tx.append(UsersForgotten(people=hidden), to_users(*guests))

@@ -13,6 +13,7 @@ from tests.api.permissions import world
 from tests.api.permissions.world import Values, World
 
 EVERYBODY: Final = "OAMmgb"
+PEOPLE: Final = "OAMmg"
 NOT_GUESTS: Final = "OAMmb"
 ADMINISTRATORS: Final = "OA"
 OWNERS: Final = "O"
@@ -196,6 +197,36 @@ may("GET /users", "everybody knows everybody by default", allowed=EVERYBODY)
 may("GET /users/me", "oneself", allowed=EVERYBODY)
 may("GET /users/{user_id}", "everybody knows everybody by default", world.user, **ALL_PEOPLE)
 may("GET /users/{email}", "everybody knows everybody by default", world.email, **ALL_PEOPLE)
+
+# -- presence and status
+
+may(
+    "POST /users/me/presence",
+    "spec 6; bots are never there",
+    allowed=PEOPLE,
+    fields={"status": "active"},
+)
+may("GET /realm/presence", "everybody knows everybody by default", allowed=EVERYBODY)
+SEEN: Kinds = {"others": EVERYBODY, "archived": NOBODY}
+may("GET /users/{user_id}/presence", "of active people who were seen", world.seen, **SEEN)
+may("GET /users/{email}/presence", "the same", world.seen_by_email, **SEEN)
+may(
+    "POST /users/me/status",
+    "one's own; not of bots",
+    allowed=PEOPLE,
+    fields={"status_text": "here"},
+)
+STATUS_OF: Kinds = {"own": PEOPLE, "others": EVERYBODY, "archived": EVERYBODY}
+may("GET /users/{user_id}/status", "of all people one knows", world.user, **STATUS_OF)
+may(
+    "POST /users/{user_id}/status",
+    "administrators, of active people",
+    world.user,
+    fields={"status_text": "there"},
+    own=ADMINISTRATORS,
+    others=ADMINISTRATORS,
+    archived=NOBODY,
+)
 
 # -- groups
 

@@ -268,6 +268,16 @@ async def email(world: World, who: str, kind: str) -> Values:
     return {"email": row.email}
 
 
+async def seen(world: World, who: str, kind: str) -> Values:
+    await world.clients[OTHER].post("/users/me/presence", status="active", ping_only=True)
+    return await user(world, who, kind)
+
+
+async def seen_by_email(world: World, who: str, kind: str) -> Values:
+    await seen(world, who, kind)
+    return await email(world, who, kind)
+
+
 async def sign_in(world: World, who: str, kind: str) -> Values:
     del who, kind
     return {"username": world.people[OTHER].email, "password": PASSWORD}

@@ -1,0 +1,79 @@
+"""People decide whether others see when they are there."""
+
+from collections.abc import Sequence
+from datetime import timedelta
+
+import msgspec
+
+from server.actions.ground import Ground
+from server.domain.presence import (
+    DEFAULT_HISTORY_DAYS,
+    OFFLINE_AFTER_SECONDS,
+    presence_of,
+)
+from server.domain.user_settings import UserSettings
+from server.events.base import Audience, Tx
+from server.events.presence import PresencesChanged
+from server.events.user_status import (
+    IntroducedStatus,
+    ShownStatus,
+    StatusesIntroduced,
+    UserStatusChanged,
+)
+from storage import presences, user_status
+from storage.database import Connection
+from storage.users import UserRow
+
+
+async def choose(tx: Tx, ground: Ground, row: UserRow, knowing: Audience, *, domain: str) -> None:
+    """The user, whose row this is by now, has chosen whether to be seen.
+
+    Those who know them see at once that they are there, or as if they had been gone for a while.
+    """
+    if row.bot_type is not None:
+        return
+    is_shared = UserSettings.of(row.settings).presence_enabled
+    tx.append(UserStatusChanged(user_id=row.user_id, away=not is_shared), knowing)
+    if ground.settings.presence_disabled:
+        return
+    now = ground.graph.clock.now()
+    connection = await tx.changing()
+    if is_shared:
+        await presences.arrive(connection, tx.realm_id, row.user_id, now=now)
+    else:
+        latest = now - timedelta(seconds=OFFLINE_AFTER_SECONDS + 1)
+        await presences.leave(connection, tx.realm_id, row.user_id, latest=latest)
+    people = [
+        presence_of(each, domain)
+        for each in await presences.of_users(connection, tx.realm_id, [row.user_id])
+    ]
+    if people:
+        tx.append(PresencesChanged(people=people, server_timestamp=now.timestamp()), knowing)
+
+
+async def introduce(
+    tx: Tx,
+    connection: Connection,
+    ground: Ground,
+    people: Sequence[UserRow],
+    audience: Audience,
+    *,
+    domain: str,
+) -> None:
+    """The audience comes to know these people: what they say of themselves, and their presence."""
+    ids = [row.user_id for row in people if row.is_active]
+    statuses = [
+        IntroducedStatus(user_id=row.user_id, **msgspec.structs.asdict(ShownStatus.of(row)))
+        for row in await user_status.of_users(connection, tx.realm_id, ids)
+    ]
+    said = [each for each in statuses if each != IntroducedStatus(user_id=each.user_id)]
+    if said:
+        tx.append(StatusesIntroduced(statuses=said), audience)
+    if ground.settings.presence_disabled:
+        return
+    now = ground.graph.clock.now()
+    since = now - timedelta(days=DEFAULT_HISTORY_DAYS)
+    rows = await presences.of_users(connection, tx.realm_id, ids)
+    seen = [presence_of(row, domain) for row in rows if row.seen_at >= since]
+    if seen:
+        tx.append(PresencesChanged(people=seen, server_timestamp=now.timestamp()), audience)

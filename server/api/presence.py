@@ -1,0 +1,161 @@
+"""Presence over HTTP: saying that one is there, and asking who else is."""
+
+from typing import Annotated, Any, Final, Literal
+
+import msgspec
+from msgspec import UNSET, UnsetType
+
+from server.api.endpoint import Access, Endpoint, NoParams, Request, Result
+from server.api.params import Field, Params
+from server.api.people import known_ids, known_users, user_by_email
+from server.domain.errors import BadRequestError
+from server.domain.presence import DEFAULT_HISTORY_DAYS, NOTHING_YET
+from server.domain.user_settings import UserSettings
+from server.initial_state.roll import Entry, as_known, as_object
+from storage.ids import UserId
+from storage.users import UserRow
+
+SECONDS_A_DAY: Final = 24 * 3600
+
+
+class PingParams(Params):
+    status: Literal["active", "idle"]
+    last_update_id: Annotated[int | None, Field(ge=NOTHING_YET)] = None
+    history_limit_days: Annotated[int | None, Field(ge=0)] = None
+    ping_only: bool = False
+    new_user_input: bool = False
+    """Clients count it for statistics; presence depends on `status` alone."""
+    slim_presence: bool = False
+
+
+class UserByIdParams(Params):
+    user_id: int
+
+
+class UserByEmailParams(Params):
+    email: str
+
+
+class Pinged(Result):
+    presence_last_update_id: int
+    presences: dict[str, dict[str, Any]] | UnsetType = UNSET
+    server_timestamp: float | UnsetType = UNSET
+
+
+class Presences(Result):
+    presences: dict[str, dict[str, Any]]
+    server_timestamp: float
+
+
+class ClientPresence(msgspec.Struct, frozen=True):
+    status: Literal["active", "idle", "offline"]
+    timestamp: int
+
+
+class UserPresence(Result):
+    presence: dict[str, ClientPresence]
+
+
+async def ping(request: Request, params: PingParams) -> Pinged:
+    """Say that one is there; the answer says who else is, and numbers what it holds."""
+    actor = request.actor
+    if actor.is_bot:
+        raise BadRequestError("This endpoint does not accept bot requests.")
+    passed = NOTHING_YET if params.last_update_id is None else params.last_update_id
+    is_on = not (await request.directory.settings()).presence_disabled
+    if is_on and UserSettings.of(actor.row.settings).presence_enabled:
+        presences = request.app.presences.of(actor.realm_id)
+        await presences.ping(actor.row, active=params.status == "active")
+    if params.ping_only:
+        return Pinged(presence_last_update_id=passed)
+
+    now = request.app.clock.now().timestamp()
+    days = DEFAULT_HISTORY_DAYS if params.history_limit_days is None else params.history_limit_days
+    since = passed if passed > 0 else None
+    entries, newest = await _entries(request, since=since, seen_since=now - days * SECONDS_A_DAY)
+    slim = params.slim_presence or params.last_update_id is not None
+    return Pinged(
+        presence_last_update_id=max(passed, newest),
+        presences=as_object(entries, slim=slim),  # type: ignore[arg-type]
+        server_timestamp=now,
+    )
+
+
+async def get_all(request: Request, params: NoParams) -> Presences:
+    """Everybody's presence of the last two weeks, in the legacy form."""
+    del params
+    now = request.app.clock.now().timestamp()
+    seen_since = now - DEFAULT_HISTORY_DAYS * SECONDS_A_DAY
+    entries, _ = await _entries(request, since=None, seen_since=seen_since)
+    return Presences(
+        presences=as_object(entries, slim=False),  # type: ignore[arg-type]
+        server_timestamp=now,
+    )
+
+
+async def get_by_id(request: Request, params: UserByIdParams) -> UserPresence:
+    row = await request.directory.user(UserId(params.user_id))
+    return await _of_user(request, row, str(params.user_id))
+
+
+async def get_by_email(request: Request, params: UserByEmailParams) -> UserPresence:
+    row = await user_by_email(request, params.email)
+    return await _of_user(request, row, params.email)
+
+
+async def _entries(
+    request: Request, *, since: int | None, seen_since: float
+) -> tuple[list[Entry], int]:
+    """What the caller may see, and the number of the newest update."""
+    directory, actor = request.directory, request.actor
+    if (await directory.settings()).presence_disabled:
+        return [], NOTHING_YET
+    presences = request.app.presences.of(actor.realm_id)
+    entries, newest = await presences.entries(since=since, seen_since=seen_since)
+    if actor.is_guest:
+        async with request.read() as connection:
+            known = await known_ids(request, connection)
+        if known is not None:
+            only_known = request.app.settings.can_access_all_users_group_limits_presence
+            domain = (await directory.address()).domain
+            entries = as_known(entries, known, domain, only_known=only_known)
+    return entries, newest
+
+
+async def _of_user(request: Request, row: UserRow | None, name: str) -> UserPresence:
+    if row is None or not row.is_active or not await _may_see(request, row):
+        raise BadRequestError("No such user")
+    if row.bot_type is not None:
+        raise BadRequestError("Presence is not supported for bot users.")
+    presence = None
+    if not (await request.directory.settings()).presence_disabled:
+        presence = await request.app.presences.of(request.actor.realm_id).of(row.user_id)
+    if presence is None:
+        raise BadRequestError(f"No presence data for {name}")
+    is_offline = presence.status(request.app.clock.now().timestamp()) == "offline"
+    return UserPresence(
+        presence={
+            client: ClientPresence("offline" if is_offline else shown["status"], shown["timestamp"])
+            for client, shown in presence.legacy_with_aggregate().items()
+        }
+    )
+
+
+async def _may_see(request: Request, row: UserRow) -> bool:
+    if not request.app.settings.can_access_all_users_group_limits_presence:
+        return True
+    async with request.read() as connection:
+        found = await known_users(request, connection, [row])
+    return bool(found)
+
+
+ENDPOINTS = (
+    Endpoint("POST", "/users/me/presence", Access.USER, PingParams, ping, Pinged),
+    Endpoint("GET", "/realm/presence", Access.USER, NoParams, get_all, Presences),
+    Endpoint(
+        "GET", "/users/{user_id}/presence", Access.USER, UserByIdParams, get_by_id, UserPresence
+    ),
+    Endpoint(
+        "GET", "/users/{email}/presence", Access.USER, UserByEmailParams, get_by_email, UserPresence
+    ),
+)

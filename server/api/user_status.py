@@ -1,0 +1,82 @@
+"""What people say of themselves, over HTTP."""
+
+from server.actions import user_status as actions
+from server.actions.user_status import StatusChange, checked_text
+from server.api.endpoint import Access, Empty, Endpoint, Request, Result
+from server.api.params import Params
+from server.api.people import known_user
+from server.domain.emoji import emoji_of
+from server.domain.errors import BadRequestError
+from server.events.user_status import ShownStatus
+from storage import user_status
+from storage.ids import UserId
+
+
+class StatusParams(Params):
+    status_text: str | None = None
+    emoji_name: str | None = None
+    emoji_code: str | None = None
+    reaction_type: str | None = None
+
+
+class OwnStatusParams(StatusParams):
+    away: bool | None = None
+
+
+class StatusOfParams(StatusParams):
+    user_id: int
+
+
+class UserParams(Params):
+    user_id: int
+
+
+class StatusFound(Result):
+    status: ShownStatus
+
+
+async def change_own(request: Request, params: OwnStatusParams) -> Empty:
+    if request.actor.is_bot:
+        raise BadRequestError("This endpoint does not accept bot requests.")
+    change = _change(params, is_empty=params.away is None)
+    await request.write(actions.change_own_status, change, away=params.away)
+    return Empty()
+
+
+async def change_of_user(request: Request, params: StatusOfParams) -> Empty:
+    change = _change(params, is_empty=True)
+    await request.write(actions.change_status_of, UserId(params.user_id), change)
+    return Empty()
+
+
+async def get(request: Request, params: UserParams) -> StatusFound:
+    async with request.read() as connection:
+        user = await known_user(request, connection, UserId(params.user_id))
+        statuses = await user_status.of_users(connection, request.actor.realm_id, [user.user_id])
+    if user.bot_type is not None:
+        raise BadRequestError("No such user")
+    return StatusFound(status=ShownStatus.of(statuses[0]))
+
+
+def _change(params: StatusParams, *, is_empty: bool) -> StatusChange:
+    """What is asked for. Raises BadRequestError for what cannot be, or if it is nothing."""
+    text = None if params.status_text is None else checked_text(params.status_text)
+    if params.emoji_name is None:
+        if params.emoji_code is not None or params.reaction_type is not None:
+            raise BadRequestError(
+                "Client must pass emoji_name if they pass either emoji_code or reaction_type."
+            )
+        if is_empty and text is None:
+            raise BadRequestError("Client did not pass any new values.")
+        return StatusChange(text=text)
+    if params.emoji_name == "":
+        return StatusChange(text=text, clears_emoji=True)
+    emoji = emoji_of(params.emoji_name, params.emoji_code or None, params.reaction_type or None)
+    return StatusChange(text=text, emoji=emoji)
+
+
+ENDPOINTS = (
+    Endpoint("POST", "/users/me/status", Access.USER, OwnStatusParams, change_own),
+    Endpoint("GET", "/users/{user_id}/status", Access.USER, UserParams, get, StatusFound),
+    Endpoint("POST", "/users/{user_id}/status", Access.ADMIN, StatusOfParams, change_of_user),
+)

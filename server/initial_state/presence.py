@@ -1,0 +1,56 @@
+"""Register's `presence`: who was seen in the last two weeks, or in as many days as asked."""
+
+from typing import Any
+
+from server.directory import ROLL
+from server.domain.presence import DEFAULT_HISTORY_DAYS, NOTHING_YET
+from server.initial_state import people
+from server.initial_state.base import Section, Snapshot
+from server.initial_state.roll import NOBODY, Entry, Roll, as_known, as_object
+from storage import presences
+
+SECONDS_A_DAY = 24 * 3600
+
+
+async def fetch(snapshot: Snapshot) -> dict[str, Any]:
+    now = snapshot.graph.clock.now().timestamp()
+    if snapshot.actor.is_spectator or snapshot.settings.presence_disabled:
+        shown, last_update_id = NOBODY, NOTHING_YET
+    else:
+        roll = await _roll(snapshot)
+        days = snapshot.presence_history_limit_days
+        entries = roll.seen_since(now - _seconds(days))
+        entries = await _as_known(snapshot, entries)
+        shown = as_object(entries, slim=snapshot.view.slim_presence)
+        last_update_id = roll.last_update_id
+    return {
+        "presences": shown,
+        "presence_last_update_id": last_update_id,
+        "server_timestamp": now,
+    }
+
+
+def _seconds(days: int | None) -> int:
+    return (DEFAULT_HISTORY_DAYS if days is None else days) * SECONDS_A_DAY
+
+
+async def _roll(snapshot: Snapshot) -> Roll:
+    """What is kept in memory, with what the snapshot has beyond it."""
+    roll = snapshot.directory.recall(ROLL)
+    if not isinstance(roll, Roll):
+        roll = Roll(snapshot.address.domain)
+    roll.take(
+        await presences.changed_since(snapshot.connection, snapshot.realm_id, roll.last_update_id)
+    )
+    return roll
+
+
+async def _as_known(snapshot: Snapshot, entries: list[Entry]) -> list[Entry]:
+    known = await people.known(snapshot)
+    if known is None:
+        return entries
+    only_known = snapshot.server.can_access_all_users_group_limits_presence
+    return as_known(entries, known, snapshot.address.domain, only_known=only_known)
+
+
+SECTION = Section("presence", fetch)

@@ -1,0 +1,111 @@
+"""Everybody's presence, kept in memory by the order of its updates.
+
+A client asks once a minute for what is newer than what it has. So people are kept in the order
+in which they were heard of, each with what clients are told, and an answer is a few of these
+pieces put together. What is kept here is what Postgres holds up to an update; later ones are
+added, whoever reads them and in whatever order.
+"""
+
+from collections.abc import Collection, Iterable, Iterator
+from typing import Final
+
+import msgspec
+
+from server.domain.presence import NOTHING_YET, Presence, presence_of
+from server.domain.profiles import hidden_email
+from storage.ids import UserId
+from storage.presences import PresenceRow
+
+
+class Entry:
+    """Somebody's presence, and how it is told."""
+
+    __slots__ = ("_legacy", "modern", "presence", "update_id")
+
+    def __init__(self, presence: Presence, update_id: int) -> None:
+        self.presence = presence
+        self.update_id = update_id
+        self.modern: bytes = b'"%d":{"active_timestamp":%d,"idle_timestamp":%d}' % (
+            presence.user_id,
+            presence.active_timestamp,
+            presence.idle_timestamp,
+        )
+        """As part of an object by user id."""
+        self._legacy: bytes | None = None
+
+    @property
+    def legacy(self) -> bytes:
+        """As part of an object by address."""
+        if self._legacy is None:
+            self._legacy = b"%b:%b" % (
+                msgspec.json.encode(self.presence.email),
+                msgspec.json.encode(self.presence.legacy_with_aggregate()),
+            )
+        return self._legacy
+
+
+class Roll:
+    """The presence of a realm's active people, up to an update."""
+
+    def __init__(self, domain: str, rows: Iterable[PresenceRow] = ()) -> None:
+        self.domain = domain
+        """Of the organization's address."""
+        self.last_update_id: int = NOTHING_YET
+        self._entries: dict[UserId, Entry] = {}
+        """By rising numbers."""
+        self.take(rows)
+
+    def take(self, rows: Iterable[PresenceRow]) -> None:
+        """Add what was read with numbers above the last one, in the order of the numbers.
+
+        Somebody else may have read the same, or more, meanwhile.
+        """
+        for row in rows:
+            known = self._entries.get(row.user_id)
+            if known is None or known.update_id < row.update_id:
+                self._entries.pop(row.user_id, None)
+                self._entries[row.user_id] = Entry(presence_of(row, self.domain), row.update_id)
+                self.last_update_id = max(self.last_update_id, row.update_id)
+
+    def of(self, user_id: UserId) -> Presence | None:
+        entry = self._entries.get(user_id)
+        return None if entry is None else entry.presence
+
+    def since(self, update_id: int) -> list[Entry]:
+        """Who was heard of after the update with this number, latest first."""
+        return list(self._since(update_id))
+
+    def seen_since(self, timestamp: float) -> list[Entry]:
+        """Who was heard of at that time or later."""
+        return [e for e in self._entries.values() if e.presence.idle_timestamp >= timestamp]
+
+    def _since(self, update_id: int) -> Iterator[Entry]:
+        for entry in reversed(self._entries.values()):
+            if entry.update_id <= update_id:
+                return
+            yield entry
+
+
+NOBODY: Final = msgspec.Raw(b"{}")
+
+
+def as_known(
+    entries: Iterable[Entry], known: Collection[UserId], domain: str, *, only_known: bool
+) -> list[Entry]:
+    """What is told to a guest who knows these people: others not at all, or under no address."""
+    found = []
+    for entry in entries:
+        user_id = entry.presence.user_id
+        if user_id in known:
+            found.append(entry)
+        elif not only_known:
+            email = hidden_email(user_id, domain)
+            presence = msgspec.structs.replace(entry.presence, email=email)
+            found.append(Entry(presence, entry.update_id))
+    return found
+
+
+def as_object(entries: Iterable[Entry], *, slim: bool) -> msgspec.Raw:
+    """All of them as one JSON object, in the modern form or the legacy one."""
+    pieces = [entry.modern for entry in entries] if slim else [entry.legacy for entry in entries]
+    return msgspec.Raw(b"{" + b",".join(pieces) + b"}")

@@ -1,0 +1,36 @@
+"""Who is there: pings are taken, answered and written here, for each realm of this process."""
+
+from server.directory import Directories
+from server.domain.clock import Clock
+from server.presences.realm import RealmPresences
+from server.realtime.queues import Realtime
+from storage.database import Database
+from storage.ids import RealmId
+
+__all__ = ["Presences", "RealmPresences"]
+
+
+class Presences:
+    """The presence of the realms whose pings this process takes."""
+
+    def __init__(
+        self, database: Database, directories: Directories, realtime: Realtime, clock: Clock
+    ) -> None:
+        self._database = database
+        self._directories = directories
+        self._realtime = realtime
+        self._clock = clock
+        self._realms: dict[RealmId, RealmPresences] = {}
+
+    def of(self, realm_id: RealmId) -> RealmPresences:
+        found = self._realms.get(realm_id)
+        if found is None:
+            directory = self._directories.of(realm_id)
+            found = RealmPresences(self._database, directory, self._realtime, self._clock)
+            self._realms[realm_id] = found
+        return found
+
+    async def close(self) -> None:
+        """Write what waits; what comes later is lost."""
+        for realm in self._realms.values():
+            await realm.close()

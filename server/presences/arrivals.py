@@ -1,0 +1,76 @@
+"""Who is told at once that people have come, or are more active than they were."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final
+
+import msgspec
+
+from server.directory import Directory
+from server.domain.access import GUEST
+from server.domain.presence import Presence
+from server.events.base import EVERYONE, MEMBERS, Audience, to_users
+from server.events.presence import PresencesChanged
+from storage import users
+from storage.database import Database
+from storage.ids import UserId
+
+MAX_TOLD: Final = 50
+"""Of so many who come in one turn people are told at once; of the rest when their clients ask.
+
+Everybody is told of everybody who comes: a whole organization coming back would be the square.
+"""
+MAX_BYTES: Final = 5_000
+"""Of the people in one event, so that the event bus carries it."""
+MAX_GUESTS: Final = 100
+"""Who are told by one event, where each has to be named."""
+
+Told = tuple[PresencesChanged, Audience]
+
+
+async def news_of(
+    database: Database, directory: Directory, come: Sequence[Presence], *, now: float
+) -> list[Told]:
+    """What to tell whom of these people; guests hear only of those whom they may know."""
+    come = come[:MAX_TOLD]
+    if not come:
+        return []
+    settings = await directory.settings()
+    if settings.guests_know_everybody(await directory.groups()):
+        return list(_events(come, EVERYONE, now))
+    news = list(_events(come, MEMBERS, now))
+    for guests, people in (await _known_to_guests(database, directory, come)).items():
+        for start in range(0, len(guests), MAX_GUESTS):
+            news.extend(_events(people, to_users(*guests[start : start + MAX_GUESTS]), now))
+    return news
+
+
+async def _known_to_guests(
+    database: Database, directory: Directory, come: Iterable[Presence]
+) -> dict[tuple[UserId, ...], list[Presence]]:
+    """Those of them whom guests know, by the guests who do."""
+    people = {presence.user_id: presence for presence in come}
+    async with database.connection() as connection:
+        realm_id = directory.realm_id
+        guests = (await users.ids_by_role(connection, realm_id)).get(GUEST, ())
+        known = await users.known_to_each(connection, realm_id, list(people)) if guests else {}
+    alike: dict[tuple[UserId, ...], list[Presence]] = defaultdict(list)
+    for user_id, others in known.items():
+        knowing = tuple(guest for guest in guests if guest in others)
+        if knowing:
+            alike[knowing].append(people[user_id])
+    return alike
+
+
+def _events(people: Iterable[Presence], audience: Audience, now: float) -> Iterator[Told]:
+    """As few events as can hold them."""
+    some: list[Presence] = []
+    size = 0
+    for presence in people:
+        more = len(msgspec.json.encode(presence))
+        if some and size + more > MAX_BYTES:
+            yield PresencesChanged(people=some, server_timestamp=now), audience
+            some, size = [], 0
+        some.append(presence)
+        size += more
+    yield PresencesChanged(people=some, server_timestamp=now), audience

@@ -1,0 +1,245 @@
+"""Pings: taken in memory, answered from memory, and written together once a second."""
+
+import asyncio
+import math
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+import msgspec
+import structlog
+
+from server.directory import ROLL, Directory, user_key
+from server.domain.clock import Clock
+from server.domain.presence import PRESENCE_OF, Presence, status_of
+from server.domain.profiles import public_email
+from server.initial_state.roll import Entry, Roll
+from server.presences.arrivals import news_of
+from server.realtime.queues import Realtime
+from storage import presences
+from storage.database import (
+    Connection,
+    Database,
+    DatabaseUnavailableError,
+    StatementTimeoutError,
+)
+from storage.ids import UserId
+from storage.presences import Ping
+from storage.users import UserRow
+
+logger = structlog.get_logger(__name__)
+
+TURN_SECONDS: Final = 1.0
+"""How often a realm's pings are written at most, and how old an answer may be."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Pending:
+    """What somebody's clients have said that is not written yet."""
+
+    user: UserRow
+    ping: Ping
+    presence: Presence
+
+
+class RealmPresences:
+    """The presence of one realm, as this process knows it.
+
+    What is written carries a number (storage/presences.py); answers name the highest number that
+    has been read, so nothing that is committed later, here or elsewhere, is ever missed. What
+    waits to be written is shown without a number, and is told again when it has one. If the
+    process dies, pings of the last second are lost, and come again with the next ones.
+    """
+
+    def __init__(
+        self, database: Database, directory: Directory, realtime: Realtime, clock: Clock
+    ) -> None:
+        self._database = database
+        self._directory = directory
+        self._realtime = realtime
+        self._clock = clock
+        self._pending: dict[UserId, _Pending] = {}
+        self._loading = asyncio.Lock()
+        self._turn: asyncio.Task[None] | None = None
+        self._timer: asyncio.TimerHandle | None = None
+        self._turned_at = -math.inf
+        self.writes = 0
+        """How often pings have been written."""
+
+    async def ping(self, user: UserRow, *, active: bool) -> None:
+        """One of their clients is there. When this returns, answers of this process show it.
+
+        Raises DatabaseUnavailableError.
+        """
+        moment = self._clock.now()
+        known = await self._known(user)
+        now = int(moment.timestamp())
+        if known is not None and known.knows(now, active=active):
+            return
+        self._pending[user.user_id] = self._merged(user, known, moment, active=active)
+        if self._is_due:
+            await self._take_turn()
+        else:
+            self._turn_later()
+
+    async def entries(self, *, since: int | None, seen_since: float) -> tuple[list[Entry], int]:
+        """What is newer than the update, or, without one, who was seen since; the newest update.
+
+        Of other processes it may be a second old. Raises DatabaseUnavailableError.
+        """
+        if self._is_due:
+            await self._take_turn()
+        roll = await self._roll()
+        found = roll.seen_since(seen_since) if since is None else roll.since(since)
+        waiting = self._waiting(roll)
+        if waiting:
+            found = [e for e in found if e.presence.user_id not in waiting]
+            found.extend(waiting.values())
+        return found, roll.last_update_id
+
+    async def of(self, user_id: UserId) -> Presence | None:
+        """Somebody's presence; None if they have never been seen. Otherwise as `entries`."""
+        if self._is_due:
+            await self._take_turn()
+        roll = await self._roll()
+        waiting = self._waiting(roll).get(user_id)
+        return roll.of(user_id) if waiting is None else waiting.presence
+
+    async def settle(self) -> None:
+        """Write what waits, and read what others have written."""
+        if self._turn is not None:
+            await asyncio.wait([self._turn])
+        await self._take_turn()
+
+    async def close(self) -> None:
+        """Write what waits, and no more."""
+        if self._pending or self._turn is not None:
+            with suppress(DatabaseUnavailableError, StatementTimeoutError):
+                await self.settle()
+        if self._timer is not None:
+            self._timer.cancel()
+
+    # -- what is known
+
+    async def _known(self, user: UserRow) -> Presence | None:
+        pending = self._pending.get(user.user_id)
+        return (await self._roll()).of(user.user_id) if pending is None else pending.presence
+
+    def _merged(
+        self, user: UserRow, known: Presence | None, now: datetime, *, active: bool
+    ) -> _Pending:
+        before = self._pending.get(user.user_id)
+        active_at = now if active else None if before is None else before.ping.active_at
+        ping = Ping(user.user_id, active_at, now)
+        if known is None:
+            joined = int(user.date_joined.timestamp())
+            known = Presence(user.user_id, user.email, joined, joined)
+        return _Pending(user, ping, known.with_ping(int(now.timestamp()), active=active))
+
+    def _waiting(self, roll: Roll) -> dict[UserId, Entry]:
+        """What waits to be written, of those about whom nothing has changed since."""
+        return {
+            user_id: Entry(
+                msgspec.structs.replace(
+                    pending.presence, email=public_email(pending.user, roll.domain)
+                ),
+                roll.last_update_id,
+            )
+            for user_id, pending in self._pending.items()
+            if self._directory.recall(user_key(user_id)) is pending.user
+        }
+
+    async def _roll(self) -> Roll:
+        roll = self._directory.recall(ROLL)
+        if roll is None:
+            domain = (await self._directory.address()).domain
+            # One at a time: an older one must not take the place of a newer one.
+            async with self._loading:
+                roll = await self._directory.derived(ROLL, lambda c: self._load(c, domain))
+        assert isinstance(roll, Roll)
+        return roll
+
+    async def _load(self, connection: Connection, domain: str) -> Roll:
+        rows = await presences.changed_since(connection, self._directory.realm_id, -1)
+        return Roll(domain, rows)
+
+    # -- turns
+
+    @property
+    def _is_due(self) -> bool:
+        return self._clock.monotonic() - self._turned_at >= TURN_SECONDS
+
+    def _turn_later(self) -> None:
+        if self._timer is None and self._turn is None:
+            left = TURN_SECONDS - (self._clock.monotonic() - self._turned_at)
+            loop = asyncio.get_running_loop()
+            self._timer = loop.call_later(max(0.0, left), self._begin_due_turn)
+
+    def _begin_due_turn(self) -> None:
+        self._timer = None
+        if self._is_due:
+            self._turn = self._begin_turn()
+        else:
+            self._turn_later()
+
+    async def _take_turn(self) -> None:
+        await asyncio.shield(self._begin_turn())
+
+    def _begin_turn(self) -> asyncio.Task[None]:
+        """The turn that runs, or one that begins now."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        if self._turn is None:
+            self._turned_at = self._clock.monotonic()
+            self._turn = asyncio.ensure_future(self._write_and_read())
+            self._turn.add_done_callback(self._turn_ended)
+        return self._turn
+
+    def _turn_ended(self, turn: asyncio.Task[None]) -> None:
+        self._turn = None
+        failure = None if turn.cancelled() else turn.exception()
+        if isinstance(failure, DatabaseUnavailableError | StatementTimeoutError):
+            logger.warning("presence cannot be written now", error=str(failure))
+        elif failure is not None:
+            logger.error("presence is not written", exc_info=failure)
+        if self._pending:
+            self._turn_later()
+
+    async def _write_and_read(self) -> None:
+        written = list(self._pending.values())
+        realm_id = self._directory.realm_id
+        before: list[tuple[UserId, datetime | None, datetime | None]] = []
+        if written:
+            statement = presences.record(realm_id, [each.ping for each in written])
+            async with self._database.connection() as connection:
+                before = [(u, a, s) for u, a, s in await connection.run(statement)]
+            self.writes += 1
+        roll = await self._roll()
+        async with self._database.connection() as connection:
+            roll.take(await presences.changed_since(connection, realm_id, roll.last_update_id))
+        for each in written:
+            if self._pending.get(each.user.user_id) is each:
+                del self._pending[each.user.user_id]
+        await self._tell(roll, before)
+
+    async def _tell(
+        self, roll: Roll, before: Sequence[tuple[UserId, datetime | None, datetime | None]]
+    ) -> None:
+        """Tell those who listen of people who are more active than they were."""
+        now = self._clock.now().timestamp()
+        come = []
+        for user_id, active_at, seen_at in before:
+            presence = roll.of(user_id)
+            if presence is not None:
+                was = status_of(_timestamp(active_at), _timestamp(seen_at), now)
+                if PRESENCE_OF[presence.status(now)] > PRESENCE_OF[was]:
+                    come.append(presence)
+        for event, audience in await news_of(self._database, self._directory, come, now=now):
+            await self._realtime.tell(self._directory.realm_id, event, audience)
+
+
+def _timestamp(moment: datetime | None) -> float:
+    return 0.0 if moment is None else moment.timestamp()
