@@ -1,22 +1,28 @@
 """Runs queue processors and the shipper, in a process of their own or beside the server."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from typing import Final
 
+from queue_processors import reminders, scheduled_messages
 from queue_processors.attendance import Attendance
 from queue_processors.log_keeper import LogKeeper
 from queue_processors.pauses import Pauses, work_unless_paused
 from queue_processors.registry import AnyProcessor
 from queue_processors.search_indexer import SearchIndexer
 from queue_processors.shipper import Shipper, into_table, through
+from queue_processors.timekeeper import Timekeeper
 from queue_processors.work_log import WorkLog
 from server.app import App
+
+TIMERS: Final = (scheduled_messages.KIND, reminders.KIND)
 
 
 async def run(app: App, processors: Sequence[AnyProcessor], *, with_shipper: bool) -> None:
     """Work until cancelled; then each processor finishes what it has in hand.
 
-    With the shipper comes whoever keeps the log in shape; both stand by where others do it.
+    With the shipper come those who keep the log in shape, index messages, and send what is due.
     """
     broker = WorkLog(app.jobs, app.metrics, lambda: app.clock.now().timestamp())
     shipper = await shipper_of(app) if with_shipper else None
@@ -34,10 +40,16 @@ async def run(app: App, processors: Sequence[AnyProcessor], *, with_shipper: boo
             group.create_task(shipper.run())
             group.create_task(LogKeeper(app.database, app.clock).run())
             group.create_task(SearchIndexer(app.database).run())
+            group.create_task(timekeeper_of(app).run())
         group.create_task(attendance.run())
         group.create_task(pauses.run())
         for processor in processors:
             group.create_task(work_unless_paused(processor, app, broker, pauses))
+
+
+def timekeeper_of(app: App, *, now: Callable[[], datetime] | None = None) -> Timekeeper:
+    """Who sends what is due in the realms: by the database's clock, unless `now` says the time."""
+    return Timekeeper(app.database, app.workbench, app.metrics, TIMERS, now=now)
 
 
 async def shipper_of(app: App) -> Shipper:

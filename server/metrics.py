@@ -47,6 +47,13 @@ class Metrics:
             ["queue"],
             registry=registry,
         )
+        self._timers = Histogram(
+            "parley_timer_late_seconds",
+            "What was sent at its time, or could not be, and how late.",
+            ["kind"],
+            buckets=JOB_BUCKETS,
+            registry=registry,
+        )
         self._state = Gauge(
             "parley_state", "What this process holds now.", ["what"], registry=registry
         )
@@ -66,6 +73,10 @@ class Metrics:
     def done(self, queue: str, seconds: float) -> None:
         """A job is done, so long after something asked for it."""
         self._done.labels(queue).observe(seconds)
+
+    def timer_done(self, kind: str, seconds: float) -> None:
+        """A timer was dealt with, so long after its time."""
+        self._timers.labels(kind).observe(seconds)
 
     def queues(self, stats: Iterable[QueueStats]) -> None:
         """How the queues are now; of others nothing is known any more."""

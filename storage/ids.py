@@ -19,3 +19,7 @@ Position = NewType("Position", int)
 
 MessageId = NewType("MessageId", int)
 """The position at which the message was sent; it repeats from realm to realm."""
+
+ScheduledMessageId = NewType("ScheduledMessageId", int)
+ReminderId = NewType("ReminderId", int)
+"""Both are the positions at which they were asked for, so no message has the same id."""

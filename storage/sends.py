@@ -50,10 +50,20 @@ class Send:
     widget: str | None = None
     """What makes a widget of the message, as JSON."""
 
-    def statement(self) -> Statement:
-        """Gives (outcome, message_id, conversation_id, new_policy, known_digest)."""
-        sql = _SEND if self.widget is None else _SEND_WIDGET
-        return Statement(sql, {name: getattr(self, name) for name in self.__slots__})
+    def statement(self, then: Statement | None = None) -> Statement:
+        """Gives (outcome, message_id, conversation_id, new_policy, known_digest).
+
+        `then` selects one value: it runs right after this has sent the message, and only then.
+        Parameters of the same name are the same.
+        """
+        params = {name: getattr(self, name) for name in self.__slots__}
+        if then is not None:
+            attach = _ATTACH if self.widget is not None else ""
+            sql = _FIRST + _SEND + ")" + attach + _THEN + then.sql + _THEN_END
+            return Statement(sql, {**then.params, **params})
+        if self.widget is not None:
+            return Statement(_FIRST + _SEND + ")" + _ATTACH + _OUTCOME, params)
+        return Statement(_SEND, params)
 
 
 _SEND: Final[LiteralString] = """
@@ -69,13 +79,19 @@ _SEND: Final[LiteralString] = """
                 %(policy_started)s::smallint, %(policy_sent)s::smallint,
                 %(policy_mentioned)s::bigint[], %(follows_by_default)s, %(empty_topic_name)s)
 """
-_AND_ATTACH: Final[LiteralString] = """), attached AS (
+_FIRST: Final[LiteralString] = "WITH sent AS ("
+_ATTACH: Final[LiteralString] = """, attached AS (
     INSERT INTO submessages (realm_id, message_id, id, sender_id, msg_type, content)
     SELECT %(realm_id)s, message_id, message_id, %(sender_id)s, 'widget', %(widget)s
       FROM sent WHERE outcome = 'sent')
+"""
+_OUTCOME: Final[LiteralString] = """
     SELECT outcome, message_id, conversation_id, new_policy, known_digest FROM sent
 """
-_SEND_WIDGET: Final[LiteralString] = "WITH sent AS (" + _SEND + _AND_ATTACH
+_THEN: Final[LiteralString] = """
+    SELECT outcome, message_id, conversation_id, new_policy, known_digest,
+           CASE WHEN outcome = 'sent' THEN ("""
+_THEN_END: Final[LiteralString] = ") END AS followed FROM sent"
 
 
 @dataclass(frozen=True, slots=True)

@@ -206,10 +206,13 @@ class Make:
         )
         row = await channels.insert(self.connection, self.realm_id, new)
         if is_archived:
-            closed = replace(row, is_archived=True, is_default=False)
-            await channels.update(self.connection, self.realm_id, closed)
+            await self.archive(row)
         await self.subscribe(row, subscribers)
         return await self.again(row)
+
+    async def archive(self, channel: ChannelRow) -> None:
+        closed = replace(channel, is_archived=True, is_default=False)
+        await channels.update(self.connection, self.realm_id, closed)
 
     async def again(self, channel: ChannelRow) -> ChannelRow:
         """The channel as it is now."""

@@ -6,13 +6,11 @@ from typing import Annotated, Literal
 from server.actions import drafts as actions
 from server.api.endpoint import Access, Empty, Endpoint, NoParams, Request, Result
 from server.api.params import Field, Params, Part
+from server.domain.clock import LAST_SECOND
 from server.events.drafts import ShownDraft
 from storage import drafts, users
 from storage.drafts import Draft
 from storage.ids import DraftId
-
-LAST_SECOND = 253_402_300_799
-"""Of the year 9999."""
 
 
 class GivenDraft(Part):

@@ -2,7 +2,10 @@
 
 import time
 from datetime import UTC, datetime
-from typing import Protocol
+from typing import Final, Protocol
+
+LAST_SECOND: Final = 253_402_300_799
+"""Of the year 9999, since 1970: no later moment has a date."""
 
 
 class Clock(Protocol):

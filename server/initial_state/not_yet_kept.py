@@ -34,8 +34,6 @@ NOTHING: Final[dict[str, dict[str, Any]]] = {
     "realm_emoji": {"realm_emoji": {}},
     "realm_filters": {"realm_filters": []},
     "realm_incoming_webhook_bots": {"realm_incoming_webhook_bots": []},
-    "reminders": {"reminders": []},
-    "scheduled_messages": {"scheduled_messages": []},
     "stop_words": {"stop_words": []},
     "video_calls": {"has_zoom_token": False},
 }

@@ -15,6 +15,8 @@ from server.initial_state import (
     not_yet_kept,
     presence,
     realm,
+    reminders,
+    scheduled_messages,
     subscriptions,
     user_settings,
     user_status,
@@ -40,5 +42,7 @@ SECTIONS: Final[tuple[Section, ...]] = (
     muted_users.SECTION,
     presence.SECTION,
     user_status.SECTION,
+    reminders.SECTION,
+    scheduled_messages.SECTION,
     *not_yet_kept.SECTIONS,
 )

@@ -51,7 +51,7 @@ async def test_moderators_see_what_was_reported_and_why(alice, bob, desk):
     [told] = await reports(alice, desk)
     assert f"Bob|{bob.user.user_id}** reported" in told
     assert f"#**general>t@{message_id}**" in told
-    assert "````quote\n```\nbad\n```\n````" in told
+    assert "\n\n> ```\n> bad\n> ```" in told
     assert "again" in told
 
 

@@ -19,6 +19,8 @@ ACROSS_REALMS = {
     "realms.ids": "lists the realms",
     "notifications.forget": "by age, in all realms",
     "realms.insert": "makes the realm",
+    "reminders.due": "finds what is due in all realms",
+    "scheduled_messages.due": "finds what is due in all realms",
     "search.lagging": "finds realms whose index is behind",
     "sends.forget_idempotency_keys": "by age, in all realms",
     "shipping.entries_between": "takes a cursor, which names its realm",
@@ -26,6 +28,7 @@ ACROSS_REALMS = {
     "shipping.move": "takes a cursor, which names its realm",
     "sends.statement": "is a method of a send, which names its realm",
     "shipping.needed_since": "finds the oldest entry that some realm needs",
+    "timers.next_at": "finds when something is due in some realm",
 }
 """Functions on realm-owned tables that do not serve one realm, and why."""
 

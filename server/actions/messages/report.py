@@ -1,12 +1,12 @@
 """Reporting a message to the organization's moderators."""
 
-import re
 from typing import Final, Literal
 
 from server.actions.messages.decide import Draft
 from server.directory import Directory
 from server.domain.actor import Actor
 from server.domain.errors import BadRequestError
+from server.domain.markdown.writing import quoted
 from server.domain.realm_settings import NO_CHANNEL
 from storage import conversations, message_edits
 from storage.database import Connection
@@ -61,12 +61,12 @@ async def report(
         f"@_**{actor.row.full_name}|{actor.user_id}** reported {where} of "
         f"@_**{sender.full_name}|{sender.user_id}** for {_REASONS[report_type]}."
     )
-    parts = [told, *([_quoted(description)] if description.strip() else []), "The message:"]
+    parts = [told, *([quoted(description)] if description.strip() else []), "The message:"]
     return Draft(
         type="channel",
         to=channel.channel_id,
         topic=TOPIC,
-        content="\n\n".join([*parts, _quoted(row.content[:MAX_QUOTED_LENGTH])]),
+        content="\n\n".join([*parts, quoted(row.content, limit=MAX_QUOTED_LENGTH)]),
     )
 
 
@@ -79,10 +79,3 @@ async def _where(directory: Directory, connection: Connection, row: ChangingRow)
         connection, directory.realm_id, [TopicId(row.conversation_id)]
     )
     return f"a message (#**{channel.name}>{topic.name}@{row.id}**)"
-
-
-def _quoted(text: str) -> str:
-    """The text in a block that nothing in it can end."""
-    longest = max((len(run) for run in re.findall(r"[`~]+", text)), default=0)
-    fence = "`" * max(3, longest + 1)
-    return f"{fence}quote\n{text}\n{fence}"

@@ -53,9 +53,17 @@ async def prepare(
 
 
 async def send_message(
-    tx: Tx, actor: Actor, draft: Draft, decision: Decision | None, sent_at: datetime
+    tx: Tx,
+    actor: Actor,
+    draft: Draft,
+    decision: Decision | None,
+    sent_at: datetime,
+    then: Statement | None = None,
 ) -> Clocked[Sent]:
-    """Send the message; its id is its position."""
+    """Send the message; its id is its position.
+
+    `then` runs with it, if it is sent (storage/sends.py).
+    """
     if decision is None or decision.place.rests_on_owner or tx.exact:
         tx.must_be_exact()
         try:
@@ -66,7 +74,7 @@ async def send_message(
                 raise
             return known
     domain = (await (await tx.directory()).address()).domain
-    return tx.clocked(_SendWrite.of(tx.write_id, actor, draft, decision, sent_at, domain))
+    return tx.clocked(_SendWrite.of(tx.write_id, actor, draft, decision, sent_at, domain, then))
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,15 +115,16 @@ def _check_digest(draft: Draft, digest: bytes) -> None:
 class _SendWrite(ClockedWrite[Sent]):
     send: sends.Send
     draft: Draft
+    then: Statement | None
 
     @property
     @override
     def statement(self) -> Statement:
-        return self.send.statement()
+        return self.send.statement(self.then)
 
     @override
     def result(self, rows: Sequence[tuple[object, ...]]) -> Sent:
-        [(outcome, message_id, _, policy, digest)] = rows
+        [(outcome, message_id, _, policy, digest, *_)] = rows
         if outcome == "stale":
             raise StaleDecisionError
         if outcome == "known":
@@ -141,6 +150,7 @@ class _SendWrite(ClockedWrite[Sent]):
         decision: Decision,
         sent_at: datetime,
         domain: str,
+        then: Statement | None = None,
     ) -> "_SendWrite":
         place = decision.place
         is_read = (
@@ -184,6 +194,7 @@ class _SendWrite(ClockedWrite[Sent]):
                 widget=decision.written.widget,
             ),
             draft,
+            then,
         )
 
 

@@ -1,9 +1,10 @@
 """Which addresses a link may lead to, and how places inside the organization are addressed."""
 
 import re
+from collections.abc import Iterable
 from urllib.parse import quote
 
-from storage.ids import ChannelId
+from storage.ids import ChannelId, UserId
 
 SAFE_SCHEMES = ("http", "https", "mailto", "tel", "sms", "xmpp", "sip", "sips", "geo", "ftp")
 
@@ -69,6 +70,12 @@ def narrow_href(
     if message_id is not None:
         href += f"/near/{message_id}"
     return href
+
+
+def direct_href(user_ids: Iterable[UserId], message_id: int) -> str:
+    """The address of a message in the conversation with these people."""
+    people = ",".join(str(user_id) for user_id in sorted(user_ids))
+    return f"/#narrow/dm/{people}-dm/near/{message_id}"
 
 
 def _fragment(text: str) -> str:

@@ -114,6 +114,20 @@ for method in ("PATCH", "DELETE"):
     path = f"{method} /saved_snippets/{{saved_snippet_id}}"
     title: Words = {"title": "Another"} if method == "PATCH" else {}
     may(path, "one's own alone", world.snippet, fields=title, own=EVERYBODY, others=NOBODY)
+may("GET /scheduled_messages", "one's own", allowed=EVERYBODY)
+for method in ("PATCH", "DELETE"):
+    path = f"{method} /scheduled_messages/{{scheduled_message_id}}"
+    other: Words = {"content": "Another"} if method == "PATCH" else {}
+    objects = world.scheduled_message
+    may(path, "one's own alone", objects, fields=other, own=EVERYBODY, others=NOBODY)
+may("GET /reminders", "one's own", allowed=EVERYBODY)
+may(
+    "DELETE /reminders/{reminder_id}",
+    "one's own alone",
+    world.reminder,
+    own=EVERYBODY,
+    others=NOBODY,
+)
 may("GET /navigation_views", "one's own", allowed=EVERYBODY)
 may("POST /navigation_views", "spec 13: one's own", world.new_view, EVERYBODY)
 for method in ("PATCH", "DELETE"):
@@ -471,6 +485,33 @@ may(
     own=EVERYBODY,
     others=EVERYBODY,
     archived=NOBODY,
+)
+may(
+    "POST /scheduled_messages",
+    "spec 2: where one may send now",
+    world.place,
+    fields={"type": "channel", "topic": "t", "content": "hello", **world.IN_TIME},
+    own=EVERYBODY,
+    others=EVERYBODY,
+    private=NOBODY,
+    archived=NOBODY,
+    strange=NOT_GUESTS,
+)
+may(
+    "POST /scheduled_messages",
+    "spec 2: to whom one may write now",
+    world.recipient,
+    fields={"type": "direct", "content": "hello", **world.IN_TIME},
+    own=EVERYBODY,
+    others=EVERYBODY,
+    archived=NOBODY,
+)
+may(
+    "POST /reminders",
+    "spec 17: of messages that one may read",
+    world.message,
+    fields=world.IN_TIME,
+    **READ,
 )
 may("POST /messages/render", "any text", allowed=EVERYBODY, fields={"content": "hello"})
 may(

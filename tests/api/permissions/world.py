@@ -37,6 +37,9 @@ member to the rest."""
 
 Values = dict[str, Any]
 """Parameters by name, those of the path among them."""
+IN_TIME = {"scheduled_delivery_timestamp": 4_000_000_000}
+"""For what is put off: it never comes due."""
+
 _numbers = itertools.count(1)
 
 
@@ -347,6 +350,19 @@ async def snippet(world: World, who: str, kind: str) -> Values:
     client = world.clients[world.owner_of(who, kind)]
     made = await client.post("/saved_snippets", title=world.text(), content=world.text())
     return {"saved_snippet_id": made["saved_snippet_id"]}
+
+
+async def scheduled_message(world: World, who: str, kind: str) -> Values:
+    letter = world.owner_of(who, kind)
+    fields = {"type": "direct", "to": [world.people[letter].user_id], "content": world.text()}
+    made = await world.clients[letter].post("/scheduled_messages", **fields, **IN_TIME)
+    return {"scheduled_message_id": made["scheduled_message_id"]}
+
+
+async def reminder(world: World, who: str, kind: str) -> Values:
+    client = world.clients[world.owner_of(who, kind)]
+    made = await client.post("/reminders", note=world.text(), **IN_TIME)
+    return {"reminder_id": made["reminder_id"]}
 
 
 async def view(world: World, who: str, kind: str) -> Values:

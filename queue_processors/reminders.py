@@ -1,0 +1,14 @@
+"""Reminders, for the timekeeper."""
+
+from queue_processors.timekeeper import Kind
+from server.actions.reminders import deliver, give_up
+from storage import reminders
+
+KIND = Kind(
+    "reminders",
+    reminders.due,
+    lambda row: row.reminder_id,
+    lambda row: row.user_id,
+    deliver,
+    give_up,
+)

@@ -1,0 +1,25 @@
+"""Scheduled messages, for the timekeeper."""
+
+from collections.abc import Hashable
+
+from queue_processors.timekeeper import Kind
+from server.actions.scheduled_messages import deliver, give_up
+from storage import scheduled_messages
+from storage.scheduled_messages import ScheduledMessageRow
+
+
+def place_of(row: ScheduledMessageRow) -> Hashable:
+    """The topic, or the people of the direct message."""
+    if row.channel_id is not None:
+        return row.channel_id, row.topic.lower()
+    return tuple(sorted({row.sender_id, *row.user_ids}))
+
+
+KIND = Kind(
+    "scheduled_messages",
+    scheduled_messages.due,
+    lambda row: row.scheduled_message_id,
+    place_of,
+    deliver,
+    give_up,
+)

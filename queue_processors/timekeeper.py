@@ -1,0 +1,219 @@
+"""Sends what is due: scheduled messages and reminders, each at its second."""
+
+import asyncio
+from collections import Counter
+from collections.abc import Awaitable, Callable, Hashable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final, Generic, Protocol, TypeVar
+
+import structlog
+
+from queue_processors.processor import MAX_ATTEMPTS, pause_after
+from server.actions.workbench import Workbench
+from server.metrics import Metrics
+from storage import timers
+from storage.database import (
+    Connection,
+    Database,
+    DatabaseUnavailableError,
+    StatementTimeoutError,
+)
+from storage.ids import RealmId
+
+logger = structlog.get_logger(__name__)
+
+LOOK_SECONDS: Final = 1.0
+"""Whatever is due later than that is sent at its very second; the rest so late at most."""
+AT_ONCE: Final = 100
+"""Of one realm and kind, before it is looked again."""
+FORGET_SECONDS: Final = 3_600.0
+
+
+class Timer(Protocol):
+    """A row with a time."""
+
+    @property
+    def realm_id(self) -> RealmId: ...
+
+    @property
+    def due_at(self) -> datetime: ...
+
+
+Row = TypeVar("Row", bound=Timer)
+Item = TypeVar("Item")
+
+
+@dataclass(frozen=True, slots=True)
+class Kind(Generic[Row]):
+    """One kind of thing that is sent at its time."""
+
+    name: str
+    due: Callable[..., Awaitable[list[Row]]]
+    """`due(connection, now=, without=, limit=)`: rows of all realms, each realm's in order."""
+    id_of: Callable[[Row], int]
+    place_of: Callable[[Row], Hashable]
+    """Where it goes: what goes to the same place is sent one after the other."""
+    deliver: Callable[[Workbench, Row], Awaitable[bool]]
+    """Sends it once, however many try, or lets it fail; whether it was done by this call."""
+    give_up: Callable[[Workbench, Row], Awaitable[None]]
+    """Lets it fail: each try ended in an error of ours."""
+
+
+@dataclass(slots=True)
+class _Trouble:
+    """What could not be dealt with, and until when it is left alone."""
+
+    attempts: int = 0
+    until: float = 0.0
+
+
+_Key = tuple[str, RealmId, int]
+
+
+class Timekeeper:
+    """Any number may run: a row is locked by whoever delivers it, and passed over by the others.
+
+    Nobody leads, so nothing waits for a process that hangs. Time is the database's, unless `now`
+    says another.
+    """
+
+    def __init__(
+        self,
+        database: Database,
+        workbench: Callable[[RealmId], Workbench],
+        metrics: Metrics,
+        kinds: Sequence[Kind[Any]],
+        *,
+        now: Callable[[], datetime] | None = None,
+        pause_after: Callable[[int], float] = pause_after,
+    ) -> None:
+        self._database = database
+        self._workbench = workbench
+        self._metrics = metrics
+        self._kinds = kinds
+        self._now = now
+        self._pause_after = pause_after
+        self._busy: set[tuple[str, RealmId]] = set()
+        self._troubles: dict[_Key, _Trouble] = {}
+        self._has_more = asyncio.Event()
+
+    async def run(self) -> None:
+        """Work until cancelled. What is being written then is written all the same."""
+        async with asyncio.TaskGroup() as group:
+            while True:
+                pause = LOOK_SECONDS
+                self._has_more.clear()
+                try:
+                    _, pause = await self._look(group)
+                except (DatabaseUnavailableError, StatementTimeoutError) as error:
+                    logger.warning("cannot look for what is due now", error=str(error))
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(pause):
+                        await self._has_more.wait()
+
+    async def catch_up(self) -> int:
+        """Send all that is due now; how much this has sent or let fail."""
+        total = 0
+        while True:
+            async with asyncio.TaskGroup() as group:
+                tasks, _ = await self._look(group)
+            done = sum(task.result() for task in tasks)
+            if not done:
+                return total
+            total += done
+
+    async def _look(self, group: asyncio.TaskGroup) -> tuple[list[asyncio.Task[int]], float]:
+        """Begin with what is due; the tasks, and the seconds until it is worth looking again."""
+        tasks = []
+        async with self._database.connection() as connection:
+            now = await timers.now(connection) if self._now is None else self._now()
+            for kind in self._kinds:
+                for realm_id, rows in (await self._due(connection, kind, now)).items():
+                    if (kind.name, realm_id) not in self._busy:
+                        self._busy.add((kind.name, realm_id))
+                        tasks.append(group.create_task(self._work_off(kind, realm_id, rows)))
+            next_at = await timers.next_at(connection, after=now)
+        if next_at is None:
+            return tasks, LOOK_SECONDS
+        return tasks, min(LOOK_SECONDS, (next_at - now).total_seconds())
+
+    async def _due(
+        self, connection: Connection, kind: Kind[Row], now: datetime
+    ) -> dict[RealmId, list[Row]]:
+        without = self._left_alone(kind.name)
+        by_realm: dict[RealmId, list[Row]] = {}
+        for row in await kind.due(connection, now=now, without=without, limit=AT_ONCE):
+            by_realm.setdefault(row.realm_id, []).append(row)
+        return by_realm
+
+    async def _work_off(self, kind: Kind[Row], realm_id: RealmId, rows: Sequence[Row]) -> int:
+        """Deliver them; how many of them it was that did it."""
+        bench = self._workbench(realm_id)
+        done = 0
+        try:
+            for together in in_turns(rows, kind.place_of):
+                done += sum(
+                    await asyncio.gather(*(self._deliver(kind, bench, row) for row in together))
+                )
+        finally:
+            self._busy.discard((kind.name, realm_id))
+        if done and len(rows) == AT_ONCE:
+            self._has_more.set()
+        return done
+
+    async def _deliver(self, kind: Kind[Row], bench: Workbench, row: Row) -> bool:
+        key = (kind.name, row.realm_id, kind.id_of(row))
+        try:
+            is_ours = await kind.deliver(bench, row)
+        except (DatabaseUnavailableError, StatementTimeoutError) as error:
+            logger.warning("not sent yet", what=key, error=str(error))
+            return False
+        except Exception:
+            logger.exception("cannot be sent", what=key)
+            await self._after_error(kind, bench, row, key)
+            return False
+        self._troubles.pop(key, None)
+        if is_ours:
+            late = (bench.clock.now() - row.due_at).total_seconds()
+            self._metrics.timer_done(kind.name, max(0.0, late))
+        return is_ours
+
+    async def _after_error(self, kind: Kind[Row], bench: Workbench, row: Row, key: _Key) -> None:
+        """Leave it alone for longer and longer, and at last for ever."""
+        trouble = self._troubles.setdefault(key, _Trouble())
+        trouble.attempts += 1
+        trouble.until = asyncio.get_running_loop().time() + self._pause_after(trouble.attempts)
+        if trouble.attempts >= MAX_ATTEMPTS:
+            try:
+                await kind.give_up(bench, row)
+            except Exception:
+                logger.exception("cannot be given up", what=key)
+
+    def _left_alone(self, name: str) -> list[tuple[RealmId, int]]:
+        now = asyncio.get_running_loop().time()
+        for key, trouble in list(self._troubles.items()):
+            if trouble.until < now - FORGET_SECONDS:
+                del self._troubles[key]
+        return [
+            (realm_id, timer_id)
+            for (kind, realm_id, timer_id), trouble in self._troubles.items()
+            if kind == name and trouble.until > now
+        ]
+
+
+def in_turns(rows: Sequence[Item], place_of: Callable[[Item], Hashable]) -> list[list[Item]]:
+    """The rows, in groups to be sent one after the other: in none do two go to one place.
+
+    What goes to one place keeps its order.
+    """
+    turns: list[list[Item]] = []
+    seen: Counter[Hashable] = Counter()
+    for row in rows:
+        place = place_of(row)
+        if seen[place] == len(turns):
+            turns.append([])
+        turns[seen[place]].append(row)
+        seen[place] += 1
+    return turns

@@ -1,0 +1,200 @@
+"""Reminders: the notification bot writes to whoever asked for one, at its time."""
+
+from contextlib import suppress
+from datetime import datetime
+from typing import Final
+
+import msgspec
+
+from server.actions.messages.content import render_as
+from server.actions.messages.decide import Decision, Draft
+from server.actions.messages.send import prepare, send_message
+from server.actions.timers import (
+    GIVEN_UP,
+    TakenError,
+    check_realm,
+    claim,
+    due_time,
+    notification_bot,
+)
+from server.actions.workbench import Workbench
+from server.directory import Directory
+from server.domain.actor import Actor
+from server.domain.errors import BadRequestError, DomainError, NotFoundError
+from server.domain.markdown.links import direct_href, narrow_href
+from server.domain.markdown.writing import link, quoted
+from server.events.base import Entry, Tx, to_users
+from server.events.reminders import ReminderAdded, ReminderRemoved, ShownReminder
+from storage import conversations, message_edits, message_places, reminders
+from storage.database import Connection
+from storage.ids import MessageId, ReminderId, TopicId, UserId
+from storage.message_edits import ChangingRow
+from storage.reminders import Reminder, ReminderRow
+
+MAX_NOTE_LENGTH: Final = 1_000
+MAX_QUOTED_LENGTH: Final = 5_000
+"""Of the message; the rest is behind the link."""
+
+
+async def set_reminder(
+    tx: Tx,
+    actor: Actor,
+    message_id: MessageId | None,
+    note: str,
+    timestamp: int,
+    now: datetime,
+) -> Entry:
+    """Remind the actor of a message that they may read, or only of the note.
+
+    The entry's position is the reminder's id. Raises BadRequestError.
+    """
+    due_at = due_time(timestamp, now)
+    note = note.strip()
+    if len(note) > MAX_NOTE_LENGTH:
+        raise BadRequestError(f"note is too long (limit: {MAX_NOTE_LENGTH} characters)")
+    directory, connection = await tx.directory(), await tx.connection()
+    row = await _visible(connection, directory, actor.user_id, message_id)
+    if row is None and message_id is not None:
+        raise BadRequestError("Invalid message(s)")
+    content = await _opening(directory, connection, actor.user_id, row, note)
+    reminder = Reminder(
+        realm_id=tx.realm_id,
+        user_id=actor.user_id,
+        message_id=message_id,
+        note=note,
+        content=content,
+        rendered_content=(await render_as(directory, actor, content)).html,
+        due_at=due_at,
+    )
+    kept = {name: getattr(reminder, name) for name in Reminder.__slots__}
+    shown = ShownReminder.of(ReminderRow(reminder_id=ReminderId(0), **kept))
+    entry = tx.append(ReminderAdded(reminder=shown), to_users(actor.user_id))
+    tx.at_position(entry, reminders.insert(tx.realm_id, reminder))
+    return entry
+
+
+async def delete_reminder(tx: Tx, actor: Actor, reminder_id: ReminderId) -> None:
+    """Drop it. Raises NotFoundError."""
+    if not await tx.lock(reminders.locking(tx.realm_id, actor.user_id, reminder_id)):
+        raise NotFoundError("Reminder does not exist")
+    await reminders.delete(await tx.changing(), tx.realm_id, reminder_id)
+    tx.append(ReminderRemoved(reminder_id=reminder_id), to_users(actor.user_id))
+
+
+async def deliver(bench: Workbench, row: ReminderRow) -> bool:
+    """Send what is due, or let it fail: once, however many try it at a time.
+
+    The message, that it no longer waits, and what is told of both are one commit. A message that
+    is gone, or that its reader lost, is not shown; the reminder comes all the same. False if
+    somebody else does it.
+    """
+    directory = bench.directory
+    async with bench.read() as connection:
+        content = await _full(directory, connection, row)
+    draft = Draft(type="direct", to=[row.user_id], topic=None, content=content, read_by_sender=True)
+    bot = await notification_bot(directory)
+    decision = await prepare(directory, bot, draft, bench.read)
+    now = bench.clock.now()
+    try:
+        await bench.write(lambda tx: _deliver(tx, bot, row, draft, decision, now))
+    except TakenError:
+        return False
+    return True
+
+
+async def give_up(bench: Workbench, row: ReminderRow) -> None:
+    """Let it fail: it was tried often enough."""
+
+    async def fail(tx: Tx) -> None:
+        await _claim(tx, row)
+        await reminders.fail(await tx.changing(), tx.realm_id, row.reminder_id, GIVEN_UP)
+
+    with suppress(TakenError):
+        await bench.write(fail)
+
+
+async def _deliver(
+    tx: Tx, bot: Actor, row: ReminderRow, draft: Draft, decision: Decision | None, now: datetime
+) -> None:
+    # Whoever has to run alone does so before the row is held: the batch would hold it.
+    if decision is None or decision.realm.deactivated:
+        tx.must_be_exact()
+    await _claim(tx, row)
+    then = reminders.sent(
+        tx.realm_id,
+        row.reminder_id,
+        audience=to_users(row.user_id).encode(),
+        body=msgspec.json.encode(ReminderRemoved(reminder_id=row.reminder_id)),
+        write_id=tx.write_id,
+    )
+    try:
+        if tx.exact:
+            await check_realm(tx)
+        await send_message(tx, bot, draft, decision, now, then)
+    except DomainError as refusal:
+        # Nobody is told: whoever cannot be written to has no client either.
+        connection = await tx.changing()
+        await reminders.fail(connection, tx.realm_id, row.reminder_id, refusal.message)
+
+
+async def _claim(tx: Tx, row: ReminderRow) -> None:
+    await claim(tx, reminders.locking(tx.realm_id, row.user_id, row.reminder_id), row)
+
+
+# -- what a reminder says
+
+
+async def _visible(
+    connection: Connection, directory: Directory, user_id: UserId, message_id: MessageId | None
+) -> ChangingRow | None:
+    if message_id is None:
+        return None
+    return await message_edits.visible(connection, directory.realm_id, user_id, message_id)
+
+
+async def _opening(
+    directory: Directory,
+    connection: Connection,
+    user_id: UserId,
+    row: ChangingRow | None,
+    note: str,
+) -> str:
+    """Of what one is reminded, and one's own note."""
+    opening = "You asked for a reminder."
+    if row is not None:
+        opening = f"You asked to be reminded of {await _link(directory, connection, user_id, row)}."
+    return "\n\n".join([opening, quoted(note)]) if note else opening
+
+
+async def _full(directory: Directory, connection: Connection, reminder: ReminderRow) -> str:
+    """The same as things are now, and the message itself."""
+    user_id = reminder.user_id
+    row = await _visible(connection, directory, user_id, reminder.message_id)
+    parts = [await _opening(directory, connection, user_id, row, reminder.note)]
+    if row is not None:
+        sender = await directory.user(row.sender_id)
+        assert sender is not None, "whoever has sent something is never removed"
+        parts.append(f"@_**{sender.full_name}|{sender.user_id}** wrote:")
+        parts.append(quoted(row.content, limit=MAX_QUOTED_LENGTH))
+    elif reminder.message_id is not None:
+        parts.append("The message was deleted, or you may no longer read it.")
+    return "\n\n".join(parts)
+
+
+async def _link(
+    directory: Directory, connection: Connection, user_id: UserId, row: ChangingRow
+) -> str:
+    if row.channel_id is None:
+        people = await message_places.dm_user_ids(
+            connection, directory.realm_id, row.conversation_id
+        )
+        others = [each for each in people if each != user_id] or [user_id]
+        return link("a direct message", direct_href(others, row.id))
+    channel = await directory.channel(row.channel_id)
+    assert channel is not None, "a message is in a channel that exists"
+    [topic] = await conversations.topics_by_ids(
+        connection, directory.realm_id, [TopicId(row.conversation_id)]
+    )
+    shown = topic.name or (await directory.settings()).empty_topic_display_name
+    href = narrow_href(channel.channel_id, channel.name, topic.name, row.id)
+    return link(f"#{channel.name} > {shown}", href)

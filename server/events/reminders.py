@@ -1,0 +1,68 @@
+"""Reminders were set, sent or dropped; only whom they remind is told."""
+
+from collections.abc import Sequence
+from typing import Any, ClassVar, Literal
+
+import msgspec
+from typing_extensions import override
+
+from server.events.base import ClientView, Event
+from storage.ids import MessageId, Position, ReminderId
+from storage.reminders import ReminderRow
+
+NO_MESSAGE = MessageId(0)
+"""The target of a reminder of no message: clients expect a number there."""
+
+
+class ShownReminder(msgspec.Struct, frozen=True, kw_only=True):
+    """A reminder as clients know it."""
+
+    reminder_id: ReminderId
+    type: Literal["private"] = "private"
+    to: list[int]
+    content: str
+    rendered_content: str
+    scheduled_delivery_timestamp: int
+    failed: bool
+    reminder_target_message_id: MessageId
+
+    @classmethod
+    def of(cls, row: ReminderRow) -> "ShownReminder":
+        return cls(
+            reminder_id=row.reminder_id,
+            to=[row.user_id],
+            content=row.content,
+            rendered_content=row.rendered_content,
+            scheduled_delivery_timestamp=int(row.due_at.timestamp()),
+            failed=row.failure is not None,
+            reminder_target_message_id=NO_MESSAGE if row.message_id is None else row.message_id,
+        )
+
+
+class RemindersEvent(Event, frozen=True, kw_only=True):
+    """What these events have in common."""
+
+    wire_type: ClassVar[str] = "reminders"
+
+
+class ReminderAdded(RemindersEvent, frozen=True, kw_only=True):
+    """Its id is the entry's position."""
+
+    kind: ClassVar[str] = "reminders/add"
+
+    reminder: ShownReminder
+
+    @override
+    def wire(self, position: Position, view: ClientView) -> Sequence[Any]:
+        shown = msgspec.structs.replace(self.reminder, reminder_id=ReminderId(position))
+        return ({"type": self.wire_type, "op": "add", "reminders": [shown]},)
+
+
+class ReminderRemoved(RemindersEvent, frozen=True, kw_only=True):
+    """It was sent, or dropped."""
+
+    kind: ClassVar[str] = "reminders/remove"
+
+    type: Literal["reminders"] = "reminders"
+    op: Literal["remove"] = "remove"
+    reminder_id: ReminderId

@@ -1,0 +1,15 @@
+"""Register's `reminders`."""
+
+from typing import Any
+
+from server.events.reminders import ShownReminder
+from server.initial_state.base import Section, Snapshot
+from storage import reminders
+
+
+async def fetch(snapshot: Snapshot) -> dict[str, Any]:
+    rows = await reminders.of_user(snapshot.connection, snapshot.realm_id, snapshot.actor.user_id)
+    return {"reminders": [ShownReminder.of(row) for row in rows]}
+
+
+SECTION = Section("reminders", fetch)

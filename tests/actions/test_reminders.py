@@ -1,0 +1,96 @@
+"""Reminders: told to whoever asked for them, and sent with what they are of."""
+
+import pytest
+
+from server.actions import reminders as actions
+from storage import reminders
+from tests.fixtures.timers import Timers, bench_on
+
+pytestmark = pytest.mark.asyncio
+
+
+@pytest.fixture
+def timers(hall, changes):
+    """The fixture `changes` has made the bot."""
+    return Timers(hall.stage, hall.make.realm_id)
+
+
+async def kept(hall, row):
+    """The user's reminders: (note, failure)."""
+    make = hall.make
+    rows = await reminders.of_user(make.connection, make.realm_id, row.user_id)
+    return [(each.note, each.failure) for each in rows]
+
+
+async def sent(hall):
+    return await hall.make.connection.values(
+        """
+        SELECT content FROM messages m JOIN users u USING (realm_id)
+         WHERE realm_id = %(r)s AND u.user_id = m.sender_id AND u.is_system_bot ORDER BY id
+        """,
+        r=hall.make.realm_id,
+    )
+
+
+async def test_only_whom_they_remind_is_told_and_register_says_the_same(
+    hall, timers, witnesses, make, changes
+):
+    await make.channel("plans", subscribers=[hall.member, hall.other])
+    message_id = await changes.send(hall.other, "plans")
+
+    async def change():
+        await timers.remind(hall.member, message_id, "first")
+        second = await timers.remind(hall.member, None, "second")
+        await timers.remind(hall.member, message_id, "third", seconds=9_000)
+        actor = hall.actor(hall.member)
+        await hall.stage.write(actions.delete_reminder, actor, second)
+        assert await timers.pass_by() == 1
+
+    own, _, other, _ = await witnesses.watch(change, [hall.member, hall.other])
+    mine = [e["op"] for e in own.events if e["type"] == "reminders"]
+    assert mine == ["add", "add", "add", "remove", "remove"]
+    assert other.events == []
+    # That it no longer waits is told right after the message, in the same commit.
+    message, removed = hall.stage.happened[-2:]
+    assert (message.event.kind, removed.event.kind) == ("message", "reminders/remove")
+    assert removed.position == message.position + 1
+    assert await kept(hall, hall.member) == [("third", None)]
+
+
+async def test_a_reminder_is_of_the_message_as_it_is_when_it_is_due(hall, timers, make, changes):
+    await make.channel("plans", subscribers=[hall.member, hall.other])
+    message_id = await changes.send(hall.other, "plans", content="first")
+    await timers.remind(hall.member, message_id)
+    await changes.edit(hall.other, message_id, "second")
+    await timers.pass_by()
+    [content] = await sent(hall)
+    assert "second" in content
+    assert "first" not in content
+
+
+async def test_a_deactivated_realm_reminds_nobody(hall, timers, make):
+    await timers.remind(hall.member, None, "note")
+    await make.connection.execute(
+        "UPDATE realms SET deactivated = true, changed_at = changed_at + 1 WHERE realm_id = %(r)s",
+        r=make.realm_id,
+    )
+    assert await timers.pass_by() == 1
+    assert await sent(hall) == []
+    [(_, failure)] = await kept(hall, hall.member)
+    assert "deactivated" in failure
+
+
+async def test_what_was_dropped_or_sent_meanwhile_is_not_sent(hall, timers, make):
+    reminder_id = await timers.remind(hall.member, None, "note")
+    [row] = await reminders.of_user(make.connection, make.realm_id, hall.member.user_id)
+    bench = bench_on(hall.stage, make.realm_id)
+    assert await actions.deliver(bench, row)
+    assert not await actions.deliver(bench, row)
+    await actions.give_up(bench, row)
+    assert len(await sent(hall)) == 1
+    await timers.remind(hall.member, None, "other")
+    [row] = await reminders.of_user(make.connection, make.realm_id, hall.member.user_id)
+    await hall.stage.write(actions.delete_reminder, hall.actor(hall.member), row.reminder_id)
+    assert row.reminder_id != reminder_id
+    assert not await actions.deliver(bench, row)
+    assert len(await sent(hall)) == 1
