@@ -12,6 +12,7 @@ import uvloop
 import benchmarks.changing
 import benchmarks.narrows
 import benchmarks.notifying
+import benchmarks.presence
 from benchmarks import world as worlds
 from benchmarks.client import Client
 from benchmarks.server import Server, running, temporary_data
@@ -368,6 +369,20 @@ def notifying() -> Figures:
     return figures
 
 
+def presence() -> Figures:
+    """What pings cost the serving process where 1,000 people are there, and 10,000 a minute."""
+    figures: Figures = {}
+    with running() as server, server.database() as database:
+        measured = benchmarks.presence.measure(server, database)
+        [(writes,)] = database.execute(
+            "SELECT max(last_update_id)::float8 FROM presence_clocks"
+        ).fetchall()
+    for name, each in measured.items():
+        figures[f"{name}, CPU ms"] = each.cpu_seconds * 1000
+        figures |= _milliseconds(name, each.latencies)
+    return figures | {"writes of all these pings": cast("float", writes)}
+
+
 def starts() -> Figures:
     """The first and the second start, and what an idle server takes."""
     with temporary_data() as data:
@@ -394,6 +409,7 @@ MEASURES: dict[str, Callable[[], Figures]] = {
     "narrows": narrows,
     "changing": changing,
     "notifying": notifying,
+    "presence": presence,
 }
 
 

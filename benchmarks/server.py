@@ -84,6 +84,12 @@ class Server:
         every = {parent, *parent.children(recursive=True), *postgres}
         return sum(_pss(p) for p in every) / 1024
 
+    def cpu_seconds(self) -> float:
+        """What the serving process has used of the processors so far."""
+        assert self._process is not None
+        times = psutil.Process(self._process.pid).cpu_times()
+        return float(times.user + times.system)
+
     def rss_kib(self) -> int:
         """Memory of the serving process alone."""
         assert self._process is not None

@@ -6,7 +6,7 @@ pieces put together. What is kept here is what Postgres holds up to an update; l
 added, whoever reads them and in whatever order.
 """
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable
 from typing import Final
 
 import msgspec
@@ -20,10 +20,13 @@ from storage.presences import PresenceRow
 class Entry:
     """Somebody's presence, and how it is told."""
 
-    __slots__ = ("_legacy", "modern", "presence", "update_id")
+    # What every answer looks at is held here itself: thousands of looks elsewhere add up.
+    __slots__ = ("_legacy", "idle_timestamp", "modern", "presence", "update_id", "user_id")
 
     def __init__(self, presence: Presence, update_id: int) -> None:
         self.presence = presence
+        self.user_id = presence.user_id
+        self.idle_timestamp = presence.idle_timestamp
         self.update_id = update_id
         self.modern: bytes = b'"%d":{"active_timestamp":%d,"idle_timestamp":%d}' % (
             presence.user_id,
@@ -31,12 +34,11 @@ class Entry:
             presence.idle_timestamp,
         )
         """As part of an object by user id."""
-        self._legacy: bytes | None = None
+        self._legacy = b""
 
-    @property
     def legacy(self) -> bytes:
         """As part of an object by address."""
-        if self._legacy is None:
+        if not self._legacy:
             self._legacy = b"%b:%b" % (
                 msgspec.json.encode(self.presence.email),
                 msgspec.json.encode(self.presence.legacy_with_aggregate()),
@@ -73,17 +75,16 @@ class Roll:
 
     def since(self, update_id: int) -> list[Entry]:
         """Who was heard of after the update with this number, latest first."""
-        return list(self._since(update_id))
+        found = []
+        for entry in reversed(self._entries.values()):
+            if entry.update_id <= update_id:
+                break
+            found.append(entry)
+        return found
 
     def seen_since(self, timestamp: float) -> list[Entry]:
         """Who was heard of at that time or later."""
-        return [e for e in self._entries.values() if e.presence.idle_timestamp >= timestamp]
-
-    def _since(self, update_id: int) -> Iterator[Entry]:
-        for entry in reversed(self._entries.values()):
-            if entry.update_id <= update_id:
-                return
-            yield entry
+        return [e for e in self._entries.values() if e.idle_timestamp >= timestamp]
 
 
 NOBODY: Final = msgspec.Raw(b"{}")
@@ -95,11 +96,10 @@ def as_known(
     """What is told to a guest who knows these people: others not at all, or under no address."""
     found = []
     for entry in entries:
-        user_id = entry.presence.user_id
-        if user_id in known:
+        if entry.user_id in known:
             found.append(entry)
         elif not only_known:
-            email = hidden_email(user_id, domain)
+            email = hidden_email(entry.user_id, domain)
             presence = msgspec.structs.replace(entry.presence, email=email)
             found.append(Entry(presence, entry.update_id))
     return found
@@ -107,5 +107,5 @@ def as_known(
 
 def as_object(entries: Iterable[Entry], *, slim: bool) -> msgspec.Raw:
     """All of them as one JSON object, in the modern form or the legacy one."""
-    pieces = [entry.modern for entry in entries] if slim else [entry.legacy for entry in entries]
+    pieces = [entry.modern for entry in entries] if slim else [entry.legacy() for entry in entries]
     return msgspec.Raw(b"{" + b",".join(pieces) + b"}")

@@ -8,12 +8,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
-import msgspec
 import structlog
 
 from server.directory import ROLL, Directory, user_key
 from server.domain.clock import Clock
-from server.domain.presence import PRESENCE_OF, Presence, status_of
+from server.domain.presence import NOTHING_YET, PRESENCE_OF, Presence, status_of
 from server.domain.profiles import public_email
 from server.initial_state.roll import Entry, Roll
 from server.presences.arrivals import news_of
@@ -31,6 +30,8 @@ from storage.users import UserRow
 
 logger = structlog.get_logger(__name__)
 
+NEVER: Final = 0
+"""As a Unix time: nobody has been seen then."""
 TURN_SECONDS: Final = 1.0
 """How often a realm's pings are written at most, and how old an answer may be."""
 
@@ -41,7 +42,8 @@ class _Pending:
 
     user: UserRow
     ping: Ping
-    presence: Presence
+    entry: Entry
+    """Their presence with it. It has no number yet."""
 
 
 class RealmPresences:
@@ -75,10 +77,9 @@ class RealmPresences:
         """
         moment = self._clock.now()
         known = await self._known(user)
-        now = int(moment.timestamp())
-        if known is not None and known.knows(now, active=active):
+        if known.knows(int(moment.timestamp()), active=active):
             return
-        self._pending[user.user_id] = self._merged(user, known, moment, active=active)
+        self._add(user, known, moment, active=active)
         if self._is_due:
             await self._take_turn()
         else:
@@ -93,9 +94,9 @@ class RealmPresences:
             await self._take_turn()
         roll = await self._roll()
         found = roll.seen_since(seen_since) if since is None else roll.since(since)
-        waiting = self._waiting(roll)
+        waiting = self._waiting()
         if waiting:
-            found = [e for e in found if e.presence.user_id not in waiting]
+            found = [e for e in found if e.user_id not in waiting]
             found.extend(waiting.values())
         return found, roll.last_update_id
 
@@ -104,7 +105,7 @@ class RealmPresences:
         if self._is_due:
             await self._take_turn()
         roll = await self._roll()
-        waiting = self._waiting(roll).get(user_id)
+        waiting = self._waiting().get(user_id)
         return roll.of(user_id) if waiting is None else waiting.presence
 
     async def settle(self) -> None:
@@ -123,32 +124,33 @@ class RealmPresences:
 
     # -- what is known
 
-    async def _known(self, user: UserRow) -> Presence | None:
+    async def _known(self, user: UserRow) -> Presence:
+        """What is known of somebody, with what waits to be written."""
         pending = self._pending.get(user.user_id)
-        return (await self._roll()).of(user.user_id) if pending is None else pending.presence
-
-    def _merged(
-        self, user: UserRow, known: Presence | None, now: datetime, *, active: bool
-    ) -> _Pending:
-        before = self._pending.get(user.user_id)
-        active_at = now if active else None if before is None else before.ping.active_at
-        ping = Ping(user.user_id, active_at, now)
+        if pending is not None:
+            return pending.entry.presence
+        roll = await self._roll()
+        known = roll.of(user.user_id)
         if known is None:
             joined = int(user.date_joined.timestamp())
-            known = Presence(user.user_id, user.email, joined, joined)
-        return _Pending(user, ping, known.with_ping(int(now.timestamp()), active=active))
+            known = Presence(user.user_id, public_email(user, roll.domain), joined, NEVER)
+        return known
 
-    def _waiting(self, roll: Roll) -> dict[UserId, Entry]:
+    def _add(self, user: UserRow, known: Presence, now: datetime, *, active: bool) -> None:
+        before = self._pending.get(user.user_id)
+        active_at = now if active else None if before is None else before.ping.active_at
+        presence = known.with_ping(int(now.timestamp()), active=active)
+        self._pending[user.user_id] = _Pending(
+            user, Ping(user.user_id, active_at, now), Entry(presence, NOTHING_YET)
+        )
+
+    def _waiting(self) -> dict[UserId, Entry]:
         """What waits to be written, of those about whom nothing has changed since."""
+        recall = self._directory.recall
         return {
-            user_id: Entry(
-                msgspec.structs.replace(
-                    pending.presence, email=public_email(pending.user, roll.domain)
-                ),
-                roll.last_update_id,
-            )
+            user_id: pending.entry
             for user_id, pending in self._pending.items()
-            if self._directory.recall(user_key(user_id)) is pending.user
+            if recall(user_key(user_id)) is pending.user
         }
 
     async def _roll(self) -> Roll:
