@@ -19,12 +19,23 @@ class EventQueueRow:
 
 
 async def insert(connection: Connection, realm_id: RealmId, row: EventQueueRow) -> None:
+    """Make the queue known, for what comes after its base; in a transaction of its own.
+
+    The clock is held meanwhile: whatever is written from then on is written by somebody who sees
+    the queue, and so tells its user's flags. The commit is not waited for: `begin` is what counts.
+    """
     await connection.execute(
         """
+        WITH clock AS MATERIALIZED (
+            SELECT c.realm_id FROM realm_clock c WHERE c.realm_id = %(realm_id)s
+             ORDER BY c.position DESC LIMIT 1 FOR NO KEY UPDATE
+        )
         INSERT INTO event_queues (realm_id, queue_id, user_id, epoch, base, params,
                                   lifespan_seconds, last_seen_at)
-        VALUES (%(realm_id)s, %(queue_id)s, %(user_id)s, %(epoch)s, %(base)s, %(params)s,
-                %(lifespan_seconds)s, now())
+        SELECT c.realm_id, %(queue_id)s, %(user_id)s, %(epoch)s, %(base)s, %(params)s,
+               %(lifespan_seconds)s, now()
+          FROM clock c
+         WHERE set_config('synchronous_commit', 'off', true) = 'off'
         """,
         realm_id=realm_id,
         queue_id=row.queue_id,
@@ -34,6 +45,23 @@ async def insert(connection: Connection, realm_id: RealmId, row: EventQueueRow) 
         params=connection.json(row.params),
         lifespan_seconds=row.lifespan_seconds,
     )
+
+
+async def begin(
+    connection: Connection, realm_id: RealmId, queue_id: QueueId, *, epoch: int, base: Position
+) -> bool:
+    """Let the queue begin after this position. False if it has ended meanwhile."""
+    updated = await connection.execute(
+        """
+        UPDATE event_queues SET epoch = %(epoch)s, base = %(base)s
+         WHERE realm_id = %(realm_id)s AND queue_id = %(queue_id)s
+        """,
+        realm_id=realm_id,
+        queue_id=queue_id,
+        epoch=epoch,
+        base=base,
+    )
+    return updated == 1
 
 
 async def live(

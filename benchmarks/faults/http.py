@@ -48,6 +48,7 @@ class Client:
     """The server's own, and those of proxies in front of it."""
     email: str
     api_key: str
+    """Empty: of somebody without an account."""
     in_flight: InFlight
     rng: random.Random
     host: str = "127.0.0.1"
@@ -55,10 +56,10 @@ class Client:
     _head: str = field(init=False)
 
     def __post_init__(self) -> None:
-        credentials = base64.b64encode(f"{self.email}:{self.api_key}".encode()).decode()
-        self._head = (
-            f"Host: {self.host}\r\nAuthorization: Basic {credentials}\r\nUser-Agent: faults\r\n"
-        )
+        self._head = f"Host: {self.host}\r\nUser-Agent: faults\r\n"
+        if self.api_key:
+            credentials = base64.b64encode(f"{self.email}:{self.api_key}".encode()).decode()
+            self._head += f"Authorization: Basic {credentials}\r\n"
 
     async def request(
         self,

@@ -3,22 +3,33 @@
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 from typing_extensions import override
 
 from benchmarks.faults.http import Answer
 from benchmarks.leaks.hands import Hands
-from benchmarks.leaks.model import ADMINISTRATOR, GUEST, Message, Model
-from benchmarks.leaks.operations import OfMessage, Step
+from benchmarks.leaks.model import ADMINISTRATOR, Message, Model
+from benchmarks.leaks.operations import (
+    NO_NAMES,
+    Named,
+    OfMessage,
+    Step,
+    first_in,
+)
+from benchmarks.leaks.policies import NONE, policy_set
 from benchmarks.leaks.told import NOBODY, Told
-
-Mode = Literal["change_one", "change_later", "change_all"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Edit(OfMessage):
-    """The message says something else."""
+    """The message says something else, and names others."""
+
+    names: Named = NO_NAMES
+
+    @override
+    def fits(self, model: Model) -> bool:
+        return self.names.fits(model) and OfMessage.fits(self, model)
 
     @override
     def allowed(self, model: Model) -> bool | None:
@@ -30,7 +41,8 @@ class Edit(OfMessage):
         return None if _is_archived(model, message) else True
 
     def content(self) -> str:
-        return f"secret {self.message} of {self.realm} edited {self.number}"
+        edited = f"secret {self.message} of {self.realm} edited {self.number}"
+        return edited + self.names.text()
 
     async def perform(self, hands: Hands) -> Answer:
         path = f"/messages/{hands.messages.ids[self.message]}"
@@ -40,121 +52,15 @@ class Edit(OfMessage):
         del hands, answer
         message = model.messages[self.message]
         message.content = self.content()
+        self.names.mark(model, message)
         key = ("update_message", self.message, message.content)
+        named = ("named", self.message, message.content)
         followers, readers = model.followers(message), model.readers(message)
-        return [Told(kind="update_message", key=key, must=followers, may=readers)]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Move(OfMessage):
-    """Messages go to another topic, or to another channel."""
-
-    topic: str
-    channel: int | None = None
-    """None: they stay in theirs."""
-    mode: Mode = "change_one"
-
-    @override
-    def fits(self, model: Model) -> bool:
-        if not OfMessage.fits(self, model) or model.messages[self.message].channel is None:
-            return False
-        return self.channel is None or self.channel in model.channels
-
-    @override
-    def allowed(self, model: Model) -> bool | None:
-        """Only what must never be: who moves, and when, is settled elsewhere."""
-        user = model.users[self.actor]
-        if not OfMessage.allowed(self, model):
-            return False
-        here = model.messages[self.message].channel
-        if self.channel in (None, here):
-            return None
-        assert self.channel is not None
-        may_post = model.posts(user, model.channels[self.channel])
-        return False if user.role == GUEST or may_post is False else None
-
-    async def perform(self, hands: Hands) -> Answer:
-        path = f"/messages/{hands.messages.ids[self.message]}"
-        channel_id = None if self.channel is None else hands.channels.ids[self.channel]
-        return await hands.ask(
-            self.actor,
-            "PATCH",
-            path,
-            topic=self.topic,
-            stream_id=channel_id,
-            propagate_mode=self.mode,
-            send_notification_to_old_thread=False,
-            send_notification_to_new_thread=False,
-        )
-
-    def happen(self, model: Model, hands: Hands, answer: Answer) -> list[Told]:
-        del hands, answer
-        told: list[Told] = []
-        for message in self._moving(model):
-            followers, readers = model.followers(message), model.readers(message)
-            was_public = model.is_public(message)
-            told += _first_in(model, message.channel)
-            if self.channel is not None:
-                message.channel = self.channel
-                told += _first_in(model, message.channel)
-            message.topic = self.topic
-            is_lost = was_public and not model.is_public(message)
-            told += _moved(model, message, followers, readers, lost_by_public=is_lost)
-        return told
-
-    def _moving(self, model: Model) -> list[Message]:
-        """The message, and those of its topic that go with it: as far as the actor reads them."""
-        first = model.messages[self.message]
-        if self.mode == "change_one":
-            return [first]
-        user = model.users[self.actor]
+        marked = message.mentioned
         return [
-            message
-            for message in model.messages.values()
-            if (message.channel, message.topic) == (first.channel, first.topic)
-            and (self.mode == "change_all" or message.number >= first.number)
-            and model.may_read(user, message)
+            Told(kind="update_message", key=key, must=followers, may=readers),
+            Told(kind="update_message", key=named, must=followers & marked, may=readers & marked),
         ]
-
-
-def _moved(
-    model: Model,
-    message: Message,
-    followers: frozenset[int],
-    readers: frozenset[int],
-    *,
-    lost_by_public: bool,
-) -> list[Told]:
-    """Who read it before and who does now: it changes for some, and goes for others."""
-    after = model.readers(message)
-    number = message.number
-    return [
-        Told(
-            kind="update_message",
-            key=("update_message", number, None),
-            must=(followers | model.followers(message)) & after,
-            may=after,
-        ),
-        Told(
-            kind="delete_message",
-            key=("delete_message", number),
-            must=followers - after,
-            may=readers - after,
-            lost_to=readers - after if lost_by_public else NOBODY,
-            # Whoever may read it there without being there hears no more of it.
-            lost_perhaps_to=readers & after if lost_by_public else NOBODY,
-        ),
-        # Whoever may read it again is told that it is unread, or starred.
-        *(
-            Told(
-                kind="update_message_flags",
-                key=("update_message_flags", op, flag, number),
-                must=NOBODY,
-                may=after,
-            )
-            for op, flag in (("remove", "read"), ("add", "starred"))
-        ),
-    ]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -218,7 +124,7 @@ class DeleteTopic(Step):
 def _deleted(model: Model, messages: Iterable[Message]) -> list[Told]:
     told: list[Told] = []
     for message in messages:
-        told += _first_in(model, message.channel)
+        told += first_in(model, message.channel)
         key = ("delete_message", message.number)
         followers, readers = model.followers(message), model.readers(message)
         told.append(Told(kind="delete_message", key=key, must=followers, may=readers))
@@ -263,6 +169,40 @@ class MarkRead(Step):
                 key = ("update_message_flags", "add", "read", number)
                 told.append(Told(kind="update_message_flags", key=key, must=NOBODY, may=own))
         return told
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SetPolicy(Step):
+    """Somebody follows, unmutes or mutes a topic, or no longer does."""
+
+    channel: int
+    topic: str
+    policy: int
+
+    @override
+    def fits(self, model: Model) -> bool:
+        return self.channel in model.channels and Step.fits(self, model)
+
+    @override
+    def allowed(self, model: Model) -> bool | None:
+        channel = model.channels[self.channel]
+        if self.policy == NONE:
+            return None
+        return model.reads(model.users[self.actor], channel) and not channel.is_archived
+
+    async def perform(self, hands: Hands) -> Answer:
+        return await hands.ask(
+            self.actor,
+            "POST",
+            "/user_topics",
+            stream_id=hands.channels.ids[self.channel],
+            topic=self.topic,
+            visibility_policy=self.policy,
+        )
+
+    def happen(self, model: Model, hands: Hands, answer: Answer) -> list[Told]:
+        del hands, answer
+        return policy_set(model, self.actor, (self.channel, self.topic), self.policy)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -314,15 +254,6 @@ class Vote(OfMessage):
         key = ("submessage", self.message, self.actor)
         followers, readers = model.followers(message), model.readers(message)
         return [Told(kind="submessage", key=key, must=followers, may=readers)]
-
-
-def _first_in(model: Model, channel: int | None) -> list[Told]:
-    """Another message may be the channel's first now."""
-    if channel is None:
-        return []
-    key = ("stream", "update", channel, "first_message_id")
-    seers = model.seers(model.channels[channel])
-    return [Told(kind="stream", key=key, must=NOBODY, may=seers)]
 
 
 def _is_archived(model: Model, message: Message) -> bool:

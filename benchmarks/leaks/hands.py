@@ -37,6 +37,14 @@ class Names:
         return [self.ids[number] for number in numbers]
 
 
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """A message of the notification bot."""
+
+    message_id: int
+    content: str
+
+
 @dataclass(eq=False, slots=True)
 class Hands:
     """One organization on the server, and the means to do something in it."""
@@ -50,6 +58,8 @@ class Hands:
     messages: Names = field(default_factory=Names)
     groups: Names = field(default_factory=Names)
     requests: int = 0
+    noticed: int = 0
+    """The last message of the notification bot that is known."""
 
     async def ask(
         self,
@@ -75,3 +85,30 @@ class Hands:
         except DomainError as error:
             return Answer(400, {"result": "error", "msg": str(error), "code": error.code})
         return Answer(200, {"result": "success", "msg": ""})
+
+    async def with_notices(self, answer: Answer) -> Answer:
+        """The answer, with what the notification bot has said since the last time."""
+        async with self.app.database.connection() as connection:
+            rows = await connection.tuples(
+                """
+                SELECT m.id, m.channel_id, t.name, m.content
+                  FROM messages m
+                  JOIN users u ON u.realm_id = m.realm_id AND u.user_id = m.sender_id
+                  JOIN topics t ON t.realm_id = m.realm_id AND t.topic_id = m.conversation_id
+                 WHERE m.realm_id = %(realm_id)s AND m.id > %(noticed)s AND u.is_system_bot
+                 ORDER BY m.id
+                """,
+                realm_id=self.realm_id,
+                noticed=self.noticed,
+            )
+        notices = {
+            (self.channels.number(channel_id), topic): Notice(message_id, content)
+            for message_id, channel_id, topic, content in rows
+        }
+        self.noticed = max([self.noticed, *(each.message_id for each in notices.values())])
+        return Answer(answer.status, answer.body | {"notices": notices})
+
+    def notices_of(self, answer: Answer) -> dict[tuple[int, str], Notice]:
+        """The same, by channel and topic."""
+        notices: dict[tuple[int, str], Notice] = answer.body.get("notices", {})
+        return notices

@@ -8,11 +8,12 @@ from dataclasses import dataclass, field
 from benchmarks.faults.http import Answer
 from benchmarks.leaks.hands import Hands
 from benchmarks.leaks.invent import Inventor
-from benchmarks.leaks.model import Model
-from benchmarks.leaks.operations import Operation
-from benchmarks.leaks.queues import Habit, Queue, open_queue
-from benchmarks.leaks.reads import READS, Look
-from benchmarks.leaks.told import Told
+from benchmarks.leaks.model import GUEST, SPECTATOR, Model, User
+from benchmarks.leaks.operations import NUMBERS_EACH, Operation
+from benchmarks.leaks.queues import Habit, Queue, learn, open_queue, tell
+from benchmarks.leaks.reads import Look
+from benchmarks.leaks.together import Together, outcomes, settled
+from benchmarks.leaks.ways import READS, SPECTATORS_READS
 from benchmarks.leaks.world import FOUNDINGS, Place, found, imagine
 
 SHARE_OF_FIRST_REALM = 0.8
@@ -43,6 +44,7 @@ class Tally:
 
 Suspect = tuple[int, int, str]
 """An organization, a reader of it, and a way of reading that showed something wrong."""
+ANYBODY = User(SPECTATOR, GUEST)
 TRIES = 6
 """How often a suspect reads: it may look at something else each time."""
 
@@ -65,8 +67,8 @@ class Realm:
         self.queues: list[Queue] = []
 
     async def open(self, user: int, habit: Habit) -> None:
-        queue = await open_queue(self.hands, user, habit)
-        queue.learn(*self._known(user))
+        queue = await open_queue(self.hands, user, habit, self.model.now)
+        learn([queue], self.model)
         self.queues.append(queue)
 
     async def open_first(self) -> None:
@@ -76,34 +78,20 @@ class Realm:
         for user in list(self.model.users)[1:]:
             await self.open(user, _HABITS[user % len(_HABITS)])
 
-    def tell(self, told: Sequence[Told]) -> int:
-        """Note what the queues must get; how many expectations that are."""
-        noted = 0
-        for each in told:
-            if each.kind == "delete_message" and each.key[1] in self.model.gone:
-                self._blank(int(str(each.key[1])))
-            for queue in self.queues:
-                if queue.listens(each):
-                    queue.expect(each, self.model)
-                    noted += 1
-        return noted
-
-    def _blank(self, message: int) -> None:
-        for queue in self.queues:
-            queue.blank(message)
+    async def renew(self) -> list[str]:
+        """Open again the queues that a change of role has ended; which of them have not."""
+        users = self.model.users
+        ended = [q for q in self.queues if q.opened < users[q.user].renewed]
+        alive = [q for q in ended if not await q.has_ended(self.hands)]
+        self.queues = [q for q in self.queues if q not in ended]
+        for queue in ended:
+            await self.open(queue.user, queue.habit)
+        return [f"user {q.user}, {q.habit.name} queue: goes on in another role" for q in alive]
 
     def learn(self) -> None:
         """What may be known now may be in the next events; queues of those who left are gone."""
         self.queues = [q for q in self.queues if self.model.users[q.user].is_active]
-        known = {user.number: self._known(user.number) for user in self.model.active()}
-        for queue in self.queues:
-            queue.learn(*known[queue.user])
-
-    def _known(self, number: int) -> tuple[frozenset[int], frozenset[int]]:
-        """The channels of which a user may know, and the messages that they may read."""
-        user, model = self.model.users[number], self.model
-        channels = frozenset(c.number for c in model.channels.values() if model.sees(user, c))
-        return channels, model.readable(user)
+        learn(self.queues, self.model)
 
 
 PUBLIC_KINDS = ("message", "reaction", "stream", "update_message", "delete_message")
@@ -114,7 +102,7 @@ _HABITS = (
         all_public=True,
     ),
     Habit("old client's", kinds=("message", "update_message_flags", "typing"), capabilities=False),
-    Habit("narrow", kinds=("message",), channel=1),
+    Habit("narrow", kinds=("message",), channel=NUMBERS_EACH),
 )
 
 
@@ -164,6 +152,9 @@ class History:
         if not operation.fits(model):
             return
         self.done.append(operation)
+        if isinstance(operation, Together):
+            await self._do_together(realm, operation)
+            return
         name = type(operation).__name__
         allowed = operation.allowed(model)
         answer = await operation.perform(hands)
@@ -180,8 +171,26 @@ class History:
         self._tally.operations[name] += 1
         told = operation.happen(model, hands, answer)
         for each in told:
-            noted = realm.tell([each])
+            noted = tell(realm.queues, each, model)
             self._count(f"event {each.kind}", name, noted)
+        self.problems += await realm.renew()
+        realm.learn()
+
+    async def _do_together(self, realm: Realm, operation: Together) -> None:
+        """Do both, and find out in which order they were done."""
+        answer = await operation.perform(realm.hands)
+        for part in (answer.body["first"], answer.body["second"]):
+            if part.status >= 500:
+                self.problems.append(f"failed: {operation}: {part.body.get('msg')}")
+        candidates = outcomes(operation, answer, realm.model, realm.queues, realm.hands)
+        outcome, wrong = await settled(candidates, realm.queues, realm.hands)
+        self.problems += [f"{operation}: in no order: {problem}" for problem in wrong]
+        outcome.leave_to(realm.queues, operation.number)
+        vars(realm.model).update(vars(outcome.model))
+        self._tally.operations["Together"] += 1
+        for kind, noted in outcome.told.items():
+            self._count(kind, "Together", noted)
+        self.problems += await realm.renew()
         realm.learn()
 
     async def look(self, number: int) -> None:
@@ -192,7 +201,8 @@ class History:
             readers = list(realm.model.active())
             for reader in rng.sample(readers, min(READERS_A_LOOK, len(readers))):
                 for name in rng.sample(list(READS), READS_A_LOOK):
-                    await self._read(realm, reader.number, name, rng)
+                    await self._read(realm, reader, name, rng)
+            await self._read(realm, ANYBODY, rng.choice(list(SPECTATORS_READS)), rng)
         realm = rng.choice(self._realms)
         for user in rng.choices([u.number for u in realm.model.active()], k=OPENED_QUEUES):
             await realm.open(user, rng.choice([Habit("later"), *_HABITS]))
@@ -204,7 +214,9 @@ class History:
             await self._poll(realm.queues, realm)
             for reader in list(realm.model.active()):
                 for name in READS:
-                    await self._read(realm, reader.number, name, rng)
+                    await self._read(realm, reader, name, rng)
+            for name in SPECTATORS_READS:
+                await self._read(realm, ANYBODY, name, rng)
 
     async def look_at(self, suspects: frozenset[Suspect]) -> None:
         """Those read who were shown something wrong; all queues are polled."""
@@ -212,9 +224,10 @@ class History:
         for realm in self._realms:
             await self._poll(realm.queues, realm)
         for place, user, name in sorted(suspects):
-            if self._realms[place].model.users[user].is_active:
+            reader = self._realms[place].model.users.get(user, ANYBODY)
+            if reader.is_active:
                 for _ in range(TRIES):
-                    await self._read(self._realms[place], user, name, rng)
+                    await self._read(self._realms[place], reader, name, rng)
 
     def failure(self) -> Failure | None:
         if not self.problems:
@@ -227,20 +240,20 @@ class History:
             if self.problems:
                 return  # what does not come takes long not to come
 
-    async def _read(self, realm: Realm, user: int, name: str, rng: random.Random) -> None:
+    async def _read(self, realm: Realm, reader: User, name: str, rng: random.Random) -> None:
         other = self._realms[1 - self._realms.index(realm)]
         look = Look(
             realm.model,
             realm.hands,
-            realm.model.users[user],
+            reader,
             rng,
             list(other.hands.messages.ids.values()),
         )
-        await READS[name](look)
+        await (READS.get(name) or SPECTATORS_READS[name])(look)
         self._tally.checks[f"read {name}"] += look.checks
         if look.problems:
             place = self._realms.index(realm)
-            self._suspects.add((place, user, name))
+            self._suspects.add((place, reader.number, name))
             self.problems += [f"organization {place}: {problem}" for problem in look.problems]
 
     def _count(self, kind: str, operation: str, checks: int) -> None:
@@ -261,7 +274,7 @@ async def live(place: Place, name: str, seed: str, operations: int, tally: Tally
         await history.begin()
         draw = history.inventor()
         for number in range(1, operations + 1):
-            await history.do(draw(number))
+            await history.do(draw(number * NUMBERS_EACH))
             if number % OPERATIONS_BETWEEN_LOOKS == 0 and not history.problems:
                 await history.look(number)
             if history.problems:

@@ -2,8 +2,17 @@
 
 import random
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
-from benchmarks.leaks.changes import Delete, DeleteTopic, Edit, MarkRead, Move, TypeEdit, Vote
+from benchmarks.leaks.changes import (
+    Delete,
+    DeleteTopic,
+    Edit,
+    MarkRead,
+    SetPolicy,
+    TypeEdit,
+    Vote,
+)
 from benchmarks.leaks.membership import (
     Archive,
     ChangePrivacy,
@@ -12,9 +21,30 @@ from benchmarks.leaks.membership import (
     Subscribe,
     Unsubscribe,
 )
-from benchmarks.leaks.model import Channel, Grant, Model, User
-from benchmarks.leaks.operations import Flag, Operation, React, Send, Type
-from benchmarks.leaks.people import ChangeGroup, Deactivate
+from benchmarks.leaks.model import (
+    ADMINISTRATOR,
+    GUEST,
+    MEMBER,
+    MODERATOR,
+    OWNER,
+    Channel,
+    Grant,
+    Model,
+    User,
+)
+from benchmarks.leaks.moves import RESOLVED, Move, is_resolving
+from benchmarks.leaks.operations import (
+    NO_NAMES,
+    NUMBERS_EACH,
+    Flag,
+    Named,
+    Operation,
+    React,
+    Send,
+    Type,
+)
+from benchmarks.leaks.people import ChangeGroup, ChangeRole, Deactivate, LetSpectators
+from benchmarks.leaks.together import Together
 
 PRIVATE = Privacy(is_private=True)
 PROTECTED = Privacy(is_private=True, is_protected=True)
@@ -24,7 +54,8 @@ PRIVACIES = (PUBLIC, WEB_PUBLIC, PRIVATE, PROTECTED, PROTECTED)
 TOPICS = ("plans", "lunch", "Ümlaut", "")
 EMOJI = ("thumbs_up", "heart")
 GRANTS = ("can_subscribe_group", "can_add_subscribers_group", "can_administer_channel_group")
-OWNER = 0
+FOUNDER = 0
+ROLES = (OWNER, ADMINISTRATOR, MODERATOR, MEMBER, GUEST, GUEST)
 
 
 class Inventor:
@@ -34,6 +65,8 @@ class Inventor:
         self.rng = rng
         self.realm = realm
         self.model = model
+        self.place: int | None = None
+        """The channel in which everything happens, for a while."""
 
     def draw(self, number: int) -> Operation:
         """The next operation, which fits what is there."""
@@ -46,17 +79,45 @@ class Inventor:
             if operation is not None and operation.fits(self.model):
                 return operation
 
+    def together(self, number: int) -> Operation | None:
+        """Two operations of different people in the same channel, at the same time."""
+        self.place = self.channel().number
+        try:
+            first = self._beside_another(number)
+            second = self._beside_another(number + NUMBERS_EACH // 2)
+        finally:
+            self.place = None
+        if first is None or second is None or first.actor == second.actor:
+            return None
+        return Together(
+            number=number, realm=self.realm, actor=first.actor, first=first, second=second
+        )
+
+    def _beside_another(self, number: int) -> Operation | None:
+        [invent] = self.rng.choices(list(_BESIDE), list(_BESIDE.values()))
+        operation = invent(self, number)
+        if isinstance(operation, TypeEdit | Create):
+            return None  # told at most once; made under a name that nobody knows yet
+        if isinstance(operation, Move):
+            operation = replace(operation, tells_old=False, tells_new=False)
+            here = self.model.messages[operation.message].topic
+            if is_resolving(here, operation.topic):
+                return None  # what the bot says comes when it comes
+        return operation
+
     # ------------------------------------------------------------ drawing
 
     def user(self) -> User:
         return self.rng.choice(list(self.model.active()))
 
     def channel(self) -> Channel:
+        if self.place is not None:
+            return self.model.channels[self.place]
         return self.rng.choice(list(self.model.channels.values()))
 
     def message(self) -> int | None:
         """A message, rather one of the latest, or one that not all who are there may read."""
-        numbers = list(self.model.messages)
+        numbers = [n for n, m in self.model.messages.items() if self.place in (None, m.channel)]
         if not numbers:
             return None
         hidden = [n for n in numbers if self._is_hidden_from_some(n)]
@@ -88,13 +149,17 @@ class Inventor:
     def create(self, number: int, privacy: Privacy | None = None) -> Operation:
         privacy = privacy or self.rng.choice(PRIVACIES)
         members = [u.number for u in self.model.active() if not u.is_guest and not u.is_bot]
-        actor = OWNER if privacy.is_web_public else self.rng.choice(members)
+        actor = FOUNDER if privacy.is_web_public else self.rng.choice(members)
         grants = {}
         if self.rng.random() < 0.5:
             name = self.rng.choice(GRANTS)
             people = frozenset(self.some(self.active(), 2)) if self.rng.random() < 0.5 else ()
             groups = frozenset({self.rng.choice(list(self.model.groups))})
             grants[name] = Grant(frozenset(people), groups)
+        if self.rng.random() < 0.25:
+            senders = frozenset(self.some(self.active(), 4))
+            groups = frozenset({self.rng.choice(list(self.model.groups))})
+            grants["can_send_message_group"] = Grant(senders, groups)
         return Create(
             number=number,
             realm=self.realm,
@@ -115,11 +180,25 @@ class Inventor:
             channel=channel.number,
             topic=self.rng.choice(TOPICS),
             is_poll=self.rng.random() < 0.1,
+            names=self.names(actor),
         )
 
     def send_directly(self, number: int) -> Operation:
-        people = self.some(self.active(), 3)
-        return Send(number=number, realm=self.realm, actor=self.user().number, people=people)
+        people, actor = self.some(self.active(), 3), self.user().number
+        names = self.names(actor)
+        return Send(number=number, realm=self.realm, actor=actor, people=people, names=names)
+
+    def names(self, author: int) -> Named:
+        """Whom the author names: mostly nobody."""
+        if self.rng.random() < 0.6:
+            return NO_NAMES
+        user, model = self.model.users[author], self.model
+        known = [u.number for u in model.active() if model.knows(user, u)]
+        return Named(
+            people=self.some(known, 2) if self.rng.random() < 0.6 else (),
+            groups=self.some(list(model.groups), 1) if self.rng.random() < 0.5 else (),
+            everybody=self.rng.random() < 0.15,
+        )
 
     def react(self, number: int) -> Operation | None:
         message = self.message()
@@ -147,12 +226,14 @@ class Inventor:
         if self.rng.random() < 0.25:
             op = self.rng.choice(["start", "stop"])
             return TypeEdit(number=number, realm=self.realm, actor=actor, message=message, op=op)
-        return Edit(number=number, realm=self.realm, actor=actor, message=message)
+        names = self.names(actor)
+        return Edit(number=number, realm=self.realm, actor=actor, message=message, names=names)
 
     def _author_of(self, message: int) -> int:
         """Who sent it; now and then somebody else."""
         sender = self.model.messages[message].sender
-        return sender if self.rng.random() < 0.8 else self.reader_of(message)
+        has_account = sender in self.model.users
+        return sender if has_account and self.rng.random() < 0.8 else self.reader_of(message)
 
     def move(self, number: int) -> Operation | None:
         message = self.message()
@@ -161,11 +242,41 @@ class Inventor:
         return Move(
             number=number,
             realm=self.realm,
-            actor=OWNER if self.rng.random() < 0.3 else self.reader_of(message),
+            actor=FOUNDER if self.rng.random() < 0.3 else self.reader_of(message),
             message=message,
             topic=self.rng.choice(TOPICS),
             channel=self.channel().number if self.rng.random() < 0.7 else None,
             mode=self.rng.choice(["change_one", "change_later", "change_all"]),
+            tells_old=self.rng.random() < 0.3,
+            tells_new=self.rng.random() < 0.3,
+        )
+
+    def resolve(self, number: int) -> Operation | None:
+        """Resolve the topic of a message, or take it up again."""
+        message = self.message()
+        if message is None or self.model.messages[message].channel is None:
+            return None
+        topic = self.model.messages[message].topic
+        if not topic:
+            return None  # the topic without a name has no other with a mark before it
+        is_resolved = topic.startswith(RESOLVED)
+        return Move(
+            number=number,
+            realm=self.realm,
+            actor=self.reader_of(message),
+            message=message,
+            topic=topic.removeprefix(RESOLVED) if is_resolved else RESOLVED + topic,
+            mode="change_all",
+        )
+
+    def set_policy(self, number: int) -> Operation:
+        return SetPolicy(
+            number=number,
+            realm=self.realm,
+            actor=self.user().number,
+            channel=self.channel().number,
+            topic=self.rng.choice(TOPICS),
+            policy=self.rng.choice([0, 1, 2, 3, 3]),
         )
 
     def delete(self, number: int) -> Operation | None:
@@ -176,7 +287,7 @@ class Inventor:
             return DeleteTopic(
                 number=number,
                 realm=self.realm,
-                actor=self.rng.choice([OWNER, self.user().number]),
+                actor=self.rng.choice([FOUNDER, self.user().number]),
                 channel=self.channel().number,
                 topic=self.rng.choice(TOPICS),
             )
@@ -247,13 +358,13 @@ class Inventor:
         if not there:
             return None
         leaving = self.rng.choice(there)
-        actor = OWNER if self.rng.random() < 0.4 else leaving
+        actor = FOUNDER if self.rng.random() < 0.4 else leaving
         return Unsubscribe(
             number=number, realm=self.realm, actor=actor, channel=channel, people=(leaving,)
         )
 
     def change_privacy(self, number: int) -> Operation:
-        actor = self.rng.choice([OWNER, OWNER, self.user().number])
+        actor = self.rng.choice([FOUNDER, FOUNDER, self.user().number])
         return ChangePrivacy(
             number=number,
             realm=self.realm,
@@ -267,7 +378,7 @@ class Inventor:
         return Archive(
             number=number,
             realm=self.realm,
-            actor=OWNER,
+            actor=FOUNDER,
             channel=channel.number,
             archived=not channel.is_archived,
         )
@@ -278,18 +389,36 @@ class Inventor:
         return ChangeGroup(
             number=number,
             realm=self.realm,
-            actor=OWNER,
+            actor=FOUNDER,
             group=group,
             user=user,
             joins=user not in self.model.groups[group].people,
         )
 
+    def change_role(self, number: int) -> Operation | None:
+        changing = [u.number for u in self.model.active() if u.number != FOUNDER and not u.is_bot]
+        if not changing:
+            return None
+        return ChangeRole(
+            number=number,
+            realm=self.realm,
+            actor=self.user().number if self.rng.random() < 0.3 else FOUNDER,
+            user=self.rng.choice(changing),
+            role=self.rng.choice(ROLES),
+        )
+
+    def let_spectators(self, number: int) -> Operation:
+        actor = self.rng.choice([FOUNDER, self.user().number])
+        return LetSpectators(
+            number=number, realm=self.realm, actor=actor, may_look=self.rng.random() < 0.7
+        )
+
     def deactivate(self, number: int) -> Operation | None:
-        leaving = [n for n in self.active() if n != OWNER]
+        leaving = [n for n in self.active() if n != FOUNDER]
         if len(leaving) < 3:
             return None
         return Deactivate(
-            number=number, realm=self.realm, actor=OWNER, user=self.rng.choice(leaving)
+            number=number, realm=self.realm, actor=FOUNDER, user=self.rng.choice(leaving)
         )
 
 
@@ -308,7 +437,26 @@ _WEIGHTS: dict[Callable[[Inventor, int], Operation | None], float] = {
     Inventor.delete: 3,
     Inventor.mark_read: 3,
     Inventor.vote: 3,
+    Inventor.resolve: 2.5,
+    Inventor.set_policy: 4,
+    Inventor.change_role: 2.5,
+    Inventor.let_spectators: 0.7,
     Inventor.change_group: 4,
     Inventor.create: 1,
     Inventor.deactivate: 0.6,
+    Inventor.together: 5,
 }
+_BESIDE: dict[Callable[[Inventor, int], Operation | None], float] = {
+    Inventor.send: 10,
+    Inventor.react: 3,
+    Inventor.subscribe: 8,
+    Inventor.unsubscribe: 8,
+    Inventor.change_privacy: 4,
+    Inventor.archive: 1,
+    Inventor.edit: 3,
+    Inventor.move: 4,
+    Inventor.delete: 3,
+    Inventor.change_group: 4,
+    Inventor.change_role: 2,
+}
+"""What is done at the same time as something else."""

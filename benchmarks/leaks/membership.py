@@ -202,6 +202,8 @@ class ChangePrivacy(OfChannel):
         if not model.reads(user, channel):
             return False
         opens_to_web = self.privacy.is_web_public and not channel.is_web_public
+        if opens_to_web and not model.lets_spectators:
+            return False
         return user.role == OWNER or not opens_to_web
 
     async def perform(self, hands: Hands) -> Answer:

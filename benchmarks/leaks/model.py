@@ -10,6 +10,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 OWNER, ADMINISTRATOR, MODERATOR, MEMBER, GUEST = 100, 200, 300, 400, 600
+SPECTATOR = -2
+"""The number of whoever has no account: they are like a guest who is in no channel."""
 
 
 @dataclass(slots=True)
@@ -18,6 +20,8 @@ class User:
     role: int
     is_bot: bool = False
     is_active: bool = True
+    renewed: int = -1
+    """When they got another role, which ended their queues; -1: never."""
 
     @property
     def is_guest(self) -> bool:
@@ -35,6 +39,7 @@ class Grant:
 
 
 NOBODY = Grant()
+EVERYBODY = Grant(least_role=GUEST)
 
 
 @dataclass(slots=True)
@@ -54,6 +59,10 @@ class Channel:
     is_archived: bool = False
     grants: Mapping[str, Grant] = field(default_factory=dict)
 
+    @property
+    def may_send(self) -> Grant:
+        return self.grants.get("can_send_message_group", EVERYBODY)
+
 
 @dataclass(slots=True)
 class Message:
@@ -65,7 +74,12 @@ class Message:
     """Of a direct message; sender included."""
     origin: int | None
     content: str
+    sent: int
+    """When: of two messages the later one has the higher id on the server, too."""
     is_poll: bool = False
+    mentioned: set[int] = field(default_factory=set)
+    """Who received it and is named in it, by themselves or by a group."""
+    names_everybody: bool = False
     starred: set[int] = field(default_factory=set)
     read: set[int] = field(default_factory=set)
     marked: set[int] = field(default_factory=set)
@@ -83,6 +97,7 @@ class Model:
     def __init__(self, *, guests_know_everybody: bool = True) -> None:
         self.now = 0
         self.guests_know_everybody = guests_know_everybody
+        self.lets_spectators = True
         self.users: dict[int, User] = {}
         self.groups: dict[int, Group] = {}
         self.channels: dict[int, Channel] = {}
@@ -93,6 +108,10 @@ class Model:
         """Messages that have been deleted."""
         self.spans: dict[tuple[int, int], list[list[int | None]]] = defaultdict(list)
         """By (user, channel): when each stay began, and when it ended (None: it has not)."""
+        self.policies: dict[tuple[int, int, str], int | None] = {}
+        """By (user, channel, topic): what the user wants of the topic; None: it is not certain."""
+        self.learned: set[tuple[int, int, str]] = set()
+        """The same keys: names of topics that the user has given or met."""
 
     # ------------------------------------------------------------ people and groups
 
@@ -192,7 +211,7 @@ class Model:
         if message.origin is None:
             return user in message.people
         return any(
-            begun is not None and begun < message.number and (end is None or message.number < end)
+            begun is not None and begun < message.sent and (end is None or message.sent < end)
             for begun, end in self.spans.get((user, message.origin), ())
         )
 
@@ -220,6 +239,22 @@ class Model:
     def readable(self, user: User) -> frozenset[int]:
         return frozenset(n for n, m in self.messages.items() if self.may_read(user, m))
 
+    def knows_topic(self, user: User, channel: int, topic: str) -> bool:
+        """Whether they may know that the topic is called so."""
+        if not self.reads(user, self.channels[channel]):
+            return False
+        place = self.channels[channel]
+        if not (place.is_private and place.is_protected):
+            return True
+        return (user.number, channel, topic) in self.learned or any(
+            (m.channel, m.topic) == (channel, topic) and self.may_read(user, m)
+            for m in self.messages.values()
+        )
+
+    def named(self, people: Iterable[int], groups: Iterable[int]) -> frozenset[int]:
+        """Whom these are, and who is in those groups."""
+        return frozenset(people).union(*(self.groups[g].people for g in self._nested(groups)))
+
     def in_feed(self, user: User, message: Message) -> bool:
         """Whether it stands in the list of everything: present subscriptions, direct messages,
         and what they noticed elsewhere.
@@ -240,13 +275,13 @@ class Model:
         if message.origin != message.channel or not self.is_in(user.number, message.channel):
             return False
         begun = self.spans[user.number, message.channel][-1][0]
-        return begun is not None and begun < message.number
+        return begun is not None and begun < message.sent
 
     def posts(self, user: User, channel: Channel) -> bool | None:
         """Whether they may send there; None where the rules leave it to the server."""
         if channel.is_archived:
             return False
-        if not self.reads(user, channel):
+        if not (self.reads(user, channel) and self.in_grant(user, channel.may_send)):
             # A bot may post where its owner may.
             return None if user.is_bot else False
         if self.is_in(user.number, channel.number):

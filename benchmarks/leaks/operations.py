@@ -8,9 +8,12 @@ from typing_extensions import override
 from benchmarks.faults.http import Answer
 from benchmarks.leaks.hands import Hands
 from benchmarks.leaks.model import Message, Model
-from benchmarks.leaks.told import Told
+from benchmarks.leaks.policies import policies_may_follow
+from benchmarks.leaks.told import NOBODY, Key, Told
 
 HAS_TYPING = "stream_typing_notifications"
+NUMBERS_EACH = 4
+"""How many numbers an operation has: its own, and those of what others make because of it."""
 
 
 class Operation(Protocol):
@@ -59,6 +62,34 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Named:
+    """Whom a message names: all of them know of each other, and of the groups."""
+
+    people: tuple[int, ...] = ()
+    groups: tuple[int, ...] = ()
+    everybody: bool = False
+
+    def text(self) -> str:
+        names = [f"@**User {each}**" for each in self.people]
+        names += [f"@*group {each}*" for each in self.groups]
+        if self.everybody:
+            names.append("@**all**")
+        return "".join(f" {name}" for name in names)
+
+    def fits(self, model: Model) -> bool:
+        return all(model.users[each].is_active for each in self.people)
+
+    def mark(self, model: Model, message: Message) -> None:
+        """Let the message name them, and nobody else."""
+        named = model.named(self.people, self.groups)
+        message.mentioned = {user for user in named if model.received(user, message)}
+        message.names_everybody = self.everybody
+
+
+NO_NAMES = Named()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Send(Step):
     """A message to a channel's topic, or to people."""
 
@@ -66,11 +97,12 @@ class Send(Step):
     topic: str = ""
     people: tuple[int, ...] = ()
     is_poll: bool = False
+    names: Named = NO_NAMES
 
     @override
     def fits(self, model: Model) -> bool:
         known = self.channel is None or self.channel in model.channels
-        return known and Step.fits(self, model)
+        return known and self.names.fits(model) and Step.fits(self, model)
 
     @override
     def allowed(self, model: Model) -> bool | None:
@@ -79,7 +111,7 @@ class Send(Step):
         return all(model.users[each].is_active for each in self.people) or None
 
     def content(self) -> str:
-        content = f"secret {self.number} of {self.realm}"
+        content = f"secret {self.number} of {self.realm}{self.names.text()}"
         return f"/poll {content}\nyes\nno" if self.is_poll else content
 
     async def perform(self, hands: Hands) -> Answer:
@@ -103,25 +135,37 @@ class Send(Step):
             people=frozenset(people),
             origin=self.channel,
             content=self.content(),
+            sent=model.now,
             is_poll=self.is_poll,
             read={self.actor},
         )
         model.messages[self.number] = message
+        self.names.mark(model, message)
+        told = new_message(model, message)
         if self.channel is None:
             model.talked.add(message.people)
-        key = ("message", self.number, message.content)
-        if self.channel is None:
-            must = model.followers(message)
-            return [Told(kind="message", key=key, must=must, message=self.number)]
-        return [
-            Told(
-                kind="message",
-                key=key,
-                must=model.subscribers(self.channel),
-                is_public=not model.channels[self.channel].is_private,
-                message=self.number,
-            )
-        ]
+        else:
+            taking_part = message.mentioned | {self.actor}
+            if message.names_everybody:
+                taking_part |= model.subscribers(self.channel)
+            told += policies_may_follow(model, taking_part, (self.channel, self.topic))
+        return told
+
+
+def new_message(model: Model, message: Message) -> list[Told]:
+    """Who hears of a message that has just been sent, and that they are named in it."""
+    number, kind = message.number, "message"
+    if message.channel is None:
+        there, is_public = model.followers(message), False
+    else:
+        there = model.subscribers(message.channel)
+        is_public = not model.channels[message.channel].is_private
+    key: Key = ("message", number, message.content)
+    named: Key = ("named", number, message.content)
+    return [
+        Told(kind=kind, key=key, must=there, is_public=is_public, message=number),
+        Told(kind=kind, key=named, must=there & message.mentioned, message=number),
+    ]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -281,3 +325,12 @@ class Type(Step):
         there = model.subscribers(self.channel)
         key_in = ("typing", self.op, self.actor, self.channel, self.topic)
         return [Told(kind="typing", key=key_in, must=there, needs=HAS_TYPING)]
+
+
+def first_in(model: Model, channel: int | None) -> list[Told]:
+    """Another message may be the channel's first now."""
+    if channel is None:
+        return []
+    key = ("stream", "update", channel, "first_message_id")
+    seers = model.seers(model.channels[channel])
+    return [Told(kind="stream", key=key, must=NOBODY, may=seers)]

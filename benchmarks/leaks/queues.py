@@ -1,13 +1,14 @@
 """Event queues of a history's people: what each must have got, and what it got."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 from benchmarks.faults.http import NoAnswerError
 from benchmarks.leaks.hands import UNKNOWN, Hands
 from benchmarks.leaks.model import Model
+from benchmarks.leaks.operations import NUMBERS_EACH
 from benchmarks.leaks.told import FORETOLD, Key, Told, things
 
 CAPABILITIES: Final = {
@@ -22,7 +23,9 @@ CAPABILITIES: Final = {
 
 TOLD_ONCE = frozenset({"typing", "typing_edit_message"})
 """Kinds of events that no log keeps."""
-AWAKE_OPERATIONS = 30
+AWAKE_OPERATIONS = 30 * NUMBERS_EACH
+EVENTS_AN_ANSWER = 100
+"""With fewer, there were no more."""
 OVERDUE_SECONDS = 10.0
 """An event that has not come so long after what it tells of never comes."""
 
@@ -60,10 +63,15 @@ class Queue:
     habit: Habit
     queue_id: str
     last_event_id: int
+    opened: int
     polled: int | None = None
     """After which operation; None: never."""
     must: Counter[Key] = field(default_factory=Counter)
     may: Counter[Key] = field(default_factory=Counter)
+    got: Counter[Key] = field(default_factory=Counter)
+    """What has come since the last look."""
+    met: list[tuple[str, int, str]] = field(default_factory=list)
+    """Channels and messages in events that no operation foretells."""
     channels: set[int] = field(default_factory=set)
     """Channels of which its user may have known since the last poll."""
     messages: set[int] = field(default_factory=set)
@@ -108,30 +116,62 @@ class Queue:
 
     async def compare(self, hands: Hands, now: int) -> list[str]:
         """Poll until all is there that must be; what is wrong with it."""
-        problems: list[str] = []
-        got: Counter[Key] = Counter()
         self.polled = now
         while True:
             try:
-                events = await self._poll(hands, waits=bool(self.must - got))
+                events = await self._poll(hands, waits=bool(self.must - self.got))
             except NoAnswerError:
                 break
-            for event in events:
-                keys = list(things(event, hands))
-                got.update(keys)
-                if event["type"] not in FORETOLD:
-                    problems += self._unknown(event, hands)
-            if not self.must - got:
+            self._note(events, hands)
+            if not self.must - self.got:
                 break
-        problems += [f"never got {key}" for key in (self.must - got).elements()]
-        extra = got - self.must - self.may
+        problems = self.wrong()
+        self.forget()
+        return problems
+
+    def forget(self) -> None:
+        """Begin anew: what was due has come."""
+        for known in (self.must, self.may, self.got, self.met, self.channels, self.messages):
+            known.clear()
+
+    def wrong(self) -> list[str]:
+        """What has come that must not, and what has not come that must."""
+        problems = [f"never got {key}" for key in (self.must - self.got).elements()]
+        extra = self.got - self.must - self.may
         problems += [f"must not have got {key}" for key in extra.elements()]
-        self.must.clear()
-        self.may.clear()
-        self.channels.clear()
-        self.messages.clear()
+        problems += [
+            f"must not have heard of {name} {number} in an event {kind}"
+            for name, number, kind in self.met
+            if number not in (self.messages if name.startswith("message") else self.channels)
+        ]
         who = f"user {self.user}, {self.habit.name} queue"
         return [f"{who}: {problem}" for problem in problems]
+
+    async def take(self, hands: Hands) -> None:
+        """Get all that there is, without waiting for more."""
+        while True:
+            events = await self._poll(hands, waits=False)
+            self._note(events, hands)
+            if len(events) < EVENTS_AN_ANSWER:
+                return
+
+    def _note(self, events: Iterable[Mapping[str, Any]], hands: Hands) -> None:
+        for event in events:
+            self.got.update(things(event, hands))
+            if event["type"] not in FORETOLD:
+                self.met += _met(event, hands)
+
+    async def has_ended(self, hands: Hands) -> bool:
+        """Whether the server says so."""
+        answer = await hands.ask(
+            self.user,
+            "GET",
+            "/events",
+            queue_id=self.queue_id,
+            last_event_id=self.last_event_id,
+            dont_block=True,
+        )
+        return answer.body.get("code") == "BAD_EVENT_QUEUE_ID"
 
     async def _poll(self, hands: Hands, *, waits: bool) -> list[dict[str, Any]]:
         answer = await hands.ask(
@@ -150,26 +190,45 @@ class Queue:
             self.last_event_id = max(self.last_event_id, event["id"])
         return events
 
-    def _unknown(self, event: Mapping[str, Any], hands: Hands) -> Iterator[str]:
-        """Ids that other events hold, and that are not for this user."""
-        for name, server_id in _ids(event):
-            if name.startswith("message"):
-                number = hands.messages.number(server_id)
-                known = number in self.messages
-            else:
-                number = hands.channels.number(server_id)
-                known = number in self.channels
-            if number != UNKNOWN and not known:
-                yield f"must not have heard of {name} {number} in an event {event['type']}"
+
+def _met(event: Mapping[str, Any], hands: Hands) -> Iterator[tuple[str, int, str]]:
+    """Channels and messages of the history in an event: as what, which, and where."""
+    for name, server_id in _ids(event):
+        names = hands.messages if name.startswith("message") else hands.channels
+        number = names.number(server_id)
+        if number != UNKNOWN:
+            yield name, number, event["type"]
 
 
-async def open_queue(hands: Hands, user: int, habit: Habit) -> Queue:
+async def open_queue(hands: Hands, user: int, habit: Habit, now: int) -> Queue:
     answer = await hands.ask(user, "POST", "/register", **habit.fields())
     assert answer.status == 200, answer.body
-    return Queue(user, habit, answer.body["queue_id"], answer.body["last_event_id"])
+    return Queue(user, habit, answer.body["queue_id"], answer.body["last_event_id"], now)
 
 
-_BLANKED = frozenset({"message", "update_message", "submessage"})
+def tell(queues: Sequence[Queue], told: Told, model: Model) -> int:
+    """Note what the queues must get; how many expectations that are."""
+    if told.kind == "delete_message" and told.key[1] in model.gone:
+        for queue in queues:
+            queue.blank(int(str(told.key[1])))
+    listening = [queue for queue in queues if queue.listens(told)]
+    for queue in listening:
+        queue.expect(told, model)
+    return len(listening)
+
+
+def learn(queues: Iterable[Queue], model: Model) -> None:
+    """Note of which channels and messages their users may know at the moment."""
+    known: dict[int, tuple[frozenset[int], frozenset[int]]] = {}
+    for queue in queues:
+        if queue.user not in known:
+            user = model.users[queue.user]
+            seen = frozenset(c.number for c in model.channels.values() if model.sees(user, c))
+            known[queue.user] = seen, model.readable(user)
+        queue.learn(*known[queue.user])
+
+
+_BLANKED = frozenset({"message", "named", "update_message", "submessage"})
 _NAMED = frozenset({"stream_id", "stream_ids", "new_stream_id", "message_id", "message_ids"})
 
 

@@ -1,13 +1,13 @@
 """What the server shows a reader, by every way there is, beside what the rules say."""
 
 import random
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any
 
 from benchmarks.faults.http import Answer
 from benchmarks.leaks.hands import Hands
-from benchmarks.leaks.model import Message, Model, User
+from benchmarks.leaks.model import SPECTATOR, Message, Model, User
 
 EVERYTHING = {"anchor": "newest", "num_before": 5000, "num_after": 0}
 PLAIN = {"apply_markdown": False, "allow_empty_topic_name": True}
@@ -28,7 +28,8 @@ class Look:
     readable: frozenset[int] = frozenset()
 
     def __post_init__(self) -> None:
-        self.readable = self.model.readable(self.user)
+        if self.user.number != SPECTATOR or self.model.lets_spectators:
+            self.readable = self.model.readable(self.user)
 
     async def ask(self, method: str, path: str, **fields: Any) -> Answer:
         return await self.hands.ask(self.user.number, method, path, **fields)
@@ -77,8 +78,13 @@ class Look:
             wrong.append(f"{who} is in channel {channel}")
         if message.channel is not None and shown["subject"] != message.topic:
             wrong.append(f"{who} has the topic {shown['subject']!r}")
-        starred = self.user.number in message.starred
-        if starred != ("starred" in shown["flags"]):
+        flags = {
+            "starred": self.user.number in message.starred,
+            "mentioned": self.user.number in message.mentioned,
+            "stream_wildcard_mentioned": message.names_everybody
+            and self.model.received(self.user.number, message),
+        }
+        if any(is_set != (flag in shown["flags"]) for flag, is_set in flags.items()):
             wrong.append(f"{who} has the flags {shown['flags']}")
         reactions = {
             (self.hands.users.number(each["user_id"]), each["emoji_name"])
@@ -116,10 +122,14 @@ async def by_channel_name_in_window(look: Look) -> None:
     if channel is None or anchor is None:
         return
     before, after = look.rng.randrange(6), look.rng.randrange(6)
-    mine = sorted(n for n in look.readable if look.model.messages[n].channel == channel)
-    must = [n for n in mine if n < anchor][-before:] if before else []
+    sent = {n: m.sent for n, m in look.model.messages.items()}
+    mine = sorted(
+        (n for n in look.readable if look.model.messages[n].channel == channel),
+        key=lambda number: sent[number],
+    )
+    must = [n for n in mine if sent[n] < sent[anchor]][-before:] if before else []
     must += [n for n in mine if n == anchor]
-    must += [n for n in mine if n > anchor][:after]
+    must += [n for n in mine if sent[n] > sent[anchor]][:after]
     answer = await look.ask(
         "GET",
         "/messages",
@@ -190,6 +200,18 @@ async def unread(look: Look) -> None:
     must = {n for n in look.readable if look.model.is_surely_unread(look.user, n)}
     may = {n for n in look.readable if look.user.number not in look.model.messages[n].read}
     await _history(look, "unread messages", [["is", "unread"]], must, may)
+
+
+async def mentioned(look: Look) -> None:
+    """Where they are named, by themselves, in a group or with everybody."""
+    user, messages = look.user.number, look.model.messages
+    must = {
+        n
+        for n in look.readable
+        if user in messages[n].mentioned
+        or (messages[n].names_everybody and look.model.received(user, messages[n]))
+    }
+    await _history(look, "mentions", [["is", "mentioned"]], must)
 
 
 async def by_ids(look: Look) -> None:
@@ -290,6 +312,10 @@ async def matches_narrow(look: Look) -> None:
     look.compare(f"which match channel {channel}", shown, must, may, of=of)
 
 
+def _when_sent(message: Message) -> int:
+    return message.sent
+
+
 async def topics(look: Look) -> None:
     channel = look.pick(look.model.channels)
     if channel is None:
@@ -298,10 +324,9 @@ async def topics(look: Look) -> None:
         "GET", f"/users/me/{look.hands.channels.ids[channel]}/topics", allow_empty_topic_name=True
     )
     newest: dict[str, int] = {}
-    for number in sorted(look.readable):
-        message = look.model.messages[number]
+    for message in sorted((look.model.messages[n] for n in look.readable), key=_when_sent):
         if message.channel == channel:
-            newest[message.topic] = number
+            newest[message.topic] = message.number
     shown = [
         (each["name"], look.hands.messages.number(each["max_id"]))
         for each in answer.body.get("topics", ())
@@ -350,78 +375,3 @@ async def people(look: Look) -> None:
     must = {u.number for u in look.model.users.values() if look.model.knows(look.user, u)}
     may = {u.number for u in look.model.users.values() if look.model.has_known(look.user, u)}
     look.compare("list of people", shown, must, may, of=len(look.model.users))
-
-
-async def registered(look: Look) -> None:
-    """What register tells of messages and channels."""
-    wanted = [
-        "message",
-        "update_message_flags",
-        "starred_messages",
-        "recent_private_conversations",
-        "subscription",
-        "stream",
-    ]
-    answer = await look.ask(
-        "POST",
-        "/register",
-        event_types=["heartbeat"],
-        fetch_event_types=wanted,
-        client_capabilities={"archived_channels": True},
-    )
-    body, hands, model = answer.body, look.hands, look.model
-    ids = [
-        message_id
-        for place in ("pms", "huddles", "streams")
-        for each in body["unread_msgs"][place]
-        for message_id in each["unread_message_ids"]
-    ] + body["unread_msgs"]["mentions"]
-    must = {n for n in look.readable if model.is_surely_unread(look.user, n)}
-    may = {n for n in look.readable if look.user.number not in model.messages[n].read}
-    look.compare(
-        "register: unread messages", hands.messages.numbers(ids), must, may, of=len(model.messages)
-    )
-    own = {n for n in look.readable if look.user.number in model.messages[n].starred}
-    stars = hands.messages.numbers(body["starred_messages"])
-    look.compare("register: starred messages", stars, own, of=len(model.messages))
-    groups = {m.people for m in model.messages.values() if m.channel is None}
-    shown = {
-        hands.users.numbers(each["user_ids"]) | {look.user.number}
-        for each in body["recent_private_conversations"]
-    }
-    mine = {group for group in groups if look.user.number in group}
-    look.compare("register: recent conversations", shown, mine, of=len(groups))
-    listed = {
-        hands.channels.number(each["stream_id"])
-        for section in ("subscriptions", "unsubscribed", "never_subscribed")
-        for each in body[section]
-    }
-    seen = {c.number for c in model.channels.values() if model.sees(look.user, c)}
-    look.compare("register: channels", listed, seen, of=len(model.channels))
-    await look.ask("DELETE", "/events", queue_id=body["queue_id"])
-
-
-READS: Final[Mapping[str, Callable[[Look], Awaitable[None]]]] = {
-    "history of a channel": by_channel,
-    "window of a channel": by_channel_name_in_window,
-    "history of a topic": by_topic,
-    "combined feed": feed,
-    "direct messages": direct,
-    "one conversation": of_conversation,
-    "messages of a sender": by_sender,
-    "starred messages": starred,
-    "unread messages": unread,
-    "messages by ids": by_ids,
-    "one message": one_by_id,
-    "read receipts": read_receipts,
-    "search": search,
-    "all but a channel": all_but_a_channel,
-    "public channels": public_channels,
-    "which match a narrow": matches_narrow,
-    "topics of a channel": topics,
-    "list of channels": channels,
-    "one channel and its people": one_channel,
-    "own subscriptions": subscriptions,
-    "list of people": people,
-    "register": registered,
-}

@@ -44,7 +44,10 @@ def things(event: Mapping[str, Any], hands: Hands) -> Iterator[Key]:
 
 def _message(event: Mapping[str, Any], hands: Hands) -> Iterator[Key]:
     message = event["message"]
-    yield ("message", hands.messages.number(message["id"]), message["content"])
+    number = hands.messages.number(message["id"])
+    yield ("message", number, message["content"])
+    if "mentioned" in event["flags"]:
+        yield ("named", number, message["content"])
 
 
 def _reaction(event: Mapping[str, Any], hands: Hands) -> Iterator[Key]:
@@ -96,7 +99,10 @@ def _stream(event: Mapping[str, Any], hands: Hands) -> Iterator[Key]:
 
 def _changed(event: Mapping[str, Any], hands: Hands) -> Iterator[Key]:
     for message_id in event["message_ids"]:
-        yield ("update_message", hands.messages.number(message_id), event.get("content"))
+        number, content = hands.messages.number(message_id), event.get("content")
+        yield ("update_message", number, content)
+        if content is not None and "mentioned" in event["flags"]:
+            yield ("named", number, content)
 
 
 def _deleted(event: Mapping[str, Any], hands: Hands) -> Iterator[Key]:
@@ -113,6 +119,10 @@ def _submessage(event: Mapping[str, Any], hands: Hands) -> Iterator[Key]:
     yield ("submessage", hands.messages.number(event["message_id"]), sender)
 
 
+def _policy(event: Mapping[str, Any], hands: Hands) -> Iterator[Key]:
+    yield ("user_topic", hands.channels.number(event["stream_id"]), event["topic_name"])
+
+
 _READERS: Mapping[str, Callable[[Mapping[str, Any], Hands], Iterator[Key]]] = {
     "message": _message,
     "reaction": _reaction,
@@ -124,6 +134,7 @@ _READERS: Mapping[str, Callable[[Mapping[str, Any], Hands], Iterator[Key]]] = {
     "delete_message": _deleted,
     "typing_edit_message": _edit_typing,
     "submessage": _submessage,
+    "user_topic": _policy,
 }
 FORETOLD = frozenset(_READERS)
 

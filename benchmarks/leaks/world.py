@@ -15,6 +15,7 @@ from benchmarks.leaks.model import (
     MEMBER,
     MODERATOR,
     OWNER,
+    SPECTATOR,
     Group,
     Model,
     User,
@@ -140,19 +141,19 @@ async def found(place: Place, subdomain: str, founding: Founding) -> Hands:
     async with app.database.connection() as connection:
         rows = await users.by_ids(connection, realm.realm_id, [each.user_id for each in created])
     by_id = {row.user_id: row for row in rows}
+    hands.clients[SPECTATOR] = _client(place, subdomain, SPECTATOR, "", "")
     for number, account in enumerate(created):
         hands.users.add(number, account.user_id)
         hands.rows[number] = by_id[account.user_id]
-        hands.clients[number] = Client(
-            (place.port,),
-            account.email,
-            account.api_key,
-            InFlight(),
-            random.Random(number),
-            host=f"{subdomain}.{ROOT_DOMAIN}",
-        )
+        hands.clients[number] = _client(place, subdomain, number, account.email, account.api_key)
     await _found_groups(hands, founding)
     return hands
+
+
+def _client(place: Place, subdomain: str, number: int, email: str, api_key: str) -> Client:
+    host = f"{subdomain}.{ROOT_DOMAIN}"
+    rng = random.Random(number)
+    return Client((place.port,), email, api_key, InFlight(), rng, host=host)
 
 
 async def _found_groups(hands: Hands, founding: Founding) -> None:

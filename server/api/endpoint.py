@@ -42,6 +42,12 @@ class Empty(Result):
     """Nothing beside the envelope."""
 
 
+class Remark(Result):
+    """Its `msg` is for people to read; that of every other result is empty."""
+
+    msg: str = ""
+
+
 class OpenResult(Result):
     """Holds more than its fields say: what, depends on the parameters."""
 

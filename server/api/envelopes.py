@@ -4,7 +4,7 @@ from typing import Final
 
 import msgspec
 
-from server.api.endpoint import RawResult, Result
+from server.api.endpoint import RawResult, Remark, Result
 from server.domain.errors import DomainError
 
 REASONS: Final = {
@@ -23,7 +23,8 @@ REASONS: Final = {
     500: "Internal Server Error",
     503: "Service Unavailable",
 }
-_SUCCESS: Final = b'{"result":"success","msg":""'
+_SUCCESS: Final = b'{"result":"success"'
+_NO_REMARK: Final = b',"msg":""'
 
 
 def success_body(result: Result | RawResult, unknown: list[str]) -> bytes:
@@ -33,7 +34,9 @@ def success_body(result: Result | RawResult, unknown: list[str]) -> bytes:
             return result.body
         return b"%b,%b}" % (result.body[:-1], _ignored(unknown))
     fields = msgspec.json.encode(result)
-    opening = b"%b,%b" % (_SUCCESS, _ignored(unknown)) if unknown else _SUCCESS
+    opening = _SUCCESS if isinstance(result, Remark) else _SUCCESS + _NO_REMARK
+    if unknown:
+        opening = b"%b,%b" % (opening, _ignored(unknown))
     return opening + (b"}" if fields == b"{}" else b"," + fields[1:])
 
 

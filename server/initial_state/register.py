@@ -20,6 +20,7 @@ from server.settings import Settings
 from server.version import announced
 from storage import clock, event_queues, realms, users
 from storage.database import Connection, Database
+from storage.event_queues import EventQueueRow
 from storage.ids import Position, QueueId
 from storage.read_state import Fold
 
@@ -69,23 +70,25 @@ async def register(
     The queue's events are exactly those after the state. Raises BadNarrowError.
     """
     EventNarrow.parse(registration.queue.narrow)
-    queue_id = None if actor.is_spectator else QueueId(secrets.token_hex(16))
-    async with database.snapshot() as connection:
-        snapshot, epoch = await _snapshot(connection, directory, server, actor, registration)
-        fields: dict[str, Any] = {}
-        for section in SECTIONS:
-            if snapshot.fetches(section.fetch_type):
-                fields |= await section.fetch(snapshot)
+    queue_id = None if actor.is_spectator else await _announced(database, actor, registration)
+    try:
+        async with database.snapshot() as connection:
+            snapshot, epoch = await _snapshot(connection, directory, server, actor, registration)
+            fields: dict[str, Any] = {}
+            for section in SECTIONS:
+                if snapshot.fetches(section.fetch_type):
+                    fields |= await section.fetch(snapshot)
         if queue_id is not None:
-            row = event_queues.EventQueueRow(
-                queue_id=queue_id,
-                user_id=actor.user_id,
-                epoch=epoch,
-                base=snapshot.position,
-                params=msgspec.to_builtins(registration.queue),
-                lifespan_seconds=registration.lifespan_seconds,
-            )
-            await event_queues.insert(connection, actor.realm_id, row)
+            # If the queue has ended meanwhile, with a change of role, the first poll says so.
+            async with database.connection() as connection:
+                await event_queues.begin(
+                    connection, actor.realm_id, queue_id, epoch=epoch, base=snapshot.position
+                )
+    except BaseException:
+        if queue_id is not None:
+            async with database.connection() as connection:
+                await event_queues.delete(connection, actor.realm_id, queue_id)
+        raise
     fields |= announced()
     fields |= {
         "queue_id": queue_id,
@@ -93,6 +96,27 @@ async def register(
         "idle_queue_timeout_secs": registration.lifespan_seconds,
     }
     return Registered(queue_id, msgspec.json.encode(fields), snapshot.shared.get(FOLDABLE, ()))
+
+
+async def _announced(database: Database, actor: Actor, registration: Registration) -> QueueId:
+    """A queue that whoever writes from now on knows of. Where it begins is said later.
+
+    Events tell the flags of those who have queues: of this one's user, too, from the first event.
+    """
+    queue_id = QueueId(secrets.token_hex(16))
+    async with database.connection() as connection:
+        row = await clock.read(connection, actor.realm_id)
+        assert row is not None, "every realm has a clock"
+        queue = EventQueueRow(
+            queue_id=queue_id,
+            user_id=actor.user_id,
+            epoch=row.epoch,
+            base=Position(row.position),
+            params=msgspec.to_builtins(registration.queue),
+            lifespan_seconds=registration.lifespan_seconds,
+        )
+        await event_queues.insert(connection, actor.realm_id, queue)
+    return queue_id
 
 
 async def _snapshot(

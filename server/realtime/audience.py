@@ -162,7 +162,12 @@ def flags_of(event: Event, audience: Audience, user: LiveUser, position: Positio
     """The user's own flags on what the entry at this position tells."""
     flags = [*audience.flags.get(user.user_id, ()), *audience.all_flags]
     sender_id = event.sent_by()
-    if sender_id is not None and "read" not in flags and user.has_read(sender_id, position):
+    if sender_id is None:
+        return flags
+    if audience.channel_id is not None and not user.received(audience.channel_id, position):
+        # To whoever listens to all public channels nothing is said by naming them.
+        flags = [flag for flag in flags if flag == "read"]
+    if "read" not in flags and user.has_read(sender_id, position):
         flags.insert(0, "read")
     return flags
 

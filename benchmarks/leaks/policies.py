@@ -1,0 +1,53 @@
+"""What people want of topics: who may be told of it, and when it is certain."""
+
+from collections.abc import Iterable
+
+from benchmarks.leaks.model import Model
+from benchmarks.leaks.told import NOBODY, Told
+
+NONE, MUTED, UNMUTED, FOLLOWED = 0, 1, 2, 3
+Place = tuple[int, str]
+"""A channel, and a topic of it."""
+
+
+def policies_may_follow(model: Model, users: Iterable[int], place: Place) -> list[Told]:
+    """Who takes part in a topic, or is named in it, may follow it from then on."""
+    concerned = frozenset(users)
+    for user in concerned:
+        model.policies[user, *place] = None
+        model.learned.add((user, *place))
+    return [_told(place, concerned)]
+
+
+def policies_move(model: Model, old: Place, new: Place) -> list[Told]:
+    """What people wanted of a topic may go with its messages: as far as they may know of it.
+
+    To be asked before they move, and after it.
+    """
+    told = []
+    for place in (old, new):
+        knowing = frozenset(u.number for u in model.active() if model.knows_topic(u, *place))
+        told.append(_told(place, knowing))
+        for user in knowing:
+            model.policies[user, *place] = None
+            model.learned.add((user, *place))
+    for user in list(model.users):
+        for place in (old, new):
+            if (user, *place) in model.policies:
+                model.policies[user, *place] = None
+    return told
+
+
+def policy_set(model: Model, user: int, place: Place, policy: int) -> list[Told]:
+    """Somebody says what they want of a topic, which need not be there."""
+    before = model.policies.get((user, *place), NONE)
+    model.policies[user, *place] = policy
+    model.learned.add((user, *place))
+    own = frozenset({user})
+    if before is not None and before != policy:
+        return [_told(place, own, must=own)]
+    return [_told(place, own)]
+
+
+def _told(place: Place, may: frozenset[int], must: frozenset[int] = NOBODY) -> Told:
+    return Told(kind="user_topic", key=("user_topic", *place), must=must, may=may)

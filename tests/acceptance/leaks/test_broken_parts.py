@@ -1,0 +1,215 @@
+"""Short histories that lead to one thing each: the oracle finds it where that is broken."""
+
+from dataclasses import replace
+
+import psycopg
+import pytest
+import uvloop
+
+from benchmarks.leaks.changes import SetPolicy
+from benchmarks.leaks.history import relive
+from benchmarks.leaks.membership import Create, Privacy, Subscribe, Unsubscribe
+from benchmarks.leaks.model import ADMINISTRATOR, GUEST, MEMBER, SPECTATOR, Grant
+from benchmarks.leaks.moves import Move
+from benchmarks.leaks.operations import Named, React, Send
+from benchmarks.leaks.people import ChangeRole, LetSpectators
+from benchmarks.leaks.together import Together
+from benchmarks.leaks.world import serve
+from server.actions.messages import notices
+from server.actions.messages.content import ReadContent
+from server.api import auth
+from server.domain.channels import Standing
+from server.events.users import UserChanged
+from tests.fixtures.database import new_database
+
+FOUNDER, ADMIN, MEMBER_3, MEMBER_4 = 0, 1, 3, 4
+PUBLIC, PRIVATE = Privacy(), Privacy(is_private=True)
+WEB_PUBLIC, PROTECTED = Privacy(is_web_public=True), Privacy(is_private=True, is_protected=True)
+CHANNEL, SENT, NEXT = 4, 8, 12
+FOLLOWED = 3
+
+
+@pytest.fixture
+def problems_in(server_url, template_database):
+    """What the oracle finds in this history, and when these then read; on a database like that."""
+
+    def problems_in(operations, *looks, sabotage=None):
+        with new_database(server_url, template_database) as url:
+            if sabotage is not None:
+                with psycopg.connect(url, autocommit=True) as database:
+                    database.execute(sabotage)
+            failure = uvloop.run(_relived(url, operations, looks))
+        return "" if failure is None else "\n".join(failure.problems)
+
+    return problems_in
+
+
+async def _relived(url, operations, looks):
+    async with serve(url) as place:
+        suspects = frozenset((0, user, way) for user, way in looks)
+        return await relive(place, "h", "1", operations, suspects)
+
+
+def step(kind, number, actor=FOUNDER, **fields):
+    return kind(number=number, realm=0, actor=actor, **fields)
+
+
+def channel(privacy, *people, **grants):
+    return step(Create, CHANNEL, privacy=privacy, subscribers=people, grants=grants)
+
+
+def sent(actor=FOUNDER, **fields):
+    return step(Send, SENT, actor, channel=CHANNEL, topic="plans", **fields)
+
+
+IN_CHANNEL, IN_PUBLIC = "history of a channel", "channel in public"
+
+
+def demotion():
+    """A member whom the server knows well becomes a guest."""
+    return (
+        channel(PUBLIC, FOUNDER),
+        sent(),
+        step(React, NEXT, MEMBER_3, message=SENT, emoji="heart"),
+        step(ChangeRole, 16, user=MEMBER_3, role=GUEST),
+    )
+
+
+def naming():
+    return (
+        channel(PUBLIC, FOUNDER, MEMBER_3, MEMBER_4),
+        sent(names=Named(people=(MEMBER_3,), groups=(1,))),
+    )
+
+
+def opening():
+    return channel(WEB_PUBLIC, FOUNDER), sent(), step(LetSpectators, NEXT, may_look=True)
+
+
+def restriction():
+    few = Grant(people=frozenset({FOUNDER}))
+    return channel(PUBLIC, FOUNDER, MEMBER_3, can_send_message_group=few), sent(MEMBER_3)
+
+
+def renaming_behind(user, privacy=PRIVATE):
+    """Somebody follows a topic and leaves; then it gets another name."""
+    return (
+        channel(privacy, FOUNDER, user),
+        sent(),
+        step(SetPolicy, NEXT, user, channel=CHANNEL, topic="plans", policy=FOLLOWED),
+        step(Unsubscribe, 16, user, channel=CHANNEL, people=(user,)),
+        step(Move, 20, message=SENT, topic="lunch", mode="change_all"),
+    )
+
+
+def renaming_before():
+    """Somebody follows a topic of which they may read nothing; then it gets another name."""
+    return (
+        channel(PROTECTED, FOUNDER),
+        sent(),
+        step(Subscribe, NEXT, channel=CHANNEL, people=(MEMBER_3,)),
+        step(SetPolicy, 16, MEMBER_3, channel=CHANNEL, topic="plans", policy=FOLLOWED),
+        step(Move, 20, message=SENT, topic="lunch", mode="change_all"),
+    )
+
+
+def resolving():
+    return (
+        channel(PRIVATE, FOUNDER, MEMBER_3),
+        sent(),
+        step(Move, NEXT, MEMBER_3, message=SENT, topic="✔ plans", mode="change_all"),
+        step(Move, 16, message=SENT, topic="lunch", tells_old=True, tells_new=True),
+    )
+
+
+def racing():
+    """Somebody sends while they are sent away, again and again."""
+    operations = [channel(PRIVATE, FOUNDER, MEMBER_3)]
+    for number in range(8, 168, 8):
+        first = step(Send, number, MEMBER_3, channel=CHANNEL, topic="plans")
+        second = step(Unsubscribe, number + 2, channel=CHANNEL, people=(MEMBER_3,))
+        operations += [
+            step(Together, number, first=second, second=replace(first, number=number + 1))
+            if number % 16
+            else step(Together, number, first=first, second=second),
+            step(Subscribe, number + 4, channel=CHANNEL, people=(MEMBER_3,)),
+        ]
+    return operations
+
+
+SOUND = {
+    "demotion": (demotion(), (MEMBER_3, IN_CHANNEL)),
+    "promotion": ((*demotion()[:3], step(ChangeRole, 16, user=6, role=ADMINISTRATOR)),),
+    "naming": (naming(), (MEMBER_4, "mentions")),
+    "opening": (opening(), (SPECTATOR, IN_PUBLIC), (SPECTATOR, "one in public")),
+    "closing": (
+        (*opening()[:2], step(LetSpectators, NEXT, may_look=False)),
+        (SPECTATOR, IN_PUBLIC),
+        (SPECTATOR, "all in public"),
+        (SPECTATOR, "register in public"),
+    ),
+    "restriction": (restriction(),),
+    "renaming behind a member": (renaming_behind(MEMBER_3), (MEMBER_3, "register")),
+    "renaming behind an administrator": (renaming_behind(ADMIN), (ADMIN, "register")),
+    "renaming in public": (renaming_behind(MEMBER_3, PUBLIC), (MEMBER_3, "register")),
+    "renaming before a newcomer": (renaming_before(), (MEMBER_3, "register")),
+    "resolving": (resolving(), (MEMBER_3, IN_CHANNEL)),
+    "racing": (racing(), (MEMBER_3, IN_CHANNEL)),
+}
+
+
+@pytest.mark.parametrize("name", SOUND)
+def test_what_is_not_broken_is_sound(problems_in, name):
+    assert problems_in(*SOUND[name]) == ""
+
+
+def test_somebody_who_is_known_in_their_old_role_is_caught(problems_in, monkeypatch):
+    monkeypatch.setattr(UserChanged, "touches", lambda _: ())
+    assert "must not see" in problems_in(*SOUND["demotion"])
+
+
+def test_mentions_that_are_forgotten_are_caught(problems_in, monkeypatch):
+    monkeypatch.setattr(ReadContent, "flags", lambda _: {})
+    assert "never got ('named'" in problems_in(*SOUND["naming"])
+
+
+def test_spectators_who_are_taken_for_members_are_caught(problems_in, monkeypatch):
+    def spectator(*given):
+        actor = sound(*given)
+        return replace(actor, row=replace(actor.row, role=MEMBER))
+
+    sound = auth.spectator
+    monkeypatch.setattr(auth, "spectator", spectator)
+    history = (channel(PUBLIC, FOUNDER), sent())
+    assert "must not see" in problems_in(history, (SPECTATOR, IN_PUBLIC))
+
+
+def test_a_setting_of_who_may_send_that_is_ignored_is_caught(problems_in, monkeypatch):
+    monkeypatch.setattr(Standing, "posts", lambda *_, **__: True)
+    assert "must have been refused: Send" in problems_in(*SOUND["restriction"])
+
+
+def test_notices_that_are_not_sent_are_caught(problems_in, monkeypatch):
+    monkeypatch.setattr(notices, "of_resolving", lambda *_: [])
+    assert "never got ('message'" in problems_in(*SOUND["resolving"])
+
+
+def without(function, *texts):
+    """SQL that leaves these texts out of a function of the database."""
+    changed = f"pg_get_functiondef('{function}'::regproc)"
+    for text, instead in texts:
+        changed = f"replace({changed}, '{text}', '{instead}')"
+    return f"DO $do$ BEGIN EXECUTE {changed}; END $do$"
+
+
+def test_policies_that_are_told_to_who_has_left_are_caught(problems_in):
+    sabotage = without("append_user_topic_entries", ("a.access > 0", "true"))
+    found = problems_in(*SOUND["renaming behind a member"], sabotage=sabotage)
+    assert "must not have got ('user_topic'" in found
+
+
+def test_a_send_that_rests_on_what_was_is_caught(problems_in):
+    """It is decided on what is known, and has to be verified when its turn has come."""
+    unverified = ("AND s.changed_at IS NOT DISTINCT FROM p_subscription_version", "")
+    found = problems_in(*SOUND["racing"], sabotage=without("send_message", unverified))
+    assert "in no order" in found
