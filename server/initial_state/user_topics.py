@@ -39,12 +39,20 @@ async def fetch_muted(snapshot: Snapshot) -> dict[str, Any]:
 
 
 async def _rows(snapshot: Snapshot) -> Sequence[UserTopicRow]:
-    """The topics of channels that the client knows."""
+    """The topics of channels that the client knows, and that the user may read.
+
+    What topics are called by now is not for who has left a private channel.
+    """
     rows = await user_topics.of_user(snapshot.connection, snapshot.realm_id, snapshot.actor.user_id)
     if not rows:
         return rows
-    _, infos = await sight_of(snapshot)
-    return [row for row in rows if row.channel_id in infos]
+    sight, infos = await sight_of(snapshot)
+    read = {
+        channel.channel_id
+        for channel in sight.rows
+        if sight.standing.reads(channel, subscribed=sight.is_in(channel.channel_id))
+    }
+    return [row for row in rows if row.channel_id in infos and row.channel_id in read]
 
 
 def _name(snapshot: Snapshot, topic: str) -> str:

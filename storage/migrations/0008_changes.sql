@@ -139,6 +139,25 @@ BEGIN
     END LOOP;
 END $$;
 
+-- Of these users those who may not read all of the channel, and have received nothing of the topic:
+-- they are not to know what it is called.
+CREATE FUNCTION strangers_to_topic(p_realm_id bigint, p_user_ids bigint[], p_topic_id bigint)
+    RETURNS bigint[]
+    LANGUAGE plpgsql STABLE
+    AS $$
+BEGIN
+    RETURN ARRAY(
+        SELECT p.user_id
+          FROM unnest(p_user_ids) AS p(user_id)
+          JOIN topics t ON t.realm_id = p_realm_id AND t.topic_id = p_topic_id
+         CROSS JOIN LATERAL reader_access(p_realm_id, p.user_id, ARRAY[t.channel_id]) a
+         WHERE a.access < 2 AND NOT EXISTS (
+               SELECT FROM messages m
+                 JOIN subscriptions s ON s.realm_id = p_realm_id AND s.user_id = p.user_id
+                      AND s.channel_id = m.origin_channel_id AND s.spans @> m.id
+                WHERE m.realm_id = p_realm_id AND m.conversation_id = p_topic_id));
+END $$;
+
 -- After the clock: what people want of a topic goes with its messages to another one. Of two
 -- policies for the same topic the one that shows more stays; one for an empty topic counts for
 -- nothing. Those who may not read the new place want nothing any more.
@@ -153,6 +172,7 @@ DECLARE
     c_rank CONSTANT integer[] := ARRAY[1, 0, 2, 3];
     v_gone bigint[];
     v_old integer[];
+    v_strangers bigint[];
     v_users bigint[];
     v_policies integer[];
 BEGIN
@@ -164,6 +184,7 @@ BEGIN
       INTO v_gone, v_old FROM gone g WHERE g.visibility_policy <> 0;
     PERFORM append_user_topic_entries(
         p_realm_id, v_gone, array_fill(0, ARRAY[cardinality(v_gone)]), p_from_body, p_write_id);
+    v_strangers := strangers_to_topic(p_realm_id, v_gone, p_to);
 
     SELECT array_agg(n.user_id), array_agg(n.policy) INTO v_users, v_policies
       FROM (
@@ -174,7 +195,7 @@ BEGIN
                        coalesce(g.policy, 0) AS brought,
                        coalesce(u.visibility_policy, 0) AS there
                   FROM (SELECT o.user_id, o.policy FROM unnest(v_gone, v_old) AS o(user_id, policy)
-                         WHERE o.user_id <> ALL (p_losers)) g
+                         WHERE o.user_id <> ALL (p_losers || v_strangers)) g
                   FULL JOIN (SELECT x.user_id, x.visibility_policy FROM user_topics x
                               WHERE x.realm_id = p_realm_id AND x.topic_id = p_to) u
                        ON u.user_id = g.user_id) a
@@ -241,12 +262,19 @@ BEGIN
      WHERE t.realm_id = p_realm_id AND t.topic_id = p_topic_id;
 
     -- The rows of user_topics belong to the topic, whatever it is called.
-    SELECT array_agg(u.user_id), array_agg(u.visibility_policy) INTO v_users, v_policies
+    SELECT array_agg(u.user_id) INTO v_users
       FROM user_topics u
      WHERE u.realm_id = p_realm_id AND u.topic_id = p_topic_id AND u.visibility_policy <> 0;
     IF v_users IS NOT NULL THEN
         PERFORM append_user_topic_entries(p_realm_id, v_users,
             array_fill(0, ARRAY[cardinality(v_users)]), p_from_body, p_write_id);
+        DELETE FROM user_topics u
+         WHERE u.realm_id = p_realm_id AND u.topic_id = p_topic_id
+           AND u.user_id IN (
+               SELECT unnest(strangers_to_topic(p_realm_id, v_users, p_topic_id)));
+        SELECT array_agg(u.user_id), array_agg(u.visibility_policy) INTO v_users, v_policies
+          FROM user_topics u
+         WHERE u.realm_id = p_realm_id AND u.topic_id = p_topic_id AND u.visibility_policy <> 0;
         PERFORM append_user_topic_entries(p_realm_id, v_users, v_policies, p_to_body, p_write_id);
         UPDATE user_topics u SET last_updated = to_timestamp((p_to_body ->> 'last_updated')::bigint)
          WHERE u.realm_id = p_realm_id AND u.topic_id = p_topic_id;

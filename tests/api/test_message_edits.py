@@ -4,8 +4,14 @@ import hashlib
 from datetime import timedelta
 
 import pytest
+from psycopg import errors
 
 from server.domain.access import GUEST, OWNER
+from server.initial_state import register
+from server.initial_state.base import Section
+from storage import event_queues
+from storage.event_queues import EventQueueRow
+from storage.ids import Position, QueueId
 
 pytestmark = pytest.mark.asyncio
 
@@ -186,3 +192,40 @@ async def test_a_direct_message_is_edited_but_not_moved(alice, bob, channel):
     [event] = await queue.poll()
     assert event["content"] == "after"
     assert "stream_id" not in event
+
+
+async def test_an_edit_during_ones_register_tells_ones_flags(alice, bob, monkeypatch):
+    """The queue is not there yet when the message is edited, and gets the event all the same."""
+    message_id = await send(alice)
+    await bob.post("/messages/flags", messages=[message_id], op="add", flag="read")
+
+    async def edited_meanwhile(snapshot):
+        (await edit(alice, message_id, content="@**Bob**")).succeeded()
+        return {}
+
+    sections = (Section("message", edited_meanwhile),)
+    monkeypatch.setattr(register, "SECTIONS", (*register.SECTIONS, *sections))
+    queue = await bob.register(event_types=["update_message"], fetch_event_types=["message"])
+
+    [event] = await queue.poll()
+    assert event["content"] == "@**Bob**"
+    assert sorted(event["flags"]) == ["mentioned", "read"]
+
+
+async def test_a_queue_waits_for_whoever_writes_without_knowing_of_it(make, people, alice):
+    queue = EventQueueRow(
+        queue_id=QueueId("q"),
+        user_id=people[1].user_id,
+        epoch=1,
+        base=Position(0),
+        params={},
+        lifespan_seconds=600,
+    )
+    database = alice.server.app.database
+    async with database.transaction() as writing:
+        await writing.execute("SELECT clock_lock(%(realm_id)s)", realm_id=make.realm_id)
+        async with database.connection() as connection:
+            await connection.execute("SET lock_timeout = '50ms'")
+            with pytest.raises(errors.LockNotAvailable):
+                await event_queues.insert(connection, make.realm_id, queue)
+            await connection.execute("RESET lock_timeout")

@@ -9,7 +9,7 @@ import uvloop
 from benchmarks.leaks.changes import SetPolicy
 from benchmarks.leaks.history import relive
 from benchmarks.leaks.membership import Create, Privacy, Subscribe, Unsubscribe
-from benchmarks.leaks.model import ADMINISTRATOR, GUEST, MEMBER, SPECTATOR, Grant
+from benchmarks.leaks.model import ADMINISTRATOR, GUEST, SPECTATOR, Grant
 from benchmarks.leaks.moves import Move
 from benchmarks.leaks.operations import Named, React, Send
 from benchmarks.leaks.people import ChangeRole, LetSpectators
@@ -17,9 +17,8 @@ from benchmarks.leaks.together import Together
 from benchmarks.leaks.world import serve
 from server.actions.messages import notices
 from server.actions.messages.content import ReadContent
-from server.api import auth
 from server.domain.channels import Standing
-from server.events.users import UserChanged
+from server.events.log import QueuesEnded
 from tests.fixtures.database import new_database
 
 FOUNDER, ADMIN, MEMBER_3, MEMBER_4 = 0, 1, 3, 4
@@ -163,9 +162,9 @@ def test_what_is_not_broken_is_sound(problems_in, name):
     assert problems_in(*SOUND[name]) == ""
 
 
-def test_somebody_who_is_known_in_their_old_role_is_caught(problems_in, monkeypatch):
-    monkeypatch.setattr(UserChanged, "touches", lambda _: ())
-    assert "must not see" in problems_in(*SOUND["demotion"])
+def test_queues_that_outlive_a_change_of_role_are_caught(problems_in, monkeypatch):
+    monkeypatch.setattr(QueuesEnded, "ended_queues", lambda _: ())
+    assert "goes on in another role" in problems_in(*SOUND["demotion"])
 
 
 def test_mentions_that_are_forgotten_are_caught(problems_in, monkeypatch):
@@ -173,19 +172,18 @@ def test_mentions_that_are_forgotten_are_caught(problems_in, monkeypatch):
     assert "never got ('named'" in problems_in(*SOUND["naming"])
 
 
-def test_spectators_who_are_taken_for_members_are_caught(problems_in, monkeypatch):
-    def spectator(*given):
-        actor = sound(*given)
-        return replace(actor, row=replace(actor.row, role=MEMBER))
-
-    sound = auth.spectator
-    monkeypatch.setattr(auth, "spectator", spectator)
+def test_spectators_who_are_taken_for_members_are_caught(problems_in):
     history = (channel(PUBLIC, FOUNDER), sent())
-    assert "must not see" in problems_in(history, (SPECTATOR, IN_PUBLIC))
+    sabotage = without("channel_access", ("p_role <> 600", "true"))
+    assert "must not see" in problems_in(history, (SPECTATOR, "ids in public"), sabotage=sabotage)
 
 
 def test_a_setting_of_who_may_send_that_is_ignored_is_caught(problems_in, monkeypatch):
-    monkeypatch.setattr(Standing, "posts", lambda *_, **__: True)
+    def channel_permits(standing, row, name):
+        return name == "can_send_message_group" or sound(standing, row, name)
+
+    sound = Standing.channel_permits
+    monkeypatch.setattr(Standing, "channel_permits", channel_permits)
     assert "must have been refused: Send" in problems_in(*SOUND["restriction"])
 
 
