@@ -55,6 +55,7 @@ TOPICS = ("plans", "lunch", "Ümlaut", "")
 EMOJI = ("thumbs_up", "heart")
 GRANTS = ("can_subscribe_group", "can_add_subscribers_group", "can_administer_channel_group")
 FOUNDER = 0
+LAST_ONE_COUNTS = (ChangePrivacy, ChangeRole, Move)
 ROLES = (OWNER, ADMINISTRATOR, MODERATOR, MEMBER, GUEST, GUEST)
 
 
@@ -89,6 +90,8 @@ class Inventor:
             self.place = None
         if first is None or second is None or first.actor == second.actor:
             return None
+        if isinstance(first, LAST_ONE_COUNTS) and type(first) is type(second):
+            return None  # nothing that is told says which was the last
         return Together(
             number=number, realm=self.realm, actor=first.actor, first=first, second=second
         )

@@ -9,6 +9,7 @@ from psycopg import errors
 from server.domain.access import GUEST, OWNER
 from server.initial_state import register
 from server.initial_state.base import Section
+from server.initial_state.registry import SECTIONS
 from storage import event_queues
 from storage.event_queues import EventQueueRow
 from storage.ids import Position, QueueId
@@ -204,7 +205,7 @@ async def test_an_edit_during_ones_register_tells_ones_flags(alice, bob, monkeyp
         return {}
 
     sections = (Section("message", edited_meanwhile),)
-    monkeypatch.setattr(register, "SECTIONS", (*register.SECTIONS, *sections))
+    monkeypatch.setattr(register, "SECTIONS", (*SECTIONS, *sections))
     queue = await bob.register(event_types=["update_message"], fetch_event_types=["message"])
 
     [event] = await queue.poll()
