@@ -303,6 +303,15 @@ async def group(world: World, who: str, kind: str) -> Values:
     return {"user_group_id": found}
 
 
+async def group_of_other(world: World, who: str, kind: str) -> Values:
+    """A group in which the other member is."""
+    del kind
+    found = await world.make.group(
+        world.text(), creator=world.people[who], members=[world.people[OTHER]]
+    )
+    return {"user_group_id": found}
+
+
 async def group_and_user(world: World, who: str, kind: str) -> Values:
     other = world.people[OTHER].user_id
     return {**await group(world, who, kind), "user_id": other}
