@@ -90,3 +90,22 @@ async def test_people_and_groups_that_change_places_see_what_they_saw(hall, club
     )
 
     assert told(seen, "create") == told(seen, "delete") == set()
+
+
+async def test_what_was_unread_there_is_read_for_who_leaves(hall, club, changes, witnesses):
+    """They received it elsewhere, and could read on where it went."""
+    group = await club.create(hall.owner, members=[hall.member, hall.other])
+    await hall.make.channel("open", subscribers=[hall.owner, hall.member, hall.other])
+    secret = await hall.make.channel(
+        invite_only=True, shares_history=True, subscribers=[hall.owner], can_subscribe_group=group
+    )
+    sent = await changes.send(hall.owner, "open")
+    await changes.move(hall.owner, sent, channel_id=secret.channel_id)
+
+    seen = await witnesses.watch(
+        lambda: club.members(hall.owner, group, delete=[hall.member]), hall.everybody
+    )
+
+    flags = [(w.user.user_id, e) for w in seen for e in w.events if e["type"].endswith("_flags")]
+    assert {user_id for user_id, _ in flags} == {hall.member.user_id}
+    assert all((e["flag"], e["messages"]) == ("read", [sent]) for _, e in flags)

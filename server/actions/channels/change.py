@@ -10,6 +10,7 @@ from server.actions import audit
 from server.actions.channels.notices import of_change
 from server.actions.channels.sight import (
     SightChange,
+    mark_lost_read,
     sight_change,
     tell_of_sight,
     who_reads_no_more,
@@ -232,20 +233,12 @@ class _Step:
             {self.channel_id: self.new},
             {(user_id, self.channel_id) for user_id in there},
         )
-        return change, who_reads_no_more(people, self.old, self.new, there)
+        return change, who_reads_no_more(people, people, self.old, self.new, there)
 
     async def _take_away(self, entry: Entry, losing: list[UserId]) -> None:
         """What somebody may read no longer counts as read, as it does for who leaves."""
         realm_id, write_id = self.tx.realm_id, self.tx.write_id
-        if losing:
-            concerned = await read_state.perhaps_unread(
-                self.connection, realm_id, self.channel_id, losing
-            )
-            left = [(user_id, self.channel_id) for user_id in concerned]
-            if left:
-                self.tx.at_position(
-                    entry, read_state.mark_left_read(realm_id, left, write_id=write_id)
-                )
+        await mark_lost_read(self.tx, self.connection, entry, self.channel_id, losing)
         old, new = self.old, self.new
         if old.history_public_to_subscribers and not new.history_public_to_subscribers:
             self.tx.at_position(

@@ -8,10 +8,10 @@ import msgspec
 
 from server.actions.ground import Ground
 from server.actions.subscriptions.membership import activity_of
-from server.events.base import Tx, to_users
+from server.events.base import Entry, Tx, to_users
 from server.events.channels import ChannelInfo, ChannelsCreated, ChannelsDeleted
 from server.events.subscriptions import PeersAdded
-from storage import subscriptions
+from storage import read_state, subscriptions
 from storage.channels import ChannelRow
 from storage.database import Connection
 from storage.ids import ChannelId, UserId
@@ -101,12 +101,36 @@ def _alike(
 
 
 def who_reads_no_more(
-    ground: Ground, old: ChannelRow, new: ChannelRow, subscribed: Collection[UserId]
+    before: Ground,
+    after: Ground,
+    old: ChannelRow,
+    new: ChannelRow,
+    subscribed: Collection[UserId],
 ) -> list[UserId]:
-    """Those of the ground's people for whom the channel's content was, and is no longer."""
+    """Those of the people of both grounds for whom the channel's content was, and is no longer."""
     gone = []
-    for user_id, row in ground.people.items():
-        standing, is_in = ground.standing_of(row), user_id in subscribed
-        if standing.reads(old, subscribed=is_in) and not standing.reads(new, subscribed=is_in):
+    for user_id, row in after.people.items():
+        is_in = user_id in subscribed
+        if before.standing(user_id).reads(old, subscribed=is_in) and not after.standing_of(
+            row
+        ).reads(new, subscribed=is_in):
             gone.append(user_id)
     return gone
+
+
+async def mark_lost_read(
+    tx: Tx,
+    connection: Connection,
+    entry: Entry,
+    channel_id: ChannelId,
+    user_ids: Sequence[UserId],
+) -> None:
+    """What these people may read no longer counts as read, as it does for who leaves."""
+    if not user_ids:
+        return
+    realm_id = tx.realm_id
+    concerned = await read_state.perhaps_unread(connection, realm_id, channel_id, user_ids)
+    left = [(user_id, channel_id) for user_id in concerned]
+    if left:
+        marking = read_state.mark_left_read(realm_id, left, write_id=tx.write_id)
+        tx.at_position(entry, marking)

@@ -68,17 +68,18 @@ async def change_group(tx: Tx, actor: Actor, group_id: GroupId, change: GroupCha
         deactivated=changed.deactivated,
         group=await _shown(tx, connection, ground, changed) if reactivated else None,
     )
+    entry = tx.append(event, EVERYONE)
     conclude(
         tx,
         actor,
-        tx.append(event, EVERYONE),
+        entry,
         "group_changed",
         group_id,
         before={name: was for name, (was, _) in differences.items()},
         after=event.data,
     )
     if reactivated:
-        await tell_who_sees_otherwise(tx, connection, ground, group_id, _all_within(row))
+        await tell_who_sees_otherwise(tx, entry, ground, group_id, _all_within(row))
 
 
 async def deactivate_group(tx: Tx, actor: Actor, group_id: GroupId) -> None:
@@ -95,19 +96,20 @@ async def deactivate_group(tx: Tx, actor: Actor, group_id: GroupId) -> None:
     if objections:
         raise GroupInUseError(objections)
 
-    connection = await _keep(tx, replace(row, deactivated=True))
+    await _keep(tx, replace(row, deactivated=True))
     event = GroupChanged(group_id=group_id, data={"deactivated": True})
+    entry = tx.append(event, EVERYONE)
     conclude(
         tx,
         actor,
-        tx.append(event, EVERYONE),
+        entry,
         "group_changed",
         group_id,
         before={"deactivated": False},
         after=event.data,
     )
     # Archived channels may name it, and lose those who knew of them by it.
-    await tell_who_sees_otherwise(tx, connection, ground, group_id, _all_within(row))
+    await tell_who_sees_otherwise(tx, entry, ground, group_id, _all_within(row))
 
 
 def _check_manages(ground: Ground, actor: Actor, row: GroupRow) -> None:

@@ -69,10 +69,11 @@ async def change_members(tx: Tx, actor: Actor, group_id: GroupId, change: Member
         nested = tuple(change.delete_subgroups)
         events.append(SubgroupsRemoved(group_id=group_id, direct_subgroup_ids=nested))
     entries = [tx.append(event, EVERYONE) for event in events]
+    entry = entries[0] if entries else tx.append(Tick(), NOBODY)
     conclude(
         tx,
         actor,
-        entries[0] if entries else tx.append(Tick(), NOBODY),
+        entry,
         "group_members_changed",
         group_id,
         before={},
@@ -82,7 +83,7 @@ async def change_members(tx: Tx, actor: Actor, group_id: GroupId, change: Member
         direct_members=(*change.add, *change.delete),
         direct_subgroups=(*change.add_subgroups, *change.delete_subgroups),
     )
-    await tell_who_sees_otherwise(tx, connection, ground, group_id, concerned)
+    await tell_who_sees_otherwise(tx, entry, ground, group_id, concerned)
 
 
 def _check_may(ground: Ground, actor: Actor, row: GroupRow, change: MembersChange) -> None:

@@ -5,7 +5,12 @@ from dataclasses import replace
 from typing import Any
 
 from server.actions import audit
-from server.actions.channels.sight import sight_change, tell_of_sight
+from server.actions.channels.sight import (
+    mark_lost_read,
+    sight_change,
+    tell_of_sight,
+    who_reads_no_more,
+)
 from server.actions.ground import Ground, stand
 from server.domain.access import GroupGraph, GroupSetting
 from server.domain.actor import Actor
@@ -14,7 +19,6 @@ from server.domain.errors import BadRequestError
 from server.events.base import Entry, Tx
 from storage import channels, groups, realms, subscriptions, users
 from storage.channels import ChannelRow
-from storage.database import Connection
 from storage.groups import GroupRow
 from storage.ids import GroupId, UserId
 
@@ -72,13 +76,14 @@ def conclude(
 
 
 async def tell_who_sees_otherwise(
-    tx: Tx, connection: Connection, ground: Ground, group_id: GroupId, concerned: GroupSetting
+    tx: Tx, entry: Entry, ground: Ground, group_id: GroupId, concerned: GroupSetting
 ) -> None:
     """Show private channels to those who may know of them from now on, and hide others.
 
     `concerned` are the people and groups who have come into the group, or left it: the rows are
-    as they are afterwards, the ground is from before.
+    as they are afterwards, the ground is from before. The entry tells of that.
     """
+    connection = await tx.connection()
     graph = await (await tx.directory()).read_groups(connection, ground.realm)
     around = ground.graph.around(group_id)
     rows = [
@@ -99,15 +104,14 @@ async def tell_who_sees_otherwise(
         user_ids=list(people),
         channel_ids=[row.channel_id for row in rows],
     )
-    after = replace(ground, graph=graph, people=people)
+    before, after = replace(ground, people=people), replace(ground, graph=graph, people=people)
+    subscribed = {(row.user_id, row.channel_id) for row in there if row.active}
     same = {row.channel_id: row for row in rows}
-    change = sight_change(
-        replace(ground, people=people),
-        after,
-        rows,
-        same,
-        {(row.user_id, row.channel_id) for row in there if row.active},
-    )
+    change = sight_change(before, after, rows, same, subscribed)
+    for row in rows:
+        is_in = {user_id for user_id in people if (user_id, row.channel_id) in subscribed}
+        losing = who_reads_no_more(before, after, row, row, is_in)
+        await mark_lost_read(tx, connection, entry, row.channel_id, losing)
     await tell_of_sight(tx, connection, after, same, change)
 
 
