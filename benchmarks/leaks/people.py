@@ -1,7 +1,6 @@
 """What happens in a history to people: groups and roles change, accounts are closed."""
 
 from dataclasses import dataclass, replace
-from typing import LiteralString
 
 from typing_extensions import override
 
@@ -9,77 +8,79 @@ from benchmarks.faults.http import Answer
 from benchmarks.leaks.hands import Hands
 from benchmarks.leaks.model import ADMINISTRATOR, OWNER, Model
 from benchmarks.leaks.operations import Step
-from benchmarks.leaks.told import Told
-from server.actions import ground
+from benchmarks.leaks.told import NOBODY, Told
 from server.actions.user_roles import change_role
 from server.actions.users import deactivate_user
 from server.domain.actor import Actor
-from server.events.base import EVERYONE, Tx
-from server.events.groups import MembersAdded, MembersRemoved
-from storage import realms
-from storage.ids import GroupId, UserId
+from server.events.base import Tx
+from storage.ids import UserId
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChangeGroup(Step):
-    """Somebody becomes a member of a group, or ceases to be one."""
+    """Somebody becomes a member of a group, or ceases to be one, and sees other channels by it."""
 
     group: int
     user: int
     joins: bool
 
     @override
+    def fits(self, model: Model) -> bool:
+        is_there = self.user in model.groups[self.group].people
+        active = model.users[self.user].is_active
+        return active and is_there != self.joins and Step.fits(self, model)
+
+    @override
     def allowed(self, model: Model) -> bool | None:
-        del model
-        return True
+        return model.users[self.actor].role == OWNER
 
     async def perform(self, hands: Hands) -> Answer:
-        ids = GroupId(hands.groups.ids[self.group]), UserId(hands.users.ids[self.user])
-        return await hands.act(self.actor, _add_member if self.joins else _remove_member, *ids)
+        path = f"/user_groups/{hands.groups.ids[self.group]}/members"
+        user_ids = [hands.users.ids[self.user]]
+        return await hands.ask(
+            self.actor,
+            "POST",
+            path,
+            add=user_ids if self.joins else None,
+            delete=None if self.joins else user_ids,
+        )
 
     def happen(self, model: Model, hands: Hands, answer: Answer) -> list[Told]:
-        """Nothing that has to be told of channels: what is told must only be true."""
         del hands, answer
-        people = model.groups[self.group].people
+        user, people = model.users[self.user], model.groups[self.group].people
+        saw = {c.number for c in model.channels.values() if model.sees(user, c)}
+        readable = {n for n, m in model.messages.items() if model.may_read(user, m)}
         if self.joins:
             people.add(self.user)
         else:
             people.discard(self.user)
-        return []
-
-
-_ADD = """
-    INSERT INTO group_members (realm_id, group_id, user_id)
-    VALUES (%(realm_id)s, %(group_id)s, %(user_id)s) ON CONFLICT DO NOTHING
-"""
-_REMOVE = """
-    DELETE FROM group_members
-     WHERE realm_id = %(realm_id)s AND group_id = %(group_id)s AND user_id = %(user_id)s
-"""
-
-
-async def _add_member(tx: Tx, actor: Actor, group_id: GroupId, user_id: UserId) -> None:
-    del actor
-    await _change(tx, _ADD, MembersAdded, group_id, user_id)
-
-
-async def _remove_member(tx: Tx, actor: Actor, group_id: GroupId, user_id: UserId) -> None:
-    del actor
-    await _change(tx, _REMOVE, MembersRemoved, group_id, user_id)
-
-
-async def _change(
-    tx: Tx,
-    statement: LiteralString,
-    event: type[MembersAdded | MembersRemoved],
-    group_id: GroupId,
-    user_id: UserId,
-) -> None:
-    await ground.lock_realm(tx, alone=True)
-    connection = await tx.changing()
-    await connection.execute(statement, realm_id=tx.realm_id, group_id=group_id, user_id=user_id)
-    entry = tx.append(event(group_id=group_id, user_ids=(user_id,)), EVERYONE)
-    tx.at_position(entry, realms.groups_changed(tx.realm_id))
+        sees = {c.number for c in model.channels.values() if model.sees(user, c)}
+        themselves = frozenset({self.user})
+        told = [
+            Told(kind="stream", key=("stream", op, channel), must=themselves)
+            for op, channels in (("create", sees - saw), ("delete", saw - sees))
+            for channel in sorted(channels)
+        ]
+        told += [
+            Told(
+                kind="subscription",
+                key=("subscription", "peer_add", channel, peer),
+                must=themselves,
+            )
+            for channel in sorted(sees - saw)
+            for peer in sorted(model.subscribers(channel))
+        ]
+        # Whoever may read a message no longer may be told that it is read.
+        return told + [
+            Told(
+                kind="update_message_flags",
+                key=("update_message_flags", "add", "read", number),
+                must=NOBODY,
+                may=themselves,
+            )
+            for number in sorted(readable)
+            if not model.may_read(user, model.messages[number])
+        ]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
