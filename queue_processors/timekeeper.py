@@ -28,6 +28,8 @@ LOOK_SECONDS: Final = 1.0
 """Whatever is due later than that is sent at its very second; the rest so late at most."""
 AT_ONCE: Final = 100
 """Of one realm and kind, before it is looked again."""
+TOGETHER: Final = 16
+"""Of these, that are prepared at the same time: the first ones do not wait for all others."""
 FORGET_SECONDS: Final = 3_600.0
 
 
@@ -151,12 +153,16 @@ class Timekeeper:
     async def _work_off(self, kind: Kind[Row], realm_id: RealmId, rows: Sequence[Row]) -> int:
         """Deliver them; how many of them it was that did it."""
         bench = self._workbench(realm_id)
+        slots = asyncio.Semaphore(TOGETHER)
+
+        async def deliver(row: Row) -> bool:
+            async with slots:
+                return await self._deliver(kind, bench, row)
+
         done = 0
         try:
             for together in in_turns(rows, kind.place_of):
-                done += sum(
-                    await asyncio.gather(*(self._deliver(kind, bench, row) for row in together))
-                )
+                done += sum(await asyncio.gather(*map(deliver, together)))
         finally:
             self._busy.discard((kind.name, realm_id))
         if done and len(rows) == AT_ONCE:

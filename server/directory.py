@@ -389,8 +389,9 @@ class Directories:
     def of(self, realm_id: RealmId) -> Directory:
         directory = self._directories.get(realm_id)
         if directory is None:
-            directory = Directory(
-                realm_id, self._database, self._clock, self._addresses, self._rendering
-            )
-            self._directories[realm_id] = directory
+            directory = self._directories[realm_id] = self.afresh(realm_id)
         return directory
+
+    def afresh(self, realm_id: RealmId) -> Directory:
+        """One that knows nothing yet: where nobody follows the realm, and so hears of changes."""
+        return Directory(realm_id, self._database, self._clock, self._addresses, self._rendering)

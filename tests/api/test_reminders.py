@@ -190,6 +190,21 @@ async def test_what_is_deleted_moved_or_lost_meanwhile_is_shown_as_it_is_then(
     assert await listed(alice) == []
 
 
+async def test_names_are_those_of_now_whatever_the_process_remembers(alice, make, channel, bot):
+    await remind(alice, await say(alice, channel))
+    await make.connection.execute(
+        """
+        UPDATE channels SET name = 'renamed', changed_at = changed_at + 1
+         WHERE realm_id = %(r)s AND channel_id = %(c)s
+        """,
+        r=make.realm_id,
+        c=channel.channel_id,
+    )
+    assert await passes(alice) == 1
+    [sent] = await reminded(alice)
+    assert "renamed" in sent["content"]
+
+
 # -- bad input
 
 
