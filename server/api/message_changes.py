@@ -102,6 +102,7 @@ async def history(request: Request, params: HistoryParams) -> HistoryResult:
         snapshots = await edit_history.fetch_history(
             request.directory, connection, request.actor, MessageId(params.message_id), view
         )
+    await edit_history.add_differences(request.directory.rendering.typesetter, snapshots)
     return HistoryResult(message_history=snapshots)
 
 

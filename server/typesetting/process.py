@@ -64,6 +64,18 @@ class ProcessTypesetter(Typesetter):
     def known(self, job: TypesetJob) -> Typeset | None:
         return self._known.get(job)
 
+    @override
+    async def compare(self, pairs: Sequence[tuple[str, str]]) -> list[str | None]:
+        found: list[str | None] = [None] * len(pairs)
+        with suppress(TimeoutError):
+            async with asyncio.timeout(self._wall_seconds), self._turn:
+                for place, (older, newer) in enumerate(pairs):
+                    order = Order("difference", older, "", self._cpu_seconds, newer)
+                    # What ends the process has no difference; it is started anew for the next.
+                    with suppress(_GoneError):
+                        found[place] = (await self._ask(order)).html
+        return found
+
     async def close(self) -> None:
         """End the process."""
         async with self._turn:
@@ -72,7 +84,8 @@ class ProcessTypesetter(Typesetter):
     async def _set(self, jobs: Sequence[TypesetJob]) -> None:
         for job in jobs:
             try:
-                self._remember(job, await self._ask(job))
+                order = Order(job.kind, job.text, job.language, self._cpu_seconds)
+                self._remember(job, delivered(await self._ask(order)))
             except _GoneError:
                 logger.warning("typesetting ended", kind=job.kind, language=job.language)
                 self._remember(job, None)
@@ -81,17 +94,17 @@ class ProcessTypesetter(Typesetter):
                 self._remember(job, None)
                 raise
 
-    async def _ask(self, job: TypesetJob) -> Typeset | None:
+    async def _ask(self, order: Order) -> Delivery:
         """One answer. Whatever interrupts it ends the process, which may still be at it."""
         is_done = False
         try:
             with suppress(_GoneError):
-                answer = await self._exchange(job)
+                answer = await self._exchange(order)
                 is_done = True
                 return answer
-            # Nobody had needed it for a while, so it went: not because of this job.
+            # Nobody had needed it for a while, so it went: not because of this order.
             if self._process is not None and await self._process.wait() == 0:
-                answer = await self._exchange(job)
+                answer = await self._exchange(order)
                 is_done = True
                 return answer
             raise _GoneError
@@ -99,11 +112,10 @@ class ProcessTypesetter(Typesetter):
             if not is_done:
                 await self._end()
 
-    async def _exchange(self, job: TypesetJob) -> Typeset | None:
+    async def _exchange(self, order: Order) -> Delivery:
         process = await self._running()
         assert process.stdin is not None
         assert process.stdout is not None
-        order = Order(job.kind, job.text, job.language, self._cpu_seconds)
         try:
             process.stdin.write(frame(order))
             await process.stdin.drain()
@@ -111,7 +123,7 @@ class ProcessTypesetter(Typesetter):
             body = await process.stdout.readexactly(length)
         except (OSError, asyncio.IncompleteReadError) as error:
             raise _GoneError from error
-        return delivered(msgspec.msgpack.decode(body, type=Delivery))
+        return msgspec.msgpack.decode(body, type=Delivery)
 
     async def _running(self) -> asyncio.subprocess.Process:
         if self._process is None or self._process.returncode is not None:

@@ -21,6 +21,7 @@ from pygments.lexers import get_lexer_by_name
 from pygments.token import STANDARD_TYPES
 from pygments.util import ClassNotFound
 
+from server.typesetting.differences import difference
 from server.typesetting.wire import HEADER, Delivery, Order, frame
 
 IDLE_SECONDS: Final = 600
@@ -64,6 +65,8 @@ def deliver(order: Order) -> Delivery:
     try:
         if order.kind == "code":
             return Delivery(spans=highlight(order.language, order.text))
+        if order.kind == "difference":
+            return Delivery(html=difference(order.text, order.newer))
         return Delivery(element=mathml(order.text, displayed=order.kind == "display"))
     except Exception:  # noqa: BLE001 - a lexer may fail on anything; the code is then shown plain
         return Delivery()

@@ -73,6 +73,18 @@ async def test_history_holds_every_state_oldest_first(alice, bob):
     assert [s.get("prev_topic") for s in states] == [None, None, "t", None]
 
 
+async def test_history_shows_what_each_edit_has_changed(alice, bob):
+    message_id = await send(alice, "one two three four five <b>")
+    (await edit(alice, message_id, content="one two 3 four five <b>")).succeeded()
+    (await edit(alice, message_id, topic="other")).succeeded()
+
+    differences = [state.get("content_html_diff") for state in await history(bob, message_id)]
+
+    new = '<span class="highlight_text_inserted">3</span>'
+    gone = '<span class="highlight_text_deleted">three</span>'
+    assert differences == [None, f"<p>one two {new} {gone} four five &lt;b&gt;</p>", None]
+
+
 @pytest.mark.parametrize(("policy", "entries"), [("all", 2), ("moves", 1), ("none", 0)])
 async def test_the_organization_says_how_much_of_the_history_is_shown(
     make, alice, bob, policy, entries

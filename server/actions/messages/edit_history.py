@@ -6,6 +6,7 @@ from typing import Any, Final
 from server.directory import Directory
 from server.domain.actor import Actor
 from server.domain.errors import BadRequestError
+from server.domain.markdown.typesetting import Typesetter
 from server.domain.realm_settings import RealmSettings
 from server.events.base import ClientView
 from server.events.messages import shown_topic
@@ -14,6 +15,9 @@ from storage.database import Connection
 from storage.ids import MessageId
 from storage.message_edits import HistoryRow
 
+MAX_COMPARED: Final = 50
+MAX_COMPARED_LENGTH: Final = 50_000
+"""Characters of HTML: 10,000 of ordinary text have 12,000."""
 _OF_CONTENT: Final = ("prev_content", "prev_rendered_content")
 
 Entry = Mapping[str, Any]
@@ -68,6 +72,25 @@ async def fetch_history(
     if settings.message_edit_history_visibility_policy == "none":
         raise BadRequestError("Message edit history is disabled in this organization")
     return _snapshots(row, shown_history(row.edit_history, settings, view), settings, view)
+
+
+async def add_differences(typesetter: Typesetter, snapshots: Sequence[dict[str, Any]]) -> None:
+    """Show in each state what it changed of the text, as far as there is time for it.
+
+    Of the newest MAX_COMPARED states, and of none that is longer than MAX_COMPARED_LENGTH.
+    """
+    edits = [
+        snapshot
+        for snapshot in snapshots
+        if len(snapshot.get("prev_rendered_content", "")) <= MAX_COMPARED_LENGTH
+        and len(snapshot["rendered_content"]) <= MAX_COMPARED_LENGTH
+        and "prev_rendered_content" in snapshot
+    ][: -MAX_COMPARED - 1 : -1]
+    pairs = [(each["prev_rendered_content"], each["rendered_content"]) for each in edits]
+    found = await typesetter.compare(pairs) if pairs else []
+    for snapshot, difference in zip(edits, found, strict=True):
+        if difference is not None:
+            snapshot["content_html_diff"] = difference
 
 
 def _snapshots(

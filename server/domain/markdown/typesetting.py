@@ -42,6 +42,10 @@ class Typesetter(Protocol):
         """What has become of the job; None: its text is shown plain."""
         ...
 
+    async def compare(self, pairs: Sequence[tuple[str, str]]) -> list[str | None]:
+        """The difference of each pair of messages' HTML, older and newer; None if out of time."""
+        ...
+
 
 class PlainTypesetter(Typesetter):
     """Leaves everything plain."""
@@ -54,6 +58,10 @@ class PlainTypesetter(Typesetter):
     def known(self, job: TypesetJob) -> Typeset | None:
         del job
         return None
+
+    @override
+    async def compare(self, pairs: Sequence[tuple[str, str]]) -> list[str | None]:
+        return [None for _ in pairs]
 
 
 SetNode: TypeAlias = nodes.CodeBlock | nodes.Math | nodes.MathBlock

@@ -1,23 +1,17 @@
 """The work of the typesetting process, done here: for tests of what comes of it."""
 
-from collections.abc import Sequence
-
 from typing_extensions import override
 
-from server.domain.markdown import Rendered, Typesetter, render
-from server.domain.markdown.typesetting import Typeset, TypesetJob
+from server.domain.markdown import Rendered, render
+from server.domain.markdown.typesetting import PlainTypesetter, Typeset, TypesetJob
 from server.typesetting import worker
 from server.typesetting.process import delivered
 from server.typesetting.wire import Order
 from tests.unit.markdown.realm import STYLE, Realm
 
 
-class TypesetterHere(Typesetter):
+class TypesetterHere(PlainTypesetter):
     """Without a deadline: for sources that are known to be harmless, or short."""
-
-    @override
-    async def set(self, jobs: Sequence[TypesetJob]) -> None:
-        del jobs
 
     @override
     def known(self, job: TypesetJob) -> Typeset | None:
