@@ -64,6 +64,8 @@ async def register(request: Request, params: RegisterParams) -> RawResult:
         lifespan_seconds=registrations.lifespan(_lifespan(params)),
         presence_history_limit_days=params.presence_history_limit_days,
     )
+    if not request.actor.is_spectator and (wanted is None or "presence" in wanted):
+        await request.app.presences.of(request.actor.realm_id).load()
     registered = await registrations.register(
         request.app.database,
         request.directory,

@@ -108,6 +108,10 @@ class RealmPresences:
         waiting = self._waiting().get(user_id)
         return roll.of(user_id) if waiting is None else waiting.presence
 
+    async def load(self) -> None:
+        """Have everybody's presence in memory, for those who look for it there (register)."""
+        await self._roll()
+
     async def settle(self) -> None:
         """Write what waits, and read what others have written."""
         if self._turn is not None:

@@ -10,9 +10,11 @@ import pytest
 import pytest_asyncio
 
 from server.actions.users import deactivate_user
+from server.directory import ROLL
 from server.domain.access import GUEST
 from server.domain.presence import OFFLINE_AFTER_SECONDS
 from server.presences.arrivals import MAX_TOLD
+from storage import presences
 from tests.factories import Make, new_realm
 from tests.fixtures import contract
 from tests.fixtures.clock import StoppedClock
@@ -243,6 +245,36 @@ async def presence_writes(make: Make) -> int:
         realm_id=make.realm_id,
     )
     return int(value or 0)
+
+
+async def test_what_waits_is_written_by_itself(serving_with, connect, make, people):
+    """Nobody has to ask again: the second passes."""
+    async with serving_with() as server:
+        for row in people:
+            client = await connect(server, make.realm_id, row)
+            await client.post("/users/me/presence", status="active", ping_only=True)
+        while await written(make) < len(people):  # noqa: ASYNC110 - nothing tells it
+            await asyncio.sleep(0.01)
+
+
+async def written(make: Make) -> int:
+    """Of how many people presence is written."""
+    return len(await presences.changed_since(make.connection, make.realm_id, -1))
+
+
+async def test_registers_share_one_look_at_everybody(clients, server, make):
+    """Only what is newer is read where everybody is in memory already."""
+    directory = server.app.directories.of(make.realm_id)
+    await ping(clients[0])
+    roll = directory.recall(ROLL)
+    for client in clients:
+        await client.post("/register", fetch_event_types=["presence"])
+    assert directory.recall(ROLL) is roll
+    server.forget(make.realm_id)
+    await clients[0].post("/register", fetch_event_types=["message"])
+    assert directory.recall(ROLL) is None, "who does not ask does not pay"
+    await clients[0].post("/register")
+    assert directory.recall(ROLL).last_update_id == roll.last_update_id
 
 
 async def test_a_ping_takes_no_position(clients, make):
@@ -539,13 +571,13 @@ async def test_who_come_together_are_told_together(log_in, make, queues, clock, 
 
 async def test_of_a_whole_organization_that_comes_back_some_are_told(make, queues, log_in, clock):
     rows = await make.users(MAX_TOLD + 10)
-    presences = queues[0].client.server.app.presences.of(make.realm_id)
+    there = queues[0].client.server.app.presences.of(make.realm_id)
     first = await log_in(rows[0])
     await first.post("/users/me/presence", status="active")
     await heard(queues)
     for row in rows[1:]:
-        await presences.ping(row, active=True)
-    await presences.settle()
+        await there.ping(row, active=True)
+    await there.settle()
     modern, _, _ = await heard(queues)
     assert sum(len(event["presences"]) for event in modern) == MAX_TOLD
     answer = await first.post("/users/me/presence", status="active", last_update_id=-1)
@@ -565,10 +597,10 @@ async def test_events_are_small_enough_for_the_bus(make, clients, people, queues
     """Long addresses: one event on the bus carries fewer people."""
     letters = "ä" * 180
     rows = [await make.user(email=f"{number}{letters}@example.com") for number in range(40)]
-    presences = clients[0].server.app.presences.of(make.realm_id)
+    there = clients[0].server.app.presences.of(make.realm_id)
     for row in rows:
-        await presences.ping(row, active=True)
-    await presences.settle()
+        await there.ping(row, active=True)
+    await there.settle()
     modern, _, _ = await heard(queues)
     assert len(modern) > 2
     told = {user_id for event in modern for user_id in event["presences"]}
