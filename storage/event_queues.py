@@ -26,15 +26,11 @@ async def insert(connection: Connection, realm_id: RealmId, row: EventQueueRow) 
     """
     await connection.execute(
         """
-        WITH clock AS MATERIALIZED (
-            SELECT c.realm_id FROM realm_clock c WHERE c.realm_id = %(realm_id)s
-             ORDER BY c.position DESC LIMIT 1 FOR NO KEY UPDATE
-        )
         INSERT INTO event_queues (realm_id, queue_id, user_id, epoch, base, params,
                                   lifespan_seconds, last_seen_at)
-        SELECT c.realm_id, %(queue_id)s, %(user_id)s, %(epoch)s, %(base)s, %(params)s,
+        SELECT %(realm_id)s, %(queue_id)s, %(user_id)s, %(epoch)s, %(base)s, %(params)s,
                %(lifespan_seconds)s, now()
-          FROM clock c
+          FROM clock_lock(%(realm_id)s)
          WHERE set_config('synchronous_commit', 'off', true) = 'off'
         """,
         realm_id=realm_id,
