@@ -55,11 +55,11 @@ class Edit(OfMessage):
         self.names.mark(model, message)
         key = ("update_message", self.message, message.content)
         named = ("named", self.message, message.content)
-        followers, readers = model.followers(message), model.readers(message)
+        holders, readers = model.holders(message), model.readers(message)
         marked = message.mentioned
         return [
-            Told(kind="update_message", key=key, must=followers, may=readers),
-            Told(kind="update_message", key=named, must=followers & marked, may=readers & marked),
+            Told(kind="update_message", key=key, must=holders, may=readers),
+            Told(kind="update_message", key=named, must=holders & marked, may=readers & marked),
         ]
 
 
@@ -126,8 +126,8 @@ def _deleted(model: Model, messages: Iterable[Message]) -> list[Told]:
     for message in messages:
         told += first_in(model, message.channel)
         key = ("delete_message", message.number)
-        followers, readers = model.followers(message), model.readers(message)
-        told.append(Told(kind="delete_message", key=key, must=followers, may=readers))
+        holders, readers = model.holders(message), model.readers(message)
+        told.append(Told(kind="delete_message", key=key, must=holders, may=readers))
         del model.messages[message.number]
         model.gone.add(message.number)
     return told
@@ -252,8 +252,8 @@ class Vote(OfMessage):
         del hands, answer
         message = model.messages[self.message]
         key = ("submessage", self.message, self.actor)
-        followers, readers = model.followers(message), model.readers(message)
-        return [Told(kind="submessage", key=key, must=followers, may=readers)]
+        holders, readers = model.holders(message), model.readers(message)
+        return [Told(kind="submessage", key=key, must=holders, may=readers)]
 
 
 def _is_archived(model: Model, message: Message) -> bool:

@@ -236,6 +236,13 @@ class Model:
             return frozenset(u.number for u in self.active() if u.number in message.people)
         return self.readers(message) & self.subscribers(message.channel)
 
+    def holders(self, message: Message) -> frozenset[int]:
+        """These, and those who have it in their history wherever they are now."""
+        kept = (
+            n for n in self.readers(message) if n in message.noticed or self.received(n, message)
+        )
+        return self.followers(message).union(kept)
+
     def readable(self, user: User) -> frozenset[int]:
         return frozenset(n for n, m in self.messages.items() if self.may_read(user, m))
 

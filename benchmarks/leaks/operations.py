@@ -210,9 +210,8 @@ class React(OfMessage):
         else:
             message.reactions.discard((self.actor, self.emoji))
         key = ("reaction", self.op, self.message, self.actor, self.emoji)
-        followers = model.followers(message)
         may = model.readers(message) & {self.actor}
-        return [Told(kind="reaction", key=key, must=followers, may=may)]
+        return [Told(kind="reaction", key=key, must=model.holders(message), may=may)]
 
 
 def _notice(model: Model, message: Message, user: int) -> None:

@@ -41,7 +41,7 @@ async def add_reaction(
         emoji_code=emoji.code,
         reaction_type=emoji.type,
     )
-    entry = tx.append(event, await of_message(tx, place))
+    entry = tx.append(event, await of_message(tx, place, actor.user_id))
     row = ReactionRow(place.id, actor.user_id, emoji.type, emoji.code, name)
     tx.at_position(entry, reactions.insert(tx.realm_id, row))
     tx.at_position(entry, message_flags.remember(tx.realm_id, actor.user_id, [place.id]))
@@ -86,7 +86,7 @@ async def remove_reaction(
         emoji_code=reaction.emoji_code,
         reaction_type=reaction.reaction_type,
     )
-    entry = tx.append(event, await of_message(tx, place))
+    entry = tx.append(event, await of_message(tx, place, actor.user_id))
     tx.at_position(entry, reactions.delete(tx.realm_id, reaction))
 
 

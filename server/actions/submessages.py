@@ -35,7 +35,7 @@ async def add_submessage(
     event = SubmessageAdded(
         message_id=place.id, sender_id=actor.user_id, msg_type=msg_type, content=content
     )
-    entry = tx.append(event, await of_message(tx, place))
+    entry = tx.append(event, await of_message(tx, place, actor.user_id))
     tx.at_position(
         entry, submessages.insert(tx.realm_id, place.id, actor.user_id, msg_type, content)
     )

@@ -310,3 +310,15 @@ async def test_mentioning_everybody_in_a_large_channel_needs_a_permission(log_in
     answer = await say(client, to="large", content="@**all**")
     answer.refused("STREAM_WILDCARD_MENTION_NOT_ALLOWED")
     (await say(client, to="large", content="@_**all** and `@**all**`")).succeeded()
+
+
+async def test_everybody_in_a_direct_message_may_be_mentioned_at_once(alice, bob, people):
+    flags = {"stream_wildcard_mentioned", "wildcard_mentioned"}
+    queue = await bob.register(event_types=["message"])
+    sent = await alice.post(
+        "/messages", type="direct", to=[people[1].user_id], content="@**all** hello"
+    )
+    event = await queue.until("message")
+    assert flags <= set(event["flags"])
+    found = await bob.get(f"/messages/{sent['id']}")
+    assert set(event["flags"]) == set(found["message"]["flags"])

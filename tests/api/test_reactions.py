@@ -146,3 +146,21 @@ async def test_another_realms_message_has_another_owner(log_in, make, bob, messa
     while last <= message_id:
         last = await elsewhere.message(stranger, topic)
     (await react(bob, last, emoji_name="tada")).refused("BAD_REQUEST")
+
+
+async def test_who_has_left_hears_of_reactions_to_what_they_keep(bob, message_id, log_in, people):
+    queue = await bob.register(event_types=["reaction"])
+    (await bob.call("DELETE", "/users/me/subscriptions", subscriptions=["general"])).succeeded()
+    alice = await log_in(people[0])
+
+    for client, name in ((bob, "heart"), (alice, "smile")):
+        (await react(client, message_id, emoji_name=name)).succeeded()
+        assert (await queue.until("reaction"))["emoji_name"] == name
+
+
+async def test_who_reacts_to_what_they_never_received_hears_of_it(log_in, message_id):
+    carol = await log_in(full_name="Carol")
+    queue = await carol.register(event_types=["reaction"])
+    (await react(carol, message_id, emoji_name="heart")).succeeded()
+    [event] = await queue.poll()
+    assert event["emoji_name"] == "heart"

@@ -16,21 +16,32 @@ from storage.message_edits import ReaderRow
 from storage.message_places import MessagePlace
 
 
-async def of_message(tx: Tx, place: MessagePlace) -> Audience:
-    """Those who may read the message now, among those who follow its conversation.
+async def of_message(tx: Tx, place: MessagePlace, actor_id: UserId) -> Audience:
+    """Those who may read the message now, and follow its conversation or have it in their history.
 
-    In a channel that keeps its history from newcomers: those who received the message.
+    In a channel that keeps its history from newcomers: those who received the message. The actor
+    is about to have it in their history, if they have not.
     """
+    connection = await tx.connection()
     if place.channel_id is None:
-        connection = await tx.connection()
         people = await message_places.dm_user_ids(connection, tx.realm_id, place.conversation_id)
         return Audience(users=tuple(people))
     channel = await (await tx.directory()).channel(place.channel_id)
     assert channel is not None, "a message is in a channel that exists"
+    outsiders = await message_edits.readers(
+        connection,
+        tx.realm_id,
+        place.channel_id,
+        [place.id],
+        outsiders_only=True,
+        also=[actor_id],
+    )
+    users = tuple(sorted(await _what_they_read(tx, outsiders, [place.id])))
     if channel.history_public_to_subscribers:
-        return Audience(channel_id=place.channel_id)
+        return Audience(channel_id=place.channel_id, users=users)
     return Audience(
         channel_id=place.channel_id,
+        users=users,
         received_in=place.origin_channel_id,
         received_at=Position(place.id),
     )

@@ -205,7 +205,7 @@ def _audience(
     shown = {user_id: message_flags.names(bits) for user_id, bits in flags.items()}
     if is_read:
         shown[actor.user_id] = ("read", *shown.get(actor.user_id, ()))
-    wildcard = decision.written.rendered.channel_wildcard and place.channel is not None
+    wildcard = decision.written.rendered.channel_wildcard
     return Audience(
         channel_id=place.channel.channel_id if place.channel else None,
         public=place.channel is not None and not place.channel.invite_only,
