@@ -31,6 +31,8 @@ class Plan:
     """In each history."""
     shrink_seconds: float = 60.0
     """How long to look for a shorter history that fails."""
+    shrink_to: int = 0
+    """A history of so few operations is short enough."""
 
 
 @dataclass(slots=True)
@@ -126,9 +128,13 @@ async def shrunk(plan: Plan, place: Place, seed: str, failure: Failure) -> Failu
     names = itertools.count()
     best = failure
     piece = len(best.operations) // 2
-    while piece and time.monotonic() < deadline:
+
+    def goes_on() -> bool:
+        return len(best.operations) > plan.shrink_to and time.monotonic() < deadline
+
+    while piece and goes_on():
         start = 0
-        while start < len(best.operations) and time.monotonic() < deadline:
+        while start < len(best.operations) and goes_on():
             shorter = _without(best.operations, start, piece)
             found = await relive(place, f"shrink{next(names)}", seed, shorter, best.suspects)
             if found is None or not _is_alike(found, failure):
