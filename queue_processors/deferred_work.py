@@ -7,6 +7,7 @@ from typing import Any, Generic, TypeVar
 import msgspec
 
 from queue_processors.processor import PermanentError, Processor
+from server.actions.channels.aftermath import AFTERMATH
 from server.actions.messages.moving_steps import MOVING
 from server.actions.stepped_work import Finish, Kind, finish
 from server.actions.subscriptions.steps import SUBSCRIBING
@@ -38,7 +39,9 @@ def finishing(kind: Kind[Any]) -> Step[Finish]:
     return Step(Finish, run)
 
 
-STEPS: Mapping[str, Step[Any]] = {kind.step: finishing(kind) for kind in (MOVING, SUBSCRIBING)}
+STEPS: Mapping[str, Step[Any]] = {
+    kind.step: finishing(kind) for kind in (AFTERMATH, MOVING, SUBSCRIBING)
+}
 """All steps by the name that jobs give them. A name stays for as long as a job may hold it."""
 
 

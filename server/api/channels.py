@@ -6,6 +6,7 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from server.actions import stepped_work
+from server.actions.channels.aftermath import AFTERMATH
 from server.actions.channels.change import change_channel
 from server.actions.channels.create import Wanted
 from server.actions.subscriptions import subscribe as subscribing
@@ -209,7 +210,7 @@ async def _change(request: Request, channel_id: ChannelId, wanted: ChannelChange
         change_channel, channel_id, wanted, web_public_enabled=web_public_enabled
     )
     if work_id is not None:
-        await stepped_work.finish(request.workbench, SUBSCRIBING, work_id)
+        await stepped_work.finish(request.workbench, AFTERMATH, work_id)
 
 
 class SubscribersResult(Result):

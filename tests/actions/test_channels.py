@@ -3,15 +3,15 @@
 import pytest
 
 from server.actions import stepped_work
+from server.actions.channels.aftermath import AFTERMATH
 from server.actions.channels.change import change_channel
 from server.actions.message_flags import change_flag
-from server.actions.subscriptions.steps import SUBSCRIBING
 from server.domain.access import EVERYONE_GROUP, OWNERS_GROUP, GroupSetting
 from server.domain.channel_changes import ChannelChange
 from server.domain.errors import BadRequestError, ChannelAlreadyExistsError
 from server.domain.group_settings import PermissionChange
 from server.domain.groups import DESCRIPTIONS
-from storage import audit_log, realms
+from storage import audit_log, read_state, realms
 
 pytestmark = pytest.mark.asyncio
 
@@ -384,7 +384,7 @@ async def test_only_the_empty_topic_where_there_is_no_other(hall, changes):
 
 async def told_in(hall, channel, work_id):
     """The notices, once they are sent: topics and texts."""
-    await stepped_work.finish(hall.workbench(), SUBSCRIBING, work_id)
+    await stepped_work.finish(hall.workbench(), AFTERMATH, work_id)
     return [
         (topic, content)
         for topic, content in await hall.make.connection.tuples(
@@ -468,3 +468,36 @@ async def test_nobody_is_told_of_what_does_not_concern_readers(hall):
 
     assert await change(hall, channel, permissions=people) is None
     assert hall.stage.kinds() == ["stream/update"]
+
+
+async def test_an_archived_channel_is_read_for_everybody_in_steps(hall, changes, witnesses):
+    channel = await hall.make.channel("plans", subscribers=hall.everybody)
+    sent = [await changes.send(hall.member, "plans", content="@**all** now") for _ in range(3)]
+    await hall.make.channel("other", subscribers=hall.everybody)
+    kept = await changes.send(hall.member, "other")
+
+    async def archive():
+        work_id = await change(hall, channel, is_archived=True)
+        for _ in range(2):  # twice is once
+            await stepped_work.finish(hall.workbench(), AFTERMATH, work_id, size=2)
+
+    await witnesses.watch(archive, hall.everybody)
+
+    told = [each.event for each in hall.told("update_message_flags")]
+    assert [sorted(event.messages) for event in told] == [sent] * 4
+    for row in (hall.owner, hall.guest):
+        unread = await read_state.unread(hall.make.connection, hall.make.realm_id, row.user_id)
+        assert [each.message_ids for each in unread.conversations] == [[kept]]
+        assert not unread.mentioned | unread.wildcards
+
+
+async def test_a_channel_that_is_opened_again_meanwhile_stays_unread(hall, changes):
+    channel = await hall.make.channel("plans", subscribers=hall.everybody)
+    await changes.send(hall.member, "plans")
+    work_id = await change(hall, channel, is_archived=True)
+    await change(hall, await hall.make.again(channel), is_archived=False)
+
+    await stepped_work.finish(hall.workbench(), AFTERMATH, work_id)
+
+    unread = await read_state.unread(hall.make.connection, hall.make.realm_id, hall.guest.user_id)
+    assert unread.count == 1

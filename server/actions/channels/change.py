@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 
 from server.actions import audit
+from server.actions.channels.aftermath import put_off_aftermath
 from server.actions.channels.notices import of_change
 from server.actions.channels.sight import (
     SightChange,
@@ -19,7 +20,6 @@ from server.actions.channels.updates import give_back, updates
 from server.actions.ground import Ground, stand
 from server.actions.subscriptions.audiences import besides, seers
 from server.actions.subscriptions.membership import activity_of
-from server.actions.subscriptions.steps import Plan, put_off_rest
 from server.domain.access import GUEST
 from server.domain.actor import Actor
 from server.domain.channel_changes import (
@@ -55,7 +55,8 @@ async def change_channel(
 
     Whoever may no longer know of it loses it; whoever now may gets it. Nobody sends to a channel
     that is archived; clients that do not know archived channels are told that it is gone, or back.
-    What is returned, if anything, is SUBSCRIBING work to be finished: a notice in the channel.
+    What is returned, if anything, is AFTERMATH to be finished: a notice in the channel, or that
+    what was unread there is read, for nobody finds it any more.
     Raises BadRequestError, ExpectationMismatchError, and ChannelAlreadyExistsError for a name
     that another channel has.
     """
@@ -81,8 +82,10 @@ async def change_channel(
         step = _Step(tx, connection, actor, ground, before, after)
         await step.take()
     letters = of_change(ground.people[actor.user_id], old, new, ground.graph)
-    told = Plan(actor_id=actor.user_id, channel_ids=[channel_id], user_ids=[], letters=letters)
-    return await put_off_rest(tx, told)
+    readers = []
+    if new.is_archived and not old.is_archived:
+        readers = await subscriptions.active_user_ids(connection, tx.realm_id, channel_id)
+    return await put_off_aftermath(tx, channel_id, readers, letters)
 
 
 async def _administered(
