@@ -36,9 +36,9 @@ class Nowhere:
 def decide(database: psycopg.Connection[Any], url: str) -> dict[str, list[float]]:
     """Seconds for each message, by what its readers want."""
     world = worlds.fill(database, people=SUBSCRIBERS)
-    channel_id = worlds.channel(database, world, "notifying", SUBSCRIBERS)
     taken = {}
     for name, wish in WISHES.items():
+        channel_id = worlds.channel(database, world, name, SUBSCRIBERS)
         database.execute(
             f"UPDATE subscriptions SET push_notifications = ({wish}) WHERE channel_id = %s",
             [channel_id],

@@ -3,12 +3,16 @@
 from collections.abc import Iterable
 from typing import Any
 
-from queue_processors import deferred_work, message_fanout
+from queue_processors import deferred_work, email_notifications, message_fanout
 from queue_processors.processor import BatchProcessor, Processor
 
 AnyProcessor = Processor[Any, Any] | BatchProcessor[Any, Any]
 
-PROCESSORS: tuple[AnyProcessor, ...] = (deferred_work.PROCESSOR, message_fanout.processor())
+PROCESSORS: tuple[AnyProcessor, ...] = (
+    deferred_work.PROCESSOR,
+    email_notifications.PROCESSOR,
+    message_fanout.processor(email_notifications.PROCESSOR.job),
+)
 
 
 class UnknownProcessorError(Exception):

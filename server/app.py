@@ -11,6 +11,7 @@ from server.domain.clock import Clock, SystemClock
 from server.domain.passwords import Passwords
 from server.events.base import NOBODY
 from server.events.log import Tick
+from server.mail.mailer import Mailer
 from server.messaging.background import running
 from server.messaging.event_bus import EventBus
 from server.messaging.job_broker import JobBroker
@@ -42,6 +43,8 @@ class App:
     jobs: JobBroker
     desk: JobDesk
     metrics: Metrics
+    mailer: Mailer | None
+    """None: no mail is sent."""
 
     def workbench(self, realm_id: RealmId) -> Workbench:
         """For work in the realm that takes more than one write."""
@@ -97,6 +100,7 @@ async def open_app(settings: Settings, *, clock: Clock | None = None) -> AsyncIt
             jobs=jobs,
             desk=desk,
             metrics=Metrics(),
+            mailer=await stack.enter_async_context(_open_mailer(settings)),
         )
         stack.push_async_callback(writers.drain)
         stack.push_async_callback(presences.close)
@@ -131,6 +135,17 @@ async def _open_jobs(
         url = settings.amqp_url
         async with open_rabbitmq_jobs(url, now=lambda: clock.now().timestamp()) as on_broker:
             yield on_broker, RabbitJobDesk(url, database)
+
+
+@asynccontextmanager
+async def _open_mailer(settings: Settings) -> AsyncIterator[Mailer | None]:
+    if settings.smtp_host is None:
+        yield None
+    else:
+        from server.mail.smtp import open_smtp_mailer, server_of  # as above
+
+        async with open_smtp_mailer(server_of(settings)) as mailer:
+            yield mailer
 
 
 class _ticker:  # noqa: N801 - a function with a memory

@@ -20,7 +20,7 @@ CONFIG_VARIABLE = "PARLEY_CONFIG"
 PLAIN_VARIABLES = {"database_url": "DATABASE_URL", "amqp_url": "AMQP_URL"}
 """Settings whose variable has a name of its own, because other tools know it by that name."""
 
-SECRET_SETTINGS = frozenset(PLAIN_VARIABLES)
+SECRET_SETTINGS = frozenset({*PLAIN_VARIABLES, "smtp_password"})
 """Settings whose value is never shown."""
 
 WORDS_FOR_BOOLEANS = {"on": True, "yes": True, "off": False, "no": False}
@@ -147,6 +147,28 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     typesetting_seconds: Annotated[int, described("a number from 1 to 60", ge=1, le=60)] = 3
     """How long a message waits at most for its code to get colours, and its formulas."""
 
+    smtp_host: Annotated[
+        Annotated[str, Meta(min_length=1)] | None, described("the name of a mail server")
+    ] = None
+    """None: no mail is sent."""
+    smtp_port: Annotated[int, described("a port from 1 to 65535", ge=1, le=65535)] = 587
+    smtp_security: Annotated[
+        Literal["starttls", "tls", "none"], described("starttls, tls or none")
+    ] = "starttls"
+    smtp_user: Annotated[
+        Annotated[str, Meta(min_length=1)] | None, described("a name to sign in with")
+    ] = None
+    smtp_password: Annotated[str | None, described("a password")] = None
+    smtp_connections: Annotated[int, described("a number from 1 to 50", ge=1, le=50)] = 2
+    """Of one process to the mail server, at once."""
+    smtp_timeout_seconds: Annotated[int, described("a number from 1 to 600", ge=1, le=600)] = 30
+    """How long the mail server may take for each answer."""
+    mail_from: Annotated[
+        Annotated[str, Meta(pattern=r"^[^@\s<>]+@[^@\s<>]+$")] | None,
+        described("an address like parley@example.com"),
+    ] = None
+    """From where mail comes. None: noreply at the name of the server."""
+
     processes: Annotated[int, described("a number from 1 to 64", ge=1, le=64)] = 1
     drain_seconds: Annotated[int, described("a number from 1 to 600", ge=1, le=600)] = 10
     """How long a stopping server may take to answer what it has begun."""
@@ -192,7 +214,14 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         """Passwords within the settings: what no log line may contain."""
         urls = (self.database_url, self.amqp_url)
         found = {secret for url in urls if url for secret in _passwords(url)}
-        return tuple(sorted(found))
+        return tuple(sorted(found | ({self.smtp_password} if self.smtp_password else set())))
+
+    @property
+    def mail_address(self) -> str:
+        """From where mail comes."""
+        if self.mail_from is not None:
+            return self.mail_from
+        return f"noreply@{urlsplit(self.public_url).hostname or 'localhost'}"
 
     @override
     def __repr__(self) -> str:

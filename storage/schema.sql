@@ -3045,6 +3045,11 @@ CREATE TABLE public.search_stale (
     message_id bigint NOT NULL
 );
 
+CREATE TABLE public.server_keys (
+    purpose text NOT NULL,
+    key bytea NOT NULL
+);
+
 CREATE TABLE public.shipper_cursors (
     realm_id bigint NOT NULL,
     "position" bigint DEFAULT 0 NOT NULL,
@@ -3091,6 +3096,15 @@ CREATE TABLE public.topics (
     channel_id bigint NOT NULL,
     name text NOT NULL,
     renames jsonb
+);
+
+CREATE TABLE public.undeliverable_addresses (
+    realm_id bigint NOT NULL,
+    user_id bigint NOT NULL,
+    address text NOT NULL,
+    times integer DEFAULT 1 NOT NULL,
+    reason text NOT NULL,
+    refused_at timestamp with time zone DEFAULT now() NOT NULL
 );
 
 CREATE TABLE public.user_groups (
@@ -3283,6 +3297,9 @@ ALTER TABLE ONLY public.search_progress
 ALTER TABLE ONLY public.search_stale
     ADD CONSTRAINT search_stale_pkey PRIMARY KEY (realm_id, message_id);
 
+ALTER TABLE ONLY public.server_keys
+    ADD CONSTRAINT server_keys_pkey PRIMARY KEY (purpose);
+
 ALTER TABLE ONLY public.shipper_cursors
     ADD CONSTRAINT shipper_cursors_pkey PRIMARY KEY (realm_id);
 
@@ -3297,6 +3314,9 @@ ALTER TABLE ONLY public.subscriptions
 
 ALTER TABLE ONLY public.topics
     ADD CONSTRAINT topics_pkey PRIMARY KEY (realm_id, topic_id);
+
+ALTER TABLE ONLY public.undeliverable_addresses
+    ADD CONSTRAINT undeliverable_addresses_pkey PRIMARY KEY (realm_id, user_id);
 
 ALTER TABLE ONLY public.user_groups
     ADD CONSTRAINT user_groups_pkey PRIMARY KEY (realm_id, group_id);

@@ -16,6 +16,7 @@ pytest_plugins = [
     "tests.fixtures.hall",
     "tests.fixtures.changes",
     "tests.fixtures.fanout",
+    "tests.fixtures.mail",
     "tests.fixtures.agreement",
     "tests.fixtures.app",
     "tests.fixtures.clients",

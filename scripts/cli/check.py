@@ -1,7 +1,7 @@
 """`parley check`: is everything in order, and if not, what to do."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -20,6 +20,7 @@ LOW_SPACE_BYTES = 1024**3
 LOOPBACK = {"127.0.0.1", "::1", "localhost"}
 
 BROKER_SECONDS = 5
+MAIL_SECONDS = 5
 
 
 class Verdict(Enum):
@@ -43,8 +44,8 @@ class Finding:
 def check(context: click.Context, /, *, config: Path | None, **overrides: object) -> None:
     """Say what is wrong, and what to do about it.
 
-    Looks at the settings, the data directory, the database and the broker. Changes nothing.
-    The status is 1 if something is wrong.
+    Looks at the settings, the data directory, the database, the broker and the mail server.
+    Changes nothing. The status is 1 if something is wrong.
     """
     verdicts = set()
     for finding in _findings(config, overrides):
@@ -65,6 +66,7 @@ def _findings(config: Path | None, overrides: dict[str, object]) -> Iterator[Fin
         for problem in error.problems:
             yield Finding(Verdict.BAD, "settings", problem)
         return
+    yield from _about_mail(settings)
     place = {name: overrides.get(name) for name in ("host", "port")}
     yield from _about_settings(as_it_runs(settings, **place))
     if settings.database_url is None:
@@ -154,6 +156,34 @@ def _about_database(url: str) -> Iterator[Finding]:
             f"The database lacks {counted(len(lacking), 'migration', 'migrations')}:"
             " run `parley migrate`.",
         )
+
+
+def _about_mail(settings: "Settings") -> Iterator[Finding]:
+    import asyncio
+
+    if settings.smtp_host is None:
+        yield Finding(
+            Verdict.DOUBTFUL, "mail", "No mail is sent: PARLEY_SMTP_HOST names no mail server."
+        )
+        return
+    from server.mail.mailer import MailNotTakenNowError
+    from server.mail.smtp import SmtpMailer, server_of
+
+    if settings.smtp_security == "none" and settings.smtp_host not in LOOPBACK:
+        yield Finding(
+            Verdict.DOUBTFUL,
+            "mail",
+            "PARLEY_SMTP_SECURITY is none: mail and password cross the network as they are.",
+        )
+    server = replace(server_of(settings), timeout_seconds=MAIL_SECONDS)
+    place = f"{server.host}:{server.port}"
+    try:
+        asyncio.run(SmtpMailer(server).check())
+    except MailNotTakenNowError as error:
+        yield Finding(Verdict.BAD, "mail", f"The mail server {place} takes nothing: {error}.")
+    else:
+        sentence = f"The mail server {place} answers; mail comes from {settings.mail_address}."
+        yield Finding(Verdict.GOOD, "mail", sentence)
 
 
 def _about_broker(url: str) -> Finding:

@@ -164,3 +164,5 @@ class Endpoint(Generic[ParamsT]):
     result: type[Result] = Empty
     fetches_quietly: bool = False
     """The call itself is no sign of a problem if it is frequent: not rate limited (long polls)."""
+    answers_with_page: bool = False
+    """A success is HTML for people, not JSON; what is refused is JSON all the same."""

@@ -212,9 +212,12 @@ def _other_name(described: Described) -> str:
 
 
 def _responses(endpoint: Endpoint[Any], results: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    content: dict[str, Any] = {
-        JSON: {"schema": results[0] if len(results) == 1 else {"anyOf": list(results)}}
-    }
+    schema = results[0] if len(results) == 1 else {"anyOf": list(results)}
+    content: dict[str, Any] = (
+        {"text/html": {"schema": {"type": "string"}}}
+        if endpoint.answers_with_page
+        else {JSON: {"schema": schema}}
+    )
     success: dict[str, Any] = {"description": "Success.", "content": content}
     if endpoint.fetches_quietly:
         content["text/event-stream"] = {"schema": {"type": "string"}}

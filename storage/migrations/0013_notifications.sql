@@ -44,3 +44,20 @@ CREATE INDEX users_noisy ON users (realm_id, user_id)
        OR settings @> '{"enable_stream_email_notifications": true}';
 CREATE INDEX user_topics_followers ON user_topics (realm_id, topic_id, user_id)
     WHERE visibility_policy = 3;
+
+-- Keys with which the server signs what comes back to it, one for each purpose.
+CREATE TABLE server_keys (
+    purpose text PRIMARY KEY,
+    key bytea NOT NULL
+);
+
+-- Addresses that a mail server has refused for good, since the last mail that it took.
+CREATE TABLE undeliverable_addresses (
+    realm_id bigint NOT NULL,
+    user_id bigint NOT NULL,
+    address text NOT NULL,
+    times integer NOT NULL DEFAULT 1,
+    reason text NOT NULL,
+    refused_at timestamptz NOT NULL DEFAULT now(),
+    PRIMARY KEY (realm_id, user_id)
+);

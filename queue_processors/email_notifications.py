@@ -1,0 +1,288 @@
+"""Mails what somebody has missed, one email for each conversation, once its batch is due."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from email.message import EmailMessage
+from typing import Final
+from urllib.parse import quote
+
+import structlog
+
+from queue_processors.message_fanout import decide_for, email_job
+from queue_processors.processor import PermanentError, Processor
+from server.app import App
+from server.directory import Directory
+from server.domain.clock import Clock
+from server.domain.notifications import Reason
+from server.domain.realm_settings import RealmSettings
+from server.domain.unsubscribing import PURPOSE, Subscriber, token_for
+from server.domain.user_settings import UserSettings
+from server.jobs import EmailNotifications
+from server.mail.mailer import AddressRefusedError, Mailer, MailRefusedError
+from server.mail.missed_messages import (
+    Conversation,
+    Letterhead,
+    MailedMessage,
+    about,
+    without_content,
+)
+from server.messaging.job_broker import JobBroker
+from storage import email_notifications, notifications, realms, server_keys, users
+from storage.database import Connection, Database
+from storage.email_notifications import MissedRow
+from storage.ids import MessageId, UserId
+from storage.notifications import BatchRow
+from storage.realms import RealmRow
+from storage.users import UserRow
+
+logger = structlog.get_logger(__name__)
+
+MESSAGES_SHOWN: Final = 30
+"""Of each conversation: an email is not the place to read a hundred."""
+REFUSALS: Final = 3
+LEFT_ALONE: Final = timedelta(days=7)
+"""How long an address gets nothing that was refused REFUSALS times."""
+UNSUBSCRIBE_PATH: Final = "/api/v1/email_notifications/unsubscribe/"
+AUTOMATIC, ALWAYS, NEVER = 1, 2, 3
+"""Values of realm_name_in_email_notifications_policy."""
+
+_REASONS: Final[dict[Reason, str]] = {
+    Reason.DIRECT: "somebody sent you a direct message",
+    Reason.MENTIONED: "you were mentioned",
+    Reason.TOPIC_WILDCARD: "everybody in the topic was mentioned",
+    Reason.TOPIC_WILDCARD_WHERE_FOLLOWED: "everybody in a topic that you follow was mentioned",
+    Reason.CHANNEL_WILDCARD: "everybody in the channel was mentioned",
+    Reason.CHANNEL_WILDCARD_WHERE_FOLLOWED: (
+        "everybody in the channel of a topic that you follow was mentioned"
+    ),
+    Reason.ALERT_WORD: "one of your alert words was used",
+    Reason.FOLLOWED_BY_EMAIL: "you follow this topic",
+    Reason.CHANNEL_BY_EMAIL: "you want emails about this channel",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Post:
+    """What it takes to mail a batch."""
+
+    database: Database
+    broker: JobBroker
+    clock: Clock
+    mailer: Mailer | None
+    """None: no mail is sent from here."""
+    directory: Directory
+    sender: str
+
+    async def handle(self, job: EmailNotifications) -> None:
+        """Mail what is still unread in the batch. What has been mailed is in it no more.
+
+        Raises MailNotTakenNowError, and PermanentError where the mail server refused some mail.
+        """
+        realm_id, user_id = job.realm_id, job.user_id
+        async with self.database.connection() as connection:
+            seconds = await email_notifications.close(connection, realm_id, user_id, job.batch_id)
+        if seconds > 0:
+            await self.broker.publish(email_job(realm_id, BatchRow(user_id, job.batch_id, seconds)))
+            return
+        async with self.database.connection() as connection:
+            parcel = await self._open(connection, job)
+        if parcel is not None:
+            await self._send(parcel)
+
+    async def _open(self, connection: Connection, job: EmailNotifications) -> "_Parcel | None":
+        """What is to be mailed of the batch, and to whom. The rest is taken out."""
+        realm_id, user_id = job.realm_id, job.user_id
+        ids = await email_notifications.in_batch(connection, realm_id, user_id, job.batch_id)
+        if not ids:
+            return None
+        reasons = await self._wanted(connection, job, ids)
+        row = await self._addressee(connection, job)
+        if row is None or not reasons:
+            await email_notifications.take_out(connection, realm_id, user_id, ids)
+            return None
+        dropped = [message_id for message_id in ids if message_id not in reasons]
+        await email_notifications.take_out(connection, realm_id, user_id, dropped)
+        realm = await realms.by_id(connection, realm_id)
+        assert realm is not None, "a realm is never removed"
+        key = await server_keys.key_for(connection, PURPOSE)
+        is_elsewhere = await email_notifications.is_elsewhere_too(connection, realm_id, row.email)
+        missed = await email_notifications.missed(
+            connection, realm_id, reasons, of_each=MESSAGES_SHOWN
+        )
+        people = {user for each in missed for user in each.user_ids or ()}
+        found = await users.by_ids(connection, realm_id, sorted(people))
+        token = token_for(key, Subscriber(realm_id, user_id))
+        return _Parcel(
+            job=job,
+            realm=realm,
+            row=row,
+            head=self._head(realm, row, token, is_elsewhere=is_elsewhere),
+            reasons=reasons,
+            missed=missed,
+            names={each.user_id: each.full_name for each in found},
+        )
+
+    async def _wanted(
+        self, connection: Connection, job: EmailNotifications, ids: Sequence[MessageId]
+    ) -> dict[MessageId, Reason]:
+        """Why they want an email about which of the messages, as everything stands now."""
+        rows = await notifications.facts_of(
+            connection, job.realm_id, [(job.user_id, message_id) for message_id in ids]
+        )
+        decided = {row.message_id: decide_for(row).email for row in rows}
+        return {message_id: reason for message_id, reason in decided.items() if reason is not None}
+
+    async def _addressee(self, connection: Connection, job: EmailNotifications) -> UserRow | None:
+        """Who is to get it; None if nobody can."""
+        found = await users.by_ids(connection, job.realm_id, [job.user_id])
+        if not found or self.mailer is None:
+            return None
+        is_lost = await email_notifications.is_undeliverable(
+            connection,
+            job.realm_id,
+            job.user_id,
+            found[0].email,
+            times=REFUSALS,
+            within=LEFT_ALONE,
+        )
+        return None if is_lost else found[0]
+
+    def _head(self, realm: RealmRow, row: UserRow, token: str, *, is_elsewhere: bool) -> Letterhead:
+        address = self.directory.address_of(realm)
+        policy = UserSettings.of(row.settings).realm_name_in_email_notifications_policy
+        return Letterhead(
+            realm_name=realm.name,
+            realm_url=address.url,
+            domain=address.domain,
+            sender=self.sender,
+            address=row.email,
+            full_name=row.full_name,
+            names_realm=policy == ALWAYS or (policy == AUTOMATIC and is_elsewhere),
+            unsubscribe_url=f"{address.url}{UNSUBSCRIBE_PATH}{token}",
+            now=self.clock.now(),
+        )
+
+    async def _send(self, parcel: "_Parcel") -> None:
+        """Send the emails one by one; each that was taken leaves the batch."""
+        assert self.mailer is not None, "without one there is nobody to send to"
+        job = parcel.job
+        refused: list[str] = []
+        for envelope in parcel.emails():
+            reason = ""
+            try:
+                await self.mailer.send(envelope.message, parcel.row.email)
+            except AddressRefusedError as error:
+                await self._note_refusal(parcel, str(error))
+                return
+            except MailRefusedError as error:
+                logger.warning("an email was refused", user_id=job.user_id, reason=str(error))
+                reason = str(error)
+                refused.append(reason)
+            async with self.database.connection() as connection:
+                await email_notifications.take_out(
+                    connection, job.realm_id, job.user_id, envelope.message_ids
+                )
+                if not reason:
+                    await email_notifications.taken(connection, job.realm_id, job.user_id)
+        async with self.database.connection() as connection:
+            await email_notifications.take_out(  # what was too much to show, too
+                connection, job.realm_id, job.user_id, list(parcel.reasons)
+            )
+        if refused:
+            raise PermanentError(f"the mail server refused: {'; '.join(refused)}")
+
+    async def _note_refusal(self, parcel: "_Parcel", reason: str) -> None:
+        """Nothing of the batch can reach them."""
+        job = parcel.job
+        logger.warning("an address takes no mail", user_id=job.user_id, reason=reason)
+        async with self.database.connection() as connection:
+            await email_notifications.refused(
+                connection, job.realm_id, job.user_id, parcel.row.email, reason
+            )
+            await email_notifications.take_out(
+                connection, job.realm_id, job.user_id, list(parcel.reasons)
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class _Envelope:
+    message: EmailMessage
+    message_ids: Sequence[MessageId]
+    """What it shows."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Parcel:
+    """All that is to be mailed of one batch."""
+
+    job: EmailNotifications
+    realm: RealmRow
+    row: UserRow
+    head: Letterhead
+    reasons: dict[MessageId, Reason]
+    missed: Sequence[MissedRow]
+    names: dict[UserId, str]
+
+    def emails(self) -> list[_Envelope]:
+        """One for each conversation, or a single one that says nothing of what was missed."""
+        shows = (
+            RealmSettings.of(self.realm.settings).message_content_allowed_in_email_notifications
+            and UserSettings.of(self.row.settings).message_content_in_email_notifications
+        )
+        if not shows:
+            count, batch_id = len(self.reasons), self.job.batch_id
+            hidden = without_content(self.head, count=count, batch_id=batch_id)
+            return [_Envelope(hidden, list(self.reasons))]
+        conversations: dict[int, list[MissedRow]] = {}
+        for row in self.missed:
+            conversations.setdefault(row.conversation_id, []).append(row)
+        return [self._about(rows) for rows in conversations.values()]
+
+    def _about(self, rows: Sequence[MissedRow]) -> _Envelope:
+        first, last = rows[0], rows[-1]
+        realm_id, user_id = self.job.realm_id, self.job.user_id
+        conversation = Conversation(
+            key=f"missed.{realm_id}.{user_id}.{first.conversation_id}",
+            last_id=last.id,
+            title=self._title(first),
+            url=f"{self.head.realm_url}/{self._narrow(first, last.id)}",
+            reason=_REASONS[self.reasons[last.id]],
+            messages=[
+                MailedMessage(row.sender_name, row.sent_at, row.content, row.rendered_content)
+                for row in rows
+            ],
+            earlier=first.before,
+        )
+        return _Envelope(about(self.head, conversation), [row.id for row in rows])
+
+    def _title(self, row: MissedRow) -> str:
+        if row.channel_id is not None:
+            empty = RealmSettings.of(self.realm.settings).empty_topic_display_name
+            return f"#{row.channel_name} > {row.topic or empty}"
+        others = [self.names[each] for each in self._others(row)]
+        if len(others) == 1:
+            return f"Direct messages with {others[0]}"
+        return f"Group direct messages with {', '.join(others[:-1])} and {others[-1]}"
+
+    def _narrow(self, row: MissedRow, message_id: MessageId) -> str:
+        """The fragment by which clients open the conversation at the message."""
+        if row.channel_id is not None:
+            topic = quote(row.topic or "", safe="").replace(".", "%2E").replace("%", ".")
+            return f"#narrow/channel/{row.channel_id}/topic/{topic}/near/{message_id}"
+        ids = ",".join(str(each) for each in row.user_ids or ())
+        return f"#narrow/dm/{ids}-group/near/{message_id}"
+
+    def _others(self, row: MissedRow) -> list[UserId]:
+        return [each for each in row.user_ids or () if each != self.job.user_id]
+
+
+async def handle(app: App, job: EmailNotifications) -> None:
+    """Mail the job's batch, from this server's address."""
+    directory = app.directories.of(job.realm_id)
+    sender = app.settings.mail_address
+    post = Post(app.database, app.jobs, app.clock, app.mailer, directory, sender)
+    await post.handle(job)
+
+
+PROCESSOR = Processor(EmailNotifications, handle)

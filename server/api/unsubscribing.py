@@ -1,0 +1,83 @@
+"""Where the links of emails lead that stop them: pages for people, one click for mail programs."""
+
+from contextlib import suppress
+from html import escape
+from typing import Final
+
+from server.actions import unsubscribing
+from server.api.endpoint import Access, Endpoint, RawResult, Request
+from server.api.params import Params
+from server.domain.actor import Actor
+from server.domain.errors import BadRequestError, UserDeactivatedError
+from server.domain.unsubscribing import PURPOSE, Subscriber, subscriber_of
+from storage import server_keys
+
+CLIENT: Final = "email"
+_PAGE: Final = """<!DOCTYPE html>
+<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
+<meta name="robots" content="noindex"><title>{title}</title></head>
+<body style="max-width: 32em; margin: 4em auto; font: 16px/1.5 sans-serif">
+<h1 style="font-size: 20px">{title}</h1>{body}</body></html>
+"""
+_HEADERS: Final = {
+    "Content-Type": "text/html; charset=utf-8",
+    "Cache-Control": "no-store",
+    "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'",
+    "Referrer-Policy": "no-referrer",
+    "X-Robots-Tag": "noindex",
+}
+
+
+class UnsubscribeParams(Params):
+    token: str
+    """From an email."""
+
+
+async def ask(request: Request, params: UnsubscribeParams) -> RawResult:
+    """A page that asks whether one means it: programs that look at links change nothing."""
+    subscriber = await _subscriber(request, params.token)
+    realm = await request.app.directories.of(subscriber.realm_id).realm()
+    body = (
+        f"<p>Do you want no more emails from {escape(realm.name)} about messages that you have"
+        ' missed?</p><form method="post"><button>No more emails</button></form>'
+    )
+    return _page(request, "Emails about missed messages", body)
+
+
+async def stop(request: Request, params: UnsubscribeParams) -> RawResult:
+    """Stop the emails. May be repeated, and does no harm to who has no account any more."""
+    subscriber = await _subscriber(request, params.token)
+    directory = request.app.directories.of(subscriber.realm_id)
+    row = await directory.user(subscriber.user_id)
+    if row is not None and row.is_active:
+        actor = Actor(subscriber.realm_id, row, CLIENT)
+        writer = request.app.writers.of(subscriber.realm_id)
+        with suppress(UserDeactivatedError):
+            await writer.write(lambda tx: unsubscribing.stop_emails(tx, actor))
+    body = (
+        "<p>You will get no more emails about missed messages. Your settings bring them back.</p>"
+    )
+    return _page(request, "Done", body)
+
+
+async def _subscriber(request: Request, token: str) -> Subscriber:
+    """Whom the link names. Raises BadRequestError for one that is of no use here."""
+    async with request.read() as connection:
+        key = await server_keys.key_for(connection, PURPOSE)
+    subscriber = subscriber_of(key, token)
+    if subscriber is None or subscriber.realm_id != request.realm_id:
+        raise BadRequestError("This link is invalid, or too old. Your settings stop emails, too.")
+    return subscriber
+
+
+def _page(request: Request, title: str, body: str) -> RawResult:
+    request.respond_with.update(_HEADERS)
+    page = _PAGE.format(title=escape(title), body=body)
+    return RawResult(page.encode(), is_enveloped=False)
+
+
+PATH: Final = "/email_notifications/unsubscribe/{token}"
+ENDPOINTS = (
+    Endpoint("GET", PATH, Access.ANONYMOUS, UnsubscribeParams, ask, answers_with_page=True),
+    Endpoint("POST", PATH, Access.ANONYMOUS, UnsubscribeParams, stop, answers_with_page=True),
+)

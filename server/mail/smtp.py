@@ -1,0 +1,193 @@
+"""A few connections to one mail server, kept while there is mail."""
+
+import asyncio
+import ssl
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
+from email.message import EmailMessage
+from http import HTTPStatus
+from typing import Final, Literal
+
+import aiosmtplib
+
+from server.mail.mailer import (
+    AddressRefusedError,
+    MailNotTakenNowError,
+    MailRefusedError,
+)
+from server.settings import Settings
+
+IDLE_SECONDS: Final = 30.0
+MAILS_A_CONNECTION: Final = 100
+QUIT_SECONDS: Final = 2.0
+PERMANENT: Final = HTTPStatus.INTERNAL_SERVER_ERROR
+"""From 500 on, an answer of SMTP is final."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MailServer:
+    """Where mail goes, and how one gets in there."""
+
+    host: str
+    port: int
+    security: Literal["starttls", "tls", "none"]
+    user: str | None
+    password: str | None
+    sender: str
+    """The address of the envelope: where refusals go that come later."""
+    connections: int
+    timeout_seconds: float
+    tls: ssl.SSLContext | None = None
+    """None: certificates are checked as the machine does."""
+
+
+def server_of(settings: Settings) -> MailServer:
+    """The mail server that the settings name; they have to."""
+    assert settings.smtp_host is not None, "whoever asks has looked"
+    return MailServer(
+        host=settings.smtp_host,
+        port=settings.smtp_port,
+        security=settings.smtp_security,
+        user=settings.smtp_user,
+        password=settings.smtp_password,
+        sender=settings.mail_address,
+        connections=settings.smtp_connections,
+        timeout_seconds=settings.smtp_timeout_seconds,
+    )
+
+
+@dataclass(slots=True)
+class _Idle:
+    client: aiosmtplib.SMTP
+    since: float
+    mails: int
+
+
+class SmtpMailer:
+    """A Mailer over SMTP. A connection that died while it was idle costs one more try."""
+
+    def __init__(self, server: MailServer) -> None:
+        self._server = server
+        self._room = asyncio.Semaphore(server.connections)
+        self._idle: list[_Idle] = []
+        self.connected = 0
+        """How often it has connected."""
+
+    async def send(self, message: EmailMessage, address: str) -> None:
+        """See Mailer."""
+        async with self._room:
+            try:
+                await self._send(message, address)
+            except aiosmtplib.SMTPRecipientsRefused as error:
+                [refused] = error.recipients
+                if refused.code >= PERMANENT:
+                    raise AddressRefusedError(_told(refused)) from error
+                raise MailNotTakenNowError(_told(refused)) from error
+            except aiosmtplib.SMTPDataError as error:
+                if error.code >= PERMANENT:
+                    raise MailRefusedError(_told(error)) from error
+                raise MailNotTakenNowError(_told(error)) from error
+            except (aiosmtplib.SMTPException, OSError) as error:
+                # Also a name, a password or a sender that are refused: those are settings. A
+                # certificate that is not trusted is a ValueError as well, so this comes first.
+                raise MailNotTakenNowError(f"{type(error).__name__}: {error}") from error
+            except ValueError as error:
+                raise AddressRefusedError(str(error)) from error
+
+    async def check(self) -> None:
+        """Sign in and leave. Raises MailNotTakenNowError."""
+        try:
+            client = await self._connect()
+            await client.noop()
+            await self._leave(client)
+        except (aiosmtplib.SMTPException, OSError) as error:
+            raise MailNotTakenNowError(str(error)) from error
+
+    async def close(self) -> None:
+        """Leave all connections."""
+        idle, self._idle = self._idle, []
+        for each in idle:
+            await self._leave(each.client)
+
+    async def _send(self, message: EmailMessage, address: str) -> None:
+        kept = await self._kept()
+        if kept is not None:
+            try:
+                await self._over(kept, message, address)
+            except aiosmtplib.SMTPServerDisconnected:
+                kept.client.close()
+            else:
+                return
+        fresh = _Idle(await self._connect(), 0.0, 0)
+        await self._over(fresh, message, address)
+
+    async def _over(self, one: _Idle, message: EmailMessage, address: str) -> None:
+        """Send it over this connection, and keep that for the next one if it is in order."""
+        is_in_order = False
+        try:
+            await one.client.send_message(message, sender=self._server.sender, recipients=[address])
+            is_in_order = True
+        except (aiosmtplib.SMTPRecipientsRefused, aiosmtplib.SMTPDataError):
+            is_in_order = one.client.is_connected
+            raise
+        finally:
+            one.mails += 1
+            if is_in_order and one.mails < MAILS_A_CONNECTION:
+                one.since = asyncio.get_running_loop().time()
+                self._idle.append(one)
+            elif is_in_order:
+                await self._leave(one.client)
+            else:
+                one.client.close()
+
+    async def _kept(self) -> _Idle | None:
+        """A connection that was used lately; others are left."""
+        long_ago = asyncio.get_running_loop().time() - IDLE_SECONDS
+        stale = [
+            each for each in self._idle if each.since < long_ago or not each.client.is_connected
+        ]
+        self._idle = [each for each in self._idle if each not in stale]
+        for each in stale:
+            await self._leave(each.client)
+        return self._idle.pop() if self._idle else None
+
+    async def _connect(self) -> aiosmtplib.SMTP:
+        server = self._server
+        client = aiosmtplib.SMTP(
+            hostname=server.host,
+            port=server.port,
+            timeout=server.timeout_seconds,
+            use_tls=server.security == "tls",
+            start_tls=server.security == "starttls",
+            tls_context=server.tls,
+        )
+        self.connected += 1
+        await client.connect()
+        if server.user is not None:
+            try:
+                await client.login(server.user, server.password or "")
+            except BaseException:
+                client.close()
+                raise
+        return client
+
+    async def _leave(self, client: aiosmtplib.SMTP) -> None:
+        with suppress(aiosmtplib.SMTPException, OSError):
+            await client.quit(timeout=QUIT_SECONDS)
+        client.close()
+
+
+def _told(answer: aiosmtplib.SMTPResponseException) -> str:
+    """What the server said, as one line."""
+    return f"{answer.code} {' '.join(answer.message.split())}"[:500]
+
+
+@asynccontextmanager
+async def open_smtp_mailer(server: MailServer) -> AsyncIterator[SmtpMailer]:
+    """A Mailer to this server; nothing is connected before there is mail."""
+    mailer = SmtpMailer(server)
+    try:
+        yield mailer
+    finally:
+        await mailer.close()

@@ -1,0 +1,227 @@
+"""What people have missed and is mailed to them together; and addresses that take no mail."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from storage.database import Connection, Locking
+from storage.ids import ChannelId, MessageId, RealmId, UserId
+
+
+async def close(connection: Connection, realm_id: RealmId, user_id: UserId, batch_id: int) -> float:
+    """Let the batch take nothing more, if it is due; seconds until it is, 0 for a closed one."""
+    closed = await connection.execute(
+        """
+        DELETE FROM email_batches
+         WHERE realm_id = %(realm_id)s AND user_id = %(user_id)s AND batch_id = %(batch_id)s
+           AND due_at <= now()
+        """,
+        realm_id=realm_id,
+        user_id=user_id,
+        batch_id=batch_id,
+    )
+    if closed:
+        return 0.0
+    seconds: float | None = await connection.value(
+        """
+        SELECT extract(epoch FROM due_at - now())::float8 FROM email_batches
+         WHERE realm_id = %(realm_id)s AND user_id = %(user_id)s AND batch_id = %(batch_id)s
+        """,
+        realm_id=realm_id,
+        user_id=user_id,
+        batch_id=batch_id,
+    )
+    return max(seconds or 0.0, 0.0)
+
+
+async def in_batch(
+    connection: Connection, realm_id: RealmId, user_id: UserId, batch_id: int
+) -> list[MessageId]:
+    """The messages that are still to be mailed in the batch, oldest first."""
+    return await connection.values(
+        """
+        SELECT message_id FROM notifications
+         WHERE realm_id = %(realm_id)s AND user_id = %(user_id)s
+           AND email_batch_id = %(batch_id)s
+         ORDER BY message_id
+        """,
+        realm_id=realm_id,
+        user_id=user_id,
+        batch_id=batch_id,
+    )
+
+
+async def take_out(
+    connection: Connection, realm_id: RealmId, user_id: UserId, message_ids: Iterable[MessageId]
+) -> None:
+    """They have been mailed, or need not be any more."""
+    await connection.execute(
+        """
+        UPDATE notifications SET email_batch_id = NULL
+         WHERE realm_id = %(realm_id)s AND user_id = %(user_id)s
+           AND message_id = ANY (%(message_ids)s::bigint[]) AND email_batch_id IS NOT NULL
+        """,
+        realm_id=realm_id,
+        user_id=user_id,
+        message_ids=list(message_ids),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class MissedRow:
+    """A message as an email shows it."""
+
+    id: MessageId
+    channel_id: ChannelId | None
+    conversation_id: int
+    channel_name: str | None
+    topic: str | None
+    user_ids: list[UserId] | None
+    """The people of a direct message."""
+    sender_name: str
+    sent_at: datetime
+    content: str
+    rendered_content: str
+    before: int
+    """How many missed messages of this conversation came before it."""
+
+
+async def missed(
+    connection: Connection, realm_id: RealmId, ids: Iterable[MessageId], *, of_each: int
+) -> list[MissedRow]:
+    """These messages, the last `of_each` of each conversation, oldest first."""
+    return await connection.many(
+        MissedRow,
+        """
+        SELECT m.id, m.channel_id, m.conversation_id, c.name AS channel_name, t.name AS topic,
+               g.user_ids, u.full_name AS sender_name, m.sent_at, m.content,
+               m.rendered_content, (m.place - 1)::integer AS before
+          FROM (SELECT x.id, x.channel_id, x.conversation_id, x.sender_id, x.sent_at, x.content,
+                       x.rendered_content,
+                       row_number() OVER (PARTITION BY x.conversation_id ORDER BY x.id) AS place,
+                       count(*) OVER (PARTITION BY x.conversation_id) AS total
+                  FROM messages x
+                 WHERE x.realm_id = %(realm_id)s AND x.id = ANY (%(ids)s::bigint[])) m
+          JOIN users u ON u.realm_id = %(realm_id)s AND u.user_id = m.sender_id
+          LEFT JOIN channels c ON c.realm_id = %(realm_id)s AND c.channel_id = m.channel_id
+          LEFT JOIN topics t ON t.realm_id = %(realm_id)s AND t.topic_id = m.conversation_id
+               AND m.channel_id IS NOT NULL
+          LEFT JOIN dm_groups g ON g.realm_id = %(realm_id)s AND m.channel_id IS NULL
+               AND g.dm_group_id = m.conversation_id
+         WHERE m.place > m.total - %(of_each)s
+         ORDER BY m.id
+        """,
+        realm_id=realm_id,
+        ids=list(ids),
+        of_each=of_each,
+    )
+
+
+async def is_elsewhere_too(connection: Connection, realm_id: RealmId, address: str) -> bool:
+    """Whether somebody of another organization of this server has the same address."""
+    found: bool = await connection.value(
+        """
+        SELECT EXISTS (
+               SELECT FROM realms r
+                 JOIN users u ON u.realm_id = r.realm_id AND lower(u.email) = lower(%(address)s)
+                      AND u.is_active
+                WHERE r.realm_id <> %(realm_id)s AND NOT r.deactivated)
+        """,
+        realm_id=realm_id,
+        address=address,
+    )
+    return found
+
+
+async def refused(
+    connection: Connection, realm_id: RealmId, user_id: UserId, address: str, reason: str
+) -> None:
+    """Note that a mail server takes nothing for this address."""
+    await connection.execute(
+        """
+        INSERT INTO undeliverable_addresses AS a (realm_id, user_id, address, reason)
+        VALUES (%(realm_id)s, %(user_id)s, %(address)s, %(reason)s)
+        ON CONFLICT (realm_id, user_id) DO UPDATE
+           SET times = CASE WHEN a.address = excluded.address THEN a.times + 1 ELSE 1 END,
+               address = excluded.address, reason = excluded.reason, refused_at = now()
+        """,
+        realm_id=realm_id,
+        user_id=user_id,
+        address=address,
+        reason=reason,
+    )
+
+
+async def taken(connection: Connection, realm_id: RealmId, user_id: UserId) -> None:
+    """Note that mail to them is taken again."""
+    await connection.execute(
+        """
+        DELETE FROM undeliverable_addresses
+         WHERE realm_id = %(realm_id)s AND user_id = %(user_id)s
+        """,
+        realm_id=realm_id,
+        user_id=user_id,
+    )
+
+
+async def is_undeliverable(
+    connection: Connection,
+    realm_id: RealmId,
+    user_id: UserId,
+    address: str,
+    *,
+    times: int,
+    within: timedelta,
+) -> bool:
+    """Whether the address was refused so often, the last time lately: it is left alone."""
+    found: bool = await connection.value(
+        """
+        SELECT EXISTS (
+               SELECT FROM undeliverable_addresses
+                WHERE realm_id = %(realm_id)s AND user_id = %(user_id)s
+                  AND address = %(address)s AND times >= %(times)s
+                  AND refused_at > now() - %(within)s)
+        """,
+        realm_id=realm_id,
+        user_id=user_id,
+        address=address,
+        times=times,
+        within=within,
+    )
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class LoudRow:
+    """A subscription for which somebody has switched emails on; a past one too."""
+
+    channel_id: ChannelId
+
+
+def locking_loud(realm_id: RealmId, user_id: UserId) -> Locking[LoudRow]:
+    """Those of the user."""
+    return Locking(
+        LoudRow,
+        """
+        SELECT channel_id FROM subscriptions
+         WHERE realm_id = %(realm_id)s AND user_id = %(user_id)s AND email_notifications
+         ORDER BY channel_id""",
+        {"realm_id": realm_id, "user_id": user_id},
+        expected=0,
+    )
+
+
+async def hush(
+    connection: Connection, realm_id: RealmId, user_id: UserId, channel_ids: Iterable[ChannelId]
+) -> None:
+    """Switch emails about these channels off for the user."""
+    await connection.execute(
+        """
+        UPDATE subscriptions SET email_notifications = false
+         WHERE realm_id = %(realm_id)s AND user_id = %(user_id)s
+           AND channel_id = ANY (%(channel_ids)s::bigint[])
+        """,
+        realm_id=realm_id,
+        user_id=user_id,
+        channel_ids=list(channel_ids),
+    )

@@ -1,0 +1,116 @@
+"""Links of emails stop them for whoever holds one, without signing in."""
+
+import pytest
+
+from server.domain.unsubscribing import PURPOSE, Subscriber, subscriber_of, token_for
+from storage import server_keys
+from storage.ids import RealmId, UserId
+from tests.factories import new_realm
+
+pytestmark = pytest.mark.asyncio
+
+EMAILS = (
+    "enable_offline_email_notifications",
+    "enable_stream_email_notifications",
+    "enable_followed_topic_email_notifications",
+)
+FORM = {"Content-Type": "application/x-www-form-urlencoded"}
+
+
+async def link(make, row, realm_id=None) -> str:
+    key = await server_keys.key_for(make.connection, PURPOSE)
+    token = token_for(key, Subscriber(realm_id or make.realm_id, row.user_id))
+    return f"/email_notifications/unsubscribe/{token}"
+
+
+async def click(nobody, path):
+    """What a mail program does with List-Unsubscribe-Post."""
+    return await nobody.send("POST", path, body=b"List-Unsubscribe=One-Click", headers=FORM)
+
+
+async def emails_of(client) -> list[bool]:
+    settings = (await client.register(fetch_event_types=["user_settings"])).state["user_settings"]
+    return [settings[name] for name in EMAILS]
+
+
+async def test_one_click_stops_all_emails_about_messages(log_in, spectator, make):
+    ada = await make.user("Ada", settings={"enable_stream_email_notifications": True})
+    client, nobody = await log_in(ada), await spectator()
+    assert await emails_of(client) == [True, True, True]
+    queue = await client.register(event_types=["user_settings"])
+    path = await link(make, ada)
+
+    answer = await click(nobody, path)
+    assert answer.status == 200
+    assert answer.headers["Content-Type"] == "text/html; charset=utf-8"
+    assert answer.headers["Cache-Control"] == "no-store"
+    assert await emails_of(client) == [False, False, False]
+    told = [(await queue.until("user_settings"))["property"] for _ in EMAILS]
+    assert sorted(told) == sorted(EMAILS)
+
+    assert (await click(nobody, path)).status == 200
+
+
+async def test_channels_with_emails_are_silenced_too(log_in, spectator, make):
+    ada = await make.user("Ada")
+    loud, quiet = [await make.channel(subscribers=[ada]) for _ in range(2)]
+    await make.connection.execute(
+        "UPDATE subscriptions SET email_notifications = (channel_id = %(loud)s)",
+        loud=loud.channel_id,
+    )
+    client = await log_in(ada)
+    queue = await client.register(event_types=["subscription"])
+    assert (await click(await spectator(), await link(make, ada))).status == 200
+    event = await queue.until("subscription")
+    assert (event["op"], event["stream_id"]) == ("update", loud.channel_id)
+    assert (event["property"], event["value"]) == ("email_notifications", False)
+    state = (await client.register(fetch_event_types=["subscription"])).state
+    left = {each["stream_id"]: each["email_notifications"] for each in state["subscriptions"]}
+    assert left == {loud.channel_id: False, quiet.channel_id: False}
+
+
+async def test_a_look_at_the_link_changes_nothing(log_in, spectator, make):
+    ada = await make.user("Ada")
+    path = await link(make, ada)
+    answer = await (await spectator()).send("GET", path)
+    assert answer.status == 200
+    page = answer.content.decode()
+    assert '<form method="post">' in page
+    assert "A realm" in page
+    assert await emails_of(await log_in(ada)) == [True, False, True]
+
+
+async def test_links_that_nobody_was_given_are_refused(log_in, spectator, make):
+    ada = await make.user("Ada")
+    nobody, path = await spectator(), await link(make, ada)
+    other = await new_realm(make.connection)
+    forged = token_for(b"another key", Subscriber(make.realm_id, ada.user_id))
+    wrong = [
+        path + "x",
+        path.replace("unsubscribe/", "unsubscribe/x"),
+        f"/email_notifications/unsubscribe/{forged}",
+        "/email_notifications/unsubscribe/nonsense",
+        await link(make, ada, other.realm_id),
+    ]
+    for each in wrong:
+        for answer in (await click(nobody, each), await nobody.send("GET", each)):
+            assert (answer.status, answer.body["code"]) == (400, "BAD_REQUEST")
+    assert await emails_of(await log_in(ada)) == [True, False, True]
+
+
+async def test_who_has_no_account_any_more_gets_the_same_answer(spectator, make):
+    gone = await make.user("Gone", is_active=False)
+    assert (await click(await spectator(), await link(make, gone))).status == 200
+
+
+async def test_links_expire():
+    key, ada = b"k" * 32, Subscriber(RealmId(1), UserId(2))
+    token = token_for(key, ada)
+    assert subscriber_of(key, token) == ada
+    assert subscriber_of(key, token, valid_seconds=-1) is None
+
+
+async def test_there_is_one_key_for_each_purpose(make):
+    keys = [await server_keys.key_for(make.connection, p) for p in ("a", "b", "a")]
+    assert keys[0] == keys[2] != keys[1]
+    assert len(keys[0]) == 32

@@ -1,0 +1,177 @@
+"""What emails about missed messages say, and what they keep to themselves."""
+
+from dataclasses import replace
+from datetime import UTC, datetime
+from email.message import EmailMessage
+from typing import Any
+
+import pytest
+
+from server.mail.message_html import HIDDEN, as_text, for_mail
+from server.mail.missed_messages import (
+    Conversation,
+    Letterhead,
+    MailedMessage,
+    about,
+    without_content,
+)
+
+URL = "https://chat.example.com"
+NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
+HEAD = Letterhead(
+    realm_name="Kitchen & Co",
+    realm_url=URL,
+    domain="chat.example.com",
+    sender="noreply@chat.example.com",
+    address="ada@example.com",
+    full_name="Ada, Countess",
+    names_realm=False,
+    unsubscribe_url=f"{URL}/stop/token",
+    now=NOON,
+)
+
+
+def conversation(**facts: Any) -> Conversation:
+    return Conversation(
+        **{
+            "key": "missed.1.2.3",
+            "last_id": 77,
+            "title": "#cooks > soup",
+            "url": f"{URL}/#narrow/channel/7/topic/soup/near/77",
+            "reason": "you were mentioned",
+            "messages": [MailedMessage("Bob", NOON, "**hot** <b>", "<p><b>hot</b> &lt;b&gt;</p>")],
+            "earlier": 0,
+            **facts,
+        }
+    )
+
+
+def parts(message: EmailMessage) -> tuple[str, str]:
+    """Its text and its HTML."""
+    text, html = message.get_body(("plain",)), message.get_body(("html",))
+    assert text is not None
+    assert html is not None
+    return text.get_content(), html.get_content()
+
+
+def test_it_shows_who_said_what_and_why_it_comes():
+    message = about(HEAD, conversation())
+    text, html = parts(message)
+    assert message["Subject"] == "#cooks > soup"
+    assert message["From"].addresses[0].display_name == "Bob (Parley)"
+    assert message["To"].addresses[0].display_name == "Ada, Countess"
+    for shown in (text, html):
+        assert "Bob" in shown
+        assert "you were mentioned" in shown
+        assert "2026-05-01 12:00 UTC" in shown
+        assert HEAD.unsubscribe_url in shown
+        assert f"{URL}/#settings/notifications" in shown
+    assert "**hot** <b>" in text
+    assert "<b>hot</b> &lt;b&gt;" in html
+    assert "Kitchen &amp; Co" in html
+    assert "earlier" not in text + html.partition("</style>")[2]
+
+
+def test_styles_are_in_the_elements_and_nothing_is_fetched():
+    _, html = parts(about(HEAD, conversation()))
+    assert '<p class="time"' not in html
+    assert 'class="message" style="' in html
+    assert "prefers-color-scheme" in html
+    assert ".message {" not in html
+    assert "src=" not in html
+    assert "<link" not in html
+
+
+def test_threads_and_headers():
+    first, again = about(HEAD, conversation()), about(HEAD, conversation())
+    later = about(HEAD, conversation(last_id=90))
+    assert first["Message-ID"] == again["Message-ID"] == "<missed.1.2.3.77@chat.example.com>"
+    assert later["Message-ID"] != first["Message-ID"]
+    assert {m[name] for m in (first, later) for name in ("References", "In-Reply-To")} == {
+        "<missed.1.2.3@chat.example.com>"
+    }
+    assert first["List-Unsubscribe"] == f"<{HEAD.unsubscribe_url}>"
+    assert first["List-Unsubscribe-Post"] == "List-Unsubscribe=One-Click"
+    assert first["Auto-Submitted"] == "auto-generated"
+    assert "12:00:00" in first["Date"]
+
+
+def test_the_organization_is_named_where_that_is_wanted():
+    named = replace(HEAD, names_realm=True)
+    assert about(named, conversation())["Subject"] == "[Kitchen & Co] #cooks > soup"
+    hidden = without_content(named, count=2, batch_id=5)
+    assert hidden["Subject"] == "[Kitchen & Co] New messages"
+
+
+def test_names_cannot_add_headers():
+    evil = "x\r\nBcc: all@example.com"
+    message = about(
+        HEAD, conversation(title=evil, messages=[MailedMessage(evil, NOON, "a", "<p>a</p>")])
+    )
+    assert message["Bcc"] is None
+    assert message["Subject"] == "x Bcc: all@example.com"
+    assert b"\nBcc:" not in message.as_bytes().partition(b"\n\n")[0]
+
+
+def test_long_titles_are_cut_and_several_senders_told():
+    messages = [MailedMessage(name, NOON, "a", "<p>a</p>") for name in ("Bob", "Eve", "Bob")]
+    message = about(HEAD, conversation(title="t" * 500, messages=messages, earlier=3))
+    assert len(message["Subject"]) == 150
+    assert message["From"].addresses[0].display_name == "Bob and others (Parley)"
+    assert all("3 earlier messages not shown" in part for part in parts(message))
+
+
+@pytest.mark.parametrize(("count", "words"), [(1, "1 new message."), (7, "7 new messages.")])
+def test_without_content_nothing_is_told_but_how_many(count: int, words: str):
+    message = without_content(HEAD, count=count, batch_id=4)
+    for part in parts(message):
+        assert words in part
+        assert HEAD.unsubscribe_url in part
+    whole = message.as_string()
+    assert "Bob" not in whole
+    assert "cooks" not in whole
+    assert message["Message-ID"] == "<hidden.4@chat.example.com>"
+
+
+@pytest.mark.parametrize(
+    ("rendered", "mailed"),
+    [
+        (
+            '<a href="/user_uploads/1/a.pdf">a</a>',
+            f'<a href="{URL}/user_uploads/1/a.pdf">a</a>',
+        ),
+        (
+            '<a class="stream" href="#narrow/channel/7">#x</a>',
+            f'<a class="stream" href="{URL}/#narrow/channel/7">#x</a>',
+        ),
+        ('<a href="https://other.example/">o</a>', '<a href="https://other.example/">o</a>'),
+        (
+            '<p>a</p><div class="message_inline_image"><a href="/b"><img src="/b"></a></div>',
+            "<p>a</p>",
+        ),
+        ('<span class="emoji emoji-1f642" title="smile">:smile:</span>', "🙂"),
+        ('<span class="emoji emoji-1f1e9-1f1ea">:de:</span>', "🇩🇪"),
+        ('<img class="emoji" alt=":parrot:" src="/p.gif" title="parrot">', ":parrot:"),
+        ('<img src="https://spy.example/x.gif" alt="x">', "x"),
+        (
+            '<div class="spoiler-header"><p>h</p></div><div class="spoiler-content">secret</div>',
+            f'<div class="spoiler-header"><p>h</p></div>{HIDDEN}',
+        ),
+        (
+            '<span class="katex"><math><mi>x</mi><annotation>x^2</annotation></math></span>',
+            "x^2",
+        ),
+        ("", ""),
+    ],
+)
+def test_messages_are_made_fit_for_mail(rendered: str, mailed: str):
+    assert for_mail(rendered, URL) == mailed
+
+
+def test_spoilers_stay_hidden_in_text():
+    rendered = '<p>a</p><div class="spoiler-block"><div class="spoiler-content">secret</div></div>'
+    message = MailedMessage("Bob", NOON, "```spoiler x\nsecret\n```", rendered)
+    for part in parts(about(HEAD, conversation(messages=[message]))):
+        assert "secret" not in part
+        assert HIDDEN in part
+    assert as_text("<p>a &amp; b</p>") == "a & b"
