@@ -168,17 +168,21 @@ async def facts_of(
 async def present(
     connection: Connection, realm_id: RealmId, user_ids: Iterable[UserId], *, within: timedelta
 ) -> set[UserId]:
-    """Those of them who are there: some client of theirs was heard of so lately."""
+    """Those of them who are there: so lately they did something, or a client of theirs polled.
+
+    A client that says all the while that nobody sits at it counts for nothing.
+    """
     return set(
         await connection.values(
             """
-            SELECT q.user_id FROM event_queues q
-             WHERE q.realm_id = %(realm_id)s AND q.user_id = ANY (%(user_ids)s::bigint[])
-               AND q.last_seen_at > now() - %(within)s
-             UNION
-            SELECT p.user_id FROM presences p
-             WHERE p.realm_id = %(realm_id)s AND p.user_id = ANY (%(user_ids)s::bigint[])
-               AND p.seen_at > now() - %(within)s
+            SELECT u.user_id
+              FROM unnest(%(user_ids)s::bigint[]) AS u(user_id)
+              LEFT JOIN presences p ON p.realm_id = %(realm_id)s AND p.user_id = u.user_id
+             WHERE coalesce(p.active_at > now() - %(within)s, false)
+                OR (NOT coalesce(p.seen_at > now() - %(within)s, false)
+                    AND EXISTS (SELECT FROM event_queues q
+                                 WHERE q.realm_id = %(realm_id)s AND q.user_id = u.user_id
+                                   AND q.last_seen_at > now() - %(within)s))
             """,
             realm_id=realm_id,
             user_ids=list(user_ids),

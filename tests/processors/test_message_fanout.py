@@ -212,7 +212,7 @@ async def test_a_ping_says_that_somebody_is_there(hall: Hall, changes: Changes, 
     now = datetime.now(UTC)  # noqa: TID251 - the database compares it with its own clock
     for row, seconds_ago in ((hall.other, 100), (hall.admin, 150)):
         at = now - timedelta(seconds=seconds_ago)
-        ping = presences.Ping(row.user_id, None, at)
+        ping = presences.Ping(row.user_id, at, at)
         await hall.make.connection.run(presences.record(hall.make.realm_id, [ping]))
     await changes.send(hall.member, user_ids([hall.other, hall.admin]))
     await desk.catch_up()
@@ -226,6 +226,38 @@ async def test_who_was_last_seen_some_minutes_ago_is_away(
     await changes.send(hall.member, user_ids([hall.other]))
     await desk.catch_up()
     assert await desk.reasons() == {"Other": DIRECT}
+
+
+@pytest.mark.parametrize(
+    ("active_ago", "seen_ago", "is_there"),
+    [(10, 10, True), (600, 10, False), (600, 600, True), (100, 100, True)],
+    ids=["at it", "nobody at the client", "silent since long ago", "a moment ago"],
+)
+async def test_what_clients_say_of_who_sits_there_counts_more_than_their_polls(
+    hall: Hall,
+    changes: Changes,
+    desk: FanoutDesk,
+    active_ago: int,
+    seen_ago: int,
+    *,
+    is_there: bool,
+):
+    await desk.arrive(hall.other)
+    await desk.want(hall.other, enable_online_push_notifications=False)
+    await hall.make.connection.execute(
+        """
+        INSERT INTO presences (realm_id, user_id, active_at, seen_at, update_id)
+        VALUES (%(realm_id)s, %(user_id)s, now() - make_interval(secs => %(active)s),
+                now() - make_interval(secs => %(seen)s), 1)
+        """,
+        realm_id=hall.make.realm_id,
+        user_id=hall.other.user_id,
+        active=active_ago,
+        seen=seen_ago,
+    )
+    await changes.send(hall.member, user_ids([hall.other]))
+    await desk.catch_up()
+    assert (await desk.noted() == []) is is_there
 
 
 async def test_looking_ends(hall: Hall, changes: Changes, desk: FanoutDesk):
