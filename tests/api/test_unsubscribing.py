@@ -19,8 +19,7 @@ FORM = {"Content-Type": "application/x-www-form-urlencoded"}
 
 async def token_of(make, row, realm_id=None) -> str:
     key = await server_keys.key_for(make.connection, PURPOSE)
-    token = token_for(key, Subscriber(realm_id or make.realm_id, row.user_id))
-    return token
+    return token_for(key, Subscriber(realm_id or make.realm_id, row.user_id))
 
 
 async def click(nobody, token):
