@@ -72,7 +72,9 @@ DECORATIONS: Final = (
     """,
     """
     INSERT INTO message_terms
-    SELECT m.realm_id, m.id, coalesce(s.words, search_words('english', m.content))
+    SELECT m.realm_id, m.id,
+           coalesce(s.words, search_words('english', search_text(m.rendered_content))),
+           search_text(m.rendered_content)
       FROM messages m LEFT JOIN sayings s ON s.text = m.content
      WHERE m.realm_id = %(realm)s
     """,

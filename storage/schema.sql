@@ -1982,6 +1982,9 @@ DECLARE
     v_ids bigint[] := p_ids;
     v_one jsonb;
     v_wanted boolean;
+    v_stale bigint[] := ARRAY(
+        SELECT x.message_id FROM search_stale x
+         WHERE x.realm_id = p_realm_id AND x.message_id = ANY (p_ids));
 BEGIN
     FOR v_one, v_wanted IN
         SELECT p_search, true WHERE jsonb_typeof(p_search) = 'object'
@@ -1993,8 +1996,12 @@ BEGIN
              WHERE m.realm_id = p_realm_id AND m.id = ANY (v_ids)
                AND v_wanted = search_accepts(
                    p_realm_id, m.id,
-                   lower(m.content) || coalesce((
-                       SELECT E'\n' || lower(t.name) FROM topics t
+                   coalesce((
+                       SELECT k.text FROM message_terms k
+                        WHERE k.realm_id = p_realm_id AND k.message_id = m.id
+                          AND m.id <> ALL (v_stale)), search_text(m.rendered_content))
+                   || coalesce((
+                       SELECT E'\x01' || lower(t.name) FROM topics t
                         WHERE t.realm_id = p_realm_id AND t.topic_id = m.conversation_id), ''),
                    (v_one ->> 'language')::regconfig,
                    ARRAY(SELECT jsonb_array_elements_text(v_one -> 'patterns')),
@@ -2039,6 +2046,42 @@ CREATE FUNCTION public.search_keys(p_realm_id bigint, p_message_id bigint, p_wor
                ELSE greatest(1, length(w) - 2) END) AS i
          WHERE w <> ''))
 $$;
+
+CREATE FUNCTION public.search_text(p_html text) RETURNS text
+    LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE
+    AS $$
+DECLARE
+    v_text text := p_html;
+BEGIN
+    IF strpos(p_html, '<') > 0 THEN
+        IF strpos(p_html, '<img alt="') > 0 THEN
+            v_text := regexp_replace(v_text, '<img alt="([^"]*)"[^>]*>', '\1', 'g');
+        END IF;
+        v_text := regexp_replace(
+            v_text,
+            '</?(?:p|div|br|hr|li|ul|ol|h[1-6]|pre|blockquote|table|tr|td|th)\y[^>]*>', E'\n', 'g');
+        v_text := regexp_replace(v_text, '<[^>]*>', '', 'g');
+        IF strpos(p_html, 'class="emoji emoji-') > 0 THEN
+            v_text := v_text || coalesce((
+                SELECT string_agg(DISTINCT E'\x01' || (
+                           SELECT string_agg(chr(('x' || lpad(c, 8, '0'))::bit(32)::integer), '')
+                             FROM string_to_table(e[1], '-') AS c WHERE c <> 'fe0f'), '')
+                  FROM regexp_matches(
+                       p_html, '<span aria-label="[^"]*" class="emoji emoji-([0-9a-f-]+)"', 'g')
+                       AS e), '');
+        END IF;
+        IF strpos(p_html, '<a href="') > 0 THEN
+            v_text := v_text || (
+                SELECT coalesce(string_agg(DISTINCT E'\x01' || concat_ws(E'\x01', a[1], a[2]), ''), '')
+                  FROM regexp_matches(p_html, '<a href="([^"]*)"(?: title="([^"]*)")?', 'g') AS a);
+        END IF;
+    END IF;
+    IF strpos(v_text, '&') > 0 THEN
+        v_text := replace(replace(replace(replace(replace(v_text, '&lt;', '<'), '&gt;', '>'),
+                                          '&quot;', '"'), '&#x27;', ''''), '&amp;', '&');
+    END IF;
+    RETURN lower(v_text);
+END $$;
 
 CREATE FUNCTION public.search_window(p_realm_id bigint, p_search jsonb, p_low bigint, p_high bigint) RETURNS bigint[]
     LANGUAGE plpgsql STABLE
@@ -2854,7 +2897,8 @@ CREATE TABLE public.message_flags (
 CREATE TABLE public.message_terms (
     realm_id bigint NOT NULL,
     message_id bigint NOT NULL,
-    words text NOT NULL
+    words text NOT NULL,
+    text text NOT NULL
 );
 
 CREATE TABLE public.messages (
@@ -3434,4 +3478,4 @@ CREATE INDEX users_without_presence ON public.users USING btree (realm_id, user_
 
 CREATE TRIGGER forget_terms AFTER DELETE ON public.messages REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION public.forget_terms();
 
-CREATE TRIGGER note_stale_terms AFTER UPDATE OF content ON public.messages FOR EACH ROW WHEN ((old.content IS DISTINCT FROM new.content)) EXECUTE FUNCTION public.note_stale_terms();
+CREATE TRIGGER note_stale_terms AFTER UPDATE OF rendered_content ON public.messages FOR EACH ROW WHEN ((old.rendered_content IS DISTINCT FROM new.rendered_content)) EXECUTE FUNCTION public.note_stale_terms();

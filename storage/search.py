@@ -12,7 +12,9 @@ MAX_LENGTH_OF_KEY: Final = 6
 SHORTEST_END: Final = 3
 """Of a word in ASCII letters, shorter ends are not in the index."""
 _LIKE: Final = re.compile(r"[\\%_]")
-_REGEX: Final = re.compile(r"[^\w\s]")
+_REGEX: Final = re.compile(r"[!-/:-@\[-^`{-~]")
+_GAP: Final = "[^\\w\x01]+"
+"""What may be between the words of a phrase: not where one text ends and another begins."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,30 +22,35 @@ class Word:
     """A word or a phrase to be found."""
 
     text: str
+    """In small letters, with one blank between words that are to follow each other."""
     runs: tuple[str, ...]
     """Its parts that consist of letters and digits."""
     stem: str | None
 
     @property
+    def is_phrase(self) -> bool:
+        """Whether it is of several words, which are to follow each other."""
+        return " " in self.text
+
+    @property
     def begins_words(self) -> bool:
-        """Whether it counts only where a word begins: it is too short to be looked for within."""
+        """Whether it counts only where a word begins: so do phrases, and what is short."""
         first = self.runs[0] if self.runs and self.text.startswith(self.runs[0]) else ""
-        return 0 < len(first) < SHORTEST_END and first.isascii()
+        is_short = len(first) < SHORTEST_END or self.is_phrase
+        return first != "" and first.isascii() and is_short
 
     @property
     def pattern(self) -> str | None:
         """For LIKE, on small letters."""
-        if self.begins_words or " " in self.text:
-            return None
-        return f"%{_escaped(self.text, _LIKE)}%"
+        return None if self.begins_words or self.is_phrase else _within(self.text)
 
     @property
     def start(self) -> str | None:
         """As a regular expression, if LIKE cannot say it."""
         if self.pattern is not None:
             return None
-        blanks = r"\s+".join(_escaped(part, _REGEX) for part in self.text.split())
-        return rf"\m{blanks}" if self.begins_words else blanks
+        words = _GAP.join(_escaped(part, _REGEX) for part in self.text.split())
+        return rf"\m{words}" if self.begins_words else words
 
     @property
     def query(self) -> str:
@@ -92,6 +99,10 @@ def _escaped(text: str, special: re.Pattern[str]) -> str:
     return special.sub(r"\\\g<0>", text)
 
 
+def _within(text: str) -> str:
+    return f"%{_escaped(text, _LIKE)}%"
+
+
 def _key(run: str) -> str:
     return f"'@{run[:MAX_LENGTH_OF_KEY]}':*"
 
@@ -134,9 +145,10 @@ async def planned(
         SELECT f.matched, array_agg(f.topic_id)
           FROM (SELECT t.topic_id, array_agg(w.n::integer ORDER BY w.n) AS matched
                   FROM topics t
-                  JOIN unnest(%(likes)s::text[], %(stem_likes)s::text[])
-                       WITH ORDINALITY AS w(text, stem, n)
+                  JOIN unnest(%(likes)s::text[], %(stem_likes)s::text[], %(phrases)s::text[])
+                       WITH ORDINALITY AS w(text, stem, phrase, n)
                        ON lower(t.name) LIKE w.text OR lower(t.name) LIKE w.stem
+                          OR lower(t.name) ~ w.phrase
                  WHERE t.realm_id = %(realm_id)s
                    AND (%(channel_ids)s::bigint[] IS NULL OR t.channel_id = ANY (%(channel_ids)s))
                  GROUP BY t.topic_id) f
@@ -144,7 +156,8 @@ async def planned(
         """,
         realm_id=realm_id,
         channel_ids=None if channel_ids is None else list(channel_ids),
-        likes=[f"%{_escaped(word.text, _LIKE)}%" for word in search.words],
+        likes=[None if word.is_phrase else _within(word.text) for word in search.words],
+        phrases=[word.start if word.is_phrase else None for word in search.words],
         stem_likes=[None if word.stem is None else f"%{word.stem}%" for word in search.words],
     )
     parts = [Part(_query_of(search.words)), *(_part(search, *row) for row in rows)]
@@ -266,7 +279,7 @@ async def _index_between(
              ORDER BY m.id LIMIT %(limit)s
         ), held AS MATERIALIZED (
             -- Locked: nobody deletes them before their terms can be seen, and deleted as well.
-            SELECT m.realm_id, m.id, m.content FROM messages m
+            SELECT m.realm_id, m.id, m.rendered_content FROM messages m
              WHERE m.realm_id = %(realm_id)s AND m.id IN (SELECT w.id FROM wanted w)
                FOR KEY SHARE SKIP LOCKED
         ), later AS (
@@ -274,10 +287,13 @@ async def _index_between(
             SELECT %(realm_id)s, w.id FROM wanted w WHERE w.id NOT IN (SELECT s.id FROM held s)
             ON CONFLICT DO NOTHING
         ), indexed AS (
-            INSERT INTO message_terms (realm_id, message_id, words)
-            SELECT s.realm_id, s.id, search_words(%(language)s::regconfig, s.content) FROM held s
+            INSERT INTO message_terms (realm_id, message_id, words, text)
+            SELECT s.realm_id, s.id, search_words(%(language)s::regconfig, x.text), x.text
+              FROM held s
+             CROSS JOIN LATERAL (SELECT search_text(s.rendered_content) AS text OFFSET 0) x
              WHERE s.realm_id = %(realm_id)s
-                ON CONFLICT (realm_id, message_id) DO UPDATE SET words = excluded.words
+                ON CONFLICT (realm_id, message_id) DO UPDATE
+               SET words = excluded.words, text = excluded.text
         )
         SELECT id FROM wanted ORDER BY id
         """,
@@ -298,14 +314,17 @@ async def _index_stale(connection: Connection, realm_id: RealmId, language: str,
              ORDER BY x.message_id LIMIT %(limit)s
         ), held AS MATERIALIZED (
             -- The message before its mark, in the order in which whoever edits locks them.
-            SELECT m.realm_id, m.id, m.content FROM messages m
+            SELECT m.realm_id, m.id, m.rendered_content FROM messages m
              WHERE m.realm_id = %(realm_id)s AND m.id IN (SELECT w.message_id FROM wanted w)
                FOR NO KEY UPDATE SKIP LOCKED
         ), indexed AS (
-            INSERT INTO message_terms (realm_id, message_id, words)
-            SELECT s.realm_id, s.id, search_words(%(language)s::regconfig, s.content) FROM held s
+            INSERT INTO message_terms (realm_id, message_id, words, text)
+            SELECT s.realm_id, s.id, search_words(%(language)s::regconfig, x.text), x.text
+              FROM held s
+             CROSS JOIN LATERAL (SELECT search_text(s.rendered_content) AS text OFFSET 0) x
              WHERE s.realm_id = %(realm_id)s
-                ON CONFLICT (realm_id, message_id) DO UPDATE SET words = excluded.words
+                ON CONFLICT (realm_id, message_id) DO UPDATE
+               SET words = excluded.words, text = excluded.text
         )
         DELETE FROM search_stale x
          WHERE x.realm_id = %(realm_id)s AND x.message_id IN (SELECT w.message_id FROM wanted w)

@@ -89,12 +89,13 @@ END $$;
 -- docs/adr/0013-search.md. A text matches a word if it contains it (a word of one or two ASCII
 -- letters: if some word begins with it), or if one of its words has the same stem.
 
--- The words of each message as a worker has last seen them, and '=stem' for stems that do not
--- occur in the text. The index is on their keys.
+-- What readers see of each message (search_text) as a worker has last seen it, its words, and
+-- '=stem' for stems that do not occur in the text. The index is on the keys of the words.
 CREATE TABLE message_terms (
     realm_id bigint NOT NULL,
     message_id bigint NOT NULL,
     words text NOT NULL,
+    text text NOT NULL,
     PRIMARY KEY (realm_id, message_id)
 );
 -- How far it has come: what lies above is searched as it is.
@@ -109,6 +110,45 @@ CREATE TABLE search_stale (
     message_id bigint NOT NULL,
     PRIMARY KEY (realm_id, message_id)
 );
+
+-- What is searched of a rendered message, in small letters: the text that its readers see, where
+-- inline elements join and blocks separate. After it, each behind \x01, which no phrase crosses:
+-- the characters of its emoji, the targets of its links and their titles.
+CREATE FUNCTION search_text(p_html text) RETURNS text
+    LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE
+    AS $$
+DECLARE
+    v_text text := p_html;
+BEGIN
+    IF strpos(p_html, '<') > 0 THEN
+        IF strpos(p_html, '<img alt="') > 0 THEN
+            v_text := regexp_replace(v_text, '<img alt="([^"]*)"[^>]*>', '\1', 'g');
+        END IF;
+        v_text := regexp_replace(
+            v_text,
+            '</?(?:p|div|br|hr|li|ul|ol|h[1-6]|pre|blockquote|table|tr|td|th)\y[^>]*>', E'\n', 'g');
+        v_text := regexp_replace(v_text, '<[^>]*>', '', 'g');
+        IF strpos(p_html, 'class="emoji emoji-') > 0 THEN
+            v_text := v_text || coalesce((
+                SELECT string_agg(DISTINCT E'\x01' || (
+                           SELECT string_agg(chr(('x' || lpad(c, 8, '0'))::bit(32)::integer), '')
+                             FROM string_to_table(e[1], '-') AS c WHERE c <> 'fe0f'), '')
+                  FROM regexp_matches(
+                       p_html, '<span aria-label="[^"]*" class="emoji emoji-([0-9a-f-]+)"', 'g')
+                       AS e), '');
+        END IF;
+        IF strpos(p_html, '<a href="') > 0 THEN
+            v_text := v_text || (
+                SELECT coalesce(string_agg(DISTINCT E'\x01' || concat_ws(E'\x01', a[1], a[2]), ''), '')
+                  FROM regexp_matches(p_html, '<a href="([^"]*)"(?: title="([^"]*)")?', 'g') AS a);
+        END IF;
+    END IF;
+    IF strpos(v_text, '&') > 0 THEN
+        v_text := replace(replace(replace(replace(replace(v_text, '&lt;', '<'), '&gt;', '>'),
+                                          '&quot;', '"'), '&#x27;', ''''), '&amp;', '&');
+    END IF;
+    RETURN lower(v_text);
+END $$;
 
 CREATE FUNCTION search_words(p_language regconfig, p_text text) RETURNS text
     LANGUAGE sql STABLE
@@ -160,11 +200,12 @@ BEGIN
     ON CONFLICT DO NOTHING;
     RETURN NULL;
 END $$;
-CREATE TRIGGER note_stale_terms AFTER UPDATE OF content ON messages FOR EACH ROW
-    WHEN (OLD.content IS DISTINCT FROM NEW.content) EXECUTE FUNCTION note_stale_terms();
+CREATE TRIGGER note_stale_terms AFTER UPDATE OF rendered_content ON messages FOR EACH ROW
+    WHEN (OLD.rendered_content IS DISTINCT FROM NEW.rendered_content)
+    EXECUTE FUNCTION note_stale_terms();
 
--- Whether a message matches all of the words: each has a pattern for LIKE or one that a word
--- begins with, and perhaps a stem.
+-- Whether a message's text matches all of the words: each has a pattern for LIKE or a regular
+-- expression, and perhaps a stem.
 CREATE FUNCTION search_accepts(
     p_realm_id bigint, p_message_id bigint, p_text text, p_language regconfig,
     p_patterns text[], p_starts text[], p_stems text[])
@@ -213,6 +254,9 @@ DECLARE
     v_ids bigint[] := p_ids;
     v_one jsonb;
     v_wanted boolean;
+    v_stale bigint[] := ARRAY(
+        SELECT x.message_id FROM search_stale x
+         WHERE x.realm_id = p_realm_id AND x.message_id = ANY (p_ids));
 BEGIN
     FOR v_one, v_wanted IN
         SELECT p_search, true WHERE jsonb_typeof(p_search) = 'object'
@@ -224,8 +268,12 @@ BEGIN
              WHERE m.realm_id = p_realm_id AND m.id = ANY (v_ids)
                AND v_wanted = search_accepts(
                    p_realm_id, m.id,
-                   lower(m.content) || coalesce((
-                       SELECT E'\n' || lower(t.name) FROM topics t
+                   coalesce((
+                       SELECT k.text FROM message_terms k
+                        WHERE k.realm_id = p_realm_id AND k.message_id = m.id
+                          AND m.id <> ALL (v_stale)), search_text(m.rendered_content))
+                   || coalesce((
+                       SELECT E'\x01' || lower(t.name) FROM topics t
                         WHERE t.realm_id = p_realm_id AND t.topic_id = m.conversation_id), ''),
                    (v_one ->> 'language')::regconfig,
                    ARRAY(SELECT jsonb_array_elements_text(v_one -> 'patterns')),

@@ -155,7 +155,7 @@ async def test_search_goes_with_other_terms(alice, sent, people, database):
 
 async def test_an_edited_message_is_found_by_what_it_says_now(alice, sent, make, database):
     await SearchIndexer(database).catch_up()
-    change = "UPDATE messages SET content = 'something else' WHERE id = %(id)s"
+    change = "UPDATE messages SET rendered_content = 'something else' WHERE id = %(id)s"
     await make.connection.execute(change, id=sent["run"])
     for _ in range(2):
         assert await found(alice, "running") == []
@@ -247,7 +247,7 @@ async def test_search_shows_of_protected_history_what_one_received(log_in, peopl
 
 async def test_the_worker_waits_for_nobody_who_edits(alice, sent, make, database):
     async with database.transaction() as editing:
-        change = "UPDATE messages SET content = 'something else' WHERE id = %(id)s"
+        change = "UPDATE messages SET rendered_content = 'something else' WHERE id = %(id)s"
         await editing.execute(change, id=sent["run"])
         await SearchIndexer(database).catch_up()
         assert [m["id"] for m in await found(alice, "running")] == [sent["run"]]

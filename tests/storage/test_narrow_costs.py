@@ -85,7 +85,8 @@ async def _filled(connection: Connection) -> Filled:
                               content, rendered_content, traits)
         SELECT %(realm_id)s, 1000 + g, (%(people)s::bigint[])[1 + g %% 100], t.channel_id,
                t.topic_id, t.channel_id, t.topic_id, now(), 'test',
-               'said' || CASE WHEN g %% 500 = 0 THEN ' needle' ELSE '' END, 'said',
+               'said' || CASE WHEN g %% 500 = 0 THEN ' needle' ELSE '' END,
+               '<p>said' || CASE WHEN g %% 500 = 0 THEN ' needle' ELSE '' END || '</p>',
                CASE WHEN g %% 500 = 0 THEN 48 ELSE 0 END
           FROM generate_series(1, %(count)s) AS g
           JOIN topics t ON t.realm_id = %(realm_id)s
@@ -118,7 +119,8 @@ async def _filled(connection: Connection) -> Filled:
         "UPDATE realm_clock SET position = 2000 + %(count)s WHERE realm_id = %(realm_id)s",
         """
         INSERT INTO message_terms
-        SELECT realm_id, id, search_words('english', content) FROM messages
+        SELECT realm_id, id, search_words('english', content), search_text(rendered_content)
+          FROM messages
          WHERE realm_id = %(realm_id)s
         """,
         "INSERT INTO search_progress VALUES (%(realm_id)s, 2000 + %(count)s, 'english')",

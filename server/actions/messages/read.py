@@ -119,7 +119,8 @@ async def _matches(
         stems = [word.stem for word in search.words if word.stem is not None]
         words = list(words_in([*html.values(), *topics])) if stems else []
         found = await with_stems(connection, search.language, stems, words) if words else []
-        marks = Marks(tuple(word.text for word in search.words), frozenset(found))
+        texts = tuple((word.text, word.begins_words) for word in search.words)
+        marks = Marks(texts, frozenset(found))
     return [
         {
             "match_content": marks.in_html(html.get(row.id, "")),
