@@ -12,6 +12,7 @@ DraftId = NewType("DraftId", int)
 SavedSnippetId = NewType("SavedSnippetId", int)
 LinkifierId = NewType("LinkifierId", int)
 PlaygroundId = NewType("PlaygroundId", int)
+FolderId = NewType("FolderId", int)
 QueueId = NewType("QueueId", str)
 
 Position = NewType("Position", int)

@@ -2701,6 +2701,25 @@ CREATE TABLE public.audit_log (
     after jsonb NOT NULL
 );
 
+CREATE SEQUENCE public.channel_folder_ids
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1;
+
+CREATE TABLE public.channel_folders (
+    realm_id bigint NOT NULL,
+    folder_id bigint DEFAULT nextval('public.channel_folder_ids'::regclass) NOT NULL,
+    name text NOT NULL,
+    description text NOT NULL,
+    rendered_description text NOT NULL,
+    creator_id bigint,
+    created_at timestamp with time zone NOT NULL,
+    is_archived boolean DEFAULT false NOT NULL,
+    sort_order integer NOT NULL
+);
+
 CREATE TABLE public.channel_read (
     realm_id bigint NOT NULL,
     user_id bigint NOT NULL,
@@ -3227,6 +3246,9 @@ ALTER TABLE ONLY public.alert_words
 ALTER TABLE ONLY public.audit_log
     ADD CONSTRAINT audit_log_pkey PRIMARY KEY (realm_id, audit_id);
 
+ALTER TABLE ONLY public.channel_folders
+    ADD CONSTRAINT channel_folders_pkey PRIMARY KEY (realm_id, folder_id);
+
 ALTER TABLE ONLY public.channel_read
     ADD CONSTRAINT channel_read_pkey PRIMARY KEY (realm_id, user_id, channel_id);
 
@@ -3380,6 +3402,8 @@ ALTER TABLE ONLY public.workers
 CREATE INDEX audit_log_by_action ON public.audit_log USING btree (realm_id, action, audit_id);
 
 CREATE INDEX audit_log_by_actor ON public.audit_log USING btree (realm_id, actor_id, audit_id);
+
+CREATE UNIQUE INDEX channel_folders_name ON public.channel_folders USING btree (realm_id, lower(name)) WHERE (NOT is_archived);
 
 CREATE UNIQUE INDEX channels_name ON public.channels USING btree (realm_id, lower(name));
 

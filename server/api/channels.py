@@ -16,10 +16,12 @@ from server.api.channel_terms import TermsParams, TopicsPolicy
 from server.api.endpoint import Access, Empty, Endpoint, Request, Result
 from server.api.group_values import GroupUpdateParam, permission_change
 from server.api.params import Field, Params, declare
+from server.api.people import known_user
 from server.domain.channel_changes import ChannelChange
 from server.domain.channels import clean_name, normalized_name
 from server.domain.errors import BadRequestError
 from server.domain.permission_settings import CHANNEL_PERMISSIONS
+from server.domain.system_bots import EMAIL_GATEWAY
 from server.events.channels import ChannelInfo
 from server.initial_state.channels import Sight
 from storage import channels, subscriptions
@@ -199,6 +201,16 @@ async def change(request: Request, params: Params) -> Empty:
     return Empty()
 
 
+async def make_default(request: Request, params: ChannelParams) -> Empty:
+    await _change(request, params.stream_id, ChannelChange(is_default=True))
+    return Empty()
+
+
+async def make_no_default(request: Request, params: ChannelParams) -> Empty:
+    await _change(request, params.stream_id, ChannelChange(is_default=False))
+    return Empty()
+
+
 async def archive(request: Request, params: ChannelParams) -> Empty:
     await _change(request, params.stream_id, ChannelChange(is_archived=True))
     return Empty()
@@ -225,6 +237,32 @@ async def list_subscribers(request: Request, params: ChannelParams) -> Subscribe
     return SubscribersResult(subscribers=user_ids)
 
 
+class AddressParams(ChannelParams):
+    sender_id: UserId | None = None
+    """Who is to be the sender of what arrives: oneself, a bot of one's own, or the server's."""
+
+
+class AddressResult(Result):
+    email: str
+
+
+async def show_address(request: Request, params: AddressParams) -> AddressResult:
+    """Where mail to the channel goes: nowhere, since the server takes none.
+
+    That is what the protocol says by an empty address.
+    """
+    async with request.read() as connection:
+        channel, standing, is_in = await seen_channel(request, connection, params.stream_id)
+        if channel.is_archived or not standing.reads(channel, subscribed=is_in):
+            raise BadRequestError("Invalid channel ID")
+        if params.sender_id is not None:
+            sender = await known_user(request, connection, params.sender_id)
+            own = request.actor.user_id in (sender.user_id, sender.bot_owner_id)
+            if not sender.is_active or not (own or sender.email == EMAIL_GATEWAY.email):
+                raise BadRequestError("Invalid sender ID")
+    return AddressResult(email="")
+
+
 ENDPOINTS = (
     Endpoint("POST", "/channels/create", Access.USER, CreateParams, create, CreateResult),
     Endpoint("GET", "/streams", Access.USER, ListParams, list_channels, ListResult),
@@ -232,6 +270,16 @@ ENDPOINTS = (
     Endpoint("GET", "/streams/{stream_id}", Access.USER, ChannelParams, show, ChannelResult),
     Endpoint("PATCH", "/streams/{stream_id}", Access.USER, ChangeParams, change),
     Endpoint("DELETE", "/streams/{stream_id}", Access.USER, ChannelParams, archive),
+    Endpoint(
+        "GET",
+        "/streams/{stream_id}/email_address",
+        Access.USER,
+        AddressParams,
+        show_address,
+        AddressResult,
+    ),
+    Endpoint("POST", "/default_streams", Access.ADMIN, ChannelParams, make_default),
+    Endpoint("DELETE", "/default_streams", Access.ADMIN, ChannelParams, make_no_default),
     Endpoint(
         "GET",
         "/streams/{stream_id}/members",

@@ -9,15 +9,22 @@ from server.actions.channels.create import Wanted
 from server.actions.subscriptions import subscribe as subscribing
 from server.actions.subscriptions import unsubscribe as unsubscribing
 from server.actions.subscriptions.news import MAX_TOLD
-from server.actions.subscriptions.settings import COLOR, change_properties, checked_change
+from server.actions.subscriptions.settings import (
+    COLOR,
+    change_properties,
+    checked_change,
+    checked_color,
+)
 from server.actions.subscriptions.steps import SUBSCRIBING
 from server.actions.subscriptions.subscribe import SubscriptionRequest
+from server.actions.subscriptions.update import update_subscriptions
 from server.api.channel_access import seen_channel, standing_of
 from server.api.channel_terms import TermsParams
 from server.api.endpoint import Access, Empty, Endpoint, Request, Result
 from server.api.params import JsonOrBareStr, Params, Part
 from server.api.people import known_user
 from server.domain.channels import clean_name
+from server.domain.errors import BadRequestError
 from server.events.subscriptions import SubscriptionInfo
 from server.initial_state.channels import Sight
 from server.initial_state.subscriptions import lists
@@ -88,6 +95,54 @@ class UnsubscribeResult(Result):
 async def unsubscribe(request: Request, params: UnsubscribeParams) -> UnsubscribeResult:
     done = await request.write(unsubscribing.unsubscribe, params.subscriptions, params.principals)
     return UnsubscribeResult(removed=done.removed, not_removed=done.not_removed)
+
+
+class AddParam(WantedParam):
+    """A channel to be joined; its color, if it is to have another one."""
+
+    color: str | None = None
+
+
+class UpdateParams(Params):
+    add: list[AddParam] | None = None
+    delete: list[str] | None = None
+
+
+class UpdateResult(SubscribeResult, kw_only=True):
+    """What joining tells, and what leaving does."""
+
+    removed: list[str]
+    not_removed: list[str]
+
+
+async def update(request: Request, params: UpdateParams) -> UpdateResult:
+    if not params.add and not params.delete:
+        raise BadRequestError("Nothing to do. Name channels to 'add' or to 'delete'.")
+    add = params.add or []
+    wanted = [Wanted(clean_name(each.name), each.description) for each in add]
+    colors = {
+        each.name: color
+        for each, given in zip(wanted, add, strict=True)
+        if (color := given.color) is not None
+    }
+    for color in colors.values():
+        checked_color(color)
+    done, left = await request.write(
+        update_subscriptions,
+        SubscriptionRequest(wanted=wanted, tell=True),
+        params.delete or [],
+        colors,
+        web_public_enabled=request.app.settings.web_public_channels,
+    )
+    if done.work_id is not None:
+        await stepped_work.finish(request.workbench, SUBSCRIBING, done.work_id)
+    return UpdateResult(
+        subscribed=done.subscribed,
+        already_subscribed=done.already_subscribed,
+        new_subscription_messages_sent=True,
+        removed=left.removed,
+        not_removed=left.not_removed,
+    )
 
 
 class ListParams(Params):
@@ -190,6 +245,7 @@ PATH = "/users/me/subscriptions"
 ENDPOINTS = (
     Endpoint("POST", PATH, Access.USER, SubscribeParams, subscribe, SubscribeResult),
     Endpoint("DELETE", PATH, Access.USER, UnsubscribeParams, unsubscribe, UnsubscribeResult),
+    Endpoint("PATCH", PATH, Access.USER, UpdateParams, update, UpdateResult),
     Endpoint("GET", PATH, Access.USER, ListParams, list_own, ListResult),
     Endpoint("POST", f"{PATH}/properties", Access.USER, PropertiesParams, change_many),
     Endpoint("PATCH", f"{PATH}/{{stream_id}}", Access.USER, PropertyParams, change_one),

@@ -7,6 +7,7 @@ import msgspec
 from server.events import (
     alert_words,
     bots,
+    channel_folders,
     channels,
     drafts,
     groups,
@@ -38,6 +39,9 @@ EVENTS: Final[tuple[type[Event], ...]] = (
     bots.BotAdded,
     bots.BotChanged,
     bots.BotDeleted,
+    channel_folders.FolderAdded,
+    channel_folders.FolderChanged,
+    channel_folders.FoldersReordered,
     channels.ChannelUpdated,
     channels.ChannelsCreated,
     channels.ChannelsDeleted,

@@ -19,7 +19,6 @@ PROFILE_FIELD_TYPES: Final = {
 }
 
 NOTHING: Final[dict[str, dict[str, Any]]] = {
-    "channel_folders": {"channel_folders": []},
     "custom_profile_fields": {
         "custom_profile_fields": [],
         "custom_profile_field_types": PROFILE_FIELD_TYPES,

@@ -2,7 +2,7 @@
 
 from typing import Any, Final
 
-from server.domain import channels, messages, passwords, presence
+from server.domain import channel_folders, channels, messages, passwords, presence
 from server.domain.legacy_policies import OLD_PARAMETERS, SHOWN_POLICIES, shown_policy
 from server.domain.permission_settings import REALM_PERMISSIONS, supported_permission_settings
 from server.domain.profiles import icon_url
@@ -194,8 +194,8 @@ LIMITS: Final = {
     "event_queue_longpoll_timeout_seconds": LONGPOLL_TIMEOUT_SECONDS,
     "max_avatar_file_size_mib": 5,
     "max_bulk_new_subscription_messages": 100,
-    "max_channel_folder_description_length": 1024,
-    "max_channel_folder_name_length": 60,
+    "max_channel_folder_description_length": channel_folders.MAX_DESCRIPTION_LENGTH,
+    "max_channel_folder_name_length": channel_folders.MAX_NAME_LENGTH,
     "max_icon_file_size_mib": 5,
     "max_logo_file_size_mib": 5,
     "max_message_length": messages.MAX_MESSAGE_LENGTH,

@@ -5,6 +5,7 @@ from typing import Final
 from server.initial_state import (
     alert_words,
     bots,
+    channel_folders,
     channels,
     drafts,
     groups,
@@ -28,6 +29,7 @@ from server.initial_state.base import Section
 SECTIONS: Final[tuple[Section, ...]] = (
     realm.SECTION,
     *channels.SECTIONS,
+    channel_folders.SECTION,
     subscriptions.SECTION,
     *user_topics.SECTIONS,
     users.SECTION,

@@ -85,6 +85,25 @@ async def test_one_channel_is_shown(log_in, make: Make):
         (await client.call("GET", f"/streams/{10**9}{path}")).refused()
 
 
+async def test_a_channel_has_no_address_where_no_mail_is_taken(log_in, make: Make):
+    client, guest = await log_in(), await log_in(role=GUEST)
+    bot = await make.user(bot_type=1, bot_owner=client.user)
+    other = await make.user()
+    plans = await make.channel("plans")
+    secret = await make.channel("secret", invite_only=True)
+    closed = await make.channel("closed", is_archived=True)
+
+    async def ask(who, channel, **fields):
+        return await who.call("GET", f"/streams/{channel.channel_id}/email_address", **fields)
+
+    for fields in ({}, {"sender_id": client.user.user_id}, {"sender_id": bot.user_id}):
+        assert (await ask(client, plans, **fields)).succeeded()["email"] == ""
+    for wrong in (other.user_id, 10**9):
+        (await ask(client, plans, sender_id=wrong)).refused()
+    for who, channel in ((guest, plans), (client, secret), (client, closed)):
+        (await ask(who, channel)).refused()
+
+
 # -- creating
 
 

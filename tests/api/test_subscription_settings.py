@@ -126,3 +126,42 @@ async def test_in_which_channels_somebody_is(log_in, make):
     member.server.forget(make.realm_id)
     stranger = await make.user()
     (await guest.call("GET", f"/users/{stranger.user_id}/channels")).refused()
+
+
+async def test_joining_and_leaving_in_one_go(log_in, make):
+    client = await log_in()
+    await make.channel("there", subscribers=[client.user])
+    await make.channel("old", subscribers=[client.user])
+    await make.channel("secret", invite_only=True)
+
+    body = await client.patch(
+        PATH,
+        add=[
+            {"name": "new", "color": "#123456", "description": "All new"},
+            {"name": "THERE", "color": "#abc"},
+        ],
+        delete=["old"],
+    )
+
+    user_id = str(client.user.user_id)
+    assert body["subscribed"] == {user_id: ["new"]}
+    assert body["already_subscribed"] == {user_id: ["there"]}
+    assert (body["removed"], body["not_removed"]) == (["old"], [])
+    found = await listed(client)
+    assert {name: each["color"] for name, each in found.items()} == {
+        "new": "#123456",
+        "there": "#abc",
+    }
+    assert found["new"]["description"] == "All new"
+
+    for wrong in (
+        {},
+        {"add": [{"name": ""}]},
+        {"add": [{"name": "more", "color": "red"}]},
+        {"add": [{"name": "secret"}]},
+        {"add": [{"name": "more"}], "delete": ["nowhere"]},
+        {"add": [{"name": "more"}], "delete": ["secret"]},
+    ):
+        assert (await client.call("PATCH", PATH, **wrong)).status == 400
+    assert (await listed(client)).keys() == {"new", "there"}
+    assert (await client.patch(PATH, delete=["new"]))["removed"] == ["new"]

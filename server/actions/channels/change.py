@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 
 from server.actions import audit
+from server.actions.channel_folders import check_folder
 from server.actions.channels.aftermath import put_off_aftermath
 from server.actions.channels.notices import of_change
 from server.actions.channels.sight import (
@@ -137,8 +138,8 @@ async def _check_surroundings(
         [found] = await channels.named(connection, realm_id, [new.name])
         if found.channel_id not in (None, channel_id):
             raise ChannelAlreadyExistsError(new.name)
-    if new.folder_id not in (None, old.folder_id):
-        raise BadRequestError("Invalid channel folder ID")
+    if new.folder_id != old.folder_id:
+        await check_folder(connection, realm_id, new.folder_id)
     is_to_be_empty = new.topics_policy == "empty_topic_only" != old.topics_policy
     if is_to_be_empty and await channels.has_named_topics(connection, realm_id, channel_id):
         empty = ground.settings.empty_topic_display_name

@@ -3,6 +3,8 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from server.actions import audit
+from server.actions.channel_folders import check_folder
 from server.actions.ground import Ground
 from server.actions.subscriptions.audiences import seers
 from server.domain.access import GroupSetting
@@ -15,7 +17,6 @@ from server.domain.channel_creation import (
     retention_days,
 )
 from server.domain.channels import clean_description
-from server.domain.errors import BadRequestError
 from server.domain.markdown import render_description
 from server.events.base import MEMBERS, Tx
 from server.events.channels import ChannelInfo, ChannelsCreated, DefaultChannelsChanged
@@ -46,10 +47,10 @@ async def checked_terms(
         web_public_enabled=web_public_enabled,
         spectators=ground.settings.enable_spectator_access,
     )
-    if terms.folder_id is not None:
-        raise BadRequestError("Invalid channel folder ID")
+    connection = await tx.connection()
+    await check_folder(connection, tx.realm_id, terms.folder_id)
     named = {user_id for value in terms.permissions.values() for user_id in value.direct_members}
-    found = await users.by_ids(await tx.connection(), tx.realm_id, sorted(named))
+    found = await users.by_ids(connection, tx.realm_id, sorted(named))
     active = {row.user_id for row in found if row.is_active}
     permissions = {
         name: checked_permission(name, value, ground.graph, active)
@@ -78,6 +79,15 @@ async def create_channels(
         info = ChannelInfo.of(row, None, ground.graph, now=now)
         entry = tx.append(ChannelsCreated(streams=[info]), audiences[row.channel_id])
         tx.at_position(entry, channels.changed(tx.realm_id, [row.channel_id]))
+        audit.record(
+            tx,
+            entry,
+            creator_id,
+            "channel_created",
+            subject_id=row.channel_id,
+            before={},
+            after={"name": row.name, "invite_only": row.invite_only},
+        )
     if terms.is_default and rows:
         ids = await channels.default_ids(connection, tx.realm_id)
         tx.append(DefaultChannelsChanged(default_streams=ids), MEMBERS)

@@ -31,15 +31,20 @@ class PropertyChange:
     value: bool | str
 
 
+def checked_color(value: bool | str) -> str:  # noqa: FBT001 - a value, not a choice
+    """Raises BadRequestError for what is no color."""
+    if not isinstance(value, str) or not _HEX_COLOR.fullmatch(value):
+        raise BadRequestError("color is not a valid hex color code")
+    return value
+
+
 def checked_change(channel_id: ChannelId, name: str, value: bool | str) -> PropertyChange:  # noqa: FBT001 - a value, not a choice
     """The change as it is kept. Raises BadRequestError for what a subscription has not, or not so.
 
     `in_home_view` is what older clients call a channel that is not muted.
     """
     if name == COLOR:
-        if not isinstance(value, str) or not _HEX_COLOR.fullmatch(value):
-            raise BadRequestError("color is not a valid hex color code")
-        return PropertyChange(channel_id, name, value)
+        return PropertyChange(channel_id, name, checked_color(value))
     if name not in _SWITCHES:
         raise BadRequestError(f"Unknown subscription property: {name}")
     if not isinstance(value, bool):

@@ -395,6 +395,37 @@ may(
     **ADMINISTERED | {"own": ADMINISTRATORS, "private": NOBODY},
 )
 may("DELETE /streams/{stream_id}", ADMINISTER, world.one_channel, **ADMINISTERED)
+may(
+    "GET /streams/{stream_id}/email_address",
+    "whoever may read the channel",
+    world.channel,
+    **READ | {"archived": NOBODY},
+)
+NEWCOMERS = "what newcomers join is for administrators; never private"
+may(
+    "POST /default_streams",
+    NEWCOMERS,
+    world.one_channel,
+    **ADMINISTERED | {"own": ADMINISTRATORS, "private": NOBODY},
+)
+may("DELETE /default_streams", NEWCOMERS, world.default_channel, ADMINISTRATORS)
+may("GET /channel_folders", "everybody sees folders", allowed=EVERYBODY)
+FOLDERS = "spec 7: for administrators"
+may("POST /channel_folders/create", FOLDERS, world.new_folder, ADMINISTRATORS)
+may("PATCH /channel_folders", FOLDERS, world.order_of_folders, ADMINISTRATORS)
+may(
+    "PATCH /channel_folders/{channel_folder_id}",
+    FOLDERS,
+    world.folder,
+    ADMINISTRATORS,
+    fields={"is_archived": True},
+)
+may(
+    "PATCH /users/me/subscriptions",
+    "one's own subscriptions",
+    world.joined_channel,
+    EVERYBODY,
+)
 OWN_SUBSCRIPTION: Kinds = {"own": EVERYBODY, "others": EVERYBODY, "private": NOBODY}
 may(
     "PATCH /users/me/subscriptions/{stream_id}",

@@ -199,6 +199,11 @@ async def fresh_channel(world: World, who: str, kind: str) -> str:
     return made.name
 
 
+async def joined_channel(world: World, who: str, kind: str) -> Values:
+    del kind
+    return {"delete": [await fresh_channel(world, who, "own")]}
+
+
 async def one_channel(world: World, who: str, kind: str) -> Values:
     name = await fresh_channel(world, who, kind)
     found = await world.make.connection.value(
@@ -390,6 +395,31 @@ async def queue(world: World, who: str, kind: str) -> Values:
     client = world.clients[world.owner_of(who, kind)]
     registered = await client.post("/register", event_types=["message"], fetch_event_types=[])
     return {"queue_id": registered["queue_id"], "last_event_id": registered["last_event_id"]}
+
+
+async def default_channel(world: World, who: str, kind: str) -> Values:
+    del kind
+    found = await one_channel(world, who, "others")
+    await world.clients["O"].post("/default_streams", **found)
+    return found
+
+
+async def new_folder(world: World, who: str, kind: str) -> Values:
+    del who, kind
+    return {"name": world.text()}
+
+
+async def folder(world: World, who: str, kind: str) -> Values:
+    fields = await new_folder(world, who, kind)
+    made = await world.clients["O"].post("/channel_folders/create", **fields)
+    return {"channel_folder_id": made["channel_folder_id"]}
+
+
+async def order_of_folders(world: World, who: str, kind: str) -> Values:
+    await folder(world, who, kind)
+    owner = world.clients["O"]
+    there = (await owner.get("/channel_folders", include_archived=True))["channel_folders"]
+    return {"order": [each["id"] for each in reversed(there)]}
 
 
 async def linkifier(world: World, who: str, kind: str) -> Values:

@@ -1,0 +1,170 @@
+"""Administrators sort the organization's channels into folders."""
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from datetime import datetime
+from typing import Any, Final
+
+from server.actions import audit
+from server.actions.ground import lock_realm
+from server.domain.access import ADMINISTRATOR
+from server.domain.actor import Actor
+from server.domain.channel_folders import MAX_FOLDERS, checked_description, checked_name
+from server.domain.errors import BadRequestError, InvalidParameterError, UserDeactivatedError
+from server.domain.markdown import render_description
+from server.events.base import EVERYONE, Event, Tx
+from server.events.channel_folders import (
+    FolderAdded,
+    FolderChange,
+    FolderChanged,
+    FoldersReordered,
+    ShownFolder,
+)
+from storage import channel_folders, users
+from storage.channel_folders import FolderRow
+from storage.database import Connection
+from storage.ids import FolderId, RealmId
+
+_CHANGEABLE: Final = ("name", "description", "is_archived")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FolderWish:
+    """What is to be different about a folder; None leaves it."""
+
+    name: str | None = None
+    description: str | None = None
+    is_archived: bool | None = None
+
+
+async def add_folder(
+    tx: Tx, actor: Actor, name: str, description: str, *, now: datetime
+) -> FolderId:
+    """A new folder, after all others; everyone is told. Raises BadRequestError."""
+    name, description = checked_name(name), checked_description(description)
+    there = await _held(tx, actor)
+    if len(there) >= MAX_FOLDERS:
+        raise BadRequestError(f"Too many channel folders (limit: {MAX_FOLDERS})")
+    _check_free(name, there)
+    row = await channel_folders.insert(
+        await tx.changing(),
+        tx.realm_id,
+        name=name,
+        description=description,
+        rendered_description=render_description(description),
+        creator_id=actor.user_id,
+        created_at=now,
+    )
+    event = FolderAdded(channel_folder=ShownFolder.of(row))
+    _tell(tx, actor, event, "channel_folder_added", row.folder_id, before={}, after=_facts(row))
+    return row.folder_id
+
+
+async def change_folder(tx: Tx, actor: Actor, folder_id: FolderId, wish: FolderWish) -> None:
+    """Call or describe it otherwise, put it away or take it out again; everyone is told.
+
+    The channels in it stay in it. Raises BadRequestError.
+    """
+    there = await _held(tx, actor)
+    old = next((row for row in there if row.folder_id == folder_id), None)
+    if old is None:
+        raise BadRequestError("Invalid channel folder ID")
+    new = _changed(old, wish)
+    if new == old:
+        return
+    if not new.is_archived:
+        _check_free(new.name, [row for row in there if row != old])
+    await channel_folders.update(await tx.changing(), tx.realm_id, new)
+    names = [name for name in _CHANGEABLE if getattr(old, name) != getattr(new, name)]
+    data: dict[str, Any] = {name: getattr(new, name) for name in names}
+    if "description" in data:
+        data["rendered_description"] = new.rendered_description
+    event = FolderChanged(channel_folder_id=folder_id, data=FolderChange(**data))
+    before = {name: getattr(old, name) for name in names}
+    after = {name: getattr(new, name) for name in names}
+    _tell(tx, actor, event, "channel_folder_changed", folder_id, before=before, after=after)
+
+
+async def check_folder(connection: Connection, realm_id: RealmId, folder_id: int | None) -> None:
+    """Raise BadRequestError unless a channel may be put there: a folder in use, or none.
+
+    Whoever asks holds the realm's row, so the folder stays as it is.
+    """
+    if folder_id is None:
+        return
+    row = await channel_folders.by_id(connection, realm_id, FolderId(folder_id))
+    if row is None or row.is_archived:
+        raise BadRequestError("Invalid channel folder ID")
+
+
+def _changed(old: FolderRow, wish: FolderWish) -> FolderRow:
+    new = old
+    if wish.name is not None:
+        new = replace(new, name=checked_name(wish.name))
+    if wish.description is not None:
+        description = checked_description(wish.description)
+        if description != old.description:
+            rendered = render_description(description)
+            new = replace(new, description=description, rendered_description=rendered)
+    if wish.is_archived is not None:
+        new = replace(new, is_archived=wish.is_archived)
+    return new
+
+
+async def order_folders(tx: Tx, actor: Actor, folder_ids: Sequence[FolderId]) -> None:
+    """List all folders in this order, archived ones too; everyone is told.
+
+    Raises InvalidParameterError unless each is named once.
+    """
+    there = [row.folder_id for row in await _held(tx, actor)]
+    if sorted(there) != sorted(folder_ids):
+        raise InvalidParameterError("order", "Invalid order: it must name each folder once.")
+    if there == list(folder_ids):
+        return
+    await channel_folders.update_order(await tx.changing(), tx.realm_id, folder_ids)
+    event = FoldersReordered(order=list(folder_ids))
+    _tell(
+        tx,
+        actor,
+        event,
+        "channel_folders_ordered",
+        None,
+        before={"order": there},
+        after={"order": list(folder_ids)},
+    )
+
+
+async def _held(tx: Tx, actor: Actor) -> list[FolderRow]:
+    """All folders, which stay as they are, for an actor who is an administrator."""
+    await lock_realm(tx, alone=True)
+    [row] = await tx.lock(users.locking(tx.realm_id, [actor.user_id]))
+    if not row.is_active:
+        raise UserDeactivatedError("Account is deactivated")
+    if row.role > ADMINISTRATOR:
+        raise BadRequestError("Must be an organization administrator")
+    return await channel_folders.of_realm(await tx.connection(), tx.realm_id)
+
+
+def _check_free(name: str, others: Sequence[FolderRow]) -> None:
+    taken = {row.name.lower() for row in others if not row.is_archived}
+    if name.lower() in taken:
+        raise InvalidParameterError("name", "There is a channel folder of this name already.")
+
+
+def _facts(row: FolderRow) -> dict[str, Any]:
+    facts = asdict(row)
+    return {name: facts[name] for name in _CHANGEABLE}
+
+
+def _tell(
+    tx: Tx,
+    actor: Actor,
+    event: Event,
+    action: str,
+    folder_id: FolderId | None,
+    *,
+    before: dict[str, Any],
+    after: dict[str, Any],
+) -> None:
+    entry = tx.append(event, EVERYONE)
+    audit.record(tx, entry, actor.user_id, action, subject_id=folder_id, before=before, after=after)

@@ -1,0 +1,48 @@
+"""Joining some channels and leaving others in one go."""
+
+from collections.abc import Mapping, Sequence
+
+from server.actions.ground import stand
+from server.actions.subscriptions.settings import COLOR, change_properties, checked_change
+from server.actions.subscriptions.subscribe import Subscribed, SubscriptionRequest, subscribe
+from server.actions.subscriptions.unsubscribe import Unsubscribed, unsubscribe
+from server.domain.actor import Actor
+from server.domain.channels import normalized_name
+from server.events.base import Tx
+from storage import channels, users
+
+
+async def update_subscriptions(
+    tx: Tx,
+    actor: Actor,
+    request: SubscriptionRequest,
+    left: Sequence[str],
+    colors: Mapping[str, str],
+    *,
+    web_public_enabled: bool,
+) -> tuple[Subscribed, Unsubscribed]:
+    """Do what the request says, then leave these; all of it, or nothing.
+
+    `colors` are for channels of the request, by name. Raises what the three raise by themselves.
+    """
+    await stand(tx, actor, names_change=True)
+    # All that they lock, in the order of tables and ids.
+    await tx.lock(users.locking(tx.realm_id, [actor.user_id]))
+    wanted = [each.name for each in request.wanted]
+    names = [*wanted, *map(normalized_name, left)]
+    named = await channels.named(await tx.connection(), tx.realm_id, names)
+    ids = sorted({each.channel_id for each in named if each.channel_id is not None})
+    if ids:
+        await tx.lock(channels.locking(tx.realm_id, ids))
+
+    joined = await subscribe(tx, actor, request, web_public_enabled=web_public_enabled)
+    if colors:
+        found = await channels.named(await tx.connection(), tx.realm_id, list(colors))
+        changes = [
+            checked_change(each.channel_id, COLOR, colors[each.name])
+            for each in found
+            if each.channel_id is not None
+        ]
+        await change_properties(tx, actor, changes)
+    gone = await unsubscribe(tx, actor, left) if left else Unsubscribed([], [])
+    return joined, gone

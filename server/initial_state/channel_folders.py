@@ -1,0 +1,15 @@
+"""Register's channel folders: all of them, archived ones too, in order."""
+
+from typing import Any
+
+from server.events.channel_folders import ShownFolder
+from server.initial_state.base import Section, Snapshot
+from storage import channel_folders
+
+
+async def fetch(snapshot: Snapshot) -> dict[str, Any]:
+    rows = await channel_folders.of_realm(snapshot.connection, snapshot.realm_id)
+    return {"channel_folders": [ShownFolder.of(row) for row in rows]}
+
+
+SECTION = Section("channel_folders", fetch)
