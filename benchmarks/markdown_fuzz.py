@@ -16,6 +16,7 @@ from tests.unit.markdown.properties import MARKS, WORDS, check_source, random_so
 from tests.unit.markdown.realm import STYLE, Realm
 
 LONG = 10_000
+SHOWN_EVERY = 50_000
 
 
 def long_source(random: Random) -> str:
@@ -70,7 +71,9 @@ def main() -> int:
             slowest = heapq.nlargest(5, [*slowest, (time.thread_time() - start, source)])
         if fails(source):
             failures += 1
-            print(f"FAILED: {smaller(source)!r}")
+            print(f"FAILED: {smaller(source)!r}", flush=True)
+        if cases % SHOWN_EVERY == 0:
+            print(f"{cases:,} sources, {failures} failed", flush=True)
 
     print(f"seed {arguments.seed}: {cases:,} sources, {characters:,} characters, {failures} failed")
     for seconds, source in slowest:
