@@ -3,6 +3,7 @@
 import ast
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Any, cast
 
 import pytest
@@ -69,14 +70,17 @@ def test_every_endpoint_is_called_by_a_test_of_the_api(route):
     assert any(pattern.fullmatch(path) for path in calls), name_of(route)
 
 
-def called() -> Iterator[tuple[str, str]]:
+@lru_cache(maxsize=1)
+def called() -> frozenset[tuple[str, str]]:
     """(method, path) of the calls in tests/api; `?` for a method that is not written there."""
+    found: set[tuple[str, str]] = set()
     for file in sorted((ROOT / "tests" / "api").glob("test_*.py")):
         tree = ast.parse(file.read_text())
         texts = Texts(tree)
         for node in ast.walk(tree):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-                yield from _call(node, node.func.attr, texts)
+                found.update(_call(node, node.func.attr, texts))
+    return frozenset(found)
 
 
 def _call(node: ast.Call, name: str, texts: Texts) -> Iterator[tuple[str, str]]:

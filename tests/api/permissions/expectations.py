@@ -409,6 +409,14 @@ may(
     **ADMINISTERED | {"own": ADMINISTRATORS, "private": NOBODY},
 )
 may("DELETE /default_streams", NEWCOMERS, world.default_channel, ADMINISTRATORS)
+for method in ("GET", "POST"):
+    may(
+        f"{method} /email_notifications/unsubscribe/{{token}}",
+        "whoever holds the link",
+        world.unsubscribe_link,
+        true=ANYONE,
+        false=NOBODY,
+    )
 may("GET /channel_folders", "everybody sees folders", allowed=EVERYBODY)
 FOLDERS = "spec 7: for administrators"
 may("POST /channel_folders/create", FOLDERS, world.new_folder, ADMINISTRATORS)

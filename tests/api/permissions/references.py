@@ -109,6 +109,14 @@ async def open_channel_id(there: World) -> int:
     return there.channels["web"].channel_id
 
 
+async def owner_id(there: World) -> int:
+    return there.people["O"].user_id
+
+
+async def folder_id(there: World) -> int:
+    return int((await world.folder(there, "O", "own"))["channel_folder_id"])
+
+
 async def channel_name(there: World) -> str:
     return there.channels["public"].name
 
@@ -196,6 +204,11 @@ for name in CHANNEL_PERMISSIONS:
 for name in GROUP_PERMISSIONS:
     swap("POST /user_groups/create", name, *PERMISSION, base=world.new_group)
     swap("PATCH /user_groups/{user_group_id}", name, *NEW_PERMISSION, base=world.group)
+path = "GET /streams/{stream_id}/email_address"
+swap(path, "sender_id", owner_id, base=world.one_channel)
+swap("POST /channels/create", "folder_id", folder_id, base=world.new_channel)
+swap("POST /users/me/subscriptions", "folder_id", folder_id, base=world.new_subscription)
+swap("PATCH /streams/{stream_id}", "folder_id", folder_id, base=world.one_channel)
 swap("POST /channels/create", "subscribers", user_ids, base=world.new_channel)
 swap("POST /users/me/subscriptions", "principals", user_ids, emails, base=world.subscription)
 swap("DELETE /users/me/subscriptions", "principals", emails, base=world.own_subscription)
@@ -279,6 +292,7 @@ NAMES_NOTHING: Final = {
     "POST /messages local_id": "any text",
     "POST /navigation_views fragment": "a new view",
     "POST /users/me/presence last_update_id": "a place in what one has been told",
+    "PATCH /users/me/subscriptions add": "names are the realm's own: a new channel",
     "POST /users/me/subscriptions subscriptions": "names are the realm's own: a new channel",
     **{
         f"PATCH {path} {name}": "one's own, or a word for a choice"
@@ -288,14 +302,6 @@ NAMES_NOTHING: Final = {
     "PATCH /realm/user_settings_defaults demote_inactive_streams": "a word for a choice",
     "POST /register include_subscribers": "a word for a choice",
     "GET /users/me/subscriptions include_subscribers": "a word for a choice",
-    **{
-        f"{endpoint} folder_id": "there are no folders"
-        for endpoint in (
-            "POST /channels/create",
-            "POST /users/me/subscriptions",
-            "PATCH /streams/{stream_id}",
-        )
-    },
 }
 """Parameters that are called like ids and names, and name nothing that is there."""
 

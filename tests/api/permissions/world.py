@@ -8,7 +8,8 @@ from typing import Any, Final
 from server.domain.access import ADMINISTRATOR, GUEST, MEMBER, MODERATOR, OWNER
 from server.domain.passwords import Passwords
 from server.domain.realm_settings import NO_CHANNEL
-from storage import users
+from server.domain.unsubscribing import PURPOSE, Subscriber, token_for
+from storage import server_keys, users
 from storage.channels import ChannelRow
 from storage.conversations import TopicRow
 from storage.ids import GroupId
@@ -402,6 +403,13 @@ async def default_channel(world: World, who: str, kind: str) -> Values:
     found = await one_channel(world, who, "others")
     await world.clients["O"].post("/default_streams", **found)
     return found
+
+
+async def unsubscribe_link(world: World, who: str, kind: str) -> Values:
+    del who
+    key = await server_keys.key_for(world.make.connection, PURPOSE)
+    token = token_for(key, Subscriber(world.make.realm_id, world.people[OTHER].user_id))
+    return {"token": token if kind == "true" else f"{token}x"}
 
 
 async def new_folder(world: World, who: str, kind: str) -> Values:
