@@ -29,9 +29,6 @@ class Nowhere:
     async def publish(self, *jobs: OutgoingJob) -> None:
         del jobs
 
-    def consume(self, queue: str, *, prefetch: int) -> Any:
-        raise NotImplementedError
-
 
 def decide(database: psycopg.Connection[Any], url: str) -> dict[str, list[float]]:
     """Seconds for each message, by what its readers want."""

@@ -27,7 +27,7 @@ from server.mail.missed_messages import (
     about,
     without_content,
 )
-from server.messaging.job_broker import JobBroker
+from server.messaging.job_broker import JobPublisher
 from storage import email_notifications, notifications, realms, server_keys, users
 from storage.database import Connection, Database
 from storage.email_notifications import MissedRow
@@ -67,7 +67,7 @@ class Post:
     """What it takes to mail a batch."""
 
     database: Database
-    broker: JobBroker
+    broker: JobPublisher
     clock: Clock
     mailer: Mailer | None
     """None: no mail is sent from here."""

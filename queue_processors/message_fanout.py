@@ -17,7 +17,7 @@ from server.jobs import EmailNotifications, Job, MessageFanout, PushNotification
 from server.messaging.job_broker import (
     MAX_DELAY_SECONDS,
     BrokerUnavailableError,
-    JobBroker,
+    JobPublisher,
     OutgoingJob,
 )
 from storage import message_flags, messages, notifications, realms
@@ -45,7 +45,7 @@ class Fanout:
     """
 
     database: Database
-    broker: JobBroker
+    broker: JobPublisher
     directory: Directory
     realm_id: RealmId
     hands_to: frozenset[str]

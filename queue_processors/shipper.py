@@ -10,7 +10,7 @@ import structlog
 from queue_processors import noteworthy
 from server.events.log import JobEnqueued
 from server.messaging.backoff import Backoff
-from server.messaging.job_broker import BrokerUnavailableError, JobBroker, OutgoingJob
+from server.messaging.job_broker import BrokerUnavailableError, JobPublisher, OutgoingJob
 from server.messaging.postgres import new_row
 from storage import jobs, shipping
 from storage.database import Connection, Database, DatabaseUnavailableError
@@ -49,7 +49,7 @@ async def into_table(
     return moved
 
 
-def through(broker: JobBroker) -> Ship:
+def through(broker: JobPublisher) -> Ship:
     """Any broker: the cursor moves once the broker has confirmed, so jobs may be repeated."""
 
     async def publish(

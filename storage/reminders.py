@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final, LiteralString
 
+from storage import timers
 from storage.database import Connection, Locking, Statement
 from storage.ids import MessageId, RealmId, ReminderId, UserId
 
@@ -120,13 +121,7 @@ def sent(
     return Statement(
         "SELECT reminder_sent(%(realm_id)s, %(timer_id)s, %(timer_audience)b, %(timer_body)b,"
         " %(write_id)s::uuid)",
-        {
-            "realm_id": realm_id,
-            "timer_id": reminder_id,
-            "timer_audience": audience,
-            "timer_body": body,
-            "write_id": write_id,
-        },
+        timers.telling(realm_id, reminder_id, audience, body, write_id),
     )
 
 
@@ -149,8 +144,5 @@ async def due(
                 WHERE o.realm_id = r.realm_id AND o.id = r.reminder_id)
          ORDER BY r.due_at, r.reminder_id LIMIT %(limit)s) AS each
         """,
-        now=now,
-        realms=[realm_id for realm_id, _ in without],
-        ids=[timer_id for _, timer_id in without],
-        limit=limit,
+        **timers.window(now, without, limit),
     )

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final, LiteralString
 
+from storage import timers
 from storage.database import Connection, Locking, Statement
 from storage.ids import ChannelId, RealmId, ScheduledMessageId, UserId
 
@@ -151,13 +152,7 @@ def sent(
     return Statement(
         "SELECT scheduled_message_sent(%(realm_id)s, %(timer_id)s, %(timer_audience)b,"
         " %(timer_body)b, %(write_id)s::uuid)",
-        {
-            "realm_id": realm_id,
-            "timer_id": scheduled_message_id,
-            "timer_audience": audience,
-            "timer_body": body,
-            "write_id": write_id,
-        },
+        timers.telling(realm_id, scheduled_message_id, audience, body, write_id),
     )
 
 
@@ -175,12 +170,8 @@ def failed(
         "SELECT scheduled_message_failed(%(realm_id)s, %(timer_id)s, %(failure)s,"
         " %(timer_audience)b, %(timer_body)b, %(write_id)s::uuid)",
         {
-            "realm_id": realm_id,
-            "timer_id": scheduled_message_id,
             "failure": failure,
-            "timer_audience": audience,
-            "timer_body": body,
-            "write_id": write_id,
+            **timers.telling(realm_id, scheduled_message_id, audience, body, write_id),
         },
     )
 
@@ -204,8 +195,5 @@ async def due(
                 WHERE o.realm_id = s.realm_id AND o.id = s.scheduled_message_id)
          ORDER BY s.due_at, s.scheduled_message_id LIMIT %(limit)s) AS each
         """,
-        now=now,
-        realms=[realm_id for realm_id, _ in without],
-        ids=[timer_id for _, timer_id in without],
-        limit=limit,
+        **timers.window(now, without, limit),
     )

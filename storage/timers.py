@@ -1,8 +1,11 @@
 """When the next of what people have put off is due, whatever it is."""
 
+from collections.abc import Sequence
 from datetime import datetime
+from typing import Any
 
 from storage.database import Connection
+from storage.ids import RealmId
 
 
 async def now(connection: Connection) -> datetime:
@@ -23,3 +26,26 @@ async def next_at(connection: Connection, *, after: datetime) -> datetime | None
         after=after,
     )
     return moment
+
+
+def window(now: datetime, without: Sequence[tuple[RealmId, int]], limit: int) -> dict[str, Any]:
+    """Parameters of a query for what is due, but for some, in a realm so many at most."""
+    return {
+        "now": now,
+        "realms": [realm_id for realm_id, _ in without],
+        "ids": [timer_id for _, timer_id in without],
+        "limit": limit,
+    }
+
+
+def telling(
+    realm_id: RealmId, timer_id: int, audience: bytes, body: bytes, write_id: str
+) -> dict[str, Any]:
+    """Parameters of what follows from a send. They stand beside those of the send itself."""
+    return {
+        "realm_id": realm_id,
+        "timer_id": timer_id,
+        "timer_audience": audience,
+        "timer_body": body,
+        "write_id": write_id,
+    }

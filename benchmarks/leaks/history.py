@@ -12,7 +12,7 @@ from benchmarks.leaks.model import GUEST, SPECTATOR, Model, User
 from benchmarks.leaks.operations import NUMBERS_EACH, Operation
 from benchmarks.leaks.queues import Habit, Queue, learn, open_queue, tell
 from benchmarks.leaks.reads import Look
-from benchmarks.leaks.together import Together, outcomes, settled
+from benchmarks.leaks.together import Drawn, Together, outcomes, settled
 from benchmarks.leaks.ways import READS, SPECTATORS_READS
 from benchmarks.leaks.world import FOUNDINGS, Place, found, imagine
 
@@ -53,7 +53,7 @@ TRIES = 6
 class Failure:
     """A history at the end of which something was wrong."""
 
-    operations: Sequence[Operation]
+    operations: Sequence[Drawn]
     problems: Sequence[str]
     suspects: frozenset[Suspect]
 
@@ -110,7 +110,7 @@ class History:
     """A history as it is lived: operations are drawn or given, done, foretold and compared."""
 
     def __init__(self, place: Place, name: str, seed: str, tally: Tally) -> None:
-        self.done: list[Operation] = []
+        self.done: list[Drawn] = []
         self.problems: list[str] = []
         self._suspects: set[Suspect] = set()
         self._place = place
@@ -133,18 +133,18 @@ class History:
             for client in realm.hands.clients.values():
                 client.drop()
 
-    def inventor(self) -> Callable[[int], Operation]:
+    def inventor(self) -> Callable[[int], Drawn]:
         """Draws the operation of a number, for either organization."""
         rng = random.Random(f"{self._seed} operations")
         inventors = [Inventor(rng, n, realm.model) for n, realm in enumerate(self._realms)]
 
-        def draw(number: int) -> Operation:
+        def draw(number: int) -> Drawn:
             first = rng.random() < SHARE_OF_FIRST_REALM
             return inventors[0 if first else 1].draw(number)
 
         return draw
 
-    async def do(self, operation: Operation) -> None:
+    async def do(self, operation: Drawn) -> None:
         """Do it, if what it names is there; what it must come to by the rules is noted."""
         realm = self._realms[operation.realm]
         model, hands = realm.model, realm.hands
@@ -290,7 +290,7 @@ async def relive(
     place: Place,
     name: str,
     seed: str,
-    operations: Sequence[Operation],
+    operations: Sequence[Drawn],
     suspects: frozenset[Suspect],
 ) -> Failure | None:
     """Do these operations again in new organizations, and let the suspects read in the end."""

@@ -44,7 +44,7 @@ from benchmarks.leaks.operations import (
     Type,
 )
 from benchmarks.leaks.people import ChangeGroup, ChangeRole, Deactivate, LetSpectators
-from benchmarks.leaks.together import Together
+from benchmarks.leaks.together import Drawn, Together
 
 PRIVATE = Privacy(is_private=True)
 PROTECTED = Privacy(is_private=True, is_protected=True)
@@ -69,7 +69,7 @@ class Inventor:
         self.place: int | None = None
         """The channel in which everything happens, for a while."""
 
-    def draw(self, number: int) -> Operation:
+    def draw(self, number: int) -> Drawn:
         """The next operation, which fits what is there."""
         first = len(PRIVACIES)
         if len(self.model.channels) < first:
@@ -80,7 +80,7 @@ class Inventor:
             if operation is not None and operation.fits(self.model):
                 return operation
 
-    def together(self, number: int) -> Operation | None:
+    def together(self, number: int) -> Together | None:
         """Two operations of different people in the same channel, at the same time."""
         self.place = self.channel().number
         try:
@@ -425,7 +425,7 @@ class Inventor:
         )
 
 
-_WEIGHTS: dict[Callable[[Inventor, int], Operation | None], float] = {
+_WEIGHTS: dict[Callable[[Inventor, int], Drawn | None], float] = {
     Inventor.send: 28,
     Inventor.send_directly: 8,
     Inventor.react: 9,

@@ -13,7 +13,7 @@ import uvloop
 
 from benchmarks.faults.postgres import PrivatePostgres
 from benchmarks.leaks.history import Failure, Tally, live, relive
-from benchmarks.leaks.operations import Operation
+from benchmarks.leaks.together import Drawn
 from benchmarks.leaks.world import Place, serve
 from storage.migrate import migrate
 
@@ -152,5 +152,5 @@ def _is_alike(found: Failure, failure: Failure) -> bool:
     return not found.suspects
 
 
-def _without(operations: Sequence[Operation], start: int, count: int) -> list[Operation]:
+def _without(operations: Sequence[Drawn], start: int, count: int) -> list[Drawn]:
     return [*operations[:start], *operations[start + count :]]

@@ -14,7 +14,6 @@ from benchmarks.leaks.model import Model
 from benchmarks.leaks.operations import Operation, Step
 from benchmarks.leaks.people import ChangeRole
 from benchmarks.leaks.queues import Queue, learn, tell
-from benchmarks.leaks.told import Told
 
 LOOKS = 40
 LOOK_AGAIN_SECONDS = 0.05
@@ -37,8 +36,9 @@ class Together(Step):
         first, second = await asyncio.gather(self.first.perform(hands), self.second.perform(hands))
         return Answer(200, {"first": first, "second": second})
 
-    def happen(self, model: Model, hands: Hands, answer: Answer) -> list[Told]:
-        raise NotImplementedError("it depends on the order: see `outcomes`")
+
+Drawn = Operation | Together
+"""What a history consists of: the one comes about in one way, the other in one of two."""
 
 
 @dataclass(slots=True)

@@ -68,7 +68,19 @@ class Delivery(Protocol):
         ...
 
 
-class JobBroker(Protocol):
+class JobPublisher(Protocol):
+    """Where jobs are handed in."""
+
+    async def publish(self, *jobs: OutgoingJob) -> None:
+        """Put the jobs into their queues; durable when it returns.
+
+        BrokerUnavailableError: perhaps none, some or all are there. Publish them again.
+        ValueError: a delay is longer than a broker can keep.
+        """
+        ...
+
+
+class JobBroker(JobPublisher, Protocol):
     """Durable queues of jobs, at least once.
 
     - A published job outlives the kill of any process, of the broker too.
@@ -79,14 +91,6 @@ class JobBroker(Protocol):
       waits aside and holds nothing up.
     - A realm that publishes many jobs at once does not keep the others waiting: realms take turns.
     """
-
-    async def publish(self, *jobs: OutgoingJob) -> None:
-        """Put the jobs into their queues; durable when it returns.
-
-        BrokerUnavailableError: perhaps none, some or all are there. Publish them again.
-        ValueError: a delay is longer than a broker can keep.
-        """
-        ...
 
     def consume(
         self, queue: str, *, prefetch: int

@@ -318,9 +318,6 @@ async def test_with_a_broker_the_cursor_waits_for_its_confirmation(
             if len(self.taken) == 1:
                 raise BrokerUnavailableError
 
-        def consume(self, queue: str, *, prefetch: int) -> None:
-            raise NotImplementedError
-
     broker = Hesitant()
     confirmed = asyncio.Event()
 
@@ -328,7 +325,7 @@ async def test_with_a_broker_the_cursor_waits_for_its_confirmation(
         connection: Connection, old: CursorRow, new: CursorRow, shipped: Sequence[OutgoingJob]
     ) -> bool:
         assert old.position == 0
-        moved = await through(broker)(connection, old, new, shipped)  # type: ignore[arg-type]
+        moved = await through(broker)(connection, old, new, shipped)
         confirmed.set()
         return moved
 

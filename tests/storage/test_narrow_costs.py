@@ -1,7 +1,7 @@
 """No narrow looks at messages that it does not need, however many there are."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 import psycopg
 import pytest
@@ -63,6 +63,57 @@ async def filled(database_url: str) -> Any:
         yield await _filled(Connection(raw))
 
 
+FILL: Final = (
+    """
+    INSERT INTO messages (realm_id, id, sender_id, channel_id, conversation_id,
+                          origin_channel_id, origin_conversation_id, sent_at, client,
+                          content, rendered_content, traits)
+    SELECT %(realm_id)s, 1000 + g, (%(people)s::bigint[])[1 + g %% 100], t.channel_id,
+           t.topic_id, t.channel_id, t.topic_id, now(), 'test',
+           'said' || CASE WHEN g %% 500 = 0 THEN ' needle' ELSE '' END,
+           '<p>said' || CASE WHEN g %% 500 = 0 THEN ' needle' ELSE '' END || '</p>',
+           CASE WHEN g %% 500 = 0 THEN 48 ELSE 0 END
+      FROM generate_series(1, %(count)s) AS g
+      JOIN topics t ON t.realm_id = %(realm_id)s
+           AND t.topic_id = (%(topics)s::bigint[])[1 + g %% 60]
+    """,
+    """
+    WITH made AS (
+        INSERT INTO dm_groups (realm_id, user_ids)
+        SELECT %(realm_id)s, ARRAY[p, %(reader)s] FROM unnest(%(people)s::bigint[]) AS p
+        RETURNING *
+    ), members AS (
+        INSERT INTO dm_group_members SELECT realm_id, unnest(user_ids), dm_group_id FROM made
+    )
+    UPDATE messages m
+       SET channel_id = NULL, origin_channel_id = NULL, conversation_id = g.dm_group_id,
+           origin_conversation_id = g.dm_group_id
+      FROM (SELECT dm_group_id, row_number() OVER (ORDER BY dm_group_id) AS n FROM made) AS g
+     WHERE m.realm_id = %(realm_id)s AND m.id %% 500 = 11 AND 1 + m.id / 500 %% 10 = g.n
+    """,
+    """
+    INSERT INTO reactions
+    SELECT realm_id, id, %(reader)s, 'unicode_emoji', '1f44d', 'thumbs_up', id
+      FROM messages WHERE realm_id = %(realm_id)s AND id %% 500 = 7
+    """,
+    """
+    INSERT INTO message_flags
+    SELECT realm_id, %(reader)s, id, 2 + 8 FROM messages
+     WHERE realm_id = %(realm_id)s AND id %% 500 = 9
+    """,
+    "UPDATE realm_clock SET position = 2000 + %(count)s WHERE realm_id = %(realm_id)s",
+    """
+    INSERT INTO message_terms
+    SELECT realm_id, id, search_words('english', content), search_text(rendered_content)
+      FROM messages
+     WHERE realm_id = %(realm_id)s
+    """,
+    "INSERT INTO search_progress VALUES (%(realm_id)s, 2000 + %(count)s, 'english')",
+    "ANALYZE messages, topics, reactions, message_flags, message_terms",
+)
+"""Only every 500th holds something, has been reacted to, or says anything remarkable."""
+
+
 async def _filled(connection: Connection) -> Filled:
     make = await new_realm(connection)
     people = [row.user_id for row in await make.users(100)]
@@ -77,55 +128,7 @@ async def _filled(connection: Connection) -> Filled:
         realm_id=make.realm_id,
         channels=channels,
     )
-    # Only every 500th holds something, has been reacted to, or says anything remarkable.
-    for statement in (
-        """
-        INSERT INTO messages (realm_id, id, sender_id, channel_id, conversation_id,
-                              origin_channel_id, origin_conversation_id, sent_at, client,
-                              content, rendered_content, traits)
-        SELECT %(realm_id)s, 1000 + g, (%(people)s::bigint[])[1 + g %% 100], t.channel_id,
-               t.topic_id, t.channel_id, t.topic_id, now(), 'test',
-               'said' || CASE WHEN g %% 500 = 0 THEN ' needle' ELSE '' END,
-               '<p>said' || CASE WHEN g %% 500 = 0 THEN ' needle' ELSE '' END || '</p>',
-               CASE WHEN g %% 500 = 0 THEN 48 ELSE 0 END
-          FROM generate_series(1, %(count)s) AS g
-          JOIN topics t ON t.realm_id = %(realm_id)s
-               AND t.topic_id = (%(topics)s::bigint[])[1 + g %% 60]
-        """,
-        """
-        WITH made AS (
-            INSERT INTO dm_groups (realm_id, user_ids)
-            SELECT %(realm_id)s, ARRAY[p, %(reader)s] FROM unnest(%(people)s::bigint[]) AS p
-            RETURNING *
-        ), members AS (
-            INSERT INTO dm_group_members SELECT realm_id, unnest(user_ids), dm_group_id FROM made
-        )
-        UPDATE messages m
-           SET channel_id = NULL, origin_channel_id = NULL, conversation_id = g.dm_group_id,
-               origin_conversation_id = g.dm_group_id
-          FROM (SELECT dm_group_id, row_number() OVER (ORDER BY dm_group_id) AS n FROM made) AS g
-         WHERE m.realm_id = %(realm_id)s AND m.id %% 500 = 11 AND 1 + m.id / 500 %% 10 = g.n
-        """,
-        """
-        INSERT INTO reactions
-        SELECT realm_id, id, %(reader)s, 'unicode_emoji', '1f44d', 'thumbs_up', id
-          FROM messages WHERE realm_id = %(realm_id)s AND id %% 500 = 7
-        """,
-        """
-        INSERT INTO message_flags
-        SELECT realm_id, %(reader)s, id, 2 + 8 FROM messages
-         WHERE realm_id = %(realm_id)s AND id %% 500 = 9
-        """,
-        "UPDATE realm_clock SET position = 2000 + %(count)s WHERE realm_id = %(realm_id)s",
-        """
-        INSERT INTO message_terms
-        SELECT realm_id, id, search_words('english', content), search_text(rendered_content)
-          FROM messages
-         WHERE realm_id = %(realm_id)s
-        """,
-        "INSERT INTO search_progress VALUES (%(realm_id)s, 2000 + %(count)s, 'english')",
-        "ANALYZE messages, topics, reactions, message_flags, message_terms",
-    ):
+    for statement in FILL:
         await connection.execute(
             statement,
             realm_id=make.realm_id,

@@ -73,6 +73,14 @@ def may(
 # What somebody may read follows the channel: subscribers, everybody where it is public save for
 # guests, everybody at all where it is open to the web. Administrators know of private channels,
 # and administer them; they read them no more than others do.
+SEND: Kinds = {
+    "own": EVERYBODY,
+    "others": EVERYBODY,
+    "private": NOBODY,
+    "archived": NOBODY,
+    "strange": NOT_GUESTS,
+}
+WRITE: Kinds = {"own": EVERYBODY, "others": EVERYBODY, "archived": NOBODY}
 READ: Kinds = {"own": EVERYBODY, "others": EVERYBODY, "private": NOBODY, "archived": EVERYBODY}
 KNOWN: Kinds = {
     "own": EVERYBODY,
@@ -510,40 +518,28 @@ may(
     "spec 1, can_send_message_group is for everybody; nobody sends to an archived channel",
     world.place,
     fields={"type": "channel", "topic": "t", "content": "hello"},
-    own=EVERYBODY,
-    others=EVERYBODY,
-    private=NOBODY,
-    archived=NOBODY,
-    strange=NOT_GUESTS,
+    **SEND,
 )
 may(
     "POST /messages",
     "direct_message_permission_group is for everybody; nobody writes to who is deactivated",
     world.recipient,
     fields={"type": "direct", "content": "hello"},
-    own=EVERYBODY,
-    others=EVERYBODY,
-    archived=NOBODY,
+    **WRITE,
 )
 may(
     "POST /scheduled_messages",
     "spec 2: where one may send now",
     world.place,
     fields={"type": "channel", "topic": "t", "content": "hello", **world.IN_TIME},
-    own=EVERYBODY,
-    others=EVERYBODY,
-    private=NOBODY,
-    archived=NOBODY,
-    strange=NOT_GUESTS,
+    **SEND,
 )
 may(
     "POST /scheduled_messages",
     "spec 2: to whom one may write now",
     world.recipient,
     fields={"type": "direct", "content": "hello", **world.IN_TIME},
-    own=EVERYBODY,
-    others=EVERYBODY,
-    archived=NOBODY,
+    **WRITE,
 )
 may(
     "POST /reminders",
