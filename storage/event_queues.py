@@ -45,9 +45,9 @@ async def insert(connection: Connection, realm_id: RealmId, row: EventQueueRow) 
 
 async def begin(
     connection: Connection, realm_id: RealmId, queue_id: QueueId, *, epoch: int, base: Position
-) -> bool:
-    """Let the queue begin after this position. False if it has ended meanwhile."""
-    updated = await connection.execute(
+) -> None:
+    """Let the queue begin after this position, if it has not ended meanwhile."""
+    await connection.execute(
         """
         UPDATE event_queues SET epoch = %(epoch)s, base = %(base)s
          WHERE realm_id = %(realm_id)s AND queue_id = %(queue_id)s
@@ -57,7 +57,6 @@ async def begin(
         epoch=epoch,
         base=base,
     )
-    return updated == 1
 
 
 async def live(

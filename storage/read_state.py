@@ -308,17 +308,22 @@ def mark_left_read(
 
 
 async def perhaps_unread(
-    connection: Connection, realm_id: RealmId, channel_id: ChannelId, user_ids: Sequence[UserId]
+    connection: Connection,
+    realm_id: RealmId,
+    channel_id: ChannelId,
+    user_ids: Sequence[UserId] | None,
 ) -> list[UserId]:
-    """Those of these users, who are not subscribed, for whom something there may be unread.
+    """Those of these users (None: of all) for whom something there may be unread.
 
-    They have received it elsewhere, before it was moved here, or have marked it as unread.
+    They have received it elsewhere, before it was moved here, or have marked it as unread: whom
+    it came to by being subscribed is not looked for.
     """
     return await connection.values(
         """
         SELECT f.user_id FROM message_flags f
           JOIN messages m ON m.realm_id = %(realm_id)s AND m.id = f.message_id
-         WHERE f.realm_id = %(realm_id)s AND f.user_id = ANY(%(user_ids)s) AND f.flags & 1 <> 0
+         WHERE f.realm_id = %(realm_id)s AND f.flags & 1 <> 0
+           AND (%(user_ids)s::bigint[] IS NULL OR f.user_id = ANY(%(user_ids)s))
            AND m.channel_id = %(channel_id)s
         UNION
         SELECT s.user_id
@@ -329,11 +334,12 @@ async def perhaps_unread(
                    AND m.conversation_id <> m.origin_conversation_id
                  GROUP BY m.origin_channel_id) origin
           JOIN subscriptions s ON s.realm_id = %(realm_id)s AND s.channel_id = origin.channel_id
-           AND s.user_id = ANY(%(user_ids)s) AND s.spans && origin.ids
+           AND (%(user_ids)s::bigint[] IS NULL OR s.user_id = ANY(%(user_ids)s))
+           AND s.spans && origin.ids
         """,
         realm_id=realm_id,
         channel_id=channel_id,
-        user_ids=list(user_ids),
+        user_ids=None if user_ids is None else list(user_ids),
     )
 
 

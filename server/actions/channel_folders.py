@@ -6,11 +6,10 @@ from datetime import datetime
 from typing import Any, Final
 
 from server.actions import audit
-from server.actions.ground import lock_realm
-from server.domain.access import ADMINISTRATOR
+from server.actions.ground import lock_as_administrator
 from server.domain.actor import Actor
 from server.domain.channel_folders import MAX_FOLDERS, checked_description, checked_name
-from server.domain.errors import BadRequestError, InvalidParameterError, UserDeactivatedError
+from server.domain.errors import BadRequestError, InvalidParameterError
 from server.domain.markdown import render_description
 from server.events.base import EVERYONE, Event, Tx
 from server.events.channel_folders import (
@@ -20,7 +19,7 @@ from server.events.channel_folders import (
     FoldersReordered,
     ShownFolder,
 )
-from storage import channel_folders, users
+from storage import channel_folders
 from storage.channel_folders import FolderRow
 from storage.database import Connection
 from storage.ids import FolderId, RealmId
@@ -136,12 +135,7 @@ async def order_folders(tx: Tx, actor: Actor, folder_ids: Sequence[FolderId]) ->
 
 async def _held(tx: Tx, actor: Actor) -> list[FolderRow]:
     """All folders, which stay as they are, for an actor who is an administrator."""
-    await lock_realm(tx, alone=True)
-    [row] = await tx.lock(users.locking(tx.realm_id, [actor.user_id]))
-    if not row.is_active:
-        raise UserDeactivatedError("Account is deactivated")
-    if row.role > ADMINISTRATOR:
-        raise BadRequestError("Must be an organization administrator")
+    await lock_as_administrator(tx, actor)
     return await channel_folders.of_realm(await tx.connection(), tx.realm_id)
 
 

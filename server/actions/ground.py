@@ -3,10 +3,10 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from server.domain.access import GroupGraph, Person
+from server.domain.access import ADMINISTRATOR, GroupGraph, Person
 from server.domain.actor import Actor
 from server.domain.channels import Standing
-from server.domain.errors import UserDeactivatedError
+from server.domain.errors import BadRequestError, UserDeactivatedError
 from server.domain.realm_settings import RealmSettings
 from server.events.base import Tx
 from storage import realms, users
@@ -64,6 +64,17 @@ async def lock_realm(tx: Tx, *, alone: bool) -> RealmRow:
     """The realm's row: to change what it guards, or only to keep that as it is."""
     locking = realms.locking(tx.realm_id)
     [realm] = await tx.lock(locking if alone else locking.shared())
+    return realm
+
+
+async def lock_as_administrator(tx: Tx, actor: Actor) -> RealmRow:
+    """The realm's row alone, for an actor who is an administrator. Raises a DomainError."""
+    realm = await lock_realm(tx, alone=True)
+    [row] = await tx.lock(users.locking(tx.realm_id, [actor.user_id]))
+    if not row.is_active:
+        raise UserDeactivatedError("Account is deactivated")
+    if row.role > ADMINISTRATOR:
+        raise BadRequestError("Must be an organization administrator")
     return realm
 
 

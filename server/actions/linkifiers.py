@@ -5,10 +5,9 @@ from dataclasses import asdict, replace
 from typing import Any
 
 from server.actions import audit
-from server.actions.ground import lock_realm
-from server.domain.access import ADMINISTRATOR
+from server.actions.ground import lock_as_administrator
 from server.domain.actor import Actor
-from server.domain.errors import BadRequestError, InvalidParameterError, UserDeactivatedError
+from server.domain.errors import BadRequestError, InvalidParameterError
 from server.domain.url_templates import MAX_LINKIFIERS, checked_linkifier, checked_playground
 from server.events.base import EVERYONE, Tx
 from server.events.linkifiers import (
@@ -17,7 +16,7 @@ from server.events.linkifiers import (
     ShownLinkifier,
     ShownPlayground,
 )
-from storage import linkifiers, playgrounds, users
+from storage import linkifiers, playgrounds
 from storage.database import Connection
 from storage.ids import LinkifierId, PlaygroundId
 from storage.linkifiers import LinkifierRow
@@ -133,12 +132,7 @@ async def remove_playground(tx: Tx, actor: Actor, playground_id: PlaygroundId) -
 
 async def _as_administrator(tx: Tx, actor: Actor) -> Connection:
     """Hold the realm alone, for an actor who is an administrator. Raises BadRequestError."""
-    await lock_realm(tx, alone=True)
-    [row] = await tx.lock(users.locking(tx.realm_id, [actor.user_id]))
-    if not row.is_active:
-        raise UserDeactivatedError("Account is deactivated")
-    if row.role > ADMINISTRATOR:
-        raise BadRequestError("Must be an organization administrator")
+    await lock_as_administrator(tx, actor)
     return await tx.connection()
 
 

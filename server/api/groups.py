@@ -10,13 +10,14 @@ from server.actions.groups import change, create, members
 from server.api.endpoint import Access, Empty, Endpoint, Request, Result
 from server.api.group_values import GroupUpdateParam, GroupValue, group_setting, permission_change
 from server.api.params import Params, declare
+from server.api.people import known_user
 from server.domain.access import GroupGraph, GroupSetting, Person
 from server.domain.errors import BadRequestError
 from server.domain.permission_settings import GROUP_PERMISSIONS
 from server.events.groups import UserGroup
 from server.initial_state.groups import direct_members, shown_groups
 from server.initial_state.people import People, read_people
-from storage import groups, realms, users
+from storage import groups, realms
 from storage.database import Connection
 from storage.groups import GroupRow
 from storage.ids import GroupId, UserId
@@ -193,9 +194,7 @@ class MemberResult(Result):
 
 async def is_member(request: Request, params: MemberParams) -> MemberResult:
     async with _looked_at(request, params.user_group_id) as look:
-        realm_id = request.actor.realm_id
-        if not await users.by_ids(look.connection, realm_id, [params.user_id]):
-            raise BadRequestError("No such user")
+        await known_user(request, look.connection, params.user_id)
         found = look.members(direct_only=params.direct_member_only)
     return MemberResult(is_user_group_member=params.user_id in found)
 

@@ -501,3 +501,35 @@ async def test_a_channel_that_is_opened_again_meanwhile_stays_unread(hall, chang
 
     unread = await read_state.unread(hall.make.connection, hall.make.realm_id, hall.guest.user_id)
     assert unread.count == 1
+
+
+async def test_who_has_marked_something_as_unread_there_has_read_it_when_it_is_archived(
+    hall, changes
+):
+    channel = await hall.make.channel("plans", subscribers=[hall.member])
+    sent = await changes.send(hall.member, "plans", content="@**all** now")
+    await hall.make.channel("before", subscribers=hall.everybody)
+    there = await changes.send(hall.member, "before", topic="x")
+    await changes.move(hall.member, there, channel_id=channel.channel_id)
+    assert await unread_of(hall, hall.other) == [there]
+
+    work_id = await change(hall, channel, is_archived=True)
+    await stepped_work.finish(hall.workbench(), AFTERMATH, work_id)
+
+    assert await unread_of(hall, hall.other) == []
+    assert sent not in await unread_of(hall, hall.member)
+
+
+async def unread_of(hall, row):
+    found = await read_state.unread(hall.make.connection, hall.make.realm_id, row.user_id)
+    return [message_id for each in found.conversations for message_id in each.message_ids]
+
+
+async def test_what_a_channel_was_called_is_only_text_in_the_notice(hall):
+    await hall.make.notification_bot()
+    channel = await hall.make.channel("x @**all**", subscribers=[hall.member, hall.other])
+    work_id = await change(hall, channel, name="plans")
+    await told_in(hall, channel, work_id)
+    [rendered] = await hall.make.connection.values("SELECT rendered_content FROM messages")
+    assert "x @**all**" in rendered
+    assert "user-mention channel-wildcard" not in rendered

@@ -293,3 +293,13 @@ async def test_a_setting_that_takes_role_groups_only_says_so(log_in, make):
         refused = await client.call("PATCH", "/realm", can_access_all_users_group={"new": value})
         body = refused.refused("SYSTEM_GROUP_REQUIRED")
         assert body["setting_name"] == "can_access_all_users_group"
+
+
+async def test_guests_ask_only_about_people_whom_they_may_know(log_in, make):
+    groups = await make.role_groups()
+    await make.change_settings(can_access_all_users_group=groups["role:members"])
+    guest, stranger = await log_in(role=GUEST), await make.user("Stranger")
+    path = f"/user_groups/{groups['role:members']}/members"
+
+    (await guest.call("GET", f"{path}/{stranger.user_id}")).refused()
+    (await guest.call("GET", f"{path}/{guest.user.user_id}")).succeeded()

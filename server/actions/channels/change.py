@@ -77,6 +77,8 @@ async def change_channel(
     await _check_surroundings(connection, ground, old, new)
     if new == old:
         return None
+    if sight_may_differ(old, new):
+        tx.must_be_exact()  # everybody is looked at, which takes long
 
     connection = await tx.changing()
     for before, after in _steps(old, new):
@@ -85,7 +87,9 @@ async def change_channel(
     letters = of_change(ground.people[actor.user_id], old, new, ground.graph)
     readers = []
     if new.is_archived and not old.is_archived:
-        readers = await subscriptions.active_user_ids(connection, tx.realm_id, channel_id)
+        there = await subscriptions.active_user_ids(connection, tx.realm_id, channel_id)
+        others = await read_state.perhaps_unread(connection, tx.realm_id, channel_id, None)
+        readers = sorted({*there, *others})
     return await put_off_aftermath(tx, channel_id, readers, letters)
 
 

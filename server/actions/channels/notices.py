@@ -10,6 +10,7 @@ from server.domain.channel_changes import privacy_differs
 from server.domain.channel_creation import KEPT_FOR_EVER
 from server.domain.channels import allows_named_topics, setting_of
 from server.domain.groups import DESCRIPTIONS
+from server.domain.markdown.writing import literal
 from storage.channels import ChannelRow
 from storage.ids import GroupId
 from storage.users import UserRow
@@ -36,7 +37,7 @@ def _lines(old: ChannelRow, new: ChannelRow, graph: GroupGraph) -> Iterator[str]
     if old.is_archived and not new.is_archived:
         yield "* It is open again, out of the archive."
     if old.name != new.name:
-        yield f"* Its name is #**{new.name}** now. It was **{old.name}**."
+        yield f"* Its name is #**{new.name}** now. It was **{literal(old.name)}**."
     if privacy_differs(old, new):
         yield f"* It is **{_privacy(new)}** now. It was **{_privacy(old)}**."
     if _posting(old, graph) != _posting(new, graph):
@@ -73,7 +74,7 @@ def _posting(channel: ChannelRow, graph: GroupGraph) -> str:
 def _group(graph: GroupGraph, group_id: GroupId) -> str:
     names = {known: name for name, known in graph.ids_by_name.items()}
     name = names.get(group_id, "")
-    return DESCRIPTIONS.get(name, name)
+    return DESCRIPTIONS.get(name) or literal(name)
 
 
 def _kept(channel: ChannelRow) -> str:

@@ -25,10 +25,13 @@ async def update_subscriptions(
 
     `colors` are for channels of the request, by name. Raises what the three raise by themselves.
     """
-    await stand(tx, actor, names_change=True)
+    # What one of them refuses, others have already written before: that must be nobody else's.
+    tx.must_be_exact()
+    wanted = [each.name for each in request.wanted]
+    there = await channels.named(await tx.connection(), tx.realm_id, wanted)
+    await stand(tx, actor, names_change=any(each.channel_id is None for each in there))
     # All that they lock, in the order of tables and ids.
     await tx.lock(users.locking(tx.realm_id, [actor.user_id]))
-    wanted = [each.name for each in request.wanted]
     names = [*wanted, *map(normalized_name, left)]
     named = await channels.named(await tx.connection(), tx.realm_id, names)
     ids = sorted({each.channel_id for each in named if each.channel_id is not None})
