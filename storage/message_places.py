@@ -13,6 +13,8 @@ class MessagePlace:
     channel_id: ChannelId | None
     conversation_id: int
     origin_channel_id: ChannelId | None
+    is_archived: bool
+    """Whether its channel is."""
 
 
 def lock_visible(
@@ -22,7 +24,10 @@ def lock_visible(
     return Locking(
         MessagePlace,
         """
-        SELECT m.id, m.sender_id, m.channel_id, m.conversation_id, m.origin_channel_id
+        SELECT m.id, m.sender_id, m.channel_id, m.conversation_id, m.origin_channel_id,
+               EXISTS (SELECT FROM channels c
+                        WHERE c.realm_id = m.realm_id AND c.channel_id = m.channel_id
+                          AND c.is_archived) AS is_archived
           FROM messages m
          WHERE m.realm_id = %(realm_id)s AND m.id = %(message_id)s
            AND EXISTS (SELECT FROM message_states(%(realm_id)s, %(user_id)s, ARRAY[m.id]) s

@@ -3440,6 +3440,8 @@ CREATE INDEX messages_channel ON public.messages USING btree (realm_id, channel_
 
 CREATE INDEX messages_conversation ON public.messages USING btree (realm_id, conversation_id, id);
 
+CREATE INDEX messages_direct_wildcard ON public.messages USING btree (realm_id, conversation_id, id) WHERE ((origin_channel_id IS NULL) AND ((traits & 2) <> 0));
+
 CREATE INDEX messages_holding ON public.messages USING btree (realm_id, id) INCLUDE (channel_id, conversation_id, traits) WHERE ((traits & 112) <> 0);
 
 CREATE INDEX messages_moved_from ON public.messages USING btree (realm_id, origin_conversation_id, id) WHERE (conversation_id <> origin_conversation_id);

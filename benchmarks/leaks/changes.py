@@ -12,6 +12,7 @@ from benchmarks.leaks.hands import Hands
 from benchmarks.leaks.model import ADMINISTRATOR, Message, Model
 from benchmarks.leaks.operations import (
     NO_NAMES,
+    Changing,
     Named,
     OfMessage,
     Step,
@@ -22,7 +23,7 @@ from benchmarks.leaks.told import NOBODY, Told
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Edit(OfMessage):
+class Edit(Changing):
     """The message says something else, and names others."""
 
     names: Named = NO_NAMES
@@ -34,11 +35,9 @@ class Edit(OfMessage):
     @override
     def allowed(self, model: Model) -> bool | None:
         message = model.messages[self.message]
-        if message.sender != self.actor or not OfMessage.allowed(self, model):
-            return False
-        if message.is_poll:
-            return False
-        return None if _is_archived(model, message) else True
+        return (
+            message.sender == self.actor and not message.is_poll and Changing.allowed(self, model)
+        )
 
     def content(self) -> str:
         edited = f"secret {self.message} of {self.realm} edited {self.number}"
@@ -64,17 +63,15 @@ class Edit(OfMessage):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Delete(OfMessage):
+class Delete(Changing):
     """The message is gone for good."""
 
     @override
     def allowed(self, model: Model) -> bool | None:
         message, user = model.messages[self.message], model.users[self.actor]
-        if not OfMessage.allowed(self, model):
-            return False
         if user.role > ADMINISTRATOR and message.sender != self.actor:
             return False
-        return None if _is_archived(model, message) else True
+        return Changing.allowed(self, model)
 
     async def perform(self, hands: Hands) -> Answer:
         path = f"/messages/{hands.messages.ids[self.message]}"
@@ -99,7 +96,7 @@ class DeleteTopic(Step):
     @override
     def allowed(self, model: Model) -> bool | None:
         user, channel = model.users[self.actor], model.channels[self.channel]
-        if user.role > ADMINISTRATOR or not model.reads(user, channel):
+        if user.role > ADMINISTRATOR or not model.reads(user, channel) or channel.is_archived:
             return False
         return True if self._there(model) else None
 
@@ -232,13 +229,13 @@ class TypeEdit(OfMessage):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Vote(OfMessage):
+class Vote(Changing):
     """A vote in a message that is a poll."""
 
     @override
     def allowed(self, model: Model) -> bool | None:
         message = model.messages[self.message]
-        return bool(OfMessage.allowed(self, model)) and message.is_poll
+        return bool(Changing.allowed(self, model)) and message.is_poll
 
     def content(self) -> str:
         return json.dumps({"type": "vote", "key": "canned,0", "vote": 1})
@@ -254,7 +251,3 @@ class Vote(OfMessage):
         key = ("submessage", self.message, self.actor)
         holders, readers = model.holders(message), model.readers(message)
         return [Told(kind="submessage", key=key, must=holders, may=readers)]
-
-
-def _is_archived(model: Model, message: Message) -> bool:
-    return message.channel is not None and model.channels[message.channel].is_archived

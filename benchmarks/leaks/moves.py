@@ -8,7 +8,7 @@ from typing_extensions import override
 from benchmarks.faults.http import Answer
 from benchmarks.leaks.hands import Hands
 from benchmarks.leaks.model import GUEST, Message, Model
-from benchmarks.leaks.operations import OfMessage, first_in, new_message
+from benchmarks.leaks.operations import Changing, OfMessage, first_in, new_message
 from benchmarks.leaks.policies import Place, policies_move
 from benchmarks.leaks.told import NOBODY, Told
 
@@ -19,7 +19,7 @@ NOTIFIER = -1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Move(OfMessage):
+class Move(Changing):
     """Messages go to another topic, or to another channel; the notification bot may say so.
 
     A topic is resolved, or taken up again, in the same way, and that is always said.
@@ -42,7 +42,7 @@ class Move(OfMessage):
     def allowed(self, model: Model) -> bool | None:
         """Only what must never be: who moves, and when, is settled elsewhere."""
         user = model.users[self.actor]
-        if not OfMessage.allowed(self, model):
+        if not Changing.allowed(self, model):
             return False
         here = model.messages[self.message].channel
         if self.channel in (None, here):

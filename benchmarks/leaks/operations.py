@@ -183,8 +183,18 @@ class OfMessage(Step):
         return model.may_read(model.users[self.actor], model.messages[self.message])
 
 
+class Changing(OfMessage):
+    """Something that changes what others see of the message: not in archived channels."""
+
+    @override
+    def allowed(self, model: Model) -> bool | None:
+        channel = model.messages[self.message].channel
+        is_closed = channel is not None and model.channels[channel].is_archived
+        return not is_closed and OfMessage.allowed(self, model)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
-class React(OfMessage):
+class React(Changing):
     """A reaction is added, or taken off."""
 
     emoji: str
@@ -194,7 +204,7 @@ class React(OfMessage):
     def allowed(self, model: Model) -> bool | None:
         message = model.messages[self.message]
         there = (self.actor, self.emoji) in message.reactions
-        return OfMessage.allowed(self, model) and there == (self.op == "remove")
+        return Changing.allowed(self, model) and there == (self.op == "remove")
 
     async def perform(self, hands: Hands) -> Answer:
         method = "POST" if self.op == "add" else "DELETE"

@@ -3,19 +3,18 @@
 from datetime import datetime
 
 from server.actions.messages.audience import of_message
+from server.actions.messages.subject import lock_place
 from server.actions.user_topics import participate
 from server.domain.actor import Actor
 from server.domain.emoji import Emoji, emoji_of
 from server.domain.errors import (
-    BadRequestError,
     ReactionAlreadyExistsError,
     ReactionDoesNotExistError,
 )
 from server.events.base import Tx
 from server.events.reactions import ReactionAdded, ReactionRemoved, Reactor
-from storage import message_flags, message_places, reactions
+from storage import message_flags, reactions
 from storage.ids import MessageId
-from storage.message_places import MessagePlace
 from storage.reactions import ReactionRow
 
 
@@ -26,7 +25,7 @@ async def add_reaction(
 
     They take part in its topic, which may give them a policy for it.
     """
-    place = await _lock(tx, actor, message_id)
+    place = await lock_place(tx, actor, message_id)
     reaction = ReactionRow(place.id, actor.user_id, emoji.type, emoji.code, emoji.name)
     there = await reactions.of_message(await tx.connection(), tx.realm_id, place.id)
     if any(_is_same(reaction, each) for each in there):
@@ -57,7 +56,7 @@ async def remove_reaction(
     reaction_type: str | None,
 ) -> None:
     """Take off the actor's own reaction; a name alone means the emoji that they called so."""
-    place = await _lock(tx, actor, message_id)
+    place = await lock_place(tx, actor, message_id)
     own = [
         each
         for each in await reactions.of_message(await tx.connection(), tx.realm_id, place.id)
@@ -88,13 +87,6 @@ async def remove_reaction(
     )
     entry = tx.append(event, await of_message(tx, place, actor.user_id))
     tx.at_position(entry, reactions.delete(tx.realm_id, reaction))
-
-
-async def _lock(tx: Tx, actor: Actor, message_id: MessageId) -> MessagePlace:
-    locked = await tx.lock(message_places.lock_visible(tx.realm_id, actor.user_id, message_id))
-    if not locked:
-        raise BadRequestError("Invalid message(s)")
-    return locked[0]
 
 
 async def _reactor(tx: Tx, actor: Actor) -> Reactor:

@@ -3,13 +3,14 @@
 from datetime import datetime
 
 from server.actions.messages.audience import of_message
+from server.actions.messages.subject import lock_place
 from server.actions.user_topics import participate
 from server.domain.actor import Actor
 from server.domain.errors import BadRequestError
 from server.domain.widgets import MSG_TYPE, check_submessage
 from server.events.base import Tx
 from server.events.submessages import SubmessageAdded
-from storage import message_places, submessages
+from storage import submessages
 from storage.ids import MessageId
 
 
@@ -22,10 +23,7 @@ async def add_submessage(
     """
     if msg_type != MSG_TYPE:
         raise BadRequestError(f"Invalid msg_type: {msg_type!r}")
-    locked = await tx.lock(message_places.lock_visible(tx.realm_id, actor.user_id, message_id))
-    if not locked:
-        raise BadRequestError("Invalid message(s)")
-    [place] = locked
+    place = await lock_place(tx, actor, message_id)
     first = await submessages.first_of(await tx.connection(), tx.realm_id, place.id)
     check_submessage(
         None if first is None else first.content,

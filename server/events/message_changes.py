@@ -16,11 +16,11 @@ MAX_GONE: Final = 500
 """Messages that one entry may tell of: old clients get an event for each."""
 
 
-class ContentChange(msgspec.Struct, frozen=True, kw_only=True):
-    """What the message said, and says now."""
+class ContentChange(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What the message says now, and what it said if the organization shows that."""
 
-    orig_content: str
-    orig_rendered_content: str
+    orig_content: str | None = None
+    orig_rendered_content: str | None = None
     content: str
     rendered_content: str
     is_me_message: bool
@@ -70,7 +70,8 @@ class MessagesChanged(Event, frozen=True, kw_only=True, omit_defaults=True):
         if self.channel_id is not None:
             event |= {"stream_id": self.channel_id, "stream_name": self.channel_name}
         if self.content is not None:
-            event |= msgspec.structs.asdict(self.content)
+            said = msgspec.structs.asdict(self.content)
+            event |= {name: value for name, value in said.items() if value is not None}
         if self.move is not None:
             event |= self._moved(self.move, view)
         return (event,)

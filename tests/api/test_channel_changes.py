@@ -143,6 +143,33 @@ async def test_a_channel_is_archived_and_taken_out_again(log_in, make):
     assert (await events.until("stream", "create"))["streams"][0]["name"] == "plans"
 
 
+async def test_what_was_said_in_an_archived_channel_stays_as_it_was(log_in, make):
+    admin, member = await log_in(role=ADMINISTRATOR), await log_in()
+    channel = await make.channel("plans", subscribers=[admin.user, member.user])
+    message = {"type": "channel", "to": "plans", "topic": "t"}
+    said = (await admin.post("/messages", content="said", **message))["id"]
+    poll = (await admin.post("/messages", content="/poll Lunch?\nSoup", **message))["id"]
+    await member.post(f"/messages/{said}/reactions", emoji_name="tada")
+    await admin.delete(f"/streams/{channel.channel_id}")
+    before = await member.get(f"/messages/{said}")
+    vote = {"msg_type": "widget", "content": {"type": "vote", "key": "canned,0", "vote": 1}}
+
+    for client, method, path, fields in (
+        (member, "POST", f"/messages/{said}/reactions", {"emoji_name": "heart"}),
+        (member, "DELETE", f"/messages/{said}/reactions", {"emoji_name": "tada"}),
+        (member, "POST", "/submessage", {"message_id": poll, **vote}),
+        (admin, "PATCH", f"/messages/{said}", {"content": "unsaid"}),
+        (admin, "PATCH", f"/messages/{said}", {"topic": "elsewhere"}),
+        (admin, "DELETE", f"/messages/{said}", {}),
+        (admin, "POST", f"/streams/{channel.channel_id}/delete_topic", {"topic_name": "t"}),
+    ):
+        (await client.call(method, path, **fields)).refused()
+
+    assert await member.get(f"/messages/{said}") == before
+    await admin.patch(f"/streams/{channel.channel_id}", is_archived=False)
+    await member.post(f"/messages/{said}/reactions", emoji_name="heart")
+
+
 async def test_the_channel_is_told_in_its_own_topic(log_in, make):
     admin, member = await log_in(role=ADMINISTRATOR), await log_in()
     bot = await make.notification_bot()

@@ -6,7 +6,7 @@ from typing import Final
 
 from server.actions.ground import Ground, stand
 from server.actions.messages.audience import activity_statements, of_messages, protects_history
-from server.actions.messages.subject import Subject, is_subscribed, lock_subject
+from server.actions.messages.subject import ARCHIVED, Subject, is_subscribed, lock_subject
 from server.domain.actor import Actor
 from server.domain.channels import Standing
 from server.domain.errors import BadRequestError, UnauthorizedPrincipalError
@@ -93,6 +93,8 @@ async def _lock_topic(
     )
     if topic is None or not reads:
         raise BadRequestError(f"There is no topic '{name}'")
+    if channel.is_archived:
+        raise BadRequestError(ARCHIVED)
     return channel, topic
 
 

@@ -44,8 +44,6 @@ async def check_editable(tx: Tx, subject: Subject, new: NewContent, now: datetim
         raise BadRequestError("You don't have permission to edit this message")
     if not settings.allow_message_editing:
         raise BadRequestError("Your organization has turned off message editing")
-    if subject.channel is not None and subject.channel.is_archived:
-        raise BadRequestError("Messages of an archived channel cannot be edited")
     limit = settings.message_content_edit_limit_seconds
     if limit is not None and (now - subject.row.sent_at).total_seconds() > limit:
         raise BadRequestError("The time limit for editing this message has passed")
@@ -97,6 +95,7 @@ async def edit_locked(tx: Tx, subject: Subject, new: NewContent, now: datetime) 
             "prev_rendered_content": row.rendered_content,
         },
     )
+    shows_history = subject.ground.settings.message_edit_history_visibility_policy == "all"
     event = MessagesChanged(
         message_id=row.id,
         message_ids=(row.id,),
@@ -105,8 +104,8 @@ async def edit_locked(tx: Tx, subject: Subject, new: NewContent, now: datetime) 
         channel_id=row.channel_id,
         channel_name="" if channel is None else channel.name,
         content=ContentChange(
-            orig_content=row.content,
-            orig_rendered_content=row.rendered_content,
+            orig_content=row.content if shows_history else None,
+            orig_rendered_content=row.rendered_content if shows_history else None,
             content=written.content,
             rendered_content=html,
             is_me_message=written.rendered.is_me_message,

@@ -183,8 +183,6 @@ async def _decide(
         raise BadRequestError("Nothing to change")
     if crosses and request.content is not None:
         raise BadRequestError("Cannot change message content while changing channel")
-    if subject.channel.is_archived:
-        raise BadRequestError("Messages of an archived channel cannot be moved")
     _check_permitted(subject, new_name, crosses=crosses)
     if crosses or new_name != subject.topic.name:
         check_topic_policy(new_channel, new_name, subject.ground.settings)

@@ -8,13 +8,22 @@ from server.domain.actor import Actor
 from server.domain.channels import Standing
 from server.domain.errors import BadRequestError
 from server.events.base import StaleDecisionError, Tx
-from storage import channels, conversations, message_edits, message_moves, subscriptions
+from storage import (
+    channels,
+    conversations,
+    message_edits,
+    message_moves,
+    message_places,
+    subscriptions,
+)
 from storage.channels import ChannelRow
 from storage.conversations import TopicRow
 from storage.ids import ChannelId, MessageId, TopicId
 from storage.message_edits import ChangingRow
+from storage.message_places import MessagePlace
 
 INVALID_MESSAGE = "Invalid message(s)"
+ARCHIVED = "Messages of an archived channel cannot be changed"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -82,6 +91,8 @@ async def lock_subject(
     rows = await tx.lock(message_edits.lock_visible(tx.realm_id, actor.user_id, message_id))
     if not rows:
         raise BadRequestError(INVALID_MESSAGE)
+    if old is not None and found[old].is_archived:
+        raise BadRequestError(ARCHIVED)
     return Subject(
         actor=Actor(actor.realm_id, ground.people[actor.user_id], actor.client),
         ground=ground,
@@ -92,6 +103,17 @@ async def lock_subject(
         new_channel=None if new is None else found.get(new),
         new_topic=topics[1],
     )
+
+
+async def lock_place(tx: Tx, actor: Actor, message_id: MessageId) -> MessagePlace:
+    """Lock a message that the actor may read, to attach something to it. Raises BadRequestError."""
+    locked = await tx.lock(message_places.lock_visible(tx.realm_id, actor.user_id, message_id))
+    if not locked:
+        raise BadRequestError(INVALID_MESSAGE)
+    [place] = locked
+    if place.is_archived:
+        raise BadRequestError(ARCHIVED)
+    return place
 
 
 async def _seen(tx: Tx, actor: Actor, message_id: MessageId) -> ChangingRow:
