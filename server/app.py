@@ -9,6 +9,7 @@ from server.directory import Directories, Rendering
 from server.domain.addresses import Addresses
 from server.domain.clock import Clock, SystemClock
 from server.domain.passwords import Passwords
+from server.egress import Egress, open_egress
 from server.events.base import NOBODY
 from server.events.log import Tick
 from server.mail.mailer import Mailer
@@ -45,6 +46,8 @@ class App:
     metrics: Metrics
     mailer: Mailer | None
     """None: no mail is sent."""
+    egress: Egress
+    """For what strangers point to."""
 
     def workbench(self, realm_id: RealmId) -> Workbench:
         """For work in the realm that takes more than one write."""
@@ -101,6 +104,7 @@ async def open_app(settings: Settings, *, clock: Clock | None = None) -> AsyncIt
             desk=desk,
             metrics=Metrics(),
             mailer=await stack.enter_async_context(_open_mailer(settings)),
+            egress=await stack.enter_async_context(open_egress(settings)),
         )
         stack.push_async_callback(writers.drain)
         stack.push_async_callback(presences.close)

@@ -5,14 +5,15 @@ import os
 import re
 import tomllib
 from collections.abc import Mapping
-from ipaddress import IPv4Network, IPv6Network, ip_address, ip_network
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal
 from urllib.parse import parse_qs, unquote, urlsplit
 
 import msgspec
 from msgspec import Meta
 from typing_extensions import override
+
+from server.places import Destinations, Hosts, Networks, Ports
 
 ENVIRONMENT_PREFIX = "PARLEY_"
 CONFIG_VARIABLE = "PARLEY_CONFIG"
@@ -20,7 +21,7 @@ CONFIG_VARIABLE = "PARLEY_CONFIG"
 PLAIN_VARIABLES = {"database_url": "DATABASE_URL", "amqp_url": "AMQP_URL"}
 """Settings whose variable has a name of its own, because other tools know it by that name."""
 
-SECRET_SETTINGS = frozenset({*PLAIN_VARIABLES, "smtp_password"})
+SECRET_SETTINGS = frozenset({*PLAIN_VARIABLES, "egress_proxy", "smtp_password"})
 """Settings whose value is never shown."""
 
 WORDS_FOR_BOOLEANS = {"on": True, "yes": True, "off": False, "no": False}
@@ -32,41 +33,6 @@ class SettingsError(Exception):
     def __init__(self, problems: list[str]) -> None:
         super().__init__("\n".join(problems))
         self.problems = problems
-
-
-class Networks:
-    """A set of networks, and the answer whether an address is in one of them."""
-
-    def __init__(self, networks: str | list[str] | tuple[str, ...] = ()) -> None:
-        parts = networks.replace(",", " ").split() if isinstance(networks, str) else networks
-        self._networks: tuple[IPv4Network | IPv6Network, ...] = tuple(
-            ip_network(part) for part in parts
-        )
-
-    def __contains__(self, address: str) -> bool:
-        try:
-            parsed = ip_address(address)
-        except ValueError:
-            return False
-        return any(parsed in network for network in self._networks)
-
-    def __bool__(self) -> bool:
-        return bool(self._networks)
-
-    @override
-    def __repr__(self) -> str:
-        return f"Networks({', '.join(map(str, self._networks))})"
-
-
-class Hosts(frozenset[str]):
-    """Names of hosts, separated by commas or spaces."""
-
-    def __new__(cls, names: str | list[str] = "") -> Self:
-        parts = names.replace(",", " ").split() if isinstance(names, str) else names
-        hosts = [part.lower() for part in parts]
-        if not all(re.fullmatch(r"[a-z0-9-]+(\.[a-z0-9-]+)*", host) for host in hosts):
-            raise ValueError(names)
-        return super().__new__(cls, hosts)
 
 
 class Rate:
@@ -169,6 +135,20 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     ] = None
     """From where mail comes. None: noreply at the name of the server."""
 
+    egress_allow: Annotated[
+        Destinations, described("networks like 10.0.0.0/8 and names of hosts, separated by commas")
+    ] = Destinations()
+    """Where the server goes on behalf of strangers although it is private, and on any port."""
+    egress_ports: Annotated[Ports, described("ports like 80, separated by commas")] = Ports(
+        "80, 443, 8080, 8443"
+    )
+    """To which it connects elsewhere."""
+    egress_proxy: Annotated[
+        Annotated[str, Meta(pattern=r"^https?://[^/?#\s]+/?$")] | None,
+        described("the address of a proxy, like http://proxy.example.com:3128"),
+    ] = None
+    """Through which it goes then. It looks up names, so it has to keep private networks closed."""
+
     processes: Annotated[int, described("a number from 1 to 64", ge=1, le=64)] = 1
     drain_seconds: Annotated[int, described("a number from 1 to 600", ge=1, le=600)] = 10
     """How long a stopping server may take to answer what it has begun."""
@@ -212,7 +192,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     @property
     def secrets(self) -> tuple[str, ...]:
         """Passwords within the settings: what no log line may contain."""
-        urls = (self.database_url, self.amqp_url)
+        urls = (self.database_url, self.amqp_url, self.egress_proxy)
         found = {secret for url in urls if url for secret in _passwords(url)}
         return tuple(sorted(found | ({self.smtp_password} if self.smtp_password else set())))
 

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from server.places import Networks
 from server.settings import (
-    Networks,
     SettingsError,
     default_data_directory,
     load_settings,
@@ -166,3 +166,36 @@ def test_data_lives_where_the_user_keeps_data():
     directory = default_data_directory({"XDG_DATA_HOME": "/x", "HOME": "/home/ada"})
 
     assert directory in {Path("/x/parley"), Path("/var/lib/parley")}
+
+
+def test_where_the_server_goes_for_strangers_is_networks_and_names():
+    settings = load_settings(
+        environ={
+            "PARLEY_EGRESS_ALLOW": "10.0.0.0/8, Bots.internal fd00::1",
+            "PARLEY_EGRESS_PORTS": "443, 8443",
+            "PARLEY_EGRESS_PROXY": "http://name:pass%21word@proxy.internal:3128",
+        }
+    )
+    allowed = settings.egress_allow
+    assert "10.9.8.7" in allowed.networks
+    assert "fd00::1" in allowed.networks
+    assert list(allowed.hosts) == ["bots.internal"]
+    assert sorted(settings.egress_ports) == [443, 8443]
+    assert {"pass!word", "pass%21word"} <= set(settings.secrets)
+    assert "proxy.internal" not in repr(settings)
+
+
+@pytest.mark.parametrize(
+    ("variable", "value"),
+    [
+        ("PARLEY_EGRESS_ALLOW", "http://bots.internal"),
+        ("PARLEY_EGRESS_ALLOW", "10.0.0.1/8"),
+        ("PARLEY_EGRESS_PORTS", "http"),
+        ("PARLEY_EGRESS_PORTS", "80, 0"),
+        ("PARLEY_EGRESS_PORTS", "65536"),
+        ("PARLEY_EGRESS_PROXY", "socks5://proxy.internal"),
+    ],
+)
+def test_where_it_goes_must_be_sound(variable: str, value: str):
+    [problem] = problems(environ={variable: value})
+    assert problem.startswith(f"{variable} must be ")

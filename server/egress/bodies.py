@@ -1,0 +1,50 @@
+"""Reads the body of an answer, and never more of it than is wanted: unpacked, too."""
+
+import zlib
+from collections.abc import AsyncIterator, Callable
+from typing import Final
+
+from server.egress.errors import TooLargeError, UnreachableError
+
+_GZIP: Final = frozenset({"gzip", "x-gzip"})
+_PLAIN: Final = frozenset({"", "identity"})
+_WITH_ITS_HEADER: Final = zlib.MAX_WBITS | 16
+
+Unpack = Callable[[bytes, int], bytes]
+"""The next piece of the body, of which so many bytes are of interest."""
+
+
+async def read_body(
+    pieces: AsyncIterator[bytes], *, encoding: str, max_bytes: int, may_cut: bool
+) -> bytes:
+    """All of it, or with `may_cut` its beginning.
+
+    Raises TooLargeError, and UnreachableError for what cannot be unpacked.
+    """
+    unpack = _unpacker(encoding.strip().lower())
+    body = bytearray()
+    arrived = 0
+    async for piece in pieces:
+        arrived += len(piece)
+        body += unpack(piece, max_bytes - len(body) + 1)
+        if max(len(body), arrived) > max_bytes:
+            if not may_cut:
+                raise TooLargeError(f"The answer is larger than {max_bytes} bytes.")
+            break
+    return bytes(body[:max_bytes])
+
+
+def _unpacker(encoding: str) -> Unpack:
+    if encoding in _PLAIN:
+        return lambda piece, room: piece[:room]
+    if encoding not in _GZIP:
+        raise UnreachableError("The answer is packed in a way that nobody has asked for.")
+    stream = zlib.decompressobj(wbits=_WITH_ITS_HEADER)
+
+    def unpack(piece: bytes, room: int) -> bytes:
+        try:
+            return stream.decompress(piece, room)
+        except zlib.error as error:
+            raise UnreachableError("The answer cannot be unpacked.") from error
+
+    return unpack

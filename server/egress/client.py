@@ -1,0 +1,189 @@
+"""The client for addresses that strangers choose. It never connects to a private network."""
+
+import asyncio
+import ssl
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+from urllib.parse import urljoin
+
+from server.egress.bodies import read_body
+from server.egress.errors import (
+    RefusedError,
+    TooLargeError,
+    TooSlowError,
+    UnreachableError,
+)
+from server.egress.guard import Guard, Target
+from server.egress.resolving import Resolve, SystemResolver
+from server.settings import Settings
+
+if TYPE_CHECKING:
+    import httpcore
+
+MAX_HEADER_BYTES: Final = 32 * 1024
+REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """What a request may take."""
+
+    seconds: float = 10.0
+    """In all, with redirects."""
+    connect_seconds: float = 5.0
+    silence_seconds: float = 5.0
+    """Between two pieces of an answer."""
+    max_bytes: int = 1024 * 1024
+    """Of the body, packed or unpacked."""
+    may_cut: bool = False
+    """A larger body is cut there, and not refused."""
+    redirects: int = 0
+    """How many are followed. 0: a redirect is the answer."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    status: int
+    headers: Mapping[str, str]
+    """By names in small letters; of several of a name, the last."""
+    body: bytes
+    url: str
+    """Whose answer it is, after redirects."""
+
+
+@dataclass(slots=True)
+class Egress:
+    """Fetches what strangers point to: no cookies, no credentials, none of the environment's.
+
+    Each name is resolved once for a connection, which leads to the address that was looked at.
+    """
+
+    guard: Guard
+    resolve: Resolve
+    proxy: str | None = None
+    trust: ssl.SSLContext | None = None
+    """Which certificates are good; None: those that the system trusts."""
+    _pool: "httpcore.AsyncConnectionPool | None" = field(default=None, init=False)
+
+    def check(self, url: str) -> None:
+        """Raise RefusedError for a URL that `fetch` would refuse, as far as its text tells."""
+        self.guard.check(Target.of(url))
+
+    async def fetch(
+        self,
+        method: str,
+        url: str,
+        *,
+        headers: Mapping[str, str] | None = None,
+        body: bytes = b"",
+        limits: Limits = Limits(),
+    ) -> Answer:
+        """The answer, whatever its status. Raises an EgressError."""
+        try:
+            async with asyncio.timeout(limits.seconds):
+                return await self._follow(method, url, headers or {}, body, limits)
+        except TimeoutError:
+            raise TooSlowError(f"No answer within {limits.seconds:g} seconds.") from None
+
+    async def _follow(
+        self, method: str, url: str, headers: Mapping[str, str], body: bytes, limits: Limits
+    ) -> Answer:
+        answer = await self._exchange(method, url, headers, body, limits)
+        for _ in range(limits.redirects):
+            if (location := _redirects_to(answer)) is None:
+                return answer
+            answer = await self._exchange(method, location, headers, body, limits)
+        if limits.redirects and _redirects_to(answer) is not None:
+            raise RefusedError(f"It is redirected more than {limits.redirects} times.")
+        return answer
+
+    async def _exchange(
+        self, method: str, url: str, headers: Mapping[str, str], body: bytes, limits: Limits
+    ) -> Answer:
+        import httpcore  # the server starts faster without it
+
+        target = Target.of(url)
+        self.guard.check(target)
+        sent = {"Host": target.authority, "Accept-Encoding": "gzip", **headers}
+        timeouts = {
+            "connect": limits.connect_seconds,
+            "read": limits.silence_seconds,
+            "write": limits.silence_seconds,
+            "pool": limits.seconds,
+        }
+        try:
+            async with self._opened().stream(
+                method,
+                httpcore.URL(
+                    scheme=target.scheme.encode(),
+                    host=target.host.encode(),
+                    port=None if target.is_at_usual_port else target.port,
+                    target=target.path.encode(),
+                ),
+                headers=[(name.encode(), value.encode()) for name, value in sent.items()],
+                content=body or None,
+                extensions={"timeout": timeouts},
+            ) as response:
+                got = _headers(response.headers)
+                return Answer(
+                    status=response.status,
+                    headers=got,
+                    body=await read_body(
+                        response.aiter_stream(),
+                        encoding=got.get("content-encoding", ""),
+                        max_bytes=limits.max_bytes,
+                        may_cut=limits.may_cut,
+                    ),
+                    url=target.url,
+                )
+        except httpcore.TimeoutException as error:
+            raise TooSlowError("It did not go on in time.") from error
+        except (httpcore.NetworkError, httpcore.ProtocolError, httpcore.ProxyError) as error:
+            raise UnreachableError(_reason(error)) from error
+
+    def _opened(self) -> "httpcore.AsyncConnectionPool":
+        from server.egress.transport import open_pool  # as above
+
+        if self._pool is None:
+            self._pool = open_pool(self.guard, self.resolve, proxy=self.proxy, trust=self.trust)
+        return self._pool
+
+    async def close(self) -> None:
+        if self._pool is not None:
+            await self._pool.aclose()
+
+
+def _redirects_to(answer: Answer) -> str | None:
+    location = answer.headers.get("location")
+    if answer.status not in REDIRECTS or not location:
+        return None
+    try:
+        return urljoin(answer.url, location)
+    except ValueError:
+        raise RefusedError("It is redirected to what is no URL.") from None
+
+
+def _headers(raw: list[tuple[bytes, bytes]]) -> dict[str, str]:
+    if sum(len(name) + len(value) for name, value in raw) > MAX_HEADER_BYTES:
+        raise TooLargeError(f"The headers of the answer are larger than {MAX_HEADER_BYTES} bytes.")
+    return {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in raw}
+
+
+def _reason(error: Exception) -> str:
+    said = str(error).strip()
+    return f"There is no answer: {said[:200]}." if said else "There is no answer."
+
+
+@asynccontextmanager
+async def open_egress(settings: Settings) -> AsyncIterator[Egress]:
+    """By the operator's settings."""
+    resolver = SystemResolver()
+    guard = Guard(settings.egress_allow, settings.egress_ports)
+    egress = Egress(guard, resolver, settings.egress_proxy)
+    try:
+        yield egress
+    finally:
+        await egress.close()
+        resolver.close()

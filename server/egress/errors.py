@@ -1,0 +1,21 @@
+"""What can go wrong on the way out. Each message is a sentence for whoever chose the address."""
+
+
+class EgressError(Exception):
+    """There is no answer."""
+
+
+class RefusedError(EgressError):
+    """This server does not go there."""
+
+
+class UnreachableError(EgressError):
+    """Nobody answers there at the moment, or nothing that is HTTP."""
+
+
+class TooSlowError(UnreachableError):
+    """The answer did not come in time."""
+
+
+class TooLargeError(EgressError):
+    """The answer, or its headers, are larger than what is read."""

@@ -1,0 +1,117 @@
+"""Where requests may go: decided by what a URL says, and again by where its name leads."""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from ipaddress import ip_address
+from typing import Final, Self
+from urllib.parse import SplitResult, quote, urlsplit
+
+from server.egress.addresses import Address, is_public, literal, unwrapped
+from server.egress.errors import RefusedError
+from server.places import Destinations, Ports
+
+MAX_URL_LENGTH: Final = 2_048
+_PORTS: Final = {"http": 80, "https": 443}
+_NOT_IN_URLS: Final = re.compile(r"[\x00-\x20\x7f\\]")
+_NOT_PUBLIC: Final = "It leads into a private network, to which this server does not connect."
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A URL that is sound, taken apart once: nobody reads it in another way later."""
+
+    scheme: str
+    host: str
+    """In ASCII, without brackets."""
+    port: int
+    path: str
+    """With the query, in ASCII; without a fragment."""
+
+    @classmethod
+    def of(cls, url: str) -> Self:
+        """Raises RefusedError for what is no address of a web server."""
+        if len(url) > MAX_URL_LENGTH:
+            raise RefusedError(f"The URL has more than {MAX_URL_LENGTH} characters.")
+        if _NOT_IN_URLS.search(url):
+            raise RefusedError("The URL has blanks or other characters that no URL has.")
+        try:
+            parts = urlsplit(url)
+            scheme, port = parts.scheme, parts.port
+            host = _ascii(parts.hostname or "")
+        except ValueError:
+            raise RefusedError("This is not a URL.") from None
+        if scheme not in _PORTS:
+            raise RefusedError("The URL must begin with https:// or http://.")
+        if "@" in parts.netloc:
+            raise RefusedError("The URL must not hold a name or a password.")
+        if not host:
+            raise RefusedError("The URL names no host.")
+        return cls(scheme, host, _PORTS[scheme] if port is None else port, _path(parts))
+
+    @property
+    def authority(self) -> str:
+        """As the Host header has it."""
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return host if self.is_at_usual_port else f"{host}:{self.port}"
+
+    @property
+    def is_at_usual_port(self) -> bool:
+        return self.port == _PORTS[self.scheme]
+
+    @property
+    def url(self) -> str:
+        return f"{self.scheme}://{self.authority}{self.path}"
+
+
+def _ascii(host: str) -> str:
+    return host if host.isascii() else host.encode("idna").decode("ascii")
+
+
+def _path(parts: SplitResult) -> str:
+    # What is encoded already stays as it is; what is not ASCII is encoded.
+    path = quote(parts.path or "/", safe="/%:@!$&'()*+,;=~-._")
+    query = quote(parts.query, safe="/%:@!$&'()*+,;=~-._?[]")
+    return f"{path}?{query}" if query else path
+
+
+@dataclass(frozen=True, slots=True)
+class Guard:
+    """Public addresses on `ports`, and whatever the operator has allowed, on any port."""
+
+    allowed: Destinations
+    ports: Ports
+
+    def check(self, target: Target) -> None:
+        """Raise RefusedError for what can be refused before anything is resolved."""
+        address = literal(target.host)
+        if address is not None:
+            self.check_address(target.host, target.port, address)
+        elif not self._is_allowed(target.host) and not self.allowed.networks:
+            self._check_port(target.port)
+
+    def check_address(self, host: str, port: int, address: Address) -> None:
+        """Raise RefusedError unless the host may be connected to at this address."""
+        if self._is_allowed(host) or str(unwrapped(address)) in self.allowed.networks:
+            return
+        if not is_public(address):
+            raise RefusedError(_NOT_PUBLIC)
+        self._check_port(port)
+
+    def permitted(self, host: str, port: int, addresses: Iterable[str]) -> list[str]:
+        """Those of the addresses of a name to connect to.
+
+        Raises RefusedError if there is one among them where nobody may go: honest names do not
+        lead to both.
+        """
+        found = list(dict.fromkeys(addresses))
+        for each in found:
+            self.check_address(host, port, ip_address(each))
+        return found
+
+    def _is_allowed(self, host: str) -> bool:
+        return host.lower().rstrip(".") in self.allowed.hosts
+
+    def _check_port(self, port: int) -> None:
+        if port not in self.ports:
+            raise RefusedError(f"This server does not connect to port {port}.")

@@ -1,0 +1,79 @@
+"""Connections that lead where the guard permits: to the very address that it has looked at."""
+
+import asyncio
+import ssl
+from collections.abc import Iterable
+from typing import Any, Final
+from urllib.parse import unquote, urlsplit
+
+import httpcore
+from httpcore import AsyncNetworkBackend, AsyncNetworkStream
+from typing_extensions import override
+
+from server.egress.guard import Guard
+from server.egress.resolving import Resolve
+
+MAX_CONNECTIONS: Final = 64
+"""Of one process, at once; further requests wait within their time."""
+ADDRESSES_TRIED: Final = 4
+
+
+def open_pool(
+    guard: Guard, resolve: Resolve, *, proxy: str | None, trust: ssl.SSLContext | None
+) -> httpcore.AsyncConnectionPool:
+    """Each connection serves one request: no answer can be mistaken for another's."""
+    return httpcore.AsyncConnectionPool(
+        ssl_context=trust or ssl.create_default_context(),
+        proxy=None if proxy is None else _proxy(proxy),
+        max_connections=MAX_CONNECTIONS,
+        max_keepalive_connections=0,
+        # A proxy is the operator's, and looks names up itself: it has to be the guard then.
+        network_backend=None if proxy else _GuardedBackend(guard, resolve),
+    )
+
+
+def _proxy(address: str) -> httpcore.Proxy:
+    parts = urlsplit(address)
+    authority = parts.netloc.rpartition("@")[2]
+    name, password = unquote(parts.username or ""), unquote(parts.password or "")
+    return httpcore.Proxy(
+        f"{parts.scheme}://{authority}", auth=(name, password) if parts.username else None
+    )
+
+
+class _GuardedBackend(AsyncNetworkBackend):
+    def __init__(self, guard: Guard, resolve: Resolve) -> None:
+        self._guard = guard
+        self._resolve = resolve
+        self._sockets = httpcore.AnyIOBackend()
+
+    @override
+    async def connect_tcp(
+        self,
+        host: str,
+        port: int,
+        timeout: float | None = None,
+        local_address: str | None = None,
+        socket_options: Iterable[Any] | None = None,
+    ) -> AsyncNetworkStream:
+        try:
+            async with asyncio.timeout(timeout):
+                addresses = self._guard.permitted(host, port, await self._resolve(host, port))
+                return await self._connect(addresses[:ADDRESSES_TRIED], port, timeout)
+        except TimeoutError as error:
+            raise httpcore.ConnectTimeout from error
+
+    async def _connect(
+        self, addresses: list[str], port: int, seconds: float | None
+    ) -> AsyncNetworkStream:
+        share = None if seconds is None else seconds / len(addresses)
+        for address in addresses[:-1]:
+            try:
+                return await self._sockets.connect_tcp(address, port, timeout=share)
+            except (httpcore.ConnectError, httpcore.ConnectTimeout):
+                continue
+        return await self._sockets.connect_tcp(addresses[-1], port, timeout=share)
+
+    @override
+    async def sleep(self, seconds: float) -> None:
+        await asyncio.sleep(seconds)
