@@ -30,6 +30,7 @@ async def serving(
     app: App,
     sockets: Sequence[socket.socket],
     routes: Sequence[Endpoint[Any]] = ROUTES,
+    grace_seconds: float = GRACE_SECONDS,
 ) -> AsyncIterator[ApiServer]:
     """Answer requests on the sockets while the block runs; drain when it ends.
 
@@ -52,7 +53,7 @@ async def serving(
         with suppress(TimeoutError):
             async with asyncio.timeout(app.settings.drain_seconds):
                 await api.drain()
-                await asyncio.sleep(GRACE_SECONDS)
+                await asyncio.sleep(grace_seconds)
                 await api.drain()
         with suppress(TimeoutError):
             async with asyncio.timeout(1):
