@@ -12,6 +12,7 @@ import structlog
 
 from queue_processors.processor import MAX_ATTEMPTS, pause_after
 from server.actions.workbench import Workbench
+from server.events.base import KeepsChangingError
 from server.metrics import Metrics
 from storage import timers
 from storage.database import (
@@ -30,6 +31,8 @@ AT_ONCE: Final = 100
 """Of one realm and kind, before it is looked again."""
 TOGETHER: Final = 16
 """Of these, that are prepared at the same time: the first ones do not wait for all others."""
+REALMS_AT_ONCE: Final = 20
+"""Of each kind; those that have waited longest come first."""
 FORGET_SECONDS: Final = 3_600.0
 
 
@@ -52,11 +55,11 @@ class Kind(Generic[Row]):
     """One kind of thing that is sent at its time."""
 
     name: str
-    due: Callable[..., Awaitable[list[Row]]]
-    """`due(connection, now=, without=, limit=)`: rows of all realms, each realm's in order."""
+    due: Callable[[Connection, timers.Window], Awaitable[list[Row]]]
+    """What the window shows, each realm's in order."""
     id_of: Callable[[Row], int]
     place_of: Callable[[Row], Hashable]
-    """Where it goes: what goes to the same place is sent one after the other."""
+    """Where it goes: what goes to the same place is sent in order, one after the other."""
     deliver: Callable[[Workbench, Row], Awaitable[bool]]
     """Sends it once, however many try, or lets it fail; whether it was done by this call."""
     give_up: Callable[[Workbench, Row], Awaitable[None]]
@@ -72,6 +75,7 @@ class _Trouble:
 
 
 _Key = tuple[str, RealmId, int]
+_Place = tuple[str, RealmId, Hashable]
 
 
 class Timekeeper:
@@ -99,6 +103,8 @@ class Timekeeper:
         self._pause_after = pause_after
         self._busy: set[tuple[str, RealmId]] = set()
         self._troubles: dict[_Key, _Trouble] = {}
+        self._held_up: dict[_Place, float] = {}
+        """Until when nothing goes to these places: what could not be sent for now goes first."""
         self._has_more = asyncio.Event()
 
     async def run(self) -> None:
@@ -133,9 +139,8 @@ class Timekeeper:
             now = await timers.now(connection) if self._now is None else self._now()
             for kind in self._kinds:
                 for realm_id, rows in (await self._due(connection, kind, now)).items():
-                    if (kind.name, realm_id) not in self._busy:
-                        self._busy.add((kind.name, realm_id))
-                        tasks.append(group.create_task(self._work_off(kind, realm_id, rows)))
+                    self._busy.add((kind.name, realm_id))
+                    tasks.append(group.create_task(self._work_off(kind, realm_id, rows)))
             next_at = await timers.next_at(connection, after=now)
         if next_at is None:
             return tasks, LOOK_SECONDS
@@ -144,69 +149,112 @@ class Timekeeper:
     async def _due(
         self, connection: Connection, kind: Kind[Row], now: datetime
     ) -> dict[RealmId, list[Row]]:
-        without = self._left_alone(kind.name)
+        """By realm; nothing of those that are being worked off, nor of more than may be at once."""
+        busy = [realm_id for name, realm_id in self._busy if name == kind.name]
+        free = REALMS_AT_ONCE - len(busy)
+        if free <= 0:
+            return {}
+        window = timers.Window(
+            now=now,
+            without=self._left_alone(kind.name),
+            busy=busy,
+            realms=free,
+            limit=AT_ONCE,
+        )
         by_realm: dict[RealmId, list[Row]] = {}
-        for row in await kind.due(connection, now=now, without=without, limit=AT_ONCE):
+        for row in await kind.due(connection, window):
             by_realm.setdefault(row.realm_id, []).append(row)
         return by_realm
 
     async def _work_off(self, kind: Kind[Row], realm_id: RealmId, rows: Sequence[Row]) -> int:
         """Deliver them; how many of them it was that did it."""
-        bench = self._workbench(realm_id)
         slots = asyncio.Semaphore(TOGETHER)
 
-        async def deliver(row: Row) -> bool:
+        async def deliver(bench: Workbench, row: Row) -> bool:
             async with slots:
                 return await self._deliver(kind, bench, row)
 
         done = 0
         try:
+            bench = self._workbench(realm_id)
             for together in in_turns(rows, kind.place_of):
-                done += sum(await asyncio.gather(*map(deliver, together)))
+                done += sum(await asyncio.gather(*(deliver(bench, row) for row in together)))
+        except Exception:
+            logger.exception("cannot work off what is due", kind=kind.name, realm_id=realm_id)
         finally:
             self._busy.discard((kind.name, realm_id))
-        if done and len(rows) == AT_ONCE:
+        if done:
             self._has_more.set()
         return done
 
     async def _deliver(self, kind: Kind[Row], bench: Workbench, row: Row) -> bool:
         key = (kind.name, row.realm_id, kind.id_of(row))
+        place = (kind.name, row.realm_id, kind.place_of(row))
+        held_up_until = self._held_up.get(place, 0.0)
+        if held_up_until > _now():
+            self._troubles.setdefault(key, _Trouble()).until = held_up_until
+            return False
         try:
             is_ours = await kind.deliver(bench, row)
-        except (DatabaseUnavailableError, StatementTimeoutError) as error:
+        except (KeepsChangingError, StatementTimeoutError) as error:
             logger.warning("not sent yet", what=key, error=str(error))
+            self._held_up[place] = self._count_attempt(key)
+        except DatabaseUnavailableError as error:
+            logger.warning("not sent yet", what=key, error=str(error))
+            self._held_up[place] = _now() + self._pause_after(0)
+            self._troubles.setdefault(key, _Trouble()).until = self._held_up[place]
             return False
         except Exception:
             logger.exception("cannot be sent", what=key)
-            await self._after_error(kind, bench, row, key)
-            return False
-        self._troubles.pop(key, None)
-        if is_ours:
-            late = (bench.clock.now() - row.due_at).total_seconds()
-            self._metrics.timer_done(kind.name, max(0.0, late))
-        return is_ours
+            _ = self._count_attempt(key)
+        else:
+            self._forget(key, place)
+            if is_ours:
+                late = (bench.clock.now() - row.due_at).total_seconds()
+                self._metrics.timer_done(kind.name, max(0.0, late))
+            return is_ours
+        if self._troubles[key].attempts >= MAX_ATTEMPTS:
+            await self._give_up(kind, bench, row, key, place)
+        return False
 
-    async def _after_error(self, kind: Kind[Row], bench: Workbench, row: Row, key: _Key) -> None:
-        """Leave it alone for longer and longer, and at last for ever."""
+    def _count_attempt(self, key: _Key) -> float:
+        """Leave it alone for longer and longer; until when."""
         trouble = self._troubles.setdefault(key, _Trouble())
         trouble.attempts += 1
-        trouble.until = asyncio.get_running_loop().time() + self._pause_after(trouble.attempts)
-        if trouble.attempts >= MAX_ATTEMPTS:
-            try:
-                await kind.give_up(bench, row)
-            except Exception:
-                logger.exception("cannot be given up", what=key)
+        trouble.until = _now() + self._pause_after(trouble.attempts)
+        return trouble.until
+
+    async def _give_up(
+        self, kind: Kind[Row], bench: Workbench, row: Row, key: _Key, place: _Place
+    ) -> None:
+        try:
+            await kind.give_up(bench, row)
+        except Exception:
+            logger.exception("cannot be given up", what=key)
+        else:
+            self._forget(key, place)
+
+    def _forget(self, key: _Key, place: _Place) -> None:
+        self._troubles.pop(key, None)
+        self._held_up.pop(place, None)
 
     def _left_alone(self, name: str) -> list[tuple[RealmId, int]]:
-        now = asyncio.get_running_loop().time()
+        now = _now()
         for key, trouble in list(self._troubles.items()):
             if trouble.until < now - FORGET_SECONDS:
                 del self._troubles[key]
+        for place, until in list(self._held_up.items()):
+            if until <= now:
+                del self._held_up[place]
         return [
             (realm_id, timer_id)
             for (kind, realm_id, timer_id), trouble in self._troubles.items()
             if kind == name and trouble.until > now
         ]
+
+
+def _now() -> float:
+    return asyncio.get_running_loop().time()
 
 
 def in_turns(rows: Sequence[Item], place_of: Callable[[Item], Hashable]) -> list[list[Item]]:

@@ -1,6 +1,5 @@
 """Of what people have asked to be reminded."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final, LiteralString
@@ -9,9 +8,12 @@ from storage import timers
 from storage.database import Connection, Locking, Statement
 from storage.ids import MessageId, RealmId, ReminderId, UserId
 
+NEW: Final = ReminderId(0)
+"""Instead of the id of one that is not kept yet."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reminder:
+class ReminderRow:
     """Of what somebody is to be reminded, and when."""
 
     realm_id: RealmId
@@ -22,24 +24,20 @@ class Reminder:
     """What the reminder says, but for the message itself: that is read when it is due."""
     rendered_content: str
     due_at: datetime
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReminderRow(Reminder):
-    reminder_id: ReminderId
+    reminder_id: ReminderId = NEW
+    """The position at which it is kept."""
     failure: str | None = None
     """Why it could not be sent. None: it waits."""
 
 
-_SELECT: Final[LiteralString] = """
-    SELECT r.realm_id, r.reminder_id, r.user_id, r.message_id, r.note, r.content,
-           r.rendered_content, r.due_at, r.failure
-      FROM reminders r"""
-
-_LATE: Final[LiteralString] = """
-    WITH late AS (
-        SELECT DISTINCT realm_id FROM reminders WHERE failure IS NULL AND due_at <= %(now)s)
-    SELECT each.* FROM late CROSS JOIN LATERAL ("""
+_COLUMNS: Final[LiteralString] = """
+    SELECT t.realm_id, t.reminder_id, t.user_id, t.message_id, t.note, t.content,
+           t.rendered_content, t.due_at, t.failure"""
+_SELECT: Final[LiteralString] = (
+    _COLUMNS
+    + """
+      FROM reminders t"""
+)
 
 
 async def of_user(connection: Connection, realm_id: RealmId, user_id: UserId) -> list[ReminderRow]:
@@ -48,12 +46,25 @@ async def of_user(connection: Connection, realm_id: RealmId, user_id: UserId) ->
         ReminderRow,
         _SELECT
         + """
-         WHERE r.realm_id = %(realm_id)s AND r.user_id = %(user_id)s
-         ORDER BY r.due_at, r.reminder_id
+         WHERE t.realm_id = %(realm_id)s AND t.user_id = %(user_id)s
+         ORDER BY t.due_at, t.reminder_id
         """,
         realm_id=realm_id,
         user_id=user_id,
     )
+
+
+async def count_of_user(connection: Connection, realm_id: RealmId, user_id: UserId) -> int:
+    """How many reminders the user has, those that have failed among them."""
+    count: int = await connection.value(
+        """
+        SELECT count(*) FROM reminders
+         WHERE realm_id = %(realm_id)s AND user_id = %(user_id)s
+        """,
+        realm_id=realm_id,
+        user_id=user_id,
+    )
+    return count
 
 
 def locking(realm_id: RealmId, user_id: UserId, reminder_id: ReminderId) -> Locking[ReminderRow]:
@@ -62,14 +73,14 @@ def locking(realm_id: RealmId, user_id: UserId, reminder_id: ReminderId) -> Lock
         ReminderRow,
         _SELECT
         + """
-         WHERE r.realm_id = %(realm_id)s AND r.user_id = %(user_id)s AND r.reminder_id = %(id)s
+         WHERE t.realm_id = %(realm_id)s AND t.user_id = %(user_id)s AND t.reminder_id = %(id)s
         """,
         {"realm_id": realm_id, "user_id": user_id, "id": reminder_id},
         expected=1,
     )
 
 
-def insert(realm_id: RealmId, reminder: Reminder) -> Statement:
+def insert(realm_id: RealmId, row: ReminderRow) -> Statement:
     """Keep it; the current position is its id."""
     return Statement(
         """
@@ -80,12 +91,12 @@ def insert(realm_id: RealmId, reminder: Reminder) -> Statement:
         """,
         {
             "realm_id": realm_id,
-            "user_id": reminder.user_id,
-            "message_id": reminder.message_id,
-            "note": reminder.note,
-            "content": reminder.content,
-            "rendered_content": reminder.rendered_content,
-            "due_at": reminder.due_at,
+            "user_id": row.user_id,
+            "message_id": row.message_id,
+            "note": row.note,
+            "content": row.content,
+            "rendered_content": row.rendered_content,
+            "due_at": row.due_at,
         },
     )
 
@@ -125,24 +136,14 @@ def sent(
     )
 
 
-async def due(
-    connection: Connection,
-    *,
-    now: datetime,
-    without: Sequence[tuple[RealmId, int]],
-    limit: int,
-) -> list[ReminderRow]:
-    """What is to be sent by now: of each realm so many at most, the longest due first."""
+async def due(connection: Connection, window: timers.Window) -> list[ReminderRow]:
+    """What is to be sent, of each realm the longest due first."""
     return await connection.many(
         ReminderRow,
-        _LATE
-        + _SELECT
-        + """
-         WHERE r.realm_id = late.realm_id AND r.failure IS NULL AND r.due_at <= %(now)s
-           AND NOT EXISTS (
-               SELECT FROM unnest(%(realms)s::bigint[], %(ids)s::bigint[]) AS o (realm_id, id)
-                WHERE o.realm_id = r.realm_id AND o.id = r.reminder_id)
-         ORDER BY r.due_at, r.reminder_id LIMIT %(limit)s) AS each
-        """,
-        **timers.window(now, without, limit),
+        timers.due(
+            _COLUMNS,
+            """
+              FROM reminders t CROSS JOIN LATERAL (SELECT t.reminder_id) AS i (timer_id)""",
+        ),
+        **window.params(),
     )

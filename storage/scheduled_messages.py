@@ -1,6 +1,5 @@
 """Messages that people have asked to be sent later."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final, LiteralString
@@ -9,9 +8,12 @@ from storage import timers
 from storage.database import Connection, Locking, Statement
 from storage.ids import ChannelId, RealmId, ScheduledMessageId, UserId
 
+NEW: Final = ScheduledMessageId(0)
+"""Instead of the id of one that is not kept yet."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ScheduledMessage:
+class ScheduledMessageRow:
     """What is to be sent, by whom, where and when."""
 
     realm_id: RealmId
@@ -25,25 +27,20 @@ class ScheduledMessage:
     due_at: datetime
     read_by_sender: bool
     client: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ScheduledMessageRow(ScheduledMessage):
-    scheduled_message_id: ScheduledMessageId
+    scheduled_message_id: ScheduledMessageId = NEW
+    """The position at which it is kept."""
     failure: str | None = None
     """Why it could not be sent. None: it waits."""
 
 
-_SELECT: Final[LiteralString] = """
-    SELECT s.realm_id, s.scheduled_message_id, s.sender_id, s.channel_id, s.topic, s.user_ids,
-           s.content, s.rendered_content, s.due_at, s.read_by_sender, s.client, s.failure
-      FROM scheduled_messages s"""
-
-_LATE: Final[LiteralString] = """
-    WITH late AS (
-        SELECT DISTINCT realm_id FROM scheduled_messages
-         WHERE failure IS NULL AND due_at <= %(now)s)
-    SELECT each.* FROM late CROSS JOIN LATERAL ("""
+_COLUMNS: Final[LiteralString] = """
+    SELECT t.realm_id, t.scheduled_message_id, t.sender_id, t.channel_id, t.topic, t.user_ids,
+           t.content, t.rendered_content, t.due_at, t.read_by_sender, t.client, t.failure"""
+_SELECT: Final[LiteralString] = (
+    _COLUMNS
+    + """
+      FROM scheduled_messages t"""
+)
 
 
 async def of_user(
@@ -54,12 +51,25 @@ async def of_user(
         ScheduledMessageRow,
         _SELECT
         + """
-         WHERE s.realm_id = %(realm_id)s AND s.sender_id = %(user_id)s
-         ORDER BY s.due_at, s.scheduled_message_id
+         WHERE t.realm_id = %(realm_id)s AND t.sender_id = %(user_id)s
+         ORDER BY t.due_at, t.scheduled_message_id
         """,
         realm_id=realm_id,
         user_id=user_id,
     )
+
+
+async def count_of_user(connection: Connection, realm_id: RealmId, user_id: UserId) -> int:
+    """How many scheduled messages the user has, those that have failed among them."""
+    count: int = await connection.value(
+        """
+        SELECT count(*) FROM scheduled_messages
+         WHERE realm_id = %(realm_id)s AND sender_id = %(user_id)s
+        """,
+        realm_id=realm_id,
+        user_id=user_id,
+    )
+    return count
 
 
 def locking(
@@ -70,15 +80,15 @@ def locking(
         ScheduledMessageRow,
         _SELECT
         + """
-         WHERE s.realm_id = %(realm_id)s AND s.sender_id = %(user_id)s
-           AND s.scheduled_message_id = %(id)s
+         WHERE t.realm_id = %(realm_id)s AND t.sender_id = %(user_id)s
+           AND t.scheduled_message_id = %(id)s
         """,
         {"realm_id": realm_id, "user_id": user_id, "id": scheduled_message_id},
         expected=1,
     )
 
 
-def insert(realm_id: RealmId, message: ScheduledMessage) -> Statement:
+def insert(realm_id: RealmId, row: ScheduledMessageRow) -> Statement:
     """Keep it; the current position is its id."""
     return Statement(
         """
@@ -91,15 +101,15 @@ def insert(realm_id: RealmId, message: ScheduledMessage) -> Statement:
         """,
         {
             "realm_id": realm_id,
-            "sender_id": message.sender_id,
-            "channel_id": message.channel_id,
-            "topic": message.topic,
-            "user_ids": message.user_ids,
-            "content": message.content,
-            "rendered_content": message.rendered_content,
-            "due_at": message.due_at,
-            "read_by_sender": message.read_by_sender,
-            "client": message.client,
+            "sender_id": row.sender_id,
+            "channel_id": row.channel_id,
+            "topic": row.topic,
+            "user_ids": row.user_ids,
+            "content": row.content,
+            "rendered_content": row.rendered_content,
+            "due_at": row.due_at,
+            "read_by_sender": row.read_by_sender,
+            "client": row.client,
         },
     )
 
@@ -176,24 +186,15 @@ def failed(
     )
 
 
-async def due(
-    connection: Connection,
-    *,
-    now: datetime,
-    without: Sequence[tuple[RealmId, int]],
-    limit: int,
-) -> list[ScheduledMessageRow]:
-    """What is to be sent by now: of each realm so many at most, the longest due first."""
+async def due(connection: Connection, window: timers.Window) -> list[ScheduledMessageRow]:
+    """What is to be sent, of each realm the longest due first."""
     return await connection.many(
         ScheduledMessageRow,
-        _LATE
-        + _SELECT
-        + """
-         WHERE s.realm_id = late.realm_id AND s.failure IS NULL AND s.due_at <= %(now)s
-           AND NOT EXISTS (
-               SELECT FROM unnest(%(realms)s::bigint[], %(ids)s::bigint[]) AS o (realm_id, id)
-                WHERE o.realm_id = s.realm_id AND o.id = s.scheduled_message_id)
-         ORDER BY s.due_at, s.scheduled_message_id LIMIT %(limit)s) AS each
-        """,
-        **timers.window(now, without, limit),
+        timers.due(
+            _COLUMNS,
+            """
+              FROM scheduled_messages t
+             CROSS JOIN LATERAL (SELECT t.scheduled_message_id) AS i (timer_id)""",
+        ),
+        **window.params(),
     )

@@ -1,11 +1,38 @@
 """When the next of what people have put off is due, whatever it is."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, Final, LiteralString
 
 from storage.database import Connection
 from storage.ids import RealmId
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Window:
+    """What is to be looked for that is due."""
+
+    now: datetime
+    without: Sequence[tuple[RealmId, int]] = ()
+    """What is left alone: realms and ids."""
+    busy: Sequence[RealmId] = ()
+    """Realms that are left alone altogether."""
+    realms: int
+    """Of how many realms at most: those that have waited longest."""
+    limit: int
+    """How much of each realm at most."""
+
+    def params(self) -> dict[str, Any]:
+        """As `due` takes them."""
+        return {
+            "now": self.now,
+            "without_realms": [realm_id for realm_id, _ in self.without],
+            "without_ids": [timer_id for _, timer_id in self.without],
+            "busy": list(self.busy),
+            "realms": self.realms,
+            "limit": self.limit,
+        }
 
 
 async def now(connection: Connection) -> datetime:
@@ -28,14 +55,29 @@ async def next_at(connection: Connection, *, after: datetime) -> datetime | None
     return moment
 
 
-def window(now: datetime, without: Sequence[tuple[RealmId, int]], limit: int) -> dict[str, Any]:
-    """Parameters of a query for what is due, but for some, in a realm so many at most."""
-    return {
-        "now": now,
-        "realms": [realm_id for realm_id, _ in without],
-        "ids": [timer_id for _, timer_id in without],
-        "limit": limit,
-    }
+_LATE: Final[LiteralString] = """
+     WHERE t.failure IS NULL AND t.due_at <= %(now)s
+       AND NOT EXISTS (
+           SELECT FROM unnest(%(without_realms)s::bigint[], %(without_ids)s::bigint[])
+               AS o (realm_id, id)
+            WHERE o.realm_id = t.realm_id AND o.id = i.timer_id)"""
+_REALMS: Final[LiteralString] = "WITH late AS (SELECT t.realm_id"
+_OF_EACH: Final[LiteralString] = """
+       AND t.realm_id <> ALL(%(busy)s::bigint[])
+     GROUP BY t.realm_id ORDER BY min(t.due_at), t.realm_id LIMIT %(realms)s)
+    SELECT each.* FROM late CROSS JOIN LATERAL ("""
+_IN_ORDER: Final[LiteralString] = """
+       AND t.realm_id = late.realm_id
+     ORDER BY t.due_at, i.timer_id LIMIT %(limit)s) AS each"""
+
+
+def due(columns: LiteralString, waiting: LiteralString) -> LiteralString:
+    """A query for what a window shows, of each realm the longest due first.
+
+    `waiting` is FROM what there is, which is called t; its ids are i.timer_id.
+    """
+    late = waiting + _LATE
+    return _REALMS + late + _OF_EACH + columns + late + _IN_ORDER
 
 
 def telling(

@@ -1,6 +1,7 @@
 """Reminders: the notification bot writes to whoever asked for one, at its time."""
 
 from contextlib import suppress
+from dataclasses import replace
 from datetime import datetime
 from typing import Final
 
@@ -8,14 +9,15 @@ import msgspec
 
 from server.actions.messages.content import render_as
 from server.actions.messages.decide import Decision, Draft
+from server.actions.messages.notices import notification_bot
 from server.actions.messages.send import prepare, send_message
 from server.actions.timers import (
     GIVEN_UP,
     TakenError,
     check_realm,
+    check_room,
     claim,
     due_time,
-    notification_bot,
 )
 from server.actions.workbench import Workbench
 from server.directory import Directory
@@ -24,12 +26,17 @@ from server.domain.errors import BadRequestError, DomainError, NotFoundError
 from server.domain.markdown.links import direct_href, narrow_href
 from server.domain.markdown.writing import link, quoted
 from server.events.base import Entry, Tx, to_users
-from server.events.reminders import ReminderAdded, ReminderRemoved, ShownReminder
+from server.events.reminders import (
+    ReminderAdded,
+    ReminderFailed,
+    ReminderRemoved,
+    ShownReminder,
+)
 from storage import conversations, message_edits, message_places, reminders
 from storage.database import Connection
 from storage.ids import MessageId, ReminderId, TopicId, UserId
 from storage.message_edits import ChangingRow
-from storage.reminders import Reminder, ReminderRow
+from storage.reminders import ReminderRow
 
 MAX_NOTE_LENGTH: Final = 1_000
 MAX_QUOTED_LENGTH: Final = 5_000
@@ -52,12 +59,13 @@ async def set_reminder(
     note = note.strip()
     if len(note) > MAX_NOTE_LENGTH:
         raise BadRequestError(f"note is too long (limit: {MAX_NOTE_LENGTH} characters)")
+    await check_room(tx, actor, "reminders", reminders.count_of_user)
     directory, connection = await tx.directory(), await tx.connection()
     row = await _visible(connection, directory, actor.user_id, message_id)
     if row is None and message_id is not None:
         raise BadRequestError("Invalid message(s)")
     content = await _opening(directory, connection, actor.user_id, row, note)
-    reminder = Reminder(
+    reminder = ReminderRow(
         realm_id=tx.realm_id,
         user_id=actor.user_id,
         message_id=message_id,
@@ -66,9 +74,8 @@ async def set_reminder(
         rendered_content=(await render_as(directory, actor, content)).html,
         due_at=due_at,
     )
-    kept = {name: getattr(reminder, name) for name in Reminder.__slots__}
-    shown = ShownReminder.of(ReminderRow(reminder_id=ReminderId(0), **kept))
-    entry = tx.append(ReminderAdded(reminder=shown), to_users(actor.user_id))
+    event = ReminderAdded(reminder=ShownReminder.of(reminder))
+    entry = tx.append(event, to_users(actor.user_id))
     tx.at_position(entry, reminders.insert(tx.realm_id, reminder))
     return entry
 
@@ -107,7 +114,7 @@ async def give_up(bench: Workbench, row: ReminderRow) -> None:
 
     async def fail(tx: Tx) -> None:
         await _claim(tx, row)
-        await reminders.fail(await tx.changing(), tx.realm_id, row.reminder_id, GIVEN_UP)
+        await _fail(tx, row, GIVEN_UP)
 
     with suppress(TakenError):
         await bench.write(fail)
@@ -132,9 +139,14 @@ async def _deliver(
             await check_realm(tx)
         await send_message(tx, bot, draft, decision, now, then)
     except DomainError as refusal:
-        # Nobody is told: whoever cannot be written to has no client either.
-        connection = await tx.changing()
-        await reminders.fail(connection, tx.realm_id, row.reminder_id, refusal.message)
+        await _fail(tx, row, refusal.message)
+
+
+async def _fail(tx: Tx, row: ReminderRow, failure: str) -> None:
+    """Keep why it was not sent. There is no notice of it: what the bot has to say failed itself."""
+    await reminders.fail(await tx.changing(), tx.realm_id, row.reminder_id, failure)
+    shown = ShownReminder.of(replace(row, failure=failure))
+    tx.append(ReminderFailed(reminder=shown), to_users(row.user_id))
 
 
 async def _claim(tx: Tx, row: ReminderRow) -> None:

@@ -8,14 +8,15 @@ from typing import Any, Literal
 import msgspec
 
 from server.actions.messages.decide import Decision, Draft, decide
+from server.actions.messages.notices import notification_bot
 from server.actions.messages.send import prepare, send_message
 from server.actions.timers import (
     GIVEN_UP,
     TakenError,
     check_realm,
+    check_room,
     claim,
     due_time,
-    notification_bot,
 )
 from server.actions.workbench import Workbench
 from server.domain.actor import Actor
@@ -30,7 +31,7 @@ from server.events.scheduled_messages import (
 )
 from storage import scheduled_messages
 from storage.ids import ScheduledMessageId, UserId
-from storage.scheduled_messages import ScheduledMessage, ScheduledMessageRow
+from storage.scheduled_messages import ScheduledMessageRow
 
 MessageType = Literal["channel", "direct"]
 
@@ -64,14 +65,14 @@ async def schedule_message(tx: Tx, actor: Actor, wanted: Wanted, now: datetime) 
     Only what the actor might send now can be scheduled.
     """
     due_at = due_time(wanted.timestamp, now)
-    tx.must_be_exact()
+    await check_room(tx, actor, "scheduled messages", scheduled_messages.count_of_user)
     draft = Draft(type=wanted.type, to=wanted.to, topic=wanted.topic, content=wanted.content)
     decision = await decide(await tx.directory(), actor, draft, tx.reading)
     settled = _settled(actor, decision)
     is_read = wanted.read_by_sender
     if is_read is None:
         is_read = actor.has_person_at_client and settled["user_ids"] != [actor.user_id]
-    message = ScheduledMessage(
+    row = ScheduledMessageRow(
         realm_id=tx.realm_id,
         sender_id=actor.user_id,
         due_at=due_at,
@@ -79,13 +80,12 @@ async def schedule_message(tx: Tx, actor: Actor, wanted: Wanted, now: datetime) 
         client=actor.client,
         **settled,
     )
-    row = _row(message, ScheduledMessageId(0))
     event = ScheduledMessageAdded(
         scheduled_message=ShownScheduledMessage.of(row),
         empty_topic_display_name=decision.settings.empty_topic_display_name,
     )
     entry = tx.append(event, to_users(actor.user_id))
-    tx.at_position(entry, scheduled_messages.insert(tx.realm_id, message))
+    tx.at_position(entry, scheduled_messages.insert(tx.realm_id, row))
     return entry
 
 
@@ -269,11 +269,6 @@ def _changed(row: ScheduledMessageRow, changes: Changes) -> Draft:
         topic=topic if kind == "channel" else None,
         content=draft.content if changes.content is None else changes.content,
     )
-
-
-def _row(message: ScheduledMessage, message_id: ScheduledMessageId) -> ScheduledMessageRow:
-    kept = {name: getattr(message, name) for name in ScheduledMessage.__slots__}
-    return ScheduledMessageRow(scheduled_message_id=message_id, **kept)
 
 
 def _updated(row: ScheduledMessageRow, display_name: str) -> ScheduledMessageUpdated:

@@ -1,20 +1,24 @@
 """What scheduled messages and reminders have in common: a time, and that they are sent once."""
 
+from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
 from typing import Final, TypeVar
 
-from server.directory import Directory
+from server.actions.ground import lock_realm
 from server.domain.actor import Actor
 from server.domain.errors import BadRequestError, DomainError
-from server.domain.system_bots import NOTIFICATION_BOT
 from server.events.base import Tx
-from storage.database import Locking
+from storage import users
+from storage.database import Connection, Locking
+from storage.ids import RealmId, UserId
 
 Row = TypeVar("Row")
 
-CLIENT: Final = "Internal"
-"""What the notification bot sends with."""
 GIVEN_UP: Final = "The server could not send it."
+MAX_WAITING: Final = 1_000
+"""Of one user, of either kind: each list of them shows all, register's too."""
+
+CountOfUser = Callable[[Connection, RealmId, UserId], Awaitable[int]]
 
 
 class TakenError(DomainError):
@@ -31,6 +35,18 @@ def due_time(timestamp: int, now: datetime) -> datetime:
     return datetime.fromtimestamp(timestamp, UTC)
 
 
+async def check_room(tx: Tx, actor: Actor, what: str, count_of_user: CountOfUser) -> None:
+    """Raise BadRequestError if the actor has put off so much that nothing can be added.
+
+    Until the commit they put off nothing else.
+    """
+    tx.must_be_exact()
+    _ = await lock_realm(tx, alone=False)
+    await tx.lock(users.locking(tx.realm_id, [actor.user_id]))
+    if await count_of_user(await tx.connection(), tx.realm_id, actor.user_id) >= MAX_WAITING:
+        raise BadRequestError(f"Too many {what} (limit: {MAX_WAITING})")
+
+
 async def claim(tx: Tx, locking: Locking[Row], row: Row) -> None:
     """Hold the row, as it was read before, until the commit. Raises TakenError; never waits.
 
@@ -38,14 +54,6 @@ async def claim(tx: Tx, locking: Locking[Row], row: Row) -> None:
     """
     if await locking.skipping(await tx.connection()) != [row]:
         raise TakenError
-
-
-async def notification_bot(directory: Directory) -> Actor:
-    """The bot that writes to people on the server's behalf. Raises BadRequestError."""
-    row = await directory.user_by_email(NOTIFICATION_BOT.email)
-    if row is None:
-        raise BadRequestError("This organization has no notification bot.")
-    return Actor(directory.realm_id, row, CLIENT)
 
 
 async def check_realm(tx: Tx) -> None:

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
 import msgspec
 
 from server.directory import Directory
-from storage.database import Connection, Locking, Statement
+from storage.database import Connection, DatabaseUnavailableError, Locking, Statement
 from storage.ids import ChannelId, Position, QueueId, RealmId, UserId
 
 Row = TypeVar("Row")
@@ -211,6 +211,10 @@ class SharedWrite(ABC, Generic[Result]):
 
 class StaleDecisionError(Exception):
     """A row that the decision rests on has changed: decide again."""
+
+
+class KeepsChangingError(DatabaseUnavailableError):
+    """What the decision rests on was never twice the same: trying again later may help."""
 
 
 class Tx(Protocol):

@@ -76,6 +76,7 @@ EVENTS: Final[tuple[type[Event], ...]] = (
     realm.RealmSettingChanged,
     realm.RealmSettingsChanged,
     reminders.ReminderAdded,
+    reminders.ReminderFailed,
     reminders.ReminderRemoved,
     submessages.SubmessageAdded,
     saved_snippets.SnippetAdded,

@@ -58,6 +58,21 @@ class ReminderAdded(RemindersEvent, frozen=True, kw_only=True):
         return ({"type": self.wire_type, "op": "add", "reminders": [shown]},)
 
 
+class ReminderFailed(RemindersEvent, frozen=True, kw_only=True):
+    """It could not be sent, and stays in the list. Clients know no change of one: it comes anew."""
+
+    kind: ClassVar[str] = "reminders/failed"
+
+    reminder: ShownReminder
+
+    @override
+    def wire(self, position: Position, view: ClientView) -> Sequence[Any]:
+        return (
+            ReminderRemoved(reminder_id=self.reminder.reminder_id),
+            {"type": self.wire_type, "op": "add", "reminders": [self.reminder]},
+        )
+
+
 class ReminderRemoved(RemindersEvent, frozen=True, kw_only=True):
     """It was sent, or dropped."""
 

@@ -7,7 +7,7 @@ from typing import TypeVar
 import structlog
 
 from server.directory import Directory
-from server.events.base import LogEntry, StaleDecisionError
+from server.events.base import KeepsChangingError, LogEntry, StaleDecisionError
 from server.writer.batch import Action, AloneError, Batch, Write, groups_of
 from storage import clock
 from storage.database import Database, DatabaseUnavailableError, StatementTimeoutError
@@ -155,7 +155,7 @@ class RealmWriter:
             except StaleDecisionError:
                 stale += 1
                 if stale >= STALE_TRIES:
-                    write.fail(DatabaseUnavailableError("the decision kept changing"))
+                    write.fail(KeepsChangingError("the decision kept changing"))
             except (DatabaseUnavailableError, StatementTimeoutError) as error:
                 if not await self._without_committed([write]):
                     return

@@ -1,8 +1,12 @@
 """Reminders: told to whoever asked for them, and sent with what they are of."""
 
+import asyncio
+
 import pytest
 
 from server.actions import reminders as actions
+from server.actions.timers import MAX_WAITING
+from server.domain.errors import BadRequestError
 from storage import reminders
 from tests.fixtures.timers import Timers, bench_on
 
@@ -68,6 +72,27 @@ async def test_a_reminder_is_of_the_message_as_it_is_when_it_is_due(hall, timers
     assert "first" not in content
 
 
+async def test_nobody_is_reminded_without_end(hall, timers):
+    make = hall.make
+    await make.connection.execute(
+        """
+        INSERT INTO reminders (realm_id, reminder_id, user_id, note, content, rendered_content,
+               due_at)
+        SELECT %(r)s, -n, %(user_id)s, '', '', '', %(due_at)s
+          FROM generate_series(1, %(count)s) AS n
+        """,
+        r=make.realm_id,
+        user_id=hall.member.user_id,
+        due_at=hall.stage.clock.now(),
+        count=MAX_WAITING - 1,
+    )
+    wishes = [timers.remind(hall.member, None, str(n)) for n in range(3)]
+    answers = await asyncio.gather(*wishes, return_exceptions=True)
+    refusals = [str(each) for each in answers if isinstance(each, BadRequestError)]
+    assert refusals == [f"Too many reminders (limit: {MAX_WAITING})"] * 2
+    await timers.remind(hall.other, None, "another one's")
+
+
 async def test_a_deactivated_realm_reminds_nobody(hall, timers, make):
     await timers.remind(hall.member, None, "note")
     await make.connection.execute(
@@ -78,6 +103,23 @@ async def test_a_deactivated_realm_reminds_nobody(hall, timers, make):
     assert await sent(hall) == []
     [(_, failure)] = await kept(hall, hall.member)
     assert "deactivated" in failure
+
+
+async def test_what_is_given_up_is_told_and_stays_in_the_list(hall, timers, witnesses, make):
+    reminder_id = await timers.remind(hall.member, None, "note")
+    [row] = await reminders.of_user(make.connection, make.realm_id, hall.member.user_id)
+    bench = bench_on(hall.stage, make.realm_id)
+
+    own, _, other, _ = await witnesses.watch(
+        lambda: actions.give_up(bench, row), [hall.member, hall.other]
+    )
+    removed, added = own.events
+    assert (removed["op"], removed["reminder_id"]) == ("remove", reminder_id)
+    [shown] = added["reminders"]
+    assert (shown["reminder_id"], shown["failed"]) == (reminder_id, True)
+    assert other.events == []
+    [(_, failure)] = await kept(hall, hall.member)
+    assert "could not send" in failure
 
 
 async def test_what_was_dropped_or_sent_meanwhile_is_not_sent(hall, timers, make):

@@ -1,9 +1,12 @@
 """Scheduled messages: checked again when they are due, and told to their sender alone."""
 
+import asyncio
+
 import pytest
 import pytest_asyncio
 
 from server.actions.scheduled_messages import deliver
+from server.actions.timers import MAX_WAITING
 from server.domain.access import GUEST
 from server.domain.errors import BadRequestError, NotFoundError
 from server.events.scheduled_messages import ScheduledMessageUpdated
@@ -42,6 +45,36 @@ async def sent(hall):
 def changed(hall, sql):
     """Somebody changes a row in another process: nobody here hears of it before they look."""
     return hall.make.connection.execute(sql, realm_id=hall.make.realm_id)
+
+
+# -- how many
+
+
+async def test_nobody_schedules_without_end(hall, timers):
+    """The last one is given to one of those who ask at the same time; others are not hindered."""
+    make = hall.make
+    await make.connection.execute(
+        """
+        INSERT INTO scheduled_messages (realm_id, scheduled_message_id, sender_id, topic, user_ids,
+               content, rendered_content, due_at, read_by_sender, client)
+        SELECT %(r)s, -n, %(user_id)s, '', '{1}', '', '', %(due_at)s, false, 'test'
+          FROM generate_series(1, %(count)s) AS n
+        """,
+        r=make.realm_id,
+        user_id=hall.member.user_id,
+        due_at=hall.stage.clock.now(),
+        count=MAX_WAITING - 1,
+    )
+    wishes = [timers.schedule(hall.member, [hall.other.user_id], str(n)) for n in range(3)]
+    answers = await asyncio.gather(*wishes, return_exceptions=True)
+    refusals = [str(each) for each in answers if isinstance(each, BadRequestError)]
+    assert refusals == [f"Too many scheduled messages (limit: {MAX_WAITING})"] * 2
+    assert len(await kept(hall, hall.member)) == MAX_WAITING
+    await timers.schedule(hall.other, [hall.member.user_id])
+    await timers.remind(hall.member, None, "of another kind")
+    # What is changed is no more than before.
+    [last] = [each for each in answers if not isinstance(each, BadRequestError)]
+    await timers.edit(hall.member, last, content="other")
 
 
 # -- told

@@ -15,10 +15,18 @@ from benchmarks.faults.proxy import CuttingProxy, proxy_to
 from queue_processors.main import TIMERS
 from queue_processors.processor import MAX_ATTEMPTS
 from queue_processors.scheduled_messages import KIND
-from queue_processors.timekeeper import Timekeeper, in_turns
+from queue_processors.timekeeper import REALMS_AT_ONCE, Kind, Timekeeper, in_turns
+from server.actions.workbench import Workbench
+from server.events.base import KeepsChangingError
 from server.metrics import Metrics
 from storage import timers as storage_timers
-from storage.database import Database, open_database
+from storage.database import (
+    Database,
+    DatabaseUnavailableError,
+    StatementTimeoutError,
+    open_database,
+)
+from storage.ids import RealmId
 from storage.users import UserRow
 from tests.factories import Make, new_realm
 from tests.fixtures.clock import StoppedClock
@@ -163,31 +171,46 @@ async def test_workers_at_once_send_each_message_once(
 
 
 async def test_realms_do_not_wait_for_each_other(house: House, stage: Stage, database: Database):
-    """One realm has a thousand overdue, of which one row is held; the other has one."""
+    """One realm stands still, and is not looked at until it goes on; the other has its turn."""
     async with database.connection() as connection:
         other = await house_in(stage, await new_realm(connection))
         await other.timers.schedule(other.alice, [other.bob.user_id], "quick", seconds=5)
-        held = await house.timers.schedule(house.alice, [house.bob.user_id], "held", seconds=1)
+        await house.timers.schedule(house.alice, [house.bob.user_id], "held", seconds=1)
         stage.clock.advance(timedelta(seconds=HOUR))
         async with database.transaction() as holding:
             await holding.execute(
                 "SELECT FROM realm_clock WHERE realm_id = %(r)s FOR UPDATE",
                 r=house.make.realm_id,
             )
-            keeper = timekeeper_on(stage)
+            watched = Watched()
+            keeper = keeper_of(stage, watched.kind)
             work = asyncio.create_task(keeper.run())
             async with asyncio.timeout(PATIENCE_SECONDS):
-                while await other.waiting():
+                while await other.waiting() or len(watched.windows) < 3:
                     pass
             assert await house.messages() == []
+            window = watched.windows[-1]
+            assert window.busy == [house.make.realm_id]
+            assert window.realms == REALMS_AT_ONCE - 1
         async with asyncio.timeout(PATIENCE_SECONDS):
             while await house.waiting():
                 pass
         work.cancel()
         await asyncio.gather(work, return_exceptions=True)
-        assert held
         assert await house.messages() == [(house.alice.user_id, "held")]
         assert await other.messages() == [(other.alice.user_id, "quick")]
+
+
+class Watched:
+    """Scheduled messages, and for which of them the timekeeper has looked."""
+
+    def __init__(self) -> None:
+        self.windows: list[storage_timers.Window] = []
+        self.kind = replace(KIND, due=self._due)
+
+    async def _due(self, connection: Any, window: storage_timers.Window) -> Any:
+        self.windows.append(window)
+        return await KIND.due(connection, window)
 
 
 # -- dying
@@ -316,18 +339,19 @@ async def test_a_pass_that_is_stopped_at_any_moment_loses_and_doubles_nothing(
 
 
 class Failing:
-    """A kind whose deliveries end in an error of ours, as often as it is told."""
+    """Scheduled messages, of which one always ends in this error."""
 
-    def __init__(self, content: str) -> None:
+    def __init__(self, content: str, error: type[Exception] = ZeroDivisionError) -> None:
         self.tries = 0
         self._content = content
+        self._error = error
         self.kind = replace(KIND, deliver=self._deliver)
 
     async def _deliver(self, bench: Any, row: Any) -> bool:
         if row.content != self._content:
             return await KIND.deliver(bench, row)
         self.tries += 1
-        raise ZeroDivisionError
+        raise self._error
 
 
 async def test_what_ends_in_an_error_is_left_alone_a_while_and_harms_no_other(
@@ -337,7 +361,7 @@ async def test_what_ends_in_an_error_is_left_alone_a_while_and_harms_no_other(
     await house.timers.schedule(house.alice, [house.bob.user_id], "good", seconds=2)
     stage.clock.advance(timedelta(seconds=HOUR))
     failing = Failing("bad")
-    keeper = keeper_of(stage, failing, pause_seconds=1e6)
+    keeper = keeper_of(stage, failing.kind, pause_seconds=1e6)
     assert await keeper.catch_up() == 1
     assert await keeper.catch_up() == 0
     assert failing.tries == 1
@@ -347,11 +371,62 @@ async def test_what_ends_in_an_error_is_left_alone_a_while_and_harms_no_other(
     assert await timekeeper_on(stage).catch_up() == 1
 
 
-async def test_what_always_ends_in_an_error_fails_at_last(house: House, stage: Stage):
+@pytest.mark.parametrize(
+    "error", [StatementTimeoutError, KeepsChangingError, DatabaseUnavailableError]
+)
+async def test_what_cannot_be_sent_for_now_is_not_overtaken(
+    house: House, stage: Stage, error: type[Exception]
+):
+    bob = house.bob.user_id
+    await house.timers.schedule(house.alice, [bob], "first", seconds=1)
+    await house.timers.schedule(house.alice, [bob], "second", seconds=2)
+    await house.timers.schedule(house.alice, [house.alice.user_id], "elsewhere", seconds=3)
+    stage.clock.advance(timedelta(seconds=HOUR))
+    keeper = keeper_of(stage, Failing("first", error).kind, pause_seconds=1e6)
+    assert await keeper.catch_up() == 1
+    await house.timers.schedule(house.bob, [house.alice.user_id], "third", seconds=1)
+    stage.clock.advance(timedelta(seconds=HOUR))
+    assert await keeper.catch_up() == 0
+    assert await timekeeper_on(stage).catch_up() == 3
+    sent = [content for _, content in await house.messages()]
+    assert sent == ["elsewhere", "first", "second", "third"]
+
+
+async def test_a_realm_that_cannot_be_worked_off_is_tried_again(house: House, stage: Stage):
+    await house.timers.schedule(house.alice, [house.bob.user_id], "later")
+    stage.clock.advance(timedelta(seconds=HOUR))
+    benches = iter([None, bench_on(stage, house.make.realm_id)])
+
+    def bench(_: RealmId) -> Workbench:
+        found = next(benches)
+        if found is None:
+            raise ZeroDivisionError
+        return found
+
+    keeper = Timekeeper(stage.database, bench, Metrics(), [KIND], now=stage.clock.now)
+    assert await keeper.catch_up() == 0
+    assert await keeper.catch_up() == 1
+
+
+async def test_while_the_database_is_away_nothing_is_given_up(house: House, stage: Stage):
+    await house.timers.schedule(house.alice, [house.bob.user_id], "kept")
+    stage.clock.advance(timedelta(seconds=HOUR))
+    failing = Failing("kept", DatabaseUnavailableError)
+    keeper = keeper_of(stage, failing.kind)
+    for _ in range(MAX_ATTEMPTS + 1):
+        await keeper.catch_up()
+    assert failing.tries == MAX_ATTEMPTS + 1
+    assert await house.waiting() == 1
+
+
+@pytest.mark.parametrize("error", [ZeroDivisionError, StatementTimeoutError, KeepsChangingError])
+async def test_what_always_ends_in_an_error_fails_at_last(
+    house: House, stage: Stage, error: type[Exception]
+):
     await house.timers.schedule(house.alice, [house.bob.user_id], "bad")
     stage.clock.advance(timedelta(seconds=HOUR))
-    failing = Failing("bad")
-    keeper = keeper_of(stage, failing, pause_seconds=0)
+    failing = Failing("bad", error)
+    keeper = keeper_of(stage, failing.kind)
     for _ in range(MAX_ATTEMPTS):
         assert await house.waiting() == 1
         await keeper.catch_up()
@@ -362,12 +437,12 @@ async def test_what_always_ends_in_an_error_fails_at_last(house: House, stage: S
     assert "could not send" in notice
 
 
-def keeper_of(stage: Stage, failing: Failing, *, pause_seconds: float) -> Timekeeper:
+def keeper_of(stage: Stage, kind: Kind[Any], *, pause_seconds: float = 0) -> Timekeeper:
     return Timekeeper(
         stage.database,
         lambda realm_id: bench_on(stage, realm_id),
         Metrics(),
-        [failing.kind],
+        [kind],
         now=stage.clock.now,
         pause_after=lambda _: pause_seconds,
     )

@@ -6,7 +6,7 @@ import pytest
 
 from storage import reminders, scheduled_messages, timers
 from storage.ids import UserId
-from storage.scheduled_messages import ScheduledMessage
+from storage.scheduled_messages import ScheduledMessageRow
 from tests.factories import Make, new_realm
 
 pytestmark = pytest.mark.asyncio
@@ -16,7 +16,7 @@ NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 
 async def put_off(make: Make, seconds: float) -> int:
     """Something that is due so long after noon; its id."""
-    message = ScheduledMessage(
+    row = ScheduledMessageRow(
         realm_id=make.realm_id,
         sender_id=UserId(1),
         channel_id=None,
@@ -28,13 +28,13 @@ async def put_off(make: Make, seconds: float) -> int:
         read_by_sender=False,
         client="test",
     )
-    return await make.at_position(scheduled_messages.insert(make.realm_id, message))
+    return await make.at_position(scheduled_messages.insert(make.realm_id, row))
 
 
-async def due(connection, seconds, *, without=(), limit=10):
-    rows = await scheduled_messages.due(
-        connection, now=NOON + timedelta(seconds=seconds), without=without, limit=limit
-    )
+async def due(connection, seconds, *, realms=10, limit=10, **others):
+    moment = NOON + timedelta(seconds=seconds)
+    window = timers.Window(now=moment, realms=realms, limit=limit, **others)
+    rows = await scheduled_messages.due(connection, window)
     return [(row.realm_id, row.content) for row in rows]
 
 
@@ -71,6 +71,18 @@ async def test_what_is_left_alone_or_has_failed_is_not_due(connection):
     )
     assert await due(connection, 5, without=[(one.realm_id, first)]) == [(two.realm_id, "1")]
     assert await timers.next_at(connection, after=NOON + timedelta(seconds=1)) is None
+
+
+async def test_realms_that_have_waited_longest_come_first(connection):
+    """But for those that are busy; and whose only row is left alone is not one of them."""
+    realms = [await new_realm(connection) for _ in range(4)]
+    ids = [await put_off(make, seconds) for make, seconds in zip(realms, (4, 3, 2, 1), strict=True)]
+    await put_off(realms[0], 5)
+    one, two, three, four = (make.realm_id for make in realms)
+    assert await due(connection, 9, realms=2) == [(four, "1"), (three, "2")]
+    assert await due(connection, 9, realms=2, busy=[four]) == [(three, "2"), (two, "3")]
+    found = await due(connection, 9, realms=2, busy=[four], without=[(three, ids[2])])
+    assert found == [(two, "3"), (one, "4"), (one, "5")]
 
 
 async def rows_read(connection, table):
@@ -110,7 +122,7 @@ async def test_what_waits_costs_nothing_until_it_is_due(connection):
     for module in (scheduled_messages, reminders):
         table = module.__name__.rpartition(".")[2]
         before = await rows_read(connection, table)
-        found = await module.due(connection, now=moment, without=[], limit=100)
+        found = await module.due(connection, timers.Window(now=moment, realms=50, limit=100))
         assert [row.due_at for row in found] == [NOON + timedelta(seconds=n) for n in (1, 2, 3)]
         assert await timers.next_at(connection, after=moment) == moment + timedelta(seconds=1)
         assert await rows_read(connection, table) - before < 20

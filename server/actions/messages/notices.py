@@ -10,8 +10,9 @@ import structlog
 from server.actions.messages import send
 from server.actions.messages.decide import Draft
 from server.actions.workbench import Workbench
+from server.directory import Directory
 from server.domain.actor import Actor
-from server.domain.errors import DomainError
+from server.domain.errors import BadRequestError, DomainError
 from server.domain.messages import RESOLVED_PREFIX
 from server.domain.system_bots import NOTIFICATION_BOT
 from storage.ids import ChannelId
@@ -20,19 +21,26 @@ from storage.users import UserRow
 logger = structlog.get_logger(__name__)
 
 NO_TOPIC_NAME: Final = "(no topic)"
+CLIENT: Final = "Internal"
+"""What the notification bot sends with."""
+
+
+async def notification_bot(directory: Directory) -> Actor:
+    """The bot that writes to people on the server's behalf. Raises BadRequestError."""
+    row = await directory.user_by_email(NOTIFICATION_BOT.email)
+    if row is None:
+        raise BadRequestError("This organization has no notification bot.")
+    return Actor(directory.realm_id, row, CLIENT)
 
 
 async def deliver(bench: Workbench, draft: Draft) -> None:
     """Let the notification bot send this. Whom it cannot reach is passed over."""
-    bot = await bench.directory.user_by_email(NOTIFICATION_BOT.email)
-    if bot is None:
-        return
-    actor = Actor(bench.realm_id, bot, "Internal")
     draft = replace(draft, read_by_sender=True)
-    decision = await send.prepare(bench.directory, actor, draft, bench.read)
     now = bench.clock.now()
     try:
-        await bench.write(lambda tx: send.send_message(tx, actor, draft, decision, now))
+        bot = await notification_bot(bench.directory)
+        decision = await send.prepare(bench.directory, bot, draft, bench.read)
+        await bench.write(lambda tx: send.send_message(tx, bot, draft, decision, now))
     except DomainError as refusal:
         logger.info("nobody to tell", reason=refusal.message)
 
