@@ -1,8 +1,9 @@
 """Marks what a search has found, in text and in rendered messages."""
 
 import re
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from html import escape, unescape
 from typing import Final
 
@@ -18,7 +19,7 @@ _BLOCK: Final = re.compile(
 Span = tuple[int, int]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Marks:
     """What is to be marked: texts wherever they occur, and whole words by their stems."""
 
@@ -33,25 +34,24 @@ class Marks:
 
         What goes on in another element is marked in both.
         """
-        pattern = self._pattern()
+        pattern = self._pattern
         if pattern is None:
             return html
         pieces = _TAG_OR_TEXT.findall(html)
         shown = [_shown(piece) for piece in pieces]
         found = [match.span() for match in pattern.finditer("".join(shown))]
-        written, start = [], 0
-        for piece, text in zip(pieces, shown, strict=True):
-            is_tag = piece.startswith("<")
-            written.append(piece if is_tag else _marked(text, _within(found, start, len(text))))
-            start += len(text)
-        return "".join(written)
+        return "".join(
+            piece if piece.startswith("<") else _marked(text, spans)
+            for piece, text, spans in zip(pieces, shown, _by_piece(shown, found), strict=True)
+        )
 
     def in_text(self, text: str) -> str:
         """Text as HTML, with marks."""
-        pattern = self._pattern()
+        pattern = self._pattern
         found = [] if pattern is None else [match.span() for match in pattern.finditer(text)]
         return _marked(text, found)
 
+    @cached_property
     def _pattern(self) -> re.Pattern[str] | None:
         texts = sorted(self.texts, key=_length, reverse=True)
         ways = [_way(text, begins_words=begins) for text, begins in texts]
@@ -80,11 +80,22 @@ def _shown(piece: str) -> str:
     return "\n" if _BLOCK.match(piece) else ""
 
 
-def _within(found: Iterable[Span], start: int, length: int) -> Iterator[Span]:
-    """The parts of what was found that are in a piece, counted from its start."""
-    for first, end in found:
-        if first < start + length and end > start:
-            yield max(first - start, 0), min(end - start, length)
+def _by_piece(pieces: Iterable[str], found: Sequence[Span]) -> Iterator[list[Span]]:
+    """For each piece the parts of what was found that are in it, counted from its start.
+
+    `found` is in order, so no piece looks at what others have left behind.
+    """
+    start = at = 0
+    for piece in pieces:
+        end, spans = start + len(piece), []
+        while at < len(found) and found[at][0] < end:
+            first, last = found[at]
+            spans.append((max(first, start) - start, min(last, end) - start))
+            if last > end:
+                break  # it goes on in the next piece
+            at += 1
+        yield spans
+        start = end
 
 
 def _marked(text: str, found: Iterable[Span]) -> str:

@@ -68,12 +68,14 @@ class ProcessTypesetter(Typesetter):
     async def compare(self, pairs: Sequence[tuple[str, str]]) -> list[str | None]:
         found: list[str | None] = [None] * len(pairs)
         with suppress(TimeoutError):
-            async with asyncio.timeout(self._wall_seconds), self._turn:
+            async with asyncio.timeout(self._wall_seconds):
                 for place, (older, newer) in enumerate(pairs):
                     order = Order("difference", older, "", self._cpu_seconds, newer)
-                    # What ends the process has no difference; it is started anew for the next.
+                    # A turn for each: what a send waits for goes between two of them. What ends
+                    # the process has no difference; it is started anew for the next.
                     with suppress(_GoneError):
-                        found[place] = (await self._ask(order)).html
+                        async with self._turn:
+                            found[place] = (await self._ask(order)).html
         return found
 
     async def close(self) -> None:

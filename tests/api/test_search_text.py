@@ -157,10 +157,6 @@ async def test_an_edit_is_searched_as_it_is_shown(writer, people, database):
             await SearchIndexer(database).catch_up()
 
 
-def marked(text):
-    return f'<span class="highlight">{text}</span>'
-
-
 MARKS = {
     '"very important news"': "<strong>[very important]</strong>[ news], see",
     "word": "a [wo]<em>[rd]</em> in",

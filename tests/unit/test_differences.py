@@ -1,5 +1,6 @@
 """What an edit changed: of a message's elements, whatever the two texts are, and in time."""
 
+import asyncio
 from itertools import pairwise
 
 import pytest
@@ -9,6 +10,7 @@ from server.domain.markdown.differences import GONE, NEW, difference_html
 from server.domain.markdown.links import safe_href
 from server.domain.markdown.nodes import Element
 from server.domain.markdown.tags import ALLOWED
+from server.domain.markdown.typesetting import TypesetJob
 from server.typesetting import ProcessTypesetter
 from server.typesetting.wire import Order
 from server.typesetting.worker import deliver
@@ -125,6 +127,22 @@ async def test_a_process_compares_and_ends_what_takes_too_long():
     assert found[0] is not None
     assert NEW in found[0]
     assert found[1:] == [None, "<p>a</p>"]
+
+
+@pytest.mark.asyncio
+async def test_what_a_message_needs_does_not_wait_for_all_that_is_compared():
+    typesetter = ProcessTypesetter(wall_seconds=ENOUGH_SECONDS)
+    formula = TypesetJob("inline", "x^2")
+    pairs = [("<p>a</p>", f"<p>{number}</p>") for number in range(20)]
+    try:
+        comparing = asyncio.create_task(typesetter.compare(pairs))
+        await asyncio.sleep(0)
+        await typesetter.set([formula])
+        assert typesetter.known(formula) is not None
+        assert not comparing.done()
+        assert None not in await comparing
+    finally:
+        await typesetter.close()
 
 
 @pytest.mark.asyncio

@@ -1,0 +1,43 @@
+"""Marks of a search in rendered messages: each where it was found, however many there are."""
+
+import pytest
+
+from server.domain.highlights import CLOSE, OPEN, Marks
+
+
+def marked(marks: Marks, html: str) -> str:
+    """The message with its marks, as [text]."""
+    return marks.in_html(html).replace(OPEN, "[").replace(CLOSE, "]")
+
+
+def texts(*found: str) -> Marks:
+    return Marks(tuple((text, False) for text in found), frozenset())
+
+
+@pytest.mark.parametrize(
+    ("html", "expected"),
+    [
+        ("<p>a b a</p>", "<p>[a] b [a]</p>"),
+        ("<p><em>a</em>a<em>b</em>a</p>", "<p><em>[a]</em>[a]<em>b</em>[a]</p>"),
+        ("<p>x<em>a</em></p><p>a</p>", "<p>x<em>[a]</em></p><p>[a]</p>"),
+        ("<p>b</p>", "<p>b</p>"),
+    ],
+)
+def test_each_text_is_marked_where_it_is(html, expected):
+    assert marked(texts("a"), html) == expected
+
+
+def test_what_goes_on_in_the_next_elements_is_marked_in_each():
+    html = "<p>x o<em>n</em>e<strong> tw</strong>o y</p><p>one two</p>"
+    expected = "<p>x [o]<em>[n]</em>[e]<strong>[ tw]</strong>[o] y</p><p>[one two]</p>"
+    assert marked(texts("one two"), html) == expected
+
+
+def test_what_ends_with_an_element_does_not_go_on():
+    assert marked(texts("ab", "c"), "<em>ab</em>c<em>ab</em>") == "<em>[ab]</em>[c]<em>[ab]</em>"
+
+
+def test_as_many_marks_as_a_message_may_hold():
+    count = 3_300
+    html = f"<p>{'<em>a</em>' * count}</p>"
+    assert marked(texts("a"), html) == f"<p>{'<em>[a]</em>' * count}</p>"
