@@ -60,7 +60,7 @@ GROUPS: Final[Touch] = ("groups",)
 ALERT_WORDS: Final[Touch] = ("alert words",)
 LINKIFIERS: Final[Touch] = ("linkifiers",)
 ROLL: Final[Touch] = ("roll",)
-"""Everybody's presence (server/initial_state/roll.py): touched by whatever touches anybody."""
+"""Everybody's presence (server/initial_state/roll.py), and by which address each is known."""
 
 
 def user_key(user_id: UserId) -> Touch:
@@ -130,14 +130,14 @@ class Directory:
                 self._by_name.pop(NAMES[key[0]], None)
             if key in (REALM, GROUPS):
                 self._rows.pop(("graph",), None)
-            if key == REALM or key[0] == "user":
-                self._rows.pop(ROLL, None)
 
     def recall(self, key: Touch) -> Any:
         """What `remember` was given for the key, if it is still there.
 
         It may be of any position: whoever asks checks that it is exact where they need it.
         """
+        if key in self._rows:
+            self._rows.move_to_end(key)
         return self._rows.get(key)
 
     def remember(self, key: Touch, value: Any) -> None:

@@ -95,8 +95,8 @@ async def _knowing(tx: Tx, connection: Connection, ground: Ground, row: UserRow)
     if audience == EVERYONE:
         return audience
     guests = (await users.ids_by_role(connection, tx.realm_id)).get(GUEST, ())
-    known = await users.known_to_each(connection, tx.realm_id, guests)
-    met = tuple(guest for guest in guests if row.user_id in known[guest])
+    known = await users.known_to_each(connection, tx.realm_id, [row.user_id], among=guests)
+    met = tuple(guest for guest in guests if guest in known[row.user_id])
     return Audience(everyone=True, guests=False, users=met)
 
 

@@ -1,6 +1,6 @@
 """Presence over HTTP: saying that one is there, and asking who else is."""
 
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import UNSET, UnsetType
@@ -9,13 +9,11 @@ from server.api.endpoint import Access, Endpoint, NoParams, Request, Result
 from server.api.params import Field, Params
 from server.api.people import known_ids, known_users, user_by_email
 from server.domain.errors import BadRequestError
-from server.domain.presence import DEFAULT_HISTORY_DAYS, NOTHING_YET
+from server.domain.presence import DEFAULT_HISTORY_DAYS, NOTHING_YET, SECONDS_A_DAY
 from server.domain.user_settings import UserSettings
 from server.initial_state.roll import Entry, as_known, as_object
 from storage.ids import UserId
 from storage.users import UserRow
-
-SECONDS_A_DAY: Final = 24 * 3600
 
 
 class PingParams(Params):
@@ -112,7 +110,7 @@ async def _entries(
         return [], NOTHING_YET
     presences = request.app.presences.of(actor.realm_id)
     entries, newest = await presences.entries(since=since, seen_since=seen_since)
-    if actor.is_guest:
+    if actor.is_guest and entries:
         async with request.read() as connection:
             known = await known_ids(request, connection)
         if known is not None:

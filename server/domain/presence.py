@@ -17,6 +17,7 @@ NEWS_AFTER_SECONDS: Final = 55
 ACTIVE_LAG_SECONDS: Final = 70
 """In the legacy form somebody is active whose last ping but one was, at the latest."""
 DEFAULT_HISTORY_DAYS: Final = 14
+SECONDS_A_DAY: Final = 24 * 3600
 NOTHING_YET: Final = -1
 """Instead of the number of an update: none has been seen."""
 CLIENT: Final = "website"

@@ -7,7 +7,7 @@ import msgspec
 from msgspec import UNSET, UnsetType
 from typing_extensions import override
 
-from server.directory import user_key
+from server.directory import ROLL, user_key
 from server.domain.access import ADMINISTRATOR, GUEST, MEMBER, OWNER
 from server.domain.profiles import avatar_url, hidden_email, least_role_to_see_email, public_email
 from server.events.base import ClientView, Event
@@ -181,7 +181,8 @@ class UserChanged(_OfUsers, frozen=True, kw_only=True):
 
     @override
     def touches(self) -> Sequence[tuple[Any, ...]]:
-        return (user_key(self.person.user_id),)
+        key = user_key(self.person.user_id)
+        return (key,) if self.person.is_active is UNSET else (key, ROLL)
 
 
 class EmailChanged(_OfUsers, frozen=True, kw_only=True):
@@ -214,7 +215,7 @@ class EmailChanged(_OfUsers, frozen=True, kw_only=True):
 
     @override
     def touches(self) -> Sequence[tuple[Any, ...]]:
-        return (user_key(self.user_id),)
+        return (user_key(self.user_id), ROLL)
 
 
 class RemovedPerson(msgspec.Struct, frozen=True, kw_only=True):

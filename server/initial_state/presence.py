@@ -3,13 +3,11 @@
 from typing import Any
 
 from server.directory import ROLL
-from server.domain.presence import DEFAULT_HISTORY_DAYS, NOTHING_YET
+from server.domain.presence import DEFAULT_HISTORY_DAYS, NOTHING_YET, SECONDS_A_DAY
 from server.initial_state import people
 from server.initial_state.base import Section, Snapshot
 from server.initial_state.roll import NOBODY, Entry, Roll, as_known, as_object
 from storage import presences
-
-SECONDS_A_DAY = 24 * 3600
 
 
 async def fetch(snapshot: Snapshot) -> dict[str, Any]:
@@ -17,12 +15,13 @@ async def fetch(snapshot: Snapshot) -> dict[str, Any]:
     if snapshot.actor.is_spectator or snapshot.settings.presence_disabled:
         shown, last_update_id = NOBODY, NOTHING_YET
     else:
-        roll = await _roll(snapshot)
         days = snapshot.presence_history_limit_days
-        entries = roll.seen_since(now - _seconds(days))
-        entries = await _as_known(snapshot, entries)
+        seen_since = now - _seconds(days)
+        kept, later = await _rolls(snapshot)
+        entries = [e for e in kept.seen_since(seen_since) if later.of(e.user_id) is None]
+        entries = await _as_known(snapshot, [*entries, *later.seen_since(seen_since)])
         shown = as_object(entries, slim=snapshot.view.slim_presence)
-        last_update_id = roll.last_update_id
+        last_update_id = max(kept.last_update_id, later.last_update_id)
     return {
         "presences": shown,
         "presence_last_update_id": last_update_id,
@@ -34,15 +33,19 @@ def _seconds(days: int | None) -> int:
     return (DEFAULT_HISTORY_DAYS if days is None else days) * SECONDS_A_DAY
 
 
-async def _roll(snapshot: Snapshot) -> Roll:
-    """What is kept in memory, with what the snapshot has beyond it."""
-    roll = snapshot.directory.recall(ROLL)
-    if not isinstance(roll, Roll):
-        roll = Roll(snapshot.address.domain)
-    roll.take(
-        await presences.changed_since(snapshot.connection, snapshot.realm_id, roll.last_update_id)
+async def _rolls(snapshot: Snapshot) -> tuple[Roll, Roll]:
+    """What is kept in memory, and what the snapshot has beyond it.
+
+    That is kept for nobody else: meanwhile somebody may have been closed, or be called otherwise.
+    """
+    domain = snapshot.address.domain
+    kept = snapshot.directory.recall(ROLL)
+    if not isinstance(kept, Roll):
+        kept = Roll(domain)
+    later = await presences.changed_since(
+        snapshot.connection, snapshot.realm_id, kept.last_update_id
     )
-    return roll
+    return kept, Roll(domain, later)
 
 
 async def _as_known(snapshot: Snapshot, entries: list[Entry]) -> list[Entry]:

@@ -1,5 +1,7 @@
 """Who is there: pings are taken, answered and written here, for each realm of this process."""
 
+import asyncio
+
 from server.directory import Directories
 from server.domain.clock import Clock
 from server.presences.realm import RealmPresences
@@ -32,5 +34,4 @@ class Presences:
 
     async def close(self) -> None:
         """Write what waits; what comes later is lost."""
-        for realm in self._realms.values():
-            await realm.close()
+        await asyncio.gather(*(realm.close() for realm in self._realms.values()))

@@ -53,7 +53,9 @@ async def _known_to_guests(
     async with database.connection() as connection:
         realm_id = directory.realm_id
         guests = (await users.ids_by_role(connection, realm_id)).get(GUEST, ())
-        known = await users.known_to_each(connection, realm_id, list(people)) if guests else {}
+        if not guests:
+            return {}
+        known = await users.known_to_each(connection, realm_id, list(people), among=guests)
     alike: dict[tuple[UserId, ...], list[Presence]] = defaultdict(list)
     for user_id, others in known.items():
         knowing = tuple(guest for guest in guests if guest in others)

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from server.directory import Directory, user_key
+from server.directory import CAPACITY, Directory, user_key
 from server.domain.addresses import Addresses
 from storage.database import open_database
 from storage.ids import UserId
@@ -42,3 +42,13 @@ async def test_a_row_that_changes_while_it_is_read_is_not_kept(database, make: M
     directory.forget([user_key(UserId(someone.user_id))])
     row = await reading
     assert await directory.user(someone.user_id) is not row
+
+
+async def test_what_was_asked_for_last_is_kept_longest(database, make: Make):
+    directory = Directory(make.realm_id, database, StoppedClock(), Addresses())
+    for number in range(CAPACITY):
+        directory.remember(("made", number), number)
+    assert directory.recall(("made", 0)) == 0
+    directory.remember(("made", CAPACITY), CAPACITY)
+    assert directory.recall(("made", 0)) == 0
+    assert directory.recall(("made", 1)) is None

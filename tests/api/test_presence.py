@@ -13,8 +13,10 @@ from server.actions.users import deactivate_user
 from server.directory import ROLL
 from server.domain.access import GUEST
 from server.domain.presence import OFFLINE_AFTER_SECONDS
+from server.domain.user_settings import ADMINISTRATORS
 from server.presences.arrivals import MAX_TOLD
 from storage import presences
+from storage.presences import Ping
 from tests.factories import Make, new_realm
 from tests.fixtures import contract
 from tests.fixtures.clock import StoppedClock
@@ -275,6 +277,37 @@ async def test_registers_share_one_look_at_everybody(clients, server, make):
     assert directory.recall(ROLL) is None, "who does not ask does not pay"
     await clients[0].post("/register")
     assert directory.recall(ROLL).last_update_id == roll.last_update_id
+
+
+async def test_only_who_is_shown_otherwise_makes_it_be_read_anew(clients, people, server, make):
+    directory = server.app.directories.of(make.realm_id)
+    queue = await clients[0].register(event_types=["realm_user"])
+    await ping(clients[0])
+    roll = directory.recall(ROLL)
+    await clients[0].patch("/settings", full_name="Alicia")
+    await queue.until("realm_user", "update")
+    assert directory.recall(ROLL) is roll
+    await clients[0].patch("/settings", email_address_visibility=ADMINISTRATORS)
+    event = await queue.until("realm_user", "update")
+    answer = await ping(clients[1], last_update_id=None)
+    assert event["person"]["new_email"] in answer["presences"]
+    assert people[0].email not in answer["presences"]
+
+
+async def test_what_a_register_sees_is_kept_for_no_other(clients, people, server, make):
+    """It may be of a moment before somebody was closed, or called otherwise."""
+    directory = server.app.directories.of(make.realm_id)
+    await ping(clients[0])
+    roll = directory.recall(ROLL)
+    known = roll.last_update_id
+    seen_at = server.app.clock.now()
+    elsewhere = Ping(people[1].user_id, seen_at, seen_at)
+    await make.connection.run(presences.record(make.realm_id, [elsewhere]))
+    state = await clients[0].post("/register", fetch_event_types=["presence"], slim_presence=True)
+    assert ids(state) == sorted(row.user_id for row in people[:2])
+    assert state["presence_last_update_id"] > known
+    assert directory.recall(ROLL) is roll
+    assert (roll.last_update_id, roll.of(people[1].user_id)) == (known, None)
 
 
 async def test_a_ping_takes_no_position(clients, make):

@@ -6,7 +6,7 @@ from datetime import timedelta
 import pytest
 
 from storage import presences, users
-from storage.database import Database
+from storage.database import Connection, Database
 from storage.ids import UserId
 from storage.presences import Ping
 from tests.factories import JOINED, Make, new_realm
@@ -24,6 +24,17 @@ async def record(make: Make, *pings: Ping):
 async def known(make: Make, since: int = -1):
     rows = await presences.changed_since(make.connection, make.realm_id, since)
     return {row.user_id: (row.active_at, row.seen_at) for row in rows}
+
+
+async def until_somebody_waits(onlooker: Connection) -> None:
+    """Somebody else in this database waits for a lock."""
+    while not await onlooker.value(  # noqa: ASYNC110 - nothing tells it
+        """
+        SELECT count(*) FROM pg_stat_activity
+         WHERE datname = current_database() AND wait_event_type = 'Lock'
+        """
+    ):
+        await asyncio.sleep(0.01)
 
 
 async def last(make: Make) -> int:
@@ -83,10 +94,7 @@ async def test_numbers_become_visible_in_their_order(make: Make, database: Datab
         await first.run(presences.record(make.realm_id, [Ping(slow, START, START)]))
         other = asyncio.create_task(record(make, Ping(quick, START, START)))
         async with database.connection() as onlooker:
-            while not await onlooker.value(  # noqa: ASYNC110 - nothing tells it
-                "SELECT count(*) FROM pg_locks WHERE NOT granted"
-            ):
-                await asyncio.sleep(0.01)
+            await until_somebody_waits(onlooker)
             assert await presences.changed_since(onlooker, make.realm_id, -1) == []
     await other
     rows = await presences.changed_since(make.connection, make.realm_id, -1)
@@ -113,10 +121,7 @@ async def test_a_ping_that_waits_for_its_turn_sees_who_has_left_meanwhile(
         late = START + MINUTE
         other = asyncio.create_task(record(make, Ping(user_id, late, late)))
         async with database.connection() as onlooker:
-            while not await onlooker.value(  # noqa: ASYNC110 - nothing tells it
-                "SELECT count(*) FROM pg_locks WHERE NOT granted"
-            ):
-                await asyncio.sleep(0.01)
+            await until_somebody_waits(onlooker)
     assert await other == []
     assert await known(make) == {user_id: (latest, latest)}
 

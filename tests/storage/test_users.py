@@ -136,6 +136,11 @@ async def test_one_knows_whom_one_meets_in_a_channel_or_a_conversation(make_here
     known = await users.known_to(connection, realm_id, guest.user_id)
 
     assert known == {guest.user_id, neighbour.user_id, partner.user_id}
+    asked, among = [guest.user_id, neighbour.user_id], [partner.user_id]
+    assert await users.known_to_each(connection, realm_id, asked, among=among) == {
+        guest.user_id: {guest.user_id, partner.user_id},
+        neighbour.user_id: {neighbour.user_id},
+    }
 
 
 async def test_credentials_are_found_in_any_letters(make_here: Make):

@@ -4,6 +4,7 @@ import pytest
 
 from server.domain.presence import (
     ACTIVE_LAG_SECONDS,
+    DEFAULT_HISTORY_DAYS,
     NEWS_AFTER_SECONDS,
     OFFLINE_AFTER_SECONDS,
     PING_INTERVAL_SECONDS,
@@ -37,11 +38,15 @@ def test_the_thresholds_are_those_that_clients_are_told(active, idle, status):
 
 
 def test_the_numbers_are_those_of_the_contract():
-    numbers = contract.limits().get("numbers", contract.limits())
-    found = [numbers.get(name) for name in ("presence_offline_threshold_secs",)]
-    if found[0] is not None:
-        assert found[0]["value"] == OFFLINE_AFTER_SECONDS
-        assert numbers["presence_ping_interval_secs"]["value"] == PING_INTERVAL_SECONDS
+    limits = contract.limits()
+    if not limits:
+        return
+    ours = {
+        "presence_history_limit_days_default": DEFAULT_HISTORY_DAYS,
+        "presence_offline_threshold_secs": OFFLINE_AFTER_SECONDS,
+        "presence_ping_interval_secs": PING_INTERVAL_SECONDS,
+    }
+    assert {name: limits["numbers"][name]["value"] for name in ours} == ours
 
 
 def test_in_the_legacy_form_the_last_ping_but_one_may_have_been_the_active_one():
