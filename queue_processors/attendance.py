@@ -1,10 +1,10 @@
-"""Says what this process works on, so that operators and other processes know of it."""
+"""Says what this process does, so that operators and other processes know of it."""
 
 import asyncio
 import os
 import socket
 import uuid
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import datetime
 from typing import Final
 
@@ -21,10 +21,12 @@ from storage.workers import WorkerRow
 logger = structlog.get_logger(__name__)
 
 REPORT_SECONDS: Final = 5.0
+FIRST_SECONDS: Final = 0.5
+"""To the second report: by then it is known who leads."""
 
 
 class Attendance:
-    """One process among those that work on the queues."""
+    """One process among those that serve clients or work on the queues."""
 
     def __init__(
         self,
@@ -35,6 +37,8 @@ class Attendance:
         started_at: datetime,
         shipper: Shipper | None,
         work: Callable[[], dict[str, dict[str, object]]],
+        serves: bool = False,
+        state: Callable[[], Mapping[str, float]] = dict,
     ) -> None:
         self._database = database
         self._desk = desk
@@ -42,14 +46,18 @@ class Attendance:
         self._started_at = started_at
         self._shipper = shipper
         self._work = work
+        self._serves = serves
+        self._state = state
         self._id = uuid.uuid4().hex
 
     async def run(self) -> None:
         """Report now and every few seconds until cancelled, and sign off then."""
+        pause = FIRST_SECONDS
         try:
             while True:
                 await self._try(self.report)
-                await asyncio.sleep(REPORT_SECONDS)
+                await asyncio.sleep(pause)
+                pause = REPORT_SECONDS
         finally:
             await self._try(self._leave)
 
@@ -62,15 +70,16 @@ class Attendance:
             pid=os.getpid(),
             version=VERSION,
             started_at=self._started_at,
-            seen_at=self._started_at,
             ship_lag_seconds=lag,
             queues={queue: {} for queue in self._queues} | self._work(),
+            serves=self._serves,
+            state=self._state(),
         )
         async with self._database.connection() as connection:
             await workers.report(connection, row)
         if lag is not None:
             stats = await self._desk.stats(self._queues)
-            empty = [one.queue for one in stats if one.waiting == 0]
+            empty = [one.queue for one in stats if one.queue in self._queues and not one.waiting]
             async with self._database.connection() as connection:
                 await workers.saw_empty(connection, empty)
 
@@ -82,4 +91,4 @@ class Attendance:
         try:
             await step()
         except (DatabaseUnavailableError, BrokerUnavailableError, StatementTimeoutError) as lost:
-            logger.warning("cannot say what this process works on", reason=str(lost))
+            logger.warning("cannot say what this process does", reason=str(lost))

@@ -22,10 +22,13 @@ from storage.ids import RealmId
 TIMERS: Final = (scheduled_messages.KIND, reminders.KIND)
 
 
-async def run(app: App, processors: Sequence[AnyProcessor], *, with_shipper: bool) -> None:
+async def run(
+    app: App, processors: Sequence[AnyProcessor], *, with_shipper: bool, serves: bool = False
+) -> None:
     """Work until cancelled; then each processor finishes what it has in hand.
 
     With the shipper come those who keep the log in shape, index messages, and send what is due.
+    Others are told what this process does, and whether it `serves` clients beside.
     """
     broker = WorkLog(app.jobs, app.metrics, lambda: app.clock.now().timestamp())
     shipper = await shipper_of(app) if with_shipper else None
@@ -37,6 +40,8 @@ async def run(app: App, processors: Sequence[AnyProcessor], *, with_shipper: boo
         started_at=app.clock.now(),
         shipper=shipper,
         work=broker.report,
+        serves=serves,
+        state=app.state,
     )
     async with asyncio.TaskGroup() as group:
         if shipper is not None:
@@ -45,7 +50,8 @@ async def run(app: App, processors: Sequence[AnyProcessor], *, with_shipper: boo
             group.create_task(SearchIndexer(app.database).run())
             group.create_task(timekeeper_of(app).run())
         group.create_task(attendance.run())
-        group.create_task(pauses.run())
+        if processors:
+            group.create_task(pauses.run())
         for processor in processors:
             group.create_task(work_unless_paused(processor, app, broker, pauses))
 

@@ -49,6 +49,16 @@ class App:
     egress: Egress
     """For what strangers point to."""
 
+    def state(self) -> dict[str, float]:
+        """How much this process holds of what, for those who look after it."""
+        return {
+            "event_queues": self.realtime.live(),
+            "polls_waiting": self.realtime.waiting(),
+            "log_lag_seconds": self.realtime.lag_seconds(),
+            "broker_connected": self.bus.is_connected,
+            **{f"database_connections_{k}": n for k, n in self.database.pool_use().items()},
+        }
+
     def workbench(self, realm_id: RealmId) -> Workbench:
         """For work in the realm that takes more than one write."""
         return Workbench(

@@ -8,7 +8,7 @@ from typing import Final
 import msgspec
 
 from server.app import App
-from storage import workers
+from storage import health, workers
 from storage.database import DatabaseUnavailableError, StatementTimeoutError
 
 HEALTH: Final = "/health"
@@ -74,12 +74,14 @@ class Checks:
         try:
             async with asyncio.timeout(ANSWER_SECONDS):
                 async with self._app.database.connection() as connection:
+                    takes_writes = await health.takes_writes(connection)
                     lag = await workers.ship_lag(connection)
         except (DatabaseUnavailableError, StatementTimeoutError, TimeoutError):
             return "no answer", "not known"
+        database = WELL if takes_writes else "takes no writes"
         if lag is None:
-            return WELL, "no worker leads it"
-        return WELL, WELL if lag < LAG_SECONDS else f"{lag:.0f} seconds behind the log"
+            return database, "no worker leads it"
+        return database, WELL if lag < LAG_SECONDS else f"{lag:.0f} seconds behind the log"
 
 
 def _status(word: str) -> int:

@@ -2,9 +2,17 @@
 
 from collections.abc import Iterable
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client import (
+    CollectorRegistry,
+    Counter,
+    Gauge,
+    Histogram,
+    ProcessCollector,
+    generate_latest,
+)
 
-from storage.jobs import QueueStats
+from server.overview import QueueView
+from server.version import VERSION
 
 REQUEST_BUCKETS = (0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10, 30, 60)
 JOB_BUCKETS = (0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1_800, 3_600, 21_600)
@@ -15,6 +23,10 @@ class Metrics:
 
     def __init__(self) -> None:
         registry = self._registry = CollectorRegistry()
+        ProcessCollector(registry=registry)
+        Gauge("parley_info", "Which Parley this is.", ["version"], registry=registry).labels(
+            VERSION
+        ).set(1)
         self._requests = Histogram(
             "parley_request_seconds",
             "Requests and how long they took, by endpoint and class of status.",
@@ -44,6 +56,15 @@ class Metrics:
         self._oldest = Gauge(
             "parley_queue_oldest_seconds",
             "At most how old the oldest job is that waits or is in hand.",
+            ["queue"],
+            registry=registry,
+        )
+        self._workers = Gauge(
+            "parley_queue_workers", "Processes that work on a queue.", ["queue"], registry=registry
+        )
+        self._paused = Gauge(
+            "parley_queue_paused",
+            "Whether an operator has stopped a queue.",
             ["queue"],
             registry=registry,
         )
@@ -78,15 +99,17 @@ class Metrics:
         """A timer was dealt with, so long after its time."""
         self._timers.labels(kind).observe(seconds)
 
-    def queues(self, stats: Iterable[QueueStats]) -> None:
+    def queues(self, views: Iterable[QueueView]) -> None:
         """How the queues are now; of others nothing is known any more."""
-        self._jobs.clear()
-        self._oldest.clear()
-        for one in stats:
+        for gauge in (self._jobs, self._oldest, self._workers, self._paused):
+            gauge.clear()
+        for one in views:
             self._jobs.labels(one.queue, "waiting").set(one.waiting)
             self._jobs.labels(one.queue, "in_hand").set(one.in_hand)
             self._jobs.labels(one.queue, "dead").set(one.dead)
             self._oldest.labels(one.queue).set(one.oldest_seconds)
+            self._workers.labels(one.queue).set(one.workers)
+            self._paused.labels(one.queue).set(one.paused)
 
     def state(self, what: str, value: float) -> None:
         """How much of something there is now."""

@@ -17,6 +17,7 @@ from server.app import App
 from server.checks import CHECKED_PATHS, Checks
 from server.listening import ListenError, open_sockets
 from server.messaging.job_broker import BrokerUnavailableError
+from server.overview import QueueView, queue_views
 from storage import workers
 from storage.database import DatabaseUnavailableError
 
@@ -47,11 +48,8 @@ class MetricsPort:
     async def metrics(self) -> bytes:
         """What Prometheus is told now."""
         app, metrics = self._app, self._app.metrics
-        metrics.state("event_queues", app.realtime.live())
-        metrics.state("polls_waiting", app.realtime.waiting())
-        metrics.state("broker_connected", app.bus.is_connected)
-        for name, value in app.database.pool_use().items():
-            metrics.state(f"database_connections_{name}", value)
+        for name, value in app.state().items():
+            metrics.state(name, value)
         now = app.clock.monotonic()
         if self._queues and (self._asked_at is None or now - self._asked_at >= STATS_SECONDS):
             self._asked_at = now
@@ -59,14 +57,14 @@ class MetricsPort:
         return metrics.text()
 
     async def _ask_about_queues(self) -> None:
-        metrics = self._app.metrics
-        try:
-            metrics.queues(await self._app.desk.stats(self._queues))
-        except BrokerUnavailableError:
-            metrics.queues([])
+        app, metrics = self._app, self._app.metrics
+        views: list[QueueView] = []
+        with suppress(BrokerUnavailableError, DatabaseUnavailableError):
+            views = await queue_views(app.database, app.desk, self._queues)
+        metrics.queues(views)
         lag = None
         with suppress(DatabaseUnavailableError):
-            async with self._app.database.connection() as connection:
+            async with app.database.connection() as connection:
                 lag = await workers.ship_lag(connection)
         metrics.state("ship_lag_seconds", float("nan") if lag is None else lag)
 

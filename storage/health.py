@@ -5,13 +5,20 @@ from dataclasses import dataclass
 from psycopg.rows import class_row
 
 from storage import database
-from storage.migrate import Connection, connected
+from storage.migrate import (
+    Connection,
+    connected,
+    known_migrations,
+    needed_before_deploy,
+    refuse_newer,
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Durability:
     """Settings of the server that decide whether what was answered can be lost."""
 
+    version: str
     fsync: bool
     full_page_writes: bool
     synchronous_commit: bool
@@ -25,13 +32,28 @@ class Facts:
     size_bytes: int
     connections: int
     max_connections: int
+    reads_only: bool
+    """It is a standby, or was told to take no writes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Migrations:
+    """What the database has of the schema, and what it lacks."""
+
+    applied: int
+    latest: str | None
+    pending: tuple[str, ...]
+    """This code does not work before they are applied."""
+    after_deploy: tuple[str, ...]
+    """To be applied once this code runs everywhere."""
 
 
 def durability(connection: Connection) -> Durability:
     with connection.cursor(row_factory=class_row(Durability)) as cursor:
         found = cursor.execute(
             """
-            SELECT current_setting('fsync') = 'on' AS fsync,
+            SELECT current_setting('server_version') AS version,
+                   current_setting('fsync') = 'on' AS fsync,
                    current_setting('full_page_writes') = 'on' AS full_page_writes,
                    current_setting('synchronous_commit') <> 'off' AS synchronous_commit
             """
@@ -40,19 +62,44 @@ def durability(connection: Connection) -> Durability:
     return found
 
 
-def facts(connection: Connection) -> Facts:
-    with connection.cursor(row_factory=class_row(Facts)) as cursor:
-        found = cursor.execute(
-            """
-            SELECT current_setting('server_version') AS version,
-                   pg_database_size(current_database()) AS size_bytes,
-                   (SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend')
-                       AS connections,
-                   current_setting('max_connections')::int AS max_connections
-            """
-        ).fetchone()
+async def facts(connection: database.Connection) -> Facts:
+    found = await connection.one(
+        Facts,
+        """
+        SELECT current_setting('server_version') AS version,
+               pg_database_size(current_database()) AS size_bytes,
+               (SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend')
+                   AS connections,
+               current_setting('max_connections')::int AS max_connections,
+               current_setting('transaction_read_only') = 'on' AS reads_only
+        """,
+    )
     assert found is not None
     return found
+
+
+async def migrations(connection: database.Connection) -> Migrations:
+    """Raises MigrationError where the database is newer than the code."""
+    known = known_migrations()
+    rows: list[tuple[int, str]] = []
+    if await connection.value("SELECT to_regclass('schema_migrations') IS NOT NULL"):
+        rows = await connection.tuples("SELECT number, name FROM schema_migrations ORDER BY 1")
+    applied = dict(rows)
+    refuse_newer(applied, known)
+    needed = needed_before_deploy(known)
+    return Migrations(
+        applied=len(applied),
+        latest=next(reversed(applied.values()), None),
+        pending=tuple(each.name for each in needed if each.number not in applied),
+        after_deploy=tuple(
+            each.name for each in known[len(needed) :] if each.number not in applied
+        ),
+    )
+
+
+async def takes_writes(connection: database.Connection) -> bool:
+    """Whether it is neither a standby nor read only."""
+    return bool(await connection.value("SELECT current_setting('transaction_read_only') = 'off'"))
 
 
 def refusal(found: Durability) -> str | None:

@@ -146,11 +146,11 @@ def missing(
     except psycopg.errors.UndefinedTable:
         return list(wanted)
     applied: dict[int, str] = dict(rows)
-    _refuse_newer(applied, known)
+    refuse_newer(applied, known)
     return [migration for migration in wanted if migration.number not in applied]
 
 
-def _refuse_newer(applied: dict[int, str], known: Sequence[Migration]) -> None:
+def refuse_newer(applied: dict[int, str], known: Sequence[Migration]) -> None:
     """A release works with what the next one's `.pre` files make, and with nothing later."""
     numbers = {migration.number for migration in known}
     later = [

@@ -3237,7 +3237,9 @@ CREATE TABLE public.workers (
     started_at timestamp with time zone NOT NULL,
     seen_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
     ship_lag_seconds double precision,
-    queues jsonb NOT NULL
+    queues jsonb NOT NULL,
+    serves boolean DEFAULT false NOT NULL,
+    state jsonb DEFAULT '{}'::jsonb NOT NULL
 );
 
 ALTER TABLE ONLY public.alert_words

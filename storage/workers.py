@@ -1,27 +1,35 @@
-"""Who works on the queues, how it goes, and which queues an operator has stopped."""
+"""Which processes there are, what they work on, and which queues an operator has stopped."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
 from storage.database import Connection
 
 SILENT_SECONDS = 30
-"""A worker that has not been heard of for so long is gone."""
+"""A process that has not been heard of for so long is gone."""
 
 
 @dataclass(frozen=True, slots=True)
 class WorkerRow:
+    """What a process says of itself."""
+
     id: str
     host: str
     pid: int
     version: str
     started_at: datetime
-    seen_at: datetime
     ship_lag_seconds: float | None
     """How far the shipper is behind the logs; None where another process leads it."""
     queues: Mapping[str, Any]
+    """Those that it works on."""
+    serves: bool = False
+    """Whether it answers clients."""
+    state: Mapping[str, float] = field(default_factory=dict)
+    """How much it holds of what, by name."""
+    seen_seconds: float = 0.0
+    """How long ago it said so."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +40,10 @@ class QueueAtWork:
     paused: bool = False
     workers: int = 0
     in_hand: int = 0
+    attempts: int = 0
+    """That have ended, of the processes that are there now."""
+    retried: int = 0
+    """Attempts that failed, and will not have been the last."""
     oldest_in_hand_seconds: float | None = None
     newest_handed_seconds: float | None = None
     """How long ago the job was asked for that was handed out last."""
@@ -49,14 +61,16 @@ class QueueAtWork:
 
 
 async def report(connection: Connection, row: WorkerRow) -> None:
-    """The worker lives, and this is what it does."""
+    """The process lives, and this is what it does."""
     await connection.execute(
         """
-        INSERT INTO workers (id, host, pid, version, started_at, ship_lag_seconds, queues)
-        VALUES (%(id)s, %(host)s, %(pid)s, %(version)s, %(started_at)s, %(lag)s, %(queues)s)
+        INSERT INTO workers (id, host, pid, version, started_at, ship_lag_seconds, queues, serves,
+                             state)
+        VALUES (%(id)s, %(host)s, %(pid)s, %(version)s, %(started_at)s, %(lag)s, %(queues)s,
+                %(serves)s, %(state)s)
             ON CONFLICT (id) DO UPDATE
                SET seen_at = clock_timestamp(), ship_lag_seconds = excluded.ship_lag_seconds,
-                   queues = excluded.queues
+                   queues = excluded.queues, state = excluded.state
         """,
         id=row.id,
         host=row.host,
@@ -65,11 +79,13 @@ async def report(connection: Connection, row: WorkerRow) -> None:
         started_at=row.started_at,
         lag=row.ship_lag_seconds,
         queues=Connection.json(row.queues),
+        serves=row.serves,
+        state=Connection.json(row.state),
     )
 
 
 async def leave(connection: Connection, worker_id: str) -> None:
-    """The worker ends, and with it those who have long been silent."""
+    """The process ends, and with it those who have long been silent."""
     await connection.execute(
         """
         DELETE FROM workers
@@ -80,11 +96,13 @@ async def leave(connection: Connection, worker_id: str) -> None:
 
 
 async def at_work(connection: Connection) -> list[WorkerRow]:
-    """The workers that are alive, as far as is known."""
+    """The processes that are alive, as far as is known."""
     return await connection.many(
         WorkerRow,
         """
-        SELECT id, host, pid, version, started_at, seen_at, ship_lag_seconds, queues FROM workers
+        SELECT id, host, pid, version, started_at, ship_lag_seconds, queues, serves, state,
+               extract(epoch FROM clock_timestamp() - seen_at)::float8 AS seen_seconds
+          FROM workers
          WHERE seen_at > clock_timestamp() - make_interval(secs => %(silent)s)
          ORDER BY started_at, id
         """,
@@ -99,6 +117,9 @@ async def queues_at_work(connection: Connection) -> dict[str, QueueAtWork]:
         """
         WITH told AS (
             SELECT queue, count(*) AS workers, sum((work ->> 'in_hand')::int)::int AS in_hand,
+                   sum((work ->> 'done')::int + (work ->> 'retried')::int
+                       + (work ->> 'dead')::int + (work ->> 'lost')::int)::int AS attempts,
+                   sum((work ->> 'retried')::int)::int AS retried,
                    min((work ->> 'oldest_at')::float8) AS oldest_at,
                    max((work ->> 'newest_at')::float8) AS newest_at
               FROM workers, jsonb_each(queues) AS each (queue, work)
@@ -107,6 +128,7 @@ async def queues_at_work(connection: Connection) -> dict[str, QueueAtWork]:
         moment AS (SELECT extract(epoch FROM clock_timestamp())::float8 AS now)
         SELECT queue, coalesce(known.paused_at IS NOT NULL, false) AS paused,
                coalesce(told.workers, 0) AS workers, coalesce(told.in_hand, 0) AS in_hand,
+               coalesce(told.attempts, 0) AS attempts, coalesce(told.retried, 0) AS retried,
                greatest(0, now - told.oldest_at) AS oldest_in_hand_seconds,
                greatest(0, now - told.newest_at) AS newest_handed_seconds,
                greatest(0, now - extract(epoch FROM known.seen_empty_at)::float8)

@@ -10,7 +10,7 @@ import click
 
 from scripts.cli.options import read_settings, server_options
 from scripts.cli.running import as_it_runs
-from scripts.cli.tables import counted
+from server.wording import counted
 
 if TYPE_CHECKING:
     from server.settings import Settings
@@ -129,17 +129,17 @@ def _about_data_directory(settings: "Settings") -> Iterator[Finding]:
 
 
 def _about_database(url: str) -> Iterator[Finding]:
-    from storage.health import durability, facts, refusal
+    from storage.health import durability, refusal
     from storage.migrate import MigrationError, connected, pending
 
     try:
         with connected(url) as connection:
-            durable, figures = durability(connection), facts(connection)
+            durable = durability(connection)
         lacking = pending(url)
     except MigrationError as error:
         yield Finding(Verdict.BAD, "database", str(error))
         return
-    yield Finding(Verdict.GOOD, "database", f"Postgres {figures.version} answers.")
+    yield Finding(Verdict.GOOD, "database", f"Postgres {durable.version} answers.")
     if sentence := refusal(durable):
         yield Finding(Verdict.BAD, "database", sentence)
     if not durable.synchronous_commit:

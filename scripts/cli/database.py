@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from scripts.cli.tables import counted
+from server.wording import counted
 
 if TYPE_CHECKING:
     from server.settings import Settings

@@ -9,6 +9,7 @@ from typing import Any
 
 from queue_processors.main import run as run_processors
 from queue_processors.registry import AnyProcessor
+from queue_processors.shipper import UNREADABLE
 from server.app import App, open_app
 from server.main import serving, stop_signal
 from server.messaging.background import running
@@ -38,11 +39,13 @@ async def serve_until_stopped(
         app = await stack.enter_async_context(open_app(settings))
         if prepare is not None:
             await prepare(app)
-        await stack.enter_async_context(running(_work(app, processors, with_shipper), *beside))
+        work = run_processors(app, processors, with_shipper=with_shipper, serves=True)
+        await stack.enter_async_context(running(work, *beside))
         api = await stack.enter_async_context(serving(app, sockets))
-        names = [processor.queue for processor in processors]
         await stack.enter_async_context(
-            metrics_port(app, names, is_draining=lambda: api.is_draining)
+            metrics_port(
+                app, _told_of(processors, with_shipper), is_draining=lambda: api.is_draining
+            )
         )
         if ready is not None:
             ready()
@@ -53,18 +56,18 @@ async def work_until_stopped(
     settings: Settings, processors: Sequence[AnyProcessor], *, with_shipper: bool
 ) -> None:
     """Run queue processors until SIGTERM or SIGINT; then finish what is in hand."""
-    names = [processor.queue for processor in processors]
     async with (
         open_app(settings) as app,
-        metrics_port(app, names),
-        running(_work(app, processors, with_shipper)),
+        metrics_port(app, _told_of(processors, with_shipper)),
+        running(run_processors(app, processors, with_shipper=with_shipper)),
     ):
         await stop_signal()
 
 
-async def _work(app: App, processors: Sequence[AnyProcessor], with_shipper: bool) -> None:  # noqa: FBT001
-    if processors or with_shipper:
-        await run_processors(app, processors, with_shipper=with_shipper)
+def _told_of(processors: Sequence[AnyProcessor], with_shipper: bool) -> list[str]:  # noqa: FBT001
+    """The queues of which this process tells Prometheus."""
+    names = [processor.queue for processor in processors]
+    return [*names, UNREADABLE] if with_shipper else names
 
 
 async def _told_to_stop(lifeline: int | None) -> None:

@@ -146,23 +146,11 @@ def drop(
 
 async def overview(desk: "JobDesk", database: "Database") -> list[dict[str, Cell]]:
     """A row a queue, with what is known of it."""
-    from storage import workers
+    from msgspec.structs import asdict
 
-    stats = await desk.stats(queue_names())
-    async with database.connection() as connection:
-        known = await workers.queues_at_work(connection)
-    return [
-        {
-            "queue": one.queue,
-            "waiting": one.waiting,
-            "in_hand": one.in_hand,
-            "oldest_seconds": round(one.oldest_seconds, 1),
-            "dead": one.dead,
-            "workers": known[one.queue].workers if one.queue in known else 0,
-            "paused": one.queue in known and known[one.queue].paused,
-        }
-        for one in stats
-    ]
+    from server.overview import queue_views
+
+    return [asdict(view) for view in await queue_views(database, desk, queue_names())]
 
 
 def queue_names() -> list[str]:

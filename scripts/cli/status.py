@@ -1,41 +1,24 @@
 """`parley status`: what runs, and how it is."""
 
-import json
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from scripts.cli.failures import sentences
 from scripts.cli.options import read_settings, server_options
 from scripts.cli.running import as_it_runs
-from scripts.cli.tables import counted, span
+from scripts.cli.tables import Cell, show
+from server.wording import counted, size, span
 
 if TYPE_CHECKING:
+    from server.overview import Overview, ProcessView
     from server.settings import Settings
-    from storage.workers import WorkerRow
 
 ANSWER_SECONDS = 5
 
 Line = tuple[str, str]
-
-
-@dataclass(slots=True)
-class Status:
-    """What was found out. None where it could not be."""
-
-    version: str
-    server_answers: bool = False
-    server: str = ""
-    database: dict[str, Any] | None = None
-    lacking_migrations: list[str] = field(default_factory=list)
-    contents: dict[str, int] | None = None
-    ship_lag_seconds: float | None = None
-    workers: list[dict[str, Any]] = field(default_factory=list)
-    queues: list[dict[str, Any]] = field(default_factory=list)
-    problem: str = ""
 
 
 @click.command()
@@ -47,24 +30,20 @@ def status(
 ) -> None:
     """Show what runs, and how it is.
 
-    The server, its database, who works and who leads, what waits in the queues.
+    The server, its database, all processes, who leads, what waits in the queues.
 
     The status is 1 if the server does not answer.
     """
     with sentences():
-        from server.version import VERSION
-
         place = {name: overrides.get(name) for name in ("host", "port")}
         settings = as_it_runs(read_settings(config, **overrides), **place)
-        found = Status(version=VERSION)
-        found.server_answers, found.server = _server(settings)
-        _look_at_database(settings, found)
+        answers, sentence = _server(settings)
+        found = _look(settings)
     if as_json:
-        click.echo(json.dumps(asdict(found), default=str, indent=2))
+        _show_json(found, answers=answers, sentence=sentence)
     else:
-        for name, text in _lines(found):
-            click.echo(f"{name:<10} {text}")
-    if not found.server_answers:
+        _show_text(found, sentence)
+    if not answers:
         context.exit(1)
 
 
@@ -84,92 +63,103 @@ def _server(settings: "Settings") -> tuple[bool, str]:
     return True, f"answers on {host}, port {settings.port} (status {answered})"
 
 
-def _look_at_database(settings: "Settings", found: Status) -> None:
+def _look(settings: "Settings") -> "Overview":
     import asyncio
 
     from scripts.cli.database import with_database
+    from server.overview import Overview
+    from storage.database import DatabaseUnavailableError
     from storage.embedded import running_url
-    from storage.health import facts
-    from storage.migrate import connected, pending
 
     url = settings.database_url or running_url(settings.data_directory)
     if url is None:
-        found.problem = f"the private Postgres in {settings.data_directory} is not running"
-        return
-    found.lacking_migrations = list(pending(url))
-    with connected(url) as connection:
-        found.database = asdict(facts(connection))
-    if not found.lacking_migrations:
-        asyncio.run(_read(with_database(settings, url), found))
+        where = settings.data_directory
+        return Overview(problems=[f"The private Postgres in {where} is not running."])
+    try:
+        return asyncio.run(_overview(with_database(settings, url)))
+    except DatabaseUnavailableError as lost:
+        return Overview(problems=[f"The database does not answer: {lost}."])
 
 
-async def _read(settings: "Settings", found: Status) -> None:
-    from scripts.cli.queues import open_desk, overview
-    from server.messaging.job_broker import BrokerUnavailableError
-    from storage import workers
-    from storage.health import contents
+async def _overview(settings: "Settings") -> "Overview":
+    from scripts.cli.queues import open_desk, queue_names
+    from server.overview import look
 
     async with open_desk(settings) as (desk, database):
-        async with database.connection() as connection:
-            found.contents = asdict(await contents(connection))
-            at_work = await workers.at_work(connection)
-            found.ship_lag_seconds = await workers.ship_lag(connection)
-        found.workers = [_worker(row) for row in at_work]
-        try:
-            found.queues = [dict(row) for row in await overview(desk, database)]
-        except BrokerUnavailableError as lost:
-            found.problem = f"the broker does not answer: {lost}"
+        return await look(database, desk, queue_names())
 
 
-def _worker(row: "WorkerRow") -> dict[str, Any]:
-    return {
-        "host": row.host,
-        "pid": row.pid,
-        "version": row.version,
-        "started_at": row.started_at.isoformat(),
-        "leads": row.ship_lag_seconds is not None,
-        "queues": sorted(row.queues),
-    }
+def _show_json(found: "Overview", *, answers: bool, sentence: str) -> None:
+    import msgspec
+
+    server = {"server": {"answers": answers, "where": sentence}}
+    body = msgspec.json.encode(server | msgspec.to_builtins(found))
+    click.echo(msgspec.json.format(body))
 
 
-def _lines(found: Status) -> Iterator[Line]:
+def _show_text(found: "Overview", sentence: str) -> None:
+    from msgspec.structs import asdict
+
+    for name, text in _lines(found, sentence):
+        click.echo(f"{name:<12} {text}")
+    if found.processes:
+        click.echo("")
+        show([_process(each) for each in found.processes], as_json=False, nothing="")
+    if found.queues:
+        click.echo("")
+        show([asdict(each) for each in found.queues], as_json=False, nothing="")
+
+
+def _lines(found: "Overview", sentence: str) -> Iterator[Line]:
     yield "version", found.version
-    yield "server", found.server
+    yield "server", sentence
     if found.database is not None:
         facts = found.database
-        yield (
-            "database",
-            (
-                f"Postgres {facts['version']}, {facts['size_bytes'] / 1024**2:,.0f} MB,"
-                f" {facts['connections']} of {facts['max_connections']} connections"
-            ),
-        )
-    if found.lacking_migrations:
-        lacking = counted(len(found.lacking_migrations), "migration", "migrations")
-        yield "", f"lacks {lacking}: run `parley migrate`"
+        use = f"{facts.connections} of {facts.max_connections} connections"
+        yield "database", f"Postgres {facts.version}, {size(facts.size_bytes)}, {use}"
+    if found.migrations is not None:
+        yield "migrations", _migrations(found)
     if found.contents is not None:
-        words = {
-            "realms": ("organization", "organizations"),
-            "users": ("person", "people"),
-            "messages": ("message", "messages"),
-            "event_queues": ("event queue", "event queues"),
-        }
         held = found.contents
-        yield "contents", ", ".join(counted(held[name], *pair) for name, pair in words.items())
-        yield from _work_lines(found)
-    if found.problem:
-        yield "" if found.database else "database", found.problem
+        parts = (
+            counted(held.realms, "organization", "organizations"),
+            counted(held.users, "person", "people"),
+            counted(held.messages, "message", "messages"),
+            counted(held.event_queues, "event queue", "event queues"),
+        )
+        yield "contents", ", ".join(parts)
+    for shard in found.shards:
+        if shard.leader is not None and shard.lag_seconds is not None:
+            lag = span(shard.lag_seconds)
+            yield "shipper", f"{shard.leader}, leads, {lag} behind the log"
+        else:
+            yield "shipper", "nobody ships"
+    for problem in found.problems:
+        yield "problem", problem
 
 
-def _work_lines(found: Status) -> Iterator[Line]:
-    lag = found.ship_lag_seconds
-    yield "shipper", "nobody ships" if lag is None else f"leads, {lag:.1f} s behind the log"
-    for one in found.workers:
-        leads = ", leads the shipper" if one["leads"] else ""
-        queues = ", ".join(one["queues"])
-        yield "worker", f"{one['host']}, process {one['pid']}, {one['version']}: {queues}{leads}"
-    for queue in found.queues:
-        work = f"{queue['waiting']} wait, {queue['in_hand']} in hand, {queue['dead']} dead"
-        oldest = span(queue["oldest_seconds"])
-        paused = ", paused" if queue["paused"] else ""
-        yield "queue", f"{queue['queue']}: {work}, the oldest since {oldest}{paused}"
+def _migrations(found: "Overview") -> str:
+    known = found.migrations
+    assert known is not None
+    if known.pending:
+        lacking = counted(len(known.pending), "migration", "migrations")
+        return f"lacks {lacking}: run `parley migrate`"
+    text = f"{known.applied} applied, the latest {known.latest}"
+    if known.after_deploy:
+        return f"{text}; {len(known.after_deploy)} more once this version runs everywhere"
+    return text
+
+
+def _process(process: "ProcessView") -> dict[str, Cell]:
+    state = process.state
+    in_use = state.get("database_connections_size", 0) - state.get("database_connections_free", 0)
+    return {
+        "process": f"{process.host}, {process.pid}",
+        "does": process.does,
+        "version": process.version,
+        "since": process.started_at,
+        "last_sign_seconds": process.seen_seconds,
+        "event_queues": f"{state.get('event_queues', 0):.0f}" if process.serves else None,
+        "log_lag_seconds": state.get("log_lag_seconds") if process.serves else None,
+        "pool": f"{in_use:.0f} of {state.get('database_connections_size', 0):.0f}",
+    }

@@ -6,6 +6,8 @@ from datetime import datetime
 
 import click
 
+from server.wording import span
+
 SECONDS = "_seconds"
 """Columns whose name ends so hold lengths of time."""
 
@@ -26,19 +28,6 @@ def show(rows: Sequence[Mapping[str, Cell]], *, as_json: bool, nothing: str) -> 
         for line in lines:
             cells = (cell.ljust(width) for cell, width in zip(line, widths, strict=True))
             click.echo("  ".join(cells).rstrip())
-
-
-def span(seconds: float) -> str:
-    """A length of time, as people say it."""
-    for unit, size in (("d", 86_400), ("h", 3_600), ("min", 60)):
-        if seconds >= 2 * size:
-            return f"{seconds / size:.0f} {unit}"
-    return f"{seconds:.0f} s"
-
-
-def counted(number: int, one: str, many: str) -> str:
-    """So many of something."""
-    return f"{number:,} {one if number == 1 else many}"
 
 
 def _text(name: str, cell: Cell) -> str:

@@ -35,7 +35,7 @@ class RabbitJobDesk:
                 known = await workers.queues_at_work(connection)
         found = []
         async with self._publisher(*queues) as publisher:
-            for queue in sorted({*queues, *known}):
+            for queue in sorted({*queues, *known} - {LATER}):
                 ready, dead = await publisher.topology.counts(queue)
                 work = known.get(queue, QueueAtWork(queue))
                 oldest = work.oldest_seconds(is_waiting=ready > 0)

@@ -87,6 +87,9 @@ class RealmFollower:
         self._fetching: asyncio.Task[None] | None = None
         self._fetch_again = False
         self._advanced = asyncio.Event()
+        self._awaited = position
+        """A position that is known of, and since when; `lag_seconds` until it is reached."""
+        self._awaited_since = 0.0
         self._ready: set[EventQueue] = set()
 
     def offer(self, epoch: int, entries: Sequence[LogEntry]) -> None:
@@ -109,7 +112,16 @@ class RealmFollower:
         if epoch > self.epoch:
             self._start_epoch(epoch, position)
         elif epoch == self.epoch and position > self.position:
+            if self._awaited <= self.position:
+                self._awaited = position
+                self._awaited_since = asyncio.get_running_loop().time()
             self._fetch_soon(0)
+
+    def lag_seconds(self) -> float:
+        """For how long there has been something in the log that is not applied here."""
+        if self._awaited <= self.position:
+            return 0.0
+        return asyncio.get_running_loop().time() - self._awaited_since
 
     async def reach(self, position: Position, timeout_seconds: float) -> bool:
         """Wait until everything up to a position that is committed has been applied."""

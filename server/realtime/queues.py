@@ -235,6 +235,10 @@ class Realtime:
             for queue in follower.queues.values()
         )
 
+    def lag_seconds(self) -> float:
+        """For how long one of the followed realms has been behind its log."""
+        return max((f.lag_seconds() for f in self._followers.values()), default=0.0)
+
     async def _start_follower(self, realm_id: RealmId) -> None:
         if self._bus is not None:
             await self._bus.follow(realm_id)

@@ -10,6 +10,7 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import psycopg
 import pytest
@@ -194,7 +195,22 @@ def test_processes_share_the_port_and_outlive_each_other(migrated: str):
 def test_one_process_needs_no_parent(migrated: str):
     serving = Serving(migrated)
     assert status_of_when_ready(serving) == 200
+
+    while not (process := told_of(serving, migrated)):
+        pass
+    assert (process["serves"], process["leads"], process["queues"]) == (True, False, [])
+    assert process["state"]["event_queues"] == 0
+    assert process["state"]["database_connections_size"] >= 1
+
     assert serving.end() == 0
+    assert not told_of(serving, migrated)
+
+
+def told_of(serving: Serving, url: str) -> dict[str, Any]:
+    """What `parley status` knows of the process."""
+    text = parley("status", "--json", "--port", serving.port, DATABASE_URL=url).out
+    found = json.loads(text)["processes"]
+    return next((process for process in found if process["pid"] == serving.process.pid), {})
 
 
 def status_of_when_ready(serving: Serving) -> int:

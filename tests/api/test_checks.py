@@ -1,25 +1,34 @@
 """What load balancers and Prometheus are told is true."""
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
 
 import psycopg
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
+from psycopg import sql
 from tornado.httpclient import AsyncHTTPClient, HTTPResponse
 
+from server.events.base import NOBODY
+from server.events.log import Tick
 from server.messaging.job_broker import OutgoingJob
 from server.metrics_port import metrics_port
+from server.version import VERSION
+from server.writer import WriteTx
 from storage import workers
 from storage.database import Database
+from storage.ids import Position
 from storage.workers import WorkerRow
+from tests.factories import Make
 from tests.fixtures.app import Server, serve
 from tests.fixtures.proxy import proxy_to
 
 
 def at_work(*, lag: float | None) -> WorkerRow:
     moment = datetime(2026, 1, 1, tzinfo=UTC)
-    return WorkerRow("w", "host", 7, "0.1.0", moment, moment, lag, {"deferred_work": {}})
+    return WorkerRow("w", "host", 7, "0.1.0", moment, lag, {"deferred_work": {}})
 
 
 async def get(url: str, method: str = "GET") -> HTTPResponse:
@@ -77,6 +86,54 @@ async def test_a_database_that_is_away_is_told_of_and_found_again(database_url: 
 
 
 @pytest.mark.asyncio
+async def test_a_database_that_takes_no_writes_is_told_of(database_url: str, database: Database):
+    """As after a switch to a standby that nobody has promoted."""
+    async with serve(database_url) as server:
+        with taking_no_writes(database_url):
+            while (answer := await get(f"{server.url}/ready")).code == 200:
+                pass
+            while (
+                json.loads((answer := await get(f"{server.url}/health")).body)["database"]
+                != "takes no writes"
+            ):
+                pass
+            assert answer.code == 503
+        while (await get(f"{server.url}/ready")).code != 200:
+            pass
+
+
+@contextmanager
+def taking_no_writes(url: str) -> Iterator[None]:
+    name = sql.Identifier(str(psycopg.conninfo.conninfo_to_dict(url)["dbname"]))
+    with psycopg.connect(url, autocommit=True) as connection:
+        for change in ("SET default_transaction_read_only = on", "RESET ALL"):
+            statement = sql.SQL("ALTER DATABASE {} {}").format(name, sql.SQL(change))
+            connection.execute(statement)
+            connection.execute(
+                "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+                " WHERE datname = current_database() AND pid <> pg_backend_pid()"
+            )
+            if change != "RESET ALL":
+                yield
+
+
+async def tick(tx: WriteTx) -> None:
+    tx.append(Tick(), NOBODY)
+
+
+@pytest.mark.asyncio
+async def test_a_process_says_for_how_long_it_has_been_behind_the_log(server: Server, make: Make):
+    follower = await server.app.realtime.follower(make.realm_id)
+    assert server.app.state()["log_lag_seconds"] == 0
+    follower.notice(follower.epoch, Position(follower.position + 1))  # nobody has written it yet
+    await get(f"{server.url}/ready")
+    assert server.app.state()["log_lag_seconds"] > 0
+    await server.app.writers.of(make.realm_id).write(tick)
+    assert await follower.reach(Position(follower.position), 20)
+    assert server.app.state()["log_lag_seconds"] == 0
+
+
+@pytest.mark.asyncio
 async def test_a_broker_that_is_away_is_told_of_and_leaves_the_process_ready(
     database_url: str, database: Database
 ):
@@ -106,6 +163,8 @@ async def test_metrics_tell_of_requests_queues_and_connections(
         metrics_port(server.app, ["deferred_work"]) as port,
     ):
         await server.app.jobs.publish(OutgoingJob(queue="deferred_work", body=b"{}", asked_at=1.0))
+        async with database.connection() as connection:
+            await workers.pause(connection, "deferred_work")
         await get(f"{server.url}/api/v1/server_settings")
         await get(f"{server.url}/nonsense")
         async with metrics_port(server.app) as next_port:  # of another process
@@ -128,4 +187,9 @@ async def test_metrics_tell_of_requests_queues_and_connections(
     assert found["parley_queue_oldest_seconds", ("deferred_work",)] > 1_000_000
     assert found["parley_state", ("event_queues",)] == 0
     assert found["parley_state", ("broker_connected",)] == 1
+    assert found["parley_state", ("log_lag_seconds",)] == 0
+    assert found["parley_queue_workers", ("deferred_work",)] == 0
+    assert found["parley_queue_paused", ("deferred_work",)] == 1
+    assert found["parley_info", (VERSION,)] == 1
+    assert found["process_resident_memory_bytes", ()] > 1_000_000
     assert found["parley_state", ("database_connections_size",)] >= 1

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import os
+import re
 from contextlib import suppress
 
 import pytest
@@ -117,6 +118,8 @@ async def test_status_knows_who_works_and_who_leads(
             started_at=clock.now(),
             shipper=shipper,
             work=log.report,
+            serves=True,
+            state=lambda: {"event_queues": 3},
         )
         while shipper.lag_seconds is None:
             await asyncio.wait([shipping], timeout=0.01)
@@ -126,8 +129,8 @@ async def test_status_knows_who_works_and_who_leads(
             await shipping
         await attendance.report()
         status = json.loads((await operator.run("status", "--port", "1", "--json")).stdout)
-        assert [worker["leads"] for worker in status["workers"]] == [False]
-        assert status["ship_lag_seconds"] is None
+        assert [process["leads"] for process in status["processes"]] == [False]
+        assert status["shards"] == [{"shard": 0, "leader": None, "lag_seconds": None}]
         text = (await operator.run("status", "--port", "1")).stdout
         assert "nobody ships" in text
 
@@ -139,15 +142,24 @@ async def _hold_one(log: JobBroker, attendance: Attendance, operator: Operator) 
         delivery = await anext(deliveries)
         await attendance.report()
         status = json.loads((await operator.run("status", "--port", "1", "--json")).stdout)
-        assert [worker["leads"] for worker in status["workers"]] == [True]
-        assert status["ship_lag_seconds"] < 20
+        [process] = status["processes"]
+        assert (process["leads"], process["serves"], process["queues"]) == (True, True, [QUEUE])
+        assert process["seen_seconds"] < 20
+        assert process["state"] == {"event_queues": 3}
+        [shard] = status["shards"]
+        assert shard["leader"] == f"{process['host']}, process {process['pid']}"
+        assert shard["lag_seconds"] < 20
         queue = next(one for one in status["queues"] if one["queue"] == QUEUE)
         assert (queue["in_hand"], queue["workers"]) == (1, 1)
         assert queue["oldest_seconds"] > 700_000_000
         text = (await operator.run("status", "--port", "1")).stdout
-        assert "leads the shipper" in text
-        assert f"{QUEUE}: 0 wait, 1 in hand" in text
+        assert f"serves, ships, {QUEUE}" in text
+        assert re.search(rf"^{QUEUE} +0 +1 ", text, re.MULTILINE)
         await delivery.ack()
+    await attendance.report()
+    status = json.loads((await operator.run("status", "--port", "1", "--json")).stdout)
+    queue = next(one for one in status["queues"] if one["queue"] == QUEUE)
+    assert (queue["attempts"], queue["retried"]) == (1, 0)
 
 
 @pytest.mark.asyncio

@@ -1,0 +1,175 @@
+"""How the whole installation is: what `parley status` and the operator's page show."""
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from datetime import datetime
+from typing import Final
+
+import msgspec
+
+from server.messaging.job_broker import BrokerUnavailableError
+from server.messaging.job_desk import JobDesk
+from server.version import VERSION
+from storage import health, workers
+from storage.database import Connection, Database, DatabaseUnavailableError, StatementTimeoutError
+from storage.health import Contents, Facts, Migrations
+from storage.migrate import MigrationError
+from storage.workers import QueueAtWork, WorkerRow
+
+SHARD: Final = 0
+"""All realms are one shard so far."""
+
+
+class ProcessView(msgspec.Struct, frozen=True, kw_only=True):
+    """A process that serves clients, works on queues, or both."""
+
+    host: str
+    pid: int
+    version: str
+    started_at: datetime
+    seen_seconds: float
+    """Since its last sign of life."""
+    serves: bool
+    leads: bool
+    """Whether it ships the jobs of the logs."""
+    queues: list[str]
+    state: dict[str, float]
+    """As in the metric `parley_state`."""
+
+    @property
+    def does(self) -> str:
+        """What it is there for."""
+        parts = ["serves"] if self.serves else []
+        parts += ["ships"] if self.leads else []
+        return ", ".join([*parts, *self.queues]) or "stands by to ship"
+
+
+class ShardView(msgspec.Struct, frozen=True, kw_only=True):
+    """Realms whose logs one shipper turns into jobs."""
+
+    shard: int
+    leader: str | None
+    """Host and process; None: nobody ships."""
+    lag_seconds: float | None
+
+
+class QueueView(msgspec.Struct, frozen=True, kw_only=True):
+    """A queue of jobs."""
+
+    queue: str
+    waiting: int
+    in_hand: int
+    oldest_seconds: float
+    """At most."""
+    dead: int
+    attempts: int
+    """That have ended, of the workers that are there now."""
+    retried: int
+    """Of these, how many failed and are tried again."""
+    workers: int
+    paused: bool
+
+
+class Overview(msgspec.Struct, kw_only=True):
+    """What was found out. None, or nothing, where it could not be."""
+
+    version: str = VERSION
+    database: Facts | None = None
+    migrations: Migrations | None = None
+    contents: Contents | None = None
+    shards: list[ShardView] = []
+    processes: list[ProcessView] = []
+    queues: list[QueueView] = []
+    problems: list[str] = []
+    """Sentences."""
+
+
+async def look(database: Database, desk: JobDesk, queues: Sequence[str]) -> Overview:
+    """The installation now; `queues` are those that are told of even where they hold nothing."""
+    found = Overview()
+    async with _noting(found):
+        async with database.connection() as connection:
+            await _look_at_database(connection, found)
+        if found.contents is not None:
+            found.queues = await queue_views(database, desk, queues)
+    return found
+
+
+async def queue_views(database: Database, desk: JobDesk, queues: Sequence[str]) -> list[QueueView]:
+    """How the queues are. Raises BrokerUnavailableError, DatabaseUnavailableError."""
+    stats = await desk.stats(queues)
+    async with database.connection() as connection:
+        known = await workers.queues_at_work(connection)
+    views = []
+    for one in stats:
+        work = known.get(one.queue, QueueAtWork(one.queue))
+        views.append(
+            QueueView(
+                queue=one.queue,
+                waiting=one.waiting,
+                in_hand=one.in_hand,
+                oldest_seconds=round(one.oldest_seconds, 1),
+                dead=one.dead,
+                attempts=work.attempts,
+                retried=work.retried,
+                workers=work.workers,
+                paused=work.paused,
+            )
+        )
+    return views
+
+
+async def _look_at_database(connection: Connection, found: Overview) -> None:
+    found.database = await health.facts(connection)
+    if found.database.reads_only:
+        found.problems.append("The database takes no writes: it is a standby, or set to read only.")
+    found.migrations = migrations = await health.migrations(connection)
+    if migrations.pending:
+        found.problems.append("The database lacks migrations: run `parley migrate`.")
+        return
+    found.contents = await health.contents(connection)
+    rows = await workers.at_work(connection)
+    found.processes = [_process(row) for row in rows]
+    found.shards = [_shard(rows)]
+    if found.shards[0].leader is None:
+        found.problems.append("Nobody ships the jobs of the log: start a worker.")
+
+
+@asynccontextmanager
+async def _noting(found: Overview) -> AsyncIterator[None]:
+    """What is away becomes a sentence; what was found before it stays."""
+    try:
+        yield
+    except BrokerUnavailableError as lost:
+        found.problems.append(f"The broker does not answer: {lost}.")
+    except (DatabaseUnavailableError, StatementTimeoutError) as lost:
+        found.problems.append(f"The database does not answer: {lost}.")
+    except MigrationError as error:
+        found.problems.append(str(error))
+
+
+def _process(row: WorkerRow) -> ProcessView:
+    return ProcessView(
+        host=row.host,
+        pid=row.pid,
+        version=row.version,
+        started_at=row.started_at,
+        seen_seconds=round(row.seen_seconds, 1),
+        serves=row.serves,
+        leads=row.ship_lag_seconds is not None,
+        queues=sorted(row.queues),
+        state=dict(row.state),
+    )
+
+
+def _shard(rows: Sequence[WorkerRow]) -> ShardView:
+    """The shard, led by whoever has said so last."""
+    leaders = [row for row in rows if row.ship_lag_seconds is not None]
+    if not leaders:
+        return ShardView(shard=SHARD, leader=None, lag_seconds=None)
+    leader = min(leaders, key=lambda row: row.seen_seconds)
+    return ShardView(
+        shard=SHARD,
+        leader=f"{leader.host}, process {leader.pid}",
+        lag_seconds=leader.ship_lag_seconds,
+    )

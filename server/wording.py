@@ -1,0 +1,23 @@
+"""Figures as people say them."""
+
+from typing import Final
+
+_UNITS: Final = (("d", 86_400), ("h", 3_600), ("min", 60))
+
+
+def span(seconds: float) -> str:
+    """A length of time."""
+    for unit, length in _UNITS:
+        if seconds >= 2 * length:
+            return f"{seconds / length:.0f} {unit}"
+    return f"{seconds:.0f} s"
+
+
+def counted(number: int, one: str, many: str) -> str:
+    """So many of something."""
+    return f"{number:,} {one if number == 1 else many}"
+
+
+def size(octets: float) -> str:
+    """An amount of data."""
+    return f"{octets / 1024**2:,.0f} MB"
