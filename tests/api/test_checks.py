@@ -23,6 +23,7 @@ from storage.ids import Position
 from storage.workers import WorkerRow
 from tests.factories import Make
 from tests.fixtures.app import Server, serve
+from tests.fixtures.database import new_database
 from tests.fixtures.proxy import proxy_to
 
 
@@ -86,20 +87,26 @@ async def test_a_database_that_is_away_is_told_of_and_found_again(database_url: 
 
 
 @pytest.mark.asyncio
-async def test_a_database_that_takes_no_writes_is_told_of(database_url: str, database: Database):
+async def test_a_database_that_takes_no_writes_is_told_of(server_url: str, template_database: str):
     """As after a switch to a standby that nobody has promoted."""
-    async with serve(database_url) as server:
-        with taking_no_writes(database_url):
-            while (answer := await get(f"{server.url}/ready")).code == 200:
-                pass
-            while (
-                json.loads((answer := await get(f"{server.url}/health")).body)["database"]
-                != "takes no writes"
-            ):
-                pass
-            assert answer.code == 503
-        while (await get(f"{server.url}/ready")).code != 200:
+    with new_database(server_url, template_database) as url:
+        async with serve(url) as server:
+            await _takes_no_writes_for_a_while(server, url)
+
+
+async def _takes_no_writes_for_a_while(server: Server, url: str) -> None:
+    with taking_no_writes(url):
+        while (await get(f"{server.url}/ready")).code == 200:
             pass
+        while (told := await health_of(server))["database"] != "takes no writes":
+            pass
+        assert told["status"] == "unwell"
+    while (await get(f"{server.url}/ready")).code != 200:
+        pass
+
+
+async def health_of(server: Server) -> dict[str, str]:
+    return dict(json.loads((await get(f"{server.url}/health")).body))
 
 
 @contextmanager
