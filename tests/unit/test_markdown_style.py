@@ -1,11 +1,13 @@
 """What depends on more than the text: emoticons, pictures, code in colours, formulas."""
 
+from random import Random
+
 import pytest
 from typing_extensions import override
 
 from server.domain.markdown import EmptyDirectory, Linkifier, Linkifiers, Style, render
 from server.domain.markdown.emoji import EMOTICONS
-from server.domain.markdown.linkifiers import MAX_MATCHES
+from server.domain.markdown.linkifiers import MAX_MATCHES, LinkMatch
 from server.domain.markdown.media import MAX_SHOWN
 from server.domain.markdown.nodes import Element, Math
 from server.domain.markdown.serializer import to_html
@@ -232,6 +234,22 @@ def test_a_match_is_part_of_one_line_and_no_mention_is_lost():
 def test_so_many_matches_are_links_at_most():
     html = render("#12 " * 1_000, Realm()).html
     assert html.count("<a") == MAX_MATCHES
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_of_links_that_overlap_the_first_one_counts(seed):
+    """The first in the order of the linkifiers, wherever in the text the others stand."""
+    random = Random(seed)
+    text = "".join(random.choices("ab ", k=200))
+    patterns = random.sample(["a+", "b+", "ab", "ba b", "a b", "(?:ab )+", "b(?: a)?"], k=4)
+    linkifiers = [Linkifier(pattern, f"https://x.org/{n}") for n, pattern in enumerate(patterns)]
+    expected: list[LinkMatch] = []
+    for each in linkifiers:
+        for link in Linkifiers([each]).matches(text):
+            if all(link.end <= other.start or other.end <= link.start for other in expected):
+                expected.append(link)
+    assert expected
+    assert Linkifiers(linkifiers).matches(text) == sorted(expected)
 
 
 def test_a_pattern_that_matches_nothing_at_all_ends():

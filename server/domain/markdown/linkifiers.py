@@ -1,6 +1,8 @@
 """An organization's linkifiers: patterns whose matches become links."""
 
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator
+from functools import lru_cache
 from itertools import chain, islice
 from typing import Any, Final, NamedTuple
 
@@ -14,6 +16,8 @@ MAX_MATCHES: Final = 200
 """Of all linkifiers in one message; what comes after stays text."""
 _MAX_MEMORY: Final = 1 << 20
 _MAX_SPAN: Final = 1_000
+_REMEMBERED: Final = 100
+"""Addresses of one linkifier: the same thing is mentioned again and again."""
 _WHOLE: Final = 1
 """The group around a pattern."""
 _BEFORE: Final = frozenset(" \t\n'\"(,:<[{|*~>")
@@ -46,6 +50,7 @@ class Linkifier:
         self._template = uritemplate.URITemplate(url_template)
         # RE2 has the names in bytes, as the pattern is.
         self._groups = {name.decode(): n for name, n in self._pattern.groupindex.items()}
+        self._expanded = lru_cache(_REMEMBERED)(self._expand)
         unknown = {*self._template.variable_names} - {*self._groups}
         if unknown:
             raise ValueError(f"the template names {sorted(unknown)}, the pattern does not")
@@ -66,8 +71,13 @@ class Linkifier:
             at = end
 
     def _href(self, match: Any) -> str:
-        values = {name: (match.group(n) or b"").decode() for name, n in self._groups.items()}
-        return str(self._template.expand(values))
+        start, end = match.span(_WHOLE)
+        expand = self._expanded if end - start <= _MAX_SPAN else self._expand
+        return expand(*[match.group(n) for n in self._groups.values()])
+
+    def _expand(self, *found: bytes | None) -> str:
+        pairs = zip(self._groups, found, strict=True)
+        return str(self._template.expand({name: (text or b"").decode() for name, text in pairs}))
 
 
 class Linkifiers:
@@ -132,10 +142,15 @@ class _Places:
 
 
 def _without_overlaps(found: list[LinkMatch], text: str) -> list[LinkMatch]:
+    # In the order of the text: a link overlaps at most those beside which it stands.
     kept: list[LinkMatch] = []
     for link in found:
         shown = text[link.start : link.end]
         is_whole = not {"\n", "`", MARK} & {*shown}
-        if is_whole and all(link.end <= each.start or each.end <= link.start for each in kept):
-            kept.append(link)
-    return sorted(kept)
+        at = bisect_left(kept, link)
+        is_free = (at == 0 or kept[at - 1].end <= link.start) and (
+            at == len(kept) or link.end <= kept[at].start
+        )
+        if is_whole and is_free:
+            kept.insert(at, link)
+    return kept
