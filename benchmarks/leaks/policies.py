@@ -31,10 +31,10 @@ def policies_move(model: Model, old: Place, new: Place) -> list[Told]:
         for user in knowing:
             model.policies[user, *place] = None
             model.learned.add((user, *place))
-    for user in list(model.users):
-        for place in (old, new):
-            if (user, *place) in model.policies:
-                model.policies[user, *place] = None
+    for user in model.users:
+        # Also of those who may not know of it now, and perhaps will again.
+        if any((user, *place) in model.policies for place in (old, new)):
+            model.policies |= {(user, *place): None for place in (old, new)}
     return told
 
 

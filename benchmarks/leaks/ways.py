@@ -72,6 +72,10 @@ def _policies(look: Look, body: Mapping[str, Any]) -> None:
         (channel, topic)
         for user, channel, topic in model.learned
         if user == number and model.sees(look.user, model.channels[channel])
+    } | {
+        (channel, topic)
+        for user, channel, topic in model.policies
+        if user == number and model.knows_topic(look.user, channel, topic)
     }
     look.compare("register: topics with a policy", shown, must, may, of=len(may))
 
