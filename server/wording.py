@@ -20,4 +20,6 @@ def counted(number: int, one: str, many: str) -> str:
 
 def size(octets: float) -> str:
     """An amount of data."""
+    if octets < 1024**2:
+        return f"{octets / 1024:,.0f} KB"
     return f"{octets / 1024**2:,.0f} MB"

@@ -106,6 +106,28 @@ def pending(url: str, *, directory: Path = DIRECTORY) -> list[str]:
         return [migration.name for migration in missing(connection, needed, known=migrations)]
 
 
+def applied(connection: Connection) -> list[str]:
+    """The names of what the database has. Raises MigrationError where it is newer than the code."""
+    try:
+        rows = connection.execute(
+            "SELECT number, name FROM schema_migrations ORDER BY 1"
+        ).fetchall()
+    except psycopg.errors.UndefinedTable:
+        return []
+    refuse_newer(dict(rows), known_migrations())
+    return [name for _, name in rows]
+
+
+def build(connection: Connection, migrations: Sequence[Migration]) -> None:
+    """Apply these in the caller's transaction: to tables that nobody else sees yet."""
+    _limit(connection, lock=0, statement=0)
+    _make_table(connection)
+    for migration in migrations:
+        # What builds an index beside others needs no care here, and must not be in a transaction.
+        connection.execute(migration.path.read_text().replace(" CONCURRENTLY", "").encode())
+        _record(connection, migration)
+
+
 def needed_before_deploy(migrations: Sequence[Migration]) -> list[Migration]:
     """All but the `.post` files at the end: earlier ones belong to releases that run already."""
     needed = list(migrations)

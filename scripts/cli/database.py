@@ -34,6 +34,16 @@ def database_of(settings: "Settings", *, may_found: bool = False) -> Iterator["S
 
 
 @contextmanager
+def database_url_of(settings: "Settings") -> Iterator[str]:
+    """The address of the database, as it is: whatever migrations it lacks."""
+    if settings.database_url is not None:
+        yield settings.database_url
+    else:
+        with private_database_of(settings) as url:
+            yield url
+
+
+@contextmanager
 def private_database_of(settings: "Settings", *, may_found: bool = False) -> Iterator[str]:
     """The address of the private Postgres, started for the time of the block if need be."""
     from scripts.cli.failures import Failure

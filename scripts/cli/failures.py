@@ -34,11 +34,13 @@ def _speaking_errors() -> tuple[type[Exception], ...]:
     from server.listening import ListenError
     from server.messaging.job_broker import BrokerUnavailableError
     from server.settings import SettingsError
+    from storage.backups import BackupError
     from storage.database import DatabaseUnavailableError
     from storage.embedded import EmbeddedError
     from storage.migrate import MigrationError
 
     return (
+        BackupError,
         BrokerUnavailableError,
         DatabaseUnavailableError,
         DomainError,

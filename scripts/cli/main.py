@@ -6,12 +6,14 @@ import click
 from typing_extensions import override
 
 from scripts.cli.audit import audit
+from scripts.cli.backup import backup
 from scripts.cli.check import check
 from scripts.cli.faults import faults
 from scripts.cli.leaks import leaks
 from scripts.cli.migrate import migrate
 from scripts.cli.queues import queues
 from scripts.cli.realm import realm
+from scripts.cli.restore import restore
 from scripts.cli.run import run
 from scripts.cli.serve import serve
 from scripts.cli.status import status
@@ -54,6 +56,8 @@ for command in (
     check,
     status,
     queues,
+    backup,
+    restore,
     realm,
     user,
     audit,

@@ -1,0 +1,56 @@
+"""`parley backup`: everything in one file, while people go on writing."""
+
+import time
+from pathlib import Path
+
+import click
+
+from scripts.cli.database import database_url_of
+from scripts.cli.failures import Failure, sentences
+from scripts.cli.options import place_options, read_settings
+from server.wording import counted, size
+
+PROGRESS_SECONDS = 2.0
+
+
+class Told:
+    """Tells somebody who has to wait how far it is."""
+
+    def __init__(self, verb: str) -> None:
+        self._verb = verb
+        self._next_at = time.monotonic() + PROGRESS_SECONDS
+
+    def __call__(self, table: str, rows: int, octets: int) -> None:
+        if time.monotonic() >= self._next_at:
+            self._next_at = time.monotonic() + PROGRESS_SECONDS
+            click.echo(f"{self._verb} {table}: {rows:,} rows, {size(octets)} ...", err=True)
+
+
+@click.command()
+@click.argument("file", required=False, type=click.Path(dir_okay=False, path_type=Path))
+@click.option("--force", is_flag=True, help="Write over a file that is there.")
+@place_options
+def backup(file: Path | None, *, force: bool, config: Path | None, data: Path | None) -> None:
+    """Write all that the server keeps into FILE, beside a running server or not.
+
+    It holds one moment: what was answered before the command began is in it. Afterwards it is
+    read again, and compared with what was written. It contains everything that people wrote,
+    their API keys and the hashes of their passwords: keep it as safe as the database.
+    """
+    with sentences():
+        from server.domain.clock import SystemClock
+        from server.version import VERSION
+        from storage import backups
+
+        settings = read_settings(config, data=data)
+        now = SystemClock().now()
+        path = file or Path(f"parley-{now:%Y%m%d-%H%M%S}.backup")
+        if path.exists() and not force:
+            raise Failure(f"{path} is there already: name another file, or use --force.")
+        with database_url_of(settings) as url:
+            backups.dump(url, path, version=VERSION, now=now, progress=Told("Writing"))
+        manifest = backups.verify(path, Told("Comparing"))
+    rows = counted(manifest.rows, "row", "rows")
+    tables = counted(len(manifest.tables), "table", "tables")
+    written = size(path.stat().st_size)
+    click.echo(f"{path}: {rows} of {tables}, {written}, read again and found to be right.")

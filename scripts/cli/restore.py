@@ -1,0 +1,87 @@
+"""`parley restore`: the database as it was when a backup was made."""
+
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from scripts.cli.backup import Told
+from scripts.cli.database import private_database_of
+from scripts.cli.failures import Failure, sentences
+from scripts.cli.options import place_options, read_settings
+from server.wording import counted, size
+
+if TYPE_CHECKING:
+    from server.settings import Settings
+    from storage.backups import Manifest
+
+SPARE_BYTES = 256 * 1024**2
+"""For a new private database, and for the log that Postgres writes meanwhile."""
+
+
+@click.command()
+@click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.option("--force", is_flag=True, help="Put it in the place of what the database holds.")
+@click.option("--dry-run", is_flag=True, help="Only say whether it could be restored.")
+@place_options
+def restore(
+    file: Path, *, force: bool, dry_run: bool, config: Path | None, data: Path | None
+) -> None:
+    """Make the database what it was when FILE was written.
+
+    Into the database of DATABASE_URL, or into a private one, of any version of Postgres that
+    Parley runs on, while no server and no worker uses it. The file is read and compared first;
+    then all of it is restored, or nothing is changed. Clients that were signed in register anew.
+    """
+    with sentences():
+        from storage import backups
+
+        settings = read_settings(config, data=data)
+        manifest = backups.verify(file, Told("Comparing"))
+        if problem := backups.refusal_of_version(manifest):
+            raise Failure(problem)
+        _require_room(settings, manifest)
+        if settings.database_url is not None:
+            _restore(settings.database_url, file, force=force, dry_run=dry_run)
+        else:
+            _restore_privately(settings, file, force=force, dry_run=dry_run)
+    made_at = manifest.made_at.strftime("%Y-%m-%d %H:%M:%S UTC")
+    rows = counted(manifest.rows, "row", "rows")
+    done = "can be restored" if dry_run else "are restored"
+    click.echo(f"{rows} of {made_at}, by Parley {manifest.version}, {done}.")
+
+
+def _restore(url: str, file: Path, *, force: bool, dry_run: bool) -> None:
+    from storage import backups
+
+    if refusal := backups.refusal(url, replace=force):
+        raise Failure(refusal)
+    if not dry_run:
+        backups.restore(url, file, progress=Told("Restoring"))
+
+
+def _restore_privately(settings: "Settings", file: Path, *, force: bool, dry_run: bool) -> None:
+    """Into the private database, which is made if there is none, and started meanwhile."""
+    from storage.embedded import has_cluster, running_url
+
+    if running_url(settings.data_directory):
+        raise Failure(f"Parley runs in {settings.data_directory}: stop it first.")
+    if dry_run and not has_cluster(settings.data_directory):
+        return
+    with private_database_of(settings, may_found=True) as url:
+        _restore(url, file, force=force, dry_run=dry_run)
+
+
+def _require_room(settings: "Settings", manifest: "Manifest") -> None:
+    """Whether it fits into the data directory; of another machine's disk nothing is known."""
+    if settings.database_url is not None:
+        return
+    data = settings.data_directory.expanduser().absolute()
+    place = next(path for path in (data, *data.parents) if path.exists())
+    needed = manifest.database_bytes + SPARE_BYTES
+    free = shutil.disk_usage(place).free
+    if free < needed:
+        raise Failure(
+            f"The database needs about {size(needed)}, and only {size(free)} are free for {data}."
+        )

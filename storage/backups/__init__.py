@@ -1,0 +1,16 @@
+"""Backups: all that an installation keeps, in one file, from which it can be made again."""
+
+from storage.backups.archive import BackupError, Manifest, Progress, verify
+from storage.backups.dumping import dump
+from storage.backups.loading import refusal, refusal_of_version, restore
+
+__all__ = [
+    "BackupError",
+    "Manifest",
+    "Progress",
+    "dump",
+    "refusal",
+    "refusal_of_version",
+    "restore",
+    "verify",
+]

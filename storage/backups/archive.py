@@ -1,0 +1,152 @@
+"""The file of a backup: a ZIP archive of the tables' rows, and what is known of them."""
+
+import hashlib
+import os
+import zipfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import date, datetime
+from pathlib import Path
+from typing import IO, Final
+
+import msgspec
+import psycopg
+
+FORMAT: Final = 1
+MANIFEST: Final = "manifest.json"
+PIECE_BYTES: Final = 1024 * 1024
+COMPRESSION: Final = 1
+"""More takes several times as long, and gains a tenth."""
+
+
+class BackupError(Exception):
+    """No backup can be made, or nothing restored from it; the message is one sentence."""
+
+
+class Table(msgspec.Struct, frozen=True, kw_only=True):
+    """A table's rows, as COPY writes them."""
+
+    name: str
+    columns: list[str]
+    rows: int
+    size: int
+    sha256: str
+
+
+class Manifest(msgspec.Struct, frozen=True, kw_only=True):
+    """What a backup holds: one moment of the database."""
+
+    format: int = FORMAT
+    version: str
+    """Of the Parley that made it."""
+    made_at: datetime
+    postgres: str
+    migrations: list[str]
+    database_bytes: int
+    """What the database took on disk, with its indexes."""
+    log_days: list[date]
+    tables: list[Table]
+    sequences: dict[str, int | None]
+    """The last value given out, if any was."""
+
+    @property
+    def rows(self) -> int:
+        return sum(table.rows for table in self.tables)
+
+
+Progress = Callable[[str, int, int], None]
+"""Told of a table, how many of its rows are done, and how many bytes."""
+
+
+@dataclass(slots=True)
+class Tally:
+    """Counts and digests what passes by."""
+
+    rows: int = 0
+    size: int = 0
+    _digest: "hashlib._Hash" = field(default_factory=hashlib.sha256)
+
+    def add(self, piece: bytes) -> None:
+        self.rows += piece.count(b"\n")  # within a row, COPY escapes it
+        self.size += len(piece)
+        self._digest.update(piece)
+
+    @property
+    def sha256(self) -> str:
+        return self._digest.hexdigest()
+
+
+@contextmanager
+def writing(path: Path) -> Iterator[zipfile.ZipFile]:
+    """An archive that appears at `path` whole, readable by its owner alone, or not at all."""
+    unfinished = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        with open(unfinished, "xb", opener=_private) as file:
+            with zipfile.ZipFile(
+                file, "w", compression=zipfile.ZIP_DEFLATED, compresslevel=COMPRESSION
+            ) as archive:
+                yield archive
+            file.flush()
+            os.fsync(file.fileno())
+        unfinished.replace(path)
+    except OSError as error:
+        raise BackupError(f"{path} cannot be written: {error.strerror or error}.") from error
+    finally:
+        unfinished.unlink(missing_ok=True)
+
+
+@contextmanager
+def reading(path: Path) -> Iterator[tuple[zipfile.ZipFile, Manifest]]:
+    """An archive, and what it says of itself."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            manifest = msgspec.json.decode(archive.read(MANIFEST), type=Manifest)
+            if manifest.format != FORMAT:
+                raise BackupError(f"{path} was made by another version of Parley: use that one.")
+            yield archive, manifest
+    except OSError as error:
+        raise BackupError(f"{path} cannot be read: {error.strerror or error}.") from error
+    except (zipfile.BadZipFile, KeyError, EOFError, msgspec.DecodeError) as error:
+        raise BackupError(f"{path} is no backup of Parley, or not all of one ({error}).") from error
+
+
+@contextmanager
+def telling(outcome: str) -> Iterator[None]:
+    """Say in a sentence what the database refused."""
+    try:
+        yield
+    except psycopg.OperationalError:
+        raise
+    except psycopg.Error as error:
+        reason = str(error).strip().split("\n")[0].rstrip(".")
+        raise BackupError(f"{outcome}: {reason}.") from error
+
+
+def member(table: str) -> str:
+    """What the rows of the table are called in the archive."""
+    return f"tables/{table}.copy"
+
+
+def pieces(file: IO[bytes]) -> Iterator[bytes]:
+    """All that can be read from it."""
+    while piece := file.read(PIECE_BYTES):
+        yield piece
+
+
+def verify(path: Path, progress: Progress) -> Manifest:
+    """Read all of the backup, and compare it with what it should be. Raises BackupError."""
+    with reading(path) as (archive, manifest):
+        for table in manifest.tables:
+            tally = Tally()
+            with archive.open(member(table.name)) as file:
+                for piece in pieces(file):
+                    tally.add(piece)
+                    progress(table.name, tally.rows, tally.size)
+            if (tally.rows, tally.sha256) != (table.rows, table.sha256):
+                raise BackupError(f"{path} is damaged: {table.name} is not what was written.")
+    return manifest
+
+
+def _private(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)

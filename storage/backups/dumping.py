@@ -1,0 +1,158 @@
+"""Writes a backup of a database that goes on being used."""
+
+import shutil
+import zipfile
+from datetime import UTC, date, datetime
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+from psycopg import sql
+
+from storage.backups.archive import (
+    MANIFEST,
+    BackupError,
+    Manifest,
+    Progress,
+    Table,
+    Tally,
+    member,
+    telling,
+    writing,
+)
+from storage.migrate import Connection, applied, connected
+
+OF_THIS_INSTALLATION: Final = ["database_identity", "event_queues", "schema_migrations", "workers"]
+"""Tables that say nothing to another: who runs here, and where clients of this time stand."""
+
+
+def dump(url: str, path: Path, *, version: str, now: datetime, progress: Progress) -> Manifest:
+    """Write all that the database holds at one moment. Blocks nobody but migrations.
+
+    Raises BackupError and MigrationError.
+    """
+    with connected(url) as connection, telling("No backup was made"):
+        migrations = applied(connection)
+        if not migrations:
+            raise BackupError("There is nothing to back up: the database has no migrations.")
+        with connection.transaction():
+            return _dump(connection, path, migrations, version=version, now=now, progress=progress)
+
+
+def _dump(
+    connection: Connection,
+    path: Path,
+    migrations: list[str],
+    *,
+    version: str,
+    now: datetime,
+    progress: Progress,
+) -> Manifest:
+    connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
+    connection.execute(
+        "SELECT set_config(name, '0', true) FROM unnest(%s::text[]) AS name",
+        [["statement_timeout", "idle_in_transaction_session_timeout"]],
+    )
+    tables = _tables(connection)
+    _require_room(connection, path)
+    with writing(path) as archive:
+        written = [_write(connection, archive, *table, progress) for table in tables]
+        manifest = Manifest(
+            version=version,
+            made_at=now.astimezone(UTC),
+            postgres=connection.info.parameter_status("server_version") or "",
+            migrations=migrations,
+            database_bytes=_value(connection, "SELECT pg_database_size(current_database())"),
+            log_days=_log_days(connection),
+            tables=written,
+            sequences=_sequences(connection),
+        )
+        archive.writestr(MANIFEST, msgspec.json.format(msgspec.json.encode(manifest)))
+    return manifest
+
+
+def _tables(connection: Connection) -> list[tuple[str, list[str]]]:
+    """The tables with their columns, kept as they are until the transaction ends."""
+    found = connection.execute(
+        """
+        SELECT c.relname, array_agg(a.attname::text ORDER BY a.attnum)
+          FROM pg_class c
+          JOIN pg_attribute a
+            ON a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped AND a.attgenerated = ''
+         WHERE c.relnamespace = 'public'::regnamespace AND c.relkind IN ('r', 'p')
+           AND NOT c.relispartition AND c.relpersistence = 'p'
+           AND c.relname <> ALL(%s::text[])
+         GROUP BY c.relname ORDER BY c.relname
+        """,
+        [OF_THIS_INSTALLATION],
+    ).fetchall()
+    names = sql.SQL(", ").join(sql.Identifier(name) for name, _ in found)
+    connection.execute(sql.SQL("LOCK TABLE {} IN ACCESS SHARE MODE").format(names))
+    return [(name, columns) for name, columns in found]
+
+
+def _require_room(connection: Connection, path: Path) -> None:
+    """The rows must fit even if nothing of them can be compressed."""
+    needed = _value(
+        connection,
+        """
+        SELECT coalesce(sum(pg_table_size(c.oid)), 0)::bigint FROM pg_class c
+         WHERE c.relnamespace = 'public'::regnamespace AND c.relkind = 'r'
+        """,
+    )
+    if not path.parent.is_dir():
+        raise BackupError(f"There is no directory {path.parent}.")
+    free = shutil.disk_usage(path.parent).free
+    if free < needed:
+        raise BackupError(
+            f"The backup may need {needed / 1024**2:,.0f} MB, and only {free / 1024**2:,.0f} MB are"
+            f" free in {path.parent}."
+        )
+
+
+def _write(
+    connection: Connection,
+    archive: zipfile.ZipFile,
+    name: str,
+    columns: list[str],
+    progress: Progress,
+) -> Table:
+    tally = Tally()
+    statement = sql.SQL("COPY (SELECT {} FROM {}) TO STDOUT").format(
+        sql.SQL(", ").join(map(sql.Identifier, columns)), sql.Identifier(name)
+    )
+    with (
+        archive.open(member(name), "w", force_zip64=True) as file,
+        connection.cursor() as cursor,
+        cursor.copy(statement) as rows,
+    ):
+        for row in rows:
+            piece = bytes(row)
+            file.write(piece)
+            tally.add(piece)
+            progress(name, tally.rows, tally.size)
+    return Table(name=name, columns=columns, rows=tally.rows, size=tally.size, sha256=tally.sha256)
+
+
+def _log_days(connection: Connection) -> list[date]:
+    found = connection.execute(
+        """
+        SELECT to_date(right(inhrelid::regclass::text, 8), 'YYYYMMDD') FROM pg_inherits
+         WHERE inhparent = 'event_log'::regclass ORDER BY 1
+        """
+    ).fetchall()
+    return [day for (day,) in found]
+
+
+def _sequences(connection: Connection) -> dict[str, int | None]:
+    """They are read last, so they stand above all ids in the rows."""
+    found = connection.execute(
+        "SELECT sequencename, last_value FROM pg_sequences WHERE schemaname = 'public' ORDER BY 1"
+    ).fetchall()
+    return dict(found)
+
+
+def _value(connection: Connection, query: Any) -> Any:
+    row = connection.execute(query).fetchone()
+    assert row is not None
+    return row[0]

@@ -1,0 +1,257 @@
+"""`parley backup` and `parley restore`: one moment of a server that goes on, made again."""
+
+import asyncio
+import json
+import os
+import shutil
+import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import psycopg
+import pytest
+from click.testing import CliRunner, Result
+
+from scripts.cli.main import cli
+from storage.backups.archive import Manifest, reading
+from storage.migrate import DIRECTORY, known_migrations, migrate, pending
+from tests.factories import Make
+from tests.fixtures.app import serve
+from tests.fixtures.clients import Client
+from tests.fixtures.database import new_database
+
+MANY_SENDS = 20
+
+
+def parley(*arguments: str | Path, **settings: str) -> Result:
+    """Run a command in this process, with only these settings in its environment."""
+    unset = {name: None for name in os.environ if "PARLEY" in name}  # noqa: TID251
+    words = [str(argument) for argument in arguments]
+    return CliRunner().invoke(cli, words, env={**unset, **settings}, prog_name="parley")
+
+
+def refusal(*arguments: str | Path, **settings: str) -> str:
+    """What the command says that does not do what it is asked."""
+    done = parley(*arguments, **settings)
+    assert done.exit_code == 1, done.output
+    return done.stderr
+
+
+def manifest_of(path: Path) -> Manifest:
+    with reading(path) as (_, manifest):
+        return manifest
+
+
+def contents(path: Path) -> dict[str, str]:
+    """The digest of each table's rows, without the clocks: a restored one has moved on."""
+    tables = manifest_of(path).tables
+    return {table.name: table.sha256 for table in tables if table.name != "realm_clock"}
+
+
+class Writing:
+    """Somebody who sends one message after another."""
+
+    def __init__(self, client: Client, channel_id: int) -> None:
+        self._client = client
+        self._message = {"type": "channel", "to": channel_id, "topic": "t", "content": "x"}
+        self.sent: list[int] = []
+        self._more = asyncio.Event()
+
+    async def run(self) -> None:
+        while True:
+            self.sent.append((await self._client.post("/messages", **self._message))["id"])
+            self._more.set()
+
+    async def until_more_are_sent(self, number: int = MANY_SENDS) -> None:
+        wanted = len(self.sent) + number
+        while len(self.sent) < wanted:
+            self._more.clear()
+            await self._more.wait()
+
+
+@pytest.mark.asyncio
+async def test_what_was_answered_before_is_restored_and_clients_begin_anew(
+    make: Make, server, connect, database_url: str, server_url: str, tmp_path: Path
+):
+    alice = await make.user()
+    channel = await make.channel("general", subscribers=[alice])
+    client = await connect(server, make.realm_id, alice)
+    queue = await client.register()
+    writing = Writing(client, channel.channel_id)
+    task = asyncio.create_task(writing.run())
+    await writing.until_more_are_sent()
+    before = list(writing.sent)
+    file = tmp_path / "one.backup"
+    done = await asyncio.to_thread(parley, "backup", file, DATABASE_URL=database_url)
+    await writing.until_more_are_sent()
+    task.cancel()
+    assert done.exit_code == 0, done.output
+    assert "read again and found to be right" in done.stdout
+    assert file.stat().st_mode & 0o777 == 0o600
+
+    with new_database(server_url) as url:
+        done = await asyncio.to_thread(parley, "restore", file, DATABASE_URL=url)
+        assert done.exit_code == 0, done.output
+        again = tmp_path / "again.backup"
+        await asyncio.to_thread(parley, "backup", again, DATABASE_URL=url)
+        assert contents(again) == contents(file)
+        async with serve(url) as restored:
+            client = await connect(restored, make.realm_id, alice)
+            page = await client.get("/messages", anchor="newest", num_before=1000, num_after=0)
+            kept = [message["id"] for message in page["messages"]]
+            assert kept == writing.sent[: len(kept)]
+            assert kept[: len(before)] == before
+            answer = await client.call("GET", "/events", queue_id=queue.queue_id, last_event_id=-1)
+            assert answer.body["code"] == "BAD_EVENT_QUEUE_ID"
+            events = await client.register()
+            message = {"type": "channel", "to": channel.channel_id, "topic": "t", "content": "x"}
+            new_id = (await client.post("/messages", **message))["id"]
+            assert new_id > writing.sent[-1] + 500_000
+            assert (await events.until("message"))["message"]["id"] == new_id
+
+
+@pytest.mark.asyncio
+async def test_a_private_database_of_another_version_takes_it(
+    make: Make, database_url: str, tmp_path: Path
+):
+    await make.user("Ünï Cödé \\ \t \n")
+    file, again = tmp_path / "one.backup", tmp_path / "again.backup"
+    data = tmp_path / "data"
+    assert parley("backup", file, DATABASE_URL=database_url).exit_code == 0
+    dry = parley("restore", file, "--dry-run", "--data", data)
+    assert "can be restored" in dry.stdout
+    assert not data.exists()
+    done = parley("restore", file, "--data", data)
+    assert done.exit_code == 0, done.output
+    assert parley("backup", again, "--data", data).exit_code == 0
+    assert contents(again) == contents(file)
+    assert manifest_of(again).sequences == manifest_of(file).sequences
+    assert "--force" in refusal("restore", file, "--data", data)
+    assert parley("restore", again, "--force", "--data", data).exit_code == 0
+
+
+@pytest.mark.asyncio
+async def test_nothing_is_written_over_or_restored_by_mistake(
+    make: Make, database_url: str, server_url: str, template_database: str, tmp_path: Path
+):
+    await make.user()
+    file = tmp_path / "one.backup"
+    assert parley("backup", file, DATABASE_URL=database_url).exit_code == 0
+    assert "use --force" in refusal("backup", file, DATABASE_URL=database_url)
+    assert parley("backup", file, "--force", DATABASE_URL=database_url).exit_code == 0
+    assert "in use, by" in refusal("restore", file, "--force", DATABASE_URL=database_url)
+
+    with new_database(server_url, template_database) as url:
+        assert parley("restore", file, DATABASE_URL=url).exit_code == 0
+        assert "holds an organization" in refusal("restore", file, DATABASE_URL=url)
+        assert parley("restore", file, "--force", DATABASE_URL=url).exit_code == 0
+    with foreign_database(server_url) as url:
+        assert "not Parley's" in refusal("restore", file, "--force", DATABASE_URL=url)
+        assert "no migrations" in refusal("backup", tmp_path / "none", DATABASE_URL=url)
+    assert "does not answer" in refusal(
+        "backup", tmp_path / "none", DATABASE_URL="postgresql://a@127.0.0.1:1/b"
+    )
+    assert not (tmp_path / "none").exists()
+    assert "no directory" in refusal("backup", tmp_path / "a" / "b", DATABASE_URL=database_url)
+    # A place of no size: as a full disk.
+    assert "are free in /proc" in refusal("backup", "/proc/backup", DATABASE_URL=database_url)
+    assert "are free for /proc" in refusal("restore", file, "--data", "/proc/parley")
+
+
+@contextmanager
+def foreign_database(server_url: str) -> Iterator[str]:
+    """A database in which somebody else keeps something."""
+    with new_database(server_url) as url:
+        with psycopg.connect(url, autocommit=True) as connection:
+            connection.execute("CREATE TABLE precious (id int)")
+        yield url
+
+
+@pytest.mark.asyncio
+async def test_a_damaged_file_is_found_out_before_anything_is_changed(
+    make: Make, database_url: str, server_url: str, tmp_path: Path
+):
+    await make.user()
+    file, bad = tmp_path / "one.backup", tmp_path / "bad.backup"
+    assert parley("backup", file, DATABASE_URL=database_url).exit_code == 0
+    content = file.read_bytes()
+    with new_database(server_url) as url:
+        bad.write_bytes(content[: len(content) // 2])
+        assert "not all of one" in refusal("restore", bad, DATABASE_URL=url)
+        middle = content.index(b"tables/users.copy") + 40
+        bad.write_bytes(content[:middle] + bytes([content[middle] ^ 1]) + content[middle + 1 :])
+        assert "not all of one" in refusal("restore", bad, DATABASE_URL=url)
+        _rewrite(file, bad, "tables/users.copy", lambda rows: rows.replace(b"Person", b"Parson"))
+        assert "users is not what was written" in refusal("restore", bad, DATABASE_URL=url)
+        _rewrite(file, bad, "manifest.json", _from_the_future)
+        assert "newer Parley (it has 9999_future)" in refusal("restore", bad, DATABASE_URL=url)
+        _rewrite(file, bad, "manifest.json", _of_another_kind)
+        assert "another version of Parley" in refusal("restore", bad, DATABASE_URL=url)
+        with psycopg.connect(url) as connection:
+            assert connection.execute("SELECT to_regclass('realms')").fetchone() == (None,)
+
+
+def _rewrite(source: Path, target: Path, name: str, change) -> None:
+    """The same archive, sums and all, with another content in one place."""
+    with zipfile.ZipFile(source) as old, zipfile.ZipFile(target, "w") as new:
+        for each in old.namelist():
+            content = old.read(each)
+            new.writestr(each, change(content) if each == name else content)
+
+
+def _from_the_future(manifest: bytes) -> bytes:
+    said = json.loads(manifest)
+    said["migrations"].append("9999_future")
+    return json.dumps(said).encode()
+
+
+def _of_another_kind(manifest: bytes) -> bytes:
+    return json.dumps(json.loads(manifest) | {"format": 2}).encode()
+
+
+@pytest.mark.asyncio
+async def test_what_cannot_be_loaded_leaves_the_database_as_it_was(
+    make: Make, database_url: str, server_url: str, template_database: str, tmp_path: Path
+):
+    """Rows whose sums are right, and which no database would take."""
+    await make.user()
+    file, bad = tmp_path / "one.backup", tmp_path / "bad.backup"
+    assert parley("backup", file, DATABASE_URL=database_url).exit_code == 0
+
+    def no_rows(manifest: bytes) -> bytes:
+        said = json.loads(manifest)
+        for table in said["tables"]:
+            if table["name"] == "realms":
+                table["columns"][0] = "nonsense"
+        return json.dumps(said).encode()
+
+    _rewrite(file, bad, "manifest.json", no_rows)
+    with new_database(server_url, template_database) as url:
+        assert parley("restore", file, DATABASE_URL=url).exit_code == 0
+        assert "nothing was changed" in refusal("restore", bad, "--force", DATABASE_URL=url)
+        with psycopg.connect(url) as connection:
+            assert connection.execute("SELECT count(*) FROM realms").fetchone() == (1,)
+
+
+def test_a_backup_of_an_older_release_is_brought_up_to_date(server_url: str, tmp_path: Path):
+    older = tmp_path / "migrations"
+    older.mkdir()
+    known = known_migrations()
+    for migration in known[:-1]:
+        shutil.copy(DIRECTORY / migration.path.name, older)
+    file = tmp_path / "older.backup"
+    with new_database(server_url) as url:
+        migrate(url, directory=older)
+        with psycopg.connect(url, autocommit=True) as connection:
+            connection.execute(
+                "INSERT INTO realms (subdomain, name, created_at) VALUES ('', 'Old', now())"
+            )
+        assert parley("backup", file, DATABASE_URL=url).exit_code == 0
+    with new_database(server_url) as url:
+        assert parley("restore", file, DATABASE_URL=url).exit_code == 0
+        assert pending(url) == []
+        with psycopg.connect(url) as connection:
+            assert connection.execute("SELECT name FROM realms").fetchone() == ("Old",)
+            names = connection.execute("SELECT name FROM schema_migrations ORDER BY 1").fetchall()
+    assert [name for (name,) in names] == [migration.name for migration in known]
