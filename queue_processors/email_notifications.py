@@ -1,25 +1,31 @@
 """Mails what somebody has missed, one email for each conversation, once its batch is due."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from email.message import EmailMessage
+from functools import partial
 from typing import Final
 from urllib.parse import quote
 
 import structlog
 
-from queue_processors.message_fanout import decide_for, email_job
+from queue_processors.email_batches import job_of
 from queue_processors.processor import PermanentError, Processor
 from server.app import App
 from server.directory import Directory
 from server.domain.clock import Clock
-from server.domain.notifications import Reason
+from server.domain.notifications import Facts, Reason, decide
 from server.domain.realm_settings import RealmSettings
-from server.domain.unsubscribing import PURPOSE, Subscriber, token_for
+from server.domain.unsubscribing import PURPOSE, Subscriber, link_for
 from server.domain.user_settings import UserSettings
 from server.jobs import EmailNotifications
-from server.mail.mailer import AddressRefusedError, Mailer, MailRefusedError
+from server.mail.mailer import (
+    AddressRefusedError,
+    Mailer,
+    MailNotTakenNowError,
+    MailRefusedError,
+)
 from server.mail.missed_messages import (
     Conversation,
     Letterhead,
@@ -38,14 +44,15 @@ from storage.users import UserRow
 
 logger = structlog.get_logger(__name__)
 
+CONVERSATIONS_SHOWN: Final = 25
+"""In emails of their own: what is in more of them is only counted."""
 MESSAGES_SHOWN: Final = 30
 """Of each conversation: an email is not the place to read a hundred."""
 REFUSALS: Final = 3
 LEFT_ALONE: Final = timedelta(days=7)
 """How long an address gets nothing that was refused REFUSALS times."""
-UNSUBSCRIBE_PATH: Final = "/api/v1/email_notifications/unsubscribe/"
-AUTOMATIC, ALWAYS, NEVER = 1, 2, 3
-"""Values of realm_name_in_email_notifications_policy."""
+AUTOMATIC, ALWAYS = 1, 2
+"""Values of realm_name_in_email_notifications_policy: where it helps, and everywhere."""
 
 _REASONS: Final[dict[Reason, str]] = {
     Reason.DIRECT: "somebody sent you a direct message",
@@ -83,7 +90,7 @@ class Post:
         async with self.database.connection() as connection:
             seconds = await email_notifications.close(connection, realm_id, user_id, job.batch_id)
         if seconds > 0:
-            await self.broker.publish(email_job(realm_id, BatchRow(user_id, job.batch_id, seconds)))
+            await self.broker.publish(job_of(realm_id, BatchRow(user_id, job.batch_id, seconds)))
             return
         async with self.database.connection() as connection:
             parcel = await self._open(connection, job)
@@ -94,33 +101,33 @@ class Post:
         """What is to be mailed of the batch, and to whom. The rest is taken out."""
         realm_id, user_id = job.realm_id, job.user_id
         ids = await email_notifications.in_batch(connection, realm_id, user_id, job.batch_id)
-        if not ids:
-            return None
-        reasons = await self._wanted(connection, job, ids)
-        row = await self._addressee(connection, job)
-        if row is None or not reasons:
-            await email_notifications.take_out(connection, realm_id, user_id, ids)
-            return None
+        row = await self._addressee(connection, job) if ids else None
+        reasons = await self._wanted(connection, job, ids) if row is not None else {}
         dropped = [message_id for message_id in ids if message_id not in reasons]
         await email_notifications.take_out(connection, realm_id, user_id, dropped)
+        if row is None or not reasons:
+            return None
         realm = await realms.by_id(connection, realm_id)
         assert realm is not None, "a realm is never removed"
-        key = await server_keys.key_for(connection, PURPOSE)
-        is_elsewhere = await email_notifications.is_elsewhere_too(connection, realm_id, row.email)
+        found = await email_notifications.conversations_of(connection, realm_id, reasons)
+        shown = {each.message_ids[0]: each.message_ids for each in found[:CONVERSATIONS_SHOWN]}
         missed = await email_notifications.missed(
-            connection, realm_id, reasons, of_each=MESSAGES_SHOWN
+            connection,
+            realm_id,
+            [each for ids in shown.values() for each in ids[-MESSAGES_SHOWN:]],
         )
         people = {user for each in missed for user in each.user_ids or ()}
-        found = await users.by_ids(connection, realm_id, sorted(people))
-        token = token_for(key, Subscriber(realm_id, user_id))
+        names = await users.by_ids(connection, realm_id, sorted(people))
         return _Parcel(
             job=job,
             realm=realm,
             row=row,
-            head=self._head(realm, row, token, is_elsewhere=is_elsewhere),
+            head=await self._head(connection, realm, row),
             reasons=reasons,
-            missed=missed,
-            names={each.user_id: each.full_name for each in found},
+            conversations=[ids for _, ids in sorted(shown.items())],
+            missed={each.id: each for each in missed},
+            left_out=[each for row in found[CONVERSATIONS_SHOWN:] for each in row.message_ids],
+            names={each.user_id: each.full_name for each in names},
         )
 
     async def _wanted(
@@ -130,7 +137,7 @@ class Post:
         rows = await notifications.facts_of(
             connection, job.realm_id, [(job.user_id, message_id) for message_id in ids]
         )
-        decided = {row.message_id: decide_for(row).email for row in rows}
+        decided = {row.message_id: decide(Facts.of(row)).email for row in rows}
         return {message_id: reason for message_id, reason in decided.items() if reason is not None}
 
     async def _addressee(self, connection: Connection, job: EmailNotifications) -> UserRow | None:
@@ -148,9 +155,15 @@ class Post:
         )
         return None if is_lost else found[0]
 
-    def _head(self, realm: RealmRow, row: UserRow, token: str, *, is_elsewhere: bool) -> Letterhead:
+    async def _head(self, connection: Connection, realm: RealmRow, row: UserRow) -> Letterhead:
         address = self.directory.address_of(realm)
         policy = UserSettings.of(row.settings).realm_name_in_email_notifications_policy
+        names_realm = policy == ALWAYS
+        if policy == AUTOMATIC:
+            names_realm = await email_notifications.is_elsewhere_too(
+                connection, realm.realm_id, row.email
+            )
+        key = await server_keys.key_for(connection, PURPOSE)
         return Letterhead(
             realm_name=realm.name,
             realm_url=address.url,
@@ -158,39 +171,46 @@ class Post:
             sender=self.sender,
             address=row.email,
             full_name=row.full_name,
-            names_realm=policy == ALWAYS or (policy == AUTOMATIC and is_elsewhere),
-            unsubscribe_url=f"{address.url}{UNSUBSCRIBE_PATH}{token}",
+            names_realm=names_realm,
+            unsubscribe_url=link_for(key, Subscriber(realm.realm_id, row.user_id), address),
             now=self.clock.now(),
         )
 
     async def _send(self, parcel: "_Parcel") -> None:
-        """Send the emails one by one; each that was taken leaves the batch."""
+        """Send the emails one by one; each that was taken leaves the batch.
+
+        One that cannot be made, or is refused, holds up no other.
+        """
         assert self.mailer is not None, "without one there is nobody to send to"
-        job = parcel.job
-        refused: list[str] = []
-        for envelope in parcel.emails():
-            reason = ""
+        job, faults, taken = parcel.job, list[Exception](), False
+        for mail in parcel.mails():
             try:
-                await self.mailer.send(envelope.message, parcel.row.email)
+                message = mail.build()
+                await self.mailer.send(message, message["To"].addresses[0].addr_spec)
             except AddressRefusedError as error:
                 await self._note_refusal(parcel, str(error))
                 return
+            except MailNotTakenNowError:
+                raise
             except MailRefusedError as error:
                 logger.warning("an email was refused", user_id=job.user_id, reason=str(error))
-                reason = str(error)
-                refused.append(reason)
+                faults.append(error)
+            except Exception as error:
+                # It stays in the batch, for whoever mends this.
+                logger.exception("an email cannot be made", user_id=job.user_id)
+                faults.append(error)
+                continue
+            else:
+                taken = True
             async with self.database.connection() as connection:
                 await email_notifications.take_out(
-                    connection, job.realm_id, job.user_id, envelope.message_ids
+                    connection, job.realm_id, job.user_id, mail.message_ids
                 )
-                if not reason:
-                    await email_notifications.taken(connection, job.realm_id, job.user_id)
-        async with self.database.connection() as connection:
-            await email_notifications.take_out(  # what was too much to show, too
-                connection, job.realm_id, job.user_id, list(parcel.reasons)
-            )
-        if refused:
-            raise PermanentError(f"the mail server refused: {'; '.join(refused)}")
+        if taken:
+            async with self.database.connection() as connection:
+                await email_notifications.taken(connection, job.realm_id, job.user_id)
+        if faults:
+            raise PermanentError("; ".join(map(str, faults))) from faults[0]
 
     async def _note_refusal(self, parcel: "_Parcel", reason: str) -> None:
         """Nothing of the batch can reach them."""
@@ -206,10 +226,11 @@ class Post:
 
 
 @dataclass(frozen=True, slots=True)
-class _Envelope:
-    message: EmailMessage
+class _Mail:
+    build: Callable[[], EmailMessage]
+    """Raises AddressRefusedError."""
     message_ids: Sequence[MessageId]
-    """What it shows."""
+    """What it is about."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -221,25 +242,42 @@ class _Parcel:
     row: UserRow
     head: Letterhead
     reasons: dict[MessageId, Reason]
-    missed: Sequence[MissedRow]
+    conversations: Sequence[Sequence[MessageId]]
+    """All of them, of those conversations that get an email each."""
+    missed: dict[MessageId, MissedRow]
+    """Those that are shown."""
+    left_out: Sequence[MessageId]
+    """What is in more conversations than that."""
     names: dict[UserId, str]
 
-    def emails(self) -> list[_Envelope]:
+    def mails(self) -> list[_Mail]:
         """One for each conversation, or a single one that says nothing of what was missed."""
-        shows = (
+        if not (
             RealmSettings.of(self.realm.settings).message_content_allowed_in_email_notifications
             and UserSettings.of(self.row.settings).message_content_in_email_notifications
-        )
-        if not shows:
-            count, batch_id = len(self.reasons), self.job.batch_id
-            hidden = without_content(self.head, count=count, batch_id=batch_id)
-            return [_Envelope(hidden, list(self.reasons))]
-        conversations: dict[int, list[MissedRow]] = {}
-        for row in self.missed:
-            conversations.setdefault(row.conversation_id, []).append(row)
-        return [self._about(rows) for rows in conversations.values()]
+        ):
+            return [self._counting(list(self.reasons), shown_elsewhere=False)]
+        mails = [
+            _Mail(partial(self._about, ids), ids)
+            for ids in self.conversations
+            if not self.missed.keys().isdisjoint(ids)  # the last of it may be gone by now
+        ]
+        if self.left_out:
+            mails.append(self._counting(self.left_out, shown_elsewhere=True))
+        return mails
 
-    def _about(self, rows: Sequence[MissedRow]) -> _Envelope:
+    def _counting(self, ids: Sequence[MessageId], *, shown_elsewhere: bool) -> _Mail:
+        build = partial(
+            without_content,
+            self.head,
+            count=len(ids),
+            batch_id=self.job.batch_id,
+            shown_elsewhere=shown_elsewhere,
+        )
+        return _Mail(build, ids)
+
+    def _about(self, ids: Sequence[MessageId]) -> EmailMessage:
+        rows = [self.missed[each] for each in ids if each in self.missed]
         first, last = rows[0], rows[-1]
         realm_id, user_id = self.job.realm_id, self.job.user_id
         conversation = Conversation(
@@ -252,9 +290,9 @@ class _Parcel:
                 MailedMessage(row.sender_name, row.sent_at, row.content, row.rendered_content)
                 for row in rows
             ],
-            earlier=first.before,
+            earlier=len(ids) - len(rows),
         )
-        return _Envelope(about(self.head, conversation), [row.id for row in rows])
+        return about(self.head, conversation)
 
     def _title(self, row: MissedRow) -> str:
         if row.channel_id is not None:

@@ -8,6 +8,7 @@ from typing import Final
 
 from queue_processors import reminders, scheduled_messages
 from queue_processors.attendance import Attendance
+from queue_processors.email_batches import BatchKeeper
 from queue_processors.log_keeper import LogKeeper
 from queue_processors.pauses import Pauses, work_unless_paused
 from queue_processors.registry import AnyProcessor
@@ -27,8 +28,8 @@ async def run(
 ) -> None:
     """Work until cancelled; then each processor finishes what it has in hand.
 
-    With the shipper come those who keep the log in shape, index messages, and send what is due.
-    Others are told what this process does, and whether it `serves` clients beside.
+    With the shipper come those who keep the log in shape, look for lost emails, index messages, and
+    send what is due. Others are told what this process does, and whether it also `serves` clients.
     """
     broker = WorkLog(app.jobs, app.metrics, lambda: app.clock.now().timestamp())
     shipper = await shipper_of(app) if with_shipper else None
@@ -47,6 +48,7 @@ async def run(
         if shipper is not None:
             group.create_task(shipper.run())
             group.create_task(LogKeeper(app.database, app.clock).run())
+            group.create_task(BatchKeeper(app.database, app.jobs).run())
             group.create_task(SearchIndexer(app.database).run())
             group.create_task(timekeeper_of(app).run())
         group.create_task(attendance.run())

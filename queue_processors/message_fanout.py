@@ -1,29 +1,23 @@
 """Decides who is notified of messages, and takes back what was read or is gone."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final
 
 import structlog
 
+from queue_processors.email_batches import job_of
 from queue_processors.processor import Processor
 from server.app import App
 from server.directory import Directory
-from server.domain.access import GroupGraph
 from server.domain.notifications import Decision, Facts, Mentions, decide, mentions_in
-from server.domain.user_settings import UserSettings
 from server.jobs import EmailNotifications, Job, MessageFanout, PushNotification, outgoing
-from server.messaging.job_broker import (
-    MAX_DELAY_SECONDS,
-    BrokerUnavailableError,
-    JobPublisher,
-    OutgoingJob,
-)
-from storage import message_flags, messages, notifications, realms
+from server.messaging.job_broker import BrokerUnavailableError, JobPublisher, OutgoingJob
+from storage import messages, notifications, realms
 from storage.database import Connection, Database, DatabaseUnavailableError, StatementTimeoutError
 from storage.ids import GroupId, MessageId, RealmId, UserId
-from storage.notifications import FactsRow, NewNotification, Pair
+from storage.notifications import BatchRow, FactsRow, NewNotification, Pair, PushRow
 
 logger = structlog.get_logger(__name__)
 
@@ -85,18 +79,26 @@ class Fanout:
         self, message_ids: Sequence[MessageId], *, only_mentions: bool = False
     ) -> None:
         """Decide for whoever may want to hear of these messages."""
-        after = notifications.START
-        while True:
-            async with self.database.connection() as connection:
-                rows = await notifications.who_may_want(
-                    connection, self.realm_id, message_ids, after=after, limit=self.pairs_at_once
-                )
-                again = await self._settle(connection, rows, only_mentions=only_mentions)
-            await self._look_again(again, look=0)
-            if len(rows) < self.pairs_at_once:
-                break
-            after = rows[-1].pair
+        after = await self._page(message_ids, notifications.START, only_mentions=only_mentions)
+        if after is not None:
+            # Very many: a page of one message costs what it holds, and not what all of them do.
+            for message_id in message_ids:
+                place: Pair | None = after
+                while place is not None:
+                    place = await self._page([message_id], place, only_mentions=only_mentions)
         await self._hand_over(message_ids)
+
+    async def _page(
+        self, message_ids: Sequence[MessageId], after: Pair, *, only_mentions: bool
+    ) -> Pair | None:
+        """Decide for the next of them; where there may be more, the last one's pair."""
+        async with self.database.connection() as connection:
+            rows = await notifications.who_may_want(
+                connection, self.realm_id, message_ids, after=after, limit=self.pairs_at_once
+            )
+            again = await self._settle(connection, rows, only_mentions=only_mentions)
+        await self._look_again(again, look=0)
+        return rows[-1].pair if len(rows) == self.pairs_at_once else None
 
     async def _of_pairs(
         self, pairs: Sequence[Pair], *, only_mentions: bool = False, look: int = -1
@@ -112,16 +114,17 @@ class Fanout:
     ) -> list[Pair]:
         """Decide, and keep what was decided; whom to look at again in a while."""
         there = await self._present(connection, rows)
-        decided = [(row, decide_for(row, there, only_mentions=only_mentions)) for row in rows]
-        wanted = [(row, decision) for row, decision in decided if decision.email or decision.push]
+        every = [Facts.of(row, is_present=row.user_id in there) for row in rows]
+        decided = [(facts, decide(facts, only_mentions=only_mentions)) for facts in every]
+        wanted = [(facts, decision) for facts, decision in decided if decision.is_to_notify]
         if wanted:
-            groups = await self._groups(connection, [row for row, _ in wanted])
-            news = [_new(row, decision, groups.get(row.pair)) for row, decision in wanted]
+            groups = await self._groups(connection, [facts.row for facts, _ in wanted])
+            news = [_new(facts, decision, groups) for facts, decision in wanted]
             await notifications.insert(connection, self.realm_id, news)
-        return [row.pair for row, decision in decided if decision.look_again]
+        return [facts.row.pair for facts, decision in decided if decision.look_again]
 
     async def _present(self, connection: Connection, rows: Sequence[FactsRow]) -> frozenset[UserId]:
-        unread = sorted({row.user_id for row in rows if row.unread})
+        unread = sorted({row.user_id for row in rows if row.is_unread})
         if not unread:
             return frozenset()
         return frozenset(
@@ -132,18 +135,20 @@ class Fanout:
         self, connection: Connection, rows: Sequence[FactsRow]
     ) -> dict[Pair, GroupId]:
         """By which group messages mention people, where it is not by name."""
-        named = [row for row in rows if row.flag_bits & message_flags.MENTIONED]
+        named = [row for row in rows if row.is_mentioned]
         if not named:
             return {}
         ids = {row.message_id for row in named}
         htmls = await messages.rendered(connection, self.realm_id, ids)
         mentions = {message_id: mentions_in(html) for message_id, html in htmls.items()}
-        if not any(each.group_ids for each in mentions.values()):
+        mentioned = {group_id for each in mentions.values() for group_id in each.group_ids}
+        if not mentioned:
             return {}
         realm = await realms.by_id(connection, self.realm_id)
         assert realm is not None, "a realm is never removed"
         graph = await self.directory.groups_of(connection, realm)
-        found = {row.pair: _group(row, mentions.get(row.message_id), graph) for row in named}
+        members = {group_id: graph.members_of([group_id]) for group_id in mentioned}
+        found = {row.pair: _group(row, mentions.get(row.message_id), members) for row in named}
         return {pair: group_id for pair, group_id in found.items() if group_id is not None}
 
     async def _look_again(self, pairs: Sequence[Pair], *, look: int) -> None:
@@ -155,30 +160,37 @@ class Fanout:
 
     async def _hand_over(self, message_ids: Sequence[MessageId]) -> None:
         """Let the next queues know of what was decided, now or by a process that has died."""
-        async with self.database.connection() as connection:
-            pushes = (
-                await notifications.unhanded_pushes(connection, self.realm_id, message_ids)
-                if PushNotification.queue in self.hands_to
-                else []
+        while True:
+            async with self.database.connection() as connection:
+                pushes, batches = await self._unhanded(connection, message_ids)
+            if not pushes and not batches:
+                return
+            await self.broker.publish(
+                *(self._push(row) for row in pushes),
+                *(job_of(self.realm_id, batch) for batch in batches),
             )
-            batches = (
-                await notifications.unhanded_batches(connection, self.realm_id, message_ids)
-                if EmailNotifications.queue in self.hands_to
-                else []
-            )
-        if not pushes and not batches:
-            return
-        await self.broker.publish(
-            *(self._push(row) for row in pushes),
-            *(email_job(self.realm_id, batch) for batch in batches),
-        )
-        async with self.database.connection() as connection:
-            await notifications.pushes_handed(connection, self.realm_id, pushes)
-            await notifications.batches_handed(
-                connection, self.realm_id, [batch.batch_id for batch in batches]
-            )
+            async with self.database.connection() as connection:
+                await notifications.pushes_handed(connection, self.realm_id, pushes)
+                await notifications.batches_handed(connection, self.realm_id, batches)
+            if max(len(pushes), len(batches)) < self.pairs_at_once:
+                return
 
-    def _push(self, row: notifications.PushRow) -> OutgoingJob:
+    async def _unhanded(
+        self, connection: Connection, message_ids: Sequence[MessageId]
+    ) -> tuple[list[PushRow], list[BatchRow]]:
+        """What queues that somebody works off do not know of yet, or the first part of it."""
+        pushes, batches = list[PushRow](), list[BatchRow]()
+        if PushNotification.queue in self.hands_to:
+            pushes = await notifications.unhanded_pushes(
+                connection, self.realm_id, message_ids, limit=self.pairs_at_once
+            )
+        if EmailNotifications.queue in self.hands_to:
+            batches = await notifications.unhanded_batches(
+                connection, self.realm_id, message_ids, limit=self.pairs_at_once
+            )
+        return pushes, batches
+
+    def _push(self, row: PushRow) -> OutgoingJob:
         job = PushNotification(
             realm_id=self.realm_id,
             user_id=row.user_id,
@@ -232,57 +244,29 @@ class Fanout:
         )
 
 
-def email_job(realm_id: RealmId, batch: notifications.BatchRow) -> OutgoingJob:
-    """The job that mails the batch when it is due, or looks again when a broker's patience ends."""
-    job = EmailNotifications(realm_id=realm_id, user_id=batch.user_id, batch_id=batch.batch_id)
-    return outgoing(
-        job,
-        key=f"{realm_id}:{batch.user_id}:{batch.batch_id}",
-        realm_id=realm_id,
-        after_seconds=min(max(batch.due_in_seconds, 0.0), MAX_DELAY_SECONDS),
-    )
-
-
-def decide_for(
-    row: FactsRow, there: frozenset[UserId] = frozenset(), *, only_mentions: bool = False
-) -> Decision:
-    """What is decided about somebody, where `there` holds those who are present."""
-    facts = Facts(
-        settings=UserSettings.of(row.settings),
-        is_unread=row.unread,
-        is_present=row.user_id in there,
-        mutes_sender=row.mutes_sender,
-        is_direct=row.is_direct,
-        is_mentioned=bool(row.flag_bits & message_flags.MENTIONED),
-        topic_wildcard=bool(row.flag_bits & message_flags.TOPIC_WILDCARD_MENTIONED),
-        channel_wildcard=row.channel_wildcard,
-        has_alert_word=bool(row.flag_bits & message_flags.HAS_ALERT_WORD),
-        channel_muted=row.is_muted,
-        policy=row.policy,
-        own_push=row.own_push,
-        own_email=row.own_email,
-        own_wildcards=row.own_wildcards,
-    )
-    return decide(facts, only_mentions=only_mentions)
-
-
-def _new(row: FactsRow, decision: Decision, group_id: GroupId | None) -> NewNotification:
+def _new(facts: Facts, decision: Decision, groups: Mapping[Pair, GroupId]) -> NewNotification:
+    row = facts.row
     return NewNotification(
         user_id=row.user_id,
         message_id=row.message_id,
         email_reason=decision.email,
         push_reason=decision.push,
-        group_id=group_id,
-        batching_seconds=UserSettings.of(row.settings).email_notifications_batching_period_seconds,
+        group_id=groups.get(row.pair),
+        batching_seconds=facts.settings.email_notifications_batching_period_seconds,
     )
 
 
-def _group(row: FactsRow, mentions: Mentions | None, graph: GroupGraph) -> GroupId | None:
+def _group(
+    row: FactsRow, mentions: Mentions | None, members: Mapping[GroupId, Collection[UserId]]
+) -> GroupId | None:
     """The smallest of the mentioned groups that they are in; None if they are named."""
     if mentions is None or row.user_id in mentions.user_ids:
         return None
-    sizes = {group_id: graph.members_of([group_id]) for group_id in mentions.group_ids}
-    theirs = [(len(ids), group_id) for group_id, ids in sizes.items() if row.user_id in ids]
+    theirs = [
+        (len(members[group_id]), group_id)
+        for group_id in mentions.group_ids
+        if row.user_id in members[group_id]
+    ]
     return min(theirs)[1] if theirs else None
 
 

@@ -3,6 +3,7 @@
 A busy realm's log is read in large pieces, so a thousand sends are a few jobs.
 """
 
+import hashlib
 from collections.abc import Iterable, Sequence
 from typing import Any, Final, TypeVar
 
@@ -21,6 +22,7 @@ KINDS: Final = (MessageSent.kind, MessageFlagsChanged.kind, MessagesGone.kind)
 WITHOUT_BODY: Final = (MessageSent.kind,)
 MESSAGES_A_JOB: Final = 50
 READS_A_JOB: Final = 1_000
+DIGEST_LENGTH: Final = 16
 READS_TO_NAME: Final = 100
 """Who reads more at once is looked at as a whole."""
 
@@ -51,7 +53,7 @@ class Notes:
 
     def __init__(self, realm_id: RealmId) -> None:
         self._realm_id = realm_id
-        self._key = ""
+        self._first = 0
         self._sent: list[MessageId] = []
         self._read: dict[tuple[UserId, MessageId], None] = {}
         self._read_all: dict[UserId, None] = {}
@@ -65,7 +67,7 @@ class Notes:
             self._gone |= dict.fromkeys(_gone.decode(entry.body).message_ids)
         else:
             self._add_flags(entry)
-        self._key = self._key or f"{self._realm_id}:{entry.position}"
+        self._first = self._first or entry.position
 
     def _add_flags(self, entry: ShippableRow) -> None:
         change = _flags.decode(entry.body)
@@ -85,14 +87,13 @@ class Notes:
             *({"read_all": some} for some in _slices(self._read_all, MESSAGES_A_JOB)),
             *({"gone": some} for some in _slices(self._gone, READS_A_JOB)),
         ]
-        return [
-            outgoing(
-                MessageFanout(realm_id=self._realm_id, **fact),
-                key=f"{self._key}:{number}",
-                realm_id=self._realm_id,
-            )
-            for number, fact in enumerate(facts)
-        ]
+        return [self._outgoing(MessageFanout(realm_id=self._realm_id, **fact)) for fact in facts]
+
+    def _outgoing(self, job: MessageFanout) -> OutgoingJob:
+        # How much of the log is read at once is chance: which job this is, only what it says tells.
+        digest = hashlib.sha256(msgspec.json.encode(job)).hexdigest()[:DIGEST_LENGTH]
+        key = f"{self._realm_id}:{self._first}:{digest}"
+        return outgoing(job, key=key, realm_id=self._realm_id)
 
 
 def _slices(items: Iterable[Item], size: int) -> list[Sequence[Item]]:

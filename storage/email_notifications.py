@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from storage.database import Connection, Locking
+from storage.database import Connection
 from storage.ids import ChannelId, MessageId, RealmId, UserId
 
 
@@ -68,8 +68,33 @@ async def take_out(
 
 
 @dataclass(frozen=True, slots=True)
+class ConversationRow:
+    """Of some messages, those of one conversation."""
+
+    conversation_id: int
+    message_ids: list[MessageId]
+    """Oldest first."""
+
+
+async def conversations_of(
+    connection: Connection, realm_id: RealmId, ids: Iterable[MessageId]
+) -> list[ConversationRow]:
+    """Where these messages are, the conversation of the newest one first."""
+    return await connection.many(
+        ConversationRow,
+        """
+        SELECT conversation_id, array_agg(id ORDER BY id) AS message_ids
+          FROM messages WHERE realm_id = %(realm_id)s AND id = ANY (%(ids)s::bigint[])
+         GROUP BY conversation_id ORDER BY max(id) DESC
+        """,
+        realm_id=realm_id,
+        ids=list(ids),
+    )
+
+
+@dataclass(frozen=True, slots=True)
 class MissedRow:
-    """A message as an email shows it."""
+    """A message as emails show it."""
 
     id: MessageId
     channel_id: ChannelId | None
@@ -82,38 +107,29 @@ class MissedRow:
     sent_at: datetime
     content: str
     rendered_content: str
-    before: int
-    """How many missed messages of this conversation came before it."""
 
 
 async def missed(
-    connection: Connection, realm_id: RealmId, ids: Iterable[MessageId], *, of_each: int
+    connection: Connection, realm_id: RealmId, ids: Iterable[MessageId]
 ) -> list[MissedRow]:
-    """These messages, the last `of_each` of each conversation, oldest first."""
+    """These messages, oldest first."""
     return await connection.many(
         MissedRow,
         """
         SELECT m.id, m.channel_id, m.conversation_id, c.name AS channel_name, t.name AS topic,
-               g.user_ids, u.full_name AS sender_name, m.sent_at, m.content,
-               m.rendered_content, (m.place - 1)::integer AS before
-          FROM (SELECT x.id, x.channel_id, x.conversation_id, x.sender_id, x.sent_at, x.content,
-                       x.rendered_content,
-                       row_number() OVER (PARTITION BY x.conversation_id ORDER BY x.id) AS place,
-                       count(*) OVER (PARTITION BY x.conversation_id) AS total
-                  FROM messages x
-                 WHERE x.realm_id = %(realm_id)s AND x.id = ANY (%(ids)s::bigint[])) m
+               g.user_ids, u.full_name AS sender_name, m.sent_at, m.content, m.rendered_content
+          FROM messages m
           JOIN users u ON u.realm_id = %(realm_id)s AND u.user_id = m.sender_id
           LEFT JOIN channels c ON c.realm_id = %(realm_id)s AND c.channel_id = m.channel_id
           LEFT JOIN topics t ON t.realm_id = %(realm_id)s AND t.topic_id = m.conversation_id
                AND m.channel_id IS NOT NULL
           LEFT JOIN dm_groups g ON g.realm_id = %(realm_id)s AND m.channel_id IS NULL
                AND g.dm_group_id = m.conversation_id
-         WHERE m.place > m.total - %(of_each)s
+         WHERE m.realm_id = %(realm_id)s AND m.id = ANY (%(ids)s::bigint[])
          ORDER BY m.id
         """,
         realm_id=realm_id,
         ids=list(ids),
-        of_each=of_each,
     )
 
 
@@ -189,39 +205,3 @@ async def is_undeliverable(
         within=within,
     )
     return found
-
-
-@dataclass(frozen=True, slots=True)
-class LoudRow:
-    """A subscription for which somebody has switched emails on; a past one too."""
-
-    channel_id: ChannelId
-
-
-def locking_loud(realm_id: RealmId, user_id: UserId) -> Locking[LoudRow]:
-    """Those of the user."""
-    return Locking(
-        LoudRow,
-        """
-        SELECT channel_id FROM subscriptions
-         WHERE realm_id = %(realm_id)s AND user_id = %(user_id)s AND email_notifications
-         ORDER BY channel_id""",
-        {"realm_id": realm_id, "user_id": user_id},
-        expected=0,
-    )
-
-
-async def hush(
-    connection: Connection, realm_id: RealmId, user_id: UserId, channel_ids: Iterable[ChannelId]
-) -> None:
-    """Switch emails about these channels off for the user."""
-    await connection.execute(
-        """
-        UPDATE subscriptions SET email_notifications = false
-         WHERE realm_id = %(realm_id)s AND user_id = %(user_id)s
-           AND channel_id = ANY (%(channel_ids)s::bigint[])
-        """,
-        realm_id=realm_id,
-        user_id=user_id,
-        channel_ids=list(channel_ids),
-    )

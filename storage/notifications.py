@@ -19,13 +19,14 @@ class FactsRow:
 
     user_id: UserId
     message_id: MessageId
-    is_direct: bool
-    flag_bits: int
-    """As in storage/message_flags.py."""
-    channel_wildcard: bool
     settings: dict[str, Any]
-    is_muted: bool
-    """Their channel."""
+    is_direct: bool
+    is_mentioned: bool
+    topic_wildcard: bool
+    """It mentions the topic, in which they have taken part."""
+    channel_wildcard: bool
+    has_alert_word: bool
+    channel_muted: bool
     own_push: bool | None
     own_email: bool | None
     own_wildcards: bool | None
@@ -33,7 +34,7 @@ class FactsRow:
     policy: int
     """Of the topic, as in server/domain/topic_policies.py."""
     mutes_sender: bool
-    unread: bool
+    is_unread: bool
     """They received it, may read it now, and have not."""
 
     @property
@@ -49,43 +50,68 @@ _ASKED: Final[LiteralString] = """
          WHERE m.realm_id = %(realm_id)s AND m.id = ANY (%(ids)s::bigint[])
     ), wanting AS (
 """
-# A branch for each kind of wish: all rest on indexes that hold the few who have it.
-_WHO_MAY_WANT: Final[LiteralString] = """
+# A branch for each kind of wish: all rest on indexes that hold the few who have it, by user, and
+# read no more of them than a page holds. Whom `page` leaves out must not take up room there.
+_OF_PAGE: Final[LiteralString] = """
+               AND x.user_id >= %(after_user_id)s AND x.user_id <> a.sender_id
+               AND (x.user_id, a.id) > (%(after_user_id)s, %(after_id)s)
+               AND EXISTS (SELECT FROM users u
+                            WHERE u.realm_id = %(realm_id)s AND u.user_id = x.user_id
+                              AND u.is_active AND u.bot_type IS NULL)
+             ORDER BY x.user_id LIMIT %(limit)s) w
+"""
+_DIRECT: Final[LiteralString] = """
         SELECT a.id, unnest(g.user_ids) AS user_id
           FROM asked a
           JOIN dm_groups g ON g.realm_id = %(realm_id)s AND g.dm_group_id = a.conversation_id
          WHERE a.channel_id IS NULL
-         UNION
-        SELECT a.id, f.user_id
-          FROM asked a
-          JOIN message_flags f ON f.realm_id = %(realm_id)s AND f.message_id = a.id
-         WHERE f.flags & 88 <> 0
-         UNION
-        SELECT a.id, t.user_id
-          FROM asked a
-          JOIN user_topics t ON t.realm_id = %(realm_id)s AND t.topic_id = a.conversation_id
-               AND t.visibility_policy = 3
-         WHERE a.channel_id IS NOT NULL
-         UNION
-        SELECT a.id, s.user_id
-          FROM asked a
-          JOIN subscriptions s ON s.realm_id = %(realm_id)s AND s.channel_id = a.channel_id
-               AND s.active AND (s.push_notifications OR s.email_notifications)
-         UNION
-        SELECT a.id, s.user_id
-          FROM asked a
-          JOIN users u ON u.realm_id = %(realm_id)s
-               AND (u.settings @> '{"enable_stream_push_notifications": true}'
-                    OR u.settings @> '{"enable_stream_email_notifications": true}')
-          JOIN subscriptions s ON s.realm_id = %(realm_id)s AND s.user_id = u.user_id
-               AND s.channel_id = a.channel_id AND s.active
-         UNION
-        SELECT a.id, s.user_id
-          FROM asked a
-          JOIN subscriptions s ON s.realm_id = %(realm_id)s AND s.channel_id = a.channel_id
-               AND s.active
-         WHERE a.traits & 2 <> 0
 """
+_FLAGGED: Final[LiteralString] = """
+         UNION
+        SELECT a.id, w.user_id FROM asked a CROSS JOIN LATERAL (
+            SELECT x.user_id FROM message_flags x
+             WHERE x.realm_id = %(realm_id)s AND x.message_id = a.id AND x.flags & 88 <> 0
+"""
+_FOLLOWING: Final[LiteralString] = """
+         UNION
+        SELECT a.id, w.user_id FROM asked a CROSS JOIN LATERAL (
+            SELECT x.user_id FROM user_topics x
+             WHERE x.realm_id = %(realm_id)s AND x.topic_id = a.conversation_id
+               AND x.visibility_policy = 3 AND a.channel_id IS NOT NULL
+"""
+_HEARING_CHANNEL: Final[LiteralString] = """
+         UNION
+        SELECT a.id, w.user_id FROM asked a CROSS JOIN LATERAL (
+            SELECT x.user_id FROM subscriptions x
+             WHERE x.realm_id = %(realm_id)s AND x.channel_id = a.channel_id
+               AND x.active AND (x.push_notifications OR x.email_notifications)
+"""
+_HEARING_ALL: Final[LiteralString] = """
+         UNION
+        SELECT a.id, w.user_id FROM asked a CROSS JOIN LATERAL (
+            SELECT x.user_id FROM users x
+             WHERE x.realm_id = %(realm_id)s
+               AND (x.settings @> '{"enable_stream_push_notifications": true}'
+                    OR x.settings @> '{"enable_stream_email_notifications": true}')
+               AND EXISTS (SELECT FROM subscriptions s
+                            WHERE s.realm_id = %(realm_id)s AND s.user_id = x.user_id
+                              AND s.channel_id = a.channel_id AND s.active)
+"""
+_CALLED: Final[LiteralString] = """
+         UNION
+        SELECT a.id, w.user_id FROM asked a CROSS JOIN LATERAL (
+            SELECT x.user_id FROM subscriptions x
+             WHERE x.realm_id = %(realm_id)s AND x.channel_id = a.channel_id
+               AND x.active AND a.traits & 2 <> 0
+"""
+_WHO_MAY_WANT: Final[LiteralString] = (
+    _DIRECT
+    + (_FLAGGED + _OF_PAGE)
+    + (_FOLLOWING + _OF_PAGE)
+    + (_HEARING_CHANNEL + _OF_PAGE)
+    + (_HEARING_ALL + _OF_PAGE)
+    + (_CALLED + _OF_PAGE)
+)
 _THESE: Final[LiteralString] = """
         SELECT DISTINCT p.id, p.user_id
           FROM unnest(%(ids)s::bigint[], %(user_ids)s::bigint[]) AS p(id, user_id)
@@ -104,9 +130,10 @@ _FACTS: Final[LiteralString] = """
           FROM (SELECT array_agg(p.user_id) AS user_ids, array_agg(p.id) AS ids FROM page p) p
          CROSS JOIN LATERAL reader_states(%(realm_id)s, p.user_ids, p.ids) s
     )
-    SELECT p.user_id, p.id AS message_id, p.channel_id IS NULL AS is_direct,
-           s.flags AS flag_bits, p.traits & 2 <> 0 AS channel_wildcard, p.settings,
-           coalesce(here.is_muted, false) AS is_muted, here.push_notifications AS own_push,
+    SELECT p.user_id, p.id AS message_id, p.settings, p.channel_id IS NULL AS is_direct,
+           s.flags & 8 <> 0 AS is_mentioned, s.flags & 64 <> 0 AS topic_wildcard,
+           p.traits & 2 <> 0 AS channel_wildcard, s.flags & 16 <> 0 AS has_alert_word,
+           coalesce(here.is_muted, false) AS channel_muted, here.push_notifications AS own_push,
            here.email_notifications AS own_email,
            here.wildcard_mentions_notify AS own_wildcards,
            coalesce(t.visibility_policy, 0)::integer AS policy,
@@ -114,7 +141,7 @@ _FACTS: Final[LiteralString] = """
                     WHERE x.realm_id = %(realm_id)s AND x.user_id = p.user_id
                       AND x.muted_user_id = p.sender_id AND x.muted_at IS NOT NULL)
                AS mutes_sender,
-           s.unread
+           s.unread AS is_unread
       FROM page p
       JOIN states s ON s.user_id = p.user_id AND s.id = p.id
       LEFT JOIN subscriptions here ON here.realm_id = %(realm_id)s AND here.user_id = p.user_id
@@ -267,7 +294,7 @@ class PushRow:
 
 
 async def unhanded_pushes(
-    connection: Connection, realm_id: RealmId, message_ids: Iterable[MessageId]
+    connection: Connection, realm_id: RealmId, message_ids: Iterable[MessageId], *, limit: int
 ) -> list[PushRow]:
     """What is to be pushed of these messages, and whose queue may not know of it yet."""
     return await connection.many(
@@ -276,10 +303,11 @@ async def unhanded_pushes(
         SELECT user_id, message_id, push_reason AS reason, group_id FROM notifications
          WHERE realm_id = %(realm_id)s AND message_id = ANY (%(message_ids)s::bigint[])
            AND push_reason IS NOT NULL AND NOT push_handed
-         ORDER BY message_id, user_id
+         ORDER BY message_id, user_id LIMIT %(limit)s
         """,
         realm_id=realm_id,
         message_ids=list(message_ids),
+        limit=limit,
     )
 
 
@@ -311,7 +339,7 @@ class BatchRow:
 
 
 async def unhanded_batches(
-    connection: Connection, realm_id: RealmId, message_ids: Iterable[MessageId]
+    connection: Connection, realm_id: RealmId, message_ids: Iterable[MessageId], *, limit: int
 ) -> list[BatchRow]:
     """The batches that these messages have opened, and whose queue may not know of them yet."""
     return await connection.many(
@@ -322,15 +350,16 @@ async def unhanded_batches(
           FROM email_batches
          WHERE realm_id = %(realm_id)s AND opened_by = ANY (%(message_ids)s::bigint[])
            AND NOT handed
-         ORDER BY user_id
+         ORDER BY user_id LIMIT %(limit)s
         """,
         realm_id=realm_id,
         message_ids=list(message_ids),
+        limit=limit,
     )
 
 
 async def batches_handed(
-    connection: Connection, realm_id: RealmId, batch_ids: Iterable[int]
+    connection: Connection, realm_id: RealmId, batches: Iterable[BatchRow]
 ) -> None:
     """Their queue has them."""
     await connection.execute(
@@ -339,8 +368,30 @@ async def batches_handed(
          WHERE realm_id = %(realm_id)s AND batch_id = ANY (%(batch_ids)s::bigint[]) AND NOT handed
         """,
         realm_id=realm_id,
-        batch_ids=list(batch_ids),
+        batch_ids=[batch.batch_id for batch in batches],
     )
+
+
+async def late_batches(
+    connection: Connection, *, late: timedelta, limit: int
+) -> list[tuple[RealmId, BatchRow]]:
+    """Batches that are due for so long that their queue has lost them, if it ever had them.
+
+    They are due now, and so not found again before they are as late again.
+    """
+    rows = await connection.tuples(
+        """
+        UPDATE email_batches b SET due_at = now(), handed = true
+          FROM (SELECT realm_id, user_id FROM email_batches
+                 WHERE due_at < now() - %(late)s
+                 ORDER BY due_at LIMIT %(limit)s FOR UPDATE SKIP LOCKED) l
+         WHERE b.realm_id = l.realm_id AND b.user_id = l.user_id
+        RETURNING b.realm_id, b.user_id, b.batch_id
+        """,
+        late=late,
+        limit=limit,
+    )
+    return [(realm_id, BatchRow(user_id, batch_id, 0.0)) for realm_id, user_id, batch_id in rows]
 
 
 # -- withdrawing

@@ -3429,7 +3429,7 @@ CREATE INDEX jobs_of_realm ON public.jobs USING btree (queue, realm_id, due_at, 
 
 CREATE INDEX message_flags_historical ON public.message_flags USING btree (realm_id, user_id, message_id) WHERE ((flags & 32) <> 0);
 
-CREATE INDEX message_flags_message ON public.message_flags USING btree (realm_id, message_id);
+CREATE INDEX message_flags_of_message ON public.message_flags USING btree (realm_id, message_id, user_id);
 
 CREATE INDEX message_flags_starred ON public.message_flags USING btree (realm_id, user_id, message_id) WHERE ((flags & 2) <> 0);
 

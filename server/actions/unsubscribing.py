@@ -2,11 +2,11 @@
 
 from typing import Final
 
+from server.actions.subscriptions.settings import PropertyChange, set_properties
 from server.actions.user_settings import OwnChange, change_own_settings
 from server.domain.actor import Actor
-from server.events.base import Tx, to_users
-from server.events.subscriptions import SubscriptionUpdated
-from storage import email_notifications
+from server.events.base import Tx
+from storage import subscriptions
 
 NO_EMAILS: Final = {
     "enable_offline_email_notifications": False,
@@ -22,16 +22,10 @@ async def stop_emails(tx: Tx, actor: Actor) -> None:
     """
     tx.must_be_exact()  # it waits for rows that others hold, and leaves none out
     await change_own_settings(tx, actor, OwnChange(settings=NO_EMAILS))
-    loud = await tx.lock(email_notifications.locking_loud(tx.realm_id, actor.user_id))
-    channel_ids = [row.channel_id for row in loud]
-    if not channel_ids:
-        return
-    await email_notifications.hush(await tx.changing(), tx.realm_id, actor.user_id, channel_ids)
-    for channel_id in channel_ids:
-        updated = SubscriptionUpdated(
-            user_id=actor.user_id,
-            stream_id=channel_id,
-            property="email_notifications",
-            value=False,
-        )
-        tx.append(updated, to_users(actor.user_id))
+    own = await subscriptions.of_users(await tx.connection(), tx.realm_id, [actor.user_id])
+    changes = [
+        PropertyChange(row.channel_id, "email_notifications", value=False)
+        for row in own
+        if row.active and row.email_notifications
+    ]
+    await set_properties(tx, actor, changes)

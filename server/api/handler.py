@@ -184,12 +184,12 @@ class _Exchange(HTTPMessageDelegate):
             if may_try_again and self._start_line.method == "GET" and not self._is_streaming:
                 await asyncio.sleep(READ_RETRY_SECONDS)
                 return await self._answer(headers, is_second_try=True)
-            logger.warning("the database is away", path=path, error=str(error))
+            logger.warning("the database is away", endpoint=self._endpoint, error=str(error))
             refusal = ServerNotReadyError("The server is not ready. Try again shortly.")
         except ConnectionError:
             raise asyncio.CancelledError from None
         except Exception:
-            logger.exception("unexpected error", path=path)
+            logger.exception("unexpected error", endpoint=self._endpoint)
             refusal = InternalServerError("Internal server error")
         headers |= refusal.headers
         return refusal.status, error_body(refusal)

@@ -9,11 +9,11 @@ import msgspec
 
 from server.api.endpoint import Access, Endpoint, NoParams, OpenResult, RawResult, Request
 from server.api.params import Described, describe
+from server.domain.addresses import API_PREFIX
 from server.domain.errors import DomainError
 from server.version import VERSION
 
 PATH: Final = "/openapi.json"
-SERVER: Final = "/api/v1"
 FORM: Final = "application/x-www-form-urlencoded"
 JSON: Final = "application/json"
 _REF: Final = "#/components/schemas/{name}"
@@ -72,7 +72,7 @@ def document_of(routes: Sequence[Endpoint[Any]]) -> dict[str, Any]:
     return {
         "openapi": "3.1.0",
         "info": {"title": "Parley", "version": VERSION, "description": _INTRODUCTION},
-        "servers": [{"url": SERVER}],
+        "servers": [{"url": API_PREFIX}],
         "security": _SECURITY,
         "tags": [{"name": name} for name in sorted({_tag(each) for each in routes})],
         "paths": {path: paths[path] for path in sorted(paths)},

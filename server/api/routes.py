@@ -44,9 +44,8 @@ from server.api import (
 )
 from server.api.endpoint import Access, Endpoint
 from server.api.forms import percent_decoded
+from server.domain.addresses import API_PREFIX
 from server.domain.errors import MethodNotAllowedError, NotFoundError
-
-API_PREFIX: Final = "/api/v1"
 
 _AREAS: Final[tuple[Endpoint[Any], ...]] = (
     *alert_words.ENDPOINTS,

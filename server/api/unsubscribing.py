@@ -9,7 +9,7 @@ from server.api.endpoint import Access, Endpoint, RawResult, Request
 from server.api.params import Params
 from server.domain.actor import Actor
 from server.domain.errors import BadRequestError, UserDeactivatedError
-from server.domain.unsubscribing import PURPOSE, Subscriber, subscriber_of
+from server.domain.unsubscribing import PATH, PURPOSE, Subscriber, subscriber_of
 from storage import server_keys
 
 CLIENT: Final = "email"
@@ -76,7 +76,6 @@ def _page(request: Request, title: str, body: str) -> RawResult:
     return RawResult(page.encode(), is_enveloped=False)
 
 
-PATH: Final = "/email_notifications/unsubscribe/{token}"
 ENDPOINTS = (
     Endpoint("GET", PATH, Access.ANONYMOUS, UnsubscribeParams, ask, answers_with_page=True),
     Endpoint("POST", PATH, Access.ANONYMOUS, UnsubscribeParams, stop, answers_with_page=True),

@@ -1,7 +1,11 @@
 """Where the organizations of a server are reached."""
 
 from dataclasses import dataclass
+from typing import Final
 from urllib.parse import urlsplit
+
+API_PREFIX: Final = "/api/v1"
+"""What the paths of all endpoints begin with."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,11 +3,12 @@
 import re
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, Self
 
 from server.domain.topic_policies import FOLLOWED, MUTED, UNMUTED
-from server.domain.user_settings import DEFAULTS, UserSettings
+from server.domain.user_settings import UserSettings
 from storage.ids import GroupId, UserId
+from storage.notifications import FactsRow
 
 
 class Reason(StrEnum):
@@ -27,38 +28,25 @@ class Reason(StrEnum):
     CHANNEL_BY_PUSH = "stream_push_notify"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Facts:
     """How a message stands to somebody who did not send it and is no bot."""
 
-    settings: UserSettings = DEFAULTS
-    is_unread: bool = True
-    """They received it, may read it, and have not."""
-    is_present: bool = False
+    row: FactsRow
+    settings: UserSettings
+    is_present: bool
     """Some client of theirs was heard of lately: it shows the message if they look."""
-    mutes_sender: bool = False
 
-    is_direct: bool = False
-    is_mentioned: bool = False
-    topic_wildcard: bool = False
-    """It mentions the topic, in which they have taken part."""
-    channel_wildcard: bool = False
-    has_alert_word: bool = False
-
-    channel_muted: bool = False
-    policy: int = 0
-    """Of the topic, as in server/domain/topic_policies.py."""
-    own_push: bool | None = None
-    own_email: bool | None = None
-    own_wildcards: bool | None = None
-    """What they want of this channel; None: what they want of all."""
+    @classmethod
+    def of(cls, row: FactsRow, *, is_present: bool = False) -> Self:
+        return cls(row, UserSettings.of(row.settings), is_present)
 
     @property
     def wants_to_hear_of_place(self) -> bool:
         """Whether neither the topic nor its channel is muted; the topic's policy goes first."""
-        if self.policy == MUTED:
+        if self.row.policy == MUTED:
             return False
-        return not self.channel_muted or self.policy in (UNMUTED, FOLLOWED)
+        return not self.row.channel_muted or self.row.policy in (UNMUTED, FOLLOWED)
 
 
 class Decision(NamedTuple):
@@ -69,6 +57,10 @@ class Decision(NamedTuple):
     look_again: bool = False
     """They are there and have not read it: they are notified if they leave without."""
 
+    @property
+    def is_to_notify(self) -> bool:
+        return self.email is not None or self.push is not None
+
 
 NOTHING: Final = Decision()
 
@@ -78,7 +70,7 @@ def decide(facts: Facts, *, only_mentions: bool = False) -> Decision:
 
     `only_mentions`: it is not new, but mentions them only now.
     """
-    if not facts.is_unread or facts.mutes_sender:
+    if not facts.row.is_unread or facts.row.mutes_sender:
         return NOTHING
     email = _by_email(facts, only_mentions=only_mentions)
     push = _by_push(facts, only_mentions=only_mentions)
@@ -93,11 +85,11 @@ def _by_email(facts: Facts, *, only_mentions: bool) -> Reason | None:
     settings = facts.settings
     if settings.enable_offline_email_notifications and (reason := _personal(facts)):
         return reason
-    if only_mentions or facts.is_direct or not facts.wants_to_hear_of_place:
+    if only_mentions or facts.row.is_direct or not facts.wants_to_hear_of_place:
         return None
-    if facts.policy == FOLLOWED and settings.enable_followed_topic_email_notifications:
+    if facts.row.policy == FOLLOWED and settings.enable_followed_topic_email_notifications:
         return Reason.FOLLOWED_BY_EMAIL
-    if _own(facts.own_email, settings.enable_stream_email_notifications):
+    if _own(facts.row.own_email, settings.enable_stream_email_notifications):
         return Reason.CHANNEL_BY_EMAIL
     return None
 
@@ -106,11 +98,11 @@ def _by_push(facts: Facts, *, only_mentions: bool) -> Reason | None:
     settings = facts.settings
     if settings.enable_offline_push_notifications and (reason := _personal(facts)):
         return reason
-    if only_mentions or facts.is_direct or not facts.wants_to_hear_of_place:
+    if only_mentions or facts.row.is_direct or not facts.wants_to_hear_of_place:
         return None
-    if facts.policy == FOLLOWED and settings.enable_followed_topic_push_notifications:
+    if facts.row.policy == FOLLOWED and settings.enable_followed_topic_push_notifications:
         return Reason.FOLLOWED_BY_PUSH
-    if _own(facts.own_push, settings.enable_stream_push_notifications):
+    if _own(facts.row.own_push, settings.enable_stream_push_notifications):
         return Reason.CHANNEL_BY_PUSH
     return None
 
@@ -122,18 +114,18 @@ def _personal(facts: Facts) -> Reason | None:
     """
     settings = facts.settings
     hears = facts.wants_to_hear_of_place
-    wildcards = hears and _own(facts.own_wildcards, settings.wildcard_mentions_notify)
+    wildcards = hears and _own(facts.row.own_wildcards, settings.wildcard_mentions_notify)
     where_followed = (
-        facts.policy == FOLLOWED and settings.enable_followed_topic_wildcard_mentions_notify
+        facts.row.policy == FOLLOWED and settings.enable_followed_topic_wildcard_mentions_notify
     )
     ranked = {
-        Reason.DIRECT: facts.is_direct,
-        Reason.MENTIONED: facts.is_mentioned,
-        Reason.TOPIC_WILDCARD_WHERE_FOLLOWED: where_followed and facts.topic_wildcard,
-        Reason.CHANNEL_WILDCARD_WHERE_FOLLOWED: where_followed and facts.channel_wildcard,
-        Reason.TOPIC_WILDCARD: wildcards and facts.topic_wildcard,
-        Reason.CHANNEL_WILDCARD: wildcards and facts.channel_wildcard,
-        Reason.ALERT_WORD: hears and facts.has_alert_word,
+        Reason.DIRECT: facts.row.is_direct,
+        Reason.MENTIONED: facts.row.is_mentioned,
+        Reason.TOPIC_WILDCARD_WHERE_FOLLOWED: where_followed and facts.row.topic_wildcard,
+        Reason.CHANNEL_WILDCARD_WHERE_FOLLOWED: where_followed and facts.row.channel_wildcard,
+        Reason.TOPIC_WILDCARD: wildcards and facts.row.topic_wildcard,
+        Reason.CHANNEL_WILDCARD: wildcards and facts.row.channel_wildcard,
+        Reason.ALERT_WORD: hears and facts.row.has_alert_word,
     }
     return next((reason for reason, applies in ranked.items() if applies), None)
 

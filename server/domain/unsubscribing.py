@@ -5,8 +5,10 @@ from typing import Final, NamedTuple
 
 from itsdangerous import BadData, URLSafeTimedSerializer
 
+from server.domain.addresses import API_PREFIX, RealmAddress
 from storage.ids import RealmId, UserId
 
+PATH: Final = "/email_notifications/unsubscribe/{token}"
 PURPOSE: Final = "unsubscribe"
 """The name of the key that signs them (storage/server_keys.py)."""
 VALID_SECONDS: Final = 60 * 24 * 3600
@@ -23,6 +25,11 @@ class Subscriber(NamedTuple):
 def token_for(key: bytes, subscriber: Subscriber) -> str:
     """What names the subscriber in a link; nobody without the key can make it."""
     return str(_serializer(key).dumps(list(subscriber)))
+
+
+def link_for(key: bytes, subscriber: Subscriber, address: RealmAddress) -> str:
+    """Where the subscriber stops the emails, at their organization's address."""
+    return f"{address.url}{API_PREFIX}{PATH.format(token=token_for(key, subscriber))}"
 
 
 def subscriber_of(

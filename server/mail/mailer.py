@@ -1,7 +1,14 @@
 """Who takes mail on its way, and what may come of it."""
 
+import io
+from email.errors import MessageError
+from email.generator import BytesGenerator
+from email.headerregistry import Address
 from email.message import EmailMessage
-from typing import Protocol
+from email.policy import SMTP, EmailPolicy
+from typing import Final, Protocol
+
+from typing_extensions import override
 
 
 class MailError(Exception):
@@ -18,6 +25,45 @@ class AddressRefusedError(MailError):
 
 class MailRefusedError(MailError):
     """The mail server does not take this mail, whoever it is for."""
+
+
+def mailbox(name: str, address: str) -> Address:
+    """Who a mail is for, or from. Raises AddressRefusedError for what no mail server can take.
+
+    The address comes out in ASCII: its domain is encoded, and anything else cannot be.
+    """
+    local, _, domain = address.rpartition("@")
+    try:
+        return Address(name, addr_spec=f"{local}@{domain.encode('idna').decode('ascii')}")
+    except (ValueError, LookupError, AttributeError, MessageError) as error:
+        raise AddressRefusedError(f"not an address: {error}") from error
+
+
+class _Policy(EmailPolicy):
+    """Folds headers, but for those whose value is one word that programs read: it stays whole.
+
+    Where such a word is longer than a line, the library would encode it, and nobody would know it
+    again.
+    """
+
+    WHOLE: Final = frozenset({"in-reply-to", "references", "list-id", "list-unsubscribe"})
+
+    @override
+    def fold_binary(self, name: str, value: str) -> bytes:
+        if name.lower() in self.WHOLE:
+            return f"{name}: {value}{self.linesep}".encode("ascii")
+        return super().fold_binary(name, value)
+
+
+# Seven bits, so that every server takes it as it is.
+_POLICY: Final = _Policy(linesep=SMTP.linesep, cte_type="7bit")
+
+
+def as_sent(message: EmailMessage) -> bytes:
+    """The mail as it goes to a mail server."""
+    whole = io.BytesIO()
+    BytesGenerator(whole, policy=_POLICY).flatten(message)
+    return whole.getvalue()
 
 
 class Mailer(Protocol):

@@ -28,8 +28,10 @@ def for_mail(rendered: str, realm_url: str) -> str:
     for node in body.css("img"):
         node.replace_with(node.attributes.get("alt") or "")
     for node in body.css("a[href]"):
-        address = node.attributes.get("href") or ""
-        node.attrs["href"] = urljoin(f"{realm_url}/", address)
+        try:
+            node.attrs["href"] = urljoin(f"{realm_url}/", node.attributes.get("href") or "")
+        except ValueError:  # such as http://[::1, which leads nowhere
+            del node.attrs["href"]
     return body.inner_html or ""
 
 

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from email.headerregistry import Address
 from email.message import EmailMessage
 from email.utils import format_datetime
 from functools import lru_cache
@@ -13,6 +12,7 @@ import css_inline
 from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
 from markupsafe import Markup
 
+from server.mail.mailer import mailbox
 from server.mail.message_html import as_text, for_mail
 
 MAX_SUBJECT: Final = 150
@@ -62,7 +62,10 @@ class Conversation:
 
 
 def about(head: Letterhead, conversation: Conversation) -> EmailMessage:
-    """The email that shows what was missed in the conversation."""
+    """The email that shows what was missed in the conversation.
+
+    Raises AddressRefusedError.
+    """
     senders = list(dict.fromkeys(message.sender_name for message in conversation.messages))
     shown = [
         {
@@ -78,7 +81,7 @@ def about(head: Letterhead, conversation: Conversation) -> EmailMessage:
     title = _line(conversation.title, MAX_SUBJECT)
     message = _envelope(head, title, conversation.key, conversation.last_id)
     name = senders[0] if len(senders) == 1 else f"{senders[0]} and others"
-    message["From"] = Address(f"{_line(name, MAX_NAME)} (Parley)", addr_spec=head.sender)
+    message["From"] = mailbox(f"{_line(name, MAX_NAME)} (Parley)", head.sender)
     _fill(
         message,
         "missed_messages",
@@ -92,12 +95,27 @@ def about(head: Letterhead, conversation: Conversation) -> EmailMessage:
     return message
 
 
-def without_content(head: Letterhead, *, count: int, batch_id: int) -> EmailMessage:
-    """The email that says how much was missed, and nothing of whom or what."""
+def without_content(
+    head: Letterhead, *, count: int, batch_id: int, shown_elsewhere: bool = False
+) -> EmailMessage:
+    """The email that says how much was missed, and nothing of whom or what.
+
+    `shown_elsewhere`: other emails show the rest of the batch. Raises AddressRefusedError.
+    """
     title = "New messages" if count > 1 else "New message"
+    if shown_elsewhere:
+        title = "More new messages"
     message = _envelope(head, title, "hidden", batch_id)
-    message["From"] = Address("Parley", addr_spec=head.sender)
-    _fill(message, "missed_hidden", head=head, title=title, url=f"{head.realm_url}/", count=count)
+    message["From"] = mailbox("Parley", head.sender)
+    _fill(
+        message,
+        "missed_hidden",
+        head=head,
+        title=title,
+        url=f"{head.realm_url}/",
+        count=count,
+        shown_elsewhere=shown_elsewhere,
+    )
     return message
 
 
@@ -105,7 +123,7 @@ def _envelope(head: Letterhead, title: str, key: str, last_id: int) -> EmailMess
     message = EmailMessage()
     subject = f"[{head.realm_name}] {title}" if head.names_realm else title
     message["Subject"] = _line(subject, MAX_SUBJECT)
-    message["To"] = Address(_line(head.full_name, MAX_NAME), addr_spec=head.address)
+    message["To"] = mailbox(_line(head.full_name, MAX_NAME), head.address)
     message["Date"] = format_datetime(head.now)
     # The same for the same messages: of two, mail programs show one.
     message["Message-ID"] = f"<{key}.{last_id}@{head.domain}>"

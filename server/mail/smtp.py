@@ -15,6 +15,7 @@ from server.mail.mailer import (
     AddressRefusedError,
     MailNotTakenNowError,
     MailRefusedError,
+    as_sent,
 )
 from server.settings import Settings
 
@@ -126,7 +127,7 @@ class SmtpMailer:
         """Send it over this connection, and keep that for the next one if it is in order."""
         is_in_order = False
         try:
-            await one.client.send_message(message, sender=self._server.sender, recipients=[address])
+            await one.client.sendmail(self._server.sender, [address], as_sent(message))
             is_in_order = True
         except (aiosmtplib.SMTPRecipientsRefused, aiosmtplib.SMTPDataError):
             is_in_order = one.client.is_connected

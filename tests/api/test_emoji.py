@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from server.api.routes import API_PREFIX
+from server.domain.addresses import API_PREFIX
 from tests.fixtures import contract
 
 pytestmark = pytest.mark.asyncio

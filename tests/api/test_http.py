@@ -288,7 +288,7 @@ async def test_a_fault_of_ours_is_logged_with_its_trace_and_told_without_details
     }
     [line] = [line for line in logs if line["log_level"] == "error"]
     assert line["exc_info"]
-    assert line["path"] == "/api/v1/test/fail"
+    assert line["endpoint"] == "/test/fail"
     assert "hunter2" not in str(line)
 
 

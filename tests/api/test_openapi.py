@@ -11,8 +11,9 @@ from openapi_spec_validator import validate
 
 from server.api.endpoint import Access
 from server.api.openapi import document_of
-from server.api.routes import API_PREFIX, ROUTES
+from server.api.routes import ROUTES
 from server.domain.access import OWNER
+from server.domain.addresses import API_PREFIX
 from tests.fixtures import openapi
 from tests.fixtures.clients import Client
 

@@ -22,8 +22,8 @@ from schemathesis.specs.openapi.checks import (
     status_code_conformance,
 )
 
-from server.api.routes import API_PREFIX
 from server.domain.access import OWNER
+from server.domain.addresses import API_PREFIX
 from storage.database import Connection
 from tests.factories import new_realm
 from tests.fixtures import openapi

@@ -1,9 +1,10 @@
 """Links of emails stop them for whoever holds one, without signing in."""
 
 import pytest
+from structlog.testing import capture_logs
 
-from server.domain.unsubscribing import PURPOSE, Subscriber, subscriber_of, token_for
-from storage import server_keys
+from server.domain.unsubscribing import PATH, PURPOSE, Subscriber, subscriber_of, token_for
+from storage import audit_log, server_keys
 from storage.ids import RealmId, UserId
 from tests.factories import new_realm
 
@@ -77,6 +78,31 @@ async def test_channels_with_emails_are_silenced_too(log_in, spectator, make):
     assert left == {loud.channel_id: False, quiet.channel_id: False}
 
 
+async def test_each_channel_that_is_silenced_is_written_down_and_no_other(log_in, spectator, make):
+    ada = await make.user("Ada")
+    loud = await make.channel(subscribers=[ada], is_archived=True)
+    quiet = await make.channel(subscribers=[ada])
+    left = await make.channel(subscribers=[ada])
+    await make.connection.execute(
+        """
+        UPDATE subscriptions SET email_notifications = (channel_id <> %(quiet)s),
+               active = (channel_id <> %(left)s)
+        """,
+        quiet=quiet.channel_id,
+        left=left.channel_id,
+    )
+    queue = await (await log_in(ada)).register(
+        event_types=["subscription"], client_capabilities={"archived_channels": True}
+    )
+    assert (await click(await spectator(), await token_of(make, ada))).status == 200
+    assert (await queue.until("subscription"))["stream_id"] == loud.channel_id
+    kept = await audit_log.newest(make.connection, make.realm_id, limit=10)
+    changed = [each for each in kept if each.action == "subscription_changed"]
+    assert [(each.subject_id, each.before, each.after) for each in changed] == [
+        (loud.channel_id, {"email_notifications": True}, {"email_notifications": False})
+    ]
+
+
 async def test_a_look_at_the_link_changes_nothing(log_in, spectator, make):
     ada = await make.user("Ada")
     token = await token_of(make, ada)
@@ -109,6 +135,18 @@ async def test_links_that_nobody_was_given_are_refused(log_in, spectator, make):
 async def test_who_has_no_account_any_more_gets_the_same_answer(spectator, make):
     gone = await make.user("Gone", is_active=False)
     assert (await click(await spectator(), await token_of(make, gone))).status == 200
+
+
+async def test_no_link_is_ever_in_a_log(spectator, make):
+    nobody, token = await spectator(), await token_of(make, await make.user("Ada"))
+    await make.connection.execute("ALTER TABLE server_keys RENAME TO keys")
+    try:
+        with capture_logs() as logs:
+            assert (await click(nobody, token)).status == 500
+    finally:
+        await make.connection.execute("ALTER TABLE keys RENAME TO server_keys")
+    assert [line["endpoint"] for line in logs if "endpoint" in line] == [PATH]
+    assert token not in str(logs)
 
 
 async def test_links_expire():

@@ -10,7 +10,8 @@ import pytest
 
 from server.api.endpoint import Access, Empty, Endpoint, NoParams, Request
 from server.api.params import Params, readers
-from server.api.routes import API_PREFIX, ROUTES, Router, RoutesError
+from server.api.routes import ROUTES, Router, RoutesError
+from server.domain.addresses import API_PREFIX
 from server.main import serving
 from tests.architecture.sources import ROOT, Texts
 from tests.fixtures import contract

@@ -18,6 +18,7 @@ ACROSS_REALMS = {
     "loading._load": "restores all realms, and begins an epoch of each",
     "loading._make_log_days": "makes whole days",
     "loading._occupied": "asks whether there is any realm",
+    "notifications.late_batches": "finds what is late in all realms",
     "realms.id_of_subdomain": "finds the realm",
     "realms.ids": "lists the realms",
     "notifications.forget": "by age, in all realms",

@@ -2,11 +2,13 @@
 
 from dataclasses import replace
 from datetime import UTC, datetime
+from email import message_from_bytes, policy
 from email.message import EmailMessage
 from typing import Any
 
 import pytest
 
+from server.mail.mailer import AddressRefusedError, as_sent
 from server.mail.message_html import HIDDEN, as_text, for_mail
 from server.mail.missed_messages import (
     Conversation,
@@ -175,3 +177,66 @@ def test_spoilers_stay_hidden_in_text():
         assert "secret" not in part
         assert HIDDEN in part
     assert as_text("<p>a &amp; b</p>") == "a & b"
+
+
+# -- addresses and headers
+
+
+def header_lines(mail: bytes) -> list[str]:
+    return mail.partition(b"\r\n\r\n")[0].decode("ascii").split("\r\n")
+
+
+def test_what_programs_read_is_never_encoded_or_cut_however_long():
+    domain = f"{'chat.' * 20}example.com"
+    link = f"https://{domain}/api/v1/email_notifications/unsubscribe/{'t' * 120}"
+    head = replace(HEAD, domain=domain, unsubscribe_url=link, realm_name="Küche " * 30)
+    lines = header_lines(as_sent(about(replace(head, names_realm=True), conversation())))
+    assert f"List-Unsubscribe: <{link}>" in lines
+    assert f"In-Reply-To: <missed.1.2.3@{domain}>" in lines
+    assert f"References: <missed.1.2.3@{domain}>" in lines
+    assert f"List-Id: <notifications.{domain}>" in lines
+    assert f"Message-ID: <missed.1.2.3.77@{domain}>" in lines
+    folded = [line for line in lines if "=?utf-8?" in line]
+    assert folded
+    assert max(map(len, folded)) < 80
+
+
+def test_texts_in_all_languages_are_sent_in_seven_bits():
+    said = MailedMessage("Bób", NOON, "Grüße, 你好, 🙂", "<p>Grüße, 你好, 🙂</p>")
+    sent = as_sent(about(HEAD, conversation(messages=[said])))
+    assert sent.isascii()
+    arrived = message_from_bytes(sent, policy=policy.default)
+    assert isinstance(arrived, EmailMessage)
+    assert all("Grüße, 你好, 🙂" in shown for shown in parts(arrived))
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "jürgen@x.de",
+        "a..b@x.de",
+        "x@",
+        "@x",
+        "",
+        "a b@x.de",
+        "a@b@c",
+        "x@x.de\r\nBcc: y@z",
+        "a@[::1",
+    ],
+)
+def test_what_is_no_address_is_refused_as_such(address):
+    with pytest.raises(AddressRefusedError):
+        about(replace(HEAD, address=address), conversation())
+    with pytest.raises(AddressRefusedError):
+        without_content(replace(HEAD, address=address), count=1, batch_id=1)
+
+
+def test_a_domain_of_other_letters_is_encoded():
+    mail = about(replace(HEAD, address="ada@Müller.example"), conversation())
+    assert mail["To"].addresses[0].addr_spec == "ada@xn--mller-kva.example"
+
+
+@pytest.mark.parametrize("address", ["http://[::1", "http://[x]/", "//["])
+def test_a_link_that_is_none_leads_nowhere(address):
+    html = for_mail(f'<p><a href="{address}">x</a> <a href="/y">y</a></p>', URL)
+    assert html == f'<p><a>x</a> <a href="{URL}/y">y</a></p>'

@@ -120,3 +120,12 @@ async def test_a_wrong_password_is_no_fault_of_the_mail():
             with pytest.raises(MailNotTakenNowError):
                 await mailer.check()
     assert len(sink.mails) == 1
+
+
+async def test_long_headers_arrive_whole():
+    long = mail()
+    long["List-Unsubscribe"] = link = f"<https://chat.example.com/{'x' * 200}>"
+    async with listening() as sink, open_smtp_mailer(sink.server()) as mailer:
+        await mailer.send(long, ADA)
+    [raw] = sink.raw
+    assert f"List-Unsubscribe: {link}\r\n".encode() in raw

@@ -11,7 +11,13 @@ import pytest
 import pytest_asyncio
 
 from queue_processors import email_notifications as processor
-from queue_processors.email_notifications import MESSAGES_SHOWN, REFUSALS, Post
+from queue_processors.email_batches import BatchKeeper
+from queue_processors.email_notifications import (
+    CONVERSATIONS_SHOWN,
+    MESSAGES_SHOWN,
+    REFUSALS,
+    Post,
+)
 from queue_processors.processor import PermanentError
 from server.actions.message_flags import change_flag
 from server.app import App
@@ -322,6 +328,86 @@ async def test_a_refused_mail_is_a_dead_letter_and_holds_up_no_other(
     assert subjects(mailroom.sink.mails) == ["Group direct messages with Admin and Member"]
     await mailroom.post().handle(job)
     assert len(mailroom.sink.mails) == 1
+
+
+async def test_a_bad_link_is_mailed_as_its_text(hall: Hall, changes: Changes, mailroom: Mailroom):
+    await changes.send(hall.member, user_ids([hall.other]), content="[x](http://[::1) said")
+    [mail] = await mailroom.deliver()
+    assert "said" in text_of(mail)
+
+
+async def test_an_email_that_cannot_be_sent_for_a_fault_of_ours_holds_up_no_other(
+    hall: Hall, changes: Changes, mailroom: Mailroom
+):
+    class Faulty:
+        async def send(self, message: EmailMessage, address: str) -> None:
+            if message["Subject"].startswith("Direct"):
+                raise RuntimeError("a fault of ours")
+            await mailroom.mailer.send(message, address)
+
+    await changes.send(hall.member, user_ids([hall.other]))
+    await changes.send(hall.member, user_ids([hall.other, hall.admin]))
+    jobs = await mailroom.jobs()
+    [job] = [each for each in jobs if each.user_id == hall.other.user_id]
+    with pytest.raises(PermanentError, match="a fault of ours"):
+        await mailroom.post(mailer=Faulty()).handle(job)
+    assert subjects(mailroom.sink.mails) == ["Group direct messages with Admin and Member"]
+    await mailroom.post().handle(job)
+    assert subjects(mailroom.sink.mails)[1:] == ["Direct messages with Member"]
+
+
+async def test_what_is_no_address_is_like_one_that_is_refused(
+    hall: Hall, changes: Changes, mailroom: Mailroom
+):
+    await hall.make.connection.execute(
+        "UPDATE users SET email = 'jürgen..x@example.com' WHERE user_id = %(id)s",
+        id=hall.other.user_id,
+    )
+    await changes.send(hall.member, user_ids([hall.other]))
+    assert await mailroom.deliver() == []
+    [(address, times, _)] = await undeliverable(hall)
+    assert (address, times) == ("jürgen..x@example.com", 1)
+    assert [each.email_batch_id for each in await mailroom.desk.noted()] == [None]
+
+
+async def test_of_very_many_conversations_the_newest_are_shown_and_the_rest_counted(
+    hall: Hall, changes: Changes, mailroom: Mailroom
+):
+    await hall.make.channel("news", subscribers=hall.everybody)
+    for number in range(CONVERSATIONS_SHOWN + 2):
+        await changes.send(hall.member, "news", topic=f"{number}", content="@**Other** a")
+    await changes.send(hall.member, "news", topic="0", content="@**Other** b")
+    jobs = await mailroom.jobs()
+    [job] = [each for each in jobs if each.user_id == hall.other.user_id]
+    await mailroom.post().handle(job)
+    *shown, last = mailroom.sink.mails
+    assert subjects(shown) == [f"#news > {n}" for n in (0, *range(3, CONVERSATIONS_SHOWN + 2))]
+    assert last["Subject"] == "More new messages"
+    assert "2 more new messages" in text_of(last)
+    noted = await mailroom.desk.noted()
+    assert {n.email_batch_id for n in noted if n.user_id == hall.other.user_id} == {None}
+
+
+# -- batches that were lost on their way
+
+
+async def test_a_batch_whose_job_is_lost_is_asked_for_again(
+    hall: Hall, changes: Changes, mailroom: Mailroom
+):
+    await changes.send(hall.member, user_ids([hall.other]), content="early")
+    [lost] = await mailroom.jobs()
+    keeper = BatchKeeper(hall.stage.database, mailroom.desk.basket)
+    assert await keeper.look() == 0
+    await changes.send(hall.member, user_ids([hall.other]), content="late")
+    assert await mailroom.jobs() == []
+    await hall.make.connection.execute("UPDATE email_batches SET due_at = now() - interval '1 day'")
+    assert await keeper.look(at_once=1) == 1
+    assert await keeper.look() == 0
+    again = mailroom.desk.basket.of(EmailNotifications)[-1]
+    assert again == lost
+    await mailroom.post().handle(again)
+    [mail] = mailroom.sink.mails
+    assert all(word in text_of(mail) for word in ("early", "late"))
 
 
 async def test_without_a_mail_server_batches_end_and_nothing_piles_up(

@@ -8,16 +8,18 @@ from typing import Any, cast
 import msgspec
 import pytest
 
-from queue_processors import message_fanout
-from queue_processors.message_fanout import LOOKS, PAIRS_AT_ONCE, decide_for
+from queue_processors import message_fanout, noteworthy
+from queue_processors.message_fanout import LOOKS, PAIRS_AT_ONCE
 from queue_processors.shipper import Shipper, through
 from server.actions import muted_users
 from server.actions.message_flags import change_flag
 from server.app import App
-from server.domain.notifications import NOTHING
+from server.domain.notifications import NOTHING, Facts, decide
+from server.events.messages import MessageSent
 from server.jobs import EmailNotifications, MessageFanout, PushNotification
 from storage import notifications, presences, users
-from storage.ids import MessageId
+from storage.ids import GroupId, MessageId, Position
+from storage.shipping import ShippableRow
 from tests.factories import user_ids
 from tests.fixtures.changes import Changes
 from tests.fixtures.fanout import FanoutDesk
@@ -67,6 +69,34 @@ async def test_of_several_groups_the_smallest_one_is_named(
     await changes.send(hall.member, "news", content="@*large* @*small*")
     await desk.catch_up()
     assert [each.group_id for each in await desk.noted()] == [small]
+
+
+async def test_the_members_of_a_group_are_looked_up_once_for_all_whom_it_mentions(
+    hall: Hall, changes: Changes, desk: FanoutDesk
+):
+    asked = []
+
+    class Counting:
+        """The realm's groups, and who asks for whose members."""
+
+        async def groups_of(self, connection: Any, realm: Any) -> Any:
+            self.graph = await hall.stage.directories.of(hall.make.realm_id).groups_of(
+                connection, realm
+            )
+            return self
+
+        def members_of(self, group_ids: list[GroupId]) -> Any:
+            asked.extend(group_ids)
+            return self.graph.members_of(group_ids)
+
+    await hall.make.channel("news", subscribers=hall.everybody)
+    group_id = await hall.make.group("crew", members=hall.everybody)
+    await changes.send(hall.member, "news", content="@*crew*")
+    [job] = await desk.shipped()
+    await desk.fanout(directory=cast("Any", Counting())).handle(job)
+    assert {each.group_id for each in await desk.noted()} == {group_id}
+    assert len(await desk.noted()) == len(hall.everybody) - 1
+    assert asked == [group_id]
 
 
 async def test_wildcards_and_alert_words_notify(hall: Hall, changes: Changes, desk: FanoutDesk):
@@ -369,6 +399,21 @@ async def test_what_was_decided_is_handed_on_though_the_first_one_has_died(
     assert len(desk.basket.of(PushNotification)) == len(desk.basket.of(EmailNotifications)) == 1
 
 
+async def test_very_many_are_handed_on_in_pieces(hall: Hall, changes: Changes, desk: FanoutDesk):
+    pieces = []
+
+    class Counting:
+        async def publish(self, *jobs: Any) -> None:
+            pieces.append([job.queue for job in jobs])
+
+    await changes.send(hall.member, user_ids(hall.everybody))
+    [job] = await desk.shipped()
+    await desk.fanout(pairs_at_once=2, broker=cast("Any", Counting())).handle(job)
+    kinds = [PushNotification.queue, EmailNotifications.queue]
+    assert [[piece.count(kind) for kind in kinds] for piece in pieces] == [[2, 2], [2, 2]]
+    assert all(each.push_handed for each in await desk.noted())
+
+
 async def test_queues_that_nobody_works_off_get_nothing(
     hall: Hall, changes: Changes, desk: FanoutDesk
 ):
@@ -517,7 +562,7 @@ async def test_sql_finds_all_who_want_something(hall: Hall, changes: Changes, de
 
 
 def _wants(row: notifications.FactsRow) -> bool:
-    return decide_for(row) != NOTHING
+    return decide(Facts.of(row)) != NOTHING
 
 
 async def test_those_who_want_nothing_are_not_even_looked_at(
@@ -547,6 +592,47 @@ async def test_more_people_than_one_page_holds(hall: Hall, changes: Changes, des
     for job in await desk.shipped():
         await fanout.handle(job)
     assert await desk.noted() == []
+
+
+async def test_a_page_of_many_reads_no_more_than_it_holds(
+    hall: Hall, changes: Changes, desk: FanoutDesk
+):
+    connection = hall.make.connection
+    people = await hall.make.users(400)
+    await hall.make.channel("news", subscribers=[hall.owner, *people])
+    await hall.make.group("all of us", members=people)
+    sent = await changes.send(hall.owner, "news", content="@**all** @*all of us*")
+    await connection.execute("ANALYZE")
+    read = """
+        SELECT sum(seq_tup_read + idx_tup_fetch)::bigint FROM pg_stat_xact_user_tables
+         WHERE relname IN ('subscriptions', 'message_flags', 'users')
+    """
+    async with hall.stage.database.transaction() as reading:
+        before = await reading.value(read)
+        rows = await notifications.who_may_want(
+            reading, hall.make.realm_id, [sent], after=(people[20].user_id, sent), limit=5
+        )
+        after = await reading.value(read)
+    assert [row.user_id for row in rows] == user_ids(people[21:26])
+    assert after - before < 200
+
+
+async def test_a_piece_of_the_log_that_is_read_again_makes_the_same_jobs(
+    hall: Hall, changes: Changes, desk: FanoutDesk
+):
+    def entry(position: int) -> ShippableRow:
+        return ShippableRow(Position(position), 1, MessageSent.kind, b"", b"")
+
+    def keys(count: int) -> list[str]:
+        notes = noteworthy.Notes(hall.make.realm_id)
+        for position in range(1, count + 1):
+            notes.add(entry(position))
+        return [job.key for job in notes.jobs()]
+
+    short, again, longer = keys(60), keys(60), keys(70)
+    assert short == again
+    assert longer[0] == short[0]
+    assert longer[1] != short[1]
 
 
 async def test_many_sends_are_few_jobs(hall: Hall, changes: Changes, desk: FanoutDesk):

@@ -16,7 +16,9 @@ from server.domain.notifications import (
     mentions_in,
 )
 from server.domain.topic_policies import FOLLOWED, MUTED, NONE, UNMUTED
-from server.domain.user_settings import UserSettings
+from server.domain.user_settings import DEFAULTS, UserSettings
+from storage.ids import MessageId, UserId
+from storage.notifications import FactsRow
 
 QUIET = UserSettings(
     enable_offline_email_notifications=False,
@@ -32,6 +34,21 @@ QUIET = UserSettings(
 
 def quiet(**settings: Any) -> UserSettings:
     return msgspec.structs.replace(QUIET, **settings)
+
+
+def facts_of(*, settings: UserSettings = DEFAULTS, is_present: bool = False, **row: Any) -> Facts:
+    """An ordinary message to somebody, but for what is said otherwise."""
+    ordinary: dict[str, Any] = {
+        "user_id": UserId(1),
+        "message_id": MessageId(1),
+        "settings": {},
+        **dict.fromkeys(("own_push", "own_email", "own_wildcards")),
+        **dict.fromkeys(("is_direct", "is_mentioned", "topic_wildcard", "channel_wildcard"), False),
+        **dict.fromkeys(("has_alert_word", "channel_muted", "mutes_sender"), False),
+        "policy": NONE,
+        "is_unread": True,
+    }
+    return Facts(FactsRow(**(ordinary | row)), settings, is_present)
 
 
 def both(reason: Reason) -> Decision:
@@ -179,7 +196,7 @@ TABLE: dict[str, tuple[dict[str, Any], Decision]] = {
 
 @pytest.mark.parametrize(("facts", "decision"), TABLE.values(), ids=TABLE)
 def test_the_table(facts: dict[str, Any], decision: Decision):
-    assert decide(Facts(**facts)) == decision
+    assert decide(facts_of(**facts)) == decision
 
 
 @pytest.mark.parametrize(
@@ -193,7 +210,7 @@ def test_the_table(facts: dict[str, Any], decision: Decision):
     ],
 )
 def test_an_edit_notifies_of_mentions_only(facts: dict[str, Any], decision: Decision):
-    assert decide(Facts(**facts), only_mentions=True) == decision
+    assert decide(facts_of(**facts), only_mentions=True) == decision
 
 
 CHANNEL = {"own_push": None, "own_email": None}
@@ -231,8 +248,8 @@ TOGETHER: dict[str, tuple[dict[str, Any], Reason]] = {
 @pytest.mark.parametrize("setting", SETTINGS)
 def test_a_setting_alone_makes_the_difference(setting: str):
     for facts, decision in SETTINGS[setting]:
-        assert decide(Facts(settings=QUIET, **facts)) == NOTHING
-        assert decide(Facts(settings=quiet(**{setting: True}), **facts)) == decision
+        assert decide(facts_of(settings=QUIET, **facts)) == NOTHING
+        assert decide(facts_of(settings=quiet(**{setting: True}), **facts)) == decision
 
 
 @pytest.mark.parametrize("setting", TOGETHER)
@@ -241,8 +258,8 @@ def test_wildcards_go_the_ways_that_are_open(setting: str):
     ways = ("enable_offline_email_notifications", "enable_offline_push_notifications")
     for email, push in itertools.product([False, True], repeat=2):
         open_ways = dict(zip(ways, (email, push), strict=True))
-        assert decide(Facts(settings=quiet(**open_ways), **facts)) == NOTHING
-        wanted = decide(Facts(settings=quiet(**open_ways, **{setting: True}), **facts))
+        assert decide(facts_of(settings=quiet(**open_ways), **facts)) == NOTHING
+        wanted = decide(facts_of(settings=quiet(**open_ways, **{setting: True}), **facts))
         assert wanted == Decision(reason if email else None, reason if push else None)
 
 
@@ -276,7 +293,7 @@ def test_other_settings_change_nothing():
     )
     for name, (facts, decision) in TABLE.items():
         if facts.get("settings", ORDINARY) == ORDINARY:
-            assert decide(Facts(**{**facts, "settings": other})) == decision, name
+            assert decide(facts_of(**{**facts, "settings": other})) == decision, name
 
 
 def test_nobody_is_told_of_a_place_they_have_muted_but_by_name():
@@ -292,8 +309,8 @@ def test_nobody_is_told_of_a_place_they_have_muted_but_by_name():
         }
         for channel_muted, policy in ((True, NONE), (True, MUTED), (False, MUTED)):
             muted: dict[str, Any] = {"channel_muted": channel_muted, "policy": policy}
-            assert decide(Facts(**facts, **muted)) == NOTHING
-            named = decide(Facts(**facts, **muted, is_mentioned=True))
+            assert decide(facts_of(**facts, **muted)) == NOTHING
+            named = decide(facts_of(**facts, **muted, is_mentioned=True))
             assert named == both(Reason.MENTIONED)
 
 

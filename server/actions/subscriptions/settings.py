@@ -55,13 +55,18 @@ def checked_change(channel_id: ChannelId, name: str, value: bool | str) -> Prope
 
 
 async def change_properties(tx: Tx, actor: Actor, changes: Sequence[PropertyChange]) -> None:
+    """Set all of these, as `set_properties` does. Raises BadRequestError for too many, too."""
+    if len(changes) > MAX_CHANGES:
+        raise BadRequestError(f"Too many changes (limit: {MAX_CHANGES})")
+    await set_properties(tx, actor, changes)
+
+
+async def set_properties(tx: Tx, actor: Actor, changes: Sequence[PropertyChange]) -> None:
     """Set all of these, or none; the last counts where one is named twice.
 
     The actor's clients are told of what is not as it was. Raises BadRequestError for a channel in
     which the actor is not.
     """
-    if len(changes) > MAX_CHANGES:
-        raise BadRequestError(f"Too many changes (limit: {MAX_CHANGES})")
     await stand(tx, actor)
     # Whoever changes one of their subscriptions holds their own row, so these take turns.
     await tx.lock(users.locking(tx.realm_id, [actor.user_id]))
