@@ -1,8 +1,7 @@
 """Finishes long pieces of work that their own process may not have lived to finish."""
 
-from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from collections.abc import Mapping
+from typing import Any
 
 import msgspec
 
@@ -13,48 +12,25 @@ from server.actions.stepped_work import Finish, Kind, finish
 from server.actions.subscriptions.steps import SUBSCRIBING
 from server.app import App
 from server.jobs import DeferredWork
-from storage.ids import RealmId
 
-Arguments = TypeVar("Arguments")
+KINDS: Mapping[str, Kind[Any]] = {kind.step: kind for kind in (AFTERMATH, MOVING, SUBSCRIBING)}
+"""By the name that jobs give the step. A name stays for as long as a job may hold it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Step(Generic[Arguments]):
-    """A function that finishes one kind of work, however far it has come: also if it is done.
+async def handle(app: App, job: DeferredWork, *, kinds: Mapping[str, Kind[Any]] = KINDS) -> None:
+    """Do what is left of the work, however far it has come, and tell people of it.
 
-    It goes on from the progress that the work's own transactions have recorded, so running it
-    twice, or beside the process that began the work, does no harm.
+    It goes on from the progress that the work's own transactions have recorded, so doing it
+    twice, or beside the process that began it, does no harm.
     """
-
-    arguments: type[Arguments]
-    run: Callable[[App, RealmId, Arguments], Awaitable[None]]
-
-
-def finishing(kind: Kind[Any]) -> Step[Finish]:
-    """Does what is left of such work, and tells people of it."""
-
-    async def run(app: App, realm_id: RealmId, arguments: Finish) -> None:
-        await finish(app.workbench(realm_id), kind, arguments.work_id)
-
-    return Step(Finish, run)
-
-
-STEPS: Mapping[str, Step[Any]] = {
-    kind.step: finishing(kind) for kind in (AFTERMATH, MOVING, SUBSCRIBING)
-}
-"""All steps by the name that jobs give them. A name stays for as long as a job may hold it."""
-
-
-async def handle(app: App, job: DeferredWork, *, steps: Mapping[str, Step[Any]] = STEPS) -> None:
-    """Run the job's step. Idempotent because each step is."""
-    step = steps.get(job.step)
-    if step is None:
+    kind = kinds.get(job.step)
+    if kind is None:
         raise PermanentError(f"no step is named {job.step!r}")
     try:
-        arguments = msgspec.json.decode(job.arguments, type=step.arguments)
+        arguments = msgspec.json.decode(job.arguments, type=Finish)
     except msgspec.DecodeError as error:
         raise PermanentError(f"arguments of {job.step!r}: {error}") from error
-    await step.run(app, job.realm_id, arguments)
+    await finish(app.workbench(job.realm_id), kind, arguments.work_id)
 
 
 PROCESSOR = Processor(DeferredWork, handle)

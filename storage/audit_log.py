@@ -1,6 +1,6 @@
 """Who changed what: one row for each change, written with it."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, LiteralString
@@ -28,29 +28,34 @@ _SELECT: LiteralString = """
       FROM audit_log WHERE realm_id = %(realm_id)s"""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """What was and what is, of one subject; None: of the organization."""
+
+    subject_id: int | None
+    before: Mapping[str, Any]
+    after: Mapping[str, Any]
+
+
 def insert(
-    realm_id: RealmId,
-    *,
-    actor_id: UserId | None,
-    action: str,
-    subject_id: int | None,
-    before: Mapping[str, Any],
-    after: Mapping[str, Any],
+    realm_id: RealmId, *, actor_id: UserId | None, action: str, changes: Sequence[Change]
 ) -> Statement:
-    """Keep that this has been done at the current position."""
+    """Keep that this has been done at the current position: a row for each change, in order."""
     return Statement(
         """
         INSERT INTO audit_log (realm_id, position, actor_id, action, subject_id, before, after)
-        VALUES (%(realm_id)s, current_position(), %(actor_id)s, %(action)s, %(subject_id)s,
-                %(before)s::jsonb, %(after)s::jsonb)
+        SELECT %(realm_id)s, current_position(), %(actor_id)s, %(action)s, c.subject_id, c.before,
+               c.after
+          FROM unnest(%(subject_ids)s::bigint[], %(before)s::text[]::jsonb[],
+                      %(after)s::text[]::jsonb[]) AS c(subject_id, before, after)
         """,
         {
             "realm_id": realm_id,
             "actor_id": actor_id,
             "action": action,
-            "subject_id": subject_id,
-            "before": orjson.dumps(dict(before)).decode(),
-            "after": orjson.dumps(dict(after)).decode(),
+            "subject_ids": [change.subject_id for change in changes],
+            "before": [orjson.dumps(dict(change.before)).decode() for change in changes],
+            "after": [orjson.dumps(dict(change.after)).decode() for change in changes],
         },
     )
 

@@ -310,39 +310,48 @@ async def deactivate(
     )
 
 
-async def update_settings(connection: Connection, realm_id: RealmId, row: SubscriptionRow) -> None:
-    """Let the subscription have these settings. The caller holds the user's row."""
+async def update_settings(
+    connection: Connection, realm_id: RealmId, rows: Sequence[SubscriptionRow]
+) -> None:
+    """Let the subscriptions have these settings. The caller holds the users' rows."""
     await connection.execute(
         """
-        UPDATE subscriptions
-           SET color = %(color)s, is_muted = %(is_muted)s, pin_to_top = %(pin_to_top)s,
-               desktop_notifications = %(desktop)s, audible_notifications = %(audible)s,
-               push_notifications = %(push)s, email_notifications = %(email)s,
-               wildcard_mentions_notify = %(wildcard)s
-         WHERE realm_id = %(realm_id)s AND user_id = %(user_id)s AND channel_id = %(channel_id)s
+        UPDATE subscriptions s
+           SET color = n.color, is_muted = n.is_muted, pin_to_top = n.pin_to_top,
+               desktop_notifications = n.desktop, audible_notifications = n.audible,
+               push_notifications = n.push, email_notifications = n.email,
+               wildcard_mentions_notify = n.wildcard
+          FROM unnest(%(user_ids)s::bigint[], %(channel_ids)s::bigint[], %(colors)s::text[],
+                      %(is_muted)s::boolean[], %(pin_to_top)s::boolean[], %(desktop)s::boolean[],
+                      %(audible)s::boolean[], %(push)s::boolean[], %(email)s::boolean[],
+                      %(wildcard)s::boolean[])
+               AS n(user_id, channel_id, color, is_muted, pin_to_top, desktop, audible, push,
+                    email, wildcard)
+         WHERE s.realm_id = %(realm_id)s AND s.user_id = n.user_id AND s.channel_id = n.channel_id
         """,
         realm_id=realm_id,
-        user_id=row.user_id,
-        channel_id=row.channel_id,
-        color=row.color,
-        is_muted=row.is_muted,
-        pin_to_top=row.pin_to_top,
-        desktop=row.desktop_notifications,
-        audible=row.audible_notifications,
-        push=row.push_notifications,
-        email=row.email_notifications,
-        wildcard=row.wildcard_mentions_notify,
+        user_ids=[row.user_id for row in rows],
+        channel_ids=[row.channel_id for row in rows],
+        colors=[row.color for row in rows],
+        is_muted=[row.is_muted for row in rows],
+        pin_to_top=[row.pin_to_top for row in rows],
+        desktop=[row.desktop_notifications for row in rows],
+        audible=[row.audible_notifications for row in rows],
+        push=[row.push_notifications for row in rows],
+        email=[row.email_notifications for row in rows],
+        wildcard=[row.wildcard_mentions_notify for row in rows],
     )
 
 
-def changed(realm_id: RealmId, user_id: UserId, channel_id: ChannelId) -> Statement:
-    """Decisions that rest on an older row of this subscription are stale from this position on."""
+def changed(realm_id: RealmId, user_id: UserId, channel_ids: Sequence[ChannelId]) -> Statement:
+    """Decisions on older rows of these subscriptions are stale from this position on."""
     return Statement(
         """
         UPDATE subscriptions SET changed_at = current_position()
-         WHERE realm_id = %(realm_id)s AND user_id = %(user_id)s AND channel_id = %(channel_id)s
+         WHERE realm_id = %(realm_id)s AND user_id = %(user_id)s
+           AND channel_id = ANY(%(channel_ids)s)
         """,
-        {"realm_id": realm_id, "user_id": user_id, "channel_id": channel_id},
+        {"realm_id": realm_id, "user_id": user_id, "channel_ids": list(channel_ids)},
     )
 
 

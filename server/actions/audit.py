@@ -1,11 +1,31 @@
 """Every change of settings leaves a row that says who made it, and what was before."""
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeVar
 
 from server.events.base import Entry, Tx
 from storage import audit_log
+from storage.audit_log import Change
 from storage.ids import UserId
+
+Subject = TypeVar("Subject", bound=int)
+
+Differences = Mapping[str, tuple[Any, Any]]
+"""Of what is not the same: what it was, and what it is."""
+
+
+def differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> Differences:
+    """By name, in the order of the new ones; what is new was None."""
+    pairs = {name: (old.get(name), now) for name, now in new.items()}
+    return {name: (was, now) for name, (was, now) in pairs.items() if was != now}
+
+
+def before(changes: Differences) -> dict[str, Any]:
+    return {name: was for name, (was, _) in changes.items()}
+
+
+def after(changes: Differences) -> dict[str, Any]:
+    return {name: now for name, (_, now) in changes.items()}
 
 
 def record(
@@ -19,14 +39,27 @@ def record(
     subject_id: int | None = None,
 ) -> None:
     """Keep, at the entry's position, that the actor has done this; None: an operator."""
-    tx.at_position(
-        entry,
-        audit_log.insert(
-            tx.realm_id,
-            actor_id=actor_id,
-            action=action,
-            subject_id=subject_id,
-            before=before,
-            after=after,
-        ),
-    )
+    change = Change(subject_id=subject_id, before=before, after=after)
+    _keep(tx, entry, actor_id, action, [change])
+
+
+def record_each(
+    tx: Tx,
+    entry: Entry,
+    actor_id: UserId | None,
+    action: str,
+    changed: Mapping[Subject, Differences],
+) -> None:
+    """The same of several subjects, a row for each."""
+    changes = [
+        Change(subject_id=subject_id, before=before(each), after=after(each))
+        for subject_id, each in changed.items()
+    ]
+    _keep(tx, entry, actor_id, action, changes)
+
+
+def _keep(
+    tx: Tx, entry: Entry, actor_id: UserId | None, action: str, changes: Sequence[Change]
+) -> None:
+    kept = audit_log.insert(tx.realm_id, actor_id=actor_id, action=action, changes=changes)
+    tx.at_position(entry, kept)

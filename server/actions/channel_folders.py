@@ -74,13 +74,12 @@ async def change_folder(tx: Tx, actor: Actor, folder_id: FolderId, wish: FolderW
     if not new.is_archived:
         _check_free(new.name, [row for row in there if row != old])
     await channel_folders.update(await tx.changing(), tx.realm_id, new)
-    names = [name for name in _CHANGEABLE if getattr(old, name) != getattr(new, name)]
-    data: dict[str, Any] = {name: getattr(new, name) for name in names}
+    changes = audit.differences(_facts(old), _facts(new))
+    before, after = audit.before(changes), audit.after(changes)
+    data = dict(after)
     if "description" in data:
         data["rendered_description"] = new.rendered_description
     event = FolderChanged(channel_folder_id=folder_id, data=FolderChange(**data))
-    before = {name: getattr(old, name) for name in names}
-    after = {name: getattr(new, name) for name in names}
     _tell(tx, actor, event, "channel_folder_changed", folder_id, before=before, after=after)
 
 

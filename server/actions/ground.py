@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from server.domain.access import ADMINISTRATOR, GroupGraph, Person
 from server.domain.actor import Actor
@@ -13,6 +14,9 @@ from storage import realms, users
 from storage.ids import UserId
 from storage.realms import RealmRow
 from storage.users import UserRow
+
+PEOPLE_IN_BATCH: Final = 50
+"""A change that names more has a transaction of its own: it takes long to prepare."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -167,19 +167,8 @@ class _Changed:
         return RealmSettings.of(self.realm.settings)
 
     @cached_property
-    def differences(self) -> dict[str, tuple[Any, Any]]:
-        """Of everything that is not the same: what it was, and what it is."""
-        old, new = self.ground.settings, self.settings
-        pairs: Iterator[tuple[str, Any, Any]] = (
-            (name, getattr(old, name), getattr(new, name))
-            for name in RealmSettings.__struct_fields__
-        )
-        changed = {name: (was, now) for name, was, now in pairs if was != now}
-        for name in ("name", "description"):
-            was, now = getattr(self.ground.realm, name), getattr(self.realm, name)
-            if was != now:
-                changed[name] = (was, now)
-        return changed
+    def differences(self) -> audit.Differences:
+        return audit.differences(_facts(self.ground.realm), _facts(self.realm))
 
     def tell(self) -> None:
         """Everybody, of each difference; and of what older clients know it by."""
@@ -197,7 +186,7 @@ class _Changed:
             self.tx.append(RealmSettingsChanged(data=data), EVERYONE)
         for name, value in self._in_old_words(differences):
             self._tell_one(name, value)
-        self._record(differences)
+        self._record()
 
     def _tell_one(self, name: str, value: SettingValue) -> None:
         self.tx.append(RealmSettingChanged(property=name, value=value), EVERYONE)
@@ -225,15 +214,22 @@ class _Changed:
             if permission in changed:
                 yield policy, shown_policy(policy, new.permission(permission, graph), graph)
 
-    def _record(self, differences: Mapping[str, tuple[Any, Any]]) -> None:
+    def _record(self) -> None:
         audit.record(
             self.tx,
             self.tx.append(Tick(), NOBODY),
             self.actor.user_id,
             "realm_changed",
-            before={n: msgspec.to_builtins(was) for n, (was, _) in differences.items()},
-            after={n: msgspec.to_builtins(now) for n, (_, now) in differences.items()},
+            before=msgspec.to_builtins(audit.before(self.differences)),
+            after=msgspec.to_builtins(audit.after(self.differences)),
         )
+
+
+def _facts(realm: RealmRow) -> dict[str, Any]:
+    """Everything of an organization that can be changed."""
+    settings = RealmSettings.of(realm.settings)
+    kept = {name: getattr(settings, name) for name in RealmSettings.__struct_fields__}
+    return kept | {"name": realm.name, "description": realm.description}
 
 
 async def _tell_full_members(

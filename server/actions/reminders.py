@@ -24,7 +24,7 @@ from server.directory import Directory
 from server.domain.actor import Actor
 from server.domain.errors import BadRequestError, DomainError, NotFoundError
 from server.domain.markdown.links import direct_href, narrow_href
-from server.domain.markdown.writing import link, quoted
+from server.domain.markdown.writing import link, mention, quoted
 from server.events.base import Entry, Tx, to_users
 from server.events.reminders import (
     ReminderAdded,
@@ -186,7 +186,7 @@ async def _full(directory: Directory, connection: Connection, reminder: Reminder
     if row is not None:
         sender = await directory.user(row.sender_id)
         assert sender is not None, "whoever has sent something is never removed"
-        parts.append(f"@_**{sender.full_name}|{sender.user_id}** wrote:")
+        parts.append(f"{mention(sender)} wrote:")
         parts.append(quoted(row.content, limit=MAX_QUOTED_LENGTH))
     elif reminder.message_id is not None:
         parts.append("The message was deleted, or you may no longer read it.")

@@ -18,8 +18,9 @@ from server.api.group_values import GroupUpdateParam, permission_change
 from server.api.params import Field, Params, declare
 from server.api.people import known_user
 from server.domain.channel_changes import ChannelChange
-from server.domain.channels import clean_name, normalized_name
+from server.domain.channels import clean_name
 from server.domain.errors import BadRequestError
+from server.domain.names import composed
 from server.domain.permission_settings import CHANNEL_PERMISSIONS
 from server.domain.system_bots import EMAIL_GATEWAY
 from server.events.channels import ChannelInfo
@@ -127,7 +128,7 @@ class IdResult(Result):
 
 
 async def find_id(request: Request, params: NameParams) -> IdResult:
-    name = normalized_name(params.stream)
+    name = composed(params.stream)
     unknown = BadRequestError(f"Invalid channel name '{name}'")
     async with request.read() as connection:
         [found] = await channels.named(connection, request.actor.realm_id, [name])

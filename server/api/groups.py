@@ -13,6 +13,7 @@ from server.api.params import Params, declare
 from server.api.people import known_user
 from server.domain.access import GroupGraph, GroupSetting, Person
 from server.domain.errors import BadRequestError
+from server.domain.groups import within
 from server.domain.permission_settings import GROUP_PERMISSIONS
 from server.events.groups import UserGroup
 from server.initial_state.groups import direct_members, shown_groups
@@ -232,10 +233,7 @@ class _Look:
             )
         everybody = GroupSetting(group_id=row.group_id)
         if not row.is_system_group:
-            # Also of a group that is deactivated, which as such admits nobody.
-            everybody = GroupSetting(
-                direct_members=tuple(row.member_ids), direct_subgroups=tuple(row.subgroup_ids)
-            )
+            everybody = within(row)
         return sorted(
             user_id
             for user_id, member in self.people.members.items()

@@ -3,6 +3,7 @@
 from typing import Final
 
 from server.domain.errors import InvalidParameterError
+from server.domain.names import composed, unprintable_at
 
 MAX_NAME_LENGTH: Final = 60
 MAX_DESCRIPTION_LENGTH: Final = 1024
@@ -12,15 +13,17 @@ MAX_FOLDERS: Final = 1_000
 
 def checked_name(name: str) -> str:
     """The name as it is kept. Raises InvalidParameterError if no folder may be called so."""
-    cleaned = name.strip()
+    cleaned = composed(name)
     if not cleaned:
         raise InvalidParameterError("name", "Channel folder name can't be empty.")
     if len(cleaned) > MAX_NAME_LENGTH:
         raise InvalidParameterError(
             "name", f"name is too long (limit: {MAX_NAME_LENGTH} characters)"
         )
-    if not cleaned.isprintable():
-        raise InvalidParameterError("name", "Invalid character in channel folder name.")
+    if place := unprintable_at(cleaned):
+        raise InvalidParameterError(
+            "name", f"Invalid character in channel folder name, at position {place}."
+        )
     return cleaned
 
 

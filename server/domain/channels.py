@@ -1,6 +1,5 @@
 """The rules of channels: who sees one, reads it, joins it, changes who is in it, and its names."""
 
-import unicodedata
 from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Final
@@ -15,6 +14,7 @@ from server.domain.access import (
     Person,
 )
 from server.domain.errors import BadRequestError
+from server.domain.names import composed, unprintable_at
 from server.domain.permission_settings import CHANNEL_PERMISSIONS, REALM_PERMISSIONS
 from server.domain.realm_settings import RealmSettings
 from storage.channels import ChannelRow
@@ -76,20 +76,14 @@ def clean_name(name: str) -> str:
 
     Raises BadRequestError if no channel may be called so.
     """
-    cleaned = normalized_name(name)
+    cleaned = composed(name)
     if not cleaned:
         raise BadRequestError("Channel name can't be empty.")
     if len(cleaned) > MAX_NAME_LENGTH:
         raise BadRequestError(f"Channel name too long (limit: {MAX_NAME_LENGTH} characters).")
-    for place, character in enumerate(cleaned, start=1):
-        if not _is_printable(character):
-            raise BadRequestError(f"Invalid character in channel name, at position {place}.")
+    if place := unprintable_at(cleaned):
+        raise BadRequestError(f"Invalid character in channel name, at position {place}.")
     return cleaned
-
-
-def normalized_name(name: str) -> str:
-    """The form in which names are compared, but for the case of letters."""
-    return unicodedata.normalize("NFC", name).strip()
 
 
 def clean_description(description: str) -> str:
@@ -100,14 +94,6 @@ def clean_description(description: str) -> str:
             f"description is too long (limit: {MAX_DESCRIPTION_LENGTH} characters)"
         )
     return cleaned
-
-
-def _is_printable(character: str) -> bool:
-    """Control characters, surrogates, line ends and the code points that are none are not."""
-    if unicodedata.category(character) in {"Cc", "Cs", "Zl", "Zp"}:
-        return False
-    code = ord(character)
-    return code & 0xFFFE != 0xFFFE and not 0xFDD0 <= code <= 0xFDEF  # noqa: PLR2004 - Unicode's
 
 
 def first_free_color(start: int, used: Collection[str]) -> str:

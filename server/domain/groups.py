@@ -1,6 +1,5 @@
 """The rules of user groups: what the role groups are, and who may do what with a group."""
 
-import unicodedata
 from collections.abc import Mapping
 from typing import Final
 
@@ -18,6 +17,7 @@ from server.domain.access import (
 )
 from server.domain.channels import Standing
 from server.domain.errors import BadRequestError
+from server.domain.names import composed, unprintable_at
 from server.domain.permission_settings import GROUP_CREATOR, GROUP_PERMISSIONS
 from storage.groups import GroupRow
 from storage.ids import GroupId, UserId
@@ -66,7 +66,7 @@ def default_permissions(graph: GroupGraph, creator_id: UserId) -> dict[str, Grou
 
 def checked_group_name(name: str) -> str:
     """The name as it is kept: composed, without blanks around it. Raises BadRequestError."""
-    cleaned = unicodedata.normalize("NFC", name).strip()
+    cleaned = composed(name)
     if not cleaned:
         raise BadRequestError("User group name can't be empty!")
     if len(cleaned) > MAX_NAME_LENGTH:
@@ -74,9 +74,8 @@ def checked_group_name(name: str) -> str:
     for prefix in RESERVED_PREFIXES:
         if cleaned.startswith(prefix):
             raise BadRequestError(f"User group name cannot start with '{prefix}'.")
-    for place, character in enumerate(cleaned, start=1):
-        if unicodedata.category(character) in {"Cc", "Cs", "Zl", "Zp"}:
-            raise BadRequestError(f"Invalid character in user group name, at position {place}.")
+    if place := unprintable_at(cleaned):
+        raise BadRequestError(f"Invalid character in user group name, at position {place}.")
     return cleaned
 
 
@@ -96,6 +95,13 @@ def is_name_taken(name: str, graph: GroupGraph, *, by_others_than: GroupId | Non
     return any(
         known.lower() == lowered and group_id != by_others_than
         for known, group_id in graph.ids_by_name.items()
+    )
+
+
+def within(group: GroupRow) -> GroupSetting:
+    """Its people and groups, also where it is deactivated and as such admits nobody."""
+    return GroupSetting(
+        direct_members=tuple(group.member_ids), direct_subgroups=tuple(group.subgroup_ids)
     )
 
 

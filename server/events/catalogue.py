@@ -87,7 +87,7 @@ EVENTS: Final[tuple[type[Event], ...]] = (
     scheduled_messages.ScheduledMessageUpdated,
     subscriptions.PeersAdded,
     subscriptions.PeersRemoved,
-    subscriptions.SubscriptionUpdated,
+    subscriptions.SubscriptionsUpdated,
     subscriptions.SubscriptionsAdded,
     subscriptions.SubscriptionsRemoved,
     typing.ChannelTyping,

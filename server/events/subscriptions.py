@@ -8,7 +8,7 @@ from msgspec import UNSET, Raw, UnsetType
 from typing_extensions import override
 
 from server.directory import Touch, channel_key, subscription_key
-from server.events.base import ClientView, Event
+from server.events.base import MAX_WIRE_EVENTS, ClientView, Event
 from server.events.channels import ChannelInfo
 from storage.ids import ChannelId, Position, UserId
 from storage.subscriptions import SubscriptionRow
@@ -100,6 +100,10 @@ class SubscriptionsAdded(Event, frozen=True, kw_only=True):
         return [(u, s.stream_id, True) for u in self.user_ids for s in self.subscriptions]
 
 
+UPDATES_PER_ENTRY: Final = MAX_WIRE_EVENTS // 2
+"""Some are told twice, in the words of older clients too."""
+
+
 class ChannelName(msgspec.Struct, frozen=True, kw_only=True):
     """A channel that is no longer anybody's: enough to find it."""
 
@@ -174,33 +178,54 @@ class PeersRemoved(_PeersChanged, frozen=True, kw_only=True):
     op: ClassVar[str] = "peer_remove"
 
 
-class SubscriptionUpdated(Event, frozen=True, kw_only=True):
-    """A subscriber has set something for a channel; only they are told."""
+class PropertyUpdate(msgspec.Struct, frozen=True, kw_only=True):
+    """Something that a subscriber has set for a channel."""
 
-    kind: ClassVar[str] = "subscription/update"
-    wire_type: ClassVar[str] = "subscription"
-    varies_by: ClassVar[tuple[str, ...]] = ("archived_channels",)
-
-    user_id: UserId
     stream_id: ChannelId
     property: str
     value: bool | int | str | None
     archived: bool = False
     """The channel is archived, so clients without the capability do not know it."""
 
+
+class SubscriptionsUpdated(Event, frozen=True, kw_only=True):
+    """A subscriber has set something for some channels; only they are told, of each by itself."""
+
+    kind: ClassVar[str] = "subscription/update"
+    wire_type: ClassVar[str] = "subscription"
+    varies_by: ClassVar[tuple[str, ...]] = ("archived_channels",)
+
+    user_id: UserId
+    updates: list[PropertyUpdate]
+
     @override
     def wire(self, position: Position, view: ClientView) -> Sequence[Any]:
-        if self.archived and not view.archived_channels:
-            return []
-        told = [(self.property, self.value)]
-        if self.property == "is_muted":
-            told.append(("in_home_view", not self.value))
-        event = {"type": "subscription", "op": "update", "stream_id": self.stream_id}
-        return [event | {"property": name, "value": value} for name, value in told]
+        events = []
+        for update in self.updates:
+            if update.archived and not view.archived_channels:
+                continue
+            told = [(update.property, update.value)]
+            if update.property == "is_muted":
+                told.append(("in_home_view", not update.value))
+            event = {"type": "subscription", "op": "update", "stream_id": update.stream_id}
+            events += [event | {"property": name, "value": value} for name, value in told]
+        return events
 
     @override
     def touches(self) -> Sequence[Touch]:
-        return [subscription_key(self.user_id, self.stream_id)]
+        ids = dict.fromkeys(update.stream_id for update in self.updates)
+        return [subscription_key(self.user_id, channel_id) for channel_id in ids]
+
+
+def telling_of(user_id: UserId, updates: Sequence[PropertyUpdate]) -> list[SubscriptionsUpdated]:
+    """As few events as can hold them."""
+    starts = range(0, len(updates), UPDATES_PER_ENTRY)
+    return [
+        SubscriptionsUpdated(
+            user_id=user_id, updates=list(updates[start : start + UPDATES_PER_ENTRY])
+        )
+        for start in starts
+    ]
 
 
 def _touched(user_ids: Sequence[UserId], channel_ids: Sequence[ChannelId]) -> Sequence[Touch]:

@@ -111,6 +111,15 @@ async def test_what_a_folder_is_not_called(hall, name):
         await change(hall, folder_id, name=name)
 
 
+async def test_a_name_is_composed_and_may_hold_what_people_see(hall):
+    decomposed, family = "Cafe\u0301", "\U0001f468\u200d\U0001f469\u200d\U0001f467"
+    await add(hall, f" {decomposed} {family} ")
+    [(name, _, _)] = await kept(hall)
+    assert name == f"Café {family}"
+    with pytest.raises(InvalidParameterError, match="already"):
+        await add(hall, f"CAFÉ {family}")
+
+
 async def test_a_description_has_an_end(hall):
     folder_id = await add(hall, "Work", "x" * 1024)
     for attempt in (

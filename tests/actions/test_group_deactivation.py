@@ -1,5 +1,7 @@
 """Groups are closed and opened again: what speaks against it, and what they serve meanwhile."""
 
+import asyncio
+
 import pytest
 import pytest_asyncio
 
@@ -146,3 +148,24 @@ async def test_people_leave_closed_groups_too_when_they_are_deactivated(hall, cl
 
     rest = [row for row in hall.everybody if row != hall.member]
     await witnesses.watch(leave, rest)
+
+
+async def test_what_concerns_all_within_a_group_holds_up_no_other_write(hall, club):
+    """It takes as long as there are people, so it shares no commit."""
+    group, nested = [await club.create(hall.owner, name) for name in ("cooks", "bakers")]
+    writer = hall.stage.writers.of(hall.make.realm_id)
+    for change, commits in (
+        (club.members(hall.owner, group, add=[hall.member]), 1),
+        (club.members(hall.owner, group, add_subgroups=[nested]), 2),
+        (club.members(hall.owner, group, delete_subgroups=[nested]), 2),
+        (club.close(hall.owner, group), 2),
+        (club.edit(hall.owner, group, reactivate=True), 2),
+        (club.edit(hall.owner, group, name="chefs"), 1),
+    ):
+        before = writer.commits
+        await asyncio.gather(change, hall.stage.write(_nothing, hall.actor(hall.member)))
+        assert writer.commits == before + commits
+
+
+async def _nothing(_tx, _actor):
+    return None

@@ -122,7 +122,18 @@ async def test_who_may_make_groups_the_organization_says(hall, club):
 
 @pytest.mark.parametrize(
     "name",
-    ["", "  ", "x" * 101, "@cooks", "role:cooks", "user:7", "stream:x", "channel:x", "a\nb"],
+    [
+        "",
+        "  ",
+        "x" * 101,
+        "@cooks",
+        "role:cooks",
+        "user:7",
+        "stream:x",
+        "channel:x",
+        "a\nb",
+        "a\ufdd0",
+    ],
 )
 async def test_names_that_cannot_be_are_refused(hall, club, name):
     kept = await club.create(hall.owner, "kept")

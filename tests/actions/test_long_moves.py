@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import msgspec
 import pytest
 
-from queue_processors.deferred_work import STEPS
+from queue_processors.deferred_work import KINDS
 from server.actions.messages.moving_steps import MOVING
 from server.actions.stepped_work import Finish, take_step
 from server.events.message_changes import MessagesChanged
@@ -114,7 +114,7 @@ async def test_a_long_move_is_bounded_seen_and_taken_over(hall: Hall, changes: C
 
     [job] = [each.event for each in hall.told("job")]
     payload = msgspec.json.decode(job.job, type=DeferredWork)
-    assert payload.step in STEPS
+    assert payload.step in KINDS
     arguments = msgspec.json.decode(payload.arguments, type=Finish)
     await changes.finish(arguments.work_id)
 

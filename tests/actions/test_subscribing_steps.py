@@ -5,7 +5,7 @@ import asyncio
 import msgspec
 import pytest
 
-from queue_processors.deferred_work import STEPS
+from queue_processors.deferred_work import KINDS
 from server.actions.stepped_work import Finish, finish, take_step
 from server.actions.subscriptions.steps import SUBSCRIBING, people_per_step
 from server.jobs import DeferredWork
@@ -58,7 +58,7 @@ async def test_the_job_finishes_what_its_process_left(hall):
     [job] = [each.event for each in hall.stage.happened if each.event.kind == "job"]
     payload = msgspec.json.decode(job.job, type=DeferredWork)
     assert job.after_seconds >= 10
-    assert payload.step in STEPS
+    assert payload.step in KINDS
     arguments = msgspec.json.decode(payload.arguments, type=Finish)
     assert (payload.realm_id, arguments.work_id) == (hall.make.realm_id, work_id)
     await go_on(hall, arguments.work_id)

@@ -5,6 +5,7 @@ import pytest
 from server.actions.subscriptions import settings
 from server.actions.subscriptions.settings import change_properties, checked_change
 from server.domain.errors import BadRequestError
+from server.events import subscriptions as subscription_events
 from storage import audit_log, subscriptions
 from storage.ids import ChannelId
 
@@ -70,6 +71,24 @@ async def test_the_same_again_and_back_tells_nothing(hall):
     await change(hall, hall.member, (plans, "in_home_view", True))
     assert hall.stage.kinds() == ["subscription/update"]
     assert not (await own(hall, hall.member, plans)).is_muted
+
+
+async def test_many_are_told_in_few_entries(hall, witnesses, monkeypatch):
+    monkeypatch.setattr(subscription_events, "UPDATES_PER_ENTRY", 4)
+    made = [await hall.make.channel(f"c{n}", subscribers=[hall.member]) for n in range(5)]
+    wanted = [(channel, "is_muted", True) for channel in made]
+
+    await witnesses.watch(lambda: change(hall, hall.member, *wanted), [hall.member])
+
+    assert hall.stage.kinds() == ["subscription/update"] * 2
+    for channel in made:
+        row = await own(hall, hall.member, channel)
+        assert row.is_muted
+        assert row.changed_at == hall.stage.happened[0].position
+    kept = await audit_log.newest(hall.make.connection, hall.make.realm_id, limit=9)
+    assert [(row.subject_id, row.before, row.after) for row in reversed(kept)] == [
+        (channel.channel_id, {"is_muted": False}, {"is_muted": True}) for channel in made
+    ]
 
 
 async def test_what_was_set_stays_for_who_comes_back(hall, witnesses):

@@ -1,35 +1,41 @@
-"""A deferred piece of work is the step that its job names."""
+"""A deferred piece of work is the kind that its job names."""
 
-from typing import Any, cast
+from collections.abc import Sequence
+from typing import Any
 
 import msgspec
 import pytest
 
 from queue_processors import deferred_work
-from queue_processors.deferred_work import Step
 from queue_processors.processor import PermanentError
 from queue_processors.registry import PROCESSORS, UnknownProcessorError, named
-from server.app import App
+from server.actions.messages.decide import Draft
+from server.actions.stepped_work import Finish, Kind, put_off
+from server.events.base import NOBODY, Tx
+from server.events.log import Tick
 from server.jobs import DeferredWork
+from storage import stepped_work
 from storage.ids import RealmId
 
 
-class Arguments(msgspec.Struct):
+class Plan(msgspec.Struct):
     channel_id: int
 
 
 class Work:
-    """Steps that keep what they were asked to do."""
+    """Work of one kind, which keeps what it was asked to do."""
 
     def __init__(self) -> None:
-        self.done: list[tuple[int, int]] = []
-        self.steps = {"finish": Step(Arguments, self.finish)}
+        self.done: list[tuple[int, int, int]] = []
+        self.kinds = {"finish": Kind("finish", Plan, 1, self._take, self._drafts)}
 
-    async def finish(self, _app: App, realm_id: RealmId, arguments: Arguments) -> None:
-        self.done.append((realm_id, arguments.channel_id))
+    async def _take(self, tx: Tx, plan: Plan, done: int, size: int) -> int | None:
+        self.done.append((tx.realm_id, plan.channel_id, done))
+        tx.append(Tick(), NOBODY)
+        return done + size if done < 2 else None
 
-    async def handle(self, job: DeferredWork) -> None:
-        await deferred_work.handle(cast("App", None), job, steps=self.steps)
+    def _drafts(self, _plan: Plan, _work_id: str) -> Sequence[Draft]:
+        return []
 
 
 def as_the_worker_reads(job: DeferredWork) -> DeferredWork:
@@ -37,26 +43,31 @@ def as_the_worker_reads(job: DeferredWork) -> DeferredWork:
 
 
 @pytest.mark.asyncio
-async def test_the_named_step_runs_with_its_arguments():
+async def test_work_of_the_named_kind_is_finished_from_where_it_is(server, make):
     work = Work()
-    job = DeferredWork.of(RealmId(3), "finish", Arguments(channel_id=9))
-    await work.handle(as_the_worker_reads(job))
-    assert work.done == [(3, 9)]
+    kind = work.kinds["finish"]
+    writer = server.app.writers.of(make.realm_id)
+    work_id = await writer.write(lambda tx: put_off(tx, kind, Plan(channel_id=9), done=1))
+    job = as_the_worker_reads(kind.job(make.realm_id, work_id))
+    for _ in range(2):
+        await deferred_work.handle(server.app, job, kinds=work.kinds)
+    assert work.done == [(make.realm_id, 9, 1), (make.realm_id, 9, 2)]
+    assert await stepped_work.by_id(make.connection, make.realm_id, work_id) is None
 
 
 @pytest.mark.parametrize(
     "job",
     [
-        DeferredWork.of(RealmId(3), "unheard of", Arguments(channel_id=9)),
-        DeferredWork.of(RealmId(3), "finish", {"channel_id": "nine"}),
+        DeferredWork.of(RealmId(3), "unheard of", Finish(work_id="x")),
+        DeferredWork.of(RealmId(3), "finish", {"work_id": 9}),
     ],
     ids=["step", "arguments"],
 )
 @pytest.mark.asyncio
-async def test_what_can_never_run_is_a_permanent_error(job: DeferredWork):
+async def test_what_can_never_run_is_a_permanent_error(server, job: DeferredWork):
     work = Work()
     with pytest.raises(PermanentError):
-        await work.handle(as_the_worker_reads(job))
+        await deferred_work.handle(server.app, as_the_worker_reads(job), kinds=work.kinds)
     assert work.done == []
 
 

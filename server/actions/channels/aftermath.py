@@ -7,8 +7,8 @@ import msgspec
 
 from server.actions.ground import stand_on_realm
 from server.actions.messages.decide import Draft
+from server.actions.messages.notices import Notice
 from server.actions.stepped_work import Kind, put_off
-from server.actions.subscriptions.news import Letter
 from server.events.base import NOBODY, Tx
 from server.events.log import Tick
 from storage import channels, read_state
@@ -24,16 +24,16 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     channel_id: ChannelId
     reader_ids: list[UserId] = []
     """For whom the channel, which was archived, counts as read, in this order."""
-    letters: list[Letter] = []
+    notices: list[Notice] = []
 
 
 async def put_off_aftermath(
-    tx: Tx, channel_id: ChannelId, reader_ids: Sequence[UserId], letters: Sequence[Letter]
+    tx: Tx, channel_id: ChannelId, reader_ids: Sequence[UserId], notices: Sequence[Notice]
 ) -> str | None:
     """Leave this to later transactions, if it is anything; under this id they go on with it."""
-    if not reader_ids and not letters:
+    if not reader_ids and not notices:
         return None
-    plan = Plan(channel_id=channel_id, reader_ids=list(reader_ids), letters=list(letters))
+    plan = Plan(channel_id=channel_id, reader_ids=list(reader_ids), notices=list(notices))
     return await put_off(tx, AFTERMATH, plan, done=0 if reader_ids else None)
 
 
@@ -51,7 +51,7 @@ async def _take(tx: Tx, plan: Plan, done: int, readers_per_step: int) -> int | N
 
 
 def _drafts(plan: Plan, work_id: str) -> list[Draft]:
-    return [letter.draft(work_id) for letter in plan.letters]
+    return [notice.draft(work_id) for notice in plan.notices]
 
 
 AFTERMATH: Final = Kind("finish_channel_change", Plan, READERS_PER_STEP, _take, _drafts)

@@ -84,13 +84,13 @@ async def change_channel(
     for before, after in _steps(old, new):
         step = _Step(tx, connection, actor, ground, before, after)
         await step.take()
-    letters = of_change(ground.people[actor.user_id], old, new, ground.graph)
+    notices = of_change(ground.people[actor.user_id], old, new, ground.graph)
     readers = []
     if new.is_archived and not old.is_archived:
         there = await subscriptions.active_user_ids(connection, tx.realm_id, channel_id)
         others = await read_state.perhaps_unread(connection, tx.realm_id, channel_id, None)
         readers = sorted({*there, *others})
-    return await put_off_aftermath(tx, channel_id, readers, letters)
+    return await put_off_aftermath(tx, channel_id, readers, notices)
 
 
 async def _administered(
@@ -213,15 +213,15 @@ class _Step:
     def _record(self, entry: Entry) -> None:
         """At the first entry: decisions on the old row are stale, and who made it so is kept."""
         self.tx.at_position(entry, channels.changed(self.tx.realm_id, [self.channel_id]))
-        before, after = _differences(self.old, self.new)
+        changes = audit.differences(_settings(self.old), _settings(self.new))
         audit.record(
             self.tx,
             entry,
             self.actor.user_id,
             "channel_changed",
             subject_id=self.channel_id,
-            before=before,
-            after=after,
+            before=audit.before(changes),
+            after=audit.after(changes),
         )
 
     async def _sight(self) -> tuple[SightChange, list[UserId]]:
@@ -275,13 +275,6 @@ class _Step:
             before=dict.fromkeys(named, self.channel_id),
             after=dict.fromkeys(named, NO_CHANNEL),
         )
-
-
-def _differences(old: ChannelRow, new: ChannelRow) -> tuple[dict[str, Any], dict[str, Any]]:
-    """What was, and what is, of everything that somebody has changed; by name."""
-    before, after = _settings(old), _settings(new)
-    names = [name for name in after if before.get(name) != after[name]]
-    return {name: before.get(name) for name in names}, {name: after[name] for name in names}
 
 
 def _settings(channel: ChannelRow) -> Mapping[str, Any]:

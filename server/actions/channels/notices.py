@@ -3,14 +3,14 @@
 import re
 from collections.abc import Iterator
 
-from server.actions.messages.notices import NO_TOPIC_NAME
-from server.actions.subscriptions.news import CHANNEL_EVENTS_TOPIC, Letter
+from server.actions.messages.notices import Notice
+from server.actions.subscriptions.news import CHANNEL_EVENTS_TOPIC
 from server.domain.access import GroupGraph
 from server.domain.channel_changes import privacy_differs
 from server.domain.channel_creation import KEPT_FOR_EVER
 from server.domain.channels import allows_named_topics, setting_of
 from server.domain.groups import DESCRIPTIONS
-from server.domain.markdown.writing import literal
+from server.domain.markdown.writing import literal, mention
 from storage.channels import ChannelRow
 from storage.ids import GroupId
 from storage.users import UserRow
@@ -23,14 +23,14 @@ _TOPICS = {
 }
 
 
-def of_change(actor: UserRow, old: ChannelRow, new: ChannelRow, graph: GroupGraph) -> list[Letter]:
+def of_change(actor: UserRow, old: ChannelRow, new: ChannelRow, graph: GroupGraph) -> list[Notice]:
     """One message that tells of all of it; none where there is nothing to tell, or nowhere."""
     lines = list(_lines(old, new, graph))
     if not lines or new.is_archived:
         return []
-    said = "\n".join([f"@_**{actor.full_name}|{actor.user_id}** changed this channel:", "", *lines])
-    topic = CHANNEL_EVENTS_TOPIC if allows_named_topics(new) else NO_TOPIC_NAME
-    return [Letter(channel_id=new.channel_id, topic=topic, content=said)]
+    said = "\n".join([f"{mention(actor)} changed this channel:", "", *lines])
+    topic = CHANNEL_EVENTS_TOPIC if allows_named_topics(new) else ""
+    return [Notice(to=new.channel_id, topic=topic, content=said)]
 
 
 def _lines(old: ChannelRow, new: ChannelRow, graph: GroupGraph) -> Iterator[str]:

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from server.actions import audit
 from server.actions.ground import Ground
 from server.actions.groups.standing import (
     active_ids,
@@ -21,6 +22,7 @@ from server.domain.groups import (
     group_permission,
     is_name_taken,
     manages,
+    within,
 )
 from server.domain.permission_settings import GROUP_PERMISSIONS, REALM_PERMISSIONS
 from server.events.base import EVERYONE, Tx
@@ -50,36 +52,14 @@ async def change_group(tx: Tx, actor: Actor, group_id: GroupId, change: GroupCha
     A deactivated group may be renamed, described otherwise, and reactivated. Raises
     BadRequestError, ExpectationMismatchError.
     """
+    if change.reactivate:
+        tx.must_be_exact()  # everybody within may see other channels, which takes long
     named = {u for wanted in change.permissions.values() for u in wanted.named_user_ids}
     ground, row = await stand_on_group(tx, actor, group_id, named)
     _check_manages(ground, actor, row)
     if row.deactivated and change.permissions and not change.reactivate:
         raise BadRequestError(IS_DEACTIVATED)
-    changed = _changed(ground, row, change)
-    differences = _differences(ground, row, changed)
-    if not differences:
-        return
-
-    connection = await _keep(tx, changed)
-    reactivated = row.deactivated and not changed.deactivated
-    event = GroupChanged(
-        group_id=group_id,
-        data={name: now for name, (_, now) in differences.items()},
-        deactivated=changed.deactivated,
-        group=await _shown(tx, connection, ground, changed) if reactivated else None,
-    )
-    entry = tx.append(event, EVERYONE)
-    conclude(
-        tx,
-        actor,
-        entry,
-        "group_changed",
-        group_id,
-        before={name: was for name, (was, _) in differences.items()},
-        after=event.data,
-    )
-    if reactivated:
-        await tell_who_sees_otherwise(tx, entry, ground, group_id, _all_within(row))
+    await _become(tx, actor, ground, row, _changed(ground, row, change))
 
 
 async def deactivate_group(tx: Tx, actor: Actor, group_id: GroupId) -> None:
@@ -88,6 +68,7 @@ async def deactivate_group(tx: Tx, actor: Actor, group_id: GroupId) -> None:
     Raises BadRequestError, and GroupInUseError if another group, a setting of the organization or
     of a channel, or a permission of another group names it.
     """
+    tx.must_be_exact()  # as when it is reactivated
     ground, row = await stand_on_group(tx, actor, group_id)
     _check_manages(ground, actor, row)
     if row.deactivated:
@@ -96,20 +77,35 @@ async def deactivate_group(tx: Tx, actor: Actor, group_id: GroupId) -> None:
     if objections:
         raise GroupInUseError(objections)
 
-    await _keep(tx, replace(row, deactivated=True))
-    event = GroupChanged(group_id=group_id, data={"deactivated": True})
+    await _become(tx, actor, ground, row, replace(row, deactivated=True))
+
+
+async def _become(tx: Tx, actor: Actor, ground: Ground, row: GroupRow, new: GroupRow) -> None:
+    """Keep the group as it is to be, and tell everyone, if it is not so already."""
+    changes = audit.differences(_facts(ground, row), _facts(ground, new))
+    if not changes:
+        return
+    is_turned = row.deactivated != new.deactivated
+    connection = await _keep(tx, new)
+    event = GroupChanged(
+        group_id=row.group_id,
+        data=audit.after(changes),
+        deactivated=row.deactivated and new.deactivated,
+        group=await _shown(tx, connection, ground, new) if is_turned and row.deactivated else None,
+    )
     entry = tx.append(event, EVERYONE)
     conclude(
         tx,
         actor,
         entry,
         "group_changed",
-        group_id,
-        before={"deactivated": False},
-        after=event.data,
+        row.group_id,
+        before=audit.before(changes),
+        after=audit.after(changes),
     )
-    # Archived channels may name it, and lose those who knew of them by it.
-    await tell_who_sees_otherwise(tx, entry, ground, group_id, _all_within(row))
+    if is_turned:
+        # Channels may name it, archived ones also while it is deactivated.
+        await tell_who_sees_otherwise(tx, entry, ground, row.group_id, within(row))
 
 
 def _check_manages(ground: Ground, actor: Actor, row: GroupRow) -> None:
@@ -144,17 +140,13 @@ def _changed(ground: Ground, row: GroupRow, change: GroupChange) -> GroupRow:
     )
 
 
-def _differences(ground: Ground, before: GroupRow, after: GroupRow) -> dict[str, tuple[Any, Any]]:
-    """Of everything that is not the same: what it was, and what it is, as clients know it."""
-    pairs: dict[str, tuple[Any, Any]] = {
-        name: (getattr(before, name), getattr(after, name))
-        for name in ("name", "description", "deactivated")
-    }
+def _facts(ground: Ground, row: GroupRow) -> dict[str, Any]:
+    """Everything of a group that can be changed, as clients know it."""
     ids = ground.graph.ids_by_name
-    for name in GROUP_PERMISSIONS:
-        was, now = (group_permission(row, name, ids).as_json() for row in (before, after))
-        pairs[name] = (was, now)
-    return {name: (was, now) for name, (was, now) in pairs.items() if was != now}
+    facts: dict[str, Any] = {
+        name: getattr(row, name) for name in ("name", "description", "deactivated")
+    }
+    return facts | {name: group_permission(row, name, ids).as_json() for name in GROUP_PERMISSIONS}
 
 
 async def _keep(tx: Tx, row: GroupRow) -> Connection:
@@ -175,12 +167,6 @@ async def _shown(tx: Tx, connection: Connection, ground: Ground, row: GroupRow) 
     people = await users.by_ids(connection, tx.realm_id, row.member_ids)
     members = [person.user_id for person in people if person.is_active]
     return shown_group(row, ground.graph.ids_by_name, members)
-
-
-def _all_within(row: GroupRow) -> GroupSetting:
-    return GroupSetting(
-        direct_members=tuple(row.member_ids), direct_subgroups=tuple(row.subgroup_ids)
-    )
 
 
 async def _objections(

@@ -4,9 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from server.actions.ground import Ground, stand
+from server.actions.ground import PEOPLE_IN_BATCH, Ground, stand
 from server.actions.groups.standing import (
-    PEOPLE_IN_BATCH,
     active_ids,
     check_people,
     check_subgroups,

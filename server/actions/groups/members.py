@@ -46,6 +46,8 @@ async def change_members(tx: Tx, actor: Actor, group_id: GroupId, change: Member
     Raises BadRequestError: for who may not do it; for people and groups who are unknown or
     deactivated, are in it already or not at all; and where a group would be within itself.
     """
+    if change.add_subgroups or change.delete_subgroups:
+        tx.must_be_exact()  # everybody within may see other channels, which takes long
     ground, row = await stand_on_group(tx, actor, group_id, {*change.add, *change.delete})
     _check_may(ground, actor, row, change)
     if row.deactivated:

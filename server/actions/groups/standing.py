@@ -11,7 +11,7 @@ from server.actions.channels.sight import (
     tell_of_sight,
     who_reads_no_more,
 )
-from server.actions.ground import Ground, stand
+from server.actions.ground import PEOPLE_IN_BATCH, Ground, stand
 from server.domain.access import GroupGraph, GroupSetting
 from server.domain.actor import Actor
 from server.domain.channels import GRANTS_METADATA, setting_of
@@ -21,9 +21,6 @@ from storage import channels, groups, realms, subscriptions, users
 from storage.channels import ChannelRow
 from storage.groups import GroupRow
 from storage.ids import GroupId, UserId
-
-PEOPLE_IN_BATCH = 50
-"""A change that names more has a transaction of its own: it takes long to prepare."""
 
 
 async def stand_on_group(

@@ -17,7 +17,6 @@ from server.domain.channels import (
     Standing,
     allows_empty_topic,
     allows_named_topics,
-    normalized_name,
 )
 from server.domain.errors import (
     BadRequestError,
@@ -26,6 +25,7 @@ from server.domain.errors import (
     UserDeactivatedError,
 )
 from server.domain.messages import clean_content, clean_topic
+from server.domain.names import composed
 from server.domain.realm_settings import RealmSettings
 from storage.channels import ChannelRow
 from storage.conversations import TopicRow
@@ -159,7 +159,7 @@ async def _channel_of(
         missing = ChannelDoesNotExistError.with_id(to)
         channel = await directory.channel(ChannelId(to))
     else:
-        name = normalized_name(str(to))
+        name = composed(str(to))
         missing = ChannelDoesNotExistError.named(name)
         channel = await directory.channel_by_name(name)
     if channel is None:

@@ -13,9 +13,10 @@ from server.actions.workbench import Workbench
 from server.directory import Directory
 from server.domain.actor import Actor
 from server.domain.errors import BadRequestError, DomainError
+from server.domain.markdown.writing import mention
 from server.domain.messages import RESOLVED_PREFIX
 from server.domain.system_bots import NOTIFICATION_BOT
-from storage.ids import ChannelId
+from storage.ids import ChannelId, UserId
 from storage.users import UserRow
 
 logger = structlog.get_logger(__name__)
@@ -46,21 +47,22 @@ async def deliver(bench: Workbench, draft: Draft) -> None:
 
 
 class Notice(msgspec.Struct, frozen=True, kw_only=True):
-    """One message of the notification bot in a topic."""
+    """One message of the notification bot: in a channel's topic, or to somebody."""
 
-    channel_id: ChannelId
-    topic: str
+    to: ChannelId | list[UserId]
+    topic: str = ""
     content: str
 
     def draft(self, work_id: str) -> Draft:
         """The notice, under a name by which it is sent once however often it is tried."""
+        is_direct = isinstance(self.to, list)
         digest = hashlib.sha256(msgspec.json.encode(self)).digest()
         return Draft(
-            type="channel",
-            to=self.channel_id,
-            topic=self.topic or NO_TOPIC_NAME,
+            type="direct" if is_direct else "channel",
+            to=self.to,
+            topic=None if is_direct else self.topic or NO_TOPIC_NAME,
             content=self.content,
-            idempotency_key=f"moving:{work_id}:{self.channel_id}:{self.topic}",
+            idempotency_key=f"notice:{work_id}:{self.to}:{self.topic}",
             idempotency_digest=digest,
         )
 
@@ -88,24 +90,24 @@ def of_move(
     tell_new: bool,
 ) -> list[Notice]:
     """What is said in the place that messages have left, and in the one where they are now."""
-    who = f"@_**{actor.full_name}|{actor.user_id}**"
+    who = mention(actor)
     what = "this topic" if is_whole else "1 message" if count == 1 else f"{count} messages"
     notices = []
     if tell_new:
         content = f"{who} moved {what} here from {old.link()}."
-        notices.append(Notice(channel_id=new.channel_id, topic=new.topic, content=content))
+        notices.append(Notice(to=new.channel_id, topic=new.topic, content=content))
     if tell_old:
         content = f"{who} moved {what} from here to {new.link()}."
-        notices.append(Notice(channel_id=old.channel_id, topic=old.topic, content=content))
+        notices.append(Notice(to=old.channel_id, topic=old.topic, content=content))
     return notices
 
 
 def of_resolving(actor: UserRow, place: Location) -> list[Notice]:
     """What is said in a topic that somebody has resolved, or taken up again."""
-    who = f"@_**{actor.full_name}|{actor.user_id}**"
+    who = mention(actor)
     is_resolved = place.topic.startswith(RESOLVED_PREFIX)
     content = f"{who} {'resolved' if is_resolved else 'reopened'} this topic."
-    return [Notice(channel_id=place.channel_id, topic=place.topic, content=content)]
+    return [Notice(to=place.channel_id, topic=place.topic, content=content)]
 
 
 def toggles_resolved(old: str, new: str) -> bool:

@@ -6,7 +6,7 @@ from server.actions.messages.decide import Draft
 from server.directory import Directory
 from server.domain.actor import Actor
 from server.domain.errors import BadRequestError
-from server.domain.markdown.writing import quoted
+from server.domain.markdown.writing import mention, quoted
 from server.domain.realm_settings import NO_CHANNEL
 from storage import conversations, message_edits
 from storage.database import Connection
@@ -58,8 +58,7 @@ async def report(
     sender = await directory.user(row.sender_id)
     assert sender is not None, "whoever has sent something is never removed"
     told = (
-        f"@_**{actor.row.full_name}|{actor.user_id}** reported {where} of "
-        f"@_**{sender.full_name}|{sender.user_id}** for {_REASONS[report_type]}."
+        f"{mention(actor.row)} reported {where} of {mention(sender)} for {_REASONS[report_type]}."
     )
     parts = [told, *([quoted(description)] if description.strip() else []), "The message:"]
     return Draft(

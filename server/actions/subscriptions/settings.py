@@ -10,7 +10,7 @@ from server.actions.ground import stand
 from server.domain.actor import Actor
 from server.domain.errors import BadRequestError
 from server.events.base import Tx, to_users
-from server.events.subscriptions import NOTIFICATIONS, SubscriptionUpdated
+from server.events.subscriptions import NOTIFICATIONS, PropertyUpdate, telling_of
 from storage import channels, subscriptions, users
 from storage.ids import ChannelId
 from storage.subscriptions import SubscriptionRow
@@ -84,34 +84,22 @@ async def set_properties(tx: Tx, actor: Actor, changes: Sequence[PropertyChange]
     if not new:
         return
 
-    connection = await tx.changing()
-    for channel_id, row in new.items():
-        await subscriptions.update_settings(connection, tx.realm_id, row)
-        before, after = _differences(old[channel_id], row)
-        entries = [
-            tx.append(
-                SubscriptionUpdated(
-                    user_id=actor.user_id,
-                    stream_id=channel_id,
-                    property=name,
-                    value=value,
-                    archived=archived[channel_id],
-                ),
-                to_users(actor.user_id),
-            )
-            for name, value in after.items()
-        ]
-        changed = subscriptions.changed(tx.realm_id, actor.user_id, channel_id)
-        tx.at_position(entries[0], changed)
-        audit.record(
-            tx,
-            entries[0],
-            actor.user_id,
-            "subscription_changed",
-            subject_id=channel_id,
-            before=before,
-            after=after,
+    await subscriptions.update_settings(await tx.changing(), tx.realm_id, list(new.values()))
+    changed = {
+        channel_id: audit.differences(_facts(old[channel_id]), _facts(row))
+        for channel_id, row in new.items()
+    }
+    updates = [
+        PropertyUpdate(
+            stream_id=channel_id, property=name, value=value, archived=archived[channel_id]
         )
+        for channel_id, changes in changed.items()
+        for name, value in audit.after(changes).items()
+    ]
+    own = to_users(actor.user_id)
+    first, *_ = [tx.append(event, own) for event in telling_of(actor.user_id, updates)]
+    tx.at_position(first, subscriptions.changed(tx.realm_id, actor.user_id, list(new)))
+    audit.record_each(tx, first, actor.user_id, "subscription_changed", changed)
 
 
 def _changed(
@@ -125,9 +113,6 @@ def _changed(
     return {channel_id: row for channel_id, row in new.items() if row != old[channel_id]}
 
 
-def _differences(
-    old: SubscriptionRow, new: SubscriptionRow
-) -> tuple[dict[str, Any], dict[str, Any]]:
-    names = (COLOR, "is_muted", "pin_to_top", *NOTIFICATIONS)
-    changed = [name for name in names if getattr(old, name) != getattr(new, name)]
-    return {n: getattr(old, n) for n in changed}, {n: getattr(new, n) for n in changed}
+def _facts(row: SubscriptionRow) -> dict[str, Any]:
+    """All that people set for a channel."""
+    return {n: getattr(row, n) for n in (COLOR, "is_muted", "pin_to_top", *NOTIFICATIONS)}

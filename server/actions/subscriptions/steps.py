@@ -7,9 +7,9 @@ import msgspec
 
 from server.actions.ground import Ground, stand_on_realm
 from server.actions.messages.decide import Draft
+from server.actions.messages.notices import Notice
 from server.actions.stepped_work import Kind, put_off
 from server.actions.subscriptions.membership import Move, join
-from server.actions.subscriptions.news import Letter
 from server.events.base import Tx
 from storage import channels, subscriptions
 from storage.channels import ChannelRow
@@ -17,8 +17,6 @@ from storage.ids import ChannelId, UserId
 
 PAIRS_PER_STEP: Final = 500
 """Subscriptions that one transaction begins: bounds how long everybody else's writes wait."""
-PEOPLE_IN_BATCH: Final = 50
-"""More at once have a transaction of their own: it takes long to prepare."""
 
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
@@ -28,7 +26,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     channel_ids: list[ChannelId]
     user_ids: list[UserId]
     """Whom later transactions subscribe, in this order."""
-    letters: list[Letter] = []
+    notices: list[Notice] = []
 
 
 def people_per_step(channel_count: int, pairs_per_step: int) -> int:
@@ -37,7 +35,7 @@ def people_per_step(channel_count: int, pairs_per_step: int) -> int:
 
 async def put_off_rest(tx: Tx, plan: Plan) -> str | None:
     """Leave this to later transactions, if it is anything; under this id they go on with it."""
-    if not plan.user_ids and not plan.letters:
+    if not plan.user_ids and not plan.notices:
         return None
     return await put_off(tx, SUBSCRIBING, plan, done=0 if plan.user_ids else None)
 
@@ -51,7 +49,7 @@ async def _take(tx: Tx, plan: Plan, done: int, pairs_per_step: int) -> int | Non
 
 
 def _drafts(plan: Plan, work_id: str) -> list[Draft]:
-    return [letter.draft(work_id) for letter in plan.letters]
+    return [notice.draft(work_id) for notice in plan.notices]
 
 
 SUBSCRIBING: Final = Kind("finish_subscribing", Plan, PAIRS_PER_STEP, _take, _drafts)

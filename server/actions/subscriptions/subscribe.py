@@ -4,18 +4,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from server.actions.channels.create import Wanted, checked_terms, create_channels
-from server.actions.ground import Ground, stand
+from server.actions.ground import PEOPLE_IN_BATCH, Ground, stand
+from server.actions.messages.notices import Notice
 from server.actions.subscriptions.membership import Move, join
 from server.actions.subscriptions.news import (
     MAX_TOLD,
-    Letter,
     of_new_channels,
     of_subscriptions,
 )
 from server.actions.subscriptions.principals import principal_ids, refuse_unfit
 from server.actions.subscriptions.steps import (
     PAIRS_PER_STEP,
-    PEOPLE_IN_BATCH,
     Plan,
     people_per_step,
     put_off_rest,
@@ -105,8 +104,8 @@ async def subscribe(
     if makes:
         created = await create_channels(tx, plan.ground, actor.user_id, makes, terms)
     targets = [*allowed, *created]
-    letters = _letters(plan, targets, created, announce=request.announce, tell=request.tell)
-    work_id = await _join_first(tx, plan, targets, letters, request.pairs_per_step)
+    notices = _notices(plan, targets, created, announce=request.announce, tell=request.tell)
+    work_id = await _join_first(tx, plan, targets, notices, request.pairs_per_step)
     return _outcome(plan, targets, refused, created, work_id)
 
 
@@ -138,8 +137,8 @@ async def create_channel(
     terms = await checked_terms(tx, ground, terms, web_public_enabled=web_public_enabled)
     created = await create_channels(tx, ground, actor.user_id, [wanted], terms)
     plan = _Plan(actor.user_id, ground, people, [], [], {})
-    letters = _letters(plan, created, created, announce=announce, tell=tell)
-    return created[0], await _join_first(tx, plan, created, letters, PAIRS_PER_STEP)
+    notices = _notices(plan, created, created, announce=announce, tell=tell)
+    return created[0], await _join_first(tx, plan, created, notices, PAIRS_PER_STEP)
 
 
 async def _plan(tx: Tx, actor: Actor, request: SubscriptionRequest) -> _Plan:
@@ -222,7 +221,7 @@ async def _join_first(
     tx: Tx,
     plan: _Plan,
     targets: Sequence[ChannelRow],
-    letters: Sequence[Letter],
+    notices: Sequence[Notice],
     pairs_per_step: int,
 ) -> str | None:
     """Subscribe as many as one transaction should; the id of the work that is left, if any."""
@@ -240,28 +239,28 @@ async def _join_first(
         actor_id=plan.actor_id,
         channel_ids=[channel.channel_id for channel in targets],
         user_ids=later,
-        letters=list(letters),
+        notices=list(notices),
     )
     return await put_off_rest(tx, rest)
 
 
-def _letters(
+def _notices(
     plan: _Plan,
     targets: Sequence[ChannelRow],
     created: Sequence[ChannelRow],
     *,
     announce: bool,
     tell: bool,
-) -> list[Letter]:
+) -> list[Notice]:
     actor = plan.ground.people[plan.actor_id]
-    letters = []
+    notices = []
     if announce:
         place = ChannelId(plan.ground.settings.new_stream_announcements_stream_id)
-        letters += of_new_channels(actor, created, place)
+        notices += of_new_channels(actor, created, place)
     if tell and len(plan.principal_ids) <= MAX_TOLD:
         joined = {user_id: plan.joins(user_id, targets) for user_id in plan.principal_ids}
-        letters += of_subscriptions(actor, joined, plan.ground.people)
-    return letters
+        notices += of_subscriptions(actor, joined, plan.ground.people)
+    return notices
 
 
 def _outcome(

@@ -7,8 +7,8 @@ from server.actions.ground import stand
 from server.actions.subscriptions.membership import Move, leave
 from server.actions.subscriptions.principals import principal_ids, refuse_unfit
 from server.domain.actor import Actor
-from server.domain.channels import normalized_name
 from server.domain.errors import BadRequestError, ChannelDoesNotExistError
+from server.domain.names import composed
 from server.events.base import Tx
 from storage import channels, subscriptions
 from storage.channels import ChannelRow
@@ -76,7 +76,7 @@ async def _channels(tx: Tx, names: Sequence[str]) -> list[tuple[str, ChannelRow]
 
     Raises ChannelDoesNotExistError.
     """
-    wanted = [normalized_name(name) for name in names]
+    wanted = [composed(name) for name in names]
     found = await channels.named(await tx.connection(), tx.realm_id, wanted)
     ids: dict[str, ChannelId] = {}
     for each in found:

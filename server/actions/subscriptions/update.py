@@ -7,7 +7,7 @@ from server.actions.subscriptions.settings import COLOR, change_properties, chec
 from server.actions.subscriptions.subscribe import Subscribed, SubscriptionRequest, subscribe
 from server.actions.subscriptions.unsubscribe import Unsubscribed, unsubscribe
 from server.domain.actor import Actor
-from server.domain.channels import normalized_name
+from server.domain.names import composed
 from server.events.base import Tx
 from storage import channels, users
 
@@ -32,7 +32,7 @@ async def update_subscriptions(
     await stand(tx, actor, names_change=any(each.channel_id is None for each in there))
     # All that they lock, in the order of tables and ids.
     await tx.lock(users.locking(tx.realm_id, [actor.user_id]))
-    names = [*wanted, *map(normalized_name, left)]
+    names = [*wanted, *map(composed, left)]
     named = await channels.named(await tx.connection(), tx.realm_id, names)
     ids = sorted({each.channel_id for each in named if each.channel_id is not None})
     if ids:

@@ -3,6 +3,8 @@
 import re
 from typing import Final
 
+from storage.users import UserRow
+
 _PUNCTUATION: Final = re.compile(r"([!-/:;=-@\[-`{-~])")
 """All of ASCII's but the one that needs no escape, and has none."""
 
@@ -14,6 +16,11 @@ def quoted(text: str, *, limit: int | None = None) -> str:
     """
     lines = [f"> {line}" if line else ">" for line in text.splitlines()]
     return "\n".join(lines)[:limit]
+
+
+def mention(row: UserRow) -> str:
+    """The person's name, as a message shows it without calling them."""
+    return f"@_**{row.full_name}|{row.user_id}**"
 
 
 def link(text: str, href: str) -> str:
