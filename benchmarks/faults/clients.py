@@ -107,7 +107,8 @@ class Sender:
     def _next_record(self) -> SendRecord:
         world, rng = self._around.world, self._rng
         if rng.random() < 0.1:
-            others = rng.sample(world.users, rng.choice((1, 1, 2, 5)))
+            others = rng.sample(world.present, rng.choice((0, 1, 1, 2, 5)))
+            others += rng.sample(world.absent, min(len(world.absent), rng.choice((0, 1, 1, 2))))
             people = {self._user.user_id, *(other.user_id for other in others)}
             return self._record(tuple(sorted(people)))
         return self._record(rng.choice(world.channels).channel_id)

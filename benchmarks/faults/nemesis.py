@@ -15,8 +15,9 @@ import psycopg
 from benchmarks.faults.clients import Pace
 from benchmarks.faults.history import Evidence
 from benchmarks.faults.http import InFlight
+from benchmarks.faults.mail import MailServer, Mood
 from benchmarks.faults.postgres import FAST, IMMEDIATE, PrivatePostgres
-from benchmarks.faults.processes import Servers, ended
+from benchmarks.faults.processes import Servers, Workers, ended
 from benchmarks.faults.proxy import CuttingProxy
 from benchmarks.faults.rabbitmq import PrivateRabbit
 
@@ -39,6 +40,12 @@ WEIGHTS: Mapping[str, int] = MappingProxyType(
         "kill all server processes": 4,
         "stop a server process for a while": 14,
         "drain a server process": 10,
+        "kill a worker": 8,
+        "kill all workers": 3,
+        "stop a worker for a while": 4,
+        "drain a worker": 3,
+        "let the mail server refuse": 3,
+        "let the mail server forget to answer": 3,
         "cut replies to clients": 14,
         "cut connections to Postgres": 12,
         "cut connections to Postgres, and deliver late": 8,
@@ -71,6 +78,8 @@ class Nemesis:
     """The faults, and what they are done to."""
 
     servers: Servers
+    workers: Workers
+    mail: MailServer
     postgres: PrivatePostgres
     rabbit: PrivateRabbit | None
     client_proxy: CuttingProxy
@@ -85,10 +94,16 @@ class Nemesis:
     def faults(self) -> dict[str, Callable[[], Awaitable[None]]]:
         """All faults by name; those of a broker only where there is one."""
         found: dict[str, Callable[[], Awaitable[None]]] = {
-            "kill a server process": self._kill_server,
-            "kill all server processes": self._kill_all_servers,
-            "stop a server process for a while": self._pause_server,
-            "drain a server process": self._drain_server,
+            "kill a server process": lambda: self._kill(self.servers),
+            "kill all server processes": lambda: self._kill_all(self.servers),
+            "stop a server process for a while": lambda: self._pause(self.servers),
+            "drain a server process": lambda: self._drain(self.servers),
+            "kill a worker": lambda: self._kill(self.workers),
+            "kill all workers": lambda: self._kill_all(self.workers),
+            "stop a worker for a while": lambda: self._pause(self.workers),
+            "drain a worker": lambda: self._drain(self.workers),
+            "let the mail server refuse": lambda: self._upset_mail("refuses"),
+            "let the mail server forget to answer": lambda: self._upset_mail("forgets"),
             "cut replies to clients": self._cut_replies,
             "cut connections to Postgres": self._cut_database,
             "cut connections to Postgres, and deliver late": self._delay_database,
@@ -167,31 +182,36 @@ class Nemesis:
     def _enough(self) -> bool:
         return min(self.in_flight.write, self.in_flight.poll) >= ENOUGH_IN_FLIGHT
 
-    async def _kill_server(self) -> None:
-        self.rng.choice(self.servers.running()).kill()
+    async def _kill(self, processes: Workers) -> None:
+        self.rng.choice(processes.running()).kill()
 
-    async def _kill_all_servers(self) -> None:
-        for process in self.servers.running():
+    async def _kill_all(self, processes: Workers) -> None:
+        for process in processes.running():
             process.kill()
 
-    async def _pause_server(self) -> None:
+    async def _pause(self, processes: Workers) -> None:
         """SIGSTOP, and SIGCONT later, when others have gone on without it."""
-        process = self.rng.choice(self.servers.running())
+        process = self.rng.choice(processes.running())
         os.kill(process.pid, signal.SIGSTOP)
         try:
             await asyncio.sleep(self.rng.choice((0.1, 0.3, 1.0, 2.5)))
         finally:
             os.kill(process.pid, signal.SIGCONT)
 
-    async def _drain_server(self) -> None:
-        """SIGTERM: it answers what is open, and goes; it has to go well."""
-        process = self.rng.choice(self.servers.running())
+    async def _drain(self, processes: Workers) -> None:
+        """SIGTERM: it finishes what is in hand, and goes; it has to go well."""
+        process = self.rng.choice(processes.running())
         process.terminate()
         if not await ended(process, DRAIN_SECONDS):
             self.evidence.violation(f"no end of a process {DRAIN_SECONDS:.0f} s after SIGTERM")
             process.kill()
         elif process.returncode not in (0, -signal.SIGTERM):  # that is how one ends that starts
-            self.evidence.violation(f"a server process drained with status {process.returncode}")
+            self.evidence.violation(f"a process drained with status {process.returncode}")
+
+    async def _upset_mail(self, mood: Mood) -> None:
+        self.mail.mood = mood
+        await asyncio.sleep(self.rng.choice((0.5, 2.0, 4.0)))
+        self.mail.mood = "takes"
 
     async def _cut_replies(self) -> None:
         self.client_proxy.cut_soon(self.rng, share=0.7, bytes_ahead=900)

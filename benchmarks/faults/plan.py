@@ -1,6 +1,7 @@
 """What a run with faults is to be, and what it came to."""
 
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,6 +13,7 @@ from benchmarks.faults.history import Evidence
 from benchmarks.faults.nemesis import ENOUGH_IN_FLIGHT, Tally
 
 SERVE = (sys.executable, "-m", "scripts.cli.main", "serve")
+WORK = (sys.executable, "-m", "scripts.cli.main", "worker")
 SHOWN_VIOLATIONS = 50
 
 
@@ -29,6 +31,10 @@ class Plan:
     queues: int = 80
     senders: int = 48
     movers: int = 3
+    workers: int = 2
+    """Processes that run the queue processors."""
+    away: int = 6
+    """People besides who have no client, and get emails of direct messages."""
     public_channels: int = 5
     private_channels: int = 3
     think_seconds: float = 2.5
@@ -38,10 +44,16 @@ class Plan:
     """These, in this order; None: all kinds, as often as time allows; empty: only load."""
     serve: Sequence[str] = SERVE
     """The command of one server process."""
+    work: Sequence[str] = WORK
+    """The command of one worker."""
     sabotage: Callable[[psycopg.Connection], None] | None = None
     """Done to the database before anything starts: how a broken build is made."""
     drain_seconds: float = 120.0
     """How long the clients may take to see everything after the last fault."""
+    mail_seconds: float = 300.0
+    """How long emails may take then: RabbitMQ keeps what is delayed for three minutes more if
+    it is killed at the wrong moment.
+    """
     report_seconds: float = 60.0
     keep_log: Path | None = None
     """Where to leave what the server processes have logged."""
@@ -59,6 +71,7 @@ class Report:
     moves: int = 0
     commits: int = 0
     starts: int = 0
+    mail: Counter[str] = field(default_factory=Counter)
 
     def lines(self) -> Iterator[str]:
         """The report, for people."""
@@ -70,7 +83,7 @@ class Report:
             f"faults: {self.tally.all.total()}, counted ({ENOUGH_IN_FLIGHT} writes and"
             f" {ENOUGH_IN_FLIGHT} polls in flight): {self.tally.counted.total()}"
         )
-        yield f"server processes started: {self.starts}"
+        yield f"processes started: {self.starts}"
         yield (
             f"sends: {len(evidence.sends)} begun, {evidence.accepted} accepted"
             f" ({evidence.accepted / max(self.seconds, 1):.0f} a second);"
@@ -84,6 +97,8 @@ class Report:
         )
         for trouble, count in sorted(evidence.troubles.items()):
             yield f"  {count:5} {trouble}"
+        for name, count in sorted(self.mail.items()):
+            yield f"  {count:5} {name}"
         yield f"violations: {len(self.violations)}"
         for violation in self.violations[:SHOWN_VIOLATIONS]:
             yield f"  {violation}"

@@ -13,6 +13,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
 
+from typing_extensions import override
+
 PR_SET_PDEATHSIG = 1
 ENDING_SECONDS = 15.0
 RESPAWN_SECONDS = 0.05
@@ -68,11 +70,11 @@ def kill_session(process: subprocess.Popen[bytes]) -> None:
 
 
 @dataclass(eq=False)
-class Servers:
-    """N serving processes that inherit one listening socket, as those of `parley serve` do.
+class Workers:
+    """N processes that run a command, and have successors.
 
-    Unlike its supervisor this one never pauses before it starts a successor: killing them over
-    and over is the purpose. They drain by themselves when this process is gone.
+    Unlike the supervisor of `parley serve` this one never pauses before it starts a successor:
+    killing them over and over is the purpose.
     """
 
     command: Sequence[str]
@@ -83,10 +85,6 @@ class Servers:
     starts: int = 0
 
     def __post_init__(self) -> None:
-        self._socket = socket.create_server(("127.0.0.1", 0), backlog=2048)
-        self._socket.setblocking(False)
-        self.port: int = self._socket.getsockname()[1]
-        self._lifeline, self._our_end = os.pipe()
         self._log: IO[bytes] = self.log.open("ab")
 
     def start_missing(self) -> None:
@@ -123,22 +121,47 @@ class Servers:
         for process in self.processes:
             kill_session(process)
         self.processes = []
+        self._log.close()
+
+    def _start(self) -> subprocess.Popen[bytes]:
+        return self._spawn(self.command)
+
+    def _spawn(self, command: Sequence[str], **options: Any) -> subprocess.Popen[bytes]:
+        self.starts += 1
+        return spawn(
+            command, env=dict(self.environment), stdout=self._log, stderr=self._log, **options
+        )
+
+
+class Servers(Workers):
+    """N serving processes that inherit one listening socket, as those of `parley serve` do.
+
+    They drain by themselves when this process is gone.
+    """
+
+    @override
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self._socket = socket.create_server(("127.0.0.1", 0), backlog=2048)
+        self._socket.setblocking(False)
+        self.port: int = self._socket.getsockname()[1]
+        self._lifeline, self._our_end = os.pipe()
+
+    @override
+    def close(self) -> None:
+        super().close()
         if self._socket.fileno() != -1:
             self._socket.close()
             os.close(self._lifeline)
             os.close(self._our_end)
-            self._log.close()
 
+    @override
     def _start(self) -> subprocess.Popen[bytes]:
-        self.starts += 1
-        return spawn(
+        return self._spawn(
             [
                 *self.command,
                 *("--lifeline", str(self._lifeline)),
                 *("--sockets", str(self._socket.fileno())),
             ],
-            env=dict(self.environment),
-            stdout=self._log,
-            stderr=self._log,
             pass_fds=(self._lifeline, self._socket.fileno()),
         )

@@ -10,11 +10,10 @@ from collections.abc import (
     Coroutine,
     Iterable,
     Iterator,
-    Mapping,
 )
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import psycopg
 import uvloop
@@ -24,15 +23,18 @@ from benchmarks.faults.checker import check
 from benchmarks.faults.clients import Habits, Mover, Pace, Poller, Sender, Surroundings
 from benchmarks.faults.history import Narrow
 from benchmarks.faults.http import InFlight
+from benchmarks.faults.mail import check_mail, mail_server, mailed
 from benchmarks.faults.nemesis import Nemesis
 from benchmarks.faults.oracle import read_ledger
 from benchmarks.faults.plan import Plan, Report
 from benchmarks.faults.postgres import PrivatePostgres
-from benchmarks.faults.processes import Servers
+from benchmarks.faults.processes import Servers, Workers
 from benchmarks.faults.proxy import proxy_to
 from benchmarks.faults.rabbitmq import PrivateRabbit, rabbitmq_script
 from benchmarks.faults.world import EVERYBODY, FINISH_TOPIC
 from storage import migrate
+
+T = TypeVar("T", bound=Workers)
 
 ROOT = Path(__file__).parents[2]
 START_SECONDS = 30.0
@@ -67,16 +69,26 @@ async def _run(plan: Plan, directory: Path, say: Callable[[str], None]) -> Repor
         users=plan.users,
         public=plan.public_channels,
         private=plan.private_channels,
+        away=plan.away,
     )
     async with AsyncExitStack() as stack:
         postgres = await stack.enter_async_context(_postgres(directory))
         rabbit = await stack.enter_async_context(_rabbit(plan, directory))
         await asyncio.to_thread(_prepare, plan, postgres.url(), world)
         database_proxy = await stack.enter_async_context(proxy_to(postgres.port))
+        mail = await stack.enter_async_context(mail_server())
         environment = _environment(
-            directory, postgres.url(database_proxy.port), rabbit.url if rabbit else plan.amqp_url
+            directory,
+            postgres.url(database_proxy.port),
+            rabbit.url if rabbit else plan.amqp_url,
+            mail.port,
         )
-        servers = stack.enter_context(_servers(plan, directory, environment))
+        servers = stack.enter_context(
+            _kept(Servers(plan.serve, environment, plan.processes, directory / "servers.log"))
+        )
+        workers = stack.enter_context(
+            _kept(Workers(plan.work, environment, plan.workers, directory / "workers.log"))
+        )
         client_proxy = await stack.enter_async_context(proxy_to(servers.port))
         pace = Pace(plan.think_seconds)
         around = Surroundings(
@@ -89,6 +101,8 @@ async def _run(plan: Plan, directory: Path, say: Callable[[str], None]) -> Repor
         )
         nemesis = Nemesis(
             servers=servers,
+            workers=workers,
+            mail=mail,
             postgres=postgres,
             rabbit=rabbit,
             client_proxy=client_proxy,
@@ -102,14 +116,17 @@ async def _run(plan: Plan, directory: Path, say: Callable[[str], None]) -> Repor
         started = time.monotonic()
         report.moves = await _live(plan, around, nemesis, say)
         report.seconds = time.monotonic() - started
-        report.starts = servers.starts
-        if not await servers.stop():
-            report.evidence.violation("not all server processes drained in the end")
+        await mailed(mail, world, report.evidence.sends, plan.mail_seconds)
+        report.starts = servers.starts + workers.starts
+        report.mail = mail.tally
+        if not (await servers.stop() and await workers.stop()):
+            report.evidence.violation("not all processes drained in the end")
         ledger = await asyncio.to_thread(read_ledger, postgres.url())
         report.commits = ledger.position
         report.violations = await asyncio.to_thread(check, world, ledger, report.evidence)
+        report.violations += check_mail(world, ledger, mail.held)
         if plan.keep_log is not None:
-            plan.keep_log.write_bytes(servers.log.read_bytes())
+            plan.keep_log.write_bytes(servers.log.read_bytes() + workers.log.read_bytes())
     return report
 
 
@@ -119,17 +136,17 @@ async def _live(
     """Run the clients and the nemesis; how many moves there were."""
     world, pace, evidence = around.world, around.pace, around.evidence
     pollers = [
-        Poller(around, world.users[n % len(world.users)], HABITS[n % len(HABITS)], f"poller {n}")
+        Poller(around, world.present[n % plan.users], HABITS[n % len(HABITS)], f"poller {n}")
         for n in range(plan.queues)
     ]
-    senders = [Sender(around, user) for user in world.users[: plan.senders]]
+    senders = [Sender(around, user) for user in world.present[: plan.senders]]
     movers = [Mover(around, world.users[0], n) for n in range(plan.movers)]
     writers: list[Sender | Mover] = [*senders, *movers]
     polling = _together(poller.run() for poller in pollers)
     writing = _together(writer.run() for writer in writers)
     breaking = _together([_break(plan, nemesis)])
     reporting = asyncio.create_task(_report(plan, nemesis, say))
-    respawning = asyncio.create_task(nemesis.servers.keep_running())
+    respawning = asyncio.gather(nemesis.servers.keep_running(), nemesis.workers.keep_running())
     try:
         await _until_done(breaking, polling, writing)
         pace.stop()
@@ -205,7 +222,9 @@ def _prepare(plan: Plan, url: str, world: worlds.World) -> None:
             plan.sabotage(database)
 
 
-def _environment(directory: Path, database_url: str, amqp_url: str | None) -> dict[str, str]:
+def _environment(
+    directory: Path, database_url: str, amqp_url: str | None, smtp_port: int
+) -> dict[str, str]:
     found = {
         "PATH": "/usr/bin:/bin",
         "PYTHONPATH": str(ROOT),
@@ -215,6 +234,9 @@ def _environment(directory: Path, database_url: str, amqp_url: str | None) -> di
         "PARLEY_DATA": str(directory),
         "PARLEY_LOG_FORMAT": "json",
         "PARLEY_LOG_LEVEL": "warning",
+        "PARLEY_SMTP_HOST": "127.0.0.1",
+        "PARLEY_SMTP_PORT": str(smtp_port),
+        "PARLEY_SMTP_SECURITY": "none",
     }
     return found if amqp_url is None else found | {"AMQP_URL": amqp_url}
 
@@ -247,15 +269,10 @@ async def _rabbit(plan: Plan, directory: Path) -> AsyncIterator[PrivateRabbit | 
 
 
 @contextmanager
-def _servers(plan: Plan, directory: Path, environment: Mapping[str, str]) -> Iterator[Servers]:
-    servers = Servers(
-        command=plan.serve,
-        environment=environment,
-        count=plan.processes,
-        log=directory / "servers.log",
-    )
+def _kept(processes: T) -> Iterator[T]:
+    """The processes, started; they have ended when the block has."""
     try:
-        servers.start_missing()
-        yield servers
+        processes.start_missing()
+        yield processes
     finally:
-        servers.close()
+        processes.close()

@@ -5,6 +5,7 @@ import secrets
 from dataclasses import dataclass, field
 
 import psycopg
+from psycopg.types.json import Jsonb
 
 REALM = 1
 EVERYBODY = 1
@@ -13,6 +14,7 @@ FINISH_TOPIC = "topic 0"
 KEEPER = 1
 """The owner: in every channel, and lets others into the private ones."""
 OWNER, MEMBER, GUEST = 100, 400, 600
+BATCHING_SECONDS = 2
 GUEST_EVERY = 5
 """So often somebody is a guest."""
 ROLE_GROUPS = (
@@ -54,9 +56,19 @@ class World:
     channels: list[Channel]
     members: dict[int, frozenset[int]] = field(default_factory=dict)
     """User ids by channel id."""
+    away: int = 0
+    """So many of the users, the last ones, have no client: they get emails."""
+
+    @property
+    def present(self) -> list[User]:
+        return self.users[: len(self.users) - self.away]
+
+    @property
+    def absent(self) -> list[User]:
+        return self.users[len(self.users) - self.away :]
 
 
-def imagine(rng: random.Random, *, users: int, public: int, private: int) -> World:
+def imagine(rng: random.Random, *, users: int, public: int, private: int, away: int = 0) -> World:
     """Think of a world; everybody is in about half of its channels, and all are in the first."""
     people = [
         User(
@@ -65,7 +77,7 @@ def imagine(rng: random.Random, *, users: int, public: int, private: int) -> Wor
             secrets.token_hex(16),
             OWNER if number == KEEPER else GUEST if number % GUEST_EVERY == 0 else MEMBER,
         )
-        for number in range(1, users + 1)
+        for number in range(1, users + away + 1)
     ]
     channels = [Channel(EVERYBODY, "everybody", is_private=False)]
     channels += [Channel(n, f"public {n}", is_private=False) for n in range(2, public + 2)]
@@ -79,7 +91,7 @@ def imagine(rng: random.Random, *, users: int, public: int, private: int) -> Wor
         )
         for channel in channels
     }
-    return World(people, channels, members)
+    return World(people, channels, members, away)
 
 
 def create(url: str, world: World) -> None:
@@ -109,9 +121,12 @@ def create(url: str, world: World) -> None:
 
 def _create_user(database: psycopg.Connection, user: User) -> None:
     database.execute(
-        "INSERT INTO users (realm_id, user_id, email, full_name, role, api_key, date_joined)"
-        " VALUES (%s, %s, %s, %s, %s, %s, now())",
-        [REALM, user.user_id, user.email, f"User {user.user_id}", user.role, user.api_key],
+        "INSERT INTO users (realm_id, user_id, email, full_name, role, api_key, settings,"
+        " date_joined) VALUES (%s, %s, %s, %s, %s, %s, %s, now())",
+        [
+            *(REALM, user.user_id, user.email, f"User {user.user_id}", user.role, user.api_key),
+            Jsonb({"email_notifications_batching_period_seconds": BATCHING_SECONDS}),
+        ],
     )
 
 
