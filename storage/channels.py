@@ -1,12 +1,12 @@
 """Channels."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, LiteralString
 
 from storage.database import Connection, Locking, Statement
-from storage.ids import ChannelId, MessageId, Position, RealmId, UserId
+from storage.ids import ChannelId, GroupId, MessageId, Position, RealmId, UserId
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +131,26 @@ async def named(
 async def all_of_realm(connection: Connection, realm_id: RealmId) -> list[ChannelRow]:
     return await connection.many(
         ChannelRow, _SELECT + "WHERE realm_id = %(realm_id)s ORDER BY channel_id", realm_id=realm_id
+    )
+
+
+async def naming(
+    connection: Connection, realm_id: RealmId, group_ids: Iterable[GroupId]
+) -> list[ChannelRow]:
+    """The channels of which a permission of their own names one of these groups."""
+    return await connection.many(
+        ChannelRow,
+        _SELECT
+        + """
+        WHERE realm_id = %(realm_id)s
+          AND EXISTS (
+              SELECT FROM jsonb_each(permissions) AS p
+                JOIN unnest(%(group_ids)s::bigint[]) AS g (group_id)
+                  ON p.value = to_jsonb(g.group_id)
+                  OR p.value -> 'direct_subgroups' @> to_jsonb(g.group_id))
+        ORDER BY channel_id""",
+        realm_id=realm_id,
+        group_ids=list(group_ids),
     )
 
 

@@ -77,18 +77,19 @@ async def change_realm(tx: Tx, actor: Actor, change: RealmChange, *, development
         return
 
     connection = await tx.changing()
-    await realms.update(
-        connection,
-        tx.realm_id,
-        name=changed.realm.name,
-        description=changed.realm.description,
-        rendered_description=changed.realm.rendered_description,
-        settings=changed.realm.settings,
-    )
-    changed.tell()
+    await changed.keep_and_tell(connection)
     await _tell_full_members(tx, connection, ground, changed)
     await _end_queues_of_guests(tx, connection, changed)
-    tx.at_position(tx.append(Tick(), NOBODY), realms.changed(tx.realm_id))
+
+
+async def withdraw_channel(tx: Tx, actor: Actor, ground: Ground, channel_id: ChannelId) -> None:
+    """The channel, which the actor closes, serves the organization as nothing any more."""
+    named = [name for name in CHANNEL_SETTINGS if getattr(ground.settings, name) == channel_id]
+    if named:
+        settings = msgspec.structs.replace(ground.settings, **dict.fromkeys(named, NO_CHANNEL))
+        realm = replace(ground.realm, settings=settings.stored())
+        changed = _Changed(tx, actor, ground, realm, development=False)
+        await changed.keep_and_tell(await tx.changing())
 
 
 def _check_may(role: int, change: RealmChange) -> None:
@@ -170,8 +171,29 @@ class _Changed:
     def differences(self) -> audit.Differences:
         return audit.differences(_facts(self.ground.realm), _facts(self.realm))
 
-    def tell(self) -> None:
-        """Everybody, of each difference; and of what older clients know it by."""
+    async def keep_and_tell(self, connection: Connection) -> None:
+        """Tell everybody of each difference; and of what older clients know it by."""
+        await realms.update(
+            connection,
+            self.tx.realm_id,
+            name=self.realm.name,
+            description=self.realm.description,
+            rendered_description=self.realm.rendered_description,
+            settings=self.realm.settings,
+        )
+        self._tell()
+        entry = self.tx.append(Tick(), NOBODY)
+        self.tx.at_position(entry, realms.changed(self.tx.realm_id))
+        audit.record(
+            self.tx,
+            entry,
+            self.actor.user_id,
+            "realm_changed",
+            before=msgspec.to_builtins(audit.before(self.differences)),
+            after=msgspec.to_builtins(audit.after(self.differences)),
+        )
+
+    def _tell(self) -> None:
         differences = self.differences
         data: dict[str, Any] = {}
         for name in differences:
@@ -186,7 +208,6 @@ class _Changed:
             self.tx.append(RealmSettingsChanged(data=data), EVERYONE)
         for name, value in self._in_old_words(differences):
             self._tell_one(name, value)
-        self._record()
 
     def _tell_one(self, name: str, value: SettingValue) -> None:
         self.tx.append(RealmSettingChanged(property=name, value=value), EVERYONE)
@@ -213,16 +234,6 @@ class _Changed:
             permission = OLD_PARAMETERS[policy][0]
             if permission in changed:
                 yield policy, shown_policy(policy, new.permission(permission, graph), graph)
-
-    def _record(self) -> None:
-        audit.record(
-            self.tx,
-            self.tx.append(Tick(), NOBODY),
-            self.actor.user_id,
-            "realm_changed",
-            before=msgspec.to_builtins(audit.before(self.differences)),
-            after=msgspec.to_builtins(audit.after(self.differences)),
-        )
 
 
 def _facts(realm: RealmRow) -> dict[str, Any]:

@@ -58,9 +58,11 @@ async def put_off(tx: Tx, kind: Kind[Plan], plan: Plan, *, done: int | None) -> 
 
 
 async def finish(
-    bench: Workbench, kind: Kind[Plan], work_id: str, *, size: int | None = None
+    bench: Workbench, kind: Kind[Plan], work_id: str | None, *, size: int | None = None
 ) -> None:
-    """Go on with the work until it is done and told; at once if it is."""
+    """Go on with the work until it is done and told; at once if it is, or there was none."""
+    if work_id is None:
+        return
     size = size or kind.size
     while await bench.write(lambda tx: take_step(tx, kind, work_id, size)):
         pass

@@ -52,8 +52,7 @@ async def create(request: Request, params: CreateParams) -> CreateResult:
         tell=params.send_new_subscription_messages,
         web_public_enabled=request.app.settings.web_public_channels,
     )
-    if work_id is not None:
-        await stepped_work.finish(request.workbench, SUBSCRIBING, work_id)
+    await stepped_work.finish(request.workbench, SUBSCRIBING, work_id)
     return CreateResult(id=channel.channel_id)
 
 
@@ -198,32 +197,28 @@ async def change(request: Request, params: Params) -> Empty:
             for name in given & CHANNEL_PERMISSIONS.keys()
         },
     )
-    await _change(request, params.stream_id, wanted)
-    return Empty()
+    return await _change(request, params.stream_id, wanted)
 
 
 async def make_default(request: Request, params: ChannelParams) -> Empty:
-    await _change(request, params.stream_id, ChannelChange(is_default=True))
-    return Empty()
+    return await _change(request, params.stream_id, ChannelChange(is_default=True))
 
 
 async def make_no_default(request: Request, params: ChannelParams) -> Empty:
-    await _change(request, params.stream_id, ChannelChange(is_default=False))
-    return Empty()
+    return await _change(request, params.stream_id, ChannelChange(is_default=False))
 
 
 async def archive(request: Request, params: ChannelParams) -> Empty:
-    await _change(request, params.stream_id, ChannelChange(is_archived=True))
-    return Empty()
+    return await _change(request, params.stream_id, ChannelChange(is_archived=True))
 
 
-async def _change(request: Request, channel_id: ChannelId, wanted: ChannelChange) -> None:
+async def _change(request: Request, channel_id: ChannelId, wanted: ChannelChange) -> Empty:
     web_public_enabled = request.app.settings.web_public_channels
     work_id = await request.write(
         change_channel, channel_id, wanted, web_public_enabled=web_public_enabled
     )
-    if work_id is not None:
-        await stepped_work.finish(request.workbench, AFTERMATH, work_id)
+    await stepped_work.finish(request.workbench, AFTERMATH, work_id)
+    return Empty()
 
 
 class SubscribersResult(Result):

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import TypeVar
 
+from server.actions import stepped_work
+from server.actions.channels.aftermath import AFTERMATH
 from server.actions.groups import change, create, members
 from server.api.endpoint import Access, Empty, Endpoint, Request, Result
 from server.api.group_values import GroupUpdateParam, GroupValue, group_setting, permission_change
@@ -101,7 +103,7 @@ async def change_it(request: Request, params: Params) -> Empty:
     wanted = {name: permission_change(v) for name, v in given.items() if v is not None}
     if not wanted and (params.name, params.description, params.deactivated) == (None, None, None):
         raise BadRequestError("No new data supplied")
-    await request.write(
+    work_id = await request.write(
         change.change_group,
         params.user_group_id,
         change.GroupChange(
@@ -111,11 +113,13 @@ async def change_it(request: Request, params: Params) -> Empty:
             reactivate=params.deactivated is False,
         ),
     )
+    await stepped_work.finish(request.workbench, AFTERMATH, work_id)
     return Empty()
 
 
 async def deactivate(request: Request, params: GroupParams) -> Empty:
-    await request.write(change.deactivate_group, params.user_group_id)
+    work_id = await request.write(change.deactivate_group, params.user_group_id)
+    await stepped_work.finish(request.workbench, AFTERMATH, work_id)
     return Empty()
 
 
@@ -164,7 +168,8 @@ async def _change_members(
 ) -> Empty:
     if wanted == members.MembersChange():
         raise BadRequestError('Nothing to do. Specify at least one of "add" or "delete".')
-    await request.write(members.change_members, group_id, wanted)
+    work_id = await request.write(members.change_members, group_id, wanted)
+    await stepped_work.finish(request.workbench, AFTERMATH, work_id)
     return Empty()
 
 

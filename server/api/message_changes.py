@@ -72,8 +72,7 @@ async def _move(request: Request, message_id: MessageId, wanted: MoveRequest) ->
             begun = begun.result
         if begun.is_begun:
             break
-    if begun.work_id is not None:
-        await stepped_work.finish(request.workbench, MOVING, begun.work_id)
+    await stepped_work.finish(request.workbench, MOVING, begun.work_id)
 
 
 class MessageParams(Params):

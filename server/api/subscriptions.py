@@ -71,8 +71,7 @@ async def subscribe(request: Request, params: SubscribeParams) -> SubscribeResul
         ),
         web_public_enabled=request.app.settings.web_public_channels,
     )
-    if done.work_id is not None:
-        await stepped_work.finish(request.workbench, SUBSCRIBING, done.work_id)
+    await stepped_work.finish(request.workbench, SUBSCRIBING, done.work_id)
     told = len(done.subscribed | done.already_subscribed) <= MAX_TOLD
     return SubscribeResult(
         subscribed=done.subscribed,
@@ -134,8 +133,7 @@ async def update(request: Request, params: UpdateParams) -> UpdateResult:
         colors,
         web_public_enabled=request.app.settings.web_public_channels,
     )
-    if done.work_id is not None:
-        await stepped_work.finish(request.workbench, SUBSCRIBING, done.work_id)
+    await stepped_work.finish(request.workbench, SUBSCRIBING, done.work_id)
     return UpdateResult(
         subscribed=done.subscribed,
         already_subscribed=done.already_subscribed,

@@ -46,7 +46,7 @@ class Club:
                 for setting, value in permissions.items()
             },
         )
-        await self.hall.stage.run(change_group, self.hall.actor(actor), group_id, change)
+        return await self.hall.stage.run(change_group, self.hall.actor(actor), group_id, change)
 
     async def members(self, actor, group_id, **change):
         wanted = MembersChange(
@@ -55,10 +55,10 @@ class Club:
             add_subgroups=change.get("add_subgroups", ()),
             delete_subgroups=change.get("delete_subgroups", ()),
         )
-        await self.hall.stage.run(change_members, self.hall.actor(actor), group_id, wanted)
+        return await self.hall.stage.run(change_members, self.hall.actor(actor), group_id, wanted)
 
     async def close(self, actor, group_id):
-        await self.hall.stage.run(deactivate_group, self.hall.actor(actor), group_id)
+        return await self.hall.stage.run(deactivate_group, self.hall.actor(actor), group_id)
 
     async def row(self, group_id):
         row = await groups.by_id(self.hall.make.connection, self.hall.make.realm_id, group_id)

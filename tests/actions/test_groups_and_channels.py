@@ -3,8 +3,13 @@
 import pytest
 import pytest_asyncio
 
+from server.actions import stepped_work
+from server.actions.channels import aftermath
+from server.actions.groups.members import MembersChange, change_members
 from server.domain.access import MODERATOR
+from storage import read_state
 from tests.actions.test_groups import Club
+from tests.factories import user_ids
 
 pytestmark = pytest.mark.asyncio
 
@@ -109,3 +114,42 @@ async def test_what_was_unread_there_is_read_for_who_leaves(hall, club, changes,
     flags = [(w.user.user_id, e) for w in seen for e in w.events if e["type"].endswith("_flags")]
     assert {user_id for user_id, _ in flags} == {hall.member.user_id}
     assert all((e["flag"], e["messages"]) == ("read", [sent]) for _, e in flags)
+
+
+async def unread_of(hall, row):
+    found = await read_state.unread(hall.make.connection, hall.make.realm_id, row.user_id)
+    return found.count
+
+
+async def test_for_many_who_leave_it_is_read_in_steps_but_for_who_comes_back(
+    hall, club, changes, witnesses, monkeypatch
+):
+    monkeypatch.setattr(aftermath, "READERS_PER_STEP", 1)
+    people = [hall.member, hall.other, *await hall.make.users(2)]
+    group = await club.create(hall.owner, members=people)
+    await hall.make.channel("open", subscribers=[hall.owner, *people])
+    secret = await hall.make.channel(
+        invite_only=True, shares_history=True, subscribers=[hall.owner], can_subscribe_group=group
+    )
+    sent = await changes.send(hall.owner, "open")
+    await changes.move(hall.owner, sent, channel_id=secret.channel_id)
+
+    async def change(**wanted):
+        ids = {name: user_ids(rows) for name, rows in wanted.items()}
+        actor = hall.actor(hall.owner)
+        return await hall.stage.write(change_members, actor, group, MembersChange(**ids))
+
+    async def leave_and_return():
+        work_id = await change(delete=people)
+        assert len(hall.told("update_message_flags")) == 1
+        # Somebody comes back before it is their turn.
+        await change(add=[people[3]])
+        for _ in range(2):  # twice is once
+            await stepped_work.finish(hall.workbench(), aftermath.AFTERMATH, work_id, size=1)
+        await change(add=people[:3])
+
+    seen = await witnesses.watch(leave_and_return, hall.everybody)
+    flags = [(w.user.user_id, e) for w in seen for e in w.events if e["type"].endswith("_flags")]
+    assert {user_id for user_id, _ in flags} == {hall.member.user_id, hall.other.user_id}
+    assert all((e["flag"], e["messages"]) == ("read", [sent]) for _, e in flags)
+    assert [await unread_of(hall, row) for row in people] == [0, 0, 0, 1]

@@ -1,4 +1,4 @@
-"""What follows from a change to a channel for everybody in it, in steps."""
+"""What follows for everybody concerned from a change to channels, or to who may read them."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -9,45 +9,85 @@ from server.actions.ground import stand_on_realm
 from server.actions.messages.decide import Draft
 from server.actions.messages.notices import Notice
 from server.actions.stepped_work import Kind, put_off
-from server.events.base import NOBODY, Tx
+from server.events.base import NOBODY, Entry, Tx
 from server.events.log import Tick
-from storage import channels, read_state
-from storage.ids import ChannelId, UserId
+from storage import channels, read_state, subscriptions
+from storage.database import Connection
+from storage.ids import ChannelId, RealmId, UserId
 
 READERS_PER_STEP: Final = 100
-"""For whom one transaction marks a channel as read."""
+"""For whom one transaction marks a channel as read: bounds how long others' writes wait."""
+
+Reader = tuple[UserId, ChannelId]
+"""Somebody for whom a channel counts as read."""
 
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
     """A change that has been made."""
 
-    channel_id: ChannelId
-    reader_ids: list[UserId] = []
-    """For whom the channel, which was archived, counts as read, in this order."""
+    readers: list[Reader] = []
+    """For whom what is read, in this order: because it was archived, or they may not read it."""
     notices: list[Notice] = []
 
 
+async def with_unread(
+    connection: Connection,
+    realm_id: RealmId,
+    channel_id: ChannelId,
+    user_ids: Sequence[UserId] | None,
+) -> list[Reader]:
+    """Those of these users (None: of all) for whom something there may be unread.
+
+    Whom it came to by being subscribed is not looked for.
+    """
+    if user_ids is not None and not user_ids:
+        return []
+    found = await read_state.perhaps_unread(connection, realm_id, channel_id, user_ids)
+    return [(user_id, channel_id) for user_id in found]
+
+
+def mark_first(tx: Tx, entry: Entry, readers: Sequence[Reader]) -> Sequence[Reader]:
+    """What the first of these may read no longer counts as read with the entry; the others."""
+    if readers:
+        first = readers[:READERS_PER_STEP]
+        marking = read_state.mark_left_read(tx.realm_id, first, write_id=tx.write_id)
+        tx.at_position(entry, marking)
+    return readers[READERS_PER_STEP:]
+
+
 async def put_off_aftermath(
-    tx: Tx, channel_id: ChannelId, reader_ids: Sequence[UserId], notices: Sequence[Notice]
+    tx: Tx, readers: Sequence[Reader], notices: Sequence[Notice]
 ) -> str | None:
     """Leave this to later transactions, if it is anything; under this id they go on with it."""
-    if not reader_ids and not notices:
+    if not readers and not notices:
         return None
-    plan = Plan(channel_id=channel_id, reader_ids=list(reader_ids), notices=list(notices))
-    return await put_off(tx, AFTERMATH, plan, done=0 if reader_ids else None)
+    plan = Plan(readers=list(readers), notices=list(notices))
+    return await put_off(tx, AFTERMATH, plan, done=0 if readers else None)
 
 
 async def _take(tx: Tx, plan: Plan, done: int, readers_per_step: int) -> int | None:
-    """Mark the channel as read for the next few, after the first `done`: if it is still closed."""
+    """Mark as read for the next few, after the first `done`: if it is still closed to them."""
     until = done + readers_per_step
-    await stand_on_realm(tx, [])
-    [channel] = await tx.lock(channels.locking(tx.realm_id, [plan.channel_id]))
-    if not channel.is_archived:
-        return None
-    left = [(user_id, plan.channel_id) for user_id in plan.reader_ids[done:until]]
-    marking = read_state.mark_left_read(tx.realm_id, left, write_id=tx.write_id)
-    tx.at_position(tx.append(Tick(), NOBODY), marking)
-    return until if until < len(plan.reader_ids) else None
+    some = plan.readers[done:until]
+    ground = await stand_on_realm(tx, [user_id for user_id, _ in some])
+    ids = sorted({channel_id for _, channel_id in some})
+    rows = {row.channel_id: row for row in await tx.lock(channels.locking(tx.realm_id, ids))}
+    own = await subscriptions.in_channels(
+        await tx.connection(), tx.realm_id, user_ids=sorted(ground.people), channel_ids=ids
+    )
+    there = {(row.user_id, row.channel_id) for row in own if row.active}
+    left = [
+        (user_id, channel_id)
+        for user_id, channel_id in some
+        if rows[channel_id].is_archived
+        or not ground.standing(user_id).reads(
+            rows[channel_id], subscribed=(user_id, channel_id) in there
+        )
+    ]
+    if left:
+        marking = read_state.mark_left_read(tx.realm_id, left, write_id=tx.write_id)
+        tx.at_position(tx.append(Tick(), NOBODY), marking)
+    return until if until < len(plan.readers) else None
 
 
 def _drafts(plan: Plan, work_id: str) -> list[Draft]:

@@ -1,24 +1,27 @@
 """Changes to a channel: who may know of it or read it, what it is like, whether it is closed."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-import msgspec
-
 from server.actions import audit
 from server.actions.channel_folders import check_folder
-from server.actions.channels.aftermath import put_off_aftermath
+from server.actions.channels.aftermath import (
+    Reader,
+    mark_first,
+    put_off_aftermath,
+    with_unread,
+)
 from server.actions.channels.notices import of_change
 from server.actions.channels.sight import (
     SightChange,
-    mark_lost_read,
     sight_change,
     tell_of_sight,
     who_reads_no_more,
 )
 from server.actions.channels.updates import give_back, updates
 from server.actions.ground import Ground, stand
+from server.actions.realm_settings import withdraw_channel
 from server.actions.subscriptions.audiences import besides, seers
 from server.actions.subscriptions.membership import activity_of
 from server.domain.access import GUEST
@@ -33,12 +36,9 @@ from server.domain.channels import setting_of
 from server.domain.errors import BadRequestError, ChannelAlreadyExistsError
 from server.domain.group_settings import changed_setting
 from server.domain.permission_settings import CHANNEL_PERMISSIONS
-from server.domain.realm_changes import CHANNEL_SETTINGS
-from server.domain.realm_settings import NO_CHANNEL
-from server.events.base import EVERYONE, MEMBERS, Entry, Tx
+from server.events.base import MEMBERS, Entry, Tx
 from server.events.channels import ChannelInfo, DefaultChannelsChanged
-from server.events.realm import RealmSettingChanged
-from storage import channels, read_state, realms, subscriptions, users
+from storage import channels, read_state, subscriptions, users
 from storage.channels import ChannelRow
 from storage.database import Connection
 from storage.ids import ChannelId, UserId
@@ -57,7 +57,7 @@ async def change_channel(
     Whoever may no longer know of it loses it; whoever now may gets it. Nobody sends to a channel
     that is archived; clients that do not know archived channels are told that it is gone, or back.
     What is returned, if anything, is AFTERMATH to be finished: a notice in the channel, or that
-    what was unread there is read, for nobody finds it any more.
+    what was unread there is read for those who do not find it any more.
     Raises BadRequestError, ExpectationMismatchError, and ChannelAlreadyExistsError for a name
     that another channel has.
     """
@@ -81,16 +81,16 @@ async def change_channel(
         tx.must_be_exact()  # everybody is looked at, which takes long
 
     connection = await tx.changing()
+    readers: list[Reader] = []
     for before, after in _steps(old, new):
         step = _Step(tx, connection, actor, ground, before, after)
-        await step.take()
+        readers += await step.take()
     notices = of_change(ground.people[actor.user_id], old, new, ground.graph)
-    readers = []
     if new.is_archived and not old.is_archived:
         there = await subscriptions.active_user_ids(connection, tx.realm_id, channel_id)
-        others = await read_state.perhaps_unread(connection, tx.realm_id, channel_id, None)
-        readers = sorted({*there, *others})
-    return await put_off_aftermath(tx, channel_id, readers, notices)
+        others = await with_unread(connection, tx.realm_id, channel_id, None)
+        readers = sorted({*others, *((user_id, channel_id) for user_id in there)})
+    return await put_off_aftermath(tx, readers, notices)
 
 
 async def _administered(
@@ -181,7 +181,8 @@ class _Step:
     def channel_id(self) -> ChannelId:
         return self.new.channel_id
 
-    async def take(self) -> None:
+    async def take(self) -> Sequence[Reader]:
+        """Take it; for whom it is left to AFTERMATH that they may read the channel no longer."""
         realm_id = self.tx.realm_id
         await channels.update(self.connection, realm_id, self.new)
         sight, losing = await self._sight()
@@ -199,11 +200,12 @@ class _Step:
         await tell_of_sight(
             self.tx, self.connection, self.ground, {self.channel_id: self.new}, sight
         )
-        await self._take_away(entries[0], losing)
+        left = await self._take_away(entries[0], losing)
         if info is not None:
             await give_back(self.tx, self.connection, info, audience)
         if self.new.is_archived and not self.old.is_archived:
-            await self._withdraw_from_settings()
+            await withdraw_channel(self.tx, self.actor, self.ground, self.channel_id)
+        return left
 
     async def _info(self) -> ChannelInfo:
         graph = self.ground.graph
@@ -243,38 +245,21 @@ class _Step:
         )
         return change, who_reads_no_more(people, people, self.old, self.new, there)
 
-    async def _take_away(self, entry: Entry, losing: list[UserId]) -> None:
-        """What somebody may read no longer counts as read, as it does for who leaves."""
+    async def _take_away(self, entry: Entry, losing: list[UserId]) -> Sequence[Reader]:
+        """What somebody may read no longer counts as read, as it does for who leaves.
+
+        Of many only for the first ones; the others.
+        """
         realm_id, write_id = self.tx.realm_id, self.tx.write_id
-        await mark_lost_read(self.tx, self.connection, entry, self.channel_id, losing)
+        concerned = await with_unread(self.connection, realm_id, self.channel_id, losing)
+        left = mark_first(self.tx, entry, concerned)
         old, new = self.old, self.new
         if old.history_public_to_subscribers and not new.history_public_to_subscribers:
             self.tx.at_position(
                 entry,
                 read_state.mark_unreceived_read(realm_id, self.channel_id, write_id=write_id),
             )
-
-    async def _withdraw_from_settings(self) -> None:
-        """A closed channel serves the organization as nothing: nobody could send there."""
-        tx, settings = self.tx, self.ground.settings
-        named = [n for n in CHANNEL_SETTINGS if getattr(settings, n) == self.channel_id]
-        if not named:
-            return
-        settings = msgspec.structs.replace(settings, **dict.fromkeys(named, NO_CHANNEL))
-        await realms.update_settings(self.connection, tx.realm_id, settings.stored())
-        entries = [
-            tx.append(RealmSettingChanged(property=name, value=NO_CHANNEL), EVERYONE)
-            for name in named
-        ]
-        tx.at_position(entries[0], realms.changed(tx.realm_id))
-        audit.record(
-            tx,
-            entries[0],
-            self.actor.user_id,
-            "realm_changed",
-            before=dict.fromkeys(named, self.channel_id),
-            after=dict.fromkeys(named, NO_CHANNEL),
-        )
+        return left
 
 
 def _settings(channel: ChannelRow) -> Mapping[str, Any]:

@@ -8,10 +8,10 @@ import msgspec
 
 from server.actions.ground import Ground
 from server.actions.subscriptions.membership import activity_of
-from server.events.base import Entry, Tx, to_users
+from server.events.base import Tx, to_users
 from server.events.channels import ChannelInfo, ChannelsCreated, ChannelsDeleted
 from server.events.subscriptions import PeersAdded
-from storage import read_state, subscriptions
+from storage import subscriptions
 from storage.channels import ChannelRow
 from storage.database import Connection
 from storage.ids import ChannelId, UserId
@@ -116,21 +116,3 @@ def who_reads_no_more(
         ).reads(new, subscribed=is_in):
             gone.append(user_id)
     return gone
-
-
-async def mark_lost_read(
-    tx: Tx,
-    connection: Connection,
-    entry: Entry,
-    channel_id: ChannelId,
-    user_ids: Sequence[UserId],
-) -> None:
-    """What these people may read no longer counts as read, as it does for who leaves."""
-    if not user_ids:
-        return
-    realm_id = tx.realm_id
-    concerned = await read_state.perhaps_unread(connection, realm_id, channel_id, user_ids)
-    left = [(user_id, channel_id) for user_id in concerned]
-    if left:
-        marking = read_state.mark_left_read(realm_id, left, write_id=tx.write_id)
-        tx.at_position(entry, marking)

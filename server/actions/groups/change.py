@@ -46,11 +46,11 @@ class GroupChange:
     reactivate: bool = False
 
 
-async def change_group(tx: Tx, actor: Actor, group_id: GroupId, change: GroupChange) -> None:
+async def change_group(tx: Tx, actor: Actor, group_id: GroupId, change: GroupChange) -> str | None:
     """Change all of it, or nothing; what is so already stays, and nobody is told.
 
-    A deactivated group may be renamed, described otherwise, and reactivated. Raises
-    BadRequestError, ExpectationMismatchError.
+    A deactivated group may be renamed, described otherwise, and reactivated. What is returned, if
+    anything, is AFTERMATH to be finished. Raises BadRequestError, ExpectationMismatchError.
     """
     if change.reactivate:
         tx.must_be_exact()  # everybody within may see other channels, which takes long
@@ -59,14 +59,15 @@ async def change_group(tx: Tx, actor: Actor, group_id: GroupId, change: GroupCha
     _check_manages(ground, actor, row)
     if row.deactivated and change.permissions and not change.reactivate:
         raise BadRequestError(IS_DEACTIVATED)
-    await _become(tx, actor, ground, row, _changed(ground, row, change))
+    return await _become(tx, actor, ground, row, _changed(ground, row, change))
 
 
-async def deactivate_group(tx: Tx, actor: Actor, group_id: GroupId) -> None:
+async def deactivate_group(tx: Tx, actor: Actor, group_id: GroupId) -> str | None:
     """Let the group serve nothing any more, until it is reactivated.
 
-    Raises BadRequestError, and GroupInUseError if another group, a setting of the organization or
-    of a channel, or a permission of another group names it.
+    What is returned, if anything, is AFTERMATH to be finished. Raises BadRequestError, and
+    GroupInUseError if another group, a setting of the organization or of a channel, or a
+    permission of another group names it.
     """
     tx.must_be_exact()  # as when it is reactivated
     ground, row = await stand_on_group(tx, actor, group_id)
@@ -77,14 +78,14 @@ async def deactivate_group(tx: Tx, actor: Actor, group_id: GroupId) -> None:
     if objections:
         raise GroupInUseError(objections)
 
-    await _become(tx, actor, ground, row, replace(row, deactivated=True))
+    return await _become(tx, actor, ground, row, replace(row, deactivated=True))
 
 
-async def _become(tx: Tx, actor: Actor, ground: Ground, row: GroupRow, new: GroupRow) -> None:
+async def _become(tx: Tx, actor: Actor, ground: Ground, row: GroupRow, new: GroupRow) -> str | None:
     """Keep the group as it is to be, and tell everyone, if it is not so already."""
     changes = audit.differences(_facts(ground, row), _facts(ground, new))
     if not changes:
-        return
+        return None
     is_turned = row.deactivated != new.deactivated
     connection = await _keep(tx, new)
     event = GroupChanged(
@@ -103,9 +104,10 @@ async def _become(tx: Tx, actor: Actor, ground: Ground, row: GroupRow, new: Grou
         before=audit.before(changes),
         after=audit.after(changes),
     )
-    if is_turned:
-        # Channels may name it, archived ones also while it is deactivated.
-        await tell_who_sees_otherwise(tx, entry, ground, row.group_id, within(row))
+    if not is_turned:
+        return None
+    # Channels may name it, archived ones also while it is deactivated.
+    return await tell_who_sees_otherwise(tx, entry, ground, row.group_id, within(row))
 
 
 def _check_manages(ground: Ground, actor: Actor, row: GroupRow) -> None:
@@ -200,7 +202,7 @@ async def _objections_of_channels(
 ) -> list[dict[str, Any]]:
     rows = [
         (row, naming)
-        for row in await channels.all_of_realm(connection, tx.realm_id)
+        for row in await channels.naming(connection, tx.realm_id, [group_id])
         if not row.is_archived and (naming := _naming(group_id, row.permissions))
     ]
     own = await subscriptions.in_channels(

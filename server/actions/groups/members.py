@@ -40,11 +40,14 @@ class MembersChange:
     delete_subgroups: Sequence[GroupId] = ()
 
 
-async def change_members(tx: Tx, actor: Actor, group_id: GroupId, change: MembersChange) -> None:
+async def change_members(
+    tx: Tx, actor: Actor, group_id: GroupId, change: MembersChange
+) -> str | None:
     """Do all of it, or nothing; everyone is told, and who sees other channels by it, of those.
 
-    Raises BadRequestError: for who may not do it; for people and groups who are unknown or
-    deactivated, are in it already or not at all; and where a group would be within itself.
+    What is returned, if anything, is AFTERMATH to be finished. Raises BadRequestError: for who
+    may not do it; for people and groups who are unknown or deactivated, are in it already or not
+    at all; and where a group would be within itself.
     """
     if change.add_subgroups or change.delete_subgroups:
         tx.must_be_exact()  # everybody within may see other channels, which takes long
@@ -85,7 +88,7 @@ async def change_members(tx: Tx, actor: Actor, group_id: GroupId, change: Member
         direct_members=(*change.add, *change.delete),
         direct_subgroups=(*change.add_subgroups, *change.delete_subgroups),
     )
-    await tell_who_sees_otherwise(tx, entry, ground, group_id, concerned)
+    return await tell_who_sees_otherwise(tx, entry, ground, group_id, concerned)
 
 
 def _check_may(ground: Ground, actor: Actor, row: GroupRow, change: MembersChange) -> None:

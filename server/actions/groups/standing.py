@@ -5,12 +5,13 @@ from dataclasses import replace
 from typing import Any
 
 from server.actions import audit
-from server.actions.channels.sight import (
-    mark_lost_read,
-    sight_change,
-    tell_of_sight,
-    who_reads_no_more,
+from server.actions.channels.aftermath import (
+    Reader,
+    mark_first,
+    put_off_aftermath,
+    with_unread,
 )
+from server.actions.channels.sight import sight_change, tell_of_sight, who_reads_no_more
 from server.actions.ground import PEOPLE_IN_BATCH, Ground, stand
 from server.domain.access import GroupGraph, GroupSetting
 from server.domain.actor import Actor
@@ -74,22 +75,23 @@ def conclude(
 
 async def tell_who_sees_otherwise(
     tx: Tx, entry: Entry, ground: Ground, group_id: GroupId, concerned: GroupSetting
-) -> None:
+) -> str | None:
     """Show private channels to those who may know of them from now on, and hide others.
 
     `concerned` are the people and groups who have come into the group, or left it: the rows are
-    as they are afterwards, the ground is from before. The entry tells of that.
+    as they are afterwards, the ground is from before. The entry tells of that. What is returned,
+    if anything, is AFTERMATH to be finished.
     """
     connection = await tx.connection()
     graph = await (await tx.directory()).read_groups(connection, ground.realm)
     around = ground.graph.around(group_id)
     rows = [
         row
-        for row in await channels.all_of_realm(connection, tx.realm_id)
+        for row in await channels.naming(connection, tx.realm_id, around)
         if row.invite_only and _names(row, graph, around)
     ]
     if not rows:
-        return
+        return None
     reach = graph.reach([concerned])
     found = await users.up_to_role(
         connection, tx.realm_id, least_role=reach.least_role, or_among=reach.user_ids
@@ -105,11 +107,13 @@ async def tell_who_sees_otherwise(
     subscribed = {(row.user_id, row.channel_id) for row in there if row.active}
     same = {row.channel_id: row for row in rows}
     change = sight_change(before, after, rows, same, subscribed)
+    left: list[Reader] = []
     for row in rows:
         is_in = {user_id for user_id in people if (user_id, row.channel_id) in subscribed}
         losing = who_reads_no_more(before, after, row, row, is_in)
-        await mark_lost_read(tx, connection, entry, row.channel_id, losing)
+        left += await with_unread(connection, tx.realm_id, row.channel_id, losing)
     await tell_of_sight(tx, connection, after, same, change)
+    return await put_off_aftermath(tx, mark_first(tx, entry, left), [])
 
 
 def _names(channel: ChannelRow, graph: GroupGraph, group_ids: frozenset[GroupId]) -> bool:
