@@ -134,10 +134,9 @@ async def test_for_many_who_leave_it_is_read_in_steps_but_for_who_comes_back(
     sent = await changes.send(hall.owner, "open")
     await changes.move(hall.owner, sent, channel_id=secret.channel_id)
 
-    async def change(**wanted):
-        ids = {name: user_ids(rows) for name, rows in wanted.items()}
-        actor = hall.actor(hall.owner)
-        return await hall.stage.write(change_members, actor, group, MembersChange(**ids))
+    async def change(*, add=(), delete=()):
+        wanted = MembersChange(add=user_ids(add), delete=user_ids(delete))
+        return await hall.stage.write(change_members, hall.actor(hall.owner), group, wanted)
 
     async def leave_and_return():
         work_id = await change(delete=people)

@@ -24,23 +24,13 @@ NUMBERS: Final = frozenset(
         "add_subgroups",
         "delete",
         "delete_subgroups",
-        "draft_id",
-        "filter_id",
-        "message_id",
         "messages",
-        "muted_user_id",
-        "ordered_linkifier_ids",
-        "playground_id",
         "principals",
-        "saved_snippet_id",
-        "stream_id",
         "subscription_data",
         "to",
-        "user_group_id",
-        "user_id",
     }
 )
-"""Parameters that name something by numbers, wherever they are."""
+"""Parameters that name something by numbers, beside those that are called `_id` or `_ids`."""
 REFERENCES: Final = TEXTS | NUMBERS
 """Those that the table of permissions gives values for."""
 
