@@ -8,7 +8,7 @@ from typing import Final
 import structlog
 
 from server.domain.clock import Clock
-from storage import event_log, notifications, sends, shipping
+from storage import event_log, notifications, sends, shipping, webhook_calls
 from storage.database import Database, DatabaseUnavailableError, StatementTimeoutError
 
 logger = structlog.get_logger(__name__)
@@ -17,6 +17,8 @@ KEEP_DAYS: Final = 8
 """One more than the longest life of an event queue: whoever polls in time finds its events."""
 KEEP_IDEMPOTENCY_KEYS: Final = timedelta(hours=24)
 KEEP_NOTIFICATIONS: Final = timedelta(days=30)
+KEEP_CALLS: Final = timedelta(days=8)
+"""Longer than any job that could ask for one again."""
 LOOK_SECONDS: Final = 3600.0
 
 
@@ -46,6 +48,7 @@ class LogKeeper:
             await event_log.make_partitions(connection)
             await sends.forget_idempotency_keys(connection, older_than=KEEP_IDEMPOTENCY_KEYS)
             await notifications.forget(connection, older_than=KEEP_NOTIFICATIONS)
+            await webhook_calls.forget(connection, older_than=KEEP_CALLS)
             needed = await shipping.needed_since(connection)
             before = oldest if needed is None else min(oldest, needed)
             dropped = await event_log.trim(connection, before=before)

@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from datetime import datetime
 from typing import Final
 
@@ -16,9 +15,7 @@ from queue_processors.search_indexer import SearchIndexer
 from queue_processors.shipper import Shipper, into_table, through
 from queue_processors.timekeeper import Timekeeper
 from queue_processors.work_log import WorkLog
-from server.actions.workbench import Workbench
 from server.app import App
-from storage.ids import RealmId
 
 TIMERS: Final = (scheduled_messages.KIND, reminders.KIND)
 
@@ -60,11 +57,7 @@ async def run(
 
 def timekeeper_of(app: App, *, now: Callable[[], datetime] | None = None) -> Timekeeper:
     """Who sends what is due in the realms: by the database's clock, unless `now` says the time."""
-
-    def workbench(realm_id: RealmId) -> Workbench:
-        return replace(app.workbench(realm_id), directory=app.directories.afresh(realm_id))
-
-    return Timekeeper(app.database, workbench, app.metrics, TIMERS, now=now)
+    return Timekeeper(app.database, app.workbench_afresh, app.metrics, TIMERS, now=now)
 
 
 async def shipper_of(app: App) -> Shipper:

@@ -8,11 +8,19 @@ from typing import Final
 import structlog
 
 from queue_processors.email_batches import job_of
+from queue_processors.outgoing_webhooks import ask_bots
 from queue_processors.processor import Processor
 from server.app import App
 from server.directory import Directory
 from server.domain.notifications import Decision, Facts, Mentions, decide, mentions_in
-from server.jobs import EmailNotifications, Job, MessageFanout, PushNotification, outgoing
+from server.jobs import (
+    EmailNotifications,
+    Job,
+    MessageFanout,
+    OutgoingWebhook,
+    PushNotification,
+    outgoing,
+)
 from server.messaging.job_broker import BrokerUnavailableError, JobPublisher, OutgoingJob
 from storage import messages, notifications, realms
 from storage.database import Connection, Database, DatabaseUnavailableError, StatementTimeoutError
@@ -49,6 +57,8 @@ class Fanout:
         """Do all that the job names. Doing it twice decides nothing twice."""
         if job.sent:
             await self._sent(job.sent)
+            if OutgoingWebhook.queue in self.hands_to:
+                await ask_bots(self.database, self.broker, self.realm_id, job.sent)
         if job.mentioning:
             await self._of_all(job.mentioning, only_mentions=True)
         if job.newly_mentioned:

@@ -3,7 +3,12 @@
 from collections.abc import Iterable
 from typing import Any
 
-from queue_processors import deferred_work, email_notifications, message_fanout
+from queue_processors import (
+    deferred_work,
+    email_notifications,
+    message_fanout,
+    outgoing_webhooks,
+)
 from queue_processors.processor import BatchProcessor, Processor
 
 AnyProcessor = Processor[Any, Any] | BatchProcessor[Any, Any]
@@ -11,7 +16,8 @@ AnyProcessor = Processor[Any, Any] | BatchProcessor[Any, Any]
 PROCESSORS: tuple[AnyProcessor, ...] = (
     deferred_work.PROCESSOR,
     email_notifications.PROCESSOR,
-    message_fanout.processor(email_notifications.PROCESSOR.job),
+    message_fanout.processor(email_notifications.PROCESSOR.job, outgoing_webhooks.PROCESSOR.job),
+    outgoing_webhooks.PROCESSOR,
 )
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from server.actions.workbench import Workbench
 from server.directory import Directories, Rendering
@@ -68,6 +68,10 @@ class App:
             self.writers.of(realm_id).write,
             self.clock,
         )
+
+    def workbench_afresh(self, realm_id: RealmId) -> Workbench:
+        """The same where nobody follows the realm, and so hears of changes: it knows nothing."""
+        return replace(self.workbench(realm_id), directory=self.directories.afresh(realm_id))
 
 
 @asynccontextmanager

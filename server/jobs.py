@@ -97,6 +97,19 @@ class PushNotification(Job, frozen=True, kw_only=True, omit_defaults=True):
     """By which group the message mentions them, where it is not by name."""
 
 
+class OutgoingWebhook(Job, frozen=True, kw_only=True, omit_defaults=True):
+    """A bot is to be called for a message: queue_processors/outgoing_webhooks.py."""
+
+    queue: ClassVar[str] = "outgoing_webhooks"
+    idempotent_by: ClassVar[str] = "the row of `webhook_calls`, and the key of the bot's reply"
+
+    realm_id: RealmId
+    message_id: MessageId
+    bot_id: UserId
+    failures: int = 0
+    """How often it has been tried in vain."""
+
+
 def enqueue(tx: Tx, job: Job, *, after_seconds: float = 0.0) -> None:
     """Ask for the job in this transaction: it is done, at least once, if this commits.
 

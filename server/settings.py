@@ -149,6 +149,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     ] = None
     """Through which it goes then. It looks up names, so it has to keep private networks closed."""
 
+    outgoing_webhook_seconds: Annotated[int, described("a number from 1 to 60", ge=1, le=60)] = 10
+    """How long a bot that is called may take to answer."""
+
     processes: Annotated[int, described("a number from 1 to 64", ge=1, le=64)] = 1
     drain_seconds: Annotated[int, described("a number from 1 to 600", ge=1, le=600)] = 10
     """How long a stopping server may take to answer what it has begun."""

@@ -2701,6 +2701,16 @@ CREATE TABLE public.audit_log (
     after jsonb NOT NULL
 );
 
+CREATE TABLE public.bot_services (
+    realm_id bigint NOT NULL,
+    bot_id bigint NOT NULL,
+    interface smallint NOT NULL,
+    base_url text NOT NULL,
+    token text NOT NULL,
+    told_at timestamp with time zone,
+    CONSTRAINT bot_services_interface_check CHECK ((interface = ANY (ARRAY[1, 2])))
+);
+
 CREATE SEQUENCE public.channel_folder_ids
     START WITH 1
     INCREMENT BY 1
@@ -3229,6 +3239,17 @@ CREATE TABLE public.users (
     CONSTRAINT users_role_check CHECK ((role = ANY (ARRAY[100, 200, 300, 400, 600])))
 );
 
+CREATE TABLE public.webhook_calls (
+    realm_id bigint NOT NULL,
+    message_id bigint NOT NULL,
+    bot_id bigint NOT NULL,
+    trigger text NOT NULL,
+    asked_at timestamp with time zone DEFAULT now() NOT NULL,
+    is_handed boolean DEFAULT false NOT NULL,
+    failures integer DEFAULT 0 NOT NULL,
+    outcome text
+);
+
 CREATE TABLE public.workers (
     id text NOT NULL,
     host text NOT NULL,
@@ -3247,6 +3268,9 @@ ALTER TABLE ONLY public.alert_words
 
 ALTER TABLE ONLY public.audit_log
     ADD CONSTRAINT audit_log_pkey PRIMARY KEY (realm_id, audit_id);
+
+ALTER TABLE ONLY public.bot_services
+    ADD CONSTRAINT bot_services_pkey PRIMARY KEY (realm_id, bot_id);
 
 ALTER TABLE ONLY public.channel_folders
     ADD CONSTRAINT channel_folders_pkey PRIMARY KEY (realm_id, folder_id);
@@ -3398,6 +3422,9 @@ ALTER TABLE ONLY public.user_topics
 ALTER TABLE ONLY public.users
     ADD CONSTRAINT users_pkey PRIMARY KEY (realm_id, user_id);
 
+ALTER TABLE ONLY public.webhook_calls
+    ADD CONSTRAINT webhook_calls_pkey PRIMARY KEY (realm_id, message_id, bot_id);
+
 ALTER TABLE ONLY public.workers
     ADD CONSTRAINT workers_pkey PRIMARY KEY (id);
 
@@ -3503,6 +3530,8 @@ CREATE INDEX users_noisy ON public.users USING btree (realm_id, user_id) WHERE (
 CREATE INDEX users_role ON public.users USING btree (realm_id, role);
 
 CREATE INDEX users_without_presence ON public.users USING btree (realm_id, user_id) WHERE ((settings ->> 'presence_enabled'::text) = 'false'::text);
+
+CREATE INDEX webhook_calls_by_age ON public.webhook_calls USING btree (asked_at);
 
 CREATE TRIGGER forget_terms AFTER DELETE ON public.messages REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION public.forget_terms();
 

@@ -9,6 +9,7 @@ import msgspec
 
 from server.actions.messages.content import render_as
 from server.actions.messages.decide import Decision, Draft
+from server.actions.messages.links import link_to
 from server.actions.messages.notices import notification_bot
 from server.actions.messages.send import prepare, send_message
 from server.actions.timers import (
@@ -23,8 +24,7 @@ from server.actions.workbench import Workbench
 from server.directory import Directory
 from server.domain.actor import Actor
 from server.domain.errors import BadRequestError, DomainError, NotFoundError
-from server.domain.markdown.links import direct_href, narrow_href
-from server.domain.markdown.writing import link, mention, quoted
+from server.domain.markdown.writing import mention, quoted
 from server.events.base import Entry, Tx, to_users
 from server.events.reminders import (
     ReminderAdded,
@@ -32,9 +32,9 @@ from server.events.reminders import (
     ReminderRemoved,
     ShownReminder,
 )
-from storage import conversations, message_edits, message_places, reminders
+from storage import message_edits, reminders
 from storage.database import Connection
-from storage.ids import MessageId, ReminderId, TopicId, UserId
+from storage.ids import MessageId, ReminderId, UserId
 from storage.message_edits import ChangingRow
 from storage.reminders import ReminderRow
 
@@ -174,7 +174,8 @@ async def _opening(
     """Of what one is reminded, and one's own note."""
     opening = "You asked for a reminder."
     if row is not None:
-        opening = f"You asked to be reminded of {await _link(directory, connection, user_id, row)}."
+        message = await link_to(directory, connection, user_id, row)
+        opening = f"You asked to be reminded of {message}."
     return "\n\n".join([opening, quoted(note)]) if note else opening
 
 
@@ -191,22 +192,3 @@ async def _full(directory: Directory, connection: Connection, reminder: Reminder
     elif reminder.message_id is not None:
         parts.append("The message was deleted, or you may no longer read it.")
     return "\n\n".join(parts)
-
-
-async def _link(
-    directory: Directory, connection: Connection, user_id: UserId, row: ChangingRow
-) -> str:
-    if row.channel_id is None:
-        people = await message_places.dm_user_ids(
-            connection, directory.realm_id, row.conversation_id
-        )
-        others = [each for each in people if each != user_id] or [user_id]
-        return link("a direct message", direct_href(others, row.id))
-    channel = await directory.channel(row.channel_id)
-    assert channel is not None, "a message is in a channel that exists"
-    [topic] = await conversations.topics_by_ids(
-        connection, directory.realm_id, [TopicId(row.conversation_id)]
-    )
-    shown = topic.name or (await directory.settings()).empty_topic_display_name
-    href = narrow_href(channel.channel_id, channel.name, topic.name, row.id)
-    return link(f"#{channel.name} > {shown}", href)

@@ -12,6 +12,7 @@ from server.actions.subscriptions.membership import Move, join, withdraw
 from server.domain.access import GUEST, MEMBER, OWNER, ROLES, Person
 from server.domain.accounts import checked_email, checked_full_name
 from server.domain.api_keys import new_api_key
+from server.domain.bots import BOT_TYPES
 from server.domain.errors import BadRequestError
 from server.domain.realm_settings import RealmSettings
 from server.domain.user_settings import UserSettings
@@ -21,14 +22,20 @@ from server.events.groups import MembersAdded, MembersRemoved
 from server.events.log import QueuesEnded
 from server.events.user_status import UserStatusChanged
 from server.events.users import PersonChange, UserChanged
-from storage import channels, event_queues, groups, subscriptions, users
+from storage import bots, channels, event_queues, groups, subscriptions, users
+from storage.bots import ServiceRow
 from storage.channels import ChannelRow
 from storage.database import Connection
 from storage.ids import RealmId, UserId
 from storage.users import NewUserRow, UserRow
 
-BOT_TYPES = (1, 2, 3, 4)
-"""Generic, incoming webhook, outgoing webhook, embedded."""
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewService:
+    """Where a bot is to be called, and in which form."""
+
+    base_url: str
+    interface: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,6 +49,8 @@ class NewUser:
     """From server/domain/passwords.py; None: no password, only the API key."""
     bot_type: int | None = None
     bot_owner_id: UserId | None = None
+    service: NewService | None = None
+    """Of a bot that is called."""
     timezone: str = ""
     settings: Mapping[str, Any] = field(default_factory=dict)
     """Personal settings that differ from the organization's defaults."""
@@ -81,7 +90,8 @@ async def create_users(tx: Tx, new: Sequence[NewUser], *, now: datetime) -> list
         defaults=RealmSettings.of(realm.settings).start_of_newcomers,
     )
     ground = await ground_of(tx, realm, rows)
-    await _tell_of_newcomers(tx, connection, ground, now=now)
+    services = await _give_services(connection, tx.realm_id, rows, checked)
+    await _tell_of_newcomers(tx, connection, ground, services, now=now)
     await join(tx, ground, _to_defaults(rows, defaults))
     return [created(row) for row in rows]
 
@@ -94,8 +104,8 @@ async def deactivate_user(tx: Tx, user_id: UserId, *, now: datetime) -> None:
     """
     realm = await lock_realm(tx, alone=True)
     connection = await tx.connection()
-    bots = await users.bots(connection, tx.realm_id, owner_id=user_id)
-    people = await _lock(tx, [user_id, *(bot.user_id for bot in bots)])
+    own = await users.bots(connection, tx.realm_id, owner_id=user_id)
+    people = await _lock(tx, [user_id, *(bot.user_id for bot in own)])
     leaving = {row.user_id: row for row in people.values() if row.is_active}
     await _refuse_to_deactivate(connection, tx.realm_id, people.get(user_id), leaving)
     if not leaving:
@@ -240,15 +250,39 @@ def _to_defaults(rows: Sequence[UserRow], defaults: Sequence[ChannelRow]) -> Mov
     )
 
 
+async def _give_services(
+    connection: Connection, realm_id: RealmId, rows: Sequence[UserRow], new: Sequence[NewUser]
+) -> dict[UserId, ServiceRow]:
+    """Each bot that is called gets a secret of its own, by which it knows who calls."""
+    services = {
+        row.user_id: ServiceRow(
+            bot_id=row.user_id,
+            interface=each.service.interface,
+            base_url=each.service.base_url,
+            token=new_api_key(),
+        )
+        for row, each in zip(rows, new, strict=True)
+        if each.service is not None
+    }
+    for service in services.values():
+        await bots.insert_service(connection, realm_id, service)
+    return services
+
+
 async def _tell_of_newcomers(
-    tx: Tx, connection: Connection, ground: Ground, *, now: datetime
+    tx: Tx,
+    connection: Connection,
+    ground: Ground,
+    services: Mapping[UserId, ServiceRow],
+    *,
+    now: datetime,
 ) -> None:
     onlookers = await _onlookers(tx, connection, ground)
     for row in ground.people.values():
         for event, audience in onlookers.told_of_newcomer(row):
             tx.append(event, audience)
         if row.bot_type is not None:
-            bot = shown_bot(row, onlookers.domain)
+            bot = shown_bot(row, onlookers.domain, services.get(row.user_id))
             tx.append(BotAdded(bot=bot), onlookers.of_bot(row))
         elif not UserSettings.of(row.settings).presence_enabled:
             away = UserStatusChanged(user_id=row.user_id, away=True)

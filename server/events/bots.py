@@ -1,14 +1,23 @@
 """Bots, as their owners and the administrators are told of them."""
 
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import msgspec
 from msgspec import UNSET, UnsetType
 
 from server.domain.profiles import avatar_url, public_email
 from server.events.base import Event
+from storage.bots import ServiceRow
 from storage.ids import UserId
 from storage.users import UserRow
+
+
+class Service(msgspec.Struct, frozen=True, kw_only=True):
+    """Where a bot is called, in which form, and how it knows who calls."""
+
+    base_url: str
+    interface: int
+    token: str
 
 
 class Bot(msgspec.Struct, frozen=True, kw_only=True):
@@ -25,10 +34,17 @@ class Bot(msgspec.Struct, frozen=True, kw_only=True):
     default_sending_stream: str | None = None
     default_events_register_stream: str | None = None
     default_all_public_streams: bool | None = False
-    services: tuple[dict[str, Any], ...] = ()
+    services: tuple[Service, ...] = ()
 
 
-def shown_bot(row: UserRow, domain: str) -> Bot:
+def shown_services(service: ServiceRow | None) -> tuple[Service, ...]:
+    if service is None:
+        return ()
+    shown = Service(base_url=service.base_url, interface=service.interface, token=service.token)
+    return (shown,)
+
+
+def shown_bot(row: UserRow, domain: str, service: ServiceRow | None = None) -> Bot:
     """The bot for its owner and the administrators."""
     email = public_email(row, domain)
     return Bot(
@@ -40,6 +56,7 @@ def shown_bot(row: UserRow, domain: str) -> Bot:
         api_key=row.api_key,
         avatar_url=avatar_url(email, row.avatar_version),
         owner_id=row.bot_owner_id,
+        services=shown_services(service),
     )
 
 
@@ -53,6 +70,7 @@ class BotChange(msgspec.Struct, frozen=True, kw_only=True):
     avatar_url: str | UnsetType | None = UNSET
     api_key: str | UnsetType = UNSET
     owner_id: UserId | UnsetType = UNSET
+    services: tuple[Service, ...] | UnsetType = UNSET
 
 
 class _OfBots(Event, frozen=True, kw_only=True):

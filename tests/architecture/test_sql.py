@@ -32,6 +32,7 @@ ACROSS_REALMS = {
     "shipping.move": "takes a cursor, which names its realm",
     "sends.statement": "is a method of a send, which names its realm",
     "shipping.needed_since": "finds the oldest entry that some realm needs",
+    "webhook_calls.forget": "by age, in all realms",
     "timers.next_at": "finds when something is due in some realm",
 }
 """Functions on realm-owned tables that do not serve one realm, and why."""

@@ -220,6 +220,16 @@ may("GET /users/me", "oneself", allowed=EVERYBODY)
 may("GET /users/{user_id}", "everybody knows everybody by default", world.user, **ALL_PEOPLE)
 may("GET /users/{email}", "everybody knows everybody by default", world.email, **ALL_PEOPLE)
 
+# -- bots
+
+HAVE_BOTS: Final = "OAMm"
+"""People, but for guests."""
+LOOK_AFTER: Kinds = {"own": HAVE_BOTS, "others": ADMINISTRATORS}
+may("GET /bots", "one's own", allowed=HAVE_BOTS)
+may("POST /bots", "can_create_bots_group: members", world.new_bot, HAVE_BOTS)
+may("PATCH /bots/{bot_id}", "its owner and administrators", world.bot_and_name, **LOOK_AFTER)
+may("DELETE /bots/{bot_id}", "its owner and administrators", world.bot, **LOOK_AFTER)
+
 # -- presence and status
 
 may(

@@ -248,6 +248,7 @@ swap(
     channel_name,
     fields={"op": "add", "topic": "t"},
 )
+swap("PATCH /bots/{bot_id}", "bot_owner_id", user_id, base=world.bot)
 swap("POST /register", "narrow", narrow("channel", channel_name), narrow("sender", email))
 
 # Last, for afterwards others govern.
@@ -279,6 +280,11 @@ LENIENT: Final = {
 NAMES_NOTHING: Final = {
     "GET /events last_event_id": "a place in one's own queue",
     "PATCH /realm string_id": "a new address",
+    **{
+        f"{endpoint} {name}": "no bot has any"
+        for endpoint in ("POST /bots", "PATCH /bots/{bot_id}")
+        for name in ("config_data", "default_events_register_stream", "default_sending_stream")
+    },
     "POST /messages local_id": "any text",
     "POST /navigation_views fragment": "a new view",
     "POST /users/me/presence last_update_id": "a place in what one has been told",

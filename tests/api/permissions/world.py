@@ -470,3 +470,18 @@ async def new_playground(world: World, who: str, kind: str) -> Values:
         "pygments_language": "Python",
         "url_template": "https://try.example.com/?code={code}",
     }
+
+
+async def new_bot(world: World, who: str, kind: str) -> Values:
+    del who, kind
+    return {"full_name": world.text(), "short_name": f"b{next(_numbers)}"}
+
+
+async def bot(world: World, who: str, kind: str) -> Values:
+    """Of who asks, or of another one; of a guest or a bot as little as of anybody."""
+    owner = world.people[world.owner_of(who, kind)]
+    return {"bot_id": (await world.make.user(world.text(), bot_type=1, bot_owner=owner)).user_id}
+
+
+async def bot_and_name(world: World, who: str, kind: str) -> Values:
+    return {**await bot(world, who, kind), "full_name": world.text()}

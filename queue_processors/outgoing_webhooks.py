@@ -1,0 +1,342 @@
+"""Calls the bots that answer over HTTP, and posts what they say."""
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from http import HTTPStatus
+from typing import Any, Final
+
+import structlog
+
+from queue_processors.processor import Processor
+from server.actions.messages import notices, read, send
+from server.actions.messages.decide import Draft
+from server.actions.messages.links import link_to
+from server.actions.workbench import Workbench
+from server.app import App
+from server.domain.actor import Actor
+from server.domain.errors import DomainError
+from server.domain.markdown.writing import mention, quoted
+from server.domain.messages import NO_TOPIC
+from server.domain.outgoing_webhooks import MAX_QUOTED, AnswerError, Call, reply_in, signed
+from server.domain.profiles import public_email
+from server.egress import Answer, Egress, EgressError, Limits, UnreachableError
+from server.events.base import ClientView
+from server.jobs import OutgoingWebhook, outgoing
+from server.messaging.job_broker import JobPublisher, OutgoingJob
+from server.version import VERSION
+from storage import bots, message_edits, messages, users, webhook_calls
+from storage.bots import ServiceRow
+from storage.database import Connection, Database
+from storage.ids import MessageId, RealmId
+from storage.users import UserRow
+from storage.webhook_calls import CallRow
+
+logger = structlog.get_logger(__name__)
+
+PAUSES_SECONDS: Final = (5, 30, 120, 600, 1_800, 3_600, 7_200, 14_400, 28_800, 28_800)
+"""Before each further try: nearly a day in all."""
+FAILURES_UNTOLD: Final = 2
+"""A bot that is away for a moment is no news."""
+TOLD_AGAIN_AFTER: Final = timedelta(hours=1)
+LONGEST_WISH_SECONDS: Final = 3_600.0
+"""What a bot may ask for by Retry-After."""
+MAX_ANSWER_BYTES: Final = 256 * 1024
+AT_ONCE: Final = 50
+"""Calls of one process; each waits for somebody else."""
+CLIENT: Final = "OutgoingWebhookResponse"
+
+_TRY_AGAIN: Final = frozenset(
+    {HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.TOO_EARLY, HTTPStatus.TOO_MANY_REQUESTS}
+)
+_VIEW: Final = ClientView(apply_markdown=False, client_gravatar=False, empty_topic_name=True)
+
+
+class _FailedError(Exception):
+    """It makes no sense to try again. The text is for the bot's owner."""
+
+
+class _NotNowError(Exception):
+    """It may go better later, `seconds` from now at the earliest."""
+
+    def __init__(self, reason: str, seconds: float = 0.0) -> None:
+        super().__init__(reason)
+        self.seconds = seconds
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Case:
+    """A call that is to be made now, and whose it is."""
+
+    call: CallRow
+    bot: UserRow
+    owner: UserRow | None
+    service: ServiceRow
+    message: dict[str, Any]
+    rendered_content: str
+
+    @property
+    def is_direct(self) -> bool:
+        return "stream_id" not in self.message
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Makes calls, each until there is an answer, an end of patience, or nobody to ask."""
+
+    bench: Workbench
+    broker: JobPublisher
+    egress: Egress
+    seconds: float
+    """For each call."""
+    pauses: Sequence[float] = PAUSES_SECONDS
+
+    @property
+    def _realm_id(self) -> RealmId:
+        return self.bench.realm_id
+
+    async def handle(self, job: OutgoingWebhook) -> None:
+        """Call the bot, and post its answer. What has ended, or been tried since, is left alone."""
+        async with self.bench.read() as connection:
+            call = await webhook_calls.of_bot(
+                connection, self._realm_id, job.message_id, job.bot_id
+            )
+            if call is None or job.failures < call.failures:
+                return
+            # The count is noted after the job that goes on with it has been handed in.
+            call = replace(call, failures=job.failures)
+            case = await self._open(connection, call)
+        if case is None:
+            await self._end(call, "obsolete")
+            return
+        try:
+            said = await self._ask(case)
+            if said is not None:
+                await self._post(case, said)
+        except _NotNowError as trouble:
+            await self._try_again(case, trouble)
+        except (_FailedError, AnswerError) as failure:
+            await self._tell(case, "could not be called for", str(failure))
+            await self._end(call, "failed")
+        else:
+            await self._end(call, "answered")
+
+    # -- what is to be asked
+
+    async def _open(self, connection: Connection, call: CallRow) -> _Case | None:
+        """All that the call needs; None if there is nobody to call any more, or for nothing."""
+        [bot] = await users.by_ids(connection, self._realm_id, [call.bot_id])
+        service = (await bots.services(connection, self._realm_id, [call.bot_id])).get(call.bot_id)
+        owner = await self._owner(connection, bot)
+        is_orphaned = owner is not None and not owner.is_active
+        if service is None or not bot.is_active or is_orphaned:
+            return None
+        # Like its answer, what a bot is told rests on its own rights, or else on its owner's.
+        for reader in (bot, owner):
+            shown = None if reader is None else await self._shown(connection, reader, call)
+            if shown is not None:
+                html = await messages.rendered(connection, self._realm_id, [call.message_id])
+                return _Case(
+                    call=call,
+                    bot=bot,
+                    owner=owner,
+                    service=service,
+                    message=shown,
+                    rendered_content=html[call.message_id],
+                )
+        return None
+
+    async def _owner(self, connection: Connection, bot: UserRow) -> UserRow | None:
+        if bot.bot_owner_id is None:
+            return None
+        [owner] = await users.by_ids(connection, self._realm_id, [bot.bot_owner_id])
+        return owner
+
+    async def _shown(
+        self, connection: Connection, reader: UserRow, call: CallRow
+    ) -> dict[str, Any] | None:
+        """The message, if they may read it and its channel is still in use."""
+        actor = Actor(self._realm_id, reader)
+        [*found] = await read.fetch_by_ids(
+            self.bench.directory, connection, actor, [call.message_id], _VIEW
+        )
+        if not found:
+            return None
+        message = {name: value for name, value in found[0].items() if name != "flags"}
+        if "stream_id" in message:
+            channel = await self.bench.directory.channel(message["stream_id"])
+            if channel is None or channel.is_archived:
+                return None
+        return message
+
+    # -- asking
+
+    async def _ask(self, case: _Case) -> str | None:
+        """What the bot says to it, if anything."""
+        address = await self.bench.directory.address()
+        call = Call(
+            bot_email=public_email(case.bot, address.domain),
+            bot_full_name=case.bot.full_name,
+            token=case.service.token,
+            trigger=case.call.trigger,
+            message=case.message,
+            rendered_content=case.rendered_content,
+            organization_id=self._realm_id,
+            organization_host=address.host,
+        )
+        content_type, body = call.body(case.service.interface)
+        headers = signed(
+            case.service.token,
+            call_id=f"msg_{self._realm_id}_{case.call.message_id}_{case.call.bot_id}",
+            timestamp=int(self.bench.clock.now().timestamp()),
+            body=body,
+        )
+        headers |= {"Content-Type": content_type, "User-Agent": f"ParleyOutgoingWebhook/{VERSION}"}
+        limits = Limits(
+            seconds=self.seconds, silence_seconds=self.seconds, max_bytes=MAX_ANSWER_BYTES
+        )
+        try:
+            answer = await self.egress.fetch(
+                "POST", case.service.base_url, headers=headers, body=body, limits=limits
+            )
+        except UnreachableError as error:
+            raise _NotNowError(str(error)) from error
+        except EgressError as error:
+            raise _FailedError(str(error)) from error
+        return _said(answer)
+
+    # -- what follows
+
+    async def _post(self, case: _Case, said: str) -> None:
+        """Let the bot say it where it was asked; once, also if this is done twice."""
+        actor = Actor(self._realm_id, case.bot, CLIENT)
+        draft = _reply(case, said)
+        bench = self.bench
+        decision = await send.prepare(bench.directory, actor, draft, bench.read)
+        now = bench.clock.now()
+        try:
+            await bench.write(lambda tx: send.send_message(tx, actor, draft, decision, now))
+        except DomainError as refusal:
+            raise _FailedError(f"Its answer was not posted: {refusal.message}") from refusal
+
+    async def _try_again(self, case: _Case, trouble: _NotNowError) -> None:
+        failures = case.call.failures
+        if failures >= len(self.pauses):
+            await self._tell(case, "could not be called for a day for", str(trouble))
+            await self._end(case.call, "given up")
+            return
+        pause = max(self.pauses[failures], trouble.seconds)
+        await self.broker.publish(_job(self._realm_id, case.call, failures + 1, pause))
+        async with self.bench.read() as connection:
+            await webhook_calls.failed(connection, self._realm_id, case.call)
+        if failures == FAILURES_UNTOLD:
+            what = "does not answer, and is called again for a day at most, for"
+            await self._tell(case, what, str(trouble))
+
+    async def _end(self, call: CallRow, outcome: str) -> None:
+        logger.info(
+            "a call has ended", bot_id=call.bot_id, message_id=call.message_id, outcome=outcome
+        )
+        async with self.bench.read() as connection:
+            await webhook_calls.end(connection, self._realm_id, call, outcome)
+
+    async def _tell(self, case: _Case, what: str, reason: str) -> None:
+        """Let the notification bot tell the owner, unless it has just done so."""
+        now, owner = self.bench.clock.now(), case.owner
+        told_at = case.service.told_at
+        if owner is None or (told_at is not None and now - told_at < TOLD_AGAIN_AFTER):
+            return
+        async with self.bench.read() as connection:
+            row = await message_edits.visible(
+                connection, self._realm_id, owner.user_id, case.call.message_id
+            )
+            link = (
+                "a message"
+                if row is None
+                else await link_to(self.bench.directory, connection, owner.user_id, row)
+            )
+        draft = Draft(
+            type="direct",
+            to=[owner.user_id],
+            topic=None,
+            content=f"Your bot {mention(case.bot)} {what} {link}:\n\n{quoted(reason)}",
+            **_once(case, f"told:{case.call.failures}"),
+        )
+        await notices.deliver(self.bench, draft)
+        async with self.bench.read() as connection:
+            await bots.owner_told(connection, self._realm_id, case.bot.user_id, at=now)
+
+
+def _said(answer: Answer) -> str | None:
+    status = answer.status
+    if HTTPStatus.OK <= status < HTTPStatus.MULTIPLE_CHOICES:
+        return reply_in(answer.body)
+    reason = f"It answered {status}."
+    if status in _TRY_AGAIN or status >= HTTPStatus.INTERNAL_SERVER_ERROR:
+        raise _NotNowError(reason, _wished(answer))
+    text = answer.body.decode(errors="replace").strip()[:MAX_QUOTED]
+    raise _FailedError(f"{reason}\n{text}" if text else reason)
+
+
+def _wished(answer: Answer) -> float:
+    """How long the bot asks us to wait."""
+    wish = answer.headers.get("retry-after", "")
+    return min(float(wish), LONGEST_WISH_SECONDS) if wish.isdecimal() else 0.0
+
+
+def _reply(case: _Case, said: str) -> Draft:
+    message = case.message
+    if not case.is_direct:
+        return Draft(
+            type="channel",
+            to=message["stream_id"],
+            topic=message["subject"] or NO_TOPIC,
+            content=said,
+            **_once(case, "reply"),
+        )
+    people = [person.id for person in message["display_recipient"]]
+    others = [user_id for user_id in people if user_id != case.bot.user_id]
+    return Draft(type="direct", to=others, topic=None, content=said, **_once(case, "reply"))
+
+
+def _once(case: _Case, what: str) -> dict[str, Any]:
+    """A name under which something is sent once, whatever it says the second time."""
+    key = f"webhook:{case.call.message_id}:{case.call.bot_id}:{what}"
+    return {"idempotency_key": key, "idempotency_digest": hashlib.sha256(key.encode()).digest()}
+
+
+async def ask_bots(
+    database: Database, broker: JobPublisher, realm_id: RealmId, message_ids: Sequence[MessageId]
+) -> None:
+    """Have the bots called that these messages concern. Doing it twice calls none twice."""
+    async with database.connection() as connection:
+        await webhook_calls.ask(connection, realm_id, message_ids)
+        calls = await webhook_calls.unhanded(connection, realm_id, message_ids)
+    if calls:
+        await broker.publish(*(_job(realm_id, call) for call in calls))
+        async with database.connection() as connection:
+            await webhook_calls.handed(connection, realm_id, calls)
+
+
+def _job(
+    realm_id: RealmId, call: CallRow, failures: int = 0, after_seconds: float = 0.0
+) -> OutgoingJob:
+    job = OutgoingWebhook(
+        realm_id=realm_id, message_id=call.message_id, bot_id=call.bot_id, failures=failures
+    )
+    return outgoing(
+        job,
+        key=f"{realm_id}:{call.message_id}:{call.bot_id}:{failures}",
+        realm_id=realm_id,
+        after_seconds=after_seconds,
+    )
+
+
+async def handle(app: App, job: OutgoingWebhook) -> None:
+    bench = app.workbench_afresh(job.realm_id)
+    caller = Caller(bench, app.jobs, app.egress, app.settings.outgoing_webhook_seconds)
+    await caller.handle(job)
+
+
+PROCESSOR = Processor(OutgoingWebhook, handle, prefetch=AT_ONCE)

@@ -1,0 +1,258 @@
+"""People make bots, change them and close their accounts."""
+
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any, Final
+
+import msgspec
+
+from server.actions import audit
+from server.actions.ground import Ground, stand
+from server.actions.onlookers import Onlookers
+from server.actions.user_roles import change_role
+from server.actions.users import CreatedUser, NewService, NewUser, create_users, deactivate_user
+from server.domain.access import ADMINISTRATOR
+from server.domain.accounts import checked_full_name
+from server.domain.actor import Actor
+from server.domain.bots import check_may_create, email_of_bot, looks_after
+from server.domain.errors import BadRequestError
+from server.events.base import NOBODY, Audience, Entry, Tx, to_users
+from server.events.bots import (
+    BotAdded,
+    BotChange,
+    BotChanged,
+    BotDeleted,
+    DeletedBot,
+    shown_bot,
+    shown_services,
+)
+from server.events.log import Tick
+from server.events.users import PersonChange, UserChanged
+from storage import bots, users
+from storage.bots import ServiceRow
+from storage.database import Connection
+from storage.ids import UserId
+from storage.users import UserRow
+
+NO_SUCH_BOT: Final = "No such bot"
+NAME_TAKEN: Final = "Name is already in use."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewBot:
+    """A bot that somebody wants to have."""
+
+    full_name: str
+    short_name: str
+    bot_type: int
+    service: NewService | None = None
+
+
+async def create_bot(tx: Tx, actor: Actor, new: NewBot, *, now: datetime) -> CreatedUser:
+    """A bot of the actor's. Raises BadRequestError."""
+    ground = await stand(tx, actor, names_change=True)
+    person = ground.standing(actor.user_id).person
+    check_may_create(new.bot_type, person, ground.graph, ground.settings)
+    name = checked_full_name(new.full_name)
+    await _check_name(await tx.connection(), tx, name)
+    domain = (await tx.directory()).address_of(ground.realm).domain
+    [bot] = await create_users(
+        tx,
+        [
+            NewUser(
+                email=email_of_bot(new.short_name, domain),
+                full_name=name,
+                bot_type=new.bot_type,
+                bot_owner_id=actor.user_id,
+                service=new.service,
+            )
+        ],
+        now=now,
+    )
+    made = {"full_name": name, "bot_type": new.bot_type, "owner_id": actor.user_id}
+    if new.service is not None:
+        made |= {"payload_url": new.service.base_url, "interface": new.service.interface}
+    _record(tx, actor, "bot_created", bot.user_id, audit.differences({}, made))
+    return bot
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BotChanges:
+    """What is to be different about a bot; what is None stays."""
+
+    full_name: str | None = None
+    owner_id: UserId | None = None
+    role: int | None = None
+    payload_url: str | None = None
+    interface: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ChangedBot:
+    row: UserRow
+    owner: UserRow | None
+    service: ServiceRow | None
+
+
+async def change_bot(
+    tx: Tx, actor: Actor, bot_id: UserId, changes: BotChanges, *, now: datetime
+) -> ChangedBot:
+    """Change a bot that the actor looks after; all of it or nothing. Raises BadRequestError.
+
+    Another owner takes it over from now on: who looked after it before does so no more, unless
+    they are an administrator.
+    """
+    wanted = () if changes.owner_id is None else (changes.owner_id,)
+    ground = await stand(tx, actor, [bot_id, *wanted], names_change=True)
+    old = _looked_after(ground, actor, bot_id)
+    connection = await tx.connection()
+    service = (await bots.services(connection, tx.realm_id, [bot_id])).get(bot_id)
+    new = replace(
+        old,
+        full_name=await _name(connection, tx, old, changes.full_name),
+        bot_owner_id=_owner(ground, old, changes.owner_id),
+    )
+    new_service = _service(service, changes)
+    await tx.lock(users.locking(tx.realm_id, [bot_id]))
+    if changes.role is not None and changes.role != old.role:
+        await change_role(tx, actor, bot_id, changes.role, now=now)
+    if (new, new_service) != (old, service):
+        connection = await tx.changing()
+        await bots.update(
+            connection,
+            tx.realm_id,
+            bot_id,
+            full_name=new.full_name,
+            owner_id=new.bot_owner_id,
+        )
+        if new_service is not None and new_service != service:
+            await bots.update_service(connection, tx.realm_id, new_service)
+        before, after = _Bot(old, service), _Bot(new, new_service)
+        entry = await _tell(tx, connection, ground, before, after)
+        changed = audit.differences(before.facts(), after.facts())
+        audit.record_each(tx, entry, actor.user_id, "bot_changed", {bot_id: changed})
+    owner_id = new.bot_owner_id
+    found = [] if owner_id is None else await users.by_ids(connection, tx.realm_id, [owner_id])
+    return ChangedBot(new, found[0] if found else None, new_service)
+
+
+async def deactivate_bot(tx: Tx, actor: Actor, bot_id: UserId, *, now: datetime) -> None:
+    """Close the account of a bot that the actor looks after. Raises BadRequestError."""
+    ground = await stand(tx, actor, [bot_id], names_change=True)
+    if _looked_after(ground, actor, bot_id).is_active:
+        await deactivate_user(tx, bot_id, now=now)
+        _record(tx, actor, "bot_deactivated", bot_id, {"is_active": (True, False)})
+
+
+# -- what may be
+
+
+def _looked_after(ground: Ground, actor: Actor, bot_id: UserId) -> UserRow:
+    row = ground.people.get(bot_id)
+    is_bot = row is not None and row.bot_type is not None and not row.is_system_bot
+    if row is None or not is_bot or not looks_after(ground.standing(actor.user_id).person, row):
+        raise BadRequestError(NO_SUCH_BOT)
+    return row
+
+
+async def _name(connection: Connection, tx: Tx, old: UserRow, name: str | None) -> str:
+    if name is None or (new := checked_full_name(name)) == old.full_name:
+        return old.full_name
+    await _check_name(connection, tx, new, but=old.user_id)
+    return new
+
+
+async def _check_name(
+    connection: Connection, tx: Tx, name: str, *, but: UserId | None = None
+) -> None:
+    """Bots have names of their own: a mention by name reaches them."""
+    same = await users.named(connection, tx.realm_id, name)
+    if any(row.user_id != but for row in same):
+        raise BadRequestError(NAME_TAKEN)
+
+
+def _owner(ground: Ground, bot: UserRow, owner_id: UserId | None) -> UserId | None:
+    if owner_id is None or owner_id == bot.bot_owner_id:
+        return bot.bot_owner_id
+    row = ground.people.get(owner_id)
+    if row is None:
+        raise BadRequestError("Failed to change owner, no such user")
+    person = ground.standing_of(row).person
+    if not row.is_active:
+        raise BadRequestError("Failed to change owner, user is deactivated")
+    if person.is_bot or person.is_guest:
+        raise BadRequestError("Failed to change owner, bots and guests can't own bots")
+    if bot.role < row.role:
+        raise BadRequestError("Failed to change owner, the bot has a higher role than they have")
+    return owner_id
+
+
+def _service(service: ServiceRow | None, changes: BotChanges) -> ServiceRow | None:
+    if changes.payload_url is None and changes.interface is None:
+        return service
+    if service is None:
+        raise BadRequestError("This bot is not called: it is no outgoing webhook.")
+    return replace(
+        service,
+        base_url=service.base_url if changes.payload_url is None else changes.payload_url,
+        interface=service.interface if changes.interface is None else changes.interface,
+    )
+
+
+# -- who is told
+
+
+@dataclass(frozen=True, slots=True)
+class _Bot:
+    row: UserRow
+    service: ServiceRow | None
+
+    def facts(self) -> dict[str, Any]:
+        """As the audit log keeps them: without any secret."""
+        row = self.row
+        facts: dict[str, Any] = {"full_name": row.full_name, "owner_id": row.bot_owner_id}
+        if self.service is not None:
+            facts |= {"payload_url": self.service.base_url, "interface": self.service.interface}
+        return facts
+
+
+async def _tell(tx: Tx, connection: Connection, ground: Ground, before: _Bot, after: _Bot) -> Entry:
+    """Everybody of the name and the owner; who looks after the bot, and who did, of the rest."""
+    old, new = before.row, after.row
+    onlookers = await Onlookers.of(
+        connection,
+        tx.realm_id,
+        domain=(await tx.directory()).address_of(ground.realm).domain,
+        guests_know_everybody=ground.settings.guests_know_everybody(ground.graph),
+        rows=[new],
+    )
+    administrators = onlookers.up_to(ADMINISTRATOR)
+    is_given_away = old.bot_owner_id != new.bot_owner_id
+    change = BotChange(user_id=new.user_id)
+    if old.full_name != new.full_name:
+        change = msgspec.structs.replace(change, full_name=new.full_name)
+        person = PersonChange(user_id=new.user_id, full_name=new.full_name)
+        tx.append(UserChanged(person=person), onlookers.of_person(new))
+    if before.service != after.service:
+        change = msgspec.structs.replace(change, services=shown_services(after.service))
+    if is_given_away:
+        assert new.bot_owner_id is not None, "a bot is given to somebody"
+        change = msgspec.structs.replace(change, owner_id=new.bot_owner_id)
+        person = PersonChange(user_id=new.user_id, bot_owner_id=new.bot_owner_id)
+        tx.append(UserChanged(person=person), onlookers.of_person(new))
+        if old.bot_owner_id is not None and old.bot_owner_id not in administrators:
+            gone = BotDeleted(bot=DeletedBot(user_id=new.user_id))
+            tx.append(gone, to_users(old.bot_owner_id))
+        if new.bot_owner_id not in administrators:
+            bot = shown_bot(new, onlookers.domain, after.service)
+            tx.append(BotAdded(bot=bot), to_users(new.bot_owner_id))
+    audience = Audience(users=administrators) if is_given_away else onlookers.of_bot(new)
+    entry = tx.append(BotChanged(bot=change), audience)
+    if old != new:
+        tx.at_position(entry, users.changed(tx.realm_id, [new.user_id]))
+    return entry
+
+
+def _record(tx: Tx, actor: Actor, action: str, bot_id: UserId, changed: audit.Differences) -> None:
+    entry = tx.append(Tick(), NOBODY)
+    audit.record_each(tx, entry, actor.user_id, action, {bot_id: changed})

@@ -1,0 +1,29 @@
+"""Links to messages, in what the server writes to people."""
+
+from server.directory import Directory
+from server.domain.markdown.links import direct_href, narrow_href
+from server.domain.markdown.writing import link
+from storage import conversations, message_places
+from storage.database import Connection
+from storage.ids import TopicId, UserId
+from storage.message_edits import ChangingRow
+
+
+async def link_to(
+    directory: Directory, connection: Connection, user_id: UserId, row: ChangingRow
+) -> str:
+    """A link to the message, for this reader: it shows where the message is."""
+    if row.channel_id is None:
+        people = await message_places.dm_user_ids(
+            connection, directory.realm_id, row.conversation_id
+        )
+        others = [each for each in people if each != user_id] or [user_id]
+        return link("a direct message", direct_href(others, row.id))
+    channel = await directory.channel(row.channel_id)
+    assert channel is not None, "a message is in a channel that exists"
+    [topic] = await conversations.topics_by_ids(
+        connection, directory.realm_id, [TopicId(row.conversation_id)]
+    )
+    shown = topic.name or (await directory.settings()).empty_topic_display_name
+    href = narrow_href(channel.channel_id, channel.name, topic.name, row.id)
+    return link(f"#{channel.name} > {shown}", href)

@@ -1,0 +1,197 @@
+"""Bots over HTTP: those of the caller, and what may be changed about them."""
+
+from typing import Final
+
+from server.actions import bots
+from server.actions.bots import BotChanges, ChangedBot, NewBot
+from server.actions.users import NewService
+from server.api.endpoint import Access, Empty, Endpoint, NoParams, Request, Result
+from server.api.params import JsonOrBareStr, Params
+from server.domain.bots import GENERIC, OUTGOING_WEBHOOK, check_may_have_bots
+from server.domain.errors import BadRequestError, InvalidParameterError
+from server.domain.outgoing_webhooks import GENERIC as GENERIC_INTERFACE
+from server.domain.outgoing_webhooks import INTERFACES
+from server.domain.profiles import avatar_url, public_email
+from server.egress import RefusedError
+from storage import users
+from storage.ids import UserId
+from storage.users import UserRow
+
+FIRST_AVATAR: Final = 1
+"""The version of everybody's picture at first."""
+
+
+class Places(Params):
+    """Channels for what a bot sends and hears without saying where: no bot has any here."""
+
+    default_all_public_streams: bool = False
+    default_events_register_stream: str | None = None
+    default_sending_stream: str | None = None
+
+
+class CreateParams(Places):
+    full_name: str
+    short_name: str
+    bot_type: int = GENERIC
+    config_data: dict[str, str] = {}  # noqa: RUF012 - never changed
+    interface_type: int = GENERIC_INTERFACE
+    payload_url: JsonOrBareStr = ""
+    service_name: str | None = None
+
+
+class BotParams(Params):
+    bot_id: int
+
+
+class ChangeParams(BotParams, Places):
+    bot_owner_id: int | None = None
+    config_data: dict[str, str] = {}  # noqa: RUF012 - never changed
+    full_name: str | None = None
+    role: int | None = None
+    service_interface: int | None = None
+    service_payload_url: JsonOrBareStr | None = None
+
+
+class ShownPlaces(Result, kw_only=True):
+    default_all_public_streams: bool = False
+    default_events_register_stream: str | None = None
+    default_sending_stream: str | None = None
+
+
+class OwnBot(ShownPlaces, kw_only=True):
+    username: str
+    full_name: str
+    api_key: str
+    avatar_url: str | None
+
+
+class OwnBots(Result):
+    bots: list[OwnBot]
+
+
+class CreatedBot(ShownPlaces, kw_only=True):
+    user_id: int
+    api_key: str
+    avatar_url: str | None
+
+
+class ChangedBotResult(Result, kw_only=True, omit_defaults=True):
+    full_name: str
+    avatar_url: str | None
+    default_all_public_streams: bool
+    default_events_register_stream: str | None
+    default_sending_stream: str | None
+    bot_owner: str | None = None
+    service_interface: int | None = None
+    service_payload_url: str | None = None
+
+
+async def get_own(request: Request, params: NoParams) -> OwnBots:
+    del params
+    actor = request.actor
+    check_may_have_bots(actor.person)
+    async with request.read() as connection:
+        rows = await users.bots(connection, actor.realm_id, owner_id=actor.user_id)
+    domain = (await request.directory.address()).domain
+    return OwnBots(bots=[_own(row, domain) for row in rows if row.is_active])
+
+
+def _own(row: UserRow, domain: str) -> OwnBot:
+    email = public_email(row, domain)
+    return OwnBot(
+        username=email,
+        full_name=row.full_name,
+        api_key=row.api_key,
+        avatar_url=avatar_url(email, row.avatar_version),
+    )
+
+
+async def create(request: Request, params: CreateParams) -> CreatedBot:
+    _refuse_places(params)
+    _refuse_config(params.config_data)
+    service = None
+    if params.bot_type == OUTGOING_WEBHOOK:
+        _check_interface("interface_type", params.interface_type)
+        _check_url(request, "payload_url", params.payload_url)
+        service = NewService(base_url=params.payload_url, interface=params.interface_type)
+    elif params.payload_url:
+        raise InvalidParameterError("payload_url", "Only outgoing webhooks are called.")
+    new = NewBot(
+        full_name=params.full_name,
+        short_name=params.short_name,
+        bot_type=params.bot_type,
+        service=service,
+    )
+    bot = await request.write(bots.create_bot, new, now=request.app.clock.now())
+    return CreatedBot(
+        user_id=bot.user_id, api_key=bot.api_key, avatar_url=avatar_url(bot.email, FIRST_AVATAR)
+    )
+
+
+async def change(request: Request, params: ChangeParams) -> ChangedBotResult:
+    _refuse_places(params)
+    _refuse_config(params.config_data)
+    if params.service_interface is not None:
+        _check_interface("service_interface", params.service_interface)
+    if params.service_payload_url is not None:
+        _check_url(request, "service_payload_url", params.service_payload_url)
+    changes = BotChanges(
+        full_name=params.full_name,
+        owner_id=None if params.bot_owner_id is None else UserId(params.bot_owner_id),
+        role=params.role,
+        payload_url=params.service_payload_url,
+        interface=params.service_interface,
+    )
+    now = request.app.clock.now()
+    changed = await request.write(bots.change_bot, UserId(params.bot_id), changes, now=now)
+    return _shown(changed, (await request.directory.address()).domain)
+
+
+def _shown(changed: ChangedBot, domain: str) -> ChangedBotResult:
+    row, owner, service = changed.row, changed.owner, changed.service
+    return ChangedBotResult(
+        full_name=row.full_name,
+        avatar_url=avatar_url(public_email(row, domain), row.avatar_version),
+        default_all_public_streams=False,
+        default_events_register_stream=None,
+        default_sending_stream=None,
+        bot_owner=None if owner is None else public_email(owner, domain),
+        service_interface=None if service is None else service.interface,
+        service_payload_url=None if service is None else service.base_url,
+    )
+
+
+async def deactivate(request: Request, params: BotParams) -> Empty:
+    bot_id, now = UserId(params.bot_id), request.app.clock.now()
+    await request.write(bots.deactivate_bot, bot_id, now=now)
+    return Empty()
+
+
+def _check_interface(name: str, interface: int) -> None:
+    if interface not in INTERFACES:
+        raise InvalidParameterError(name, f"{name} must be one of {list(INTERFACES)}")
+
+
+def _check_url(request: Request, name: str, url: str) -> None:
+    try:
+        request.app.egress.check(url)
+    except RefusedError as refusal:
+        raise InvalidParameterError(name, str(refusal)) from refusal
+
+
+def _refuse_places(params: Places) -> None:
+    if any(getattr(params, name) for name in Places.model_fields):
+        raise BadRequestError("Bots have no default channels here.")
+
+
+def _refuse_config(config: dict[str, str]) -> None:
+    if config:
+        raise InvalidParameterError("config_data", "Only embedded bots have one.")
+
+
+ENDPOINTS = (
+    Endpoint("GET", "/bots", Access.USER, NoParams, get_own, OwnBots),
+    Endpoint("POST", "/bots", Access.USER, CreateParams, create, CreatedBot),
+    Endpoint("PATCH", "/bots/{bot_id}", Access.USER, ChangeParams, change, ChangedBotResult),
+    Endpoint("DELETE", "/bots/{bot_id}", Access.USER, BotParams, deactivate),
+)

@@ -1,0 +1,53 @@
+"""The kinds of bots, and the rules of who may make one and look after it."""
+
+import re
+from typing import Final
+
+from server.domain.access import GroupGraph, Person
+from server.domain.errors import BadRequestError
+from server.domain.realm_settings import RealmSettings
+from storage.users import UserRow
+
+GENERIC: Final = 1
+INCOMING_WEBHOOK: Final = 2
+OUTGOING_WEBHOOK: Final = 3
+EMBEDDED: Final = 4
+BOT_TYPES: Final = (GENERIC, INCOMING_WEBHOOK, OUTGOING_WEBHOOK, EMBEDDED)
+
+MAX_SHORT_NAME_LENGTH: Final = 60
+_SHORT_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]*")
+
+
+def email_of_bot(short_name: str, domain: str) -> str:
+    """The address of a bot of this name. Raises BadRequestError."""
+    name = short_name.strip()
+    if len(name) > MAX_SHORT_NAME_LENGTH or _SHORT_NAME.fullmatch(name) is None:
+        raise BadRequestError("Bad name or username")
+    return f"{name.lower()}-bot@{domain}"
+
+
+def check_may_have_bots(person: Person) -> None:
+    """Raise BadRequestError for bots and guests."""
+    if person.is_bot or person.is_guest:
+        raise BadRequestError("Insufficient permission")
+
+
+def check_may_create(
+    bot_type: int, person: Person, graph: GroupGraph, settings: RealmSettings
+) -> None:
+    """Raise BadRequestError unless the person may make a bot of this kind."""
+    if bot_type not in BOT_TYPES:
+        raise BadRequestError("Invalid bot type")
+    check_may_have_bots(person)
+    # Not can_create_write_only_bots_group: there are no bots that may only write.
+    if not graph.contains(settings.permission("can_create_bots_group", graph), person):
+        raise BadRequestError("Insufficient permission")
+    if bot_type == EMBEDDED:
+        raise BadRequestError("Embedded bots are not enabled.")
+
+
+def looks_after(person: Person, bot: UserRow) -> bool:
+    """Whether the person may change the bot, and know its key."""
+    if person.is_bot or person.is_guest:
+        return False
+    return person.is_administrator or bot.bot_owner_id == person.user_id

@@ -1,0 +1,109 @@
+"""What a bot's address is sent for a message, and what its answer asks for."""
+
+import base64
+import hashlib
+import hmac
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+from urllib.parse import urlencode
+
+import msgspec
+import orjson
+
+GENERIC: Final = 1
+SLACK: Final = 2
+INTERFACES: Final = (GENERIC, SLACK)
+MAX_QUOTED: Final = 500
+"""Characters of an answer that cannot be read, for the bot's owner to see."""
+
+
+class AnswerError(Exception):
+    """The answer is not what such an answer is. The message is for the bot's owner."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Call:
+    """A message for which a bot is called, as the bot may read it."""
+
+    bot_email: str
+    bot_full_name: str
+    token: str
+    trigger: str
+    message: Mapping[str, Any]
+    """As clients get it, its content in Markdown."""
+    rendered_content: str
+    organization_id: int
+    organization_host: str
+
+    @property
+    def content(self) -> str:
+        return str(self.message["content"])
+
+    def body(self, interface: int) -> tuple[str, bytes]:
+        """The content type and the body of the request."""
+        if interface == SLACK:
+            return "application/x-www-form-urlencoded", urlencode(self._form()).encode()
+        return "application/json", msgspec.json.encode(self._payload())
+
+    def _payload(self) -> dict[str, Any]:
+        return {
+            "bot_email": self.bot_email,
+            "bot_full_name": self.bot_full_name,
+            "data": self.content,
+            "message": {**self.message, "rendered_content": self.rendered_content},
+            "token": self.token,
+            "trigger": self.trigger,
+        }
+
+    def _form(self) -> dict[str, Any]:
+        message = self.message
+        is_direct = "stream_id" not in message
+        place = message["recipient_id"] if is_direct else message["stream_id"]
+        return {
+            "token": self.token,
+            "team_id": f"T{self.organization_id}",
+            "team_domain": self.organization_host,
+            "channel_id": f"{'D' if is_direct else 'C'}{place}",
+            "channel_name": "directmessage" if is_direct else message["display_recipient"],
+            "thread_ts": message["timestamp"],
+            "timestamp": message["timestamp"],
+            "user_id": f"U{message['sender_id']}",
+            "user_name": message["sender_full_name"],
+            "text": self.content,
+            "trigger_word": self.trigger,
+            "service_id": message["id"],
+        }
+
+
+def signed(token: str, *, call_id: str, timestamp: int, body: bytes) -> dict[str, str]:
+    """Headers by which a bot knows who calls, when, and that it is the same call as before."""
+    text = b"%b.%d.%b" % (call_id.encode(), timestamp, body)
+    digest = hmac.new(token.encode(), text, hashlib.sha256).digest()
+    return {
+        "Webhook-Id": call_id,
+        "Webhook-Timestamp": str(timestamp),
+        "Webhook-Signature": f"v1,{base64.b64encode(digest).decode()}",
+    }
+
+
+def reply_in(body: bytes) -> str | None:
+    """What the bot says; None if it has nothing to say. Raises AnswerError."""
+    if not body.strip():
+        return None
+    try:
+        answer = orjson.loads(body)
+    except orjson.JSONDecodeError:
+        raise AnswerError("The answer is not JSON.") from None
+    if not isinstance(answer, dict):
+        raise AnswerError("The answer is not a JSON object.")
+    if answer.get("response_not_required") is True:
+        return None
+    for name in ("content", "text", "response_string"):
+        said = answer.get(name)
+        if said is None:
+            continue
+        if not isinstance(said, str):
+            raise AnswerError(f"`{name}` in the answer is not a text.")
+        return said if said.strip() else None
+    return None

@@ -1,0 +1,99 @@
+"""What is chosen for bots: their names and owners, and where they are called."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from storage.database import Connection
+from storage.ids import RealmId, UserId
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServiceRow:
+    bot_id: UserId
+    interface: int
+    base_url: str
+    token: str
+    told_at: datetime | None = None
+    """When its owner was told last that it cannot be called."""
+
+
+async def update(
+    connection: Connection,
+    realm_id: RealmId,
+    bot_id: UserId,
+    *,
+    full_name: str,
+    owner_id: UserId | None,
+) -> None:
+    """What a bot is called, and who looks after it. The caller holds its row."""
+    await connection.execute(
+        """
+        UPDATE users SET full_name = %(full_name)s, bot_owner_id = %(owner_id)s
+         WHERE realm_id = %(realm_id)s AND user_id = %(bot_id)s
+        """,
+        realm_id=realm_id,
+        bot_id=bot_id,
+        full_name=full_name,
+        owner_id=owner_id,
+    )
+
+
+async def services(
+    connection: Connection, realm_id: RealmId, bot_ids: Sequence[UserId]
+) -> dict[UserId, ServiceRow]:
+    """The services of those of the bots that have one."""
+    rows = await connection.many(
+        ServiceRow,
+        """
+        SELECT bot_id, interface, base_url, token, told_at FROM bot_services
+         WHERE realm_id = %(realm_id)s AND bot_id = ANY (%(bot_ids)s::bigint[])
+        """,
+        realm_id=realm_id,
+        bot_ids=list(bot_ids),
+    )
+    return {row.bot_id: row for row in rows}
+
+
+async def insert_service(connection: Connection, realm_id: RealmId, service: ServiceRow) -> None:
+    await connection.execute(
+        """
+        INSERT INTO bot_services (realm_id, bot_id, interface, base_url, token)
+        VALUES (%(realm_id)s, %(bot_id)s, %(interface)s, %(base_url)s, %(token)s)
+        """,
+        realm_id=realm_id,
+        bot_id=service.bot_id,
+        interface=service.interface,
+        base_url=service.base_url,
+        token=service.token,
+    )
+
+
+async def update_service(connection: Connection, realm_id: RealmId, service: ServiceRow) -> None:
+    """Let it be called elsewhere, or in another way. The caller holds the bot's row."""
+    await connection.execute(
+        """
+        UPDATE bot_services
+           SET interface = %(interface)s, base_url = %(base_url)s, told_at = NULL
+         WHERE realm_id = %(realm_id)s AND bot_id = %(bot_id)s
+        """,
+        realm_id=realm_id,
+        bot_id=service.bot_id,
+        interface=service.interface,
+        base_url=service.base_url,
+    )
+
+
+async def owner_told(
+    connection: Connection, realm_id: RealmId, bot_id: UserId, *, at: datetime
+) -> None:
+    """The bot's owner has been told that it cannot be called."""
+    await connection.execute(
+        """
+        UPDATE bot_services SET told_at = %(at)s
+         WHERE realm_id = %(realm_id)s AND bot_id = %(bot_id)s
+        """,
+        realm_id=realm_id,
+        bot_id=bot_id,
+        at=at,
+    )

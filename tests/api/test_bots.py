@@ -1,0 +1,207 @@
+"""Bots over HTTP: people make them, change them, and close their accounts."""
+
+from typing import Any
+
+import pytest
+
+from queue_processors.main import run
+from queue_processors.registry import PROCESSORS
+from server.domain.access import ADMINISTRATOR, GUEST
+from server.messaging.background import running
+from tests.factories import new_realm
+from tests.fixtures.clients import Client
+from tests.fixtures.web import answering_json, web_at
+
+pytestmark = pytest.mark.asyncio
+
+CALLED = {
+    "full_name": "Helper",
+    "short_name": "helper",
+    "bot_type": 3,
+    "payload_url": "https://bots.example.com/helper",
+}
+
+
+async def bots_of(client: Client) -> list[str]:
+    return [each["full_name"] for each in (await client.get("/bots"))["bots"]]
+
+
+async def realm_bots(client: Client) -> dict[int, dict[str, Any]]:
+    state = (await client.register(fetch_event_types=["realm_bot"])).state
+    return {bot["user_id"]: bot for bot in state["realm_bots"]}
+
+
+async def test_a_bot_that_is_called_is_made_changed_and_closed(log_in, server, make, connect):
+    owner, boss = await log_in(), await log_in(role=ADMINISTRATOR)
+    queue = await owner.register(event_types=["realm_bot", "realm_user"])
+    made = await owner.post("/bots", **CALLED)
+
+    added = (await queue.until("realm_bot", op="add"))["bot"]
+    assert (added["user_id"], added["api_key"]) == (made["user_id"], made["api_key"])
+    assert added["email"] == f"helper-bot@{await server.host_of(make.realm_id)}"
+    [service] = added["services"]
+    assert (service["base_url"], service["interface"]) == (CALLED["payload_url"], 1)
+    assert len(service["token"]) == 32
+    assert service["token"] != made["api_key"]
+    assert (await realm_bots(owner))[made["user_id"]] == added
+    assert (await realm_bots(boss))[made["user_id"]] == added
+    assert await bots_of(owner) == ["Helper"]
+    assert await bots_of(boss) == []
+
+    path = f"/bots/{made['user_id']}"
+    changed = await owner.patch(
+        path,
+        full_name="Butler",
+        service_payload_url="https://other.example.com:8443/x",
+        service_interface=2,
+    )
+    assert changed["full_name"] == "Butler"
+    assert changed["bot_owner"] == owner.user.email
+    assert changed["service_interface"] == 2
+    told = (await queue.until("realm_bot", op="update"))["bot"]
+    assert told["full_name"] == "Butler"
+    assert told["services"] == [
+        {
+            "base_url": "https://other.example.com:8443/x",
+            "interface": 2,
+            "token": service["token"],
+        }
+    ]
+    assert (await realm_bots(owner))[made["user_id"]] == {**added, **told}
+
+    await owner.delete(path)
+    assert (await queue.until("realm_bot", op="update"))["bot"]["is_active"] is False
+    assert await bots_of(owner) == []
+    await owner.delete(path)
+    entries = (await boss.get("/realm/audit_log"))["entries"]
+    actions = [each["action"] for each in entries if each["subject_id"] == made["user_id"]]
+    assert actions == ["bot_deactivated", "bot_changed", "bot_created"]
+    assert service["token"] not in str(entries)
+
+
+async def test_it_is_called_and_answers(serving_with, make, connect):
+    """From end to end, with all workers beside the server."""
+    await make.notification_bot()
+    async with (
+        web_at("127.0.0.1", answering_json({"content": "soup"})) as web,
+        serving_with(egress_allow="127.0.0.1/32") as server,
+    ):
+        owner = await connect(server, make.realm_id, await make.user())
+        made = await owner.post("/bots", **{**CALLED, "payload_url": web.url("/lunch")})
+        queue = await owner.register(event_types=["message"])
+        await owner.post("/messages", type="direct", to=[made["user_id"]], content="lunch?")
+        await queue.until("message")
+        async with running(run(server.app, PROCESSORS, with_shipper=True)):
+            answer = (await queue.until("message"))["message"]
+    assert (answer["sender_id"], answer["content"]) == (made["user_id"], "soup")
+    assert [request.target for request in web.requests] == ["/lunch"]
+
+
+async def test_plain_bots_are_made_too(log_in):
+    owner = await log_in()
+    for bot_type in (1, 2):
+        made = await owner.post(
+            "/bots", full_name=f"Bot {bot_type}", short_name=f"b{bot_type}", bot_type=bot_type
+        )
+        bot = (await realm_bots(owner))[made["user_id"]]
+        assert (bot["bot_type"], bot["services"]) == (bot_type, [])
+        answer = await owner.call(
+            "PATCH", f"/bots/{made['user_id']}", service_payload_url="https://x.example.com"
+        )
+        assert "outgoing webhook" in answer.refused()["msg"]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "code"),
+    [
+        ({"full_name": "x"}, "BAD_REQUEST"),
+        ({"full_name": None}, "REQUEST_VARIABLE_MISSING"),
+        ({"short_name": ""}, "BAD_REQUEST"),
+        ({"short_name": "a@b"}, "BAD_REQUEST"),
+        ({"short_name": "x" * 61}, "BAD_REQUEST"),
+        ({"bot_type": 4, "payload_url": ""}, "BAD_REQUEST"),
+        ({"bot_type": 9, "payload_url": ""}, "BAD_REQUEST"),
+        ({"bot_type": 1}, "REQUEST_VARIABLE_INVALID"),
+        ({"payload_url": ""}, "REQUEST_VARIABLE_INVALID"),
+        ({"payload_url": "ftp://bots.example.com"}, "REQUEST_VARIABLE_INVALID"),
+        ({"payload_url": "http://127.0.0.1/"}, "REQUEST_VARIABLE_INVALID"),
+        ({"payload_url": "http://169.254.169.254/"}, "REQUEST_VARIABLE_INVALID"),
+        ({"payload_url": "http://u:p@bots.example.com/"}, "REQUEST_VARIABLE_INVALID"),
+        ({"payload_url": "http://bots.example.com:22/"}, "REQUEST_VARIABLE_INVALID"),
+        ({"interface_type": 3}, "REQUEST_VARIABLE_INVALID"),
+        ({"config_data": {"a": "b"}}, "REQUEST_VARIABLE_INVALID"),
+        ({"default_sending_stream": "general"}, "BAD_REQUEST"),
+        ({"default_all_public_streams": True}, "BAD_REQUEST"),
+    ],
+)
+async def test_what_cannot_be_is_refused(log_in, wrong, code):
+    owner = await log_in()
+    (await owner.call("POST", "/bots", **{**CALLED, **wrong})).refused(code)
+    assert await bots_of(owner) == []
+
+
+async def test_names_and_addresses_are_given_once(log_in):
+    owner = await log_in()
+    made = await owner.post("/bots", **CALLED)
+    other = await owner.post("/bots", full_name="Other", short_name="other")
+    for again in (
+        {"full_name": "helper", "short_name": "h2"},
+        {"full_name": "H2", "short_name": "HELPER"},
+    ):
+        (await owner.call("POST", "/bots", **{**CALLED, **again})).refused()
+    path = f"/bots/{other['user_id']}"
+    (await owner.call("PATCH", path, full_name="Helper")).refused()
+    await owner.patch(f"/bots/{made['user_id']}", full_name="HELPER")
+
+
+async def test_settings_say_who_makes_bots(log_in, make, server):
+    await make.change_settings(can_create_bots_group="role:administrators")
+    server.forget(make.realm_id)
+    member, boss = await log_in(), await log_in(role=ADMINISTRATOR)
+    (await member.call("POST", "/bots", **CALLED)).refused()
+    await boss.post("/bots", **CALLED)
+
+
+async def test_bots_are_given_to_others(log_in):
+    owner, heir, boss = await log_in(), await log_in(), await log_in(role=ADMINISTRATOR)
+    made = await owner.post("/bots", **CALLED)
+    path = f"/bots/{made['user_id']}"
+    own, theirs = [await each.register(event_types=["realm_bot"]) for each in (owner, heir)]
+    changed = await owner.patch(path, bot_owner_id=heir.user.user_id)
+    assert changed["bot_owner"] == heir.user.email
+    assert (await own.until("realm_bot"))["op"] == "delete"
+    assert (await theirs.until("realm_bot"))["bot"]["api_key"] == made["api_key"]
+    (await owner.call("PATCH", path, full_name="Mine")).refused()
+    await heir.patch(path, full_name="Heirloom")
+
+    guest, gone = await log_in(role=GUEST), await log_in(is_active=False)
+    for nobody in (guest.user.user_id, gone.user.user_id, made["user_id"], 999_999):
+        (await boss.call("PATCH", path, bot_owner_id=nobody)).refused()
+
+
+async def test_only_administrators_give_bots_roles(log_in):
+    owner, boss = await log_in(), await log_in(role=ADMINISTRATOR)
+    made = await owner.post("/bots", **CALLED)
+    path = f"/bots/{made['user_id']}"
+    (await owner.call("PATCH", path, role=ADMINISTRATOR, full_name="Boss")).refused()
+    assert await bots_of(owner) == ["Helper"]
+    await boss.patch(path, role=ADMINISTRATOR)
+    member = await log_in()
+    (await boss.call("PATCH", path, bot_owner_id=member.user.user_id)).refused()
+
+
+async def test_people_and_the_systems_bots_are_no_bots_of_anybody(log_in, make):
+    boss, system = await log_in(role=ADMINISTRATOR), await make.notification_bot()
+    for user_id in (boss.user.user_id, system.user_id, 999_999):
+        (await boss.call("PATCH", f"/bots/{user_id}", full_name="Mine")).refused()
+        (await boss.call("DELETE", f"/bots/{user_id}")).refused()
+
+
+async def test_another_organization_has_its_own(log_in, make, connect, server):
+    owner = await log_in()
+    made = await owner.post("/bots", **CALLED)
+    elsewhere = await new_realm(make.connection)
+    boss = await elsewhere.user(role=ADMINISTRATOR)
+    stranger = await connect(server, elsewhere.realm_id, boss)
+    (await stranger.call("PATCH", f"/bots/{made['user_id']}", full_name="Mine")).refused()
+    assert made["user_id"] not in await realm_bots(stranger)
