@@ -10,6 +10,7 @@ from queue_processors.attendance import Attendance
 from queue_processors.email_batches import BatchKeeper
 from queue_processors.log_keeper import LogKeeper
 from queue_processors.pauses import Pauses, work_unless_paused
+from queue_processors.push_keeper import PushKeeper
 from queue_processors.registry import AnyProcessor
 from queue_processors.search_indexer import SearchIndexer
 from queue_processors.shipper import Shipper, into_table, through
@@ -48,6 +49,7 @@ async def run(
             group.create_task(BatchKeeper(app.database, app.jobs).run())
             group.create_task(SearchIndexer(app.database).run())
             group.create_task(timekeeper_of(app).run())
+            group.create_task(PushKeeper(app).run())
         group.create_task(attendance.run())
         if processors:
             group.create_task(pauses.run())

@@ -29,14 +29,21 @@ FINISH_SECONDS = 10.0
 _random = SystemRandom()
 
 
-def pause_after(attempt: int) -> float:
+def pause_after(attempt: int, *, longest: float = LONGEST_PAUSE_SECONDS) -> float:
     """Seconds until the next attempt: doubling, with jitter so that retries spread out."""
-    longest = min(2.0**attempt, LONGEST_PAUSE_SECONDS)
-    return longest * _random.uniform(0.75, 1.0)
+    return min(2.0**attempt, longest) * _random.uniform(0.75, 1.0)
 
 
 class PermanentError(Exception):
     """The job can never be done, however often it is tried."""
+
+
+class NotNowError(Exception):
+    """What the job needs wants to be left alone for so many seconds."""
+
+    def __init__(self, reason: str, *, after_seconds: float) -> None:
+        super().__init__(reason)
+        self.after_seconds = after_seconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,9 +179,10 @@ class _Case(Generic[Payload]):
 
     async def _try_again(self, error: Exception) -> None:
         if self._delivery.attempt < self._processor.max_attempts:
-            await self._delivery.retry(
-                after_seconds=self._processor.pause_after(self._delivery.attempt)
-            )
+            pause = self._processor.pause_after(self._delivery.attempt)
+            if isinstance(error, NotNowError):
+                pause = max(pause, error.after_seconds)
+            await self._delivery.retry(after_seconds=pause)
         else:
             await self._bury(f"gave up: {error!r}", error)
 

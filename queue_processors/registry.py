@@ -8,6 +8,8 @@ from queue_processors import (
     email_notifications,
     message_fanout,
     outgoing_webhooks,
+    push_notifications,
+    push_registrations,
 )
 from queue_processors.processor import BatchProcessor, Processor
 
@@ -16,8 +18,14 @@ AnyProcessor = Processor[Any, Any] | BatchProcessor[Any, Any]
 PROCESSORS: tuple[AnyProcessor, ...] = (
     deferred_work.PROCESSOR,
     email_notifications.PROCESSOR,
-    message_fanout.processor(email_notifications.PROCESSOR.job, outgoing_webhooks.PROCESSOR.job),
+    message_fanout.processor(
+        email_notifications.PROCESSOR.job,
+        outgoing_webhooks.PROCESSOR.job,
+        push_notifications.PROCESSOR.job,
+    ),
     outgoing_webhooks.PROCESSOR,
+    push_notifications.PROCESSOR,
+    push_registrations.PROCESSOR,
 )
 
 

@@ -21,6 +21,7 @@ from server.messaging.postgres import open_postgres_bus, open_postgres_jobs
 from server.messaging.postgres_desk import PostgresJobDesk
 from server.metrics import Metrics
 from server.presences import Presences
+from server.push.service import PushService
 from server.realtime.queues import Realtime
 from server.settings import Settings
 from server.typesetting import open_typesetter
@@ -48,6 +49,8 @@ class App:
     """None: no mail is sent."""
     egress: Egress
     """For what strangers point to."""
+    pushes: PushService | None
+    """None: no phone is reached."""
 
     def state(self) -> dict[str, float]:
         """How much this process holds of what, for those who look after it."""
@@ -119,6 +122,7 @@ async def open_app(settings: Settings, *, clock: Clock | None = None) -> AsyncIt
             metrics=Metrics(),
             mailer=await stack.enter_async_context(_open_mailer(settings)),
             egress=await stack.enter_async_context(open_egress(settings)),
+            pushes=await stack.enter_async_context(_open_pushes(settings, clock)),
         )
         stack.push_async_callback(writers.drain)
         stack.push_async_callback(presences.close)
@@ -164,6 +168,17 @@ async def _open_mailer(settings: Settings) -> AsyncIterator[Mailer | None]:
 
         async with open_smtp_mailer(server_of(settings)) as mailer:
             yield mailer
+
+
+@asynccontextmanager
+async def _open_pushes(settings: Settings, clock: Clock) -> AsyncIterator[PushService | None]:
+    if settings.push_bouncer_url or settings.fcm_credentials or settings.apns_key:
+        from server.push.opening import open_push_service  # as above
+
+        async with open_push_service(settings, clock) as pushes:
+            yield pushes
+    else:
+        yield None
 
 
 class _ticker:  # noqa: N801 - a function with a memory

@@ -8,7 +8,7 @@ from server.domain.clock import SystemClock
 from server.events.base import NOBODY, Tx
 from server.events.log import JobEnqueued
 from server.messaging.job_broker import OutgoingJob
-from storage.ids import GroupId, MessageId, RealmId, UserId
+from storage.ids import GroupId, MessageId, PushDeviceId, RealmId, UserId
 
 
 class Job(msgspec.Struct, frozen=True, kw_only=True):
@@ -95,6 +95,35 @@ class PushNotification(Job, frozen=True, kw_only=True, omit_defaults=True):
     """As in server/domain/notifications.py."""
     group_id: GroupId | None = None
     """By which group the message mentions them, where it is not by name."""
+    devices: tuple[PushDeviceId, ...] = ()
+    """Those of their devices that are still to get it; none: all."""
+
+
+class GoneDevice(msgspec.Struct, frozen=True, kw_only=True):
+    """A device with a token whose row is gone."""
+
+    kind: Literal["apns", "fcm"]
+    token: str
+
+
+class PushRegistration(Job, frozen=True, kw_only=True, omit_defaults=True):
+    """A bouncer is to know a device, or to forget it: queue_processors/push_registrations.py."""
+
+    queue: ClassVar[str] = "push_registrations"
+    idempotent_by: ClassVar[str] = "the device's row, and the bouncer, for which twice is as once"
+
+    realm_id: RealmId
+    user_id: UserId
+    device_id: PushDeviceId | None = None
+    """One that it is to know."""
+    registration: str = ""
+    """What only the bouncer can read: the token of a device that this server does not know."""
+    bouncer_key: str = ""
+    """For which of its keys that is encrypted."""
+    gone: GoneDevice | None = None
+    """One that it is to forget."""
+    all_gone: bool = False
+    """It is to forget all that the user has."""
 
 
 class OutgoingWebhook(Job, frozen=True, kw_only=True, omit_defaults=True):

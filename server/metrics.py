@@ -75,6 +75,12 @@ class Metrics:
             buckets=JOB_BUCKETS,
             registry=registry,
         )
+        self._pushes = Counter(
+            "parley_pushes",
+            "Devices that were to be told something: sent, gone, later, refused.",
+            ["kind", "outcome"],
+            registry=registry,
+        )
         self._state = Gauge(
             "parley_state", "What this process holds now.", ["what"], registry=registry
         )
@@ -98,6 +104,10 @@ class Metrics:
     def timer_done(self, kind: str, seconds: float) -> None:
         """A timer was dealt with, so long after its time."""
         self._timers.labels(kind).observe(seconds)
+
+    def pushed(self, kind: str, outcome: str, count: int) -> None:
+        """So many devices of this kind were, or were not, told something."""
+        self._pushes.labels(kind, outcome).inc(count)
 
     def queues(self, views: Iterable[QueueView]) -> None:
         """How the queues are now; of others nothing is known any more."""

@@ -21,7 +21,9 @@ CONFIG_VARIABLE = "PARLEY_CONFIG"
 PLAIN_VARIABLES = {"database_url": "DATABASE_URL", "amqp_url": "AMQP_URL"}
 """Settings whose variable has a name of its own, because other tools know it by that name."""
 
-SECRET_SETTINGS = frozenset({*PLAIN_VARIABLES, "egress_proxy", "smtp_password"})
+OWN_SECRETS = ("smtp_password", "push_server_key", "fcm_credentials", "apns_key")
+
+SECRET_SETTINGS = frozenset({*PLAIN_VARIABLES, "egress_proxy", *OWN_SECRETS})
 """Settings whose value is never shown."""
 
 WORDS_FOR_BOOLEANS = {"on": True, "yes": True, "off": False, "no": False}
@@ -152,6 +154,39 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     outgoing_webhook_seconds: Annotated[int, described("a number from 1 to 60", ge=1, le=60)] = 10
     """How long a bot that is called may take to answer."""
 
+    push_bouncer_url: Annotated[
+        Annotated[str, Meta(pattern=r"^https?://[^/?#\s]+/?$")] | None,
+        described("an address like https://push.example.com"),
+    ] = None
+    """Who pushes to phones for this server. None: itself, with what it has keys for."""
+    push_server_id: Annotated[
+        Annotated[
+            str,
+            Meta(pattern=r"^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$"),
+        ]
+        | None,
+        described("a UUID of version 4"),
+    ] = None
+    push_server_key: Annotated[
+        Annotated[str, Meta(pattern=r"^[A-Za-z0-9]{64}$")] | None,
+        described("64 letters and digits"),
+    ] = None
+    """Name and password of this server at the bouncer."""
+    fcm_credentials: Annotated[
+        str | None, described("the JSON of a service account of Firebase")
+    ] = None
+    apns_key: Annotated[str | None, described("the text of a .p8 file of Apple")] = None
+    apns_key_id: Annotated[
+        Annotated[str, Meta(pattern=r"^[A-Z0-9]{10}$")] | None,
+        described("10 letters and digits"),
+    ] = None
+    apns_team_id: Annotated[
+        Annotated[str, Meta(pattern=r"^[A-Z0-9]{10}$")] | None,
+        described("10 letters and digits"),
+    ] = None
+    apns_sandbox: Annotated[bool, described("on or off")] = False
+    """Whether phones have apps that were not installed from the store."""
+
     processes: Annotated[int, described("a number from 1 to 64", ge=1, le=64)] = 1
     drain_seconds: Annotated[int, described("a number from 1 to 600", ge=1, le=600)] = 10
     """How long a stopping server may take to answer what it has begun."""
@@ -197,7 +232,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         """Passwords within the settings: what no log line may contain."""
         urls = (self.database_url, self.amqp_url, self.egress_proxy)
         found = {secret for url in urls if url for secret in _passwords(url)}
-        return tuple(sorted(found | ({self.smtp_password} if self.smtp_password else set())))
+        found |= {secret for name in OWN_SECRETS if (secret := getattr(self, name))}
+        return tuple(sorted(found))
 
     @property
     def mail_address(self) -> str:

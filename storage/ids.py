@@ -13,6 +13,7 @@ SavedSnippetId = NewType("SavedSnippetId", int)
 LinkifierId = NewType("LinkifierId", int)
 PlaygroundId = NewType("PlaygroundId", int)
 FolderId = NewType("FolderId", int)
+PushDeviceId = NewType("PushDeviceId", int)
 QueueId = NewType("QueueId", str)
 
 Position = NewType("Position", int)

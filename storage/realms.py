@@ -23,10 +23,11 @@ class RealmRow:
     groups_changed_at: Position
 
 
-_SELECT: LiteralString = """
+_ALL: LiteralString = """
     SELECT realm_id, subdomain, name, description, rendered_description, created_at,
            deactivated, uuid::text, settings, changed_at, groups_changed_at
-      FROM realms WHERE realm_id = %(realm_id)s"""
+      FROM realms"""
+_SELECT: LiteralString = _ALL + " WHERE realm_id = %(realm_id)s"
 
 
 async def by_id(
@@ -36,6 +37,11 @@ async def by_id(
     if share:
         return await connection.one(RealmRow, _SELECT + " FOR SHARE", realm_id=realm_id)
     return await connection.one(RealmRow, _SELECT, realm_id=realm_id)
+
+
+async def all_of_them(connection: Connection) -> list[RealmRow]:
+    """All organizations of the server, the deactivated ones too."""
+    return await connection.many(RealmRow, _ALL + " ORDER BY realm_id")
 
 
 def locking(realm_id: RealmId) -> Locking[RealmRow]:

@@ -3017,6 +3017,30 @@ CREATE TABLE public.presences (
 )
 WITH (fillfactor='70');
 
+CREATE SEQUENCE public.push_device_ids
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1;
+
+CREATE TABLE public.push_devices (
+    realm_id bigint NOT NULL,
+    user_id bigint NOT NULL,
+    device_id bigint DEFAULT nextval('public.push_device_ids'::regclass) NOT NULL,
+    kind text NOT NULL,
+    token text,
+    app_id text,
+    account_id bigint,
+    public_key bytea,
+    bouncer_id bigint,
+    error_code text,
+    created_at timestamp with time zone NOT NULL,
+    CONSTRAINT push_devices_check CHECK (((token IS NULL) <> (account_id IS NULL))),
+    CONSTRAINT push_devices_check1 CHECK (((account_id IS NULL) = (public_key IS NULL))),
+    CONSTRAINT push_devices_kind_check CHECK ((kind = ANY (ARRAY['apns'::text, 'fcm'::text])))
+);
+
 CREATE UNLOGGED TABLE public.rate_limits (
     key text NOT NULL,
     window_start timestamp with time zone NOT NULL,
@@ -3359,6 +3383,9 @@ ALTER TABLE ONLY public.presence_clocks
 ALTER TABLE ONLY public.presences
     ADD CONSTRAINT presences_pkey PRIMARY KEY (realm_id, user_id);
 
+ALTER TABLE ONLY public.push_devices
+    ADD CONSTRAINT push_devices_pkey PRIMARY KEY (realm_id, user_id, device_id);
+
 ALTER TABLE ONLY public.rate_limits
     ADD CONSTRAINT rate_limits_pkey PRIMARY KEY (key, window_start);
 
@@ -3492,6 +3519,10 @@ CREATE INDEX notifications_decided ON public.notifications USING btree (decided_
 CREATE INDEX notifications_message ON public.notifications USING btree (realm_id, message_id);
 
 CREATE INDEX presences_by_update ON public.presences USING btree (realm_id, update_id);
+
+CREATE UNIQUE INDEX push_devices_account ON public.push_devices USING btree (realm_id, user_id, account_id) WHERE (account_id IS NOT NULL);
+
+CREATE UNIQUE INDEX push_devices_token ON public.push_devices USING btree (realm_id, user_id, kind, md5(token)) WHERE (token IS NOT NULL);
 
 CREATE INDEX reminders_due ON public.reminders USING btree (due_at, realm_id) WHERE (failure IS NULL);
 

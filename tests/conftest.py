@@ -17,6 +17,8 @@ pytest_plugins = [
     "tests.fixtures.changes",
     "tests.fixtures.fanout",
     "tests.fixtures.mail",
+    "tests.fixtures.bouncer",
+    "tests.fixtures.makers",
     "tests.fixtures.agreement",
     "tests.fixtures.app",
     "tests.fixtures.clients",

@@ -21,6 +21,7 @@ LOOPBACK = {"127.0.0.1", "::1", "localhost"}
 
 BROKER_SECONDS = 5
 MAIL_SECONDS = 5
+PUSH_SECONDS = 10
 
 
 class Verdict(Enum):
@@ -44,7 +45,8 @@ class Finding:
 def check(context: click.Context, /, *, config: Path | None, **overrides: object) -> None:
     """Say what is wrong, and what to do about it.
 
-    Looks at the settings, the data directory, the database, the broker and the mail server.
+    Looks at the settings, the data directory, the database, the broker, the mail server and
+    whoever pushes to phones.
     Changes nothing. The status is 1 if something is wrong.
     """
     verdicts = set()
@@ -67,6 +69,7 @@ def _findings(config: Path | None, overrides: dict[str, object]) -> Iterator[Fin
             yield Finding(Verdict.BAD, "settings", problem)
         return
     yield from _about_mail(settings)
+    yield from _about_pushes(settings)
     place = {name: overrides.get(name) for name in ("host", "port")}
     yield from _about_settings(as_it_runs(settings, **place))
     if settings.database_url is None:
@@ -184,6 +187,52 @@ def _about_mail(settings: "Settings") -> Iterator[Finding]:
     else:
         sentence = f"The mail server {place} answers; mail comes from {settings.mail_address}."
         yield Finding(Verdict.GOOD, "mail", sentence)
+
+
+def _about_pushes(settings: "Settings") -> Iterator[Finding]:
+    import asyncio
+
+    names = (settings.push_bouncer_url, settings.fcm_credentials, settings.apns_key)
+    if not any(names):
+        sentence = "Phones get no notifications: PARLEY_PUSH_BOUNCER_URL names no bouncer."
+        yield Finding(Verdict.DOUBTFUL, "push", sentence)
+        return
+    from server.domain.clock import SystemClock
+    from server.push.opening import open_push_service
+    from server.push.service import PushError
+    from server.settings import SettingsError
+
+    async def look() -> "frozenset[str] | None":
+        async with open_push_service(settings, SystemClock()) as service:
+            if service is None:
+                return None
+            async with asyncio.timeout(PUSH_SECONDS):
+                await service.check()
+            return service.kinds
+
+    if settings.push_bouncer_url is not None and any(names[1:]):
+        sentence = "Keys for phones are not used: PARLEY_PUSH_BOUNCER_URL names a bouncer."
+        yield Finding(Verdict.DOUBTFUL, "push", sentence)
+    try:
+        kinds = asyncio.run(look())
+    except SettingsError as error:
+        yield from (Finding(Verdict.BAD, "push", problem) for problem in error.problems)
+    except (PushError, TimeoutError) as error:
+        reason = str(error) or "it gives no answer"
+        yield Finding(Verdict.BAD, "push", f"No phone can be reached: {reason}.")
+    else:
+        yield _reached(kinds)
+
+
+def _reached(kinds: frozenset[str] | None) -> Finding:
+    if kinds is None:
+        sentence = "The bouncer does not know this server: `parley push credentials` is the start."
+        return Finding(Verdict.BAD, "push", sentence)
+    lacking = {"fcm": "Android", "apns": "Apple"}.keys() - kinds
+    if lacking:
+        name = {"fcm": "Android", "apns": "Apple"}[lacking.pop()]
+        return Finding(Verdict.DOUBTFUL, "push", f"There is no key for phones of {name}.")
+    return Finding(Verdict.GOOD, "push", "Whoever pushes to phones lets this server in.")
 
 
 def _about_broker(url: str) -> Finding:

@@ -11,6 +11,7 @@ from scripts.cli.check import check
 from scripts.cli.faults import faults
 from scripts.cli.leaks import leaks
 from scripts.cli.migrate import migrate
+from scripts.cli.push import push
 from scripts.cli.queues import queues
 from scripts.cli.realm import realm
 from scripts.cli.restore import restore
@@ -58,6 +59,7 @@ for command in (
     queues,
     backup,
     restore,
+    push,
     realm,
     user,
     audit,

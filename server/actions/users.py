@@ -8,6 +8,7 @@ from typing import Any
 
 from server.actions.ground import Ground, ground_of, lock_realm
 from server.actions.onlookers import Onlookers
+from server.actions.push_devices import drop_all_devices
 from server.actions.subscriptions.membership import Move, join, withdraw
 from server.domain.access import GUEST, MEMBER, OWNER, ROLES, Person
 from server.domain.accounts import checked_email, checked_full_name
@@ -116,6 +117,7 @@ async def deactivate_user(tx: Tx, user_id: UserId, *, now: datetime) -> None:
     left = list(leaving)
     await users.update_active(connection, tx.realm_id, left, active=False)
     await event_queues.delete_of_users(connection, tx.realm_id, left)
+    await drop_all_devices(tx, left)
     ground = await ground_of(tx, realm, leaving.values())
     await _tell_of_leaving(tx, connection, ground, now=now)
     await withdraw(tx, ground, move)

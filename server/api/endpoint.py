@@ -14,7 +14,7 @@ from server.api.rate_limit import RateLimits
 from server.app import App
 from server.directory import Directory
 from server.domain.actor import Actor
-from server.domain.errors import UnauthorizedError
+from server.domain.errors import BadRequestError, UnauthorizedError
 from server.events.base import Tx
 from storage.database import Connection
 from storage.ids import RealmId
@@ -97,6 +97,11 @@ class Request:
     def workbench(self) -> Workbench:
         """For work in the caller's realm that takes more than one write."""
         return self.app.workbench(self.actor.realm_id)
+
+    def refuse_bots(self) -> None:
+        """Raise BadRequestError unless the caller is a person."""
+        if self.actor.is_bot:
+            raise BadRequestError("This endpoint does not accept bot requests.")
 
     async def count_sign_in(self, name: str) -> None:
         """Count a try to sign in with a password under this name, before it is looked at.

@@ -21,6 +21,7 @@ REASONS: Final = {
     429: "Too Many Requests",
     431: "Request Header Fields Too Large",
     500: "Internal Server Error",
+    502: "Bad Gateway",
     503: "Service Unavailable",
 }
 _SUCCESS: Final = b'{"result":"success"'

@@ -57,8 +57,7 @@ class UserPresence(Result):
 async def ping(request: Request, params: PingParams) -> Pinged:
     """Say that one is there; the answer says who else is, and numbers what it holds."""
     actor = request.actor
-    if actor.is_bot:
-        raise BadRequestError("This endpoint does not accept bot requests.")
+    request.refuse_bots()
     passed = NOTHING_YET if params.last_update_id is None else params.last_update_id
     is_on = not (await request.directory.settings()).presence_disabled
     if is_on and UserSettings.of(actor.row.settings).presence_enabled:

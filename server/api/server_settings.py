@@ -62,7 +62,7 @@ async def get(request: Request, params: NoParams) -> ServerSettings:
     return ServerSettings(
         authentication_methods={name: usable.get(name, False) for name in METHODS},
         external_authentication_methods=[],
-        push_notifications_enabled=False,
+        push_notifications_enabled=request.app.pushes is not None,
         is_incompatible=is_too_old(request.headers.get("User-Agent") or ""),
         email_auth_enabled=by_password,
         require_email_format_usernames=True,

@@ -36,8 +36,7 @@ class StatusFound(Result):
 
 
 async def change_own(request: Request, params: OwnStatusParams) -> Empty:
-    if request.actor.is_bot:
-        raise BadRequestError("This endpoint does not accept bot requests.")
+    request.refuse_bots()
     change = _change(params, is_empty=params.away is None)
     await request.write(actions.change_own_status, change, away=params.away)
     return Empty()

@@ -242,3 +242,66 @@ class IdempotencyKeyReusedError(DomainError):
     """The same Idempotency-Key with another request."""
 
     status = 422
+
+
+class PushServiceNotConfiguredError(DomainError):
+    """Nothing on this server reaches phones, or not such ones."""
+
+    code = "PUSH_SERVICE_NOT_CONFIGURED"
+
+    def __init__(self) -> None:
+        super().__init__("Server is not configured to use push notification service.")
+
+
+class InvalidPushDeviceTokenError(DomainError):
+    """Nobody has registered the device here."""
+
+    code = "INVALID_PUSH_DEVICE_TOKEN"
+
+    def __init__(self) -> None:
+        super().__init__("Device not recognized")
+
+
+class InvalidRemotePushDeviceTokenError(DomainError):
+    """The service that reaches devices does not know this one."""
+
+    code = "INVALID_REMOTE_PUSH_DEVICE_TOKEN"
+
+    def __init__(self) -> None:
+        super().__init__("Device not recognized by the push bouncer")
+
+
+class NoActivePushDeviceError(DomainError):
+    code = "NO_ACTIVE_PUSH_DEVICE"
+
+    def __init__(self) -> None:
+        super().__init__("No active registered push device")
+
+
+class AdminActionRequiredError(DomainError):
+    """An operator has to do something about push notifications."""
+
+    code = "ADMIN_ACTION_REQUIRED"
+    status = 403
+
+    def __init__(self) -> None:
+        super().__init__(
+            "Push notification configuration issue on server, contact the server administrator or"
+            " retry later."
+        )
+
+
+class BouncerUnreachableError(DomainError):
+    code = "FAILED_TO_CONNECT_BOUNCER"
+    status = 502
+
+    def __init__(self) -> None:
+        super().__init__("Network error while connecting to the push notification service.")
+
+
+class BouncerFaultError(DomainError):
+    code = "INTERNAL_SERVER_ERROR_ON_BOUNCER"
+    status = 502
+
+    def __init__(self) -> None:
+        super().__init__("Internal server error on the push notification service, retry later.")

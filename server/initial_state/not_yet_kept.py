@@ -26,7 +26,6 @@ NOTHING: Final[dict[str, dict[str, Any]]] = {
     "default_stream_groups": {"realm_default_stream_groups": []},
     "giphy": {"giphy_api_key": ""},
     "onboarding_steps": {"onboarding_steps": [], "navigation_tour_video_url": None},
-    "push_device": {"push_devices": {}},
     "realm_billing": {"realm_billing": {"has_pending_sponsorship_request": False}},
     "realm_domains": {"realm_domains": []},
     "realm_embedded_bots": {"realm_embedded_bots": []},

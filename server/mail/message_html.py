@@ -15,13 +15,13 @@ def for_mail(rendered: str, realm_url: str) -> str:
     Addresses are absolute. Pictures and films, which need a session or tell who looks, are links;
     emoji are characters, formulas their source; what a spoiler hides stays hidden.
     """
-    body = _parsed(rendered)
+    body = parsed(rendered)
     for node in body.css("div.message_inline_image, div.message-media-preview-video, audio, video"):
         node.decompose()
     for node in body.css("div.spoiler-content"):
         node.replace_with(HIDDEN)
     for node in body.css("span.emoji, img.emoji"):
-        node.replace_with(_emoji(node))
+        node.replace_with(emoji_character(node))
     for node in body.css("span.katex-display, span.katex"):
         formula = node.css_first("annotation")
         node.replace_with(node.text() if formula is None else formula.text())
@@ -37,19 +37,20 @@ def for_mail(rendered: str, realm_url: str) -> str:
 
 def as_text(rendered: str) -> str:
     """The words of such a message, without what a spoiler hides."""
-    body = _parsed(rendered)
+    body = parsed(rendered)
     for node in body.css("div.spoiler-content"):
         node.replace_with(HIDDEN)
     return body.text(separator="").strip()
 
 
-def _parsed(rendered: str) -> LexborNode:
+def parsed(rendered: str) -> LexborNode:
+    """The rendered message's body, to be read and changed."""
     body = LexborHTMLParser(rendered).body
     assert body is not None, "the parser makes a body"
     return body
 
 
-def _emoji(node: LexborNode) -> str:
+def emoji_character(node: LexborNode) -> str:
     """The character itself, or the emoji's name where there is none."""
     for name in (node.attributes.get("class") or "").split():
         if name.startswith("emoji-"):

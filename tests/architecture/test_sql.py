@@ -19,6 +19,7 @@ ACROSS_REALMS = {
     "loading._make_log_days": "makes whole days",
     "loading._occupied": "asks whether there is any realm",
     "notifications.late_batches": "finds what is late in all realms",
+    "realms.all_of_them": "lists the realms",
     "realms.id_of_subdomain": "finds the realm",
     "realms.ids": "lists the realms",
     "notifications.forget": "by age, in all realms",

@@ -128,6 +128,16 @@ for method in ("PATCH", "DELETE"):
     other: Words = {"content": "Another"} if method == "PATCH" else {}
     objects = world.scheduled_message
     may(path, "one's own alone", objects, fields=other, own=EVERYBODY, others=NOBODY)
+tokens: dict[str, Words] = {
+    "apns_device_token": {"token": "ab" * 32, "appid": "com.example.app"},
+    "android_gcm_reg_id": {"token": "a-token"},
+}
+for name, token in tokens.items():
+    may(f"POST /users/me/{name}", "one's own, of people", fields=token, allowed=PEOPLE)
+    may(f"DELETE /users/me/{name}", "one's own alone", world.push_token, own=PEOPLE, others=NOBODY)
+may("POST /mobile_push/register", "nothing reaches phones here", world.sealed_device, NOBODY)
+may("POST /mobile_push/test_notification", "nothing reaches phones here", allowed=NOBODY)
+may("POST /mobile_push/e2ee/test_notification", "nobody has such a device", allowed=NOBODY)
 may("GET /reminders", "one's own", allowed=EVERYBODY)
 may(
     "DELETE /reminders/{reminder_id}",

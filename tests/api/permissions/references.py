@@ -278,6 +278,8 @@ LENIENT: Final = {
 """What is answered although nobody has the id, as it is for any id that nobody has."""
 
 NAMES_NOTHING: Final = {
+    "POST /mobile_push/register push_account_id": "the client's own name for the account",
+    "POST /mobile_push/e2ee/test_notification push_account_id": "the same, among one's own",
     "GET /events last_event_id": "a place in one's own queue",
     "PATCH /realm string_id": "a new address",
     **{

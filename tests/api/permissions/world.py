@@ -1,5 +1,6 @@
 """A realm with somebody of each kind, and the objects that requests are about."""
 
+import base64
 import itertools
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
@@ -372,6 +373,28 @@ async def scheduled_message(world: World, who: str, kind: str) -> Values:
     fields = {"type": "direct", "to": [world.people[letter].user_id], "content": world.text()}
     made = await world.clients[letter].post("/scheduled_messages", **fields, **IN_TIME)
     return {"scheduled_message_id": made["scheduled_message_id"]}
+
+
+async def push_token(world: World, who: str, kind: str) -> Values:
+    """A token that is good for both kinds of phones."""
+    letter = world.owner_of(who, kind)
+    token = f"{next(_numbers):064x}"
+    if letter in world.clients:
+        path = "/users/me/apns_device_token"
+        await world.clients[letter].call("POST", path, token=token, appid="com.example.app")
+        await world.clients[letter].call("POST", "/users/me/android_gcm_reg_id", token=token)
+    return {"token": token}
+
+
+async def sealed_device(world: World, who: str, kind: str) -> Values:
+    del world, who, kind
+    return {
+        "token_kind": "fcm",
+        "push_account_id": next(_numbers),
+        "push_public_key": base64.b64encode(bytes(range(32))).decode(),
+        "bouncer_public_key": "key",
+        "encrypted_push_registration": "registration",
+    }
 
 
 async def reminder(world: World, who: str, kind: str) -> Values:

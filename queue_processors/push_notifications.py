@@ -1,0 +1,226 @@
+"""Pushes messages to phones, and takes them back."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from msgspec.structs import replace
+
+from queue_processors.processor import NotNowError, PermanentError, Processor
+from queue_processors.push_keeper import introducing
+from server.app import App
+from server.domain.access import GUEST
+from server.domain.notifications import Facts, Reason, decide
+from server.domain.profiles import avatar_url, hidden_email, public_email
+from server.domain.realm_settings import RealmSettings
+from server.domain.user_settings import UserSettings
+from server.jobs import PushNotification, outgoing
+from server.messaging.job_broker import JobPublisher, OutgoingJob
+from server.push.courier import Courier, Parcel
+from server.push.payloads import (
+    Addressee,
+    PushedMessage,
+    message_notice,
+    message_to_seal,
+    removals,
+    removals_to_seal,
+)
+from server.push.phrases import phrases_in
+from server.push.plain_text import as_notification
+from server.push.recipients import addressee_of
+from server.push.service import Outcome, RefusedError, TryLaterError
+from storage import notifications, push_devices, push_notifications, realms, users
+from storage.database import Connection
+from storage.ids import RealmId
+from storage.push_devices import DeviceRow
+from storage.push_notifications import PushedRow
+from storage.realms import RealmRow
+from storage.users import UserRow
+
+PREFETCH: Final = 50
+"""Most of a job is waiting for an answer from far away."""
+FIRST_PAUSE_SECONDS: Final = 2.0
+"""Until those are tried again that were not reached while others were."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pusher:
+    """Handles the queue's jobs, for one realm at a time."""
+
+    courier: Courier
+    broker: JobPublisher
+
+    @property
+    def realm_id(self) -> RealmId:
+        return self.courier.bench.realm_id
+
+    async def handle(self, job: PushNotification) -> None:
+        """Show the message, or take messages back, on the devices that the job means.
+
+        Raises NotNowError or another PushError if none of them was reached.
+        """
+        async with self.courier.bench.read() as connection:
+            rows = await push_devices.of_user(connection, self.realm_id, job.user_id)
+            devices = [row for row in rows if not job.devices or row.device_id in job.devices]
+            case = await self._case(connection, job) if devices else None
+        if case is None:
+            return
+        await self._deliver(job, case, devices)
+        if job.op == "add" and not await self._is_unread(job):
+            await self._take_back(job, case, devices)
+
+    async def _case(self, connection: Connection, job: PushNotification) -> "_Case | None":
+        """What is to be told to whom; None if there is nothing to tell."""
+        realm = await realms.by_id(connection, self.realm_id)
+        assert realm is not None, "a realm is never removed"
+        found = await users.by_ids(connection, self.realm_id, [job.user_id])
+        if not found:
+            return None
+        address = self.courier.bench.directory.address_of(realm)
+        to = addressee_of(realm, address, found[0])
+        if job.op == "remove":
+            return _Case(realm, to, await self._removal(connection, job, to))
+        parcel = await self._message(connection, job, realm, found[0], to)
+        return None if parcel is None else _Case(realm, to, parcel)
+
+    async def _removal(
+        self, connection: Connection, job: PushNotification, to: Addressee
+    ) -> Parcel:
+        ids = job.message_ids
+        badge = await push_notifications.shown(connection, self.realm_id, job.user_id, but=ids)
+        return Parcel(
+            notices=list(removals(to, ids, badge=badge)),
+            to_seal=list(removals_to_seal(to, ids)),
+            is_removal=True,
+        )
+
+    async def _message(
+        self,
+        connection: Connection,
+        job: PushNotification,
+        realm: RealmRow,
+        reader: UserRow,
+        to: Addressee,
+    ) -> Parcel | None:
+        """The message, if its reader still has to hear of it."""
+        [message_id] = job.message_ids
+        facts = await notifications.facts_of(connection, self.realm_id, [(job.user_id, message_id)])
+        if not facts or decide(Facts.of(facts[0])).push is None:
+            return None
+        row = await push_notifications.message(connection, self.realm_id, message_id, job.group_id)
+        if row is None:
+            return None
+        message = await self._as_known(connection, job, realm, reader, row)
+        badge = await push_notifications.shown(connection, self.realm_id, job.user_id)
+        hides = RealmSettings.of(realm.settings).require_e2ee_push_notifications
+        return Parcel(
+            notices=[message_notice(to, message, badge=badge, hides=hides)],
+            to_seal=[message_to_seal(to, message)],
+        )
+
+    async def _as_known(
+        self,
+        connection: Connection,
+        job: PushNotification,
+        realm: RealmRow,
+        reader: UserRow,
+        row: PushedRow,
+    ) -> PushedMessage:
+        """The message, without more about its sender than its reader may know."""
+        domain = self.courier.bench.directory.address_of(realm).domain
+        settings = RealmSettings.of(realm.settings)
+        [sender] = await users.by_ids(connection, self.realm_id, [row.sender_id])
+        is_known = await self._knows(connection, realm, reader, sender, row)
+        name, email = sender.full_name, public_email(sender, domain)
+        if not is_known:
+            language = UserSettings.of(reader.settings).default_language
+            name, email = phrases_in(language).unknown_user, hidden_email(sender.user_id, domain)
+        channel = None if row.channel_id is None else (row.channel_id, row.channel_name or "")
+        return PushedMessage(
+            message_id=row.message_id,
+            sent_at=row.sent_at,
+            content=as_notification(row.rendered_content),
+            sender_id=sender.user_id,
+            sender_email=email,
+            sender_name=name,
+            sender_avatar_url=avatar_url(email, sender.avatar_version if is_known else 1),
+            reason=Reason(job.reason),
+            group=None if row.group_name is None else (job.group_id or 0, row.group_name),
+            channel=channel,
+            topic=row.topic or settings.empty_topic_display_name,
+            people=list(zip(row.user_ids, row.names, strict=True)),
+        )
+
+    async def _knows(
+        self,
+        connection: Connection,
+        realm: RealmRow,
+        reader: UserRow,
+        sender: UserRow,
+        row: PushedRow,
+    ) -> bool:
+        """Whether the reader may know who has sent it: somebody who writes to them is known."""
+        if reader.role != GUEST or sender.bot_type is not None or row.channel_id is None:
+            return True
+        graph = await self.courier.bench.directory.groups_of(connection, realm)
+        if RealmSettings.of(realm.settings).guests_know_everybody(graph):
+            return True
+        known = await users.known_to(connection, self.realm_id, reader.user_id)
+        return sender.user_id in known
+
+    async def _is_unread(self, job: PushNotification) -> bool:
+        """Whether the reader has not been faster: what is read from now on is taken back later."""
+        pairs = [(job.user_id, job.message_ids[0])]
+        async with self.courier.bench.read() as connection:
+            facts = await notifications.facts_of(connection, self.realm_id, pairs)
+        return bool(facts) and facts[0].is_unread
+
+    async def _take_back(
+        self, job: PushNotification, case: "_Case", devices: Sequence[DeviceRow]
+    ) -> None:
+        async with self.courier.bench.read() as connection:
+            parcel = await self._removal(connection, job, case.to)
+        await self._deliver(replace(job, op="remove"), _Case(case.realm, case.to, parcel), devices)
+
+    async def _deliver(
+        self, job: PushNotification, case: "_Case", devices: Sequence[DeviceRow]
+    ) -> None:
+        """Tell the devices; those that were not reached while others were get a job of their own.
+
+        So nobody is told twice because somebody else was away.
+        """
+        try:
+            outcome = await self.courier.deliver(case.realm, job.user_id, devices, case.parcel)
+        except TryLaterError as error:
+            raise NotNowError(str(error), after_seconds=error.after_seconds) from error
+        except RefusedError as error:
+            raise PermanentError(str(error)) from error
+        if outcome.again:
+            await self.broker.publish(self._rest(job, outcome))
+
+    def _rest(self, job: PushNotification, outcome: Outcome) -> OutgoingJob:
+        ids = tuple(sorted(outcome.again))
+        names = ",".join(map(str, ids))
+        return outgoing(
+            replace(job, devices=ids),
+            key=f"{self.realm_id}:{job.message_ids[0]}:{job.user_id}:{job.op}:{names}",
+            realm_id=self.realm_id,
+            after_seconds=max(outcome.again_after_seconds, FIRST_PAUSE_SECONDS),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Case:
+    realm: RealmRow
+    to: Addressee
+    parcel: Parcel
+
+
+async def handle(app: App, job: PushNotification) -> None:
+    """Push by this server's service; without one there is nobody to tell."""
+    if app.pushes is not None:
+        courier = Courier(app.workbench(job.realm_id), app.pushes, app.metrics)
+        await introducing(app, Pusher(courier, app.jobs).handle(job))
+
+
+PROCESSOR = Processor(PushNotification, handle, prefetch=PREFETCH)

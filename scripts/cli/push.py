@@ -1,0 +1,131 @@
+"""`parley push`: let a bouncer know this server, or no longer."""
+
+import asyncio
+import secrets
+import string
+import uuid
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+from urllib.parse import urlsplit
+
+import click
+
+from scripts.cli.failures import Failure, sentences
+from scripts.cli.options import place_options, read_settings
+from scripts.cli.session import with_app
+
+if TYPE_CHECKING:
+    from server.app import App
+    from server.push.bouncer import Bouncer
+    from server.settings import Settings
+
+Result = TypeVar("Result")
+
+KEY_LENGTH = 64
+_ALPHABET = string.ascii_letters + string.digits
+
+
+@click.group()
+def push() -> None:
+    """Let a bouncer know this server: it pushes to phones for those who have no keys."""
+
+
+@push.command()
+def credentials() -> None:
+    """Print a new id and key for this server, as settings. Changes nothing."""
+    click.echo(f"PARLEY_PUSH_SERVER_ID={uuid.uuid4()}")
+    click.echo(f"PARLEY_PUSH_SERVER_KEY={_new_key()}")
+
+
+@push.command()
+@click.option("--contact-email", required=True, help="Whom the bouncer's people may write to.")
+@click.option(
+    "--agree-to-terms",
+    is_flag=True,
+    help="You have read the terms of whoever runs the bouncer, and agree to them.",
+)
+@click.option("--rotate-key", is_flag=True, help="Give the server another key there, and print it.")
+@place_options
+def register(
+    *,
+    contact_email: str,
+    agree_to_terms: bool,
+    rotate_key: bool,
+    config: Path | None,
+    data: Path | None,
+) -> None:
+    """Let the bouncer know this server and its organizations; again after each change of these.
+
+    It learns the server's address, the contact's, and of each organization name, address, kind,
+    when it was founded and how people sign in.
+    """
+    if not agree_to_terms:
+        raise Failure("Read the terms of the bouncer, and say so with --agree-to-terms.")
+    with sentences():
+        settings = read_settings(config, data=data)
+        new_key = _new_key() if rotate_key else None
+
+        async def enroll(bouncer: "Bouncer") -> bool:
+            return await bouncer.enroll(
+                hostname=urlsplit(settings.public_url).netloc,
+                contact_email=contact_email,
+                server_key=settings.push_server_key or "",
+                new_key=new_key,
+            )
+
+        is_new = _ask(settings, enroll)
+        if new_key is not None:
+            click.echo("From now on the bouncer wants this key:")
+            click.echo(f"PARLEY_PUSH_SERVER_KEY={new_key}")
+            return
+        with _told():
+            with_app(settings, _introduce)
+    click.echo("The bouncer knows this server now." if is_new else "The bouncer knows of it.")
+
+
+@push.command()
+@place_options
+def deregister(*, config: Path | None, data: Path | None) -> None:
+    """Let the bouncer know this server no more: no phone is reached through it."""
+    with sentences():
+        _ask(read_settings(config, data=data), lambda bouncer: bouncer.withdraw())
+    click.echo("The bouncer knows this server no more.")
+
+
+async def _introduce(app: "App") -> None:
+    from queue_processors.push_keeper import PushKeeper
+
+    await PushKeeper(app).settle()
+
+
+def _ask(settings: "Settings", work: "Callable[[Bouncer], Awaitable[Result]]") -> Result:
+    """What the bouncer answers."""
+    from server.push.opening import open_bouncer
+
+    async def run() -> Result:
+        async with open_bouncer(settings) as bouncer:
+            if bouncer is None:
+                raise Failure(
+                    "Set PARLEY_PUSH_BOUNCER_URL, PARLEY_PUSH_SERVER_ID and"
+                    " PARLEY_PUSH_SERVER_KEY first: `parley push credentials` makes the last two."
+                )
+            return await work(bouncer)
+
+    with _told():
+        return asyncio.run(run())
+
+
+@contextmanager
+def _told() -> Iterator[None]:
+    from server.push.service import PushError
+
+    try:
+        yield
+    except PushError as error:
+        raise Failure(f"The bouncer does not do it: {error}.") from error
+
+
+def _new_key() -> str:
+    return "".join(secrets.choice(_ALPHABET) for _ in range(KEY_LENGTH))

@@ -1,0 +1,172 @@
+"""People's phones come and go. Whoever changes somebody's devices holds their row."""
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from typing import Final
+
+from msgspec import UNSET
+
+from server.domain.actor import Actor
+from server.domain.errors import BadRequestError, UserDeactivatedError
+from server.events.base import Tx, to_users
+from server.events.push_devices import PushDeviceChanged
+from server.jobs import GoneDevice, PushRegistration, enqueue
+from storage import push_devices, users
+from storage.ids import PushDeviceId, UserId
+from storage.push_devices import DeviceRow, Kind, Status
+
+MAX_DEVICES: Final = 50
+"""Of one person. One more, and the oldest is forgotten."""
+REGISTERED: Final = 1
+"""For a device with a token: that the bouncer knows it."""
+
+
+async def add_token(
+    tx: Tx, actor: Actor, kind: Kind, token: str, app_id: str | None, *, now: datetime
+) -> None:
+    """Keep the device. One that is there already stays.
+
+    Others may have the same one: an app has the same token for all its accounts.
+    """
+    await _lock(tx, actor.user_id)
+    connection = await tx.changing()
+    new = await push_devices.insert_plain(
+        connection, tx.realm_id, actor.user_id, kind=kind, token=token, app_id=app_id, now=now
+    )
+    if new is None:
+        return
+    await _make_room(tx, actor.user_id)
+    enqueue(tx, PushRegistration(realm_id=tx.realm_id, user_id=actor.user_id, device_id=new))
+
+
+async def remove_token(tx: Tx, actor: Actor, kind: Kind, token: str) -> None:
+    """Forget the device, and let the bouncer forget it. Raises BadRequestError."""
+    await _lock(tx, actor.user_id)
+    row = await push_devices.with_token(
+        await tx.connection(), tx.realm_id, actor.user_id, kind, token
+    )
+    if row is None:
+        raise BadRequestError("Token does not exist")
+    await _delete(tx, actor.user_id, [row])
+
+
+async def register_device(
+    tx: Tx,
+    actor: Actor,
+    kind: Kind,
+    account_id: int,
+    public_key: bytes,
+    *,
+    registration: str,
+    bouncer_key: str,
+    now: datetime,
+) -> None:
+    """Have the bouncer take the device, unless it has or is asked to already.
+
+    `registration` is what only the bouncer can read, by its key `bouncer_key`.
+    """
+    await _lock(tx, actor.user_id)
+    rows = await push_devices.of_user(await tx.connection(), tx.realm_id, actor.user_id)
+    if any(row.account_id == account_id and row.error_code is None for row in rows):
+        return
+    connection = await tx.changing()
+    device_id = await push_devices.put_sealed(
+        connection,
+        tx.realm_id,
+        actor.user_id,
+        kind=kind,
+        account_id=account_id,
+        public_key=public_key,
+        now=now,
+    )
+    await _make_room(tx, actor.user_id)
+    _tell(tx, actor.user_id, account_id, "pending")
+    enqueue(
+        tx,
+        PushRegistration(
+            realm_id=tx.realm_id,
+            user_id=actor.user_id,
+            device_id=device_id,
+            registration=registration,
+            bouncer_key=bouncer_key,
+        ),
+    )
+
+
+async def settle_device(
+    tx: Tx,
+    user_id: UserId,
+    device_id: PushDeviceId,
+    *,
+    bouncer_id: int | None,
+    error_code: str | None = None,
+) -> bool:
+    """Keep that the bouncer has taken the device, or why not. False if it is gone."""
+    await tx.lock(users.locking(tx.realm_id, [user_id]))
+    connection = await tx.connection()
+    row = await push_devices.by_id(connection, tx.realm_id, user_id, device_id)
+    if row is None:
+        return False
+    if (row.bouncer_id, row.error_code) == (bouncer_id, error_code):
+        return True
+    connection = await tx.changing()
+    await push_devices.settle(
+        connection,
+        tx.realm_id,
+        user_id,
+        device_id,
+        bouncer_id=bouncer_id,
+        error_code=error_code,
+    )
+    if row.account_id is not None:
+        status: Status = "active" if error_code is None else "failed"
+        _tell(tx, user_id, row.account_id, status, error_code)
+    return True
+
+
+async def drop_devices(tx: Tx, user_id: UserId, device_ids: Iterable[PushDeviceId]) -> None:
+    """Forget devices of which their makers' services, or the bouncer, say that they are gone."""
+    await tx.lock(users.locking(tx.realm_id, [user_id]))
+    connection = await tx.changing()
+    await push_devices.delete(connection, tx.realm_id, user_id, device_ids)
+
+
+async def drop_all_devices(tx: Tx, user_ids: Sequence[UserId]) -> None:
+    """Forget the devices of people who leave. The caller holds their rows."""
+    connection = await tx.changing()
+    for user_id in await push_devices.delete_of_users(connection, tx.realm_id, user_ids):
+        enqueue(tx, PushRegistration(realm_id=tx.realm_id, user_id=user_id, all_gone=True))
+
+
+async def _lock(tx: Tx, user_id: UserId) -> None:
+    [row] = await tx.lock(users.locking(tx.realm_id, [user_id]))
+    if not row.is_active:
+        raise UserDeactivatedError("Account is deactivated")
+
+
+async def _make_room(tx: Tx, user_id: UserId) -> None:
+    rows = await push_devices.of_user(await tx.changing(), tx.realm_id, user_id)
+    await _delete(tx, user_id, rows[:-MAX_DEVICES])
+
+
+async def _delete(tx: Tx, user_id: UserId, rows: Sequence[DeviceRow]) -> None:
+    if not rows:
+        return
+    connection = await tx.changing()
+    ids = [row.device_id for row in rows]
+    await push_devices.delete(connection, tx.realm_id, user_id, ids)
+    for row in rows:
+        if row.token is not None:
+            gone = GoneDevice(kind=row.kind, token=row.token)
+            enqueue(tx, PushRegistration(realm_id=tx.realm_id, user_id=user_id, gone=gone))
+
+
+def _tell(
+    tx: Tx, user_id: UserId, account_id: int, status: Status, error_code: str | None = None
+) -> None:
+    event = PushDeviceChanged(
+        push_account_id=str(account_id),
+        status=status,
+        error_code=UNSET if error_code is None else error_code,
+    )
+    tx.append(event, to_users(user_id))

@@ -1,0 +1,1 @@
+"""Push notifications: what phones are told, and the services that tell them."""

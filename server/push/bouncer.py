@@ -1,0 +1,327 @@
+"""A bouncer: the service of an app's makers, which hold the keys for its phones."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from http import HTTPStatus
+from typing import Any, Final, TypeVar
+
+import httpx
+import msgspec
+
+from server.actions.push_status import PushStatus
+from server.push.service import (
+    DisallowedError,
+    NeedsOperatorError,
+    Notice,
+    Outcome,
+    PushError,
+    Recipient,
+    RefusedError,
+    SealedNotice,
+    ServiceFaultError,
+    UnknownDeviceError,
+    UnknownRealmError,
+)
+from server.push.web import asked, retry_after
+from server.version import FEATURE_LEVEL, MERGE_BASE, VERSION
+from storage.push_devices import PlainDevice
+
+Shape = TypeVar("Shape", bound=msgspec.Struct)
+
+PREFIX: Final = "/api/v1/remotes/"
+KIND_NUMBERS: Final = {"apns": 1, "fcm": 2}
+_GENERIC: Final = "BAD_REQUEST"
+
+_ERRORS: Final[Mapping[str, type[PushError]]] = {
+    "INVALID_ZULIP_SERVER": NeedsOperatorError,
+    "REMOTE_SERVER_DEACTIVATED": NeedsOperatorError,
+    "REMOTE_REALM_SERVER_MISMATCH_ERROR": NeedsOperatorError,
+    "MISSING_REMOTE_REALM": UnknownRealmError,
+    "PUSH_NOTIFICATIONS_DISALLOWED": DisallowedError,
+    "INVALID_REMOTE_PUSH_DEVICE_TOKEN": UnknownDeviceError,
+}
+"""What its error codes mean; every other one is a refusal."""
+
+
+class _Answer(msgspec.Struct, frozen=True):
+    code: str = ""
+    msg: str = ""
+
+
+class _Deleted(msgspec.Struct, frozen=True):
+    android_devices: tuple[str, ...] = ()
+    apple_devices: tuple[str, ...] = ()
+
+
+class _Status(msgspec.Struct, frozen=True):
+    can_push: bool
+    expected_end_timestamp: int | None
+
+    @property
+    def shown(self) -> PushStatus:
+        return PushStatus(self.can_push, self.expected_end_timestamp)
+
+
+class _Notified(msgspec.Struct, frozen=True):
+    total_android_devices: int
+    total_apple_devices: int
+    deleted_devices: _Deleted = _Deleted()
+    realm: _Status | None = None
+
+
+class _Registered(msgspec.Struct, frozen=True):
+    device_id: int
+
+
+class _SealedNotified(msgspec.Struct, frozen=True):
+    android_successfully_sent_count: int
+    apple_successfully_sent_count: int
+    delete_device_ids: tuple[int, ...] = ()
+    realm_push_status: _Status | None = None
+
+
+class _Enrolled(msgspec.Struct, frozen=True):
+    created: bool = False
+
+
+class _Realms(msgspec.Struct, frozen=True):
+    realms: dict[str, _Status] = {}
+
+
+class Bouncer:
+    """A PushService and SealedPushes over HTTP; the server is known by its id and key.
+
+    `http` has the bouncer's address, and time-outs.
+    """
+
+    kinds = frozenset(KIND_NUMBERS)
+    wants_registration = True
+
+    def __init__(self, http: httpx.AsyncClient, server_id: str, server_key: str) -> None:
+        self._http = http
+        self._server_id = server_id
+        self._auth = httpx.BasicAuth(server_id, server_key)
+
+    @property
+    def sealed(self) -> "Bouncer":
+        return self
+
+    # -- in the clear
+
+    async def register(self, recipient: Recipient, device: PlainDevice) -> None:
+        """See PushService."""
+        form = self._device(recipient, device.kind, device.token)
+        if device.app_id is not None:
+            form["ios_app_id"] = device.app_id
+        await self._post_form("push/register", form)
+
+    async def unregister(self, recipient: Recipient, kind: str, token: str) -> None:
+        """See PushService."""
+        try:
+            await self._post_form("push/unregister", self._device(recipient, kind, token))
+        except RefusedError as error:
+            if error.code != _GENERIC:
+                raise  # else it does not know the token: then there is nothing to forget
+
+    async def forget(self, recipient: Recipient) -> None:
+        """See PushService."""
+        await self._post_form("push/unregister/all", self._person(recipient))
+
+    async def push(
+        self, recipient: Recipient, notice: Notice, devices: Sequence[PlainDevice]
+    ) -> Outcome:
+        """See PushService. The bouncer sends it to all devices of theirs that it knows."""
+        tokens = {
+            kind: [device.token for device in devices if device.kind == kind]
+            for kind in KIND_NUMBERS
+        }
+        body = {
+            **_numbered(recipient),
+            "apns_payload": notice.apple if tokens["apns"] else {},
+            "gcm_payload": notice.android if tokens["fcm"] else {},
+            "gcm_options": {"priority": "high" if notice.is_urgent else "normal"},
+            "android_devices": tokens["fcm"],
+            "apple_devices": tokens["apns"],
+        }
+        answer = _read(await self._post_json("push/notify", body), _Notified)
+        deleted = {
+            "fcm": set(answer.deleted_devices.android_devices),
+            "apns": {token.lower() for token in answer.deleted_devices.apple_devices},
+        }
+        gone = [device for device in devices if device.token in deleted[device.kind]]
+        counts: Counter[tuple[str, str]] = Counter(
+            (device.kind, "gone" if device in gone else "sent") for device in devices
+        )
+        return Outcome(
+            gone=frozenset(device.device_id for device in gone),
+            counts=counts,
+            status=None if answer.realm is None else answer.realm.shown,
+        )
+
+    async def test(
+        self, recipient: Recipient, base: Mapping[str, Any], notice: Notice, device: PlainDevice
+    ) -> None:
+        """See PushService."""
+        del notice  # it makes its own
+        kind = KIND_NUMBERS[device.kind]
+        body = {
+            **_numbered(recipient),
+            "token": device.token,
+            "token_kind": kind,
+            "base_payload": base,
+        }
+        await self._post_json("push/test_notification", body)
+
+    # -- encrypted
+
+    async def register_sealed(
+        self, realm_uuid: str, account_id: int, *, encrypted: str, public_key: str
+    ) -> int:
+        """See SealedPushes."""
+        form = {
+            "realm_uuid": realm_uuid,
+            "push_account_id": str(account_id),
+            "encrypted_push_registration": encrypted,
+            "bouncer_public_key": public_key,
+        }
+        return _read(await self._post_form("push/e2ee/register", form), _Registered).device_id
+
+    async def push_sealed(
+        self, realm_uuid: str, notices: Sequence[SealedNotice], *, is_removal: bool
+    ) -> Outcome:
+        """See SealedPushes."""
+        requests = [_request(notice, is_removal=is_removal) for notice in notices]
+        body = {"realm_uuid": realm_uuid, "push_requests": requests}
+        answer = _read(await self._post_json("push/e2ee/notify", body), _SealedNotified)
+        deleted = set(answer.delete_device_ids)
+        gone = [each.device for each in notices if each.device.bouncer_id in deleted]
+        counts: Counter[tuple[str, str]] = Counter((device.kind, "gone") for device in gone)
+        counts["fcm", "sent"] = answer.android_successfully_sent_count
+        counts["apns", "sent"] = answer.apple_successfully_sent_count
+        status = answer.realm_push_status
+        return Outcome(
+            gone=frozenset(device.device_id for device in gone),
+            counts=+counts,
+            status=None if status is None else status.shown,
+        )
+
+    # -- the server and its organizations
+
+    async def enroll(
+        self, *, hostname: str, contact_email: str, server_key: str, new_key: str | None = None
+    ) -> bool:
+        """Make the server known, or tell of changes; whether it is new. Raises a PushError."""
+        form = {
+            "zulip_org_id": self._server_id,
+            "zulip_org_key": server_key,
+            "hostname": hostname,
+            "contact_email": contact_email,
+        }
+        if new_key is not None:
+            form["new_org_key"] = new_key
+        content = await self._ask("POST", "server/register", data=form, auth=None)
+        return _read(content, _Enrolled).created
+
+    async def withdraw(self) -> None:
+        """Let it know the server no more. Raises a PushError."""
+        await self._post_form("server/deactivate", {})
+
+    async def check(self) -> None:
+        """See PushService."""
+        await self._ask("GET", "server/analytics/status")
+
+    async def introduce(self, realms: Sequence[Mapping[str, Any]]) -> dict[str, PushStatus]:
+        """See PushService."""
+        form = {
+            "realms": _json(realms),
+            "realm_counts": "[]",
+            "installation_counts": "[]",
+            "realmauditlog_rows": "[]",
+            "version": _json(VERSION),
+            "merge_base": _json(MERGE_BASE),
+            "api_feature_level": _json(FEATURE_LEVEL),
+        }
+        answer = _read(await self._post_form("server/analytics", form), _Realms)
+        return {uuid: status.shown for uuid, status in answer.realms.items()}
+
+    # -- asking
+
+    def _person(self, recipient: Recipient) -> dict[str, str]:
+        return {
+            "server_uuid": self._server_id,
+            "realm_uuid": recipient.realm_uuid,
+            "user_uuid": recipient.user_uuid,
+            "user_id": str(recipient.user_id),
+        }
+
+    def _device(self, recipient: Recipient, kind: str, token: str) -> dict[str, str]:
+        number = str(KIND_NUMBERS[kind])
+        return {**self._person(recipient), "token": token, "token_kind": number}
+
+    async def _post_form(self, path: str, form: Mapping[str, str]) -> bytes:
+        return await self._ask("POST", path, data=dict(form))
+
+    async def _post_json(self, path: str, body: Mapping[str, Any]) -> bytes:
+        headers = {"Content-Type": "application/json"}
+        return await self._ask("POST", path, content=msgspec.json.encode(body), headers=headers)
+
+    async def _ask(self, method: str, path: str, **request: Any) -> bytes:
+        response = await asked(self._http, method, PREFIX + path, **{"auth": self._auth, **request})
+        if not response.is_success:
+            raise _refusal(response)
+        return response.content
+
+
+def _numbered(recipient: Recipient) -> dict[str, Any]:
+    return {
+        "realm_uuid": recipient.realm_uuid,
+        "user_uuid": recipient.user_uuid,
+        "user_id": recipient.user_id,
+    }
+
+
+def _request(notice: SealedNotice, *, is_removal: bool) -> dict[str, Any]:
+    device = notice.device
+    payload = {"push_account_id": device.account_id, "encrypted_data": notice.encrypted}
+    if device.kind == "fcm":
+        priority: Any = "normal" if is_removal else "high"
+        return {"device_id": device.bouncer_id, "fcm_priority": priority, "payload": payload}
+    headers = {
+        "apns_priority": 5 if is_removal else 10,
+        "apns_push_type": "background" if is_removal else "alert",
+    }
+    aps = {"mutable-content": 1, "alert": {"title": "New notification"}}
+    return {
+        "device_id": device.bouncer_id,
+        "http_headers": headers,
+        "payload": {**payload, "aps": aps},
+    }
+
+
+def _json(value: Any) -> str:
+    return msgspec.json.encode(value).decode()
+
+
+def _read(content: bytes, kind: type[Shape]) -> Shape:
+    try:
+        return msgspec.json.decode(content, type=kind)
+    except msgspec.DecodeError as error:
+        raise ServiceFaultError(f"the bouncer's answer cannot be read: {error}") from error
+
+
+def _refusal(response: httpx.Response) -> PushError:
+    """What the answer means, by its status and code."""
+    status = response.status_code
+    if status >= HTTPStatus.INTERNAL_SERVER_ERROR or status == HTTPStatus.TOO_MANY_REQUESTS:
+        reason = f"the bouncer answers {status}"
+        return ServiceFaultError(reason, after_seconds=retry_after(response))
+    try:
+        answer = msgspec.json.decode(response.content, type=_Answer)
+    except msgspec.DecodeError:
+        return NeedsOperatorError(f"what is to be a bouncer answers {status}")
+    reason = f"{answer.code or status}: {answer.msg}"[:500]
+    if answer.code in _ERRORS:
+        return _ERRORS[answer.code](reason)
+    if status == HTTPStatus.UNAUTHORIZED:
+        return NeedsOperatorError(reason)
+    return RefusedError(reason, code=answer.code)

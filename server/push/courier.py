@@ -1,0 +1,215 @@
+"""Brings what phones are to be told to the service, and keeps what that says of them."""
+
+import asyncio
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+import structlog
+
+from server.actions.push_devices import REGISTERED, drop_devices, settle_device
+from server.actions.push_status import PushStatus, keep_push_status
+from server.actions.workbench import Workbench
+from server.domain.realm_settings import RealmSettings
+from server.metrics import Metrics
+from server.push.payloads import test_notice, test_to_seal
+from server.push.recipients import addressee_of, recipient_of
+from server.push.sealing import sealed
+from server.push.service import (
+    DisallowedError,
+    Notice,
+    Outcome,
+    PushError,
+    PushService,
+    Recipient,
+    RefusedError,
+    SealedNotice,
+    TryLaterError,
+    UnknownDeviceError,
+)
+from storage.ids import PushDeviceId, UserId
+from storage.push_devices import DeviceRow, PlainDevice, SealedDevice
+from storage.realms import RealmRow
+from storage.users import UserRow
+
+logger = structlog.get_logger(__name__)
+
+NOT_ALLOWED: Final = PushStatus(enabled=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Parcel:
+    """What somebody's devices are to be told, in both forms."""
+
+    notices: Sequence[Notice]
+    to_seal: Sequence[Mapping[str, Any]]
+    is_removal: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Courier:
+    """For one organization, by one service."""
+
+    bench: Workbench
+    service: PushService
+    metrics: Metrics
+
+    async def deliver(
+        self, realm: RealmRow, user_id: UserId, rows: Iterable[DeviceRow], parcel: Parcel
+    ) -> Outcome:
+        """Tell these devices of the user's; `again` are those that were not reached now.
+
+        What is gone is forgotten. Raises a PushError if none was reached that could be.
+        """
+        recipient = recipient_of(realm, user_id)
+        rows = list(rows)
+        plain = [
+            row.plain for row in rows if row.plain is not None and row.kind in self.service.kinds
+        ]
+        closed = [row.sealed for row in rows if row.sealed is not None]
+        tries = []
+        if plain:
+            tries.append(self._try(self._deliver_plain, recipient, plain, parcel))
+        if closed and self.service.sealed is not None:
+            tries.append(self._try(self._deliver_sealed, recipient, closed, parcel))
+        found = await asyncio.gather(*tries)
+        outcome = _merged(one for one, _ in found)
+        await self._heed(realm, user_id, outcome)
+        errors = [error for _, error in found if error is not None]
+        if errors and len(errors) == len(found):
+            raise errors[0]
+        return outcome
+
+    async def register(self, recipient: Recipient, device: PlainDevice) -> None:
+        """Let the service know the device, unless it is removed meanwhile. Raises a PushError."""
+        await self.service.register(recipient, device)
+        if not await self.settle(recipient, device.device_id, REGISTERED):
+            await self.service.unregister(recipient, device.kind, device.token)
+
+    async def settle(
+        self,
+        recipient: Recipient,
+        device_id: PushDeviceId,
+        bouncer_id: int | None,
+        error_code: str | None = None,
+    ) -> bool:
+        """Keep that the service has taken the device, or why not. False if it is gone."""
+        is_there: bool = await self.bench.write(
+            lambda tx: settle_device(
+                tx, recipient.user_id, device_id, bouncer_id=bouncer_id, error_code=error_code
+            )
+        )
+        return is_there
+
+    async def test(self, realm: RealmRow, row: UserRow, devices: Sequence[DeviceRow]) -> None:
+        """Show a test notification on each device in turn. Raises a PushError."""
+        recipient = recipient_of(realm, row.user_id)
+        to = addressee_of(realm, self.bench.directory.address_of(realm), row)
+        notice = test_notice(to, self.bench.clock.now())
+        for device in (each.plain for each in devices):
+            if device is None or device.kind not in self.service.kinds:
+                continue
+            try:
+                await self._ensure_registered(recipient, device)
+                await self.service.test(recipient, to.android_base(), notice, device)
+            except UnknownDeviceError:
+                await self._drop(row.user_id, [device.device_id])
+                raise
+
+    async def test_sealed(
+        self, realm: RealmRow, row: UserRow, devices: Sequence[DeviceRow]
+    ) -> None:
+        """The same for devices that alone can read it, all at once. Raises a PushError."""
+        recipient = recipient_of(realm, row.user_id)
+        to = addressee_of(realm, self.bench.directory.address_of(realm), row)
+        parcel = Parcel([], [test_to_seal(to, self.bench.clock.now())])
+        closed = [each.sealed for each in devices if each.sealed is not None]
+        try:
+            outcome = await self._deliver_sealed(recipient, closed, parcel)
+        except DisallowedError:
+            await self._heed(realm, row.user_id, Outcome(status=NOT_ALLOWED))
+            raise
+        await self._heed(realm, row.user_id, outcome)
+        if outcome.gone == {device.device_id for device in closed}:
+            raise UnknownDeviceError("none of the devices is there any more")
+
+    async def _deliver_plain(
+        self, recipient: Recipient, devices: Sequence[PlainDevice], parcel: Parcel
+    ) -> Outcome:
+        for device in devices:
+            await self._ensure_registered(recipient, device)
+        return _merged(
+            [await self.service.push(recipient, notice, devices) for notice in parcel.notices]
+        )
+
+    async def _deliver_sealed(
+        self, recipient: Recipient, devices: Sequence[SealedDevice], parcel: Parcel
+    ) -> Outcome:
+        service = self.service.sealed
+        assert service is not None, "whoever delivers has looked"
+        outcomes = []
+        for payload in parcel.to_seal:
+            notices = [
+                SealedNotice(device, sealed(device.public_key, payload)) for device in devices
+            ]
+            outcomes.append(
+                await service.push_sealed(
+                    recipient.realm_uuid, notices, is_removal=parcel.is_removal
+                )
+            )
+        return _merged(outcomes)
+
+    async def _try(
+        self, way: Any, recipient: Recipient, devices: Sequence[Any], parcel: Parcel
+    ) -> tuple[Outcome, PushError | None]:
+        """What became of it this way, and why it was not taken at all."""
+        ids = frozenset(device.device_id for device in devices)
+        try:
+            return await way(recipient, devices, parcel), None
+        except DisallowedError as error:
+            logger.warning("no pushes are taken of the organization", reason=str(error))
+            return Outcome(counts=_counts(devices, "refused"), status=NOT_ALLOWED), None
+        except RefusedError as error:
+            return Outcome(counts=_counts(devices, "refused")), error
+        except PushError as error:
+            wait = error.after_seconds if isinstance(error, TryLaterError) else 0.0
+            counts = _counts(devices, "later")
+            return Outcome(again=ids, again_after_seconds=wait, counts=counts), error
+
+    async def _ensure_registered(self, recipient: Recipient, device: PlainDevice) -> None:
+        if self.service.wants_registration and not device.is_registered:
+            await self.register(recipient, device)
+
+    async def _heed(self, realm: RealmRow, user_id: UserId, outcome: Outcome) -> None:
+        for (kind, what), count in outcome.counts.items():
+            self.metrics.pushed(kind, what, count)
+        if outcome.gone:
+            await self._drop(user_id, outcome.gone)
+        status = outcome.status
+        if status is not None and not status.is_kept_in(RealmSettings.of(realm.settings)):
+            await self.bench.write(lambda tx: keep_push_status(tx, status))
+
+    async def _drop(self, user_id: UserId, device_ids: Iterable[PushDeviceId]) -> None:
+        ids = list(device_ids)
+        logger.info("devices are gone", user_id=user_id, count=len(ids))
+        await self.bench.write(lambda tx: drop_devices(tx, user_id, ids))
+
+
+def _counts(devices: Sequence[PlainDevice | SealedDevice], what: str) -> Counter[tuple[str, str]]:
+    return Counter((device.kind, what) for device in devices)
+
+
+def _merged(outcomes: Iterable[Outcome]) -> Outcome:
+    """What became of it in all; of several statuses the last one."""
+    merged = Outcome()
+    for one in outcomes:
+        merged = replace(
+            merged,
+            gone=merged.gone | one.gone,
+            again=merged.again | one.again,
+            again_after_seconds=max(merged.again_after_seconds, one.again_after_seconds),
+            counts=Counter(merged.counts) + Counter(one.counts),
+            status=one.status or merged.status,
+        )
+    return replace(merged, again=merged.again - merged.gone)

@@ -1,0 +1,129 @@
+"""Sending to the makers' services with keys of one's own, past any bouncer."""
+
+import asyncio
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+import structlog
+
+from server.actions.push_status import PushStatus
+from server.push.apns import Apns
+from server.push.fcm import Fcm
+from server.push.service import (
+    Notice,
+    Outcome,
+    PushError,
+    Recipient,
+    RefusedError,
+    TryLaterError,
+    UnknownDeviceError,
+)
+from storage.push_devices import Kind, PlainDevice
+
+logger = structlog.get_logger(__name__)
+
+
+class Direct:
+    """A PushService for what it has keys for."""
+
+    wants_registration: Final = False
+    sealed: Final = None
+    """Registrations that are encrypted for a bouncer say nothing to anybody else."""
+
+    def __init__(self, fcm: Fcm | None, apns: Apns | None) -> None:
+        self._fcm = fcm
+        self._apns = apns
+        found: dict[Kind, Fcm | Apns | None] = {"fcm": fcm, "apns": apns}
+        self.kinds = frozenset(kind for kind, service in found.items() if service is not None)
+
+    async def register(self, recipient: Recipient, device: PlainDevice) -> None:
+        """See PushService: there is nobody to tell."""
+
+    async def unregister(self, recipient: Recipient, kind: str, token: str) -> None:
+        """See PushService: there is nobody to tell."""
+
+    async def forget(self, recipient: Recipient) -> None:
+        """See PushService: there is nobody to tell."""
+
+    async def push(
+        self, recipient: Recipient, notice: Notice, devices: Sequence[PlainDevice]
+    ) -> Outcome:
+        """See PushService. Devices of a kind for which there is no key get nothing."""
+        reached = [device for device in devices if device.kind in self.kinds]
+        found = await asyncio.gather(*(self._try(notice, device) for device in reached))
+        errors = [error for error in found if error is not None]
+        later = [e for e in errors if not isinstance(e, UnknownDeviceError | RefusedError)]
+        if later and len(later) == len(reached):
+            raise _the_longest_wait(later)
+        gone, again = set(), set()
+        counts: Counter[tuple[str, str]] = Counter()
+        for device, error in zip(reached, found, strict=True):
+            outcome = "sent"
+            if isinstance(error, UnknownDeviceError):
+                outcome = "gone"
+                gone.add(device.device_id)
+            elif isinstance(error, RefusedError):
+                outcome = "refused"
+                logger.warning("a push was refused", user_id=recipient.user_id, reason=str(error))
+            elif error is not None:
+                outcome = "later"
+                again.add(device.device_id)
+            counts[device.kind, outcome] += 1
+        return Outcome(
+            gone=frozenset(gone),
+            again=frozenset(again),
+            again_after_seconds=_after(_the_longest_wait(later)) if later else 0.0,
+            counts=counts,
+        )
+
+    async def test(
+        self, recipient: Recipient, base: Mapping[str, Any], notice: Notice, device: PlainDevice
+    ) -> None:
+        """See PushService."""
+        del recipient, base  # the notice says all
+        error = await self._try(notice, device)
+        if error is not None:
+            raise error
+
+    async def introduce(self, realms: Sequence[Mapping[str, Any]]) -> dict[str, PushStatus]:
+        """See PushService: nobody else has a say."""
+        return {realm["uuid"]: PushStatus(enabled=True) for realm in realms}
+
+    async def check(self) -> None:
+        """See PushService."""
+        for service in (self._fcm, self._apns):
+            if service is not None:
+                await service.check()
+
+    async def _try(self, notice: Notice, device: PlainDevice) -> PushError | None:
+        try:
+            if device.kind == "fcm" and self._fcm is not None:
+                await self._fcm.send(device.token, notice.android, is_urgent=notice.is_urgent)
+            elif device.kind == "apns" and self._apns is not None:
+                await self._apns.send(
+                    device.token,
+                    device.app_id or "",
+                    _for_apple(notice),
+                    is_urgent=notice.is_urgent,
+                    collapse_key=notice.collapse_key,
+                )
+        except PushError as error:
+            return error
+        return None
+
+
+def _for_apple(notice: Notice) -> dict[str, Any]:
+    """The notice as Apple takes it: what is not `aps` is the app's."""
+    system = {name: value for name, value in notice.apple.items() if name != "custom"}
+    if "alert" not in system:
+        system["content-available"] = 1  # the app is woken, to take messages away
+    return {"aps": system, **notice.apple.get("custom", {})}
+
+
+def _the_longest_wait(errors: Sequence[PushError]) -> PushError:
+    return max(errors, key=_after)
+
+
+def _after(error: PushError) -> float:
+    return error.after_seconds if isinstance(error, TryLaterError) else 0.0

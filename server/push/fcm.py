@@ -1,0 +1,170 @@
+"""Firebase Cloud Messaging, for Android: HTTP v1, with the key of a service account."""
+
+import asyncio
+from collections.abc import Mapping
+from http import HTTPStatus
+from typing import Any, Final
+
+import httpx
+import msgspec
+from joserfc import jwt
+from joserfc.errors import JoseError
+from joserfc.jwk import RSAKey
+
+from server.domain.clock import Clock
+from server.push.service import (
+    NeedsOperatorError,
+    RefusedError,
+    ServiceFaultError,
+    UnknownDeviceError,
+)
+from server.push.web import asked, retry_after
+
+ADDRESS: Final = "https://fcm.googleapis.com"
+SCOPE: Final = "https://www.googleapis.com/auth/firebase.messaging"
+GRANT: Final = "urn:ietf:params:oauth:grant-type:jwt-bearer"
+ASSERTION_SECONDS: Final = 3_600
+MARGIN_SECONDS: Final = 60.0
+"""So long before its end an access token is used no more."""
+DAY: Final = "86400s"
+
+
+class ServiceAccount(msgspec.Struct, frozen=True):
+    """What matters of the file that Google gives for a service account."""
+
+    project_id: str
+    client_email: str
+    private_key: str
+    token_uri: str = "https://oauth2.googleapis.com/token"  # noqa: S105 - where, not what
+    private_key_id: str = ""
+
+
+def account_of(text: str) -> ServiceAccount:
+    """Read it. Raises NeedsOperatorError for what is none."""
+    try:
+        account = msgspec.json.decode(text, type=ServiceAccount)
+        RSAKey.import_key(account.private_key)
+    except (msgspec.DecodeError, JoseError, ValueError, TypeError) as error:
+        raise NeedsOperatorError("it is not the JSON of a service account with its key") from error
+    return account
+
+
+class _Token(msgspec.Struct, frozen=True):
+    access_token: str
+    expires_in: float = ASSERTION_SECONDS
+
+
+class _Detail(msgspec.Struct, frozen=True, rename={"error_code": "errorCode"}):
+    error_code: str = ""
+
+
+class _Error(msgspec.Struct, frozen=True):
+    message: str = ""
+    status: str = ""
+    details: tuple[_Detail, ...] = ()
+
+
+class _Failure(msgspec.Struct, frozen=True):
+    error: _Error = _Error()
+
+
+class Fcm:
+    """Sends data messages. `http` has the service's address."""
+
+    def __init__(self, http: httpx.AsyncClient, account: ServiceAccount, clock: Clock) -> None:
+        self._http = http
+        self._account = account
+        self._key = RSAKey.import_key(account.private_key)
+        self._clock = clock
+        self._path = f"/v1/projects/{account.project_id}/messages:send"
+        self._token = ""
+        self._token_ends = 0.0
+        self._asking = asyncio.Lock()
+
+    async def send(self, token: str, data: Mapping[str, Any], *, is_urgent: bool) -> None:
+        """It has the message when this returns. Raises a PushError."""
+        message = {
+            "token": token,
+            "data": {name: _text(value) for name, value in data.items()},
+            "android": {"priority": "high" if is_urgent else "normal", "ttl": DAY},
+        }
+        body = msgspec.json.encode({"message": message})
+        response = await self._post(body, await self._access_token())
+        if response.status_code == HTTPStatus.UNAUTHORIZED:
+            # The token was withdrawn before its time: one more try with another.
+            self._token_ends = 0.0
+            response = await self._post(body, await self._access_token())
+        if not response.is_success:
+            raise _refusal(response)
+
+    async def check(self) -> None:
+        """Whether we are let in. Raises a PushError."""
+        await self._access_token()
+
+    async def _post(self, body: bytes, access_token: str) -> httpx.Response:
+        headers = {"Authorization": f"Bearer {access_token}", "Content-Type": "application/json"}
+        return await asked(self._http, "POST", self._path, content=body, headers=headers)
+
+    async def _access_token(self) -> str:
+        async with self._asking:
+            if self._clock.monotonic() >= self._token_ends:
+                token = await self._new_token()
+                self._token = token.access_token
+                self._token_ends = self._clock.monotonic() + token.expires_in - MARGIN_SECONDS
+            return self._token
+
+    async def _new_token(self) -> _Token:
+        now = int(self._clock.now().timestamp())
+        claims = {
+            "iss": self._account.client_email,
+            "scope": SCOPE,
+            "aud": self._account.token_uri,
+            "iat": now,
+            "exp": now + ASSERTION_SECONDS,
+        }
+        header = {"alg": "RS256", "kid": self._account.private_key_id}
+        assertion = jwt.encode(header, claims, self._key)
+        response = await asked(
+            self._http,
+            "POST",
+            self._account.token_uri,
+            data={"grant_type": GRANT, "assertion": assertion},
+        )
+        if response.is_success:
+            try:
+                return msgspec.json.decode(response.content, type=_Token)
+            except msgspec.DecodeError as error:
+                raise ServiceFaultError(f"Google's answer cannot be read: {error}") from error
+        status = response.status_code
+        if status >= HTTPStatus.INTERNAL_SERVER_ERROR or status == HTTPStatus.TOO_MANY_REQUESTS:
+            raise ServiceFaultError(
+                f"Google gives no access token: {status}", after_seconds=retry_after(response)
+            )
+        raise NeedsOperatorError(f"Google does not accept the service account: {status}")
+
+
+def _text(value: Any) -> str:
+    """FCM takes nothing but text."""
+    return value if isinstance(value, str) else str(value)
+
+
+def _refusal(response: httpx.Response) -> Exception:
+    """What the answer means, by its code."""
+    status = response.status_code
+    try:
+        error = msgspec.json.decode(response.content, type=_Failure).error
+    except msgspec.DecodeError:
+        error = _Error()
+    code = next((each.error_code for each in error.details if each.error_code), error.status)
+    reason = f"FCM answers {status} {code}: {error.message}"[:500]
+    if code == "UNREGISTERED" or status == HTTPStatus.NOT_FOUND:
+        return UnknownDeviceError(reason)
+    if code == "SENDER_ID_MISMATCH":
+        return UnknownDeviceError(reason)  # a token of another app's
+    if code == "INVALID_ARGUMENT" and "token" in error.message.lower():
+        return UnknownDeviceError(reason)
+    if status == HTTPStatus.TOO_MANY_REQUESTS or status >= HTTPStatus.INTERNAL_SERVER_ERROR:
+        return ServiceFaultError(reason, after_seconds=retry_after(response))
+    if status in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
+        return NeedsOperatorError(reason)
+    return RefusedError(reason, code=code)

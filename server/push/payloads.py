@@ -1,0 +1,273 @@
+"""What phones are told: in the clear as each kind of device wants it, or as the text to encrypt."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from hashlib import sha256
+from typing import Any, Final
+
+import msgspec
+
+from server.domain.notifications import Reason
+from server.push.phrases import Phrases, phrases_in
+from server.push.plain_text import MAX_CONTENT, shortened
+from server.push.service import Notice
+
+MAX_PLAIN: Final = 3_600
+"""Bytes of JSON that the app reads: both makers' services take 4,096 with what they add."""
+MAX_SEALED: Final = 2_700
+"""The same before it is encrypted: that and base64 add a third, and the rest is the envelope."""
+IDS_A_REMOVAL: Final = 100
+"""As many of the longest as fit."""
+
+_EVERYONE: Final = frozenset(
+    {
+        Reason.TOPIC_WILDCARD_WHERE_FOLLOWED,
+        Reason.CHANNEL_WILDCARD_WHERE_FOLLOWED,
+        Reason.TOPIC_WILDCARD,
+        Reason.CHANNEL_WILDCARD,
+    }
+)
+_PAIR: Final = 2
+_COLLAPSE_KEY_LENGTH: Final = 64
+"""As much as Apple takes."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Addressee:
+    """Whose phone it is, and of which organization."""
+
+    user_id: int
+    language: str
+    realm_id: int
+    realm_uuid: str
+    realm_name: str
+    realm_url: str
+    host: str
+
+    @property
+    def phrases(self) -> Phrases:
+        return phrases_in(self.language)
+
+    def sealed_base(self) -> dict[str, Any]:
+        return {
+            "realm_url": self.realm_url,
+            "realm_name": self.realm_name,
+            "user_id": self.user_id,
+        }
+
+    def apple_base(self) -> dict[str, Any]:
+        return {"realm_uri": self.realm_url, **self.sealed_base()}
+
+    def android_base(self) -> dict[str, Any]:
+        return {"server": self.host, "realm_id": self.realm_id, **self.apple_base()}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PushedMessage:
+    """A message, as its reader may know it."""
+
+    message_id: int
+    sent_at: datetime
+    content: str
+    """Plain text, of any length."""
+    sender_id: int
+    sender_email: str
+    sender_name: str
+    sender_avatar_url: str
+    reason: Reason
+    group: tuple[int, str] | None = None
+    """Id and name of the group by which it mentions them."""
+    channel: tuple[int, str] | None = None
+    """None: it is a direct message."""
+    topic: str = ""
+    people: Sequence[tuple[int, str]] = ()
+    """Everybody in the direct message, by id."""
+
+
+def message_notice(to: Addressee, message: PushedMessage, *, badge: int, hides: bool) -> Notice:
+    """The message in the clear, without what it says if that is to be hidden."""
+    if hides:
+        message = replace(message, content=to.phrases.new_message)
+    where = _where(message)
+    who = {**_mention(message), "sender_id": message.sender_id}
+    email = {"sender_email": message.sender_email}
+
+    def apple(content: str, people: _People) -> dict[str, Any]:
+        app = {**to.apple_base(), **who, **email, **where, **people}
+        return {
+            "alert": {
+                "title": shortened(_title(message)),
+                "subtitle": shortened(_subtitle(to.phrases, message)),
+                "body": content,
+            },
+            "sound": "default",
+            "badge": badge,
+            "custom": {"zulip": {**app, "message_ids": [message.message_id]}},
+        }
+
+    def android(content: str, people: _People) -> dict[str, Any]:
+        return {
+            **to.android_base(),
+            **who,
+            **email,
+            **where,
+            **people,
+            **_text(message, content),
+            "event": "message",
+            "zulip_message_id": message.message_id,
+        }
+
+    others = message.people if len(message.people) > _PAIR else ()
+    people = {"pm_users": ",".join(str(user_id) for user_id, _ in others)} if others else {}
+    return Notice(
+        apple=_fitting(apple, message.content, people, MAX_PLAIN),
+        android=_fitting(android, message.content, people, MAX_PLAIN),
+        is_urgent=True,
+        collapse_key=_collapse_key(to, message.message_id),
+    )
+
+
+def message_to_seal(to: Addressee, message: PushedMessage) -> dict[str, Any]:
+    """The message as it is encrypted: the same for every kind of device."""
+    if message.channel is None:
+        place: dict[str, Any] = {"recipient_type": "direct"}
+        people = {"recipient_user_ids": sorted(user_id for user_id, _ in message.people)}
+    else:
+        channel_id, name = message.channel
+        place = {
+            "recipient_type": "channel",
+            "channel_id": channel_id,
+            "channel_name": name,
+            "topic": message.topic,
+        }
+        people = {}
+
+    def build(content: str, people: _People) -> dict[str, Any]:
+        return {
+            **to.sealed_base(),
+            "sender_id": message.sender_id,
+            **_mention(message),
+            **place,
+            **people,
+            **_text(message, content),
+            "type": "message",
+            "message_id": message.message_id,
+        }
+
+    return _fitting(build, message.content, people, MAX_SEALED)
+
+
+def removals(to: Addressee, message_ids: Sequence[int], *, badge: int) -> Iterator[Notice]:
+    """Takes messages from devices, a bounded number at a time."""
+    for ids in _pieces(message_ids):
+        event = {"event": "remove", "zulip_message_ids": ",".join(map(str, ids))}
+        yield Notice(
+            apple={"badge": badge, "custom": {"zulip": {**to.apple_base(), **event}}},
+            android={**to.android_base(), **event},
+            is_urgent=False,
+        )
+
+
+def removals_to_seal(to: Addressee, message_ids: Sequence[int]) -> Iterator[dict[str, Any]]:
+    """The same, to be encrypted."""
+    for ids in _pieces(message_ids):
+        yield {**to.sealed_base(), "type": "remove", "message_ids": list(ids)}
+
+
+def test_notice(to: Addressee, now: datetime) -> Notice:
+    """Shows that notifications arrive."""
+    body = to.phrases.test_body.format(realm=to.realm_name, url=to.realm_url)
+    return Notice(
+        apple={
+            "alert": {"title": to.phrases.test_title, "body": body},
+            "sound": "default",
+            "custom": {"zulip": {**to.apple_base(), "event": "test"}},
+        },
+        android={**to.android_base(), "event": "test", "time": int(now.timestamp())},
+        is_urgent=True,
+    )
+
+
+def test_to_seal(to: Addressee, now: datetime) -> dict[str, Any]:
+    """The same, to be encrypted."""
+    return {**to.sealed_base(), "type": "test", "time": int(now.timestamp())}
+
+
+_People = dict[str, Any]
+
+
+def _fitting(
+    build: Callable[[str, _People], dict[str, Any]], content: str, people: _People, limit: int
+) -> dict[str, Any]:
+    """What is built of the content, cut to what is shown and again until it fits.
+
+    Where there are so many people that nothing else does, it does not name them.
+    """
+    longest = MAX_CONTENT
+    while True:
+        built = build(shortened(content, longest), people)
+        if len(msgspec.json.encode(built)) <= limit or not (longest or people):
+            return built
+        if longest:
+            longest //= 2
+        else:
+            longest, people = MAX_CONTENT, {}
+
+
+def _pieces(message_ids: Sequence[int]) -> Iterator[Sequence[int]]:
+    ids = sorted(message_ids)
+    for start in range(0, len(ids), IDS_A_REMOVAL):
+        yield ids[start : start + IDS_A_REMOVAL]
+
+
+def _collapse_key(to: Addressee, message_id: int) -> str:
+    return sha256(f"{to.realm_uuid}:{message_id}".encode()).hexdigest()[:_COLLAPSE_KEY_LENGTH]
+
+
+def _mention(message: PushedMessage) -> dict[str, Any]:
+    if message.group is None:
+        return {}
+    group_id, name = message.group
+    return {"mentioned_user_group_id": group_id, "mentioned_user_group_name": name}
+
+
+def _where(message: PushedMessage) -> dict[str, Any]:
+    if message.channel is None:
+        return {"recipient_type": "private"}
+    channel_id, name = message.channel
+    return {
+        "recipient_type": "stream",
+        "stream": name,
+        "stream_id": channel_id,
+        "topic": message.topic,
+    }
+
+
+def _text(message: PushedMessage, content: str) -> dict[str, Any]:
+    return {
+        "time": int(message.sent_at.timestamp()),
+        "content": content,
+        "sender_full_name": message.sender_name,
+        "sender_avatar_url": message.sender_avatar_url,
+    }
+
+
+def _title(message: PushedMessage) -> str:
+    if message.channel is not None:
+        return f"#{message.channel[1]} > {message.topic}"
+    if len(message.people) > _PAIR:
+        return ", ".join(sorted(name for _, name in message.people))
+    return message.sender_name
+
+
+def _subtitle(phrases: Phrases, message: PushedMessage) -> str:
+    if message.reason is Reason.MENTIONED:
+        group = "" if message.group is None else message.group[1]
+        phrase = phrases.mentioned_group if group else phrases.mentioned_you
+        return phrase.format(name=message.sender_name, group=group)
+    if message.reason in _EVERYONE:
+        return phrases.mentioned_everyone.format(name=message.sender_name)
+    if message.channel is None and len(message.people) <= _PAIR:
+        return ""
+    return f"{message.sender_name}:"

@@ -1,0 +1,58 @@
+"""What a service is told of the server's organizations, and what it says of them."""
+
+import hashlib
+import hmac
+from collections.abc import Sequence
+from typing import Any, Final, Protocol
+
+from server.actions.push_status import PushStatus
+from server.directory import Directories
+from server.domain.realm_settings import RealmSettings
+from server.push.service import PushService
+from storage import server_keys
+from storage.database import Database
+from storage.realms import RealmRow
+
+PURPOSE: Final = "push realms"
+"""Of the key from which each organization's secret towards a bouncer is made."""
+
+
+class Ground(Protocol):
+    """What it takes to describe an organization."""
+
+    @property
+    def database(self) -> Database: ...
+
+    @property
+    def directories(self) -> Directories: ...
+
+
+async def introduce(
+    service: PushService, rows: Sequence[RealmRow], ground: Ground
+) -> dict[str, PushStatus]:
+    """Let the service know these organizations, which are all; what it says of each, by uuid.
+
+    Raises a PushError.
+    """
+    async with ground.database.connection() as connection:
+        key = await server_keys.key_for(connection, PURPOSE)
+    return await service.introduce([_described(row, ground.directories, key) for row in rows])
+
+
+def _described(row: RealmRow, directories: Directories, key: bytes) -> dict[str, Any]:
+    address = directories.of(row.realm_id).address_of(row)
+    settings = RealmSettings.of(row.settings)
+    secret = hmac.new(key, row.uuid.encode(), hashlib.sha256).hexdigest()
+    return {
+        "id": row.realm_id,
+        "uuid": row.uuid,
+        "uuid_owner_secret": secret,
+        "host": address.host,
+        "url": address.url,
+        "name": row.name,
+        "org_type": settings.org_type,
+        "date_created": row.created_at.timestamp(),
+        "deactivated": row.deactivated,
+        "authentication_methods": dict.fromkeys(settings.authentication_methods, True),
+        "is_system_bot_realm": False,
+    }

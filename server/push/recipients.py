@@ -1,0 +1,33 @@
+"""By what services and phones know organizations and people."""
+
+from typing import Final
+from uuid import UUID, uuid5
+
+from server.domain.addresses import RealmAddress
+from server.domain.user_settings import UserSettings
+from server.push.payloads import Addressee
+from server.push.service import Recipient
+from storage.ids import UserId
+from storage.realms import RealmRow
+from storage.users import UserRow
+
+_PERSON: Final = "user:{user_id}"
+
+
+def recipient_of(realm: RealmRow, user_id: UserId) -> Recipient:
+    """The person as a bouncer knows them: under the same names for ever."""
+    user_uuid = uuid5(UUID(realm.uuid), _PERSON.format(user_id=user_id))
+    return Recipient(realm.uuid, str(user_uuid), user_id)
+
+
+def addressee_of(realm: RealmRow, address: RealmAddress, row: UserRow) -> Addressee:
+    """The person as their phone knows them."""
+    return Addressee(
+        user_id=row.user_id,
+        language=UserSettings.of(row.settings).default_language,
+        realm_id=realm.realm_id,
+        realm_uuid=realm.uuid,
+        realm_name=realm.name,
+        realm_url=address.url,
+        host=address.host,
+    )

@@ -1,0 +1,227 @@
+"""The phones on which people want notifications, and how they are reached."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal, LiteralString
+
+from storage.database import Connection
+from storage.ids import PushDeviceId, RealmId, UserId
+
+Kind = Literal["apns", "fcm"]
+Status = Literal["active", "failed", "pending"]
+
+
+@dataclass(frozen=True, slots=True)
+class PlainDevice:
+    """One that is sent what everybody on the way can read."""
+
+    device_id: PushDeviceId
+    kind: Kind
+    token: str
+    app_id: str | None
+    is_registered: bool
+    """Whether the bouncer knows it."""
+
+
+@dataclass(frozen=True, slots=True)
+class SealedDevice:
+    """One that is sent what it alone can read, and that the bouncer knows."""
+
+    device_id: PushDeviceId
+    kind: Kind
+    account_id: int
+    public_key: bytes
+    bouncer_id: int
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceRow:
+    device_id: PushDeviceId
+    kind: Kind
+    token: str | None
+    app_id: str | None
+    account_id: int | None
+    public_key: bytes | None
+    bouncer_id: int | None
+    error_code: str | None
+
+    @property
+    def status(self) -> Status:
+        if self.error_code is not None:
+            return "failed"
+        return "pending" if self.bouncer_id is None else "active"
+
+    @property
+    def plain(self) -> PlainDevice | None:
+        """The device, if it is one that has a token."""
+        if self.token is None:
+            return None
+        is_registered = self.bouncer_id is not None
+        return PlainDevice(self.device_id, self.kind, self.token, self.app_id, is_registered)
+
+    @property
+    def sealed(self) -> SealedDevice | None:
+        """The device, if it is one that can be sent something encrypted."""
+        if self.account_id is None or self.public_key is None or self.bouncer_id is None:
+            return None
+        return SealedDevice(
+            self.device_id, self.kind, self.account_id, self.public_key, self.bouncer_id
+        )
+
+
+_SELECT: LiteralString = """
+    SELECT device_id, kind, token, app_id, account_id, public_key, bouncer_id, error_code
+      FROM push_devices
+     WHERE realm_id = %(realm_id)s AND user_id = %(user_id)s """
+
+
+async def of_user(connection: Connection, realm_id: RealmId, user_id: UserId) -> list[DeviceRow]:
+    """All of somebody's devices, the oldest first."""
+    return await connection.many(
+        DeviceRow, _SELECT + "ORDER BY device_id", realm_id=realm_id, user_id=user_id
+    )
+
+
+async def by_id(
+    connection: Connection, realm_id: RealmId, user_id: UserId, device_id: PushDeviceId
+) -> DeviceRow | None:
+    return await connection.one(
+        DeviceRow,
+        _SELECT + "AND device_id = %(device_id)s",
+        realm_id=realm_id,
+        user_id=user_id,
+        device_id=device_id,
+    )
+
+
+async def with_token(
+    connection: Connection, realm_id: RealmId, user_id: UserId, kind: Kind, token: str
+) -> DeviceRow | None:
+    return await connection.one(
+        DeviceRow,
+        _SELECT + "AND kind = %(kind)s AND md5(token) = md5(%(token)s) AND token = %(token)s",
+        realm_id=realm_id,
+        user_id=user_id,
+        kind=kind,
+        token=token,
+    )
+
+
+async def insert_plain(
+    connection: Connection,
+    realm_id: RealmId,
+    user_id: UserId,
+    *,
+    kind: Kind,
+    token: str,
+    app_id: str | None,
+    now: datetime,
+) -> PushDeviceId | None:
+    """A new device; None if it was there. The caller holds the user's row."""
+    found: PushDeviceId | None = await connection.value(
+        """
+        INSERT INTO push_devices (realm_id, user_id, kind, token, app_id, created_at)
+        VALUES (%(realm_id)s, %(user_id)s, %(kind)s, %(token)s, %(app_id)s, %(now)s)
+        ON CONFLICT (realm_id, user_id, kind, md5(token)) WHERE token IS NOT NULL DO NOTHING
+        RETURNING device_id
+        """,
+        realm_id=realm_id,
+        user_id=user_id,
+        kind=kind,
+        token=token,
+        app_id=app_id,
+        now=now,
+    )
+    return found
+
+
+async def put_sealed(
+    connection: Connection,
+    realm_id: RealmId,
+    user_id: UserId,
+    *,
+    kind: Kind,
+    account_id: int,
+    public_key: bytes,
+    now: datetime,
+) -> PushDeviceId:
+    """A device that the bouncer is still to take, in place of one that it did not take."""
+    new: PushDeviceId = await connection.value(
+        """
+        INSERT INTO push_devices (realm_id, user_id, kind, account_id, public_key, created_at)
+        VALUES (%(realm_id)s, %(user_id)s, %(kind)s, %(account_id)s, %(public_key)s, %(now)s)
+        ON CONFLICT (realm_id, user_id, account_id) WHERE account_id IS NOT NULL DO UPDATE
+           SET kind = excluded.kind, public_key = excluded.public_key, bouncer_id = NULL,
+               error_code = NULL, created_at = excluded.created_at
+        RETURNING device_id
+        """,
+        realm_id=realm_id,
+        user_id=user_id,
+        kind=kind,
+        account_id=account_id,
+        public_key=public_key,
+        now=now,
+    )
+    return new
+
+
+async def settle(
+    connection: Connection,
+    realm_id: RealmId,
+    user_id: UserId,
+    device_id: PushDeviceId,
+    *,
+    bouncer_id: int | None,
+    error_code: str | None = None,
+) -> bool:
+    """Keep what the bouncer has said of the device. False if it is gone, or this is known."""
+    changed = await connection.execute(
+        """
+        UPDATE push_devices SET bouncer_id = %(bouncer_id)s, error_code = %(error_code)s
+         WHERE realm_id = %(realm_id)s AND user_id = %(user_id)s AND device_id = %(device_id)s
+           AND (bouncer_id, error_code)
+               IS DISTINCT FROM (%(bouncer_id)s::bigint, %(error_code)s::text)
+        """,
+        realm_id=realm_id,
+        user_id=user_id,
+        device_id=device_id,
+        bouncer_id=bouncer_id,
+        error_code=error_code,
+    )
+    return changed == 1
+
+
+async def delete(
+    connection: Connection,
+    realm_id: RealmId,
+    user_id: UserId,
+    device_ids: Iterable[PushDeviceId],
+) -> None:
+    await connection.execute(
+        """
+        DELETE FROM push_devices
+         WHERE realm_id = %(realm_id)s AND user_id = %(user_id)s
+           AND device_id = ANY (%(device_ids)s::bigint[])
+        """,
+        realm_id=realm_id,
+        user_id=user_id,
+        device_ids=list(device_ids),
+    )
+
+
+async def delete_of_users(
+    connection: Connection, realm_id: RealmId, user_ids: Sequence[UserId]
+) -> list[UserId]:
+    """Forget all of their devices; who of them had any."""
+    return await connection.values(
+        """
+        WITH gone AS (
+            DELETE FROM push_devices
+             WHERE realm_id = %(realm_id)s AND user_id = ANY (%(user_ids)s::bigint[])
+            RETURNING user_id)
+        SELECT DISTINCT user_id FROM gone ORDER BY user_id
+        """,
+        realm_id=realm_id,
+        user_ids=list(user_ids),
+    )

@@ -1,0 +1,506 @@
+"""From what was decided to what phones show."""
+
+import asyncio
+import base64
+import json
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field, replace
+from typing import Any, cast
+
+import msgspec
+import pytest
+import pytest_asyncio
+from nacl.public import PrivateKey, SealedBox
+from typing_extensions import override
+
+from queue_processors import push_notifications as processor
+from queue_processors.processor import NotNowError, PermanentError
+from queue_processors.push_notifications import Pusher
+from queue_processors.push_registrations import Registrar
+from server.actions.message_flags import change_flag
+from server.actions.push_devices import add_token, register_device
+from server.app import App
+from server.domain.realm_settings import RealmSettings
+from server.jobs import PushNotification, PushRegistration
+from server.metrics import Metrics
+from server.push.bouncer import Bouncer
+from server.push.courier import Courier
+from server.push.service import NeedsOperatorError
+from server.settings import load_settings
+from storage import push_devices, users
+from storage.ids import MessageId
+from storage.push_devices import DeviceRow, Kind
+from storage.users import UserRow
+from tests.factories import user_ids
+from tests.fixtures.bouncer import FakeBouncer, asking
+from tests.fixtures.changes import Changes
+from tests.fixtures.fanout import FanoutDesk
+from tests.fixtures.hall import Hall
+from tests.fixtures.places import Place
+
+pytestmark = pytest.mark.asyncio
+
+IPHONE = "ab" * 32
+KEY = PrivateKey.generate()
+ACCOUNT = 2**61
+
+
+@dataclass
+class PushDesk:
+    """Pushes what message_fanout decides, through a bouncer."""
+
+    desk: FanoutDesk
+    bouncer: FakeBouncer
+    client: Bouncer
+    metrics: Metrics = field(default_factory=Metrics)
+    done: int = 0
+    registered: int = 0
+
+    @property
+    def hall(self) -> Hall:
+        return self.desk.hall
+
+    @property
+    def courier(self) -> Courier:
+        return Courier(self.hall.workbench(), self.client, self.metrics)
+
+    def pusher(self) -> Pusher:
+        return Pusher(self.courier, self.desk.basket)
+
+    async def phone(self, row: UserRow, token: str, kind: Kind = "fcm") -> None:
+        """Give somebody a phone."""
+        app = "com.example.app" if kind == "apns" else None
+        now = self.hall.stage.clock.now()
+        await self.hall.stage.write(add_token, self.hall.actor(row), kind, token, app, now=now)
+
+    async def sealed_phone(self, row: UserRow, token: str, kind: Kind = "fcm") -> None:
+        """One that is sent what it alone can read."""
+        await self.hall.stage.run(
+            register_device,
+            self.hall.actor(row),
+            kind,
+            ACCOUNT,
+            bytes(KEY.public_key),
+            registration=self.bouncer.registration(token, kind),
+            bouncer_key=self.bouncer.public_key,
+            now=self.hall.stage.clock.now(),
+        )
+        [asked] = self.hall.told("job")
+        job = msgspec.json.decode(asked.event.job, type=PushRegistration)
+        await Registrar(self.courier).handle(job)
+
+    async def devices(self, row: UserRow) -> list[DeviceRow]:
+        async with self.hall.stage.database.connection() as connection:
+            return await push_devices.of_user(connection, self.hall.make.realm_id, row.user_id)
+
+    async def jobs(self) -> list[PushNotification]:
+        """Those that were asked for since the last time."""
+        await self.desk.catch_up()
+        new = self.desk.basket.of(PushNotification)[self.done :]
+        self.done += len(new)
+        return new
+
+    async def deliver(self) -> None:
+        for job in await self.jobs():
+            await self.pusher().handle(job)
+
+    async def read(self, row: UserRow, *message_ids: int) -> None:
+        hall = self.hall
+        await hall.stage.write(change_flag, hall.actor(row), list(message_ids), "add", "read")
+
+    def opened(self) -> list[dict[str, Any]]:
+        """What the only encrypted phone has got, decrypted."""
+        [phone] = self.bouncer.sealed.values()
+        box = SealedBox(KEY)
+        return [
+            json.loads(box.decrypt(base64.b64decode(each["payload"]["encrypted_data"])))
+            for each in phone.got
+        ]
+
+
+@pytest_asyncio.fixture
+async def pushes(desk: FanoutDesk, bouncer: FakeBouncer) -> AsyncIterator[PushDesk]:
+    async with asking(bouncer) as client:
+        yield PushDesk(desk, bouncer, client)
+
+
+# -- what phones show
+
+
+async def test_a_mention_is_shown_on_each_phone(hall: Hall, changes: Changes, pushes: PushDesk):
+    channel = await hall.make.channel("news", subscribers=hall.everybody)
+    await pushes.phone(hall.other, "android")
+    await pushes.phone(hall.other, IPHONE, "apns")
+    message_id = await changes.send(
+        hall.member, "news", topic="soup", content="@**Other** it is **ready** :tada:"
+    )
+    await pushes.deliver()
+
+    [android] = pushes.bouncer.got("android")
+    address = (await hall.stage.directories.of(hall.make.realm_id).address()).url
+    expected = {
+        "event": "message",
+        "zulip_message_id": message_id,
+        "realm_id": hall.make.realm_id,
+        "realm_name": "A realm",
+        "realm_uri": address,
+        "realm_url": address,
+        "user_id": hall.other.user_id,
+        "sender_id": hall.member.user_id,
+        "sender_email": hall.member.email,
+        "sender_full_name": "Member",
+        "recipient_type": "stream",
+        "stream": "news",
+        "stream_id": channel.channel_id,
+        "topic": "soup",
+        "content": "@Other it is ready 🎉",
+        "time": int(hall.stage.clock.now().timestamp()),
+    }
+    assert expected.items() <= android.items()
+    assert android["sender_avatar_url"].startswith("https://")
+    assert set(android) - set(expected) == {"server", "sender_avatar_url"}
+
+    [iphone] = pushes.bouncer.got(IPHONE)
+    assert iphone["alert"] == {
+        "title": "#news > soup",
+        "subtitle": "Member mentioned you:",
+        "body": "@Other it is ready 🎉",
+    }
+    assert (iphone["badge"], iphone["sound"]) == (1, "default")
+    assert iphone["custom"]["zulip"]["message_ids"] == [message_id]
+
+
+async def test_direct_messages_say_who_is_in_them(hall: Hall, changes: Changes, pushes: PushDesk):
+    await pushes.phone(hall.other, "android")
+    await pushes.phone(hall.other, IPHONE, "apns")
+    await changes.send(hall.member, user_ids([hall.other]), content="alone?")
+    await changes.send(hall.member, user_ids([hall.other, hall.admin]), content="we three")
+    await pushes.deliver()
+    alone, three = pushes.bouncer.got("android")
+    assert (alone["recipient_type"], "pm_users" in alone) == ("private", False)
+    members = sorted(user_ids([hall.member, hall.other, hall.admin]))
+    assert three["pm_users"] == ",".join(map(str, members))
+    alone, three = pushes.bouncer.got(IPHONE)
+    assert (alone["alert"]["title"], alone["alert"]["subtitle"]) == ("Member", "")
+    assert three["alert"]["title"] == "Admin, Member, Other"
+    assert three["alert"]["subtitle"] == "Member:"
+    assert [alone["badge"], three["badge"]] == [2, 2]
+
+
+async def test_groups_and_everybody_are_named_in_the_readers_language(
+    hall: Hall, changes: Changes, pushes: PushDesk
+):
+    await hall.make.channel("news", subscribers=hall.everybody)
+    group_id = await hall.make.group("cooks", members=[hall.other])
+    await pushes.phone(hall.other, IPHONE, "apns")
+    await pushes.desk.want(hall.other, default_language="de")
+    await changes.send(hall.member, "news", topic="a", content="@*cooks* hurry")
+    await changes.send(hall.admin, "news", topic="b", content="@**all** hurry")
+    await pushes.deliver()
+    first, second = pushes.bouncer.got(IPHONE)
+    assert first["alert"]["subtitle"] == "Member hat @cooks erwähnt:"
+    told = first["custom"]["zulip"]
+    assert told["mentioned_user_group_name"] == "cooks"
+    assert told["mentioned_user_group_id"] == group_id
+    assert second["alert"]["subtitle"] == "Admin hat alle erwähnt:"
+
+
+async def test_an_encrypted_phone_alone_reads_what_it_gets(
+    hall: Hall, changes: Changes, pushes: PushDesk
+):
+    channel = await hall.make.channel("news", subscribers=hall.everybody)
+    await pushes.sealed_phone(hall.other, "secret-token")
+    seen = len(pushes.bouncer.bodies)
+    first = await changes.send(hall.member, "news", content="@**Other** hush")
+    await changes.send(hall.member, user_ids([hall.other]), content="hush")
+    await pushes.deliver()
+    await pushes.read(hall.other, first)
+    await pushes.deliver()
+    bodies = b"".join(pushes.bouncer.bodies[seen:])
+    for word in (b"hush", b"news", b"Member", b"secret-token", b"A realm"):
+        assert word not in bodies
+    mention, direct, removal = pushes.opened()
+    assert (mention["type"], mention["content"]) == ("message", "@Other hush")
+    assert mention["channel_id"] == channel.channel_id
+    assert (mention["recipient_type"], mention["topic"]) == ("channel", "t")
+    pair = sorted(user_ids([hall.member, hall.other]))
+    assert (direct["recipient_type"], direct["recipient_user_ids"]) == ("direct", pair)
+    assert (removal["type"], removal["message_ids"]) == ("remove", [first])
+
+
+@pytest.mark.parametrize("hides", [True, False])
+async def test_where_the_organization_wants_it_only_encrypted_content_leaves(
+    hall: Hall, changes: Changes, pushes: PushDesk, *, hides: bool
+):
+    await hall.make.change_settings(require_e2ee_push_notifications=hides)
+    await pushes.phone(hall.other, "android")
+    await pushes.phone(hall.other, IPHONE, "apns")
+    await pushes.sealed_phone(hall.other, "secret-token")
+    await changes.send(hall.member, user_ids([hall.other]), content="garlic")
+    await pushes.deliver()
+    shown = "New message" if hides else "garlic"
+    assert pushes.bouncer.got("android")[0]["content"] == shown
+    assert pushes.bouncer.got(IPHONE)[0]["alert"]["body"] == shown
+    assert pushes.opened()[0]["content"] == "garlic"
+
+
+async def test_guests_are_not_told_who_somebody_is_whom_they_may_not_know(
+    hall: Hall, changes: Changes, pushes: PushDesk
+):
+    await hall.make.channel("news", subscribers=[hall.member, hall.guest])
+    await pushes.phone(hall.guest, "android")
+    await hall.make.change_settings(can_access_all_users_group="role:members")
+    await changes.send(hall.member, "news", content="@**Guest** one")
+    await pushes.deliver()
+    await hall.unsubscribe(hall.member, "news")
+    await changes.send(hall.member, "news", content="@**Guest** two")
+    await pushes.deliver()
+    known, unknown = pushes.bouncer.got("android")
+    assert known["sender_full_name"] == "Member"
+    assert unknown["sender_full_name"] == "Unknown user"
+    assert hall.member.email not in json.dumps(unknown)
+
+
+# -- what is not shown, or no longer
+
+
+async def test_what_was_read_deleted_or_lost_from_sight_meanwhile_is_not_shown(
+    hall: Hall, changes: Changes, pushes: PushDesk
+):
+    await hall.make.channel("secret", subscribers=hall.everybody, invite_only=True)
+    await hall.make.change_settings(can_delete_own_message_group="role:everyone")
+    await pushes.phone(hall.other, "android")
+    sent = [
+        await changes.send(hall.member, user_ids([hall.other]), content=f"message {n}")
+        for n in range(3)
+    ]
+    await changes.send(hall.member, "secret", content="@**Other** hidden")
+    jobs = await pushes.jobs()
+    assert len(jobs) == 4
+    await pushes.read(hall.other, sent[0])
+    await changes.delete(hall.member, sent[1])
+    await hall.unsubscribe(hall.admin, "secret", people=[hall.other])
+    for job in jobs:
+        await pushes.pusher().handle(job)
+    assert [each["content"] for each in pushes.bouncer.got("android")] == ["message 2"]
+
+
+async def test_nothing_is_shown_to_who_has_left_or_wants_it_no_more(
+    hall: Hall, changes: Changes, pushes: PushDesk
+):
+    for row, token in ((hall.other, "a"), (hall.admin, "b"), (hall.guest, "c")):
+        await pushes.phone(row, token)
+    await changes.send(hall.member, user_ids([hall.other, hall.admin, hall.guest]))
+    jobs = await pushes.jobs()
+    await pushes.desk.want(hall.other, enable_offline_push_notifications=False)
+    await users.update_active(
+        hall.make.connection, hall.make.realm_id, [hall.guest.user_id], active=False
+    )
+    for job in jobs:
+        await pushes.pusher().handle(job)
+    assert [len(pushes.bouncer.got(token)) for token in "abc"] == [0, 1, 0]
+
+
+async def test_what_is_read_elsewhere_is_taken_back(hall: Hall, changes: Changes, pushes: PushDesk):
+    await pushes.phone(hall.other, "android")
+    await pushes.phone(hall.other, IPHONE, "apns")
+    sent = [await changes.send(hall.member, user_ids([hall.other])) for _ in range(3)]
+    await pushes.deliver()
+    await pushes.read(hall.other, *sent[:2])
+    await pushes.deliver()
+    *_, android = pushes.bouncer.got("android")
+    assert android["event"] == "remove"
+    assert android["zulip_message_ids"] == ",".join(map(str, sent[:2]))
+    *_, iphone = pushes.bouncer.got(IPHONE)
+    assert "alert" not in iphone
+    assert iphone["badge"] == 1
+    assert iphone["custom"]["zulip"]["zulip_message_ids"] == ",".join(map(str, sent[:2]))
+
+
+async def test_what_is_read_while_it_is_sent_is_taken_back_at_once(
+    hall: Hall, changes: Changes, pushes: PushDesk
+):
+    await pushes.phone(hall.other, "android")
+    message_id = await changes.send(hall.member, user_ids([hall.other]))
+    [job] = await pushes.jobs()
+    whole = pushes.pusher()
+    parts = {"once": True}
+
+    @dataclass(frozen=True)
+    class Slow(Courier):
+        @override
+        async def deliver(self, *args: Any) -> Any:
+            outcome = await super().deliver(*args)
+            if parts.pop("once", False):
+                await pushes.read(hall.other, message_id)
+            return outcome
+
+    courier = whole.courier
+    slow = Slow(courier.bench, courier.service, courier.metrics)
+    await Pusher(slow, pushes.desk.basket).handle(job)
+    events = [each["event"] for each in pushes.bouncer.got("android")]
+    assert events == ["message", "remove"]
+
+
+async def test_very_many_are_taken_back_in_pieces(hall: Hall, changes: Changes, pushes: PushDesk):
+    await pushes.phone(hall.other, "android")
+    await pushes.sealed_phone(hall.other, "secret-token")
+    ids = tuple(MessageId(10**15 + n) for n in range(300))
+    job = PushNotification(
+        realm_id=hall.make.realm_id, user_id=hall.other.user_id, message_ids=ids, op="remove"
+    )
+    await pushes.pusher().handle(job)
+    told = [each["zulip_message_ids"].split(",") for each in pushes.bouncer.got("android")]
+    assert sorted(int(each) for piece in told for each in piece) == list(ids)
+    assert [each for piece in pushes.opened() for each in piece["message_ids"]] == list(ids)
+
+
+# -- what goes wrong
+
+
+async def test_phones_that_are_gone_are_forgotten(hall: Hall, changes: Changes, pushes: PushDesk):
+    await pushes.phone(hall.other, "old")
+    await pushes.phone(hall.other, "new")
+    await pushes.sealed_phone(hall.other, "secret-token")
+    pushes.bouncer.gone = {"old", *pushes.bouncer.sealed}
+    await changes.send(hall.member, user_ids([hall.other]))
+    await pushes.deliver()
+    assert [row.token for row in await pushes.devices(hall.other)] == ["new"]
+    text = pushes.metrics.text().decode()
+    assert 'parley_pushes_total{kind="fcm",outcome="gone"} 2.0' in text
+    assert 'parley_pushes_total{kind="fcm",outcome="sent"} 1.0' in text
+
+
+async def test_a_bouncer_that_cannot_now_is_asked_again_and_says_when(
+    hall: Hall, changes: Changes, pushes: PushDesk
+):
+    await pushes.phone(hall.other, "android")
+    await changes.send(hall.member, user_ids([hall.other]))
+    [job] = await pushes.jobs()
+    pushes.bouncer.answers = [(503, "", {"Retry-After": "90"})]
+    with pytest.raises(NotNowError) as caught:
+        await pushes.pusher().handle(job)
+    assert caught.value.after_seconds == 90
+    await pushes.pusher().handle(job)
+    assert len(pushes.bouncer.got("android")) == 1
+
+
+async def test_who_was_told_is_not_told_again_because_another_was_not(
+    hall: Hall, changes: Changes, pushes: PushDesk
+):
+    await pushes.phone(hall.other, "android")
+    await pushes.sealed_phone(hall.other, "secret-token")
+    await changes.send(hall.member, user_ids([hall.other]), content="first")
+    await pushes.deliver()  # the phones are known by now
+    await changes.send(hall.member, user_ids([hall.other]), content="second")
+    [job] = await pushes.jobs()
+    pushes.bouncer.answers = [(500, "", {})]  # to whichever of the two requests comes first
+    await pushes.pusher().handle(job)
+    [rest] = await pushes.jobs()
+    assert len(rest.devices) == 1
+    await pushes.pusher().handle(rest)
+    assert [each["content"] for each in pushes.bouncer.got("android")] == ["first", "second"]
+    assert [each["content"] for each in pushes.opened()] == ["first", "second"]
+    assert await pushes.jobs() == []
+
+
+async def test_what_a_bouncer_will_never_take_is_dead(
+    hall: Hall, changes: Changes, pushes: PushDesk
+):
+    await pushes.phone(hall.other, "android")
+    await changes.send(hall.member, user_ids([hall.other]))
+    [job] = await pushes.jobs()
+    await Registrar(pushes.courier).handle(await registration_of(pushes, hall.other))
+    pushes.bouncer.answers = [(400, '{"code": "BAD_REQUEST", "msg": "no"}', {})]
+    with pytest.raises(PermanentError, match="BAD_REQUEST"):
+        await pushes.pusher().handle(job)
+    pushes.bouncer.answers = [(401, '{"code": "INVALID_ZULIP_SERVER", "msg": "no"}', {})]
+    with pytest.raises(NeedsOperatorError):
+        await pushes.pusher().handle(job)
+
+
+async def registration_of(pushes: PushDesk, row: UserRow) -> PushRegistration:
+    [device] = await pushes.devices(row)
+    return PushRegistration(
+        realm_id=pushes.hall.make.realm_id, user_id=row.user_id, device_id=device.device_id
+    )
+
+
+async def test_an_organization_that_may_not_push_is_told_so_and_again_when_it_may(
+    hall: Hall, changes: Changes, pushes: PushDesk
+):
+    async def settings() -> RealmSettings:
+        return await hall.stage.directories.afresh(hall.make.realm_id).settings()
+
+    await pushes.phone(hall.other, "android")
+    await changes.send(hall.member, user_ids([hall.other]))
+    hall.stage.happened.clear()
+    await pushes.deliver()
+    assert (await settings()).push_notifications_enabled
+    [told] = hall.told("realm/update")
+    assert (told.event.property, told.event.value) == ("push_notifications_enabled", True)
+
+    pushes.bouncer.can_push = False
+    await changes.send(hall.member, user_ids([hall.other]))
+    await pushes.deliver()
+    assert not (await settings()).push_notifications_enabled
+    assert len(pushes.bouncer.got("android")) == 1
+
+    pushes.bouncer.can_push = True
+    await changes.send(hall.member, user_ids([hall.other]))
+    await pushes.deliver()
+    assert (await settings()).push_notifications_enabled
+    assert len(pushes.bouncer.got("android")) == 2
+
+
+async def test_a_phone_that_was_removed_while_it_was_registered_is_forgotten_there(
+    hall: Hall, pushes: PushDesk
+):
+    await pushes.phone(hall.other, "android")
+    job = await registration_of(pushes, hall.other)
+    [device] = await pushes.devices(hall.other)
+    async with hall.stage.database.connection() as connection:
+        await push_devices.delete(
+            connection, hall.make.realm_id, hall.other.user_id, [device.device_id]
+        )
+    await Registrar(pushes.courier).handle(job)
+    assert pushes.bouncer.phones == {}
+
+
+# -- with a broker
+
+
+async def test_failures_are_tried_again_by_the_broker(
+    hall: Hall, changes: Changes, pushes: PushDesk, place: Place
+):
+    await pushes.phone(hall.other, "android")
+    await changes.send(hall.member, user_ids([hall.other]))
+    await pushes.jobs()
+    [job] = [each for each in pushes.desk.basket.published if each.queue == PushNotification.queue]
+    pushes.bouncer.answers = [(503, "", {}), (500, "", {})]
+    impatient = replace(processor.PROCESSOR, pause_after=lambda _: 0.0)
+    async with place.open() as broker:
+        await broker.publish(job)
+        app = cast("App", _Parts(hall, broker, pushes))
+        working = asyncio.create_task(impatient.run(app, broker))
+        try:
+            async with asyncio.timeout(60):
+                await pushes.bouncer.arrived.wait()
+        finally:
+            working.cancel()
+            await asyncio.gather(working, return_exceptions=True)
+    assert len(pushes.bouncer.got("android")) == 1
+
+
+class _Parts:
+    """What the processor needs of an App."""
+
+    def __init__(self, hall: Hall, jobs: Any, pushes: PushDesk) -> None:
+        self.jobs = jobs
+        self.pushes = pushes.client
+        self.metrics = pushes.metrics
+        self.settings = load_settings(environ={"HOME": "/nonexistent"})
+        self._hall = hall
+
+    def workbench(self, _: int) -> Any:
+        return self._hall.workbench()

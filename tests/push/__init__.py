@@ -1,0 +1,1 @@
+"""Services of push notifications, and what phones are told."""
