@@ -101,6 +101,8 @@ class Inventor:
         operation = invent(self, number)
         if isinstance(operation, TypeEdit | Create):
             return None  # told at most once; made under a name that nobody knows yet
+        if isinstance(operation, ChangePrivacy | Archive):
+            return replace(operation, is_told=False)  # what the bot says comes when it comes
         if isinstance(operation, Move):
             operation = replace(operation, tells_old=False, tells_new=False)
             here = self.model.messages[operation.message].topic

@@ -9,13 +9,16 @@ from typing_extensions import override
 from benchmarks.faults.http import Answer
 from benchmarks.leaks.hands import Hands
 from benchmarks.leaks.model import OWNER, Channel, Grant, Model
-from benchmarks.leaks.operations import Step
+from benchmarks.leaks.operations import Step, noticed
 from benchmarks.leaks.told import NOBODY, Told
 from server.actions.channels.change import change_channel
 from server.domain.actor import Actor
 from server.domain.channel_changes import ChannelChange
 from server.events.base import Tx
 from storage.ids import ChannelId
+
+CHANNEL_EVENTS = "channel events"
+"""The topic in which the notification bot tells of changes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +90,35 @@ class OfChannel(Step):
     @override
     def fits(self, model: Model) -> bool:
         return self.channel in model.channels and Step.fits(self, model)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Changing(OfChannel):
+    """A change of the channel itself, of which the notification bot tells in the channel."""
+
+    is_told: bool = True
+    """False: it is made as an endpoint makes it, and nothing follows from it."""
+
+    async def change(self, hands: Hands, **wanted: Any) -> Answer:
+        """Make it; `wanted` is what the endpoint takes."""
+        channel_id = ChannelId(hands.channels.ids[self.channel])
+        if self.is_told:
+            answer = await hands.ask(self.actor, "PATCH", f"/streams/{channel_id}", **wanted)
+            return await hands.with_notices(answer)
+        if "is_private" in wanted:
+            wanted["invite_only"] = wanted.pop("is_private")
+        change = ChannelChange(**wanted)
+
+        async def action(tx: Tx, actor: Actor) -> None:
+            await change_channel(tx, actor, channel_id, change, web_public_enabled=True)
+
+        return await hands.act(self.actor, action)
+
+    def said(self, model: Model, hands: Hands, answer: Answer) -> list[Told]:
+        """That the bot tells of it, in a channel that is open."""
+        if not self.is_told or model.channels[self.channel].is_archived:
+            return []
+        return noticed(model, hands, answer, (self.channel, CHANNEL_EVENTS))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -186,7 +218,7 @@ def _left_read(model: Model, channel: int, leaving: frozenset[int]) -> list[Told
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ChangePrivacy(OfChannel):
+class ChangePrivacy(Changing):
     """A channel becomes private, public or open to everybody, and shares its history or not."""
 
     privacy: Privacy
@@ -207,15 +239,14 @@ class ChangePrivacy(OfChannel):
         return user.role == OWNER or not opens_to_web
 
     async def perform(self, hands: Hands) -> Answer:
-        wanted = ChannelChange(
-            invite_only=self.privacy.is_private,
+        return await self.change(
+            hands,
+            is_private=self.privacy.is_private,
             is_web_public=self.privacy.is_web_public,
             history_public_to_subscribers=not self.privacy.is_protected,
         )
-        return await _change(self, hands, wanted)
 
     def happen(self, model: Model, hands: Hands, answer: Answer) -> list[Told]:
-        del hands, answer
         channel = model.channels[self.channel]
         if self._is_as_it_was(channel):
             return []
@@ -239,6 +270,7 @@ class ChangePrivacy(OfChannel):
                 for user in there
             ),
             *self._hidden(model, saw),
+            *self.said(model, hands, answer),
         ]
 
     def _is_as_it_was(self, channel: Channel) -> bool:
@@ -261,8 +293,8 @@ class ChangePrivacy(OfChannel):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Archive(OfChannel):
-    """A channel is closed, or opened again."""
+class Archive(Changing):
+    """A channel is closed, which makes it read for everybody, or opened again."""
 
     archived: bool
 
@@ -274,23 +306,34 @@ class Archive(OfChannel):
         return model.administers(model.users[self.actor], channel)
 
     async def perform(self, hands: Hands) -> Answer:
-        return await _change(self, hands, ChannelChange(is_archived=self.archived))
+        return await self.change(hands, is_archived=self.archived)
 
     def happen(self, model: Model, hands: Hands, answer: Answer) -> list[Told]:
-        del hands, answer
         channel = model.channels[self.channel]
         channel.is_archived = self.archived
         key = ("stream", "update", self.channel, "is_archived")
-        return [Told(kind="stream", key=key, must=model.seers(channel))]
+        told = [Told(kind="stream", key=key, must=model.seers(channel))]
+        if self.archived and self.is_told:
+            told += _closed_read(model, self.channel)
+        return told + self.said(model, hands, answer)
 
 
-async def _change(step: OfChannel, hands: Hands, wanted: ChannelChange) -> Answer:
-    """As the endpoint does, but that nobody is told of it in the channel itself."""
-
-    async def action(tx: Tx, actor: Actor, channel_id: ChannelId) -> None:
-        await change_channel(tx, actor, channel_id, wanted, web_public_enabled=True)
-
-    return await hands.act(step.actor, action, ChannelId(hands.channels.ids[step.channel]))
+def _closed_read(model: Model, channel: int) -> list[Told]:
+    """Nobody finds it any more, so it is read for all for whom it was not."""
+    there = model.subscribers(channel)
+    told = []
+    for number, message in model.messages.items():
+        if message.channel == channel:
+            unread = frozenset(u for u in there if model.is_surely_unread(model.users[u], number))
+            others = frozenset(
+                u.number
+                for u in model.active()
+                if u.number in message.noticed or model.received(u.number, message)
+            )
+            key = ("update_message_flags", "add", "read", number)
+            told.append(Told(kind="update_message_flags", key=key, must=unread, may=there | others))
+            message.read.update(there | others)
+    return told
 
 
 def _join(model: Model, channel: Channel, people: frozenset[int]) -> list[Told]:

@@ -8,14 +8,12 @@ from typing_extensions import override
 from benchmarks.faults.http import Answer
 from benchmarks.leaks.hands import Hands
 from benchmarks.leaks.model import GUEST, Message, Model
-from benchmarks.leaks.operations import Changing, OfMessage, first_in, new_message
-from benchmarks.leaks.policies import Place, policies_move
+from benchmarks.leaks.operations import Changing, OfMessage, first_in, noticed
+from benchmarks.leaks.policies import policies_move
 from benchmarks.leaks.told import NOBODY, Told
 
 Mode = Literal["change_one", "change_later", "change_all"]
 RESOLVED = "✔ "
-NOTIFIER = -1
-"""The number of the notification bot, of which the model knows nothing else."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,31 +76,8 @@ class Move(Changing):
         due = [new] if self.tells_new or resolves else []
         due += [old] if self.tells_old and not resolves else []
         for offset, place in enumerate(due, start=1):
-            told += self._noticed(model, hands, answer, place, offset)
+            told += noticed(model, hands, answer, place, offset)
         return told
-
-    def _noticed(
-        self, model: Model, hands: Hands, answer: Answer, place: Place, offset: int
-    ) -> list[Told]:
-        """The bot says something in that place: what, the server knows."""
-        channel, topic = place
-        number, content = self.number + offset, "something that it has not said"
-        notice = hands.notices_of(answer).get(place)
-        if notice is not None:
-            content = notice.content
-            hands.messages.add(number, notice.message_id)
-        message = Message(
-            number=number,
-            sender=NOTIFIER,
-            channel=channel,
-            topic=topic,
-            people=frozenset(),
-            origin=channel,
-            content=content,
-            sent=model.now + offset,
-        )
-        model.messages[number] = message
-        return new_message(model, message)
 
     def _move(self, model: Model) -> list[Told]:
         told: list[Told] = []

@@ -8,10 +8,12 @@ from typing_extensions import override
 from benchmarks.faults.http import Answer
 from benchmarks.leaks.hands import Hands
 from benchmarks.leaks.model import Message, Model
-from benchmarks.leaks.policies import policies_may_follow
+from benchmarks.leaks.policies import Place, policies_may_follow
 from benchmarks.leaks.told import NOBODY, Key, Told
 
 HAS_TYPING = "stream_typing_notifications"
+NOTIFIER = -1
+"""The number of the notification bot, of which the model knows nothing else."""
 NUMBERS_EACH = 4
 """How many numbers an operation has: its own, and those of what others make because of it."""
 
@@ -166,6 +168,30 @@ def new_message(model: Model, message: Message) -> list[Told]:
         Told(kind=kind, key=key, must=there, is_public=is_public, message=number),
         Told(kind=kind, key=named, must=there & message.mentioned, message=number),
     ]
+
+
+def noticed(
+    model: Model, hands: Hands, answer: Answer, place: Place, offset: int = 1
+) -> list[Told]:
+    """Because of what happens now the bot says something there: what, the server knows."""
+    channel, topic = place
+    number, content = model.now + offset, "something that it has not said"
+    notice = hands.notices_of(answer).get(place)
+    if notice is not None:
+        content = notice.content
+        hands.messages.add(number, notice.message_id)
+    message = Message(
+        number=number,
+        sender=NOTIFIER,
+        channel=channel,
+        topic=topic,
+        people=frozenset(),
+        origin=channel,
+        content=content,
+        sent=number,
+    )
+    model.messages[number] = message
+    return new_message(model, message)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,6 +1,5 @@
 """What an operation lets people know: events that some must get, and nobody else may."""
 
-from collections import Counter
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -137,7 +136,3 @@ _READERS: Mapping[str, Callable[[Mapping[str, Any], Hands], Iterator[Key]]] = {
     "user_topic": _policy,
 }
 FORETOLD = frozenset(_READERS)
-
-
-def counted(keys: Iterator[Key]) -> Counter[Key]:
-    return Counter(keys)

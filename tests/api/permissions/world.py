@@ -209,7 +209,9 @@ async def joined_channel(world: World, who: str, kind: str) -> Values:
 async def one_channel(world: World, who: str, kind: str) -> Values:
     name = await fresh_channel(world, who, kind)
     found = await world.make.connection.value(
-        "SELECT channel_id FROM channels WHERE name = %(name)s", name=name
+        "SELECT channel_id FROM channels WHERE realm_id = %(realm_id)s AND name = %(name)s",
+        realm_id=world.make.realm_id,
+        name=name,
     )
     return {"stream_id": found}
 
