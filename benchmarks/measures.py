@@ -12,6 +12,7 @@ import uvloop
 import benchmarks.changing
 import benchmarks.narrows
 import benchmarks.notifying
+import benchmarks.organization
 import benchmarks.presence
 from benchmarks import world as worlds
 from benchmarks.client import Client
@@ -359,6 +360,20 @@ def changing() -> Figures:
     }
 
 
+def organization() -> Figures:
+    """10,000 people and 1,000 channels: register, subscribe many, send by nested groups."""
+    with running() as server:
+        with server.database() as database:
+            world = benchmarks.organization.fill(database)
+        taken = uvloop.run(benchmarks.organization.measure(server, world))
+    by_groups = percentile(taken["nested"], 0.5) - percentile(taken["plain"], 0.5)
+    return {
+        **_milliseconds("register, 10,000 people, 1,000 channels", taken["register"]),
+        **_milliseconds("subscribing 1,000 people to 10 channels", taken["subscribing"]),
+        "a nested permission adds, p50 ms": by_groups * 1000,
+    }
+
+
 def notifying() -> Figures:
     """Deciding who is notified of a message to 10,000 subscribers, written down and handed on."""
     with running() as server, server.database() as database:
@@ -408,6 +423,7 @@ MEASURES: dict[str, Callable[[], Figures]] = {
     "history": history,
     "narrows": narrows,
     "changing": changing,
+    "organization": organization,
     "notifying": notifying,
     "presence": presence,
 }
