@@ -355,35 +355,39 @@ def changed(realm_id: RealmId, user_id: UserId, channel_ids: Sequence[ChannelId]
     )
 
 
-def begin_spans(realm_id: RealmId, memberships: Sequence[Membership]) -> Statement:
-    """They receive what is sent above this position."""
+def begin_spans(
+    realm_id: RealmId, user_ids: Sequence[UserId], channel_ids: Sequence[ChannelId]
+) -> Statement:
+    """They receive what is sent above this position in each of the channels."""
     return Statement(
         """
         UPDATE subscriptions s
            SET spans = s.spans + int8multirange(int8range(current_position(), NULL, '()')),
                changed_at = current_position()
-          FROM unnest(%(user_ids)s::bigint[], %(channel_ids)s::bigint[])
-               AS m(user_id, channel_id)
-         WHERE s.realm_id = %(realm_id)s AND s.user_id = m.user_id
-           AND s.channel_id = m.channel_id
+          FROM unnest(%(user_ids)s::bigint[]) AS u(user_id)
+         CROSS JOIN unnest(%(channel_ids)s::bigint[]) AS c(channel_id)
+         WHERE s.realm_id = %(realm_id)s AND s.user_id = u.user_id
+           AND s.channel_id = c.channel_id
         """,
-        _pairs(realm_id, memberships),
+        {"realm_id": realm_id, "user_ids": list(user_ids), "channel_ids": list(channel_ids)},
     )
 
 
-def end_spans(realm_id: RealmId, memberships: Sequence[Membership]) -> Statement:
-    """They receive nothing that is sent above this position."""
+def end_spans(
+    realm_id: RealmId, user_ids: Sequence[UserId], channel_ids: Sequence[ChannelId]
+) -> Statement:
+    """They receive nothing that is sent above this position in each of the channels."""
     return Statement(
         """
         UPDATE subscriptions s
            SET spans = s.spans - int8multirange(int8range(current_position(), NULL, '()')),
                changed_at = current_position()
-          FROM unnest(%(user_ids)s::bigint[], %(channel_ids)s::bigint[])
-               AS m(user_id, channel_id)
-         WHERE s.realm_id = %(realm_id)s AND s.user_id = m.user_id
-           AND s.channel_id = m.channel_id
+          FROM unnest(%(user_ids)s::bigint[]) AS u(user_id)
+         CROSS JOIN unnest(%(channel_ids)s::bigint[]) AS c(channel_id)
+         WHERE s.realm_id = %(realm_id)s AND s.user_id = u.user_id
+           AND s.channel_id = c.channel_id
         """,
-        _pairs(realm_id, memberships),
+        {"realm_id": realm_id, "user_ids": list(user_ids), "channel_ids": list(channel_ids)},
     )
 
 

@@ -229,7 +229,9 @@ class Make:
             await channels.change_subscriber_counts(
                 self.connection, self.realm_id, {channel.channel_id: len(joining)}
             )
-            return await self.at_position(subscriptions.begin_spans(self.realm_id, joining))
+            user_ids = [each.user_id for each in joining]
+            begun = subscriptions.begin_spans(self.realm_id, user_ids, [channel.channel_id])
+            return await self.at_position(begun)
 
     async def unsubscribe(self, channel: ChannelRow, people: Iterable[UserRow]) -> Position:
         """End their subscription at the next position, which is given."""
@@ -239,7 +241,9 @@ class Make:
             await channels.change_subscriber_counts(
                 self.connection, self.realm_id, {channel.channel_id: -len(leaving)}
             )
-            return await self.at_position(subscriptions.end_spans(self.realm_id, leaving))
+            user_ids = [each.user_id for each in leaving]
+            ended = subscriptions.end_spans(self.realm_id, user_ids, [channel.channel_id])
+            return await self.at_position(ended)
 
     async def topic(self, channel: ChannelRow, name: str) -> TopicRow:
         await self.connection.execute(

@@ -34,7 +34,7 @@ from storage.users import UserRow
 Key = TypeVar("Key", bound=Hashable)
 Value = TypeVar("Value")
 
-CHOSEN_COLORS = 50
+MAX_CHOOSING = 50
 """So many people at once get a color that they do not use yet; more get the channel's own."""
 
 
@@ -47,6 +47,8 @@ class Move:
     pairs: Sequence[tuple[UserId, ChannelId]]
     past: Mapping[tuple[UserId, ChannelId], SubscriptionRow] = field(default_factory=dict)
     """What those who have been there before had set."""
+    chooses_colors: bool = True
+    """False: they are some of more than MAX_CHOOSING."""
 
     def by_user(self) -> dict[UserId, tuple[ChannelId, ...]]:
         return {user_id: tuple(ids) for user_id, ids in _grouped(self.pairs).items()}
@@ -106,9 +108,8 @@ async def leave(tx: Tx, ground: Ground, move: Move) -> None:
             user_ids=user_ids, subscriptions=names, archived=_archived(move, channel_ids)
         )
         entry = tx.append(event, to_users(*user_ids))
-        ended = [Membership(user_id, i) for user_id in user_ids for i in channel_ids]
-        tx.at_position(entry, subscriptions.end_spans(tx.realm_id, ended))
-        left = [(m.user_id, m.channel_id) for m in ended]
+        tx.at_position(entry, subscriptions.end_spans(tx.realm_id, user_ids, channel_ids))
+        left = [(user_id, i) for user_id in user_ids for i in channel_ids]
         tx.at_position(entry, read_state.mark_left_read(tx.realm_id, left, write_id=tx.write_id))
     for channel_ids, user_ids in _alike(_hidden_from(ground, move)):
         gone = ChannelsDeleted(stream_ids=channel_ids, archived=_archived(move, channel_ids))
@@ -219,8 +220,7 @@ def _tell_joining(tx: Tx, move: Move, shown: _Shown) -> None:
             defaults=notification_defaults(move.people[user_ids[0]]),
         )
         entry = tx.append(event, to_users(*user_ids))
-        begun = [Membership(user_id, i) for user_id in user_ids for i in channel_ids]
-        tx.at_position(entry, subscriptions.begin_spans(tx.realm_id, begun))
+        tx.at_position(entry, subscriptions.begin_spans(tx.realm_id, user_ids, channel_ids))
 
 
 def notification_defaults(row: UserRow) -> dict[str, bool]:
@@ -231,12 +231,14 @@ def notification_defaults(row: UserRow) -> dict[str, bool]:
 
 async def _with_colors(connection: Connection, realm_id: RealmId, move: Move) -> list[Membership]:
     used: dict[UserId, set[str]] = defaultdict(set)
-    if len(move.people) <= CHOSEN_COLORS:
+    if move.chooses_colors:
         used |= await subscriptions.colors(connection, realm_id, list(move.people))
     memberships = []
     for user_id, channel_id in move.pairs:
-        color = first_free_color(channel_id % len(COLORS), used[user_id])
-        used[user_id].add(color)
+        color = COLORS[channel_id % len(COLORS)]
+        if move.chooses_colors:
+            color = first_free_color(channel_id % len(COLORS), used[user_id])
+            used[user_id].add(color)
         memberships.append(Membership(user_id, channel_id, color))
     return memberships
 

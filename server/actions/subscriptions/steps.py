@@ -15,7 +15,7 @@ from storage import channels, subscriptions
 from storage.channels import ChannelRow
 from storage.ids import ChannelId, UserId
 
-PAIRS_PER_STEP: Final = 500
+PAIRS_PER_STEP: Final = 1_000
 """Subscriptions that one transaction begins: bounds how long everybody else's writes wait."""
 
 
@@ -27,6 +27,8 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     user_ids: list[UserId]
     """Whom later transactions subscribe, in this order."""
     notices: list[Notice] = []
+    chooses_colors: bool = False
+    """As in Move."""
 
 
 def people_per_step(channel_count: int, pairs_per_step: int) -> int:
@@ -81,7 +83,8 @@ async def _next(tx: Tx, plan: Plan, user_ids: Sequence[UserId]) -> tuple[Ground,
         if (user_id, channel.channel_id) not in there
     ]
     past = {(row.user_id, row.channel_id): row for row in rows}
-    return ground, Move({c.channel_id: c for c in open_to_them}, joining, pairs, past)
+    by_id = {channel.channel_id: channel for channel in open_to_them}
+    return ground, Move(by_id, joining, pairs, past, chooses_colors=plan.chooses_colors)
 
 
 def _still_permitted(

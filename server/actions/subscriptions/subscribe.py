@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from server.actions.channels.create import Wanted, checked_terms, create_channels
 from server.actions.ground import PEOPLE_IN_BATCH, Ground, stand
 from server.actions.messages.notices import Notice
-from server.actions.subscriptions.membership import Move, join
+from server.actions.subscriptions.membership import MAX_CHOOSING, Move, join
 from server.actions.subscriptions.news import (
     MAX_TOLD,
     of_new_channels,
@@ -233,6 +233,7 @@ async def _join_first(
         people={user_id: plan.ground.people[user_id] for user_id in now},
         pairs=[(user_id, i.channel_id) for user_id in now for i in plan.joins(user_id, targets)],
         past=plan.rows,
+        chooses_colors=len(joining) <= MAX_CHOOSING,
     )
     await join(tx, plan.ground, move)
     rest = Plan(
@@ -240,6 +241,7 @@ async def _join_first(
         channel_ids=[channel.channel_id for channel in targets],
         user_ids=later,
         notices=list(notices),
+        chooses_colors=move.chooses_colors,
     )
     return await put_off_rest(tx, rest)
 
