@@ -12,6 +12,7 @@ from queue_processors import (
     push_registrations,
 )
 from queue_processors.processor import BatchProcessor, Processor
+from queue_processors.shipper import UNREADABLE
 
 AnyProcessor = Processor[Any, Any] | BatchProcessor[Any, Any]
 
@@ -31,6 +32,11 @@ PROCESSORS: tuple[AnyProcessor, ...] = (
 
 class UnknownProcessorError(Exception):
     """A processor was asked for by a name that none has."""
+
+
+def queue_names() -> list[str]:
+    """All queues that this release knows."""
+    return [*(processor.queue for processor in PROCESSORS), UNREADABLE]
 
 
 def named(names: Iterable[str]) -> tuple[AnyProcessor, ...]:

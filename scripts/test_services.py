@@ -1,4 +1,4 @@
-"""Run a command with the Postgres and the RabbitMQ that the tests need.
+"""Run a command with the Postgres, the RabbitMQ and the browser that the tests need.
 
 What runs is used; what is installed is started; on Debian, what is missing is installed.
 """
@@ -25,6 +25,8 @@ AMQP_VARIABLE = "PARLEY_TEST_AMQP_URL"
 DATABASE_URL = "postgresql://postgres@127.0.0.1:5432/postgres"
 AMQP_URL = "amqp://guest:guest@127.0.0.1:5672/"
 
+BROWSERS = ("chromium-headless-shell", "chromium", "google-chrome")
+
 START_SECONDS = 60
 
 
@@ -32,6 +34,7 @@ def main() -> None:
     """Make the services ready, run the command of the arguments, end with its status."""
     with _database() as database_url:
         _broker()
+        _browser()
         environment = {**ENVIRONMENT, DATABASE_VARIABLE: database_url}
         sys.exit(subprocess.call(sys.argv[1:], env=environment))
 
@@ -98,6 +101,12 @@ def _start_rabbitmq() -> None:
         subprocess.run(["brew", "services", "start", "rabbitmq"], check=False)
     else:
         _as_root(["rabbitmq-server", "-detached"])
+
+
+def _browser() -> None:
+    """A Chromium, as a person has it or without a window."""
+    if not any(shutil.which(name) for name in BROWSERS):
+        _install("chromium-headless-shell")
 
 
 def _answers(host: str | None, port: int | None) -> bool:

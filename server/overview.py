@@ -1,5 +1,6 @@
 """How the whole installation is: what `parley status` and the operator's page show."""
 
+import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from datetime import datetime
@@ -16,6 +17,8 @@ from storage.health import Contents, Facts, Migrations
 from storage.migrate import MigrationError
 from storage.workers import QueueAtWork, WorkerRow
 
+ANSWER_SECONDS: Final = 2.0
+"""Whoever looks wants to know that somebody is silent, not to wait for them."""
 SHARD: Final = 0
 """All realms are one shard so far."""
 
@@ -87,7 +90,7 @@ class Overview(msgspec.Struct, kw_only=True):
 async def look(database: Database, desk: JobDesk, queues: Sequence[str]) -> Overview:
     """The installation now; `queues` are those that are told of even where they hold nothing."""
     found = Overview()
-    async with _noting(found):
+    async with _noting(found), asyncio.timeout(ANSWER_SECONDS):
         async with database.connection() as connection:
             await _look_at_database(connection, found)
         if found.contents is not None:
@@ -144,6 +147,9 @@ async def _noting(found: Overview) -> AsyncIterator[None]:
         found.problems.append(f"The broker does not answer: {lost}.")
     except (DatabaseUnavailableError, StatementTimeoutError) as lost:
         found.problems.append(f"The database does not answer: {lost}.")
+    except TimeoutError:
+        silent = "broker" if found.contents is not None else "database"
+        found.problems.append(f"The {silent} does not answer within {ANSWER_SECONDS:.0f} seconds.")
     except MigrationError as error:
         found.problems.append(str(error))
 

@@ -21,7 +21,13 @@ CONFIG_VARIABLE = "PARLEY_CONFIG"
 PLAIN_VARIABLES = {"database_url": "DATABASE_URL", "amqp_url": "AMQP_URL"}
 """Settings whose variable has a name of its own, because other tools know it by that name."""
 
-OWN_SECRETS = ("smtp_password", "push_server_key", "fcm_credentials", "apns_key")
+OWN_SECRETS = (
+    "smtp_password",
+    "operator_password",
+    "push_server_key",
+    "fcm_credentials",
+    "apns_key",
+)
 
 SECRET_SETTINGS = frozenset({*PLAIN_VARIABLES, "egress_proxy", *OWN_SECRETS})
 """Settings whose value is never shown."""
@@ -204,6 +210,10 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     metrics_host: Annotated[
         Annotated[str, Meta(min_length=1)], described("an address of this machine to listen on")
     ] = "127.0.0.1"
+    operator_password: Annotated[
+        Annotated[str, Meta(min_length=16)] | None, described("at least 16 characters")
+    ] = None
+    """Opens the operator's pages on the port of the metrics. None: there are none."""
 
     log_format: Annotated[
         Literal["auto", "json", "console"], described("auto, json or console")

@@ -21,5 +21,7 @@ pytest_plugins = [
     "tests.fixtures.makers",
     "tests.fixtures.agreement",
     "tests.fixtures.app",
+    "tests.fixtures.browser",
     "tests.fixtures.clients",
+    "tests.fixtures.operators",
 ]

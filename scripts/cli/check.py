@@ -72,6 +72,7 @@ def _findings(config: Path | None, overrides: dict[str, object]) -> Iterator[Fin
     yield from _about_pushes(settings)
     place = {name: overrides.get(name) for name in ("host", "port")}
     yield from _about_settings(as_it_runs(settings, **place))
+    yield from _about_operator(settings)
     if settings.database_url is None:
         yield from _about_data_directory(settings)
     else:
@@ -102,6 +103,24 @@ def _about_settings(settings: "Settings") -> Iterator[Finding]:
             "settings",
             "PARLEY_EXTERNAL_URL is set and PARLEY_TRUSTED_PROXIES is not: behind a proxy, all"
             " people would share the limits of its address.",
+        )
+
+
+def _about_operator(settings: "Settings") -> Iterator[Finding]:
+    if settings.operator_password is None:
+        return
+    if settings.metrics_port is None:
+        yield Finding(
+            Verdict.DOUBTFUL,
+            "operator",
+            "PARLEY_OPERATOR_PASSWORD is set and PARLEY_METRICS_PORT is not: there are no pages.",
+        )
+    elif settings.metrics_host not in LOOPBACK:
+        yield Finding(
+            Verdict.DOUBTFUL,
+            "operator",
+            f"The operator's pages are open on {settings.metrics_host}: put a proxy with HTTPS in"
+            " front, or the password crosses the network as it is.",
         )
 
 

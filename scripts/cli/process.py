@@ -8,7 +8,7 @@ from contextlib import AsyncExitStack
 from typing import Any
 
 from queue_processors.main import run as run_processors
-from queue_processors.registry import AnyProcessor
+from queue_processors.registry import AnyProcessor, queue_names
 from queue_processors.shipper import UNREADABLE
 from server.app import App, open_app
 from server.main import serving, stop_signal
@@ -44,7 +44,10 @@ async def serve_until_stopped(
         api = await stack.enter_async_context(serving(app, sockets))
         await stack.enter_async_context(
             metrics_port(
-                app, _told_of(processors, with_shipper), is_draining=lambda: api.is_draining
+                app,
+                _told_of(processors, with_shipper),
+                all_queues=queue_names(),
+                is_draining=lambda: api.is_draining,
             )
         )
         if ready is not None:
@@ -58,7 +61,7 @@ async def work_until_stopped(
     """Run queue processors until SIGTERM or SIGINT; then finish what is in hand."""
     async with (
         open_app(settings) as app,
-        metrics_port(app, _told_of(processors, with_shipper)),
+        metrics_port(app, _told_of(processors, with_shipper), all_queues=queue_names()),
         running(run_processors(app, processors, with_shipper=with_shipper)),
     ):
         await stop_signal()

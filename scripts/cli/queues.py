@@ -148,20 +148,15 @@ async def overview(desk: "JobDesk", database: "Database") -> list[dict[str, Cell
     """A row a queue, with what is known of it."""
     from msgspec.structs import asdict
 
+    from queue_processors.registry import queue_names
     from server.overview import queue_views
 
     return [asdict(view) for view in await queue_views(database, desk, queue_names())]
 
 
-def queue_names() -> list[str]:
-    """All queues that this release knows."""
-    from queue_processors.registry import PROCESSORS
-    from queue_processors.shipper import UNREADABLE
-
-    return [*(processor.queue for processor in PROCESSORS), UNREADABLE]
-
-
 def _known(queue: str) -> str:
+    from queue_processors.registry import queue_names
+
     if queue not in queue_names():
         raise Failure(f"There is no queue {queue}. There are: {', '.join(queue_names())}.")
     return queue

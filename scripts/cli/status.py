@@ -82,7 +82,8 @@ def _look(settings: "Settings") -> "Overview":
 
 
 async def _overview(settings: "Settings") -> "Overview":
-    from scripts.cli.queues import open_desk, queue_names
+    from queue_processors.registry import queue_names
+    from scripts.cli.queues import open_desk
     from server.overview import look
 
     async with open_desk(settings) as (desk, database):

@@ -222,7 +222,7 @@ class RateLimits:
     async def count_address(self, address: str, headers: dict[str, str]) -> None:
         """Count a request of somebody who is not signed in. Raises RateLimitedError."""
         if self._is_on:
-            await self.by_address.count(_home(address), headers)
+            await self.by_address.count(home_of(address), headers)
 
     async def count_sign_in(self, realm_id: RealmId, name: str, headers: dict[str, str]) -> None:
         """Count a try to sign in under this name. Raises RateLimitedError."""
@@ -240,7 +240,7 @@ def _sign_in_key(realm_id: RealmId, name: str) -> str:
     return f"{realm_id}:{sha256(name.strip().lower().encode()).hexdigest()[:32]}"
 
 
-def _home(address: str) -> str:
+def home_of(address: str) -> str:
     """The address, or the network that one home has where addresses are plenty."""
     try:
         parsed = ip_address(address.partition("%")[0])

@@ -1,0 +1,107 @@
+"""What an operator may do with a queue: what is asked before, what is said after."""
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from server.app import App
+from server.wording import counted
+from storage import workers
+
+Run = Callable[[App, str, Sequence[str] | None], Awaitable[int]]
+"""Does it with a queue, and where it concerns dead jobs with these, or with all."""
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """Something to do with a queue."""
+
+    name: str
+    verb: str
+    asks: str
+    """With {queue} and {jobs}."""
+    explains: str
+    says: str
+    """With {jobs}: how many it concerned."""
+    run: Run
+    is_about_dead: bool = False
+    """Whether it is done to dead jobs, chosen ones or all."""
+    is_dangerous: bool = False
+
+    def question(self, queue: str, chosen: Sequence[str] | None) -> str:
+        jobs = "all dead jobs" if chosen is None else counted(len(chosen), "dead job", "dead jobs")
+        return self.asks.format(queue=queue, jobs=jobs)
+
+    def done(self, count: int) -> str:
+        return self.says.format(jobs=counted(count, "job", "jobs"))
+
+
+async def _pause(app: App, queue: str, _ids: Sequence[str] | None) -> int:
+    async with app.database.connection() as connection:
+        await workers.pause(connection, queue)
+    return 0
+
+
+async def _resume(app: App, queue: str, _ids: Sequence[str] | None) -> int:
+    async with app.database.connection() as connection:
+        return await workers.resume(connection, queue)
+
+
+async def _retry(app: App, queue: str, _ids: Sequence[str] | None) -> int:
+    return await app.desk.retry(queue)
+
+
+async def _replay(app: App, queue: str, ids: Sequence[str] | None) -> int:
+    return await app.desk.replay(queue, ids)
+
+
+async def _drop(app: App, queue: str, ids: Sequence[str] | None) -> int:
+    return await app.desk.drop(queue, ids)
+
+
+_ALL: Final = (
+    Action(
+        "pause",
+        "Pause",
+        "Pause {queue}?",
+        "Nobody begins work on it until it is resumed. What is in hand is finished; jobs are kept.",
+        "The queue is paused: workers stop within seconds.",
+        _pause,
+    ),
+    Action(
+        "resume",
+        "Resume",
+        "Resume {queue}?",
+        "Workers begin work on it again within seconds.",
+        "The queue goes on.",
+        _resume,
+    ),
+    Action(
+        "retry",
+        "Retry now",
+        "Retry now what waits in {queue}?",
+        "Jobs that failed and wait for their next attempt are handed out at once.",
+        "{jobs} may be tried again now.",
+        _retry,
+    ),
+    Action(
+        "replay",
+        "Replay",
+        "Replay {jobs} of {queue}?",
+        "What died goes back into the queue as if new; if the reason is still there, in vain.",
+        "{jobs} went back into the queue.",
+        _replay,
+        is_about_dead=True,
+    ),
+    Action(
+        "drop",
+        "Drop",
+        "Drop {jobs} of {queue}?",
+        "What died is forgotten, and what it was to do is never done. This cannot be undone.",
+        "{jobs} forgotten.",
+        _drop,
+        is_about_dead=True,
+        is_dangerous=True,
+    ),
+)
+ACTIONS: Final = {action.name: action for action in _ALL}

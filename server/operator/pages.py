@@ -1,0 +1,316 @@
+"""`/operator`: pages that a server answers to whoever knows the operator's password."""
+
+import asyncio
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from functools import lru_cache
+from http import HTTPStatus
+from importlib.resources import files
+from typing import Any, Final
+from urllib.parse import urlencode, urlsplit
+
+import structlog
+from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
+from tornado.httputil import HTTPServerRequest
+
+from server import overview
+from server.api.proxies import client_address
+from server.api.rate_limit import Limiter, home_of
+from server.app import App
+from server.domain.errors import RateLimitedError
+from server.messaging.job_broker import BrokerUnavailableError
+from server.operator.actions import ACTIONS, Action
+from server.operator.sessions import COOKIE, LIFE_SECONDS, Session, Sessions
+from server.overview import Overview
+from server.wording import counted, size, span
+from storage.database import DatabaseUnavailableError, StatementTimeoutError
+
+logger = structlog.get_logger(__name__)
+
+ROOT: Final = "/operator"
+SHOWN: Final = 50
+"""Dead jobs on a page."""
+PATIENCE_SECONDS: Final = 1.0
+LONG_SECONDS: Final = 60.0
+"""For what takes as long as there are dead jobs."""
+AWAY: Final = (
+    BrokerUnavailableError,
+    DatabaseUnavailableError,
+    StatementTimeoutError,
+    TimeoutError,
+)
+FRESH_SECONDS: Final = 2.0
+"""How old what is shown may be: many may look at once."""
+HTML: Final = "text/html; charset=utf-8"
+STATIC: Final = {
+    "style.css": "text/css; charset=utf-8",
+    "live.js": "text/javascript; charset=utf-8",
+    "icon.svg": "image/svg+xml",
+}
+HEADERS: Final = {
+    "Cache-Control": "no-store",
+    "Content-Security-Policy": (
+        "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self';"
+        " connect-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
+    ),
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Referrer-Policy": "same-origin",
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "X-Robots-Tag": "noindex",
+}
+_NAME: Final = re.compile(r"[a-z_]{1,100}")
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """What is answered."""
+
+    status: int
+    body: bytes
+    kind: str = HTML
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+
+def is_below_root(path: str) -> bool:
+    """Whether it is one of the operator's pages."""
+    return path == ROOT or path.startswith(f"{ROOT}/")
+
+
+class OperatorPages:
+    """Answers what is below `/operator`. Each process can, and all show the same."""
+
+    def __init__(self, app: App, password: str, queues: Sequence[str]) -> None:
+        self._app = app
+        self._queues = queues
+        self._sessions = Sessions(password)
+        self._sign_ins = Limiter(
+            "operator", app.settings.rate_limit_sign_in, app.database, app.clock
+        )
+        self._seen: tuple[float, Overview] | None = None
+
+    async def answer(self, request: HTTPServerRequest) -> Page:
+        """The page, or where to go instead."""
+        path = request.path.removeprefix(ROOT).strip("/")
+        if path in STATIC:
+            return _static(path)
+        is_post = request.method == "POST"
+        if is_post and not _comes_from_here(request):
+            return self._refusal(HTTPStatus.FORBIDDEN, "This form was not sent by this page.")
+        if path == "sign-in":
+            return await self._sign_in(request) if is_post else self._sign_in_page()
+        session = self._session(request)
+        if session is None:
+            return _go("/sign-in")
+        if is_post and not session.sent(_argument(request, "token")):
+            return self._refusal(HTTPStatus.FORBIDDEN, "This form is too old. Go back and reload.")
+        return await self._inside(request, session, path.split("/"), is_post=is_post)
+
+    async def _inside(
+        self, request: HTTPServerRequest, session: Session, path: list[str], *, is_post: bool
+    ) -> Page:
+        """What those see who have signed in."""
+        match path:
+            case [""]:
+                return await self._overview(session)
+            case ["sign-out"] if is_post:
+                return _go("/sign-in", {"Set-Cookie": _cookie("", 0, request, self._app)})
+            case ["queues", queue] if self._is_queue(queue):
+                return await self._queue(request, session, queue)
+            case ["queues", queue, name] if self._is_queue(queue) and name in ACTIONS:
+                action = ACTIONS[name]
+                chosen = _chosen(request) if action.is_about_dead else None
+                if is_post:
+                    return await self._act(request, queue, action, chosen)
+                return self._question(session, queue, action, chosen)
+        return self._refusal(HTTPStatus.NOT_FOUND, "There is no such page.")
+
+    # -- signing in
+
+    def _sign_in_page(self, problem: str = "", status: int = HTTPStatus.OK) -> Page:
+        return _page("sign_in.html", status=status, problem=problem)
+
+    async def _sign_in(self, request: HTTPServerRequest) -> Page:
+        address = self._address(request)
+        home = home_of(address)
+        try:
+            await self._sign_ins.count(home, {})
+        except RateLimitedError as error:
+            wait = span(float(error.headers.get("Retry-After", "60")))
+            problem = f"Too many tries. Try again in {wait}."
+            return self._sign_in_page(problem, HTTPStatus.TOO_MANY_REQUESTS)
+        if not self._sessions.accepts(_argument(request, "password")):
+            logger.warning("an operator could not sign in", address=address)
+            return self._sign_in_page("That is not the password.", HTTPStatus.FORBIDDEN)
+        try:
+            async with asyncio.timeout(PATIENCE_SECONDS):
+                await self._sign_ins.forget(home)
+        except AWAY as lost:
+            logger.warning("tries to sign in stay counted", reason=str(lost))
+        logger.info("an operator has signed in", address=address)
+        cookie = _cookie(self._sessions.begin(), LIFE_SECONDS, request, self._app)
+        return _go("", {"Set-Cookie": cookie})
+
+    def _session(self, request: HTTPServerRequest) -> Session | None:
+        morsel = request.cookies.get(COOKIE)
+        return None if morsel is None else self._sessions.of_cookie(morsel.value)
+
+    def _address(self, request: HTTPServerRequest) -> str:
+        forwarded = request.headers.get("X-Forwarded-For")
+        trusted = self._app.settings.trusted_proxies
+        return client_address(request.remote_ip or "", forwarded, trusted)
+
+    # -- pages
+
+    async def _overview(self, session: Session) -> Page:
+        found = await self._look()
+        problems = list(found.problems)
+        if not self._app.bus.is_connected:
+            problems.append("This process hears nothing of the others: its broker is away.")
+        dead = sum(queue.dead for queue in found.queues)
+        return self._render(
+            "overview.html",
+            session,
+            found=found,
+            problems=problems,
+            dead=dead,
+            actionable=self._queues,
+        )
+
+    async def _queue(self, request: HTTPServerRequest, session: Session, queue: str) -> Page:
+        found = await self._look()
+        view = next((each for each in found.queues if each.queue == queue), None)
+        try:
+            async with asyncio.timeout(LONG_SECONDS if view else PATIENCE_SECONDS):
+                dead = await self._app.desk.dead(queue, limit=SHOWN)
+        except AWAY as lost:
+            return self._refusal(HTTPStatus.SERVICE_UNAVAILABLE, f"There is no answer. {lost}")
+        return self._render(
+            "queue.html", session, queue=queue, view=view, dead=dead, notice=_notice(request)
+        )
+
+    def _question(
+        self, session: Session, queue: str, action: Action, chosen: list[str] | None
+    ) -> Page:
+        if chosen == []:
+            return self._refusal(HTTPStatus.BAD_REQUEST, "No job was selected.")
+        return self._render(
+            "question.html",
+            session,
+            queue=queue,
+            action=action,
+            chosen=chosen,
+            question=action.question(queue, chosen),
+        )
+
+    async def _act(
+        self, request: HTTPServerRequest, queue: str, action: Action, chosen: list[str] | None
+    ) -> Page:
+        try:
+            async with asyncio.timeout(LONG_SECONDS):
+                count = await action.run(self._app, queue, chosen)
+        except AWAY as lost:
+            logger.warning("an operator's wish failed", action=action.name, reason=str(lost))
+            sentence = f"There was no answer, so look whether it was done. {lost}"
+            return self._refusal(HTTPStatus.SERVICE_UNAVAILABLE, sentence)
+        self._seen = None
+        logger.info(
+            "an operator has acted",
+            action=action.name,
+            queue=queue,
+            ids=chosen,
+            count=count,
+            address=self._address(request),
+        )
+        return _go(f"/queues/{queue}?{urlencode({'did': action.name, 'count': count})}")
+
+    def _refusal(self, status: int, sentence: str) -> Page:
+        return _page("refusal.html", status=status, sentence=sentence)
+
+    def _render(self, template: str, session: Session, **values: Any) -> Page:
+        return _page(template, token=session.token, now=self._app.clock.now(), **values)
+
+    def _is_queue(self, queue: str) -> bool:
+        return _NAME.fullmatch(queue) is not None and queue in self._queues
+
+    async def _look(self) -> Overview:
+        now = self._app.clock.monotonic()
+        if self._seen is None or now - self._seen[0] > FRESH_SECONDS:
+            found = await overview.look(self._app.database, self._app.desk, self._queues)
+            self._seen = now, found
+        return self._seen[1]
+
+
+def _notice(request: HTTPServerRequest) -> str:
+    """What the page says of an action that has led to it."""
+    action = ACTIONS.get(_argument(request, "did"))
+    count = _argument(request, "count")
+    return action.done(int(count)) if action and re.fullmatch(r"\d{1,9}", count) else ""
+
+
+def _chosen(request: HTTPServerRequest) -> list[str] | None:
+    """The ids of the jobs that were selected; None for all."""
+    if _argument(request, "all"):
+        return None
+    ids = [each.decode(errors="replace") for each in request.arguments.get("id", [])]
+    return [each for each in ids if each.isprintable()]
+
+
+def _argument(request: HTTPServerRequest, name: str) -> str:
+    values = request.arguments.get(name, [b""])
+    return values[-1].decode(errors="replace")
+
+
+def _comes_from_here(request: HTTPServerRequest) -> bool:
+    """Whether a form was sent by a page of ours, as far as the browser tells."""
+    site = request.headers.get("Sec-Fetch-Site")
+    if site is not None:
+        return site in {"same-origin", "none"}
+    origin = request.headers.get("Origin")
+    return origin is None or urlsplit(origin).netloc == request.headers.get("Host")
+
+
+def _cookie(value: str, seconds: int, request: HTTPServerRequest, app: App) -> str:
+    is_secure = (request.remote_ip or "") in app.settings.trusted_proxies and request.headers.get(
+        "X-Forwarded-Proto", ""
+    ) == "https"
+    parts = [f"{COOKIE}={value}", f"Path={ROOT}", f"Max-Age={seconds}", "HttpOnly"]
+    return "; ".join([*parts, "SameSite=Strict", *(["Secure"] if is_secure else [])])
+
+
+def _go(path: str, headers: Mapping[str, str] | None = None) -> Page:
+    where = {"Location": ROOT + path, **HEADERS, **(headers or {})}
+    return Page(HTTPStatus.SEE_OTHER, b"", headers=where)
+
+
+@lru_cache
+def _static(name: str) -> Page:
+    body = files("server.operator").joinpath("static", name).read_bytes()
+    headers = {**HEADERS, "Cache-Control": "no-cache"}
+    return Page(HTTPStatus.OK, body, STATIC[name], headers)
+
+
+def _page(template: str, *, status: int = HTTPStatus.OK, **values: Any) -> Page:
+    body = _environment().get_template(template).render(root=ROOT, **values)
+    return Page(status, body.encode(), headers=HEADERS)
+
+
+@lru_cache(maxsize=1)
+def _environment() -> Environment:
+    environment = Environment(
+        loader=PackageLoader("server.operator"),
+        autoescape=select_autoescape(),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {"span": span, "size": size, "moment": _moment}
+    environment.globals["counted"] = counted
+    return environment
+
+
+def _moment(when: datetime) -> str:
+    return when.strftime("%Y-%m-%d %H:%M:%S UTC")
