@@ -8,6 +8,7 @@ from typing import Final
 import structlog
 
 from queue_processors.email_batches import job_of
+from queue_processors.embed_links import ask_for_previews
 from queue_processors.outgoing_webhooks import ask_bots
 from queue_processors.processor import Processor
 from server.app import App
@@ -15,6 +16,7 @@ from server.directory import Directory
 from server.domain.notifications import Decision, Facts, Mentions, decide, mentions_in
 from server.jobs import (
     EmailNotifications,
+    EmbedLinks,
     Job,
     MessageFanout,
     OutgoingWebhook,
@@ -59,6 +61,8 @@ class Fanout:
             await self._sent(job.sent)
             if OutgoingWebhook.queue in self.hands_to:
                 await ask_bots(self.database, self.broker, self.realm_id, job.sent)
+            if EmbedLinks.queue in self.hands_to:
+                await ask_for_previews(self.database, self.broker, self.realm_id, job.sent)
         if job.mentioning:
             await self._of_all(job.mentioning, only_mentions=True)
         if job.newly_mentioned:

@@ -6,6 +6,7 @@ from typing import Any
 from queue_processors import (
     deferred_work,
     email_notifications,
+    embed_links,
     message_fanout,
     outgoing_webhooks,
     push_notifications,
@@ -19,8 +20,10 @@ AnyProcessor = Processor[Any, Any] | BatchProcessor[Any, Any]
 PROCESSORS: tuple[AnyProcessor, ...] = (
     deferred_work.PROCESSOR,
     email_notifications.PROCESSOR,
+    embed_links.PROCESSOR,
     message_fanout.processor(
         email_notifications.PROCESSOR.job,
+        embed_links.PROCESSOR.job,
         outgoing_webhooks.PROCESSOR.job,
         push_notifications.PROCESSOR.job,
     ),

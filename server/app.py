@@ -21,6 +21,7 @@ from server.messaging.postgres import open_postgres_bus, open_postgres_jobs
 from server.messaging.postgres_desk import PostgresJobDesk
 from server.metrics import Metrics
 from server.presences import Presences
+from server.previews import Previews
 from server.push.service import PushService
 from server.realtime.queues import Realtime
 from server.settings import Settings
@@ -49,6 +50,7 @@ class App:
     """None: no mail is sent."""
     egress: Egress
     """For what strangers point to."""
+    previews: Previews
     pushes: PushService | None
     """None: no phone is reached."""
 
@@ -107,6 +109,7 @@ async def open_app(settings: Settings, *, clock: Clock | None = None) -> AsyncIt
         presences = Presences(database, directories, realtime, clock)
         passwords = stack.enter_context(Passwords(settings.hashing_threads))
         jobs, desk = await stack.enter_async_context(_open_jobs(settings, database, clock))
+        egress = await stack.enter_async_context(open_egress(settings))
         app = App(
             settings=settings,
             clock=clock,
@@ -121,7 +124,8 @@ async def open_app(settings: Settings, *, clock: Clock | None = None) -> AsyncIt
             desk=desk,
             metrics=Metrics(),
             mailer=await stack.enter_async_context(_open_mailer(settings)),
-            egress=await stack.enter_async_context(open_egress(settings)),
+            egress=egress,
+            previews=Previews(egress, clock.monotonic),
             pushes=await stack.enter_async_context(_open_pushes(settings, clock)),
         )
         stack.push_async_callback(writers.drain)

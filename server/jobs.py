@@ -139,6 +139,16 @@ class OutgoingWebhook(Job, frozen=True, kw_only=True, omit_defaults=True):
     """How often it has been tried in vain."""
 
 
+class EmbedLinks(Job, frozen=True, kw_only=True):
+    """A message links pages, of which previews may be shown: queue_processors/embed_links.py."""
+
+    queue: ClassVar[str] = "embed_links"
+    idempotent_by: ClassVar[str] = "the message itself: its previews are replaced as a whole"
+
+    realm_id: RealmId
+    message_id: MessageId
+
+
 def enqueue(tx: Tx, job: Job, *, after_seconds: float = 0.0) -> None:
     """Ask for the job in this transaction: it is done, at least once, if this commits.
 

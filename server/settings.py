@@ -118,6 +118,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     ] = Hosts()
     """Whose pictures and films messages show: they learn who looks."""
 
+    link_previews: Annotated[bool, described("on or off")] = True
+    """Whether organizations may have previews of linked pages, which the server then fetches."""
+
     typesetting_seconds: Annotated[int, described("a number from 1 to 60", ge=1, le=60)] = 3
     """How long a message waits at most for its code to get colours, and its formulas."""
 

@@ -54,6 +54,8 @@ class MessagesChanged(Event, frozen=True, kw_only=True, omit_defaults=True):
     channel_id: ChannelId | None = None
     channel_name: str = ""
     content: ContentChange | None = None
+    rendering_only: bool = False
+    """It says the same, and looks otherwise: nobody has edited it."""
     move: Relocation | None = None
     empty_topic_display_name: str = ""
 
@@ -65,7 +67,7 @@ class MessagesChanged(Event, frozen=True, kw_only=True, omit_defaults=True):
             "message_ids": self.message_ids,
             "user_id": self.user_id,
             "edit_timestamp": self.edit_timestamp,
-            "rendering_only": False,
+            "rendering_only": self.rendering_only,
         }
         if self.channel_id is not None:
             event |= {"stream_id": self.channel_id, "stream_name": self.channel_name}

@@ -178,7 +178,7 @@ def _server(server: Settings) -> dict[str, Any]:
         "server_generation": SERVER_GENERATION,
         "server_jitsi_server_url": PUBLIC_JITSI_URL,
         "server_inline_image_preview": True,
-        "server_inline_url_embed_preview": False,
+        "server_inline_url_embed_preview": server.link_previews,
         "server_avatar_changes_disabled": False,
         "server_name_changes_disabled": False,
         "server_needs_upgrade": False,

@@ -7,6 +7,9 @@ from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 HIDDEN: Final = "(Open Parley to see the spoiler content.)"
 _CODE_POINTS: Final = 16
+_FETCHED: Final = (
+    "div.message_inline_image, div.message-media-preview-video, audio, video, div.message_embed"
+)
 
 
 def for_mail(rendered: str, realm_url: str) -> str:
@@ -16,7 +19,7 @@ def for_mail(rendered: str, realm_url: str) -> str:
     emoji are characters, formulas their source; what a spoiler hides stays hidden.
     """
     body = parsed(rendered)
-    for node in body.css("div.message_inline_image, div.message-media-preview-video, audio, video"):
+    for node in body.css(_FETCHED):
         node.decompose()
     for node in body.css("div.spoiler-content"):
         node.replace_with(HIDDEN)

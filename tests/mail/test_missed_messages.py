@@ -151,6 +151,10 @@ def test_without_content_nothing_is_told_but_how_many(count: int, words: str):
             '<p>a</p><div class="message_inline_image"><a href="/b"><img src="/b"></a></div>',
             "<p>a</p>",
         ),
+        (
+            '<p>a</p><div class="message_embed"><a style="background-image: url(x)"></a></div>',
+            "<p>a</p>",
+        ),
         ('<span class="emoji emoji-1f642" title="smile">:smile:</span>', "🙂"),
         ('<span class="emoji emoji-1f1e9-1f1ea">:de:</span>', "🇩🇪"),
         ('<img class="emoji" alt=":parrot:" src="/p.gif" title="parrot">', ":parrot:"),

@@ -1,19 +1,22 @@
 """A message says something else from now on."""
 
 import hashlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from server.actions.messages.audience import of_messages
+from server.actions.messages.audience import Telling, of_messages
 from server.actions.messages.content import ReadContent, check_wildcards, read_content
 from server.actions.messages.subject import Subject, lock_subject
 from server.domain.actor import Actor
 from server.domain.errors import BadRequestError, ExpectationMismatchError
+from server.domain.markdown.previews import without_previews
 from server.domain.messages import clean_content
 from server.events.base import Tx
 from server.events.message_changes import ContentChange, MessagesChanged
-from server.jobs import MessageFanout, enqueue
+from server.jobs import EmbedLinks, MessageFanout, enqueue
 from storage import message_edits, message_flags, messages, submessages
+from storage.database import Statement
 from storage.ids import MessageId, TopicId
 
 DELETED = "(deleted)"
@@ -92,7 +95,7 @@ async def edit_locked(tx: Tx, subject: Subject, new: NewContent, now: datetime) 
             "user_id": subject.actor.user_id,
             "timestamp": timestamp,
             "prev_content": row.content,
-            "prev_rendered_content": row.rendered_content,
+            "prev_rendered_content": without_previews(row.rendered_content),
         },
     )
     shows_history = subject.ground.settings.message_edit_history_visibility_policy == "all"
@@ -111,15 +114,36 @@ async def edit_locked(tx: Tx, subject: Subject, new: NewContent, now: datetime) 
             is_me_message=written.rendered.is_me_message,
         ),
     )
-    for number, telling in enumerate(tellings):
-        entry = tx.append(event, telling.audience)
-        tx.at_position(entry, message_edits.holds_content(tx.realm_id, row.id))
-        if number == 0:
-            flags = message_edits.set_content_flags(tx.realm_id, row.id, written.flags())
-            tx.at_position(entry, flags)
-        tx.at_position(entry, message_edits.add_reader_flags(tx.realm_id, row.id))
+    flags = message_edits.set_content_flags(tx.realm_id, row.id, written.flags())
+    tell_of_content(tx, event, tellings, first=flags)
     if news is not None:
         enqueue(tx, news)
+    if _wants_previews(subject, written):
+        enqueue(tx, EmbedLinks(realm_id=tx.realm_id, message_id=row.id))
+
+
+def _wants_previews(subject: Subject, written: ReadContent) -> bool:
+    settings = subject.ground.settings
+    return (
+        settings.inline_url_embed_preview and written.rendered.has_link and not subject.actor.is_bot
+    )
+
+
+def tell_of_content(
+    tx: Tx,
+    event: MessagesChanged,
+    tellings: Sequence[Telling],
+    *,
+    first: Statement | None = None,
+) -> None:
+    """Tell what a locked message says, or looks like, now; `first` runs before anybody is told."""
+    for telling in tellings:
+        entry = tx.append(event, telling.audience)
+        tx.at_position(entry, message_edits.holds_content(tx.realm_id, event.message_id))
+        if first is not None:
+            tx.at_position(entry, first)
+            first = None
+        tx.at_position(entry, message_edits.add_reader_flags(tx.realm_id, event.message_id))
 
 
 async def _new_mentions(tx: Tx, subject: Subject, written: ReadContent) -> MessageFanout | None:

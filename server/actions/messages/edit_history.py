@@ -6,6 +6,7 @@ from typing import Any, Final
 from server.directory import Directory
 from server.domain.actor import Actor
 from server.domain.errors import BadRequestError
+from server.domain.markdown.previews import without_previews
 from server.domain.markdown.typesetting import Typesetter
 from server.domain.realm_settings import RealmSettings
 from server.events.base import ClientView
@@ -102,7 +103,7 @@ def _snapshots(
         if row.channel_id is not None
         else "",
         "content": row.content,
-        "rendered_content": row.rendered_content,
+        "rendered_content": without_previews(row.rendered_content),
     }
     found: list[dict[str, Any]] = []
     for entry in history:

@@ -177,6 +177,16 @@ class Media(Block):
     is_video: bool
 
 
+@dataclass(frozen=True, slots=True)
+class Preview(Block):
+    """What a page that the message links says of itself; addresses have passed `safe_href`."""
+
+    href: str
+    image: str
+    title: str = ""
+    description: str = ""
+
+
 @dataclass(slots=True)
 class Quote(Block):
     kids: list[Node] = field(default_factory=list)

@@ -45,6 +45,7 @@ _HIGHLIGHTED = template("div", "class", "data-code-language")
 _LINK = template("a", "href")
 _TITLED_LINK = template("a", "href", "title")
 _MESSAGE_LINK = template("a", "class", "href")
+_PREVIEW_IMAGE = template("a", "class", "href", "style")
 _CHANNEL_LINK = template("a", "class", "data-stream-id", "href")
 _USER_MENTION = template("span", "class", "data-user-id")
 _GROUP_MENTION = template("span", "class", "data-user-group-id")
@@ -242,6 +243,19 @@ def _media(node: nodes.Media) -> str:
     return f"{_DIV('message_inline_image')}{link}{_IMAGE(node.href)}</a></div>"
 
 
+def _preview(node: nodes.Preview) -> str:
+    # Clients expect no white space in it, and nothing in the link but the picture behind it.
+    picture = f'background-image: url("{node.image}")'
+    parts = [_PREVIEW_IMAGE("message_embed_image", node.href, picture), "</a>"]
+    parts.append(_DIV("data-container"))
+    if node.title:
+        link = _TITLED_LINK(node.href, node.title)
+        parts.append(f"{_DIV('message_embed_title')}{link}{_escape(node.title)}</a></div>")
+    if node.description:
+        parts.append(f"{_DIV('message_embed_description')}{_escape(node.description)}</div>")
+    return f"{_DIV('message_embed')}{''.join(parts)}</div></div>"
+
+
 def _quote(node: nodes.Quote) -> str:
     return f"{_QUOTE}\n{_lines(node.kids)}</blockquote>"
 
@@ -318,6 +332,7 @@ _RENDERERS: dict[type[Node], Callable[[Any], str]] = {
     nodes.CodeBlock: _code_block,
     nodes.MathBlock: _math_block,
     nodes.Media: _media,
+    nodes.Preview: _preview,
     nodes.Quote: _quote,
     nodes.Spoiler: _spoiler,
     nodes.ItemList: _item_list,

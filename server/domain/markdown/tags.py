@@ -27,7 +27,7 @@ ALLOWED: dict[str, frozenset[str]] = {
     "ol": frozenset({"start"}),
     "th": frozenset({"style"}),
     "td": frozenset({"style"}),
-    "a": frozenset({"class", "data-stream-id", "href", "title"}),
+    "a": frozenset({"class", "data-stream-id", "href", "style", "title"}),
     "time": frozenset({"datetime"}),
     **dict.fromkeys(MATHML, MATHML_ATTRIBUTES),
     "span": frozenset(

@@ -30,6 +30,8 @@ MENTION_CLASSES = {
 
 
 EMOJI = re.compile(r"emoji emoji(?:-[0-9a-f]{4,5})+")
+PICTURE = re.compile(r'background-image: url\("https://[^\s"\\<>]+"\)')
+PREVIEW_TEXTS = ["message_embed_title", "message_embed_description"]
 MEDIA_CLASSES = {"message_inline_image", "message_inline_image message_inline_video"}
 CODE_CLASS = re.compile(
     "err|esc|x|k[cdnprt]?|n|n[abcdefilntovx]|bp|fm|py|v[cgim]|l|ld|s|s[abcdehirsx12]|dl|"
@@ -171,6 +173,8 @@ def _block(element: Element) -> None:
         _spoiler(element)
     elif element.tag == "div" and element.class_name in MEDIA_CLASSES:
         _media(element)
+    elif element.tag == "div" and element.class_name == "message_embed":
+        _preview(element)
     else:
         raise UnreadableError(f"{element.tag} as a block")
 
@@ -214,6 +218,30 @@ def _media(element: Element) -> None:
     _attributes(shown, "preload", "src")
     _require(shown.attributes["src"] == link.attributes["href"], "src of a picture")
     _require(not shown.kids, "something in a film")
+
+
+def _preview(element: Element) -> None:
+    _attributes(element, "class")
+    picture, container = _exactly(element, "a", "div")
+    _require(set(picture.attributes) == {"class", "href", "style"}, "picture of a preview")
+    _require(picture.class_name == "message_embed_image", "picture of a preview")
+    _require(PICTURE.fullmatch(picture.attributes["style"]), "style of a preview")
+    _require(not picture.kids, "something in the picture of a preview")
+    _require(container.attributes == {"class": "data-container"}, "data-container")
+    names = [kid.class_name for kid in _elements(container, "div")]
+    _require(
+        names in ([], ["message_embed_title"], ["message_embed_description"], PREVIEW_TEXTS),
+        f"{names} in a preview",
+    )
+    for part in _elements(container, "div"):
+        _attributes(part, "class")
+        inside = part
+        if part.class_name == "message_embed_title":
+            (inside,) = _exactly(part, "a")
+            _attributes(inside, "href", "title")
+            _require(inside.attributes["href"] == picture.attributes["href"], "href of a preview")
+        _require(all(isinstance(kid, str) for kid in inside.kids), "elements in a preview's text")
+    _require(HREF.fullmatch(picture.attributes["href"]), "href of a preview")
 
 
 def _spoiler(element: Element) -> None:

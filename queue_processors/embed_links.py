@@ -1,0 +1,76 @@
+"""Puts previews of the pages that a message links below it."""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+from queue_processors.processor import Processor
+from server.actions.messages.previews import show_previews
+from server.actions.workbench import Workbench
+from server.app import App
+from server.domain.markdown.previews import links_to_preview, preview
+from server.jobs import EmbedLinks, outgoing
+from server.messaging.job_broker import JobPublisher
+from server.previews import Previews
+from storage import message_previews
+from storage.database import Database
+from storage.ids import MessageId, RealmId
+
+
+@dataclass(frozen=True, slots=True)
+class Embedder:
+    bench: Workbench
+    previews: Previews
+
+    async def handle(self, job: EmbedLinks) -> None:
+        """Look at the pages, then at the message: if it says something else by then, leave it."""
+        bench, message_id = self.bench, job.message_id
+        async with bench.read() as connection:
+            row = await message_previews.current(connection, bench.realm_id, message_id)
+        if row is None:
+            return
+        own = (await bench.directory.address()).host
+        links = [link for link in links_to_preview(row.content) if _host(link) != own]
+        pages = await asyncio.gather(*map(self.previews.page, links))
+        shown = [
+            found
+            for link, page in zip(links, pages, strict=True)
+            if (found := preview(link, page.image, page.title, page.description)) is not None
+        ]
+        content, now = row.content, bench.clock.now()
+        await bench.write(lambda tx: show_previews(tx, message_id, content, shown, now))
+
+
+def _host(link: str) -> str:
+    try:
+        return urlsplit(link).netloc.lower()
+    except ValueError:
+        return ""
+
+
+async def ask_for_previews(
+    database: Database, broker: JobPublisher, realm_id: RealmId, message_ids: Sequence[MessageId]
+) -> None:
+    """Have the messages looked through that link pages, where previews are shown."""
+    async with database.connection() as connection:
+        wanting = await message_previews.wanting(connection, realm_id, message_ids)
+    if wanting:
+        await broker.publish(
+            *(
+                outgoing(
+                    EmbedLinks(realm_id=realm_id, message_id=message_id),
+                    key=f"{realm_id}:{message_id}",
+                    realm_id=realm_id,
+                )
+                for message_id in wanting
+            )
+        )
+
+
+async def handle(app: App, job: EmbedLinks) -> None:
+    if app.settings.link_previews:
+        await Embedder(app.workbench_afresh(job.realm_id), app.previews).handle(job)
+
+
+PROCESSOR = Processor(EmbedLinks, handle, prefetch=20)
