@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Final
 
 from queue_processors import reminders, scheduled_messages
@@ -12,6 +12,7 @@ from queue_processors.log_keeper import LogKeeper
 from queue_processors.pauses import Pauses, work_unless_paused
 from queue_processors.push_keeper import PushKeeper
 from queue_processors.registry import AnyProcessor
+from queue_processors.retention import PAUSE_SECONDS, RetentionKeeper
 from queue_processors.search_indexer import SearchIndexer
 from queue_processors.shipper import Shipper, into_table, through
 from queue_processors.timekeeper import Timekeeper
@@ -26,8 +27,9 @@ async def run(
 ) -> None:
     """Work until cancelled; then each processor finishes what it has in hand.
 
-    With the shipper come those who keep the log in shape, look for lost emails, index messages, and
-    send what is due. Others are told what this process does, and whether it also `serves` clients.
+    With the shipper come those who keep the log in shape, look for lost emails, index messages,
+    delete what is too old, and send what is due. Others are told what this process does, and
+    whether it also `serves` clients.
     """
     broker = WorkLog(app.jobs, app.metrics, lambda: app.clock.now().timestamp())
     shipper = await shipper_of(app) if with_shipper else None
@@ -50,6 +52,7 @@ async def run(
             group.create_task(SearchIndexer(app.database).run())
             group.create_task(timekeeper_of(app).run())
             group.create_task(PushKeeper(app).run())
+            group.create_task(retention_keeper_of(app).run())
         group.create_task(attendance.run())
         if processors:
             group.create_task(pauses.run())
@@ -60,6 +63,17 @@ async def run(
 def timekeeper_of(app: App, *, now: Callable[[], datetime] | None = None) -> Timekeeper:
     """Who sends what is due in the realms: by the database's clock, unless `now` says the time."""
     return Timekeeper(app.database, app.workbench_afresh, app.metrics, TIMERS, now=now)
+
+
+def retention_keeper_of(app: App, *, pause_seconds: float = PAUSE_SECONDS) -> RetentionKeeper:
+    """Who deletes what is older than the realms keep it."""
+    return RetentionKeeper(
+        app.database,
+        app.workbench_afresh,
+        app.clock,
+        kept_aside=timedelta(days=app.settings.expired_messages_days),
+        pause_seconds=pause_seconds,
+    )
 
 
 async def shipper_of(app: App) -> Shipper:

@@ -121,6 +121,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     link_previews: Annotated[bool, described("on or off")] = True
     """Whether organizations may have previews of linked pages, which the server then fetches."""
 
+    expired_messages_days: Annotated[int, described("a number from 0 to 365", ge=0, le=365)] = 30
+    """How long messages that were deleted for their age are kept aside, where nobody sees them."""
     typesetting_seconds: Annotated[int, described("a number from 1 to 60", ge=1, le=60)] = 3
     """How long a message waits at most for its code to get colours, and its formulas."""
 

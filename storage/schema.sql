@@ -2843,6 +2843,13 @@ CREATE TABLE public.event_queues (
     last_seen_at timestamp with time zone NOT NULL
 );
 
+CREATE TABLE public.expired_messages (
+    realm_id bigint NOT NULL,
+    id bigint NOT NULL,
+    expired_at timestamp with time zone NOT NULL,
+    message jsonb NOT NULL
+);
+
 CREATE SEQUENCE public.group_ids
     START WITH 1
     INCREMENT BY 1
@@ -3332,6 +3339,9 @@ ALTER TABLE ONLY public.event_log
 ALTER TABLE ONLY public.event_queues
     ADD CONSTRAINT event_queues_pkey PRIMARY KEY (realm_id, queue_id);
 
+ALTER TABLE ONLY public.expired_messages
+    ADD CONSTRAINT expired_messages_pkey PRIMARY KEY (realm_id, id);
+
 ALTER TABLE ONLY public.group_members
     ADD CONSTRAINT group_members_pkey PRIMARY KEY (realm_id, group_id, user_id);
 
@@ -3473,6 +3483,8 @@ CREATE INDEX event_queues_last_seen ON public.event_queues USING btree (last_see
 
 CREATE INDEX event_queues_user ON public.event_queues USING btree (realm_id, user_id);
 
+CREATE INDEX expired_messages_age ON public.expired_messages USING btree (expired_at);
+
 CREATE INDEX group_members_user ON public.group_members USING btree (realm_id, user_id);
 
 CREATE INDEX idempotency_keys_created ON public.idempotency_keys USING btree (created_at);
@@ -3495,6 +3507,8 @@ ALTER INDEX public.message_terms_keys ALTER COLUMN 1 SET STATISTICS 0;
 CREATE INDEX messages_channel ON public.messages USING btree (realm_id, channel_id, id) INCLUDE (conversation_id) WHERE (channel_id IS NOT NULL);
 
 CREATE INDEX messages_conversation ON public.messages USING btree (realm_id, conversation_id, id);
+
+CREATE INDEX messages_direct ON public.messages USING btree (realm_id, id) INCLUDE (conversation_id) WHERE (channel_id IS NULL);
 
 CREATE INDEX messages_direct_wildcard ON public.messages USING btree (realm_id, conversation_id, id) WHERE ((origin_channel_id IS NULL) AND ((traits & 2) <> 0));
 

@@ -38,7 +38,10 @@ def record(
     after: Mapping[str, Any],
     subject_id: int | None = None,
 ) -> None:
-    """Keep, at the entry's position, that the actor has done this; None: an operator."""
+    """Keep, at the entry's position, that the actor has done this.
+
+    None: an operator, or the server by itself.
+    """
     change = Change(subject_id=subject_id, before=before, after=after)
     _keep(tx, entry, actor_id, action, [change])
 

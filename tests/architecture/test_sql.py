@@ -26,6 +26,7 @@ ACROSS_REALMS = {
     "realms.insert": "makes the realm",
     "reminders.due": "finds what is due in all realms",
     "scheduled_messages.due": "finds what is due in all realms",
+    "retention.forget": "by age, in all realms",
     "search.lagging": "finds realms whose index is behind",
     "sends.forget_idempotency_keys": "by age, in all realms",
     "shipping.entries_between": "takes a cursor, which names its realm",

@@ -11,7 +11,7 @@ from server.domain.actor import Actor
 from server.domain.channels import Standing
 from server.domain.errors import BadRequestError, UnauthorizedPrincipalError
 from server.domain.messages import clean_topic
-from server.events.base import Tx
+from server.events.base import Entry, Tx
 from server.events.message_changes import MAX_GONE, MessagesGone
 from storage import channels, conversations, event_log, message_edits, message_moves, submessages
 from storage.channels import ChannelRow
@@ -28,7 +28,7 @@ async def delete_message(tx: Tx, actor: Actor, message_id: MessageId, now: datet
     """Delete a message for good. Whoever could read it is told."""
     subject = await lock_subject(tx, actor, message_id)
     _check_permitted(subject, now)
-    await _delete(tx, subject.ground, subject.channel, subject.topic, [subject.row], now)
+    await delete_locked(tx, subject.ground, subject.channel, subject.topic, [subject.row], now)
 
 
 def _check_permitted(subject: Subject, now: datetime) -> None:
@@ -70,7 +70,7 @@ async def delete_from_topic(
     )
     rows = await tx.lock(message_edits.locking(tx.realm_id, sorted(some[:MAX_GONE])))
     if rows:
-        await _delete(tx, ground, channel, topic, rows, now)
+        await delete_locked(tx, ground, channel, topic, rows, now)
     return len(some) > MAX_GONE
 
 
@@ -98,15 +98,18 @@ async def _lock_topic(
     return channel, topic
 
 
-async def _delete(
+async def delete_locked(
     tx: Tx,
     ground: Ground,
     channel: ChannelRow | None,
     topic: TopicRow | None,
     rows: Sequence[ChangingRow | LockedRow],
     now: datetime,
-) -> None:
-    """Delete locked messages of one conversation, and what the log holds of them."""
+) -> Entry:
+    """Delete locked messages of one conversation, and what the log holds of them.
+
+    The channel is locked too. The entry is the last that tells of it.
+    """
     ids = [row.id for row in rows]
     tellings = await of_messages(tx, channel, rows[0].conversation_id, ids)
     used = await submessages.positions_of(await tx.connection(), tx.realm_id, ids)
@@ -126,6 +129,7 @@ async def _delete(
     assert last is not None
     for statement in (message_moves.delete(tx.realm_id, ids), *activity):
         tx.at_position(last, statement)
+    return last
 
 
 def _entries(row: ChangingRow | LockedRow, now: datetime) -> list[Position]:

@@ -1,0 +1,112 @@
+"""Deletes the messages whose time is over, and at last what was kept of them."""
+
+import asyncio
+import random
+from collections.abc import Callable, Sequence
+from datetime import datetime, timedelta
+from typing import Final
+
+import structlog
+
+from server.actions.messages.expire import expire
+from server.actions.workbench import Workbench
+from server.domain.clock import Clock
+from server.domain.realm_settings import RealmSettings
+from server.events.message_changes import MAX_GONE
+from storage import realms, retention
+from storage.database import Database, DatabaseUnavailableError, StatementTimeoutError
+from storage.ids import RealmId
+from storage.realms import RealmRow
+from storage.retention import Expired
+
+logger = structlog.get_logger(__name__)
+
+LOOK_SECONDS: Final = 3600.0
+PAUSE_SECONDS: Final = 0.1
+"""Between two deletions of at most MAX_GONE messages: others' writes go first."""
+FORGOTTEN_AT_ONCE: Final = 1_000
+
+
+class RetentionKeeper:
+    """Looks once an hour. Several may run: each deletes what the others have not."""
+
+    def __init__(
+        self,
+        database: Database,
+        workbench: Callable[[RealmId], Workbench],
+        clock: Clock,
+        *,
+        kept_aside: timedelta,
+        pause_seconds: float = PAUSE_SECONDS,
+    ) -> None:
+        self._database = database
+        self._workbench = workbench
+        self._clock = clock
+        self._kept_aside = kept_aside
+        self._pause_seconds = pause_seconds
+
+    async def run(self) -> None:
+        """Work until cancelled. A deletion that has begun is made all the same."""
+        while True:
+            await asyncio.sleep(LOOK_SECONDS * random.uniform(0.5, 1.0))  # noqa: S311 - spreads load
+            try:
+                await self.tidy()
+            except (DatabaseUnavailableError, StatementTimeoutError) as error:
+                logger.warning("cannot delete old messages now", error=str(error))
+
+    async def tidy(self) -> int:
+        """Delete all that is too old now; how many messages. Deactivated organizations rest."""
+        async with self._database.connection() as connection:
+            rows = [row for row in await realms.all_of_them(connection) if not row.deactivated]
+        total = 0
+        for realm in rows:
+            count = await self._in_realm(realm)
+            if count:
+                logger.info("deleted old messages", realm_id=realm.realm_id, count=count)
+            total += count
+        await self._forget()
+        return total
+
+    async def _in_realm(self, realm: RealmRow) -> int:
+        now, total = self._clock.now(), 0
+        days = RealmSettings.of(realm.settings).message_retention_days
+        while found := await self._found(realm.realm_id, days, now):
+            bench = self._workbench(realm.realm_id)
+            done = 0
+            for each in found:
+                done += await self._expire(bench, each, now)
+                await asyncio.sleep(self._pause_seconds)
+            total += done
+            if not done:
+                break  # it has changed since, and is looked at again in an hour
+        return total
+
+    async def _expire(self, bench: Workbench, found: Expired, now: datetime) -> int:
+        try:
+            count: int = await bench.write(lambda tx: expire(tx, found, now))
+        except (DatabaseUnavailableError, StatementTimeoutError):
+            raise
+        except Exception:
+            logger.exception("cannot delete old messages", what=(bench.realm_id, found))
+            return 0
+        return count
+
+    async def _found(self, realm_id: RealmId, days: int, now: datetime) -> Sequence[Expired]:
+        async with self._database.connection() as connection:
+            found = await retention.in_channels(
+                connection, realm_id, realm_days=days, now=now, limit=MAX_GONE
+            )
+            if days > 0:
+                before = now - timedelta(days=days)
+                found += await retention.directly(
+                    connection, realm_id, before=before, limit=MAX_GONE
+                )
+        return found
+
+    async def _forget(self) -> None:
+        before = self._clock.now() - self._kept_aside
+        count = FORGOTTEN_AT_ONCE
+        while count == FORGOTTEN_AT_ONCE:
+            async with self._database.connection() as connection:
+                count = await retention.forget(connection, before=before, limit=FORGOTTEN_AT_ONCE)
+            await asyncio.sleep(self._pause_seconds)

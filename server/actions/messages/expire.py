@@ -1,0 +1,61 @@
+"""Messages that are older than their channel or their organization keeps them are deleted."""
+
+from datetime import datetime, timedelta
+
+from server.actions import audit
+from server.actions.ground import stand_on_realm
+from server.actions.messages.delete import delete_locked
+from server.events.base import Tx
+from storage import channels, conversations, message_edits, retention
+from storage.channels import ChannelRow
+from storage.conversations import TopicRow
+from storage.ids import TopicId
+from storage.retention import Expired
+
+
+async def expire(tx: Tx, found: Expired, now: datetime) -> int:
+    """Set aside and delete what is still too old of what was found; how many messages.
+
+    Whoever could read them is told that they are deleted. What is newer stays, and all of it where
+    the time was changed meanwhile, or they are elsewhere.
+    """
+    tx.must_be_exact()
+    ground = await stand_on_realm(tx, [])
+    channel, topic, days = None, None, ground.settings.message_retention_days
+    if found.channel_id is not None:
+        place = await _place(tx, found)
+        if place is None:
+            return 0
+        channel, topic = place
+        if channel.message_retention_days is not None:
+            days = channel.message_retention_days
+    if days <= 0:
+        return 0
+    locked = await tx.lock(message_edits.locking(tx.realm_id, found.message_ids))
+    rows = [
+        row
+        for row in locked
+        if row.conversation_id == found.conversation_id and row.sent_at < now - timedelta(days=days)
+    ]
+    if not rows:
+        return 0
+    ids = [row.id for row in rows]
+    await retention.set_aside(await tx.changing(), tx.realm_id, ids, now=now)
+    entry = await delete_locked(tx, ground, channel, topic, rows, now)
+    after = {"count": len(rows), "conversation_id": found.conversation_id, "days": days}
+    audit.record(
+        tx, entry, None, "messages_expired", subject_id=found.channel_id, before={}, after=after
+    )
+    return len(rows)
+
+
+async def _place(tx: Tx, found: Expired) -> tuple[ChannelRow, TopicRow] | None:
+    """The channel, from which nothing is moved until the commit, and the topic, if it is there."""
+    assert found.channel_id is not None
+    rows = await tx.lock(channels.locking(tx.realm_id, [found.channel_id]).shared())
+    topics = await conversations.topics_by_ids(
+        await tx.connection(), tx.realm_id, [TopicId(found.conversation_id)]
+    )
+    if not rows or not topics or topics[0].channel_id != found.channel_id:
+        return None
+    return rows[0], topics[0]

@@ -1,0 +1,104 @@
+"""Messages whose time is over: which they are, and where they are kept before they are gone."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from storage.database import Connection
+from storage.ids import ChannelId, MessageId, RealmId
+
+
+@dataclass(frozen=True, slots=True)
+class Expired:
+    """The oldest messages of one conversation, by id."""
+
+    channel_id: ChannelId | None
+    """None: they are direct messages."""
+    conversation_id: int
+    message_ids: list[MessageId]
+
+
+async def in_channels(
+    connection: Connection, realm_id: RealmId, *, realm_days: int, now: datetime, limit: int
+) -> list[Expired]:
+    """What is older than its channel keeps messages, or else than `realm_days`; -1: for ever.
+
+    Of each channel so many at most, the oldest; a channel whose oldest message is not old enough
+    costs no more than that one.
+    """
+    return await connection.many(
+        Expired,
+        """
+        SELECT c.channel_id, m.conversation_id, array_agg(m.id ORDER BY m.id) AS message_ids
+          FROM (SELECT channel_id, coalesce(message_retention_days, %(realm_days)s) AS days
+                  FROM channels WHERE realm_id = %(realm_id)s) c
+         CROSS JOIN LATERAL (
+               SELECT f.sent_at FROM messages f
+                WHERE f.realm_id = %(realm_id)s AND f.channel_id = c.channel_id
+                ORDER BY f.id LIMIT 1) first
+         CROSS JOIN LATERAL (
+               SELECT o.id, o.conversation_id, o.sent_at FROM messages o
+                WHERE o.realm_id = %(realm_id)s AND o.channel_id = c.channel_id
+                  AND first.sent_at < %(now)s - make_interval(days => c.days)
+                ORDER BY o.id LIMIT %(limit)s) m
+         WHERE c.days > 0 AND m.sent_at < %(now)s - make_interval(days => c.days)
+         GROUP BY c.channel_id, m.conversation_id
+         ORDER BY c.channel_id, m.conversation_id
+        """,
+        realm_id=realm_id,
+        realm_days=realm_days,
+        now=now,
+        limit=limit,
+    )
+
+
+async def directly(
+    connection: Connection, realm_id: RealmId, *, before: datetime, limit: int
+) -> list[Expired]:
+    """The oldest direct messages, of those that were sent before; so many at most."""
+    return await connection.many(
+        Expired,
+        """
+        SELECT NULL::bigint AS channel_id, m.conversation_id,
+               array_agg(m.id ORDER BY m.id) AS message_ids
+          FROM (SELECT id, conversation_id, sent_at FROM messages
+                 WHERE realm_id = %(realm_id)s AND channel_id IS NULL
+                 ORDER BY id LIMIT %(limit)s) m
+         WHERE m.sent_at < %(before)s
+         GROUP BY m.conversation_id ORDER BY m.conversation_id
+        """,
+        realm_id=realm_id,
+        before=before,
+        limit=limit,
+    )
+
+
+async def set_aside(
+    connection: Connection, realm_id: RealmId, message_ids: Sequence[MessageId], *, now: datetime
+) -> None:
+    """Keep locked messages, which are about to be deleted, as they are."""
+    await connection.execute(
+        """
+        INSERT INTO expired_messages (realm_id, id, expired_at, message)
+        SELECT m.realm_id, m.id, %(now)s, to_jsonb(m) FROM messages m
+         WHERE m.realm_id = %(realm_id)s AND m.id = ANY(%(message_ids)s::bigint[])
+        """,
+        realm_id=realm_id,
+        message_ids=list(message_ids),
+        now=now,
+    )
+
+
+async def forget(connection: Connection, *, before: datetime, limit: int) -> int:
+    """Drop for good what was set aside before then, so much at most; how much it was."""
+    return await connection.execute(
+        """
+        DELETE FROM expired_messages e
+         USING (SELECT realm_id, id FROM expired_messages
+                 WHERE expired_at < %(before)s ORDER BY expired_at LIMIT %(limit)s
+                   FOR UPDATE SKIP LOCKED) AS gone
+         WHERE e.realm_id = gone.realm_id AND e.id = gone.id
+        """,
+        before=before,
+        limit=limit,
+    )
