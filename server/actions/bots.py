@@ -14,6 +14,7 @@ from server.actions.users import CreatedUser, NewService, NewUser, create_users,
 from server.domain.access import ADMINISTRATOR
 from server.domain.accounts import checked_full_name
 from server.domain.actor import Actor
+from server.domain.api_keys import new_api_key
 from server.domain.bots import check_may_create, email_of_bot, looks_after
 from server.domain.errors import BadRequestError
 from server.events.base import NOBODY, Audience, Entry, Tx, to_users
@@ -144,6 +145,25 @@ async def deactivate_bot(tx: Tx, actor: Actor, bot_id: UserId, *, now: datetime)
         _record(tx, actor, "bot_deactivated", bot_id, {"is_active": (True, False)})
 
 
+async def regenerate_key(tx: Tx, actor: Actor, bot_id: UserId) -> str:
+    """Another key for a bot that the actor looks after; the old one opens nothing any more.
+
+    Raises BadRequestError.
+    """
+    ground = await stand(tx, actor, [bot_id], names_change=True)
+    bot = _looked_after(ground, actor, bot_id)
+    await tx.lock(users.locking(tx.realm_id, [bot_id]))
+    api_key = new_api_key()
+    connection = await tx.changing()
+    await bots.update_api_key(connection, tx.realm_id, bot_id, api_key)
+    onlookers = await _onlookers(tx, connection, ground, bot)
+    change = BotChanged(bot=BotChange(user_id=bot_id, api_key=api_key))
+    entry = tx.append(change, onlookers.of_bot(bot))
+    tx.at_position(entry, users.changed(tx.realm_id, [bot_id]))
+    audit.record_each(tx, entry, actor.user_id, "bot_key_regenerated", {bot_id: {}})
+    return api_key
+
+
 # -- what may be
 
 
@@ -216,16 +236,20 @@ class _Bot:
         return facts
 
 
-async def _tell(tx: Tx, connection: Connection, ground: Ground, before: _Bot, after: _Bot) -> Entry:
-    """Everybody of the name and the owner; who looks after the bot, and who did, of the rest."""
-    old, new = before.row, after.row
-    onlookers = await Onlookers.of(
+async def _onlookers(tx: Tx, connection: Connection, ground: Ground, bot: UserRow) -> Onlookers:
+    return await Onlookers.of(
         connection,
         tx.realm_id,
         domain=(await tx.directory()).address_of(ground.realm).domain,
         guests_know_everybody=ground.settings.guests_know_everybody(ground.graph),
-        rows=[new],
+        rows=[bot],
     )
+
+
+async def _tell(tx: Tx, connection: Connection, ground: Ground, before: _Bot, after: _Bot) -> Entry:
+    """Everybody of the name and the owner; who looks after the bot, and who did, of the rest."""
+    old, new = before.row, after.row
+    onlookers = await _onlookers(tx, connection, ground, new)
     administrators = onlookers.up_to(ADMINISTRATOR)
     is_given_away = old.bot_owner_id != new.bot_owner_id
     change = BotChange(user_id=new.user_id)

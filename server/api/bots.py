@@ -167,6 +167,14 @@ async def deactivate(request: Request, params: BotParams) -> Empty:
     return Empty()
 
 
+class BotKey(Result):
+    api_key: str
+
+
+async def regenerate_key(request: Request, params: BotParams) -> BotKey:
+    return BotKey(api_key=await request.write(bots.regenerate_key, UserId(params.bot_id)))
+
+
 def _check_interface(name: str, interface: int) -> None:
     if interface not in INTERFACES:
         raise InvalidParameterError(name, f"{name} must be one of {list(INTERFACES)}")
@@ -194,4 +202,12 @@ ENDPOINTS = (
     Endpoint("POST", "/bots", Access.USER, CreateParams, create, CreatedBot),
     Endpoint("PATCH", "/bots/{bot_id}", Access.USER, ChangeParams, change, ChangedBotResult),
     Endpoint("DELETE", "/bots/{bot_id}", Access.USER, BotParams, deactivate),
+    Endpoint(
+        "POST",
+        "/bots/{bot_id}/api_key/regenerate",
+        Access.USER,
+        BotParams,
+        regenerate_key,
+        BotKey,
+    ),
 )

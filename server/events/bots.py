@@ -1,10 +1,13 @@
 """Bots, as their owners and the administrators are told of them."""
 
-from typing import ClassVar, Literal
+from collections.abc import Sequence
+from typing import Any, ClassVar, Literal
 
 import msgspec
 from msgspec import UNSET, UnsetType
+from typing_extensions import override
 
+from server.directory import user_key
 from server.domain.profiles import avatar_url, public_email
 from server.events.base import Event
 from storage.bots import ServiceRow
@@ -93,6 +96,10 @@ class BotChanged(_OfBots, frozen=True, kw_only=True):
 
     op: Literal["update"] = "update"
     bot: BotChange
+
+    @override
+    def touches(self) -> Sequence[tuple[Any, ...]]:
+        return (user_key(self.bot.user_id),)
 
 
 class DeletedBot(msgspec.Struct, frozen=True, kw_only=True):

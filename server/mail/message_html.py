@@ -5,11 +5,10 @@ from urllib.parse import urljoin
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
+from server.domain.markdown.previews import without_previews
+
 HIDDEN: Final = "(Open Parley to see the spoiler content.)"
 _CODE_POINTS: Final = 16
-_FETCHED: Final = (
-    "div.message_inline_image, div.message-media-preview-video, audio, video, div.message_embed"
-)
 
 
 def for_mail(rendered: str, realm_url: str) -> str:
@@ -19,7 +18,7 @@ def for_mail(rendered: str, realm_url: str) -> str:
     emoji are characters, formulas their source; what a spoiler hides stays hidden.
     """
     body = parsed(rendered)
-    for node in body.css(_FETCHED):
+    for node in body.css("div.message_inline_image, div.message-media-preview-video, audio, video"):
         node.decompose()
     for node in body.css("div.spoiler-content"):
         node.replace_with(HIDDEN)
@@ -47,8 +46,8 @@ def as_text(rendered: str) -> str:
 
 
 def parsed(rendered: str) -> LexborNode:
-    """The rendered message's body, to be read and changed."""
-    body = LexborHTMLParser(rendered).body
+    """The rendered message's body, to be read and changed, without previews of linked pages."""
+    body = LexborHTMLParser(without_previews(rendered)).body
     assert body is not None, "the parser makes a body"
     return body
 

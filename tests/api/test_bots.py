@@ -1,5 +1,6 @@
 """Bots over HTTP: people make them, change them, and close their accounts."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -8,6 +9,7 @@ from queue_processors.main import run
 from queue_processors.registry import PROCESSORS
 from server.domain.access import ADMINISTRATOR, GUEST
 from server.messaging.background import running
+from storage import users
 from tests.factories import new_realm
 from tests.fixtures.clients import Client
 from tests.fixtures.web import answering_json, web_at
@@ -205,3 +207,16 @@ async def test_another_organization_has_its_own(log_in, make, connect, server):
     stranger = await connect(server, elsewhere.realm_id, boss)
     (await stranger.call("PATCH", f"/bots/{made['user_id']}", full_name="Mine")).refused()
     assert made["user_id"] not in await realm_bots(stranger)
+
+
+async def test_another_key_closes_the_account_to_the_old_one(log_in, make, connect, server):
+    owner = await log_in()
+    made = await owner.post("/bots", **CALLED)
+    [row] = await users.by_ids(make.connection, make.realm_id, [made["user_id"]])
+    bot = await connect(server, make.realm_id, row)
+    await bot.get("/users/me")
+    queue = await owner.register(event_types=["realm_bot"])
+    key = (await owner.post(f"/bots/{made['user_id']}/api_key/regenerate"))["api_key"]
+    assert (await queue.until("realm_bot"))["bot"] == {"user_id": made["user_id"], "api_key": key}
+    (await bot.call("GET", "/users/me")).refused("INVALID_API_KEY", 401)
+    await (await connect(server, make.realm_id, replace(row, api_key=key))).get("/users/me")

@@ -152,7 +152,7 @@ def test_without_content_nothing_is_told_but_how_many(count: int, words: str):
             "<p>a</p>",
         ),
         (
-            '<p>a</p><div class="message_embed"><a style="background-image: url(x)"></a></div>',
+            '<p>a</p>\n<div class="message_embed"><a style="background-image: url(x)"></a></div>',
             "<p>a</p>",
         ),
         ('<span class="emoji emoji-1f642" title="smile">:smile:</span>', "🙂"),

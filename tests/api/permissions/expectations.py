@@ -239,6 +239,8 @@ may("GET /bots", "one's own", allowed=HAVE_BOTS)
 may("POST /bots", "can_create_bots_group: members", world.new_bot, HAVE_BOTS)
 may("PATCH /bots/{bot_id}", "its owner and administrators", world.bot_and_name, **LOOK_AFTER)
 may("DELETE /bots/{bot_id}", "its owner and administrators", world.bot, **LOOK_AFTER)
+path = "POST /bots/{bot_id}/api_key/regenerate"
+may(path, "its owner and administrators", world.bot, **LOOK_AFTER)
 
 # -- presence and status
 
