@@ -117,4 +117,4 @@ def test_whoever_has_changed_is_read_again():
         if event.wire_type == "user_group":
             assert touched == (("groups",),)
         if event.kind in ("realm_user/add", "realm_user/update"):
-            assert touched == (("user", event.person.user_id),)
+            assert touched[0] == ("user", event.person.user_id)
