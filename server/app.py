@@ -80,8 +80,12 @@ class App:
 
 
 @asynccontextmanager
-async def open_app(settings: Settings, *, clock: Clock | None = None) -> AsyncIterator[App]:
+async def open_app(
+    settings: Settings, *, clock: Clock | None = None, mailer: Mailer | None = None
+) -> AsyncIterator[App]:
     """Open everything, in order; close it in reverse order, whatever happens.
+
+    `mailer` takes the mail if the settings name no mail server.
 
     `settings.database_url` must be set: the embedded mode starts its Postgres first
     (scripts/cli/run.py). Raises DatabaseUnavailableError.
@@ -123,7 +127,7 @@ async def open_app(settings: Settings, *, clock: Clock | None = None) -> AsyncIt
             jobs=jobs,
             desk=desk,
             metrics=Metrics(),
-            mailer=await stack.enter_async_context(_open_mailer(settings)),
+            mailer=await stack.enter_async_context(_open_mailer(settings)) or mailer,
             egress=egress,
             previews=Previews(egress, clock.monotonic),
             pushes=await stack.enter_async_context(_open_pushes(settings, clock)),

@@ -3,9 +3,13 @@
 import errno
 import os
 import socket
+from contextlib import suppress
 
 BACKLOG = 2048
 """Connections that may wait to be accepted: after a restart all clients come at once."""
+
+PORTS = 64
+"""Processes of one machine that find a port each."""
 
 
 class ListenError(Exception):
@@ -31,6 +35,14 @@ def open_sockets(host: str, port: int) -> list[socket.socket]:
             opened.close()
         raise ListenError(_explain(error, host, port)) from error
     return sockets
+
+
+def first_free(host: str, wanted: int) -> list[socket.socket]:
+    """Sockets on this port, or on one of those that follow. Raises ListenError if none is free."""
+    for port in range(wanted, min(wanted + PORTS, 65_536)):
+        with suppress(ListenError):
+            return open_sockets(host, port)
+    return open_sockets(host, wanted)  # and say why not
 
 
 def port_of(sockets: list[socket.socket]) -> int:

@@ -1,7 +1,5 @@
 """A port beside the API's, for those who look after the server: programs, and people."""
 
-import asyncio
-import socket
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from http import HTTPStatus
@@ -10,23 +8,20 @@ from typing import Final
 import structlog
 from prometheus_client import CONTENT_TYPE_LATEST
 from tornado.httpserver import HTTPServer
-from tornado.httputil import HTTPHeaders, HTTPServerRequest, ResponseStartLine
-from tornado.iostream import StreamClosedError
+from tornado.httputil import HTTPServerRequest
 
 from server.app import App
 from server.checks import CHECKED_PATHS, Checks
-from server.listening import ListenError, open_sockets
+from server.listening import first_free
 from server.messaging.job_broker import BrokerUnavailableError
-from server.operator import OperatorPages, Page, is_below_root
+from server.operator import OperatorPages, is_below_root
 from server.overview import QueueView, queue_views
+from server.pages import PLAIN, Page, PageServer
 from storage import workers
 from storage.database import DatabaseUnavailableError
 
 logger = structlog.get_logger(__name__)
 
-PLAIN: Final = "text/plain"
-PORTS: Final = 64
-"""Processes of one machine that find a port each."""
 STATS_SECONDS: Final = 5.0
 """How old what is told of the queues may be: asking costs the broker something."""
 
@@ -47,13 +42,6 @@ class MetricsPort:
         password = app.settings.operator_password
         self._pages = None if password is None else OperatorPages(app, password, all_queues)
         self._asked_at: float | None = None
-        self._answering: set[asyncio.Task[None]] = set()
-
-    def __call__(self, request: HTTPServerRequest) -> None:
-        """Tornado's way to hand over a request."""
-        task = asyncio.ensure_future(self._serve(request))
-        self._answering.add(task)
-        task.add_done_callback(self._answering.discard)
 
     async def metrics(self) -> bytes:
         """What Prometheus is told now."""
@@ -78,24 +66,7 @@ class MetricsPort:
                 lag = await workers.ship_lag(connection)
         metrics.state("ship_lag_seconds", float("nan") if lag is None else lag)
 
-    async def _serve(self, request: HTTPServerRequest) -> None:
-        try:
-            page = await self._answer(request)
-        except Exception:
-            logger.exception("unexpected error", path=request.path)
-            page = Page(HTTPStatus.INTERNAL_SERVER_ERROR, b"Internal server error\n", PLAIN)
-        headers = HTTPHeaders({"Content-Type": page.kind, "Content-Length": str(len(page.body))})
-        for name, value in page.headers.items():
-            headers[name] = value
-        connection = request.connection
-        assert connection is not None
-        line = ResponseStartLine("HTTP/1.1", page.status, HTTPStatus(page.status).phrase)
-        body = b"" if request.method == "HEAD" else page.body
-        with suppress(StreamClosedError):
-            await connection.write_headers(line, headers, body)
-            connection.finish()
-
-    async def _answer(self, request: HTTPServerRequest) -> Page:
+    async def answer(self, request: HTTPServerRequest) -> Page:
         pages = self._pages if is_below_root(request.path) else None
         if request.method not in ({"GET", "HEAD"} if pages is None else {"GET", "HEAD", "POST"}):
             return Page(HTTPStatus.METHOD_NOT_ALLOWED, b"Method not allowed\n", PLAIN)
@@ -126,9 +97,9 @@ async def metrics_port(
     if wanted is None:
         yield None
         return
-    sockets = _first_free(app.settings.metrics_host, wanted)
+    sockets = first_free(app.settings.metrics_host, wanted)
     server = HTTPServer(
-        MetricsPort(app, Checks(app, is_draining), queues, all_queues),
+        PageServer(MetricsPort(app, Checks(app, is_draining), queues, all_queues).answer),
         max_body_size=MAX_BODY_BYTES,
         idle_connection_timeout=IDLE_SECONDS,
         body_timeout=IDLE_SECONDS,
@@ -141,10 +112,3 @@ async def metrics_port(
     finally:
         server.stop()
         await server.close_all_connections()
-
-
-def _first_free(host: str, wanted: int) -> list[socket.socket]:
-    for port in range(wanted, min(wanted + PORTS, 65_536)):
-        with suppress(ListenError):
-            return open_sockets(host, port)
-    return open_sockets(host, wanted)  # and say why not

@@ -102,12 +102,14 @@ class Welcome:
         people = await create_people(app, made.realm_id, PEOPLE)
         await _fill(app, made.realm_id, made.owner, people)
 
-    def show(self) -> None:
-        """Say where the server is, and on the first start how to use it."""
+    def show(self, emails: str | None) -> None:
+        """Say where the server is, where emails are shown, and at first how to use it."""
         if self._owner is not None:
             click.echo(self._instructions(self._owner))
         if self._data is not None:
             click.echo(f"The data is in {self._data}.")
+        if emails is not None:
+            click.echo(f"Emails are shown at {emails}, as no mail server is set.")
         click.echo(f"Parley is running at {self._settings.public_url} (Ctrl-C stops it).")
 
     def _instructions(self, owner: _Owner) -> str:

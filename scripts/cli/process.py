@@ -11,13 +11,14 @@ from queue_processors.main import run as run_processors
 from queue_processors.registry import AnyProcessor, queue_names
 from queue_processors.shipper import UNREADABLE
 from server.app import App, open_app
+from server.mail.folder import MailFolder
 from server.main import serving, stop_signal
 from server.messaging.background import running
 from server.metrics_port import metrics_port
 from server.settings import Settings
 
 Prepare = Callable[[App], Awaitable[None]]
-Ready = Callable[[], None]
+Ready = Callable[[str | None], None]
 
 
 async def serve_until_stopped(
@@ -30,13 +31,15 @@ async def serve_until_stopped(
     beside: Sequence[Coroutine[Any, Any, None]] = (),
     prepare: Prepare | None = None,
     ready: Ready | None = None,
+    mail: MailFolder | None = None,
 ) -> None:
     """Serve until SIGTERM, SIGINT, or the end of `lifeline`; then answer what is open.
 
-    `prepare` runs before the first request is taken, `ready` right after it could be.
+    `prepare` runs before the first request is taken, `ready` right after it could be, and is
+    given the address of the pages that show what is in the folder `mail`, if there is one.
     """
     async with AsyncExitStack() as stack:
-        app = await stack.enter_async_context(open_app(settings))
+        app = await stack.enter_async_context(open_app(settings, mailer=mail))
         if prepare is not None:
             await prepare(app)
         work = run_processors(app, processors, with_shipper=with_shipper, serves=True)
@@ -50,8 +53,13 @@ async def serve_until_stopped(
                 is_draining=lambda: api.is_draining,
             )
         )
+        emails = None
+        if mail is not None:
+            from server.mail.folder_pages import folder_pages  # where it is wanted
+
+            emails = await stack.enter_async_context(folder_pages(mail, settings.port + 1))
         if ready is not None:
-            ready()
+            ready(emails)
         await _told_to_stop(lifeline)
 
 

@@ -13,6 +13,7 @@ from scripts.cli.failures import Failure, sentences
 from scripts.cli.options import read_settings, server_options
 
 if TYPE_CHECKING:
+    from server.mail.folder import MailFolder
     from server.settings import Settings
     from storage.embedded import EmbeddedPostgres
 
@@ -89,8 +90,15 @@ def _serve(
             beside=[] if postgres is None else [_look_after(postgres)],
             prepare=welcome.prepare,
             ready=welcome.show,
+            mail=None if postgres is None or settings.smtp_host else _folder(settings),
         )
     )
+
+
+def _folder(settings: "Settings") -> "MailFolder":
+    from server.mail.folder import MailFolder
+
+    return MailFolder(settings.data_directory / "emails")
 
 
 async def _look_after(postgres: "EmbeddedPostgres") -> None:

@@ -58,7 +58,7 @@ def serve_here(settings: "Settings", sockets: list[socket.socket], lifeline: int
 
     configure_logging(settings)
 
-    def ready() -> None:
+    def ready(_emails: str | None) -> None:
         structlog.get_logger(__name__).info("serving", host=settings.host, port=port_of(sockets))
 
     uvloop.run(serve_until_stopped(settings, sockets, lifeline=lifeline, ready=ready))

@@ -3,7 +3,6 @@
 import asyncio
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import datetime
 from functools import lru_cache
 from http import HTTPStatus
@@ -24,6 +23,7 @@ from server.messaging.job_broker import BrokerUnavailableError
 from server.operator.actions import ACTIONS, Action
 from server.operator.sessions import COOKIE, LIFE_SECONDS, Session, Sessions
 from server.overview import Overview
+from server.pages import Page
 from server.wording import counted, size, span
 from storage.database import DatabaseUnavailableError, StatementTimeoutError
 
@@ -43,7 +43,6 @@ AWAY: Final = (
 )
 FRESH_SECONDS: Final = 2.0
 """How old what is shown may be: many may look at once."""
-HTML: Final = "text/html; charset=utf-8"
 STATIC: Final = {
     "style.css": "text/css; charset=utf-8",
     "live.js": "text/javascript; charset=utf-8",
@@ -63,16 +62,6 @@ HEADERS: Final = {
     "X-Robots-Tag": "noindex",
 }
 _NAME: Final = re.compile(r"[a-z_]{1,100}")
-
-
-@dataclass(frozen=True, slots=True)
-class Page:
-    """What is answered."""
-
-    status: int
-    body: bytes
-    kind: str = HTML
-    headers: Mapping[str, str] = field(default_factory=dict)
 
 
 def is_below_root(path: str) -> bool:

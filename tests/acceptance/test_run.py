@@ -10,10 +10,12 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
+from urllib.request import urlopen
 
 import psycopg
 import pytest
@@ -193,6 +195,26 @@ def test_clients_sign_in_with_the_file_that_it_writes(data: Path):
         f"[api]\nemail={email}\nkey={key}\nsite=http://localhost:{run.port}\n"
     )
     assert run.ask(run.login, "GET", "/users/me")["role"] == 100
+    assert run.end() == 0
+
+
+def test_emails_are_shown_where_it_says(data: Path):
+    run = Run(data)
+    [address] = re.findall(r"Emails are shown at (http://127\.0\.0\.1:\d+/)", run.printed)
+    with psycopg.connect(str(running_url(data)), autocommit=True) as database:
+        database.execute(
+            """UPDATE users SET settings = '{"email_notifications_batching_period_seconds": 1}'"""
+        )
+    run.ask(
+        run.login, "POST", "/messages", type="direct", to='["ada@example.com"]', content="Soup?"
+    )
+    deadline = time.monotonic() + ANSWER_SECONDS
+    page = ""
+    while "ada@example.com" not in page and time.monotonic() < deadline:
+        time.sleep(0.1)
+        page = urlopen(address).read().decode()
+    [path] = re.findall(r'href="/(\w+)">[^<]*</a>\s*<span>to Ada', page)
+    assert "Soup?" in urlopen(address + path).read().decode()
     assert run.end() == 0
 
 
