@@ -15,6 +15,7 @@ from queue_processors.processor import PermanentError, Processor
 from server.app import App
 from server.directory import Directory
 from server.domain.clock import Clock
+from server.domain.mail_addresses import MailAddresses, ToMessage
 from server.domain.notifications import Facts, Reason, decide
 from server.domain.realm_settings import RealmSettings
 from server.domain.unsubscribing import PURPOSE, Subscriber, link_for
@@ -80,6 +81,8 @@ class Post:
     """None: no mail is sent from here."""
     directory: Directory
     sender: str
+    addresses: MailAddresses | None
+    """Where answers go; None: nowhere."""
 
     async def handle(self, job: EmailNotifications) -> None:
         """Mail what is still unread in the batch. What has been mailed is in it no more.
@@ -128,6 +131,7 @@ class Post:
             missed={each.id: each for each in missed},
             left_out=[each for row in found[CONVERSATIONS_SHOWN:] for each in row.message_ids],
             names={each.user_id: each.full_name for each in names},
+            addresses=self.addresses,
         )
 
     async def _wanted(
@@ -249,6 +253,7 @@ class _Parcel:
     left_out: Sequence[MessageId]
     """What is in more conversations than that."""
     names: dict[UserId, str]
+    addresses: MailAddresses | None
 
     def mails(self) -> list[_Mail]:
         """One for each conversation, or a single one that says nothing of what was missed."""
@@ -291,8 +296,17 @@ class _Parcel:
                 for row in rows
             ],
             earlier=len(ids) - len(rows),
+            answers_to=self._answers_to(last.id),
         )
         return about(self.head, conversation)
+
+    def _answers_to(self, message_id: MessageId) -> str | None:
+        if self.addresses is None:
+            return None
+        today = self.head.now.date().toordinal()
+        return self.addresses.of_message(
+            ToMessage(self.job.realm_id, self.job.user_id, message_id, today)
+        )
 
     def _title(self, row: MissedRow) -> str:
         if row.channel_id is not None:
@@ -318,8 +332,15 @@ class _Parcel:
 async def handle(app: App, job: EmailNotifications) -> None:
     """Mail the job's batch, from this server's address."""
     directory = app.directories.of(job.realm_id)
-    sender = app.settings.mail_address
-    post = Post(app.database, app.jobs, app.clock, app.mailer, directory, sender)
+    post = Post(
+        database=app.database,
+        broker=app.jobs,
+        clock=app.clock,
+        mailer=app.mailer,
+        directory=directory,
+        sender=app.settings.mail_address,
+        addresses=app.mail_addresses,
+    )
     await post.handle(job)
 
 

@@ -8,6 +8,7 @@ from server.actions.workbench import Workbench
 from server.directory import Directories, Rendering
 from server.domain.addresses import Addresses
 from server.domain.clock import Clock, SystemClock
+from server.domain.mail_addresses import PURPOSE, MailAddresses
 from server.domain.passwords import Passwords
 from server.egress import Egress, open_egress
 from server.events.base import NOBODY
@@ -27,7 +28,7 @@ from server.realtime.queues import Realtime
 from server.settings import Settings
 from server.typesetting import open_typesetter
 from server.writer import Writers, WriteTx
-from storage import event_log
+from storage import event_log, server_keys
 from storage.database import Database, open_database
 from storage.ids import RealmId
 
@@ -48,6 +49,8 @@ class App:
     metrics: Metrics
     mailer: Mailer | None
     """None: no mail is sent."""
+    mail_addresses: MailAddresses | None
+    """None: no mail comes in."""
     egress: Egress
     """For what strangers point to."""
     previews: Previews
@@ -128,6 +131,7 @@ async def open_app(
             desk=desk,
             metrics=Metrics(),
             mailer=await stack.enter_async_context(_open_mailer(settings)) or mailer,
+            mail_addresses=await _mail_addresses(settings, database),
             egress=egress,
             previews=Previews(egress, clock.monotonic),
             pushes=await stack.enter_async_context(_open_pushes(settings, clock)),
@@ -187,6 +191,14 @@ async def _open_pushes(settings: Settings, clock: Clock) -> AsyncIterator[PushSe
             yield pushes
     else:
         yield None
+
+
+async def _mail_addresses(settings: Settings, database: Database) -> MailAddresses | None:
+    if settings.mail_in_port is None:
+        return None
+    async with database.connection() as connection:
+        key = await server_keys.key_for(connection, PURPOSE)
+    return MailAddresses(settings.mail_in_pattern, key)
 
 
 class _ticker:  # noqa: N801 - a function with a memory

@@ -81,6 +81,12 @@ class Metrics:
             ["kind", "outcome"],
             registry=registry,
         )
+        self._mails_in = Counter(
+            "parley_mails_in",
+            "Mail that came in: taken, refused, later (it may come again).",
+            ["answer"],
+            registry=registry,
+        )
         self._state = Gauge(
             "parley_state", "What this process holds now.", ["what"], registry=registry
         )
@@ -100,6 +106,10 @@ class Metrics:
     def done(self, queue: str, seconds: float) -> None:
         """A job is done, so long after something asked for it."""
         self._done.labels(queue).observe(seconds)
+
+    def mail_in(self, answer: str) -> None:
+        """Mail has come for one address, and had its answer."""
+        self._mails_in.labels(answer).inc()
 
     def timer_done(self, kind: str, seconds: float) -> None:
         """A timer was dealt with, so long after its time."""

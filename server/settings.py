@@ -198,6 +198,29 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     apns_sandbox: Annotated[bool, described("on or off")] = False
     """Whether phones have apps that were not installed from the store."""
 
+    mail_in_port: Annotated[
+        Annotated[int, Meta(ge=0, le=65535)] | None,
+        described("a port from 0 to 65535 (0: a free one)"),
+    ] = None
+    """Where mail arrives that becomes messages. None: none does, and channels have no addresses."""
+    mail_in_host: Annotated[
+        Annotated[str, Meta(min_length=1)], described("an address of this machine to listen on")
+    ] = "127.0.0.1"
+    mail_in_protocol: Annotated[Literal["lmtp", "smtp"], described("lmtp or smtp")] = "lmtp"
+    """lmtp: from a mail server beside this one. smtp: also from all others."""
+    mail_in_address: Annotated[
+        Annotated[str, Meta(pattern=r"^[A-Za-z0-9.+_-]*%s@[A-Za-z0-9.-]+$")] | None,
+        described("an address with %s in it, like %s@chat.example.com"),
+    ] = None
+    """What the addresses look like. None: %s at the name of the server."""
+    mail_in_max_mib: Annotated[int, described("a number from 1 to 100", ge=1, le=100)] = 10
+    """Larger mail is refused."""
+    mail_in_certificate: Annotated[Path | None, described("the path of a file")] = None
+    """For STARTTLS: a chain of certificates, and its key, which may be in the same file."""
+    mail_in_key: Annotated[Path | None, described("the path of a file")] = None
+    rate_limit_mail: Annotated[Rate, described("emails/seconds, like 30/60")] = Rate("30/60")
+    """To one address."""
+
     processes: Annotated[int, described("a number from 1 to 64", ge=1, le=64)] = 1
     drain_seconds: Annotated[int, described("a number from 1 to 600", ge=1, le=600)] = 10
     """How long a stopping server may take to answer what it has begun."""
@@ -256,6 +279,13 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         if self.mail_from is not None:
             return self.mail_from
         return f"noreply@{urlsplit(self.public_url).hostname or 'localhost'}"
+
+    @property
+    def mail_in_pattern(self) -> str:
+        """What the addresses look like by which mail comes in, with %s for what differs."""
+        if self.mail_in_address is not None:
+            return self.mail_in_address
+        return f"%s@{urlsplit(self.public_url).hostname or 'localhost'}"
 
     @override
     def __repr__(self) -> str:

@@ -1,6 +1,7 @@
 """Where a message is and was: what those who act upon it have to know."""
 
 from dataclasses import dataclass
+from typing import Final, LiteralString
 
 from storage.database import Connection, Locking
 from storage.ids import ChannelId, MessageId, RealmId, UserId
@@ -17,13 +18,7 @@ class MessagePlace:
     """Whether its channel is."""
 
 
-def lock_visible(
-    realm_id: RealmId, user_id: UserId, message_id: MessageId
-) -> Locking[MessagePlace]:
-    """The message, if the user may read it."""
-    return Locking(
-        MessagePlace,
-        """
+_VISIBLE: Final[LiteralString] = """
         SELECT m.id, m.sender_id, m.channel_id, m.conversation_id, m.origin_channel_id,
                EXISTS (SELECT FROM channels c
                         WHERE c.realm_id = m.realm_id AND c.channel_id = m.channel_id
@@ -32,9 +27,27 @@ def lock_visible(
          WHERE m.realm_id = %(realm_id)s AND m.id = %(message_id)s
            AND EXISTS (SELECT FROM message_states(%(realm_id)s, %(user_id)s, ARRAY[m.id]) s
                         WHERE s.accessible)
-        """,
+"""
+
+
+def lock_visible(
+    realm_id: RealmId, user_id: UserId, message_id: MessageId
+) -> Locking[MessagePlace]:
+    """The message, if the user may read it."""
+    return Locking(
+        MessagePlace,
+        _VISIBLE,
         {"realm_id": realm_id, "user_id": user_id, "message_id": message_id},
         expected=1,
+    )
+
+
+async def visible(
+    connection: Connection, realm_id: RealmId, user_id: UserId, message_id: MessageId
+) -> MessagePlace | None:
+    """The message, if the user may read it; it may be elsewhere a moment later."""
+    return await connection.one(
+        MessagePlace, _VISIBLE, realm_id=realm_id, user_id=user_id, message_id=message_id
     )
 
 

@@ -14,7 +14,7 @@ from server.domain.actor import Actor
 from server.domain.api_keys import new_api_key
 from server.domain.channel_creation import default_permissions
 from server.domain.channels import COLORS
-from server.domain.system_bots import NOTIFICATION_BOT
+from server.domain.system_bots import NOTIFICATION_BOT, SystemBot
 from server.events.log import Tick
 from storage import channels, clock, conversations, groups, realms, subscriptions, users
 from storage.channels import ChannelRow, NewChannel
@@ -99,11 +99,14 @@ class Make:
 
     async def notification_bot(self) -> UserRow:
         """The bot that writes to people on the server's behalf."""
+        return await self.system_bot(NOTIFICATION_BOT)
+
+    async def system_bot(self, facts: SystemBot) -> UserRow:
         [user_id] = await users.new_ids(self.connection, 1)
         bot = NewUserRow(
             user_id=user_id,
-            email=NOTIFICATION_BOT.email,
-            full_name=NOTIFICATION_BOT.full_name,
+            email=facts.email,
+            full_name=facts.full_name,
             role=MEMBER,
             api_key=new_api_key(),
             date_joined=JOINED,

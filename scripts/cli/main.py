@@ -10,6 +10,7 @@ from scripts.cli.backup import backup
 from scripts.cli.check import check
 from scripts.cli.faults import faults
 from scripts.cli.leaks import leaks
+from scripts.cli.mail_in import mail_in
 from scripts.cli.migrate import migrate
 from scripts.cli.push import push
 from scripts.cli.queues import queues
@@ -53,6 +54,7 @@ for command in (
     run,
     serve,
     worker,
+    mail_in,
     migrate,
     check,
     status,

@@ -27,6 +27,7 @@ async def serve_until_stopped(
     *,
     processors: Sequence[AnyProcessor] = (),
     with_shipper: bool = False,
+    takes_mail: bool = False,
     lifeline: int | None = None,
     beside: Sequence[Coroutine[Any, Any, None]] = (),
     prepare: Prepare | None = None,
@@ -58,6 +59,10 @@ async def serve_until_stopped(
             from server.mail.folder_pages import folder_pages  # where it is wanted
 
             emails = await stack.enter_async_context(folder_pages(mail, settings.port + 1))
+        if takes_mail and settings.mail_in_port is not None:
+            from server.mail_in import taking_mail  # most servers start without
+
+            await stack.enter_async_context(taking_mail(app))
         if ready is not None:
             ready(emails)
         await _told_to_stop(lifeline)
@@ -71,6 +76,18 @@ async def work_until_stopped(
         open_app(settings) as app,
         metrics_port(app, _told_of(processors, with_shipper), all_queues=queue_names()),
         running(run_processors(app, processors, with_shipper=with_shipper)),
+    ):
+        await stop_signal()
+
+
+async def take_mail_until_stopped(settings: Settings) -> None:
+    """Take email until SIGTERM or SIGINT; then answer what has come."""
+    from server.mail_in import taking_mail
+
+    async with (
+        open_app(settings) as app,
+        metrics_port(app, []),
+        taking_mail(app),
     ):
         await stop_signal()
 

@@ -87,6 +87,7 @@ def _serve(
             sockets,
             processors=PROCESSORS,
             with_shipper=True,
+            takes_mail=True,
             beside=[] if postgres is None else [_look_after(postgres)],
             prepare=welcome.prepare,
             ready=welcome.show,

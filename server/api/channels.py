@@ -20,6 +20,7 @@ from server.api.people import known_user
 from server.domain.channel_changes import ChannelChange
 from server.domain.channels import clean_name
 from server.domain.errors import BadRequestError
+from server.domain.mail_addresses import ToChannel
 from server.domain.names import composed
 from server.domain.permission_settings import CHANNEL_PERMISSIONS
 from server.domain.system_bots import EMAIL_GATEWAY
@@ -243,20 +244,24 @@ class AddressResult(Result):
 
 
 async def show_address(request: Request, params: AddressParams) -> AddressResult:
-    """Where mail to the channel goes: nowhere, since the server takes none.
-
-    That is what the protocol says by an empty address.
-    """
+    """Where mail to the channel goes; an empty address says that the server takes none."""
     async with request.read() as connection:
         channel, standing, is_in = await seen_channel(request, connection, params.stream_id)
         if channel.is_archived or not standing.reads(channel, subscribed=is_in):
             raise BadRequestError("Invalid channel ID")
+        sender_id = None
         if params.sender_id is not None:
             sender = await known_user(request, connection, params.sender_id)
             own = request.actor.user_id in (sender.user_id, sender.bot_owner_id)
             if not sender.is_active or not (own or sender.email == EMAIL_GATEWAY.email):
                 raise BadRequestError("Invalid sender ID")
-    return AddressResult(email="")
+            sender_id = sender.user_id if own else None
+    addresses = request.app.mail_addresses
+    if addresses is None:
+        return AddressResult(email="")
+    actor = request.actor
+    target = ToChannel(actor.realm_id, channel.channel_id, actor.user_id, sender_id)
+    return AddressResult(email=addresses.of_channel(channel.name, target))
 
 
 ENDPOINTS = (

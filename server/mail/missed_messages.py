@@ -1,6 +1,7 @@
 """Emails about what somebody has missed: one for each conversation."""
 
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from email.message import EmailMessage
@@ -59,6 +60,8 @@ class Conversation:
     messages: Sequence[MailedMessage]
     earlier: int
     """How many more there are before these."""
+    answers_to: str | None
+    """Where an answer has to go to be said in the conversation; None: nobody reads it."""
 
 
 def about(head: Letterhead, conversation: Conversation) -> EmailMessage:
@@ -80,6 +83,8 @@ def about(head: Letterhead, conversation: Conversation) -> EmailMessage:
     ]
     title = _line(conversation.title, MAX_SUBJECT)
     message = _envelope(head, title, conversation.key, conversation.last_id)
+    if conversation.answers_to is not None:
+        message["Reply-To"] = mailbox(_line(head.realm_name, MAX_NAME), conversation.answers_to)
     name = senders[0] if len(senders) == 1 else f"{senders[0]} and others"
     message["From"] = mailbox(f"{_line(name, MAX_NAME)} (Parley)", head.sender)
     _fill(
@@ -91,6 +96,7 @@ def about(head: Letterhead, conversation: Conversation) -> EmailMessage:
         reason=conversation.reason,
         messages=shown,
         earlier=conversation.earlier,
+        takes_answers=conversation.answers_to is not None,
     )
     return message
 
@@ -115,8 +121,18 @@ def without_content(
         url=f"{head.realm_url}/",
         count=count,
         shown_elsewhere=shown_elsewhere,
+        takes_answers=False,
     )
     return message
+
+
+def is_ours(headers: Mapping[str, str], domain: str) -> bool:
+    """Whether it is such an email that has come back. Names of headers are in small letters."""
+    thread = re.compile(rf"<(?:missed\.\d+\.\d+\.\d+|hidden)\.\d+@{re.escape(domain)}>")
+    return (
+        headers.get("list-id", "").strip() == f"<notifications.{domain}>"
+        or thread.fullmatch(headers.get("message-id", "").strip()) is not None
+    )
 
 
 def _envelope(head: Letterhead, title: str, key: str, last_id: int) -> EmailMessage:

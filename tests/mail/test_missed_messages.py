@@ -43,6 +43,7 @@ def conversation(**facts: Any) -> Conversation:
             "reason": "you were mentioned",
             "messages": [MailedMessage("Bob", NOON, "**hot** <b>", "<p><b>hot</b> &lt;b&gt;</p>")],
             "earlier": 0,
+            "answers_to": None,
             **facts,
         }
     )

@@ -21,6 +21,7 @@ from queue_processors.email_notifications import (
 from queue_processors.processor import PermanentError
 from server.actions.message_flags import change_flag
 from server.app import App
+from server.domain.mail_addresses import MailAddresses, ToMessage
 from server.jobs import EmailNotifications
 from server.mail.mailer import MailNotTakenNowError
 from server.mail.smtp import SmtpMailer, open_smtp_mailer
@@ -55,6 +56,7 @@ class Mailroom:
             mailer=self.mailer,
             directory=directory,
             sender="noreply@chat.example.com",
+            addresses=None,
         )
         return replace(post, **parts)
 
@@ -117,6 +119,29 @@ async def test_each_conversation_is_one_email(hall: Hall, changes: Changes, mail
         f"Member <{hall.member.email}>",  # follows the topic that they began
     ]
     assert await mailroom.deliver() == []
+
+
+async def test_answers_go_to_the_conversation_where_mail_comes_in(
+    hall: Hall, changes: Changes, mailroom: Mailroom
+):
+    addresses = MailAddresses("%s@in.example.com", b"k" * 32)
+    await changes.send(hall.member, user_ids([hall.other]))
+    sent = await changes.send(hall.member, user_ids([hall.other]))
+    [job] = await mailroom.jobs()
+    await mailroom.post(addresses=addresses).handle(job)
+    [mail] = mailroom.sink.mails
+    today = hall.stage.clock.now().date()
+    read = addresses.read(mail["Reply-To"].addresses[0].addr_spec, today)
+    assert read is not None
+    realm_id, user_id = hall.make.realm_id, hall.other.user_id
+    assert read.target == ToMessage(realm_id, user_id, sent, today.toordinal())
+    assert "Answer this email to answer in the conversation." in text_of(mail)
+    assert "not read by anybody" not in mail.as_string()
+
+    await changes.send(hall.member, user_ids([hall.other]))
+    [without] = await mailroom.deliver()
+    assert "Reply-To" not in without
+    assert "not read by anybody" in text_of(without)
 
 
 async def test_the_next_batch_joins_the_thread(hall: Hall, changes: Changes, mailroom: Mailroom):
@@ -467,4 +492,5 @@ class _Parts:
         self.clock = hall.stage.clock
         self.jobs = jobs
         self.mailer = mailer
+        self.mail_addresses = None
         self.settings = load_settings(environ={"HOME": "/nonexistent"})

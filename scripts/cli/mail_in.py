@@ -1,0 +1,36 @@
+"""`parley mail-in`: takes email that becomes messages, in a process of its own."""
+
+from pathlib import Path
+
+import click
+
+from scripts.cli.failures import Failure, sentences
+from scripts.cli.options import place_options, read_settings
+
+
+@click.command("mail-in")
+@place_options
+def mail_in(*, config: Path | None, data: Path | None) -> None:
+    """Take email that becomes messages (production).
+
+    Where PARLEY_MAIL_IN_PORT says, by LMTP or SMTP. The same settings tell the servers and the
+    workers which addresses there are. SIGTERM lets what is in hand finish.
+    """
+    with sentences():
+        settings = read_settings(config, data=data)
+        if settings.mail_in_port is None:
+            raise Failure("Set PARLEY_MAIL_IN_PORT: the port on which email comes in.")
+        if settings.database_url is None:
+            raise Failure(
+                "`parley mail-in` needs a Postgres: set DATABASE_URL, or use `parley run`,"
+                " which takes email, too."
+            )
+        import uvloop
+
+        from scripts.cli.database import database_of
+        from scripts.cli.process import take_mail_until_stopped
+        from server.logs import configure_logging
+
+        configure_logging(settings)
+        with database_of(settings) as ready:
+            uvloop.run(take_mail_until_stopped(ready))

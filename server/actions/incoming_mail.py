@@ -1,0 +1,99 @@
+"""Email that becomes messages, with the rights that people have when it arrives."""
+
+import hashlib
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+from server.actions.messages.decide import Draft, decide
+from server.actions.messages.send import Sent, send_message
+from server.actions.timers import check_realm
+from server.directory import Directory
+from server.domain.actor import Actor
+from server.domain.channels import allows_named_topics
+from server.domain.errors import BadRequestError
+from server.domain.mail_addresses import Target, ToChannel, ToMessage
+from server.domain.system_bots import EMAIL_GATEWAY
+from server.events.base import Clocked, Tx
+from storage import conversations, message_places
+from storage.ids import TopicId, UserId
+from storage.users import UserRow
+
+CLIENT: Final = "email"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mailed:
+    """What an email says, and what tells it from all others."""
+
+    topic: str
+    content: str
+    mail_id: str
+
+    def draft(self, **place: object) -> Draft:
+        """Its message, which is sent once however often the email comes."""
+        said = hashlib.sha256(f"{self.mail_id}\n{self.topic}\n{self.content}".encode()).digest()
+        return Draft(
+            **place,  # type: ignore[arg-type]
+            content=self.content,
+            idempotency_key=f"mail:{said.hex()}",
+            idempotency_digest=said,
+        )
+
+
+async def take(tx: Tx, target: Target, mailed: Mailed, now: datetime) -> Clocked[Sent]:
+    """Send what has come to an address. Raises a DomainError if nobody may say it there now."""
+    tx.must_be_exact()
+    await check_realm(tx)
+    directory = await tx.directory()
+    if isinstance(target, ToChannel):
+        actor, draft = await _in_channel(tx, directory, target, mailed)
+    else:
+        actor, draft = await _as_answer(tx, directory, target, mailed)
+    return await send_message(tx, actor, draft, None, now)
+
+
+async def _in_channel(
+    tx: Tx, directory: Directory, target: ToChannel, mailed: Mailed
+) -> tuple[Actor, Draft]:
+    channel = await directory.channel(target.channel_id)
+    topic = "" if channel is not None and not allows_named_topics(channel) else mailed.topic
+    draft = mailed.draft(type="channel", to=target.channel_id, topic=topic)
+    creator = await _active(directory, target.creator_id)
+    if target.sender_id is None:
+        # The bot may write anywhere: what its address may, whoever asked for that may.
+        await decide(directory, Actor(tx.realm_id, creator, CLIENT), draft, tx.reading)
+        bot = await directory.user_by_email(EMAIL_GATEWAY.email)
+        if bot is None:
+            raise BadRequestError("This organization has no bot for email.")
+        return Actor(tx.realm_id, bot, CLIENT), draft
+    sender = await _active(directory, target.sender_id)
+    if creator.user_id not in (sender.user_id, sender.bot_owner_id):
+        raise BadRequestError("This address is no longer valid.")
+    return Actor(tx.realm_id, sender, CLIENT), draft
+
+
+async def _as_answer(
+    tx: Tx, directory: Directory, target: ToMessage, mailed: Mailed
+) -> tuple[Actor, Draft]:
+    actor = Actor(tx.realm_id, await _active(directory, target.user_id), CLIENT)
+    connection = await tx.connection()
+    place = await message_places.visible(connection, tx.realm_id, target.user_id, target.message_id)
+    if place is None:
+        raise BadRequestError("The message that you answer is gone, or you may not read it now.")
+    if place.channel_id is None:
+        to = await message_places.dm_user_ids(connection, tx.realm_id, place.conversation_id)
+        return actor, mailed.draft(type="direct", to=to, topic=None, read_by_sender=True)
+    [topic] = await conversations.topics_by_ids(
+        connection, tx.realm_id, [TopicId(place.conversation_id)]
+    )
+    return actor, mailed.draft(
+        type="channel", to=place.channel_id, topic=topic.name, read_by_sender=True
+    )
+
+
+async def _active(directory: Directory, user_id: UserId) -> UserRow:
+    row = await directory.user(user_id)
+    if row is None or not row.is_active:
+        raise BadRequestError("This address is no longer valid.")
+    return row

@@ -1,0 +1,206 @@
+"""What an email says, as a message says it: without quotes and footers, bounded, as Markdown."""
+
+import email
+import email.policy
+import re
+import unicodedata
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from email.message import EmailMessage
+from itertools import islice
+from typing import Final
+
+from server.domain.markdown.writing import literal
+from server.domain.messages import MAX_MESSAGE_LENGTH, MAX_TOPIC_LENGTH
+from server.mail.missed_messages import is_ours
+
+NO_SUBJECT: Final = "Email with no subject"
+NO_TEXT: Final = "*(no text)*"
+TRUNCATED: Final = "\n[message truncated]"
+MAX_TEXT: Final = 2 * MAX_MESSAGE_LENGTH
+MAX_LINES: Final = 1_000
+"""Of a text in which quotes are looked for: what looks takes the square of it in the worst case."""
+MAX_HTML: Final = 1 << 20
+MAX_ATTACHMENTS: Final = 10
+MAX_NAME: Final = 100
+
+_FORWARDS: Final = r"(?:fwd?|wg|tr)"
+_ANSWERS: Final = r"(?:re|aw|sv|antw|odp)"
+_PREFIXES: Final = re.compile(
+    rf"^(?:\s*(?:{_ANSWERS}|{_FORWARDS})(?:\[\d+\])?\s*:)+", re.IGNORECASE
+)
+_FORWARDED: Final = re.compile(rf"^\s*{_FORWARDS}\s*:", re.IGNORECASE)
+_FOOTER: Final = re.compile(r"^-- ?$", re.MULTILINE)
+_AUTOMATIC_ANSWERS: Final = ("x-autoreply", "x-autorespond", "x-autoresponder")
+_SENT_TO_MANY: Final = ("list-id", "list-unsubscribe", "list-post")
+
+_HEADERS: Final = frozenset(
+    {
+        *("subject", "from", "message-id", "auto-submitted", "precedence"),
+        *_AUTOMATIC_ANSWERS,
+        *_SENT_TO_MANY,
+    }
+)
+
+
+class UnreadableError(Exception):
+    """It is no email that anything can be made of."""
+
+
+@dataclass(frozen=True, slots=True)
+class Letter:
+    """An email that has arrived."""
+
+    message: EmailMessage
+    headers: Mapping[str, str]
+    """Those that matter, by name, in small letters; of several the first."""
+
+    @property
+    def subject(self) -> str:
+        return self.headers.get("subject", "")
+
+    @property
+    def is_forwarded(self) -> bool:
+        return _FORWARDED.match(self.subject) is not None
+
+    def topic(self) -> str:
+        """The subject as the name of a topic, without what says that it answers or forwards."""
+        words = _PREFIXES.sub("", self.subject)
+        kept = "".join(
+            c if unicodedata.category(c) not in ("Cc", "Cs", "Cn") else " " for c in words
+        )
+        topic = " ".join(kept.split()) or NO_SUBJECT
+        return topic if len(topic) <= MAX_TOPIC_LENGTH else f"{topic[: MAX_TOPIC_LENGTH - 1]}…"
+
+
+def read(raw: bytes) -> Letter:
+    """Raises UnreadableError."""
+    try:
+        message = email.message_from_bytes(raw, policy=email.policy.default)
+        assert isinstance(message, EmailMessage)
+        names = {name.lower() for name in message} & _HEADERS
+        return Letter(message, {name: _header(message, name) for name in names})
+    except Exception as error:  # the library fails on hostile headers in many ways
+        raise UnreadableError("This is not an email that can be read.") from error
+
+
+def _header(message: EmailMessage, name: str) -> str:
+    """The header as text: as it was meant, or as it came where that cannot be told."""
+    try:
+        value = str(message[name])
+    except Exception:  # noqa: BLE001 - as above; one bad header is no reason to refuse a mail
+        value = next(str(raw) for each, raw in message.raw_items() if each.lower() == name)
+    return value.replace("\0", "").encode(errors="replace").decode()
+
+
+def objection(letter: Letter, mail_from: str, domain: str, *, to_person: bool) -> str | None:
+    """Why such mail is never taken: it would go in circles, or nobody has written it.
+
+    `domain`: of the organization's own mails. `to_person`: it comes as somebody's answer, and so
+    has to be written by hand; a channel also takes what programs and mailing lists send.
+    """
+    headers = letter.headers
+    # RFC 3834: a word, perhaps with parameters or a remark behind it.
+    automatic = re.split(r"[\s;(]", headers.get("auto-submitted", "no").strip().lower())[0]
+    precedence = headers.get("precedence", "").strip().lower()
+    if is_ours(headers, domain):
+        return "This email comes from here."
+    if not mail_from:
+        return "Reports about mail are not taken."
+    if (
+        automatic == "auto-replied"
+        or precedence == "auto_reply"
+        or any(name in headers for name in _AUTOMATIC_ANSWERS)
+    ):
+        return "Automatic answers are not taken."
+    if to_person and (
+        automatic != "no"
+        or precedence in ("bulk", "junk", "list")
+        or any(name in headers for name in _SENT_TO_MANY)
+    ):
+        return "Only what somebody has written is taken here."
+    return None
+
+
+def content_of(letter: Letter, options: Collection[str], *, to_person: bool) -> str:
+    """The message that the email makes. Raises UnreadableError; so does an answer without text.
+
+    `options` are those of addresses (server/domain/mail_addresses.py). What is no text is left out
+    and named.
+    """
+    try:
+        text = _text_of(letter, options)
+        left_out = _left_out(letter.message)
+    except Exception as error:
+        raise UnreadableError("This is not an email that can be read.") from error
+    sender = " ".join(letter.headers.get("from", "").split())[:MAX_NAME]
+    if to_person and not (text or left_out):
+        raise UnreadableError("This email says nothing.")
+    above = f"**From:** {literal(sender)}\n\n" if "show-sender" in options else ""
+    below = f"\n\n{left_out}" if left_out else ""
+    room = MAX_MESSAGE_LENGTH - len(above) - len(below)
+    if len(text) > room:
+        text = text[: room - len(TRUNCATED)].rstrip() + TRUNCATED
+    return f"{above}{text or NO_TEXT}{below}"
+
+
+def _text_of(letter: Letter, options: Collection[str]) -> str:
+    """What its sender has written; empty if that is nothing."""
+    kinds = ("html", "plain") if "prefer-html" in options else ("plain", "html")
+    text = next(filter(None, (_body(letter.message, kind) for kind in kinds)), "")
+    if "include-footer" not in options and len(footers := list(_FOOTER.finditer(text))) == 1:
+        text = text[: footers[0].start()].rstrip()
+    if "include-quotes" not in options and not letter.is_forwarded:
+        text = _without_quotes(text)
+    return text
+
+
+def _body(message: EmailMessage, kind: str) -> str:
+    part = message.get_body((kind,))
+    if part is None:
+        return ""
+    try:
+        text = str(part.get_content())
+    except LookupError:  # a character set that nobody knows
+        payload = part.get_payload(decode=True)
+        assert isinstance(payload, bytes)
+        text = payload.decode(errors="replace")
+    text = text.replace("\0", "").replace("\r\n", "\n")
+    if kind == "html":
+        text = _markdown(text[:MAX_HTML])
+    lines = text[:MAX_TEXT].strip("\n").split("\n")
+    more = TRUNCATED if len(lines) > MAX_LINES else ""
+    return "\n".join(lines[:MAX_LINES]).rstrip() + more
+
+
+def _markdown(html: str) -> str:
+    """The HTML as Markdown. Pictures stay out: they tell who looks."""
+    from html_to_markdown import ConversionOptions, convert  # 22 MB that few processes need
+
+    options = ConversionOptions(
+        skip_images=True, extract_metadata=False, infer_dimensions=False, strip_tags=["title"]
+    )
+    return convert(html, options).content or ""
+
+
+def _without_quotes(text: str) -> str:
+    """The text without what it answers; all of it where the answers stand between the quotes."""
+    from quotequail import unwrap  # as above
+
+    found = unwrap(text)
+    if found is None:
+        return text
+    above, below = str(found.get("text_top") or ""), str(found.get("text_bottom") or "")
+    return text if above and below else above or below
+
+
+def _left_out(message: EmailMessage) -> str:
+    """Which attachments there are."""
+    names = [
+        literal(" ".join(str(part.get_filename() or part.get_content_type()).split())[:MAX_NAME])
+        for part in islice(message.iter_attachments(), MAX_ATTACHMENTS + 1)
+    ]
+    if not names:
+        return ""
+    shown = ", ".join(names[:MAX_ATTACHMENTS]) + (", …" if len(names) > MAX_ATTACHMENTS else "")
+    return f"*Left out, for attachments are not taken: {shown}*"

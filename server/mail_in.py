@@ -1,0 +1,285 @@
+"""Takes email that becomes messages, over LMTP or SMTP: says yes only to what has been written."""
+
+import asyncio
+import ssl
+from collections import Counter
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from http import HTTPStatus
+from typing import Any, Final, cast
+
+import structlog
+from aiosmtpd.lmtp import LMTP
+from aiosmtpd.smtp import SMTP
+from typing_extensions import override
+
+from server.actions import incoming_mail
+from server.actions.incoming_mail import Mailed
+from server.actions.messages.content import typeset_ahead
+from server.api.rate_limit import Limiter
+from server.app import App
+from server.domain.errors import DomainError, RateLimitedError
+from server.domain.mail_addresses import Destination, MailAddresses, ToMessage
+from server.listening import ListenError, open_sockets, port_of
+from server.mail import incoming
+from server.mail.incoming import UnreadableError
+from server.settings import Settings
+from storage.database import DatabaseUnavailableError, StatementTimeoutError
+
+logger = structlog.get_logger(__name__)
+
+MAX_SESSIONS: Final = 100
+MAX_OF_ONE_PEER: Final = 5
+"""Where strangers connect."""
+MAX_HELD_BYTES: Final = 128 << 20
+"""Of all sessions together, in mails that are not complete."""
+MAX_RECIPIENTS: Final = 50
+SECONDS: Final = 300.0
+"""How long one command may take, and the mail itself."""
+LONGEST_LINE: Final = 64 * 1024
+"""What some programs call a line; the protocol has 998."""
+MAX_ANSWER: Final = 400
+
+LATER: Final = "451 4.3.0 Not now, try again later"
+
+
+class MailRoom:
+    """What all sessions share: who is in, and where mail goes."""
+
+    def __init__(self, app: App, addresses: MailAddresses) -> None:
+        self._app = app
+        self._addresses = addresses
+        self._limiter = Limiter("mail", app.settings.rate_limit_mail, app.database, app.clock)
+        self._sessions: dict[_Session, str] = {}
+        self._in_hand = 0
+        self._at_rest = asyncio.Event()
+        self.is_lmtp = app.settings.mail_in_protocol == "lmtp"
+        self.max_bytes = app.settings.mail_in_max_mib << 20
+
+    # -- sessions
+
+    def admit(self, session: "_Session", peer: str) -> bool:
+        """Whether there is room for it."""
+        if session not in self._sessions:
+            of_peer = Counter(self._sessions.values())[peer]
+            if len(self._sessions) >= MAX_SESSIONS or (
+                not self.is_lmtp and of_peer >= MAX_OF_ONE_PEER
+            ):
+                return False
+            self._sessions[session] = peer
+        return True
+
+    def has_room_for(self, session: "_Session") -> bool:
+        """Whether what the session holds may stay in memory."""
+        held = sum(each.received for each in self._sessions)
+        return session.received <= 2 * self.max_bytes and held <= max(
+            MAX_HELD_BYTES, 2 * self.max_bytes
+        )
+
+    def leave(self, session: "_Session") -> None:
+        self._sessions.pop(session, None)
+
+    async def close(self, seconds: float) -> None:
+        """Answer what has come, for so long at most, and end all sessions."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                while self._in_hand:
+                    self._at_rest.clear()
+                    await self._at_rest.wait()
+        for session in list(self._sessions):
+            session.end()
+
+    # -- what the library calls
+
+    async def handle_RCPT(  # noqa: N802 - the library's name
+        self, _session: "_Session", _state: Any, envelope: Any, address: str, _options: list[str]
+    ) -> str:
+        destination = self._read(address)
+        if destination is None:
+            return self._answered("refused", "550 5.1.1 There is no such address")
+        # Only LMTP has an answer for each of them, once the mail is there.
+        if len(envelope.rcpt_tos) >= (MAX_RECIPIENTS if self.is_lmtp else 1):
+            return "452 4.5.3 Too many recipients"
+        try:
+            if self._app.settings.rate_limits:
+                await self._limiter.count(_place_of(destination), {})
+        except RateLimitedError:
+            return self._answered("later", "450 4.7.1 Too much mail to this address")
+        envelope.rcpt_tos.append(address)
+        return "250 2.1.5 OK"
+
+    async def handle_DATA(self, session: "_Session", _state: Any, envelope: Any) -> str:  # noqa: N802
+        session.received = 0
+        self._in_hand += 1
+        try:
+            return "\r\n".join(
+                [
+                    await self._answer(envelope.content, envelope.mail_from, address)
+                    for address in envelope.rcpt_tos
+                ]
+            )
+        finally:
+            self._in_hand -= 1
+            self._at_rest.set()
+
+    async def handle_exception(self, error: Exception) -> str:
+        logger.error("a mail session failed", error=type(error).__name__)
+        return LATER
+
+    # -- one mail for one address
+
+    async def _answer(self, raw: bytes, mail_from: str | None, address: str) -> str:
+        how, answer = "later", LATER
+        try:
+            await self._take(raw, (mail_from or "").strip("<>"), address)
+            how, answer = "taken", "250 2.6.0 Taken"
+        except UnreadableError as error:
+            how, answer = "refused", f"550 5.6.0 {error}"
+        except DomainError as refusal:
+            if refusal.status < HTTPStatus.INTERNAL_SERVER_ERROR:
+                how, answer = "refused", f"550 5.7.1 {refusal.message}"
+        except (DatabaseUnavailableError, StatementTimeoutError) as error:
+            logger.warning("mail cannot be taken now", error=str(error))
+        except Exception:
+            logger.exception("mail cannot be taken")
+        return self._answered(how, answer)
+
+    async def _take(self, raw: bytes, mail_from: str, address: str) -> None:
+        """Write the message. Raises UnreadableError, or a DomainError."""
+        destination = self._read(address)
+        if destination is None:
+            raise UnreadableError("There is no such address.")
+        letter = await asyncio.to_thread(incoming.read, raw)
+        target, app = destination.target, self._app
+        to_person = isinstance(target, ToMessage)
+        directory = app.directories.afresh(target.realm_id)
+        domain = (await directory.address()).domain
+        if objection := incoming.objection(letter, mail_from, domain, to_person=to_person):
+            raise UnreadableError(objection)
+        mailed = Mailed(
+            topic=letter.topic(),
+            content=await asyncio.to_thread(
+                incoming.content_of, letter, destination.options, to_person=to_person
+            ),
+            mail_id=letter.headers.get("message-id", ""),
+        )
+        await typeset_ahead(directory, mailed.content)
+        now = app.clock.now()
+        writer = app.writers.of(target.realm_id)
+        await writer.write(lambda tx: incoming_mail.take(tx, target, mailed, now))
+
+    def _read(self, address: str) -> Destination | None:
+        return self._addresses.read(address, self._app.clock.now().date())
+
+    def _answered(self, how: str, answer: str) -> str:
+        """The answer as one line that every client can read."""
+        self._app.metrics.mail_in(how)
+        line = " ".join(answer.split())[:MAX_ANSWER]
+        return line.encode("ascii", "replace").decode("ascii")
+
+
+def _place_of(destination: Destination) -> str:
+    """What is counted: a channel's mail, and a person's answers."""
+    target = destination.target
+    if isinstance(target, ToMessage):
+        return f"{target.realm_id}:user:{target.user_id}"
+    return f"{target.realm_id}:channel:{target.channel_id}"
+
+
+class _Session(SMTP):
+    """A session that takes no more than its room allows."""
+
+    line_length_limit = LONGEST_LINE
+
+    def __init__(self, room: MailRoom, **options: Any) -> None:
+        super().__init__(
+            room,
+            data_size_limit=room.max_bytes,
+            enable_SMTPUTF8=True,
+            ident="Parley",
+            timeout=SECONDS,
+            auth_exclude_mechanism=("LOGIN", "PLAIN"),
+            **options,
+        )
+        self._room = room
+        self._is_in = False
+        self.received = 0
+        """Bytes since the last mail was complete."""
+
+    @override
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._way = cast("asyncio.Transport", transport)
+        peer = transport.get_extra_info("peername")
+        if self._room.admit(self, str(peer[0]) if peer else ""):
+            self._is_in = True
+            super().connection_made(transport)
+        else:
+            self._way.write(b"421 4.3.2 Too many connections, try again later\r\n")
+            self._way.close()
+
+    @override
+    def connection_lost(self, error: Exception | None) -> None:
+        self._room.leave(self)
+        if self._is_in:
+            super().connection_lost(error)
+
+    @override
+    def data_received(self, data: bytes) -> None:
+        # The library keeps a line without an end for ever.
+        self.received += len(data)
+        if self._is_in and self._room.has_room_for(self):
+            super().data_received(data)
+        else:
+            self.end()
+
+    @override
+    def eof_received(self) -> bool | None:
+        return super().eof_received() if self._is_in else False
+
+    def end(self) -> None:
+        """Close the connection at once."""
+        self._way.abort()
+
+
+class _LmtpSession(_Session, LMTP):
+    """The same, as a mail server beside this one speaks."""
+
+
+@asynccontextmanager
+async def taking_mail(app: App) -> AsyncIterator[int]:
+    """Take mail where the settings say, while the block runs; gives the port.
+
+    Raises ListenError.
+    """
+    settings, addresses = app.settings, app.mail_addresses
+    assert settings.mail_in_port is not None, "whoever calls has looked"
+    assert addresses is not None, "there is a port, so there are addresses"
+    room = MailRoom(app, addresses)
+    kind = _LmtpSession if room.is_lmtp else _Session
+    loop = asyncio.get_running_loop()
+    tls = _tls_of(settings)
+    sockets = open_sockets(settings.mail_in_host, settings.mail_in_port)
+
+    def session() -> _Session:
+        return kind(room, hostname=addresses.domain, tls_context=tls, loop=loop)
+
+    logger.info("taking mail", protocol=settings.mail_in_protocol, port=port_of(sockets))
+    servers = [await loop.create_server(session, sock=each) for each in sockets]
+    try:
+        yield port_of(sockets)
+    finally:
+        for server in servers:
+            server.close()
+        await room.close(settings.drain_seconds)
+
+
+def _tls_of(settings: Settings) -> ssl.SSLContext | None:
+    """What STARTTLS needs, where the settings name it. Raises ListenError."""
+    if settings.mail_in_certificate is None:
+        return None
+    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    try:
+        tls.load_cert_chain(settings.mail_in_certificate, settings.mail_in_key)
+    except (OSError, ssl.SSLError) as error:
+        raise ListenError(f"PARLEY_MAIL_IN_CERTIFICATE cannot be used: {error}.") from error
+    return tls

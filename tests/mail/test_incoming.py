@@ -1,0 +1,223 @@
+"""What is kept of an email: what its sender wrote, and nothing that it quotes or hides."""
+
+from contextlib import suppress
+from email.message import EmailMessage
+from typing import Any
+
+import pytest
+
+from server.domain.messages import MAX_MESSAGE_LENGTH, MAX_TOPIC_LENGTH
+from server.mail.incoming import (
+    NO_SUBJECT,
+    NO_TEXT,
+    TRUNCATED,
+    Letter,
+    UnreadableError,
+    content_of,
+    read,
+)
+
+
+def letter(text: str | None = None, html: str | None = None, **headers: str) -> Letter:
+    message = EmailMessage()
+    message["From"] = 'Ada "*" @**all** <ada@example.com>'.replace('"*" ', "")
+    for name, value in headers.items():
+        message[name] = value
+    if text is not None:
+        message.set_content(text)
+    if html is not None and text is not None:
+        message.add_alternative(html, subtype="html")
+    elif html is not None:
+        message.set_content(html, subtype="html")
+    return read(message.as_bytes())
+
+
+def content(some: Letter, *options: str) -> str:
+    return content_of(some, options, to_person=False)
+
+
+GMAIL = """\
+Sure, *let's* do it.
+
+On Mon, May 4, 2026 at 12:00 PM Bob (Parley) <
+noreply@chat.example.com> wrote:
+
+> Shall we?
+> Bob
+"""
+OUTLOOK = """\
+Sure, *let's* do it.
+
+From: Bob <noreply@chat.example.com>
+Sent: Monday, May 4, 2026 12:00 PM
+To: Ada
+Subject: soup
+
+Shall we?
+"""
+GERMAN = """\
+Sure, *let's* do it.
+
+Am 04.05.2026 um 12:00 schrieb Bob:
+> Sollen wir?
+"""
+BELOW = """\
+On Mon, May 4, 2026 at 12:00 PM Bob <noreply@chat.example.com> wrote:
+> Shall we?
+
+Sure, *let's* do it.
+"""
+
+
+@pytest.mark.parametrize("text", [GMAIL, OUTLOOK, GERMAN, BELOW])
+def test_what_is_answered_is_left_out(text):
+    assert content(letter(text)) == "Sure, *let's* do it."
+    assert content(letter(text), "include-quotes") == text.strip()
+
+
+def test_what_is_forwarded_is_the_point_of_it():
+    assert content(letter(OUTLOOK, Subject="Fwd: soup")) == OUTLOOK.strip()
+    assert content(letter(OUTLOOK, Subject="WG: Suppe")) == OUTLOOK.strip()
+
+
+def test_answers_between_quotes_are_kept_with_them():
+    text = "Hi\n\nOn May 4, 2026, Bob <b@example.com> wrote:\n\n> Shall we?\nYes\n> Really?\nNo"
+    assert content(letter(text)) == text
+
+
+def test_code_and_quotes_of_ones_own_stay_as_they_are():
+    text = "Look:\n\n    def f():\n        return 1\n\n> as they say\n\nand after"
+    assert content(letter(text)) == text
+
+
+def test_footers_are_cut_where_there_is_one_and_nobody_wants_it():
+    assert content(letter("Yes\n\n-- \nAda\nCountess")) == "Yes"
+    assert content(letter("Yes\n\n-- \nAda"), "include-footer") == "Yes\n\n-- \nAda"
+    table = "a\n--\nb\n--\nc"
+    assert content(letter(table)) == table
+
+
+HTML = """\
+<html><head><title>no</title><style>p {}</style></head><body>
+<p>See <b>this</b> <a href="https://example.com/x">page</a>:
+<img src="http://spy/x.png" alt="spy"></p>
+<ul><li>one</li><li>two</li></ul><script>alert(1)</script>
+<div class="gmail_quote">On Mon, May 4, 2026 at 12:00 PM Bob &lt;b@example.com&gt; wrote:<br>
+<blockquote>Shall we?</blockquote></div></body></html>
+"""
+
+
+def test_html_becomes_markdown_without_what_tells_who_looks():
+    shown = content(letter(html=HTML))
+    assert shown == "See **this** [page](https://example.com/x):\n\n- one\n- two"
+    assert content(letter("As text", HTML)) == "As text"
+    assert content(letter("As text", HTML), "prefer-html") == shown
+
+
+def test_the_sender_is_shown_and_makes_nothing_of_their_name():
+    shown = content(letter("hi"), "show-sender")
+    assert shown.startswith("**From:** ")
+    assert shown.endswith("\n\nhi")
+    assert "@**all**" not in shown
+
+
+def test_attachments_are_named_and_left_out():
+    message = EmailMessage()
+    message["From"] = "ada@example.com"
+    message.set_content("See there")
+    for number in range(12):
+        message.add_attachment(
+            b"%PDF", maintype="application", subtype="pdf", filename=f"@**a**{number}"
+        )
+    shown = content(read(message.as_bytes()))
+    assert shown.startswith("See there\n\n*Left out, for attachments are not taken: ")
+    assert shown.endswith(", …*")
+    assert "9" in shown
+    assert "10" not in shown
+    assert "@**a**" not in shown
+
+
+def test_nothing_said_is_told_and_no_answer():
+    assert content(letter("  \n")) == NO_TEXT
+    with pytest.raises(UnreadableError):
+        content_of(letter("> quote\n"[:0]), (), to_person=True)
+
+
+def test_what_is_too_long_is_cut_and_told():
+    shown = content(letter("x" * 3 * MAX_MESSAGE_LENGTH), "show-sender")
+    assert len(shown) <= MAX_MESSAGE_LENGTH
+    assert shown.endswith(TRUNCATED)
+
+
+@pytest.mark.parametrize(
+    ("subject", "topic"),
+    [
+        ("soup", "soup"),
+        ("Re: AW: Fwd: [2] soup", "[2] soup"),
+        ("RE[2]: soup", "soup"),
+        ("Real: soup", "Real: soup"),
+        ("  a\tb  ", "a b"),
+        ("", NO_SUBJECT),
+        ("Re:", NO_SUBJECT),
+        ("Grüße 你好 🙂", "Grüße 你好 🙂"),
+        ("x" * 100, "x" * (MAX_TOPIC_LENGTH - 1) + "…"),
+    ],
+)
+def test_subjects_are_topics(subject, topic):
+    assert letter("x", Subject=subject).topic() == topic
+
+
+def test_character_sets_that_nobody_knows_are_read_as_far_as_possible():
+    raw = b"Content-Type: text/plain; charset=klingon\n\nGr\xc3\xbc\xc3\x9fe"
+    assert content(read(raw)) == "Grüße"
+
+
+HOSTILE: dict[str, Any] = {
+    "headers of quotes": "From: a\n" * 100_000,
+    "quotes": "> " * 100_000,
+    "dashes": "-" * 500_000,
+    "blanks": " \n" * 200_000,
+    "writers": "On Mon <a@b.c> wrote:\n" * 30_000,
+    "elements": "<div>" * 100_000,
+    "tables": "<table><tr><td>" * 30_000,
+    "openings": "<" * 500_000,
+}
+
+
+@pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
+def test_nothing_takes_for_ever(text):
+    for some in (letter(text), letter(html=text)):
+        assert len(content(some)) <= MAX_MESSAGE_LENGTH
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        b"From: " + b"(" * 20_000 + b"\n\nx",
+        b"To: <@,,,:;;>\nFrom: @\nMessage-ID: <\nDate: x\n\nx",
+        b"Subject: =?utf-8?q?" + b"=" * 10_000 + b"?=\n\nx",
+        b"From: \xff\x00\xfe\nSubject: \xc3\n\nx",
+    ],
+)
+def test_headers_that_are_broken_are_shown_as_they_came(raw):
+    some = read(raw)
+    shown = content(some, "show-sender")
+    assert shown.endswith("x")
+    assert "\0" not in shown + some.topic()
+    assert (shown + some.topic()).encode()
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        b"",
+        b"\n",
+        b"\x00" * 1000,
+        b"Content-Type: multipart/mixed; boundary=b\n\n" + b"--b\n" * 5_000,
+        b"Content-Type: message/rfc822\n\n" * 500,
+        b"Content-Type: text/html; charset=utf-7\n\n+AGE-",
+    ],
+)
+def test_broken_mail_is_read_or_refused_and_ends_nothing(raw):
+    with suppress(UnreadableError):
+        assert content_of(read(raw), {"show-sender"}, to_person=False)
