@@ -114,6 +114,19 @@ def test_check_tells_everything_that_is_wrong(url: str, tmp_path: Path):
     assert "newer than this Parley" in told(DATABASE_URL=url)
 
 
+def test_check_says_where_operators_are_let_in(migrated: str):
+    def told(**settings: str) -> str:
+        return parley(
+            "check", DATABASE_URL=migrated, PARLEY_OPERATOR_PASSWORD="canary-0123456789", **settings
+        ).out
+
+    assert "there are no pages" in told()
+    assert "operator " not in told(PARLEY_METRICS_PORT="9980")
+    open_wide = told(PARLEY_METRICS_PORT="9980", PARLEY_METRICS_HOST="0.0.0.0")
+    assert "put a proxy with HTTPS in front" in open_wide
+    assert "canary" not in open_wide
+
+
 def test_check_does_not_tell_passwords():
     url = "postgresql://parley:canary-1@127.0.0.1:1/parley"
     broker = "amqp://parley:canary-2@127.0.0.1:1/"
