@@ -8,7 +8,7 @@ from typing import Final
 import structlog
 
 from server.domain.clock import Clock
-from storage import event_log, notifications, sends, shipping, webhook_calls
+from storage import event_log, notifications, sends, shipping, user_activity, webhook_calls
 from storage.database import Database, DatabaseUnavailableError, StatementTimeoutError
 
 logger = structlog.get_logger(__name__)
@@ -19,6 +19,7 @@ KEEP_IDEMPOTENCY_KEYS: Final = timedelta(hours=24)
 KEEP_NOTIFICATIONS: Final = timedelta(days=30)
 KEEP_CALLS: Final = timedelta(days=8)
 """Longer than any job that could ask for one again."""
+KEEP_ACTIVITY: Final = timedelta(days=365)
 LOOK_SECONDS: Final = 3600.0
 
 
@@ -48,6 +49,7 @@ class LogKeeper:
             await event_log.make_partitions(connection)
             await sends.forget_idempotency_keys(connection, older_than=KEEP_IDEMPOTENCY_KEYS)
             await notifications.forget(connection, older_than=KEEP_NOTIFICATIONS)
+            await user_activity.forget(connection, older_than=KEEP_ACTIVITY)
             await webhook_calls.forget(connection, older_than=KEEP_CALLS)
             needed = await shipping.needed_since(connection)
             before = oldest if needed is None else min(oldest, needed)

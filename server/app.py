@@ -5,6 +5,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 
 from server.actions.workbench import Workbench
+from server.activity import Activity
 from server.directory import Directories, Rendering
 from server.domain.addresses import Addresses
 from server.domain.clock import Clock, SystemClock
@@ -42,6 +43,7 @@ class App:
     writers: Writers
     realtime: Realtime
     presences: Presences
+    activity: Activity
     bus: EventBus
     passwords: Passwords
     jobs: JobBroker
@@ -114,6 +116,7 @@ async def open_app(
         realtime.need_position = _ticker(writers)
         await stack.enter_async_context(running(realtime.run()))
         presences = Presences(database, directories, realtime, clock)
+        activity = Activity(database, clock)
         passwords = stack.enter_context(Passwords(settings.hashing_threads))
         jobs, desk = await stack.enter_async_context(_open_jobs(settings, database, clock))
         egress = await stack.enter_async_context(open_egress(settings))
@@ -125,6 +128,7 @@ async def open_app(
             writers=writers,
             realtime=realtime,
             presences=presences,
+            activity=activity,
             bus=bus,
             passwords=passwords,
             jobs=jobs,
@@ -138,6 +142,7 @@ async def open_app(
         )
         stack.push_async_callback(writers.drain)
         stack.push_async_callback(presences.close)
+        stack.push_async_callback(activity.close)
         yield app
 
 

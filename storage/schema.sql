@@ -3211,6 +3211,16 @@ CREATE TABLE public.undeliverable_addresses (
     refused_at timestamp with time zone DEFAULT now() NOT NULL
 );
 
+CREATE TABLE public.user_activity (
+    realm_id bigint NOT NULL,
+    user_id bigint NOT NULL,
+    client text NOT NULL,
+    what text NOT NULL,
+    count bigint NOT NULL,
+    last_at timestamp with time zone NOT NULL
+)
+WITH (fillfactor='70');
+
 CREATE TABLE public.user_groups (
     realm_id bigint NOT NULL,
     group_id bigint DEFAULT nextval('public.group_ids'::regclass) NOT NULL,
@@ -3447,6 +3457,9 @@ ALTER TABLE ONLY public.topics
 ALTER TABLE ONLY public.undeliverable_addresses
     ADD CONSTRAINT undeliverable_addresses_pkey PRIMARY KEY (realm_id, user_id);
 
+ALTER TABLE ONLY public.user_activity
+    ADD CONSTRAINT user_activity_pkey PRIMARY KEY (realm_id, user_id, client, what);
+
 ALTER TABLE ONLY public.user_groups
     ADD CONSTRAINT user_groups_pkey PRIMARY KEY (realm_id, group_id);
 
@@ -3559,6 +3572,8 @@ CREATE INDEX subscriptions_noisy ON public.subscriptions USING btree (realm_id, 
 CREATE UNIQUE INDEX topics_name ON public.topics USING btree (realm_id, channel_id, lower(name));
 
 CREATE INDEX topics_resolved ON public.topics USING btree (realm_id, channel_id, topic_id) WHERE ("left"(name, 2) = '✔ '::text);
+
+CREATE INDEX user_activity_age ON public.user_activity USING btree (last_at);
 
 CREATE UNIQUE INDEX user_groups_name ON public.user_groups USING btree (realm_id, lower(name));
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from scripts.cli.failures import Failure, sentences
+from scripts.cli.failures import sentences
 from scripts.cli.options import place_options, read_settings
 from scripts.cli.tables import Cell, show
 
@@ -56,17 +56,12 @@ async def _read(
     below: int | None,
     limit: int,
 ) -> list[dict[str, Cell]]:
-    from scripts.cli.session import realm_named
+    from scripts.cli.session import person_named, realm_named
     from storage import audit_log, users
 
     realm_id = await realm_named(app, subdomain)
     async with app.database.connection() as connection:
-        actor_id = None
-        if email is not None:
-            found = await users.by_emails(connection, realm_id, [email])
-            if not found:
-                raise Failure(f"Nobody has the address {email}.")
-            actor_id = found[0].user_id
+        actor_id = None if email is None else await person_named(connection, realm_id, email)
         rows = await audit_log.newest(
             connection, realm_id, limit=limit, below=below, actor_id=actor_id, action=action
         )

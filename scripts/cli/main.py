@@ -5,6 +5,7 @@ import sys
 import click
 from typing_extensions import override
 
+from scripts.cli.activity import activity
 from scripts.cli.audit import audit
 from scripts.cli.backup import backup
 from scripts.cli.check import check
@@ -65,6 +66,7 @@ for command in (
     realm,
     user,
     audit,
+    activity,
     faults,
     leaks,
 ):

@@ -10,7 +10,8 @@ from scripts.cli.failures import Failure
 if TYPE_CHECKING:
     from server.app import App
     from server.settings import Settings
-    from storage.ids import RealmId
+    from storage.database import Connection
+    from storage.ids import RealmId, UserId
 
 Result = TypeVar("Result")
 
@@ -30,6 +31,16 @@ def with_app(
 
     with database_of(settings, may_found=may_found) as ready:
         return asyncio.run(run(ready))
+
+
+async def person_named(connection: "Connection", realm_id: "RealmId", email: str) -> "UserId":
+    """Whoever has this address there."""
+    from storage import users
+
+    found = await users.by_emails(connection, realm_id, [email])
+    if not found:
+        raise Failure(f"Nobody has the address {email}.")
+    return found[0].user_id
 
 
 async def realm_named(app: "App", subdomain: str | None) -> "RealmId":

@@ -211,6 +211,8 @@ class _Exchange(HTTPMessageDelegate):
         if request.caller is not None:
             client = client_name(fields.get("client"), self._headers.get("User-Agent"))
             request.caller = replace(request.caller, client=client)
+            if not request.caller.is_spectator:
+                self._server.app.activity.note(request.caller, endpoint.path)
         params, unknown = parameters.parse(endpoint.params, fields | from_path)
         return endpoint.handler(request, params), unknown
 

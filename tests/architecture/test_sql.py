@@ -35,6 +35,8 @@ ACROSS_REALMS = {
     "sends.statement": "is a method of a send, which names its realm",
     "shipping.needed_since": "finds the oldest entry that some realm needs",
     "webhook_calls.forget": "by age, in all realms",
+    "user_activity.add": "takes rows, each of which names its realm",
+    "user_activity.forget": "by age, in all realms",
     "timers.next_at": "finds when something is due in some realm",
 }
 """Functions on realm-owned tables that do not serve one realm, and why."""
