@@ -3024,6 +3024,34 @@ CREATE TABLE public.presences (
 )
 WITH (fillfactor='70');
 
+CREATE SEQUENCE public.profile_field_ids
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1;
+
+CREATE TABLE public.profile_fields (
+    realm_id bigint NOT NULL,
+    field_id bigint DEFAULT nextval('public.profile_field_ids'::regclass) NOT NULL,
+    field_type smallint NOT NULL,
+    name text NOT NULL,
+    hint text NOT NULL,
+    field_data text NOT NULL,
+    required boolean NOT NULL,
+    editable_by_user boolean NOT NULL,
+    display_in_profile_summary boolean NOT NULL,
+    sort_order integer NOT NULL
+);
+
+CREATE TABLE public.profile_values (
+    realm_id bigint NOT NULL,
+    user_id bigint NOT NULL,
+    field_id bigint NOT NULL,
+    value text NOT NULL,
+    rendered_value text
+);
+
 CREATE SEQUENCE public.push_device_ids
     START WITH 1
     INCREMENT BY 1
@@ -3403,6 +3431,15 @@ ALTER TABLE ONLY public.presence_clocks
 ALTER TABLE ONLY public.presences
     ADD CONSTRAINT presences_pkey PRIMARY KEY (realm_id, user_id);
 
+ALTER TABLE ONLY public.profile_fields
+    ADD CONSTRAINT profile_fields_pkey PRIMARY KEY (realm_id, field_id);
+
+ALTER TABLE ONLY public.profile_fields
+    ADD CONSTRAINT profile_fields_realm_id_name_key UNIQUE (realm_id, name);
+
+ALTER TABLE ONLY public.profile_values
+    ADD CONSTRAINT profile_values_pkey PRIMARY KEY (realm_id, user_id, field_id);
+
 ALTER TABLE ONLY public.push_devices
     ADD CONSTRAINT push_devices_pkey PRIMARY KEY (realm_id, user_id, device_id);
 
@@ -3546,6 +3583,8 @@ CREATE INDEX notifications_decided ON public.notifications USING btree (decided_
 CREATE INDEX notifications_message ON public.notifications USING btree (realm_id, message_id);
 
 CREATE INDEX presences_by_update ON public.presences USING btree (realm_id, update_id);
+
+CREATE INDEX profile_values_of_field ON public.profile_values USING btree (realm_id, field_id);
 
 CREATE UNIQUE INDEX push_devices_account ON public.push_devices USING btree (realm_id, user_id, account_id) WHERE (account_id IS NOT NULL);
 

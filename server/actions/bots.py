@@ -12,7 +12,7 @@ from server.actions.onlookers import Onlookers
 from server.actions.user_roles import change_role
 from server.actions.users import CreatedUser, NewService, NewUser, create_users, deactivate_user
 from server.domain.access import ADMINISTRATOR
-from server.domain.accounts import checked_full_name
+from server.domain.accounts import NAME_TAKEN, checked_full_name
 from server.domain.actor import Actor
 from server.domain.api_keys import new_api_key
 from server.domain.bots import check_may_create, email_of_bot, looks_after
@@ -36,7 +36,6 @@ from storage.ids import UserId
 from storage.users import UserRow
 
 NO_SUCH_BOT: Final = "No such bot"
-NAME_TAKEN: Final = "Name is already in use."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

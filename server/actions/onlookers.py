@@ -3,9 +3,10 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from server.actions.ground import Ground
 from server.domain.access import ADMINISTRATOR, GUEST, MEMBER, OWNER
 from server.domain.profiles import hides_email, least_role_to_see_email
-from server.events.base import EVERYONE, MEMBERS, Audience, Event
+from server.events.base import EVERYONE, MEMBERS, Audience, Event, Tx
 from server.events.users import (
     InaccessibleUserAdded,
     UserAdded,
@@ -94,3 +95,16 @@ class Onlookers:
         knowing = self.up_to(least)
         others = Audience(everyone=True, guests=everyone.guests, without=knowing)
         return (Audience(users=knowing) if least >= OWNER else None), others
+
+
+async def who_know(tx: Tx, ground: Ground, row: UserRow) -> Audience:
+    """Those who know the user, who has been there before."""
+    connection = await tx.connection()
+    onlookers = await Onlookers.of(
+        connection,
+        tx.realm_id,
+        domain="",
+        guests_know_everybody=ground.settings.guests_know_everybody(ground.graph),
+        rows=[row],
+    )
+    return await onlookers.who_know(connection, tx.realm_id, row)

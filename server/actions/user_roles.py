@@ -6,11 +6,11 @@ from datetime import datetime
 
 from server.actions import audit
 from server.actions.ground import Ground, ground_of, lock_realm
-from server.actions.onlookers import Onlookers
-from server.domain.access import GUEST, OWNER, ROLES
+from server.actions.onlookers import who_know
+from server.domain.access import OWNER, ROLES
 from server.domain.actor import Actor
 from server.domain.errors import BadRequestError, UserDeactivatedError
-from server.events.base import EVERYONE, NOBODY, Audience, Tx
+from server.events.base import EVERYONE, NOBODY, Tx
 from server.events.groups import MembersAdded, MembersRemoved
 from server.events.log import QueuesEnded
 from server.events.users import PersonChange, UserChanged
@@ -40,7 +40,7 @@ async def change_role(tx: Tx, actor: Actor, user_id: UserId, role: int, *, now: 
     await event_queues.delete_of_users(connection, tx.realm_id, [user_id])
     changed = replace(row, role=role)
     change = UserChanged(person=PersonChange(user_id=user_id, role=role))
-    entry = tx.append(change, await _knowing(tx, connection, ground, changed))
+    entry = tx.append(change, await who_know(tx, ground, changed))
     tx.at_position(entry, users.changed(tx.realm_id, [user_id]))
     audit.record(
         tx,
@@ -79,25 +79,6 @@ async def _changeable(
             )
     [locked] = await tx.lock(users.locking(tx.realm_id, [user_id]))
     return locked
-
-
-async def _knowing(tx: Tx, connection: Connection, ground: Ground, row: UserRow) -> Audience:
-    """All who may know the user, and the guests among them who know only whom they meet."""
-    directory = await tx.directory()
-    onlookers = await Onlookers.of(
-        connection,
-        tx.realm_id,
-        domain=directory.address_of(ground.realm).domain,
-        guests_know_everybody=ground.settings.guests_know_everybody(ground.graph),
-        rows=[row],
-    )
-    audience = onlookers.of_person(row)
-    if audience == EVERYONE:
-        return audience
-    guests = (await users.ids_by_role(connection, tx.realm_id)).get(GUEST, ())
-    known = await users.known_to_each(connection, tx.realm_id, [row.user_id], among=guests)
-    met = tuple(guest for guest in guests if guest in known[row.user_id])
-    return Audience(everyone=True, guests=False, users=met)
 
 
 async def _tell_role_groups(

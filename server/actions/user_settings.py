@@ -9,7 +9,7 @@ from server.actions.ground import Ground, ground_of, lock_realm
 from server.actions.onlookers import Onlookers
 from server.actions.subscriptions.membership import notification_defaults
 from server.domain.access import GUEST, ROLES
-from server.domain.accounts import checked_full_name, checked_timezone
+from server.domain.accounts import NAME_TAKEN, checked_full_name, checked_timezone
 from server.domain.actor import Actor
 from server.domain.errors import BadRequestError, UserDeactivatedError
 from server.domain.languages import LANGUAGES
@@ -88,17 +88,37 @@ async def change_own_settings(tx: Tx, actor: Actor, change: OwnChange) -> None:
             after={},
         )
     if told.changed:
-        await users.update_own(
-            connection,
-            tx.realm_id,
-            row.user_id,
-            full_name=new.full_name,
-            timezone=new.timezone,
-            settings=new.settings,
-        )
+        await _keep(tx, connection, new)
         if told.switches_off("enable_drafts_synchronization"):
             await drafts.delete_of_user(connection, tx.realm_id, row.user_id)
         await told.tell(connection)
+
+
+async def rename(tx: Tx, actor: Actor, ground: Ground, row: UserRow, name: str) -> None:
+    """Call somebody otherwise, whoever they are; whoever may know them is told.
+
+    The caller has locked their row, and the realm alone, and says that the actor may do it.
+    Raises BadRequestError.
+    """
+    name = checked_full_name(name)
+    if name == row.full_name:
+        return
+    await _check_unique(await tx.connection(), ground, row, name)
+    told = _Told(tx, actor, row, replace(row, full_name=name), ground)
+    connection = await tx.changing()
+    await _keep(tx, connection, told.new)
+    await told.tell(connection)
+
+
+async def _keep(tx: Tx, connection: Connection, new: UserRow) -> None:
+    await users.update_own(
+        connection,
+        tx.realm_id,
+        new.user_id,
+        full_name=new.full_name,
+        timezone=new.timezone,
+        settings=new.settings,
+    )
 
 
 async def change_settings_defaults(tx: Tx, actor: Actor, changes: Mapping[str, Any]) -> None:
@@ -166,10 +186,19 @@ async def _check_renaming(connection: Connection, ground: Ground, row: UserRow, 
     person = ground.standing_of(row).person
     if ground.settings.name_changes_disabled and not person.is_administrator:
         raise BadRequestError("Name changes are disabled in this organization.")
-    if ground.settings.require_unique_names:
-        same = await users.named(connection, ground.realm.realm_id, name)
-        if any(each.user_id != row.user_id for each in same):
-            raise BadRequestError("Unique names required in this organization.")
+    await _check_unique(connection, ground, row, name)
+
+
+async def _check_unique(connection: Connection, ground: Ground, row: UserRow, name: str) -> None:
+    """Raise BadRequestError if somebody else has the name. Bots have names of their own anyway."""
+    is_bot = row.bot_type is not None
+    if not is_bot and not ground.settings.require_unique_names:
+        return
+    same = await users.named(connection, ground.realm.realm_id, name)
+    if any(each.user_id != row.user_id for each in same):
+        raise BadRequestError(
+            NAME_TAKEN if is_bot else "Unique names required in this organization."
+        )
 
 
 def _differences(

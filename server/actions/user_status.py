@@ -7,17 +7,16 @@ import msgspec
 
 from server.actions import audit
 from server.actions.ground import Ground, stand
-from server.actions.onlookers import Onlookers
+from server.actions.onlookers import who_know
 from server.actions.user_settings import OwnChange, change_own_settings
 from server.domain.actor import Actor
 from server.domain.emoji import Emoji
 from server.domain.errors import BadRequestError
-from server.events.base import Audience, Tx
+from server.events.base import Tx
 from server.events.user_status import ShownStatus, UserStatusChanged
 from storage import user_status, users
 from storage.ids import UserId
 from storage.user_status import UserStatusRow
-from storage.users import UserRow
 
 MAX_TEXT_LENGTH: Final = 60
 
@@ -104,7 +103,7 @@ async def _change(
         await user_status.delete(connection, tx.realm_id, user_id)
     else:
         await user_status.put(connection, tx.realm_id, new)
-    entry = tx.append(change.event(new), await _who_know(tx, ground, user))
+    entry = tx.append(change.event(new), await who_know(tx, ground, user))
     if user_id != actor.user_id:
         audit.record(
             tx,
@@ -115,15 +114,3 @@ async def _change(
             before=msgspec.to_builtins(ShownStatus.of(old)),
             after=msgspec.to_builtins(ShownStatus.of(new)),
         )
-
-
-async def _who_know(tx: Tx, ground: Ground, user: UserRow) -> Audience:
-    connection = await tx.connection()
-    onlookers = await Onlookers.of(
-        connection,
-        tx.realm_id,
-        domain="",
-        guests_know_everybody=ground.settings.guests_know_everybody(ground.graph),
-        rows=[user],
-    )
-    return await onlookers.who_know(connection, tx.realm_id, user)

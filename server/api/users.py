@@ -1,15 +1,21 @@
 """People, as one may know them."""
 
+from collections.abc import Mapping, Sequence
+
 import msgspec
 
-from server.api.endpoint import Access, Endpoint, NoParams, Request, Result
-from server.api.params import Params
+from server.actions.user_changes import UserChange, change_user
+from server.api.endpoint import Access, Empty, Endpoint, NoParams, Request, Result
+from server.api.params import Field, Params
 from server.api.people import known_users, user_by_email
+from server.api.profile_answers import AnswerParam, answers_of
 from server.domain.errors import BadRequestError
+from server.domain.profile_fields import MAX_FIELDS
 from server.events.base import ClientView
 from server.events.users import User, knows_email, shown_user
-from storage import users
+from storage import profile_data, users
 from storage.ids import UserId
+from storage.profile_data import NO_DATA, ProfileData
 from storage.users import UserRow
 
 
@@ -32,6 +38,21 @@ class UsersParams(HowToShow):
     user_ids: list[int] | None = None
 
 
+class ChangeParams(Params):
+    full_name: str | None = None
+    new_email: str | None = None
+    profile_data: list[AnswerParam] | None = Field(None, max_length=MAX_FIELDS)
+    role: int | None = None
+
+
+class ChangeByIdParams(ChangeParams):
+    user_id: int
+
+
+class ChangeByEmailParams(ChangeParams):
+    email: str
+
+
 class OwnUser(User, Result, frozen=True, kw_only=True):  # type: ignore[misc]
     """The caller's own profile: both bases in one, since the Result part has no fields."""
 
@@ -47,18 +68,19 @@ class Users(Result):
 async def get_own(request: Request, params: NoParams) -> OwnUser:
     del params
     async with request.read() as connection:
-        [row] = await users.by_ids(connection, request.actor.realm_id, [request.actor.user_id])
+        own_id, realm_id = request.actor.user_id, request.actor.realm_id
+        [row] = await users.by_ids(connection, realm_id, [own_id])
+        said = await profile_data.of_users(connection, realm_id, [own_id])
     domain = (await request.directory.address()).domain
-    return OwnUser(**msgspec.structs.asdict(shown_user(row, domain, knows_email=True)))
+    user = shown_user(row, domain, knows_email=True, profile=said.get(own_id, NO_DATA))
+    return OwnUser(**msgspec.structs.asdict(user))
 
 
 async def get_by_id(request: Request, params: UserByIdParams) -> UserFound:
     async with request.read() as connection:
         rows = await users.by_ids(connection, request.actor.realm_id, [UserId(params.user_id)])
         accessible = await known_users(request, connection, rows)
-    if not accessible:
-        raise BadRequestError("No such user")
-    return UserFound(user=await _shown(request, accessible[0], params))
+    return await _found(request, accessible, params)
 
 
 async def get_by_email(request: Request, params: UserByEmailParams) -> UserFound:
@@ -67,9 +89,7 @@ async def get_by_email(request: Request, params: UserByEmailParams) -> UserFound
         raise BadRequestError("No such user")
     async with request.read() as connection:
         accessible = await known_users(request, connection, [row])
-    if not accessible:
-        raise BadRequestError("No such user")
-    return UserFound(user=await _shown(request, row, params))
+    return await _found(request, accessible, params)
 
 
 async def get_all(request: Request, params: UsersParams) -> Users:
@@ -81,15 +101,60 @@ async def get_all(request: Request, params: UsersParams) -> Users:
         else:
             rows = await users.by_ids(connection, realm_id, [UserId(u) for u in params.user_ids])
         accessible = await known_users(request, connection, rows)
-    return Users(members=[await _shown(request, row, params) for row in accessible])
+    return Users(members=await _shown(request, accessible, params))
 
 
-async def _shown(request: Request, row: UserRow, params: HowToShow) -> User:
+async def change_by_id(request: Request, params: ChangeByIdParams) -> Empty:
+    return await _change(request, UserId(params.user_id), params)
+
+
+async def change_by_email(request: Request, params: ChangeByEmailParams) -> Empty:
+    row = await user_by_email(request, params.email)
+    if row is None:
+        raise BadRequestError("No such user")
+    return await _change(request, row.user_id, params)
+
+
+async def _change(request: Request, user_id: UserId, params: ChangeParams) -> Empty:
+    if params.new_email is not None:
+        # It would have to be confirmed by mail, by whoever reads what is sent there.
+        raise BadRequestError("User not authorized to change user emails")
+    change = UserChange(
+        full_name=params.full_name,
+        role=params.role,
+        answers=answers_of(params.profile_data or ()),
+    )
+    await request.write(change_user, user_id, change, now=request.app.clock.now())
+    return Empty()
+
+
+async def _found(request: Request, rows: Sequence[UserRow], params: HowToShow) -> UserFound:
+    """The one user, if the caller may know them. Raises BadRequestError."""
+    shown = await _shown(request, rows, params)
+    if not shown:
+        raise BadRequestError("No such user")
+    return UserFound(user=shown[0])
+
+
+async def _shown(request: Request, rows: Sequence[UserRow], params: HowToShow) -> list[User]:
+    """These users, whom the caller may know."""
     domain = (await request.directory.address()).domain
-    user = shown_user(row, domain, knows_email=knows_email(request.actor.row, row))
-    if not params.include_custom_profile_fields:
-        user = msgspec.structs.replace(user, profile_data=msgspec.UNSET)
-    return user.for_view(ClientView(client_gravatar=params.client_gravatar))
+    view = ClientView(client_gravatar=params.client_gravatar)
+    said: Mapping[UserId, ProfileData] = {}
+    if params.include_custom_profile_fields:
+        ids = [row.user_id for row in rows]
+        async with request.read() as connection:
+            said = await profile_data.of_users(connection, request.actor.realm_id, ids)
+
+    def shown(row: UserRow) -> User:
+        knows = knows_email(request.actor.row, row)
+        profile = said.get(row.user_id, NO_DATA)
+        user = shown_user(row, domain, knows_email=knows, profile=profile).for_view(view)
+        if params.include_custom_profile_fields:
+            return user
+        return msgspec.structs.replace(user, profile_data=msgspec.UNSET)
+
+    return [shown(row) for row in rows]
 
 
 ENDPOINTS = (
@@ -97,4 +162,6 @@ ENDPOINTS = (
     Endpoint("GET", "/users/me", Access.USER, NoParams, get_own, OwnUser),
     Endpoint("GET", "/users/{user_id}", Access.USER, UserByIdParams, get_by_id, UserFound),
     Endpoint("GET", "/users/{email}", Access.USER, UserByEmailParams, get_by_email, UserFound),
+    Endpoint("PATCH", "/users/{user_id}", Access.ADMIN, ChangeByIdParams, change_by_id),
+    Endpoint("PATCH", "/users/{email}", Access.ADMIN, ChangeByEmailParams, change_by_email),
 )

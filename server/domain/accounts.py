@@ -14,6 +14,7 @@ MAX_NAME_LENGTH: Final = 100
 NOT_IN_NAMES: Final = frozenset('*`\\>"@')
 """They would end a mention or begin something else."""
 MAX_EMAIL_LENGTH: Final = 254
+NAME_TAKEN: Final = "Name is already in use."
 
 _EMAIL: Final = re.compile(
     r"[^\s@,;<>()\[\]\"\\]+@[^\s@,;<>()\[\]\"\\.]+(\.[^\s@,;<>()\[\]\"\\.]+)*"

@@ -11,11 +11,24 @@ from server.directory import ROLL, user_key
 from server.domain.access import ADMINISTRATOR, GUEST, MEMBER, OWNER
 from server.domain.profiles import avatar_url, hidden_email, least_role_to_see_email, public_email
 from server.events.base import ClientView, Event
-from storage.ids import Position, UserId
+from storage.ids import Position, ProfileFieldId, UserId
+from storage.profile_data import NO_DATA, ProfileData, ValueRow
 from storage.users import UserRow
 
 INACCESSIBLE_NAME = "Unknown user"
 """How somebody is called towards those who may not know them."""
+
+
+class ShownValue(msgspec.Struct, frozen=True, kw_only=True):
+    """What somebody says in a profile field."""
+
+    value: str
+    rendered_value: str | UnsetType = UNSET
+
+    @classmethod
+    def of(cls, row: ValueRow) -> "ShownValue":
+        rendered = UNSET if row.rendered_value is None else row.rendered_value
+        return cls(value=row.value, rendered_value=rendered)
 
 
 class User(msgspec.Struct, frozen=True, kw_only=True):
@@ -41,7 +54,7 @@ class User(msgspec.Struct, frozen=True, kw_only=True):
     is_active: bool | UnsetType = UNSET
     is_system_bot: bool | UnsetType = UNSET
     """Only sent where it is true."""
-    profile_data: dict[str, Any] | UnsetType = UNSET
+    profile_data: dict[ProfileFieldId, ShownValue] | UnsetType = UNSET
 
     @property
     def has_known_avatar(self) -> bool:
@@ -55,10 +68,12 @@ class User(msgspec.Struct, frozen=True, kw_only=True):
         return self
 
 
-def shown_user(row: UserRow, domain: str, *, knows_email: bool) -> User:
+def shown_user(
+    row: UserRow, domain: str, *, knows_email: bool, profile: ProfileData = NO_DATA
+) -> User:
     """The user as they are shown to those who may, or may not, know their real address.
 
-    `domain` is that of the organization's address.
+    `domain` is that of the organization's address; `profile` what they say in its fields.
     """
     email = public_email(row, domain)
     is_bot = row.bot_type is not None
@@ -80,7 +95,7 @@ def shown_user(row: UserRow, domain: str, *, knows_email: bool) -> User:
         avatar_version=row.avatar_version,
         is_active=row.is_active,
         is_system_bot=True if row.is_system_bot else UNSET,
-        profile_data=UNSET if is_bot else {},
+        profile_data=UNSET if is_bot else {f: ShownValue.of(v) for f, v in profile.items()},
     )
 
 
@@ -153,6 +168,14 @@ class InaccessibleUserAdded(UserAdded, frozen=True, kw_only=True):
         return (added,)
 
 
+class ChangedValue(msgspec.Struct, frozen=True, kw_only=True):
+    """What somebody says from now on in a profile field; None: nothing."""
+
+    id: ProfileFieldId
+    value: str | None
+    rendered_value: str | UnsetType = UNSET
+
+
 class PersonChange(msgspec.Struct, frozen=True, kw_only=True):
     """What is new about somebody; the other fields are left out."""
 
@@ -169,6 +192,7 @@ class PersonChange(msgspec.Struct, frozen=True, kw_only=True):
     avatar_url_medium: str | UnsetType | None = UNSET
     avatar_source: str | UnsetType = UNSET
     avatar_version: int | UnsetType = UNSET
+    custom_profile_field: ChangedValue | UnsetType = UNSET
 
 
 class UserChanged(_OfUsers, frozen=True, kw_only=True):
@@ -216,6 +240,28 @@ class EmailChanged(_OfUsers, frozen=True, kw_only=True):
     @override
     def touches(self) -> Sequence[tuple[Any, ...]]:
         return (user_key(self.user_id), ROLL)
+
+
+class ProfileValueWithdrawn(_OfUsers, frozen=True, kw_only=True):
+    """What these people said in a field cannot be said there any more."""
+
+    kind: ClassVar[str] = "realm_user/update/profile_value_withdrawn"
+
+    field_id: ProfileFieldId
+    user_ids: tuple[UserId, ...]
+    """At most MAX_WIRE_EVENTS."""
+
+    @override
+    def wire(self, position: Position, view: ClientView) -> Sequence[Any]:
+        nothing = ChangedValue(id=self.field_id, value=None)
+        return [
+            UserChanged(person=PersonChange(user_id=user_id, custom_profile_field=nothing))
+            for user_id in self.user_ids
+        ]
+
+    @override
+    def touches(self) -> Sequence[tuple[Any, ...]]:
+        return tuple(map(user_key, self.user_ids))
 
 
 class RemovedPerson(msgspec.Struct, frozen=True, kw_only=True):

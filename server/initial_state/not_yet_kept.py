@@ -7,22 +7,7 @@ from typing import Any, Final
 
 from server.initial_state.base import Section, Snapshot
 
-PROFILE_FIELD_TYPES: Final = {
-    "SHORT_TEXT": {"id": 1, "name": "Text (short)"},
-    "LONG_TEXT": {"id": 2, "name": "Text (long)"},
-    "SELECT": {"id": 3, "name": "List of options"},
-    "DATE": {"id": 4, "name": "Date"},
-    "URL": {"id": 5, "name": "Link"},
-    "USER": {"id": 6, "name": "Users"},
-    "EXTERNAL_ACCOUNT": {"id": 7, "name": "External account"},
-    "PRONOUNS": {"id": 8, "name": "Pronouns"},
-}
-
 NOTHING: Final[dict[str, dict[str, Any]]] = {
-    "custom_profile_fields": {
-        "custom_profile_fields": [],
-        "custom_profile_field_types": PROFILE_FIELD_TYPES,
-    },
     "default_stream_groups": {"realm_default_stream_groups": []},
     "giphy": {"giphy_api_key": ""},
     "onboarding_steps": {"onboarding_steps": [], "navigation_tour_video_url": None},

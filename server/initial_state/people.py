@@ -7,7 +7,7 @@ those who have changed since. What is kept is never changed in place, so a regis
 what it has taken whatever others do meanwhile.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final, Literal
@@ -20,9 +20,10 @@ from server.domain.profiles import hides_email, least_role_to_see_email
 from server.events.base import ClientView
 from server.events.users import User, shown_user
 from server.initial_state.base import Snapshot
-from storage import users
+from storage import profile_data, profile_fields, users
 from storage.database import Connection
-from storage.ids import Position, UserId
+from storage.ids import Position, ProfileFieldId, UserId
+from storage.profile_data import NO_DATA, ProfileData
 from storage.users import UserRow
 
 _KEY: Final = ("people",)
@@ -52,6 +53,8 @@ def as_array(pieces: Iterable[bytes]) -> msgspec.Raw:
 
 
 Pieces = dict[Kind, dict[UserId, bytes]]
+Profiles = Mapping[UserId, ProfileData]
+"""What people say in their profiles; those who say nothing are left out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,12 +67,14 @@ class Listing:
     arrays: Mapping[Kind, msgspec.Raw]
 
     @classmethod
-    def of(cls, domain: str, viewer: Viewer, rows: Iterable[UserRow]) -> "Listing":
+    def of(
+        cls, domain: str, viewer: Viewer, rows: Iterable[UserRow], profiles: Profiles
+    ) -> "Listing":
         """Everybody, from all rows."""
         pieces: Pieces = {kind: {} for kind in KINDS}
-        return cls(domain, viewer, pieces, {}).changed(rows)
+        return cls(domain, viewer, pieces, {}).changed(rows, profiles)
 
-    def changed(self, rows: Iterable[UserRow]) -> "Listing":
+    def changed(self, rows: Iterable[UserRow], profiles: Profiles) -> "Listing":
         """The same after these users have changed."""
         role, client_gravatar = self.viewer
         pieces: Pieces = {kind: dict(listed) for kind, listed in self.pieces.items()}
@@ -78,14 +83,16 @@ class Listing:
                 if kind != kind_of(row):
                     pieces[kind].pop(row.user_id, None)
             knows = role <= least_role_to_see_email(row)
-            user = shown_user(row, self.domain, knows_email=knows)
+            profile = profiles.get(row.user_id, NO_DATA)
+            user = shown_user(row, self.domain, knows_email=knows, profile=profile)
             pieces[kind_of(row)][row.user_id] = encoded(user, client_gravatar=client_gravatar)
         arrays = {kind: as_array(listed.values()) for kind, listed in pieces.items()}
         return Listing(self.domain, self.viewer, pieces, arrays)
 
-    def as_json(self, own: UserRow) -> Mapping[Kind, msgspec.Raw]:
+    def as_json(self, own: UserRow, profiles: Profiles) -> Mapping[Kind, msgspec.Raw]:
         """The lists for a viewer of this kind, who knows their own address at any rate."""
-        user = shown_user(own, self.domain, knows_email=True)
+        profile = profiles.get(own.user_id, NO_DATA)
+        user = shown_user(own, self.domain, knows_email=True, profile=profile)
         piece = encoded(user, client_gravatar=self.viewer[1])
         kind = kind_of(own)
         if self.pieces[kind].get(own.user_id) == piece:
@@ -112,31 +119,41 @@ class People:
     """Active or not; those of the system left out."""
     hiding: frozenset[UserId]
     """Those whose address not everybody may know."""
+    fields: frozenset[ProfileFieldId]
+    """The profile fields there are: with one of them go all its values, and nobody changes."""
+    profiles: Profiles
     listings: dict[Viewer, Listing] = field(default_factory=dict)
     """Those that somebody has asked for."""
     derived: dict[str, Any] = field(default_factory=dict)
     """What sections have made of this, to be used as long as nobody changes."""
 
     @classmethod
-    def of(cls, position: Position, rows: Iterable[UserRow]) -> "People":
+    def of(
+        cls,
+        position: Position,
+        rows: Sequence[UserRow],
+        fields: frozenset[ProfileFieldId],
+        profiles: Profiles,
+    ) -> "People":
         """Everybody, from all rows."""
-        return cls(position, {}, {}, frozenset()).changed(rows, position)
+        return cls(position, {}, {}, frozenset(), fields, {}).changed(rows, profiles, position)
 
-    def changed(self, rows: Iterable[UserRow], position: Position) -> "People":
-        """Everybody at a later position; the rows are all that changed on the way."""
-        rows = list(rows)
-        later = self._with(rows, position)
+    def changed(self, rows: Sequence[UserRow], profiles: Profiles, position: Position) -> "People":
+        """Everybody at a later position; the rows, and what they say, are all that changed."""
+        later = self._with(rows, profiles, position)
         if bool(later.hiding) == bool(self.hiding):
             for viewer, listing in self.listings.items():
-                later.listings[viewer] = listing.changed(rows)
+                later.listings[viewer] = listing.changed(rows, profiles)
         return later
 
     def viewer(self, role: int, *, client_gravatar: bool) -> Viewer:
         # Owners see what administrators see; and all see the same where nobody hides anything.
         return (max(role, ADMINISTRATOR) if self.hiding else 0, client_gravatar)
 
-    def _with(self, rows: Iterable[UserRow], position: Position) -> "People":
+    def _with(self, rows: Sequence[UserRow], profiles: Profiles, position: Position) -> "People":
         members, bots, hiding = dict(self.members), dict(self.bots), set(self.hiding)
+        silent = {row.user_id for row in rows} - profiles.keys()
+        said = {u: data for u, data in self.profiles.items() if u not in silent} | {**profiles}
         for row in rows:
             user_id = row.user_id
             members.pop(user_id, None)
@@ -145,7 +162,7 @@ class People:
             if row.bot_type is not None and not row.is_system_bot:
                 bots[user_id] = row
             (hiding.add if hides_email(row) else hiding.discard)(user_id)
-        return People(position, members, bots, frozenset(hiding))
+        return People(position, members, bots, frozenset(hiding), self.fields, said)
 
 
 async def people_of(snapshot: Snapshot) -> People:
@@ -178,26 +195,32 @@ async def lists(snapshot: Snapshot) -> Mapping[Kind, msgspec.Raw]:
     listing = people.listings.get(viewer)
     if listing is None:
         rows = await users.all_of_realm(snapshot.connection, snapshot.realm_id)
-        listing = people.listings[viewer] = Listing.of(snapshot.address.domain, viewer, rows)
-    return listing.as_json(actor.row)
+        listing = Listing.of(snapshot.address.domain, viewer, rows, people.profiles)
+        people.listings[viewer] = listing
+    return listing.as_json(actor.row, people.profiles)
 
 
 async def read_people(connection: Connection, directory: Directory) -> People:
     """Everybody, as this connection's snapshot has them."""
     realm_id = directory.realm_id
     newest = await users.last_change(connection, realm_id)
+    fields = await profile_fields.ids(connection, realm_id)
     kept: People | None = directory.recall(_KEY)
-    if kept is None or kept.position > newest:
-        people = People.of(newest, await users.all_of_realm(connection, realm_id))
+    if kept is None or kept.position > newest or kept.fields != fields:
+        rows = await users.all_of_realm(connection, realm_id)
+        profiles = await profile_data.of_realm(connection, realm_id) if fields else {}
+        people = People.of(newest, rows, fields, profiles)
     elif kept.position < newest:
         rows = await users.changed_since(connection, realm_id, kept.position)
-        people = kept.changed(rows, newest)
+        ids = [row.user_id for row in rows]
+        profiles = await profile_data.of_users(connection, realm_id, ids) if fields else {}
+        people = kept.changed(rows, profiles, newest)
     else:
         return kept
     # Others may have read meanwhile: what is newer stays, and what is the same is shared.
     kept = directory.recall(_KEY)
-    if kept is not None and kept.position == newest:
+    if kept is not None and kept.position == newest and kept.fields == fields:
         return kept
-    if kept is None or kept.position < newest:
+    if kept is None or kept.position <= newest:
         directory.remember(_KEY, people)
     return people

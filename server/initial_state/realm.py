@@ -5,6 +5,7 @@ from typing import Any, Final
 from server.domain import channel_folders, channels, messages, passwords, presence
 from server.domain.legacy_policies import OLD_PARAMETERS, SHOWN_POLICIES, shown_policy
 from server.domain.permission_settings import REALM_PERMISSIONS, supported_permission_settings
+from server.domain.profile_fields import EXTERNAL_ACCOUNTS
 from server.domain.profiles import icon_url
 from server.domain.realm_changes import VIDEO_CHAT_PROVIDERS
 from server.domain.sign_in import PASSWORDS, shown_methods
@@ -77,26 +78,6 @@ GIF_RATINGS: Final = {
     "pg": {"name": "Allow GIFs rated PG (parental guidance)", "id": 3},
     "pg-13": {"name": "Allow GIFs rated PG-13 (parental guidance, under 13)", "id": 4},
     "r": {"name": "Allow GIFs rated R (restricted)", "id": 5},
-}
-EXTERNAL_ACCOUNTS: Final = {
-    "github": {
-        "name": "GitHub",
-        "text": "GitHub",
-        "hint": "",
-        "url_pattern": "https://github.com/%(username)s",
-    },
-    "mastodon": {
-        "name": "Mastodon",
-        "text": "Mastodon",
-        "hint": "name@server",
-        "url_pattern": "https://mastodon.social/@%(username)s",
-    },
-    "twitter": {
-        "name": "X",
-        "text": "X",
-        "hint": "",
-        "url_pattern": "https://x.com/%(username)s",
-    },
 }
 
 

@@ -13,6 +13,7 @@ from server.initial_state.base import Section, Snapshot
 from server.initial_state.people import Kind, as_array, encoded, kind_of
 from storage import users
 from storage.ids import UserId
+from storage.profile_data import NO_DATA, ProfileData
 from storage.users import UserRow
 
 
@@ -75,18 +76,22 @@ async def _lists_of_known(
 ) -> Mapping[Kind, msgspec.Raw]:
     """The lists for a guest who may know only those whom they meet, and bots."""
     connection, realm_id = snapshot.connection, snapshot.realm_id
+    profiles = (await people.people_of(snapshot)).profiles
     lists: dict[Kind, list[bytes]] = {kind: [] for kind in people.KINDS}
     for row in await users.all_of_realm(connection, realm_id):
         if row.user_id in known or row.bot_type is not None:
-            lists[kind_of(row)].append(_known(snapshot, row))
+            lists[kind_of(row)].append(_known(snapshot, row, profiles.get(row.user_id, NO_DATA)))
         elif not snapshot.view.user_list_incomplete:
             lists[kind_of(row)].append(_inaccessible(snapshot, row))
     return {kind: as_array(pieces) for kind, pieces in lists.items()}
 
 
-def _known(snapshot: Snapshot, row: UserRow) -> bytes:
+def _known(snapshot: Snapshot, row: UserRow, profile: ProfileData) -> bytes:
     user = shown_user(
-        row, snapshot.address.domain, knows_email=knows_email(snapshot.actor.row, row)
+        row,
+        snapshot.address.domain,
+        knows_email=knows_email(snapshot.actor.row, row),
+        profile=profile,
     )
     return encoded(user, client_gravatar=snapshot.view.client_gravatar)
 

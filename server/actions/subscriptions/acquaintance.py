@@ -11,9 +11,10 @@ from server.domain.access import GUEST
 from server.domain.profiles import least_role_to_see_email
 from server.events.base import MAX_WIRE_EVENTS, Tx, to_users
 from server.events.users import UsersForgotten, UsersIntroduced, inaccessible_user, shown_user
-from storage import subscriptions, users
+from storage import profile_data, subscriptions, users
 from storage.database import Connection
 from storage.ids import ChannelId, RealmId, UserId
+from storage.profile_data import NO_DATA
 from storage.users import UserRow
 
 PEOPLE_PER_ENTRY: Final = MAX_WIRE_EVENTS // 2
@@ -59,8 +60,14 @@ class Acquaintance:
         }
         domain = (await tx.directory()).address_of(ground.realm).domain
         for guests, some in _entries(met, rows):
+            said = await profile_data.of_users(connection, tx.realm_id, [r.user_id for r in some])
             shown = [
-                shown_user(row, domain, knows_email=least_role_to_see_email(row) >= GUEST)
+                shown_user(
+                    row,
+                    domain,
+                    knows_email=least_role_to_see_email(row) >= GUEST,
+                    profile=said.get(row.user_id, NO_DATA),
+                )
                 for row in some
             ]
             tx.append(UsersIntroduced(people=shown), to_users(*guests))

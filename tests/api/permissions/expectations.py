@@ -222,6 +222,14 @@ may(
     ADMINISTRATORS,
 )
 
+FIELDS = "fields are for administrators; everybody sees them"
+may("GET /realm/profile_fields", FIELDS, allowed=EVERYBODY)
+may("POST /realm/profile_fields", FIELDS, world.new_profile_field, ADMINISTRATORS)
+may("PATCH /realm/profile_fields", FIELDS, world.order_of_profile_fields, ADMINISTRATORS)
+path = "/realm/profile_fields/{field_id}"
+may(f"PATCH {path}", FIELDS, world.profile_field, ADMINISTRATORS, fields={"hint": "Another"})
+may(f"DELETE {path}", FIELDS, world.profile_field, ADMINISTRATORS)
+
 # -- people
 
 ALL_PEOPLE: Kinds = {"own": EVERYBODY, "others": EVERYBODY, "archived": EVERYBODY}
@@ -229,6 +237,26 @@ may("GET /users", "everybody knows everybody by default", allowed=EVERYBODY)
 may("GET /users/me", "oneself", allowed=EVERYBODY)
 may("GET /users/{user_id}", "everybody knows everybody by default", world.user, **ALL_PEOPLE)
 may("GET /users/{email}", "everybody knows everybody by default", world.email, **ALL_PEOPLE)
+may("PATCH /users/me/profile_data", "one's own; bots have none", world.answer, PEOPLE)
+may("PATCH /users/me/profile_data", "for administrators", world.closed_answer, ADMINISTRATORS)
+may("DELETE /users/me/profile_data", "one's own; bots have none", world.answered, PEOPLE)
+for path, objects in (("{user_id}", world.user), ("{email}", world.email)):
+    may(
+        f"PATCH /users/{path}",
+        "for administrators",
+        objects,
+        fields={"full_name": "Another name"},
+        own=ADMINISTRATORS,
+        others=ADMINISTRATORS,
+        archived=ADMINISTRATORS,
+    )
+may(
+    "PATCH /users/{user_id}",
+    "for administrators",
+    world.user_and_answer,
+    others=ADMINISTRATORS,
+    archived=ADMINISTRATORS,
+)
 
 # -- bots
 

@@ -22,10 +22,13 @@ NUMBERS: Final = frozenset(
     {
         "add",
         "add_subgroups",
+        "data",
         "delete",
         "delete_subgroups",
         "messages",
+        "order",
         "principals",
+        "profile_data",
         "subscription_data",
         "to",
     }
@@ -126,6 +129,10 @@ async def queue_id(there: World) -> str:
 async def audit_id(there: World) -> int:
     found = (await there.clients["O"].get("/realm/audit_log"))["entries"]
     return int(found[0]["id"])
+
+
+async def answers(there: World) -> list[Any]:
+    return list((await world.answer(there, "O", "own"))["data"])
 
 
 def draft_to(*, direct: bool) -> Given:
@@ -237,6 +244,7 @@ swap(
 swap("GET /messages/matches_narrow", "msg_ids", message_ids, fields={"narrow": []})
 swap("GET /messages/matches_narrow", "narrow", *NARROWS, fields={"msg_ids": []})
 swap("GET /users", "user_ids", user_ids)
+swap("PATCH /users/{email}", "profile_data", answers, base=world.email)
 swap("GET /realm/audit_log", "actor_id", user_id)
 swap("GET /realm/audit_log", "before", audit_id)
 swap("POST /drafts", "drafts", *(listed(draft_to(direct=each)) for each in (True, False)))
@@ -287,6 +295,10 @@ NAMES_NOTHING: Final = {
         for endpoint in ("POST /bots", "PATCH /bots/{bot_id}")
         for name in ("config_data", "default_events_register_stream", "default_sending_stream")
     },
+    "PATCH /realm/profile_fields/{field_id} field_data": "choices, or an address",
+    "PATCH /users/{email} new_email": "a new address",
+    "PATCH /users/{user_id} new_email": "a new address",
+    "POST /realm/profile_fields field_data": "choices, or an address",
     "POST /messages local_id": "any text",
     "POST /navigation_views fragment": "a new view",
     "POST /users/me/presence last_update_id": "a place in what one has been told",

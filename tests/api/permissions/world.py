@@ -483,6 +483,46 @@ def new_pattern() -> dict[str, str]:
     }
 
 
+async def new_profile_field(world: World, who: str, kind: str) -> Values:
+    del who, kind
+    return {"name": world.text(), "field_type": 1}
+
+
+async def profile_field(world: World, who: str, kind: str) -> Values:
+    fields = await new_profile_field(world, who, kind)
+    return {"field_id": (await world.clients["O"].post("/realm/profile_fields", **fields))["id"]}
+
+
+async def order_of_profile_fields(world: World, who: str, kind: str) -> Values:
+    await profile_field(world, who, kind)
+    there = (await world.clients["O"].get("/realm/profile_fields"))["custom_fields"]
+    return {"order": [each["id"] for each in reversed(there)]}
+
+
+async def answer(world: World, who: str, kind: str) -> Values:
+    made = await profile_field(world, who, kind)
+    return {"data": [{"id": made["field_id"], "value": "an answer"}]}
+
+
+async def closed_answer(world: World, who: str, kind: str) -> Values:
+    made = await profile_field(world, who, kind)
+    path = f"/realm/profile_fields/{made['field_id']}"
+    await world.clients["O"].patch(path, editable_by_user=False)
+    return {"data": [{"id": made["field_id"], "value": "an answer"}]}
+
+
+async def answered(world: World, who: str, kind: str) -> Values:
+    given = await answer(world, who, kind)
+    if who != "b":
+        await world.clients[who].patch("/users/me/profile_data", **given)
+    return {"data": [each["id"] for each in given["data"]]}
+
+
+async def user_and_answer(world: World, who: str, kind: str) -> Values:
+    given = await answer(world, who, kind)
+    return {**await user(world, who, kind), "profile_data": given["data"]}
+
+
 async def playground(world: World, who: str, kind: str) -> Values:
     fields = await new_playground(world, who, kind)
     return {"playground_id": (await world.clients["O"].post("/realm/playgrounds", **fields))["id"]}

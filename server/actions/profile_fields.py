@@ -1,0 +1,217 @@
+"""Administrators say what the organization asks of its people."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from server.actions import audit
+from server.actions.ground import Ground, ground_of, lock_as_administrator
+from server.domain.access import GUEST
+from server.domain.actor import Actor
+from server.domain.errors import BadRequestError, InvalidParameterError
+from server.domain.profile_fields import (
+    MAX_FIELDS,
+    MAX_IN_SUMMARY,
+    FieldType,
+    Terms,
+    checked_terms,
+    choices,
+    field_data_of,
+)
+from server.events.base import EVERYONE, MAX_WIRE_EVENTS, MEMBERS, Audience, Tx, to_users
+from server.events.profile_fields import ProfileFieldsChanged, shown_fields
+from server.events.users import ProfileValueWithdrawn
+from storage import profile_data, profile_fields, users
+from storage.database import Connection
+from storage.ids import ProfileFieldId, UserId
+from storage.profile_fields import FieldRow
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FieldWish:
+    """What is to be different about a field; None leaves it."""
+
+    name: str | None = None
+    hint: str | None = None
+    field_data: Mapping[str, Any] | None = None
+    required: bool | None = None
+    editable_by_user: bool | None = None
+    display_in_profile_summary: bool | None = None
+
+
+async def add_field(tx: Tx, actor: Actor, terms: Terms) -> ProfileFieldId:
+    """A new field, after all others; everyone is told. Raises a DomainError."""
+    terms = checked_terms(terms)
+    there, _ = await _held(tx, actor)
+    if len(there) >= MAX_FIELDS:
+        raise BadRequestError(f"Too many custom profile fields (limit: {MAX_FIELDS})")
+    connection = await tx.connection()
+    row = _row(await profile_fields.new_id(connection), terms)
+    _check_fits(row, there)
+
+    connection = await tx.changing()
+    await profile_fields.insert(connection, tx.realm_id, row)
+    after = asdict(row)
+    await _tell(tx, actor, connection, "profile_field_added", row.field_id, before={}, after=after)
+    return row.field_id
+
+
+async def change_field(tx: Tx, actor: Actor, field_id: ProfileFieldId, wish: FieldWish) -> None:
+    """Ask otherwise; everyone is told, also of whom what they chose is no choice any more.
+
+    Raises a DomainError.
+    """
+    there, ground = await _held(tx, actor)
+    old = _found(field_id, there)
+    new = _changed(old, wish)
+    if new == old:
+        return
+    _check_fits(new, [row for row in there if row != old])
+
+    connection = await tx.changing()
+    await profile_fields.update(connection, tx.realm_id, new)
+    changes = audit.differences(asdict(old), asdict(new))
+    before, after = audit.before(changes), audit.after(changes)
+    await _tell(
+        tx, actor, connection, "profile_field_changed", field_id, before=before, after=after
+    )
+    if old.field_type == FieldType.SELECT:
+        gone = choices(old.field_data) - choices(new.field_data)
+        await _withdraw(tx, actor, connection, ground, field_id, sorted(gone))
+
+
+async def remove_field(tx: Tx, actor: Actor, field_id: ProfileFieldId) -> None:
+    """Ask no more, and forget what people have said. Raises BadRequestError."""
+    there, _ = await _held(tx, actor)
+    old = _found(field_id, there)
+    connection = await tx.changing()
+    await profile_fields.delete(connection, tx.realm_id, field_id)
+    before = asdict(old)
+    await _tell(tx, actor, connection, "profile_field_removed", field_id, before=before, after={})
+
+
+async def order_fields(tx: Tx, actor: Actor, field_ids: Sequence[ProfileFieldId]) -> None:
+    """Show them in this order, which names each once. Raises InvalidParameterError."""
+    there = [row.field_id for row in (await _held(tx, actor))[0]]
+    if sorted(field_ids) != sorted(there):
+        raise InvalidParameterError("order", "Invalid order mapping: it names each field once.")
+    if list(field_ids) == there:
+        return
+    connection = await tx.changing()
+    await profile_fields.update_order(connection, tx.realm_id, field_ids)
+    before, after = {"order": there}, {"order": list(field_ids)}
+    await _tell(tx, actor, connection, "profile_fields_ordered", None, before=before, after=after)
+
+
+async def _held(tx: Tx, actor: Actor) -> tuple[list[FieldRow], Ground]:
+    """All fields, which stay as they are, for an actor who is an administrator."""
+    realm = await lock_as_administrator(tx, actor)
+    connection = await tx.connection()
+    rows = await profile_fields.of_realm(connection, tx.realm_id)
+    return rows, await ground_of(tx, realm, ())
+
+
+def _found(field_id: ProfileFieldId, there: Sequence[FieldRow]) -> FieldRow:
+    for row in there:
+        if row.field_id == field_id:
+            return row
+    raise BadRequestError(f"Field id {field_id} not found.")
+
+
+def _row(field_id: ProfileFieldId, terms: Terms) -> FieldRow:
+    return FieldRow(
+        field_id=field_id,
+        field_type=terms.field_type,
+        name=terms.name,
+        hint=terms.hint,
+        field_data=terms.data_text,
+        required=terms.required,
+        editable_by_user=terms.editable_by_user,
+        display_in_profile_summary=terms.display_in_profile_summary,
+    )
+
+
+def _changed(old: FieldRow, wish: FieldWish) -> FieldRow:
+    """The field as it is to be. Raises a DomainError."""
+    terms = _terms(old)
+    wanted = replace(terms, **{n: v for n, v in asdict(wish).items() if v is not None})
+    if terms.external_account is not None:
+        was = (terms.name, terms.hint, terms.field_data)
+        if (wanted.name, wanted.hint, wanted.field_data) != was:
+            raise BadRequestError("Default custom field cannot be updated.")
+    return _row(old.field_id, checked_terms(wanted))
+
+
+def _terms(row: FieldRow) -> Terms:
+    return Terms(
+        field_type=row.field_type,
+        name=row.name,
+        hint=row.hint,
+        field_data=field_data_of(row.field_data),
+        required=row.required,
+        editable_by_user=row.editable_by_user,
+        display_in_profile_summary=row.display_in_profile_summary,
+    )
+
+
+def _check_fits(row: FieldRow, others: Sequence[FieldRow]) -> None:
+    if any(other.name == row.name for other in others):
+        raise InvalidParameterError("name", "A field with that label already exists.")
+    shown = sum(other.display_in_profile_summary for other in others)
+    if row.display_in_profile_summary and shown >= MAX_IN_SUMMARY:
+        raise InvalidParameterError(
+            "display_in_profile_summary",
+            f"Only {MAX_IN_SUMMARY} custom profile fields can be displayed in the profile summary.",
+        )
+
+
+async def _tell(
+    tx: Tx,
+    actor: Actor,
+    connection: Connection,
+    action: str,
+    field_id: ProfileFieldId | None,
+    *,
+    before: dict[str, Any],
+    after: dict[str, Any],
+) -> None:
+    now = await profile_fields.of_realm(connection, tx.realm_id)
+    entry = tx.append(ProfileFieldsChanged(fields=shown_fields(now)), EVERYONE)
+    audit.record(tx, entry, actor.user_id, action, subject_id=field_id, before=before, after=after)
+
+
+async def _withdraw(
+    tx: Tx,
+    actor: Actor,
+    connection: Connection,
+    ground: Ground,
+    field_id: ProfileFieldId,
+    gone: Sequence[str],
+) -> None:
+    """Nobody says one of these any more; whoever knows somebody who did is told."""
+    withdrawn = await profile_data.delete_values(connection, tx.realm_id, field_id, gone)
+    if not withdrawn:
+        return
+    user_ids = list(withdrawn)
+    entry = None
+    for audience, known in await _who_know_of(connection, ground, user_ids):
+        for at in range(0, len(known), MAX_WIRE_EVENTS):
+            some = tuple(known[at : at + MAX_WIRE_EVENTS])
+            entry = tx.append(ProfileValueWithdrawn(field_id=field_id, user_ids=some), audience)
+    assert entry is not None, "members know everybody"
+    tx.at_position(entry, users.changed(tx.realm_id, user_ids))
+    lost = {user_id: {str(field_id): (value, None)} for user_id, value in withdrawn.items()}
+    audit.record_each(tx, entry, actor.user_id, "profile_data_changed", lost)
+
+
+async def _who_know_of(
+    connection: Connection, ground: Ground, user_ids: Sequence[UserId]
+) -> list[tuple[Audience, Sequence[UserId]]]:
+    """Everybody with whom of these they know; nobody twice."""
+    if ground.settings.guests_know_everybody(ground.graph):
+        return [(EVERYONE, user_ids)]
+    realm_id = ground.realm.realm_id
+    guests = (await users.ids_by_role(connection, realm_id)).get(GUEST, ())
+    met = await users.known_to_each(connection, realm_id, guests, among=user_ids)
+    known = {guest: sorted(met[guest].intersection(user_ids)) for guest in guests}
+    return [(MEMBERS, user_ids), *((to_users(guest), known[guest]) for guest in guests)]

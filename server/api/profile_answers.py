@@ -1,0 +1,17 @@
+"""What somebody is to say in custom profile fields, as a parameter."""
+
+from collections.abc import Sequence
+
+from server.actions.profile_data import Answers
+from server.api.params import Part
+from storage.ids import ProfileFieldId
+
+
+class AnswerParam(Part):
+    id: int
+    value: str | list[int] | None
+
+
+def answers_of(given: Sequence[AnswerParam]) -> Answers:
+    """By field; of two answers to one the last counts."""
+    return {ProfileFieldId(each.id): each.value for each in given}

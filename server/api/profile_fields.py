@@ -1,0 +1,121 @@
+"""Custom profile fields, and what the caller says in them, over HTTP."""
+
+from typing import Any
+
+from server.actions import profile_data, profile_fields
+from server.actions.profile_data import Answers
+from server.actions.profile_fields import FieldWish
+from server.api.endpoint import Access, Empty, Endpoint, NoParams, Request, Result
+from server.api.params import Field, Params
+from server.api.profile_answers import AnswerParam, answers_of
+from server.domain.errors import BadRequestError
+from server.domain.profile_fields import MAX_FIELDS, Terms
+from server.events.profile_fields import ShownField, shown_fields
+from storage import profile_fields as rows
+from storage.ids import ProfileFieldId
+
+
+class FieldParams(Params):
+    field_type: int
+    name: str = ""
+    hint: str = ""
+    field_data: dict[str, Any] = Field(default_factory=dict)
+    required: bool = False
+    editable_by_user: bool = True
+    display_in_profile_summary: bool = False
+
+
+class OneParams(Params):
+    field_id: int
+
+
+class ChangeParams(OneParams):
+    name: str | None = None
+    hint: str | None = None
+    field_data: dict[str, Any] | None = None
+    required: bool | None = None
+    editable_by_user: bool | None = None
+    display_in_profile_summary: bool | None = None
+
+
+class OrderParams(Params):
+    order: list[int]
+
+
+class AnswersParams(Params):
+    data: list[AnswerParam] = Field(max_length=MAX_FIELDS)
+
+
+class UnsayParams(Params):
+    data: list[int] = Field(max_length=MAX_FIELDS)
+
+
+class FieldsResult(Result):
+    custom_fields: list[ShownField]
+
+
+class IdResult(Result):
+    id: int
+
+
+async def list_all(request: Request, params: NoParams) -> FieldsResult:
+    del params
+    async with request.read() as connection:
+        found = await rows.of_realm(connection, request.actor.realm_id)
+    return FieldsResult(custom_fields=shown_fields(found))
+
+
+async def add(request: Request, params: FieldParams) -> IdResult:
+    added = await request.write(profile_fields.add_field, Terms(**dict(params)))
+    return IdResult(id=added)
+
+
+async def change(request: Request, params: ChangeParams) -> Empty:
+    wish = FieldWish(
+        name=params.name,
+        hint=params.hint,
+        field_data=params.field_data,
+        required=params.required,
+        editable_by_user=params.editable_by_user,
+        display_in_profile_summary=params.display_in_profile_summary,
+    )
+    await request.write(profile_fields.change_field, ProfileFieldId(params.field_id), wish)
+    return Empty()
+
+
+async def remove(request: Request, params: OneParams) -> Empty:
+    await request.write(profile_fields.remove_field, ProfileFieldId(params.field_id))
+    return Empty()
+
+
+async def order(request: Request, params: OrderParams) -> Empty:
+    ids = [ProfileFieldId(each) for each in params.order]
+    await request.write(profile_fields.order_fields, ids)
+    return Empty()
+
+
+async def say(request: Request, params: AnswersParams) -> Empty:
+    await _change_own(request, answers_of(params.data))
+    return Empty()
+
+
+async def unsay(request: Request, params: UnsayParams) -> Empty:
+    await _change_own(request, dict.fromkeys(map(ProfileFieldId, params.data)))
+    return Empty()
+
+
+async def _change_own(request: Request, answers: Answers) -> None:
+    if request.actor.is_bot:
+        raise BadRequestError("This endpoint does not accept bot requests.")
+    await request.write(profile_data.change_own_data, answers)
+
+
+ENDPOINTS = (
+    Endpoint("GET", "/realm/profile_fields", Access.USER, NoParams, list_all, FieldsResult),
+    Endpoint("POST", "/realm/profile_fields", Access.ADMIN, FieldParams, add, IdResult),
+    Endpoint("PATCH", "/realm/profile_fields", Access.ADMIN, OrderParams, order),
+    Endpoint("PATCH", "/realm/profile_fields/{field_id}", Access.ADMIN, ChangeParams, change),
+    Endpoint("DELETE", "/realm/profile_fields/{field_id}", Access.ADMIN, OneParams, remove),
+    Endpoint("PATCH", "/users/me/profile_data", Access.USER, AnswersParams, say),
+    Endpoint("DELETE", "/users/me/profile_data", Access.USER, UnsayParams, unsay),
+)

@@ -1,0 +1,280 @@
+"""Custom profile fields: what an organization may ask of its people, and what may be answered."""
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from enum import IntEnum
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+from server.domain.errors import BadRequestError, InvalidParameterError
+from server.domain.names import unprintable_at
+
+MAX_FIELDS: Final = 100
+"""Of one organization: everybody's client is told of all."""
+MAX_IN_SUMMARY: Final = 2
+MAX_NAME_LENGTH: Final = 40
+MAX_HINT_LENGTH: Final = 80
+MAX_CHOICES: Final = 200
+MAX_SHORT_TEXT: Final = 50
+MAX_LONG_TEXT: Final = 500
+MAX_URL_LENGTH: Final = 2_000
+MAX_PEOPLE: Final = 100
+
+CUSTOM: Final = "custom"
+"""The kind of account elsewhere whose address the organization gives itself."""
+USERNAME: Final = "%(username)s"
+"""What stands in such an address for the name of the account."""
+
+_DATE: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+_HOST: Final = re.compile(r"[\w-]+(\.[\w-]+)*\.?|\[[0-9a-fA-F:.]+\]")
+_NO_BLANKS: Final = re.compile(r"[^\s\x00-\x1f\x7f<>\"\\^`{|}]+")
+
+
+class FieldType(IntEnum):
+    SHORT_TEXT = 1
+    LONG_TEXT = 2
+    SELECT = 3
+    DATE = 4
+    URL = 5
+    USER = 6
+    EXTERNAL_ACCOUNT = 7
+    PRONOUNS = 8
+
+
+SHOWN_TYPES: Final = {
+    FieldType.SHORT_TEXT.name: {"id": 1, "name": "Text (short)"},
+    FieldType.LONG_TEXT.name: {"id": 2, "name": "Text (long)"},
+    FieldType.DATE.name: {"id": 4, "name": "Date"},
+    FieldType.URL.name: {"id": 5, "name": "Link"},
+    FieldType.EXTERNAL_ACCOUNT.name: {"id": 7, "name": "External account"},
+    FieldType.SELECT.name: {"id": 3, "name": "List of options"},
+    FieldType.USER.name: {"id": 6, "name": "Users"},
+    FieldType.PRONOUNS.name: {"id": 8, "name": "Pronouns"},
+}
+"""As clients offer them to administrators."""
+
+EXTERNAL_ACCOUNTS: Final[Mapping[str, Mapping[str, str]]] = {
+    "github": {
+        "name": "GitHub",
+        "text": "GitHub",
+        "hint": "",
+        "url_pattern": "https://github.com/%(username)s",
+    },
+    "mastodon": {
+        "name": "Mastodon",
+        "text": "Mastodon",
+        "hint": "name@server",
+        "url_pattern": "https://mastodon.social/@%(username)s",
+    },
+    "twitter": {
+        "name": "X",
+        "text": "X",
+        "hint": "",
+        "url_pattern": "https://x.com/%(username)s",
+    },
+}
+"""Accounts elsewhere that every organization can ask for without saying where they are."""
+
+_WITH_DATA: Final = (FieldType.SELECT, FieldType.EXTERNAL_ACCOUNT)
+_NOT_IN_SUMMARY: Final = (FieldType.LONG_TEXT, FieldType.USER)
+"""They take too much room."""
+_RENDERED: Final = (FieldType.SHORT_TEXT, FieldType.LONG_TEXT)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Terms:
+    """What a field asks, and how."""
+
+    field_type: int
+    name: str
+    hint: str
+    field_data: Mapping[str, Any]
+    required: bool
+    editable_by_user: bool
+    display_in_profile_summary: bool
+
+    @property
+    def external_account(self) -> str | None:
+        """The account of EXTERNAL_ACCOUNTS for which it asks; such a field is called by that."""
+        subtype = self.field_data.get("subtype")
+        of_all = self.field_type == FieldType.EXTERNAL_ACCOUNT and subtype != CUSTOM
+        return str(subtype) if of_all else None
+
+    @property
+    def data_text(self) -> str:
+        """`field_data` as it is kept and shown."""
+        return json.dumps(self.field_data) if self.field_data else ""
+
+
+def field_data_of(text: str) -> dict[str, Any]:
+    """The `field_data` that is kept as this text."""
+    return dict(json.loads(text)) if text else {}
+
+
+def is_rendered(field_type: int) -> bool:
+    """Whether what people answer is Markdown."""
+    return field_type in _RENDERED
+
+
+def choices(field_data: str) -> set[str]:
+    """The values that a field with these choices takes."""
+    return set(field_data_of(field_data))
+
+
+def checked_terms(terms: Terms) -> Terms:
+    """The field as it is kept. Raises InvalidParameterError that says what is wrong."""
+    if terms.field_type not in {*FieldType}:
+        raise InvalidParameterError("field_type", "Invalid field type.")
+    if terms.display_in_profile_summary and terms.field_type in _NOT_IN_SUMMARY:
+        raise InvalidParameterError(
+            "display_in_profile_summary",
+            "Field type not supported for display in profile summary.",
+        )
+    data = terms.field_data if terms.field_type in _WITH_DATA else {}
+    if terms.field_type == FieldType.SELECT:
+        _check_choices(data)
+    name, hint = terms.name, terms.hint
+    if terms.field_type == FieldType.EXTERNAL_ACCOUNT:
+        known = _checked_account(data)
+        if known is not None:
+            name, hint, data = known["name"], known["hint"], {"subtype": data["subtype"]}
+    return Terms(
+        field_type=terms.field_type,
+        name=_checked_label(name),
+        hint=_checked_text("hint", hint, MAX_HINT_LENGTH),
+        field_data=data,
+        required=terms.required,
+        editable_by_user=terms.editable_by_user,
+        display_in_profile_summary=terms.display_in_profile_summary,
+    )
+
+
+def _checked_label(name: str) -> str:
+    name = _checked_text("name", name, MAX_NAME_LENGTH)
+    if not name:
+        raise InvalidParameterError("name", "Label cannot be blank.")
+    return name
+
+
+def _checked_text(parameter: str, text: str, limit: int) -> str:
+    text = text.strip()
+    if len(text) > limit:
+        raise InvalidParameterError(
+            parameter, f"{parameter} is too long (limit: {limit} characters)"
+        )
+    if place := unprintable_at(text):
+        raise InvalidParameterError(
+            parameter, f"Invalid character in {parameter}, at position {place}."
+        )
+    return text
+
+
+def _check_choices(data: Mapping[str, Any]) -> None:
+    if not data:
+        raise _bad_data("Field must have at least one choice.")
+    if len(data) > MAX_CHOICES:
+        raise _bad_data(f"Field must have at most {MAX_CHOICES} choices.")
+    texts = set()
+    for key, choice in data.items():
+        if not isinstance(choice, dict) or choice.keys() != {"text", "order"}:
+            raise _bad_data('Each choice has a "text" and an "order", and nothing else.')
+        for part in (key, choice["text"], choice["order"]):
+            if not isinstance(part, str) or not part.strip() or len(part) > MAX_SHORT_TEXT:
+                raise _bad_data(
+                    f"Values, texts and orders of choices have 1 to {MAX_SHORT_TEXT} characters."
+                )
+        texts.add(choice["text"])
+    if len(texts) < len(data):
+        raise _bad_data("Field must not have duplicate choices.")
+
+
+def _checked_account(data: Mapping[str, Any]) -> Mapping[str, str] | None:
+    """The account of EXTERNAL_ACCOUNTS that is meant; None: one of the organization's own."""
+    subtype = data.get("subtype")
+    if not isinstance(subtype, str) or not data.keys() <= {"subtype", "url_pattern"}:
+        raise _bad_data('field_data has a "subtype", and may have a "url_pattern".')
+    if subtype in EXTERNAL_ACCOUNTS:
+        return EXTERNAL_ACCOUNTS[subtype]
+    if subtype != CUSTOM:
+        raise _bad_data("Invalid external account type")
+    pattern = data.get("url_pattern")
+    if pattern is None:
+        raise _bad_data("Custom external account must define URL pattern")
+    if (
+        not isinstance(pattern, str)
+        or pattern.count(USERNAME) != 1
+        or not _is_url(pattern.replace(USERNAME, "username"))
+    ):
+        raise _bad_data("URL pattern must be an address with '%(username)s' in it.")
+    return None
+
+
+def _bad_data(message: str) -> InvalidParameterError:
+    return InvalidParameterError("field_data", message)
+
+
+def _is_url(text: str) -> bool:
+    """Whether it is the address of a page: a link to anything else may do harm."""
+    if len(text) > MAX_URL_LENGTH or _NO_BLANKS.fullmatch(text) is None:
+        return False
+    try:
+        parts = urlsplit(text)
+        host, _ = parts.hostname or "", parts.port
+    except ValueError:
+        return False
+    shown = f"[{host}]" if ":" in host else host
+    return parts.scheme in {"http", "https"} and _HOST.fullmatch(shown) is not None
+
+
+Value = str | Sequence[int]
+
+
+def checked_value(name: str, field_type: int, field_data: str, value: Value) -> str:
+    """What somebody says, as it is kept; the people whom it names are looked at elsewhere.
+
+    Raises BadRequestError.
+    """
+    if field_type == FieldType.USER:
+        if isinstance(value, str):
+            raise BadRequestError(f"{name} is not a list")
+        ids = list(dict.fromkeys(value))
+        if len(ids) > MAX_PEOPLE:
+            raise BadRequestError(f"{name} names too many people (limit: {MAX_PEOPLE})")
+        return json.dumps(ids, separators=(",", ":"))
+    if not isinstance(value, str):
+        raise BadRequestError(f"{name} is not a string")
+    return _checked_text_value(name, field_type, field_data, value.strip())
+
+
+def _checked_text_value(name: str, field_type: int, field_data: str, value: str) -> str:
+    if field_type == FieldType.SELECT:
+        if value not in choices(field_data):
+            raise BadRequestError(f"'{value[:MAX_SHORT_TEXT]}' is not a valid choice for '{name}'.")
+    elif field_type == FieldType.DATE:
+        if not _is_date(value):
+            raise BadRequestError(f"{name} is not a date")
+    elif field_type == FieldType.URL:
+        if not _is_url(value):
+            raise BadRequestError(f"{name} is not a URL")
+    else:
+        limit = MAX_LONG_TEXT if field_type == FieldType.LONG_TEXT else MAX_SHORT_TEXT
+        if len(value) > limit:
+            raise BadRequestError(f"{name} is too long (limit: {limit} characters)")
+        if field_type != FieldType.LONG_TEXT and (place := unprintable_at(value)):
+            raise BadRequestError(f"Invalid character in {name}, at position {place}.")
+    return value
+
+
+def _is_date(text: str) -> bool:
+    try:
+        return _DATE.fullmatch(text) is not None and bool(date.fromisoformat(text))
+    except ValueError:
+        return False
+
+
+def people_in(value: str) -> list[int]:
+    """Whom a field of people names that has this value."""
+    return [int(user_id) for user_id in json.loads(value)]

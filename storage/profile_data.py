@@ -1,0 +1,118 @@
+"""What people say in the fields that their organization has for it."""
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from storage.database import Connection
+from storage.ids import ProfileFieldId, RealmId, UserId
+
+
+@dataclass(frozen=True, slots=True)
+class ValueRow:
+    value: str
+    rendered_value: str | None
+
+
+ProfileData = Mapping[ProfileFieldId, ValueRow]
+"""One person's values, by field."""
+NO_DATA: Final[ProfileData] = {}
+
+
+async def of_users(
+    connection: Connection, realm_id: RealmId, user_ids: Sequence[UserId]
+) -> dict[UserId, ProfileData]:
+    """What these people say; those who say nothing are left out."""
+    rows = await connection.tuples(
+        """
+        SELECT user_id, field_id, value, rendered_value FROM profile_values
+         WHERE realm_id = %(realm_id)s AND user_id = ANY(%(user_ids)s)
+         ORDER BY user_id, field_id
+        """,
+        realm_id=realm_id,
+        user_ids=list(user_ids),
+    )
+    return _by_user(rows)
+
+
+async def of_realm(connection: Connection, realm_id: RealmId) -> dict[UserId, ProfileData]:
+    """What everybody says; those who say nothing are left out."""
+    rows = await connection.tuples(
+        """
+        SELECT user_id, field_id, value, rendered_value FROM profile_values
+         WHERE realm_id = %(realm_id)s ORDER BY user_id, field_id
+        """,
+        realm_id=realm_id,
+    )
+    return _by_user(rows)
+
+
+async def upsert(
+    connection: Connection, realm_id: RealmId, user_id: UserId, values: ProfileData
+) -> None:
+    """Keep these values of somebody, whose row the caller has locked."""
+    await connection.execute(
+        """
+        INSERT INTO profile_values (realm_id, user_id, field_id, value, rendered_value)
+        SELECT %(realm_id)s, %(user_id)s, n.field_id, n.value, n.rendered_value
+          FROM unnest(%(field_ids)s::bigint[], %(values)s::text[], %(rendered)s::text[])
+               AS n(field_id, value, rendered_value)
+        ON CONFLICT (realm_id, user_id, field_id) DO UPDATE
+           SET value = excluded.value, rendered_value = excluded.rendered_value
+        """,
+        realm_id=realm_id,
+        user_id=user_id,
+        field_ids=list(values),
+        values=[each.value for each in values.values()],
+        rendered=[each.rendered_value for each in values.values()],
+    )
+
+
+async def delete(
+    connection: Connection, realm_id: RealmId, user_id: UserId, field_ids: Sequence[ProfileFieldId]
+) -> None:
+    """Forget what somebody says there, whose row the caller has locked."""
+    await connection.execute(
+        """
+        DELETE FROM profile_values
+         WHERE realm_id = %(realm_id)s AND user_id = %(user_id)s
+           AND field_id = ANY(%(field_ids)s)
+        """,
+        realm_id=realm_id,
+        user_id=user_id,
+        field_ids=list(field_ids),
+    )
+
+
+async def delete_values(
+    connection: Connection, realm_id: RealmId, field_id: ProfileFieldId, values: Sequence[str]
+) -> dict[UserId, str]:
+    """Forget wherever somebody says one of these; who said what.
+
+    The caller holds the realm's row alone.
+    """
+    rows = await connection.tuples(
+        """
+        WITH gone AS (
+            DELETE FROM profile_values
+             WHERE realm_id = %(realm_id)s AND field_id = %(field_id)s
+               AND value = ANY(%(values)s)
+            RETURNING user_id, value
+        )
+        SELECT user_id, value FROM gone ORDER BY user_id
+        """,
+        realm_id=realm_id,
+        field_id=field_id,
+        values=list(values),
+    )
+    return dict(rows)
+
+
+def _by_user(
+    rows: Sequence[tuple[UserId, ProfileFieldId, str, str | None]],
+) -> dict[UserId, ProfileData]:
+    found: dict[UserId, dict[ProfileFieldId, ValueRow]] = defaultdict(dict)
+    for user_id, field_id, value, rendered in rows:
+        found[user_id][field_id] = ValueRow(value, rendered)
+    return dict(found)
