@@ -130,7 +130,8 @@ class Caller:
         service = (await bots.services(connection, self._realm_id, [call.bot_id])).get(call.bot_id)
         owner = await self._owner(connection, bot)
         is_orphaned = owner is not None and not owner.is_active
-        if service is None or not bot.is_active or is_orphaned:
+        is_over = (await self.bench.directory.realm()).deactivated
+        if service is None or not bot.is_active or is_orphaned or is_over:
             return None
         # Like its answer, what a bot is told rests on its own rights, or else on its owner's.
         for reader in (bot, owner):
@@ -275,7 +276,7 @@ def _said(answer: Answer) -> str | None:
     reason = f"It answered {status}."
     if status in _TRY_AGAIN or status >= HTTPStatus.INTERNAL_SERVER_ERROR:
         raise _NotNowError(reason, _wished(answer))
-    text = answer.body.decode(errors="replace").strip()[:MAX_QUOTED]
+    text = answer.body.decode(errors="replace").replace("\0", "").strip()[:MAX_QUOTED]
     raise _FailedError(f"{reason}\n{text}" if text else reason)
 
 

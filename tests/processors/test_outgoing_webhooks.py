@@ -291,6 +291,7 @@ async def test_a_bot_may_have_nothing_to_say(
         (answering_json({"content": "\0"}), "Its answer was not posted: Message must not contain"),
         (answering(200, "x" * 300_000), "The answer is larger than 262144 bytes."),
         (answering(404, "no\n```\n@**all**"), "It answered 404.\n> no\n> ```\n> @**all**"),
+        (answering(400, b"\0bin\xffary\0"), "It answered 400.\n> bin\N{REPLACEMENT CHARACTER}ary"),
         (answering(302, Location="/elsewhere"), "It answered 302."),
     ],
 )
@@ -453,7 +454,7 @@ async def test_a_call_that_was_not_handed_on_is_handed_on_later(
 # -- what has happened meanwhile
 
 
-@pytest.mark.parametrize("what", ["bot", "owner", "deleted", "archived"])
+@pytest.mark.parametrize("what", ["bot", "owner", "deleted", "archived", "realm"])
 async def test_nobody_is_called_who_or_for_what_is_gone(
     hall: Hall, changes: Changes, agency: Agency, what: str
 ):
@@ -463,6 +464,9 @@ async def test_nobody_is_called_who_or_for_what_is_gone(
     [job] = await agency.jobs()
     if what == "deleted":
         await changes.delete(hall.other, sent)
+    elif what == "realm":
+        await hall.make.connection.execute("UPDATE realms SET deactivated = true")
+        hall.stage.directories.of(hall.make.realm_id).forget_everything()
     elif what == "archived":
         await hall.make.archive(channel)
         hall.stage.directories.of(hall.make.realm_id).forget_everything()
