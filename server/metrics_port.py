@@ -1,5 +1,6 @@
 """A port beside the API's, for those who look after the server: programs, and people."""
 
+import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from http import HTTPStatus
@@ -26,6 +27,8 @@ STATS_SECONDS: Final = 5.0
 """How old what is told of the queues may be: asking costs the broker something."""
 
 
+ASK_SECONDS: Final = 3.0
+"""What else there is to tell must not wait for a broker or a database that is away."""
 MAX_BODY_BYTES: Final = 64 * 1024
 IDLE_SECONDS: Final = 120
 
@@ -57,13 +60,13 @@ class MetricsPort:
     async def _ask_about_queues(self) -> None:
         app, metrics = self._app, self._app.metrics
         views: list[QueueView] = []
-        with suppress(BrokerUnavailableError, DatabaseUnavailableError):
-            views = await queue_views(app.database, app.desk, self._queues)
-        metrics.queues(views)
         lag = None
-        with suppress(DatabaseUnavailableError):
-            async with app.database.connection() as connection:
-                lag = await workers.ship_lag(connection)
+        with suppress(BrokerUnavailableError, DatabaseUnavailableError, TimeoutError):
+            async with asyncio.timeout(ASK_SECONDS):
+                async with app.database.connection() as connection:
+                    lag = await workers.ship_lag(connection)
+                views = await queue_views(app.database, app.desk, self._queues)
+        metrics.queues(views)
         metrics.state("ship_lag_seconds", float("nan") if lag is None else lag)
 
     async def answer(self, request: HTTPServerRequest) -> Page:

@@ -17,8 +17,6 @@ from storage.health import Contents, Facts, Migrations
 from storage.migrate import MigrationError
 from storage.workers import QueueAtWork, WorkerRow
 
-ANSWER_SECONDS: Final = 2.0
-"""Whoever looks wants to know that somebody is silent, not to wait for them."""
 SHARD: Final = 0
 """All realms are one shard so far."""
 
@@ -87,10 +85,15 @@ class Overview(msgspec.Struct, kw_only=True):
     """Sentences."""
 
 
-async def look(database: Database, desk: JobDesk, queues: Sequence[str]) -> Overview:
-    """The installation now; `queues` are those that are told of even where they hold nothing."""
+async def look(
+    database: Database, desk: JobDesk, queues: Sequence[str], *, patience_seconds: float
+) -> Overview:
+    """The installation now; `queues` are those that are told of even where they hold nothing.
+
+    Whoever is silent for longer than `patience_seconds` is told of as such.
+    """
     found = Overview()
-    async with _noting(found), asyncio.timeout(ANSWER_SECONDS):
+    async with _noting(found, patience_seconds), asyncio.timeout(patience_seconds):
         async with database.connection() as connection:
             await _look_at_database(connection, found)
         if found.contents is not None:
@@ -139,7 +142,7 @@ async def _look_at_database(connection: Connection, found: Overview) -> None:
 
 
 @asynccontextmanager
-async def _noting(found: Overview) -> AsyncIterator[None]:
+async def _noting(found: Overview, patience_seconds: float) -> AsyncIterator[None]:
     """What is away becomes a sentence; what was found before it stays."""
     try:
         yield
@@ -149,7 +152,9 @@ async def _noting(found: Overview) -> AsyncIterator[None]:
         found.problems.append(f"The database does not answer: {lost}.")
     except TimeoutError:
         silent = "broker" if found.contents is not None else "database"
-        found.problems.append(f"The {silent} does not answer within {ANSWER_SECONDS:.0f} seconds.")
+        found.problems.append(
+            f"The {silent} does not answer within {patience_seconds:.0f} seconds."
+        )
     except MigrationError as error:
         found.problems.append(str(error))
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from server.settings import Settings
 
 ANSWER_SECONDS = 5
+LOOK_SECONDS = 20
 
 Line = tuple[str, str]
 
@@ -87,7 +88,7 @@ async def _overview(settings: "Settings") -> "Overview":
     from server.overview import look
 
     async with open_desk(settings) as (desk, database):
-        return await look(database, desk, queue_names())
+        return await look(database, desk, queue_names(), patience_seconds=LOOK_SECONDS)
 
 
 def _show_json(found: "Overview", *, answers: bool, sentence: str) -> None:

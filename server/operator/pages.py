@@ -32,6 +32,7 @@ logger = structlog.get_logger(__name__)
 ROOT: Final = "/operator"
 SHOWN: Final = 50
 """Dead jobs on a page."""
+LOOK_SECONDS: Final = 3.0
 PATIENCE_SECONDS: Final = 1.0
 LONG_SECONDS: Final = 60.0
 """For what takes as long as there are dead jobs."""
@@ -228,7 +229,9 @@ class OperatorPages:
     async def _look(self) -> Overview:
         now = self._app.clock.monotonic()
         if self._seen is None or now - self._seen[0] > FRESH_SECONDS:
-            found = await overview.look(self._app.database, self._app.desk, self._queues)
+            found = await overview.look(
+                self._app.database, self._app.desk, self._queues, patience_seconds=LOOK_SECONDS
+            )
             self._seen = now, found
         return self._seen[1]
 

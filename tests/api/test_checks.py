@@ -1,6 +1,7 @@
 """What load balancers and Prometheus are told is true."""
 
 import json
+import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -14,7 +15,7 @@ from tornado.httpclient import AsyncHTTPClient, HTTPResponse
 from server.events.base import NOBODY
 from server.events.log import Tick
 from server.messaging.job_broker import OutgoingJob
-from server.metrics_port import metrics_port
+from server.metrics_port import MetricsPort, metrics_port
 from server.version import VERSION
 from server.writer import WriteTx
 from storage import workers
@@ -81,6 +82,9 @@ async def test_a_database_that_is_away_is_told_of_and_found_again(database_url: 
             ready, health = await get(f"{server.url}/ready"), await get(f"{server.url}/health")
             assert (ready.code, json.loads(ready.body)["database"]) == (503, "no answer")
             assert (health.code, json.loads(health.body)["shipper"]) == (503, "not known")
+            told = samples(await MetricsPort(server.app, server.api.checks, ["x"], []).metrics())
+            assert math.isnan(told["parley_state", ("ship_lag_seconds",)])
+            assert told["parley_state", ("event_queues",)] == 0
             await proxy.allow()
             while (await get(f"{server.url}/ready")).code != 200:
                 pass
