@@ -22,7 +22,7 @@ from server.domain.errors import DomainError, RateLimitedError
 from server.domain.mail_addresses import Destination, MailAddresses, ToMessage
 from server.listening import ListenError, open_sockets, port_of
 from server.mail import incoming
-from server.mail.incoming import UnreadableError
+from server.mail.incoming import Letter, UnreadableError
 from server.settings import Settings
 from storage.database import DatabaseUnavailableError, StatementTimeoutError
 
@@ -52,7 +52,7 @@ class MailRoom:
         self._limiter = Limiter("mail", app.settings.rate_limit_mail, app.database, app.clock)
         self._sessions: dict[_Session, str] = {}
         self._in_hand = 0
-        self._at_rest = asyncio.Event()
+        self._changed = asyncio.Event()
         self.is_lmtp = app.settings.mail_in_protocol == "lmtp"
         self.max_bytes = app.settings.mail_in_max_mib << 20
 
@@ -78,16 +78,24 @@ class MailRoom:
 
     def leave(self, session: "_Session") -> None:
         self._sessions.pop(session, None)
+        self._changed.set()
 
     async def close(self, seconds: float) -> None:
         """Answer what has come, for so long at most, and end all sessions."""
         with suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 while self._in_hand:
-                    self._at_rest.clear()
-                    await self._at_rest.wait()
+                    await self._change()
+                for session in list(self._sessions):
+                    session.finish()
+                while self._sessions:
+                    await self._change()
         for session in list(self._sessions):
-            session.end()
+            session.abort()
+
+    async def _change(self) -> None:
+        self._changed.clear()
+        await self._changed.wait()
 
     # -- what the library calls
 
@@ -109,18 +117,19 @@ class MailRoom:
         return "250 2.1.5 OK"
 
     async def handle_DATA(self, session: "_Session", _state: Any, envelope: Any) -> str:  # noqa: N802
+        """One answer for each recipient: whether the message is written."""
         session.received = 0
+        sender = (envelope.mail_from or "").strip("<>")
         self._in_hand += 1
         try:
-            return "\r\n".join(
-                [
-                    await self._answer(envelope.content, envelope.mail_from, address)
-                    for address in envelope.rcpt_tos
-                ]
-            )
+            letter = await asyncio.to_thread(incoming.read, envelope.content)
+            answers = [await self._answer(letter, sender, each) for each in envelope.rcpt_tos]
+        except UnreadableError as error:
+            answers = [self._answered("refused", f"550 5.6.0 {error}")] * len(envelope.rcpt_tos)
         finally:
             self._in_hand -= 1
-            self._at_rest.set()
+            self._changed.set()
+        return "\r\n".join(answers)
 
     async def handle_exception(self, error: Exception) -> str:
         logger.error("a mail session failed", error=type(error).__name__)
@@ -128,10 +137,10 @@ class MailRoom:
 
     # -- one mail for one address
 
-    async def _answer(self, raw: bytes, mail_from: str | None, address: str) -> str:
+    async def _answer(self, letter: Letter, mail_from: str, address: str) -> str:
         how, answer = "later", LATER
         try:
-            await self._take(raw, (mail_from or "").strip("<>"), address)
+            await self._take(letter, mail_from, address)
             how, answer = "taken", "250 2.6.0 Taken"
         except UnreadableError as error:
             how, answer = "refused", f"550 5.6.0 {error}"
@@ -144,12 +153,11 @@ class MailRoom:
             logger.exception("mail cannot be taken")
         return self._answered(how, answer)
 
-    async def _take(self, raw: bytes, mail_from: str, address: str) -> None:
+    async def _take(self, letter: Letter, mail_from: str, address: str) -> None:
         """Write the message. Raises UnreadableError, or a DomainError."""
         destination = self._read(address)
         if destination is None:
             raise UnreadableError("There is no such address.")
-        letter = await asyncio.to_thread(incoming.read, raw)
         target, app = destination.target, self._app
         to_person = isinstance(target, ToMessage)
         directory = app.directories.afresh(target.realm_id)
@@ -230,19 +238,43 @@ class _Session(SMTP):
         if self._is_in and self._room.has_room_for(self):
             super().data_received(data)
         else:
-            self.end()
+            self.abort()
 
     @override
     def eof_received(self) -> bool | None:
         return super().eof_received() if self._is_in else False
 
-    def end(self) -> None:
+    def finish(self) -> None:
+        """Close the connection when all that was answered is sent."""
+        self._way.close()
+
+    def abort(self) -> None:
         """Close the connection at once."""
         self._way.abort()
 
 
 class _LmtpSession(_Session, LMTP):
-    """The same, as a mail server beside this one speaks."""
+    """The same, as a mail server beside this one speaks: each recipient has an answer."""
+
+    def __init__(self, room: MailRoom, **options: Any) -> None:
+        super().__init__(room, **options)
+        self._recipients = 0
+        self._answers_due = 0
+
+    @override
+    async def smtp_DATA(self, arg: str) -> None:
+        assert self.envelope is not None
+        self._recipients = len(self.envelope.rcpt_tos)
+        await super().smtp_DATA(arg)
+
+    @override
+    async def push(self, status: str | bytes) -> None:
+        text = status if isinstance(status, str) else status.decode("ascii", "replace")
+        # What is refused as it comes, too large a mail, the library refuses once.
+        if self._answers_due > text.count("\r\n") + 1:
+            text = "\r\n".join([text] * self._answers_due)
+        self._answers_due = self._recipients if text.startswith("354") else 0
+        await super().push(text)
 
 
 @asynccontextmanager

@@ -14,10 +14,10 @@ from server.api.handler import DISCARD_BYTES
 from server.api.params import JsonOrBareStr, Params
 from server.api.routes import ROUTES
 from server.domain.access import ADMINISTRATOR, GUEST, MODERATOR
-from storage.database import Connection
 from tests.factories import new_realm
 from tests.fixtures.app import ROOT_DOMAIN
 from tests.fixtures.clients import Client, basic, multipart
+from tests.fixtures.database import until_somebody_waits_for_a_lock
 from tests.fixtures.sockets import connected, request
 
 pytestmark = pytest.mark.asyncio
@@ -519,13 +519,3 @@ async def until(condition: Any) -> None:
     async with asyncio.timeout(10):
         while not condition():  # noqa: ASYNC110 - nothing tells
             await asyncio.sleep(0.005)
-
-
-async def until_somebody_waits_for_a_lock(connection: Connection) -> None:
-    waiting = """
-        SELECT count(*) FROM pg_stat_activity
-         WHERE datname = current_database() AND wait_event_type = 'Lock'
-    """
-    async with asyncio.timeout(10):
-        while not await connection.value(waiting):
-            pass

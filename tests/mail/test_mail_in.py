@@ -22,6 +22,7 @@ from storage.users import UserRow
 from tests.factories import Make
 from tests.fixtures.app import Server, ServerFactory
 from tests.fixtures.clients import Client
+from tests.fixtures.database import until_somebody_waits_for_a_lock
 from tests.fixtures.mail import Certificate
 
 pytestmark = pytest.mark.asyncio
@@ -443,7 +444,11 @@ async def test_too_much_is_refused_and_a_line_without_end_is_cut_off(
         to = office.answering(ada, sent)
         assert (await office.deliver(mail("x" * 900 + "\n"), to))[:3] == "250"
         large = mail("\n".join(["x" * 900] * 1300))
-        assert (await office.deliver(large, to)).startswith("552")
+        async with office.dialogue() as one:
+            answers = await one.hand_in(large.as_bytes(), to, to.upper())
+            assert [answer[:3] for answer in answers] == ["552", "552"]
+            [answer] = await one.hand_in(mail("y").as_bytes(), to)
+            assert answer.startswith("250")
         reader, writer = await asyncio.open_connection("127.0.0.1", office.port)
         with suppress(ConnectionError):
             for _ in range(64):
@@ -485,3 +490,37 @@ async def test_what_is_no_mail_is_refused(office: Office):
             assert answer.startswith("550")
         [answer] = await one.hand_in(mail().as_bytes(), to)
         assert answer.startswith("250")
+
+
+async def test_what_has_come_is_answered_though_the_server_stops(
+    serving_with: ServerFactory, make: Make, connect: Any
+):
+    async with serving_with(mail_in_port=0) as server:
+        taking = taking_mail(server.app)
+        office = Office(server, await taking.__aenter__(), make, connect, await make.user("None"))
+        ada = await make.user("Ada")
+        news = await make.channel("news", subscribers=[ada])
+        sent = await make.message(ada, await make.topic(news, "t"))
+        async with office.dialogue() as one, office.dialogue() as idle:
+            async with server.app.database.transaction() as holding:
+                await holding.execute("SELECT FROM realms FOR UPDATE")
+                answer = asyncio.create_task(
+                    one.hand_in(mail().as_bytes(), office.answering(ada, sent))
+                )
+                await until_somebody_waits_for_a_lock(holding)
+                closing = asyncio.create_task(taking.__aexit__(None, None, None))
+                await until_nobody_listens(office.port)
+            assert await answer == ["250 2.6.0 Taken"]
+            await closing
+            assert await idle.answer() == ""
+        assert len(await office.said()) == 1
+
+
+async def until_nobody_listens(port: int) -> None:
+    async with asyncio.timeout(10):
+        while True:
+            try:
+                _, writer = await asyncio.open_connection("127.0.0.1", port)
+            except ConnectionError:
+                return
+            writer.close()

@@ -194,3 +194,9 @@ def test_no_text_takes_long(piece: str):
 
 def test_long_values_are_cut():
     assert len(Redactor().text("a" * 1_000_000)) < 20_000
+
+
+def test_what_takes_mail_says_nothing_of_its_addresses(log):
+    out = log(PARLEY_LOG_LEVEL="debug")
+    logging.getLogger("mail.log").info("recip: %s", CANARY)
+    assert CANARY not in out.getvalue().decode()
