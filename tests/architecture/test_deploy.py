@@ -100,9 +100,9 @@ def test_commands_in_ready_files_are_commands():
         word
         for path in _files()
         for pattern in (
-            r"bin/parley ([a-z]+)",
-            r"`parley ([a-z]+)",
-            r'(?:command|CMD):? \["([a-z]+)',
+            r"bin/parley ([a-z-]+)",
+            r"`parley ([a-z-]+)",
+            r'(?:command|CMD):? \["([a-z-]+)',
         )
         for word in re.findall(pattern, path.read_text())
     }
