@@ -110,7 +110,7 @@ async def change_bot(
     new = replace(
         old,
         full_name=await _name(connection, tx, old, changes.full_name),
-        bot_owner_id=_owner(ground, old, changes.owner_id),
+        bot_owner_id=_owner(ground, old, changes),
     )
     new_service = _service(service, changes)
     await tx.lock(users.locking(tx.realm_id, [bot_id]))
@@ -190,7 +190,8 @@ async def _check_name(
         raise BadRequestError(NAME_TAKEN)
 
 
-def _owner(ground: Ground, bot: UserRow, owner_id: UserId | None) -> UserId | None:
+def _owner(ground: Ground, bot: UserRow, changes: BotChanges) -> UserId | None:
+    owner_id = changes.owner_id
     if owner_id is None or owner_id == bot.bot_owner_id:
         return bot.bot_owner_id
     row = ground.people.get(owner_id)
@@ -201,7 +202,7 @@ def _owner(ground: Ground, bot: UserRow, owner_id: UserId | None) -> UserId | No
         raise BadRequestError("Failed to change owner, user is deactivated")
     if person.is_bot or person.is_guest:
         raise BadRequestError("Failed to change owner, bots and guests can't own bots")
-    if bot.role < row.role:
+    if (bot.role if changes.role is None else changes.role) < row.role:
         raise BadRequestError("Failed to change owner, the bot has a higher role than they have")
     return owner_id
 

@@ -13,6 +13,7 @@ from server.places import Destinations, Ports
 
 MAX_URL_LENGTH: Final = 2_048
 _PORTS: Final = {"http": 80, "https": 443}
+_HOST: Final = re.compile(r"[A-Za-z0-9._-]+")
 _NOT_IN_URLS: Final = re.compile(r"[\x00-\x20\x7f\\]")
 _NOT_PUBLIC: Final = "It leads into a private network, to which this server does not connect."
 
@@ -45,7 +46,7 @@ class Target:
             raise RefusedError("The URL must begin with https:// or http://.")
         if "@" in parts.netloc:
             raise RefusedError("The URL must not hold a name or a password.")
-        if not host:
+        if ":" not in host and not _HOST.fullmatch(host):
             raise RefusedError("The URL names no host.")
         return cls(scheme, host, _PORTS[scheme] if port is None else port, _path(parts))
 

@@ -187,8 +187,10 @@ async def test_only_administrators_give_bots_roles(log_in):
     path = f"/bots/{made['user_id']}"
     (await owner.call("PATCH", path, role=ADMINISTRATOR, full_name="Boss")).refused()
     assert await bots_of(owner) == ["Helper"]
-    await boss.patch(path, role=ADMINISTRATOR)
     member = await log_in()
+    both = {"role": ADMINISTRATOR, "bot_owner_id": member.user.user_id}
+    (await boss.call("PATCH", path, **both)).refused()
+    await boss.patch(path, role=ADMINISTRATOR)
     (await boss.call("PATCH", path, bot_owner_id=member.user.user_id)).refused()
 
 

@@ -1,6 +1,8 @@
 """Which addresses are refused, however they are written and however one is led there."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from server.egress import RefusedError
 from server.egress.guard import Guard, Target
@@ -112,6 +114,9 @@ def test_other_ports_are_refused(port):
         "http://exa mple.com/",
         "http://example.com/\r\nX-Header: 1",
         "http://example.com\\@127.0.0.1/",
+        "http://ex%61mple.com/",
+        'http://ex"ample.com/',
+        "http://example.com,127.0.0.1/",
         "http://[::1/",
         "http://[not-an-address]/",
         "http://" + "ä" * 70 + ".example/",
@@ -128,3 +133,16 @@ def test_a_url_is_taken_apart_once():
     assert target == Target("https", "xn--bcher-kva.example", 8443, "/%C3%A4%20b?q=%C3%BC")
     assert target.url == "https://xn--bcher-kva.example:8443/%C3%A4%20b?q=%C3%BC"
     assert Target.of("http://[2001:4860::1]:80").url == "http://[2001:4860::1]/"
+
+
+@given(
+    st.sampled_from(["http://", "https://", "HTTP:", "//", ""]),
+    st.text(alphabet="ab.:/@[]?#%\\&=ä①0127 x-", max_size=30),
+)
+def test_a_url_means_the_same_when_it_is_read_again(start, rest):
+    try:
+        target = Target.of(start + rest)
+    except RefusedError:
+        return
+    assert target.url.isascii()
+    assert Target.of(target.url) == target
