@@ -14,6 +14,7 @@ import benchmarks.narrows
 import benchmarks.notifying
 import benchmarks.organization
 import benchmarks.presence
+import benchmarks.pushing
 from benchmarks import world as worlds
 from benchmarks.client import Client
 from benchmarks.server import Server, running, temporary_data
@@ -384,6 +385,16 @@ def notifying() -> Figures:
     return figures
 
 
+def pushing() -> Figures:
+    """From a send to a bouncer on this machine: now and then, and to 1,000 phones at once."""
+    measured = uvloop.run(benchmarks.pushing.measure())
+    return {
+        **_milliseconds("push, now and then", measured.single),
+        **_milliseconds("push to 1,000 phones at once", measured.at_once),
+        "push to 1,000 phones at once, a second": measured.a_second,
+    }
+
+
 def presence() -> Figures:
     """What pings cost the serving process where 1,000 people are there, and 10,000 a minute."""
     figures: Figures = {}
@@ -425,6 +436,7 @@ MEASURES: dict[str, Callable[[], Figures]] = {
     "changing": changing,
     "organization": organization,
     "notifying": notifying,
+    "pushing": pushing,
     "presence": presence,
 }
 

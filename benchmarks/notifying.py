@@ -33,6 +33,7 @@ class Nowhere:
 def decide(database: psycopg.Connection[Any], url: str) -> dict[str, list[float]]:
     """Seconds for each message, by what its readers want."""
     world = worlds.fill(database, people=SUBSCRIBERS)
+    worlds.phones(database, world, SUBSCRIBERS)
     taken = {}
     for name, wish in WISHES.items():
         channel_id = worlds.channel(database, world, name, SUBSCRIBERS)

@@ -116,6 +116,18 @@ def messages(
     database.execute("VACUUM (ANALYZE) messages, topics, realm_clock")
 
 
+def phones(database: psycopg.Connection[Any], world: World, count: int) -> None:
+    """A phone for each of the first people, which a bouncer knows."""
+    database.execute(
+        """
+        INSERT INTO push_devices (realm_id, user_id, kind, token, bouncer_id, created_at)
+        SELECT %s, %s + g, 'fcm', 'token-' || g, 1, now() FROM generate_series(0, %s - 1) AS g
+        """,
+        [world.realm_id, world.first_user_id, count],
+    )
+    database.execute("ANALYZE push_devices")
+
+
 def let_time_pass(database: psycopg.Connection, world: World, positions: int) -> None:
     """Append so many empty entries, each in a transaction of its own."""
     database.execute(

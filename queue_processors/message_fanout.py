@@ -290,7 +290,8 @@ def processor(*following: type[Job]) -> Processor[App, MessageFanout]:
 
     async def handle(app: App, job: MessageFanout) -> None:
         directory = app.directories.of(job.realm_id)
-        fanout = Fanout(app.database, app.jobs, directory, job.realm_id, hands_to)
+        reached = hands_to if app.pushes is not None else hands_to - {PushNotification.queue}
+        fanout = Fanout(app.database, app.jobs, directory, job.realm_id, reached)
         await fanout.handle(job)
 
     return Processor(MessageFanout, handle)

@@ -50,7 +50,7 @@ class PushKeeper:
         said = await self._ask(rows)
         for row in rows:
             status = said.get(row.uuid, OFF)
-            if not status.is_kept_in(RealmSettings.of(row.settings)):
+            if not (row.deactivated or status.is_kept_in(RealmSettings.of(row.settings))):
                 write = self.app.writers.of(row.realm_id).write
                 await write(partial(keep_push_status, status=status))
 

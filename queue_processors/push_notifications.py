@@ -13,7 +13,6 @@ from server.domain.access import GUEST
 from server.domain.notifications import Facts, Reason, decide
 from server.domain.profiles import avatar_url, hidden_email, public_email
 from server.domain.realm_settings import RealmSettings
-from server.domain.user_settings import UserSettings
 from server.jobs import PushNotification, outgoing
 from server.messaging.job_broker import JobPublisher, OutgoingJob
 from server.push.courier import Courier, Parcel
@@ -25,7 +24,6 @@ from server.push.payloads import (
     removals,
     removals_to_seal,
 )
-from server.push.phrases import phrases_in
 from server.push.plain_text import as_notification
 from server.push.recipients import addressee_of
 from server.push.service import Outcome, RefusedError, TryLaterError
@@ -62,45 +60,40 @@ class Pusher:
         async with self.courier.bench.read() as connection:
             rows = await push_devices.of_user(connection, self.realm_id, job.user_id)
             devices = [row for row in rows if not job.devices or row.device_id in job.devices]
-            case = await self._case(connection, job) if devices else None
-        if case is None:
+            reader = await self._reader(connection, job) if devices else None
+            if reader is None:
+                return
+            badge = await self._badge(connection, job, devices)
+            if job.op == "remove":
+                parcel: Parcel | None = _removal(reader, job, badge)
+            else:
+                parcel = await self._message(connection, job, reader, badge)
+        if parcel is None:
             return
-        await self._deliver(job, case, devices)
+        await self._deliver(job, reader, devices, parcel)
         if job.op == "add" and not await self._is_unread(job):
-            await self._take_back(job, case, devices)
+            await self._take_back(job, reader, devices)
 
-    async def _case(self, connection: Connection, job: PushNotification) -> "_Case | None":
-        """What is to be told to whom; None if there is nothing to tell."""
+    async def _reader(self, connection: Connection, job: PushNotification) -> "_Reader | None":
         realm = await realms.by_id(connection, self.realm_id)
         assert realm is not None, "a realm is never removed"
         found = await users.by_ids(connection, self.realm_id, [job.user_id])
-        if not found:
-            return None
         address = self.courier.bench.directory.address_of(realm)
-        to = addressee_of(realm, address, found[0])
-        if job.op == "remove":
-            return _Case(realm, to, await self._removal(connection, job, to))
-        parcel = await self._message(connection, job, realm, found[0], to)
-        return None if parcel is None else _Case(realm, to, parcel)
+        return _Reader(realm, found[0], addressee_of(realm, address, found[0])) if found else None
 
-    async def _removal(
-        self, connection: Connection, job: PushNotification, to: Addressee
-    ) -> Parcel:
-        ids = job.message_ids
-        badge = await push_notifications.shown(connection, self.realm_id, job.user_id, but=ids)
-        return Parcel(
-            notices=list(removals(to, ids, badge=badge)),
-            to_seal=list(removals_to_seal(to, ids)),
-            is_removal=True,
+    async def _badge(
+        self, connection: Connection, job: PushNotification, devices: Sequence[DeviceRow]
+    ) -> int:
+        """How many messages phones show then; only those of Apple are told."""
+        if not any(row.plain is not None and row.kind == "apns" for row in devices):
+            return 0
+        others = await push_notifications.shown_beside(
+            connection, self.realm_id, job.user_id, job.message_ids
         )
+        return others + (job.op == "add")
 
     async def _message(
-        self,
-        connection: Connection,
-        job: PushNotification,
-        realm: RealmRow,
-        reader: UserRow,
-        to: Addressee,
+        self, connection: Connection, job: PushNotification, reader: "_Reader", badge: int
     ) -> Parcel | None:
         """The message, if its reader still has to hear of it."""
         [message_id] = job.message_ids
@@ -110,32 +103,24 @@ class Pusher:
         row = await push_notifications.message(connection, self.realm_id, message_id, job.group_id)
         if row is None:
             return None
-        message = await self._as_known(connection, job, realm, reader, row)
-        badge = await push_notifications.shown(connection, self.realm_id, job.user_id)
-        hides = RealmSettings.of(realm.settings).require_e2ee_push_notifications
+        is_known = await self._knows(connection, reader, row)
+        message = self._as_known(job, reader, row, is_known=is_known)
+        hides = reader.settings.require_e2ee_push_notifications
         return Parcel(
-            notices=[message_notice(to, message, badge=badge, hides=hides)],
-            to_seal=[message_to_seal(to, message)],
+            notices=[message_notice(reader.to, message, badge=badge, hides=hides)],
+            to_seal=[message_to_seal(reader.to, message)],
         )
 
-    async def _as_known(
-        self,
-        connection: Connection,
-        job: PushNotification,
-        realm: RealmRow,
-        reader: UserRow,
-        row: PushedRow,
+    def _as_known(
+        self, job: PushNotification, reader: "_Reader", row: PushedRow, *, is_known: bool
     ) -> PushedMessage:
         """The message, without more about its sender than its reader may know."""
-        domain = self.courier.bench.directory.address_of(realm).domain
-        settings = RealmSettings.of(realm.settings)
-        [sender] = await users.by_ids(connection, self.realm_id, [row.sender_id])
-        is_known = await self._knows(connection, realm, reader, sender, row)
-        name, email = sender.full_name, public_email(sender, domain)
+        domain = self.courier.bench.directory.address_of(reader.realm).domain
+        sender = row.sender
+        name, email = row.sender_name, public_email(sender, domain)
         if not is_known:
-            language = UserSettings.of(reader.settings).default_language
-            name, email = phrases_in(language).unknown_user, hidden_email(sender.user_id, domain)
-        channel = None if row.channel_id is None else (row.channel_id, row.channel_name or "")
+            name = reader.to.phrases.unknown_user
+            email = hidden_email(sender.user_id, domain)
         return PushedMessage(
             message_id=row.message_id,
             sent_at=row.sent_at,
@@ -143,54 +128,53 @@ class Pusher:
             sender_id=sender.user_id,
             sender_email=email,
             sender_name=name,
-            sender_avatar_url=avatar_url(email, sender.avatar_version if is_known else 1),
+            sender_avatar_url=avatar_url(email, row.sender_avatar_version if is_known else 1),
             reason=Reason(job.reason),
             group=None if row.group_name is None else (job.group_id or 0, row.group_name),
-            channel=channel,
-            topic=row.topic or settings.empty_topic_display_name,
+            channel=None if row.channel_id is None else (row.channel_id, row.channel_name or ""),
+            topic=row.topic or reader.settings.empty_topic_display_name,
             people=list(zip(row.user_ids, row.names, strict=True)),
         )
 
-    async def _knows(
-        self,
-        connection: Connection,
-        realm: RealmRow,
-        reader: UserRow,
-        sender: UserRow,
-        row: PushedRow,
-    ) -> bool:
+    async def _knows(self, connection: Connection, reader: "_Reader", row: PushedRow) -> bool:
         """Whether the reader may know who has sent it: somebody who writes to them is known."""
-        if reader.role != GUEST or sender.bot_type is not None or row.channel_id is None:
+        if reader.row.role != GUEST or row.sender_is_bot or row.channel_id is None:
             return True
-        graph = await self.courier.bench.directory.groups_of(connection, realm)
-        if RealmSettings.of(realm.settings).guests_know_everybody(graph):
+        graph = await self.courier.bench.directory.groups_of(connection, reader.realm)
+        if reader.settings.guests_know_everybody(graph):
             return True
-        known = await users.known_to(connection, self.realm_id, reader.user_id)
-        return sender.user_id in known
+        known = await users.known_to(connection, self.realm_id, reader.row.user_id)
+        return row.sender.user_id in known
 
     async def _is_unread(self, job: PushNotification) -> bool:
         """Whether the reader has not been faster: what is read from now on is taken back later."""
-        pairs = [(job.user_id, job.message_ids[0])]
+        [message_id] = job.message_ids
         async with self.courier.bench.read() as connection:
-            facts = await notifications.facts_of(connection, self.realm_id, pairs)
-        return bool(facts) and facts[0].is_unread
+            return await push_notifications.is_unread(
+                connection, self.realm_id, job.user_id, message_id
+            )
 
     async def _take_back(
-        self, job: PushNotification, case: "_Case", devices: Sequence[DeviceRow]
+        self, job: PushNotification, reader: "_Reader", devices: Sequence[DeviceRow]
     ) -> None:
+        removal = replace(job, op="remove")
         async with self.courier.bench.read() as connection:
-            parcel = await self._removal(connection, job, case.to)
-        await self._deliver(replace(job, op="remove"), _Case(case.realm, case.to, parcel), devices)
+            badge = await self._badge(connection, removal, devices)
+        await self._deliver(removal, reader, devices, _removal(reader, removal, badge))
 
     async def _deliver(
-        self, job: PushNotification, case: "_Case", devices: Sequence[DeviceRow]
+        self,
+        job: PushNotification,
+        reader: "_Reader",
+        devices: Sequence[DeviceRow],
+        parcel: Parcel,
     ) -> None:
         """Tell the devices; those that were not reached while others were get a job of their own.
 
         So nobody is told twice because somebody else was away.
         """
         try:
-            outcome = await self.courier.deliver(case.realm, job.user_id, devices, case.parcel)
+            outcome = await self.courier.deliver(reader.realm, job.user_id, devices, parcel)
         except TryLaterError as error:
             raise NotNowError(str(error), after_seconds=error.after_seconds) from error
         except RefusedError as error:
@@ -210,10 +194,25 @@ class Pusher:
 
 
 @dataclass(frozen=True, slots=True)
-class _Case:
+class _Reader:
+    """Somebody who is to be told, in their organization."""
+
     realm: RealmRow
+    row: UserRow
     to: Addressee
-    parcel: Parcel
+
+    @property
+    def settings(self) -> RealmSettings:
+        """The organization's."""
+        return RealmSettings.of(self.realm.settings)
+
+
+def _removal(reader: _Reader, job: PushNotification, badge: int) -> Parcel:
+    return Parcel(
+        notices=list(removals(reader.to, job.message_ids, badge=badge)),
+        to_seal=list(removals_to_seal(reader.to, job.message_ids)),
+        is_removal=True,
+    )
 
 
 async def handle(app: App, job: PushNotification) -> None:

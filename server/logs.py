@@ -22,8 +22,8 @@ LONGEST_STRING = 16_384
 SHORTEST_KNOWN_SECRET = 6
 """Replacing a shorter one everywhere would make lines unreadable and give nothing."""
 
-QUIET_LIBRARIES = ("pika", "asyncio", "mail")
-"""They tell about each step at level info; `mail`, which takes mail, also of secret addresses."""
+QUIET_LIBRARIES = ("pika", "asyncio", "mail", "httpx", "httpcore", "hpack")
+"""They tell about each step at level info; of secret addresses, too, and of where phones are."""
 
 _WORDS = r"(?:api[_-]?key|passw(?:or)?d|authorization|secret|token|cookie|credentials?)"
 

@@ -296,14 +296,20 @@ class PushRow:
 async def unhanded_pushes(
     connection: Connection, realm_id: RealmId, message_ids: Iterable[MessageId], *, limit: int
 ) -> list[PushRow]:
-    """What is to be pushed of these messages, and whose queue may not know of it yet."""
+    """What is to be pushed of these messages, and whose queue may not know of it yet.
+
+    Nothing is pushed to who has no phone.
+    """
     return await connection.many(
         PushRow,
         """
-        SELECT user_id, message_id, push_reason AS reason, group_id FROM notifications
-         WHERE realm_id = %(realm_id)s AND message_id = ANY (%(message_ids)s::bigint[])
-           AND push_reason IS NOT NULL AND NOT push_handed
-         ORDER BY message_id, user_id LIMIT %(limit)s
+        SELECT n.user_id, n.message_id, n.push_reason AS reason, n.group_id
+          FROM notifications n
+         WHERE n.realm_id = %(realm_id)s AND n.message_id = ANY (%(message_ids)s::bigint[])
+           AND n.push_reason IS NOT NULL AND NOT n.push_handed
+           AND EXISTS (SELECT FROM push_devices d
+                        WHERE d.realm_id = %(realm_id)s AND d.user_id = n.user_id)
+         ORDER BY n.message_id, n.user_id LIMIT %(limit)s
         """,
         realm_id=realm_id,
         message_ids=list(message_ids),

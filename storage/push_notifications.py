@@ -1,8 +1,9 @@
 """Messages as phones show them, and what phones show now."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from storage.database import Connection
 from storage.ids import ChannelId, GroupId, MessageId, RealmId, UserId
@@ -12,6 +13,11 @@ from storage.ids import ChannelId, GroupId, MessageId, RealmId, UserId
 class PushedRow:
     message_id: MessageId
     sender_id: UserId
+    sender_name: str
+    sender_email: str
+    sender_avatar_version: int
+    sender_is_bot: bool
+    sender_settings: dict[str, Any]
     sent_at: datetime
     rendered_content: str
     channel_id: ChannelId | None
@@ -22,6 +28,19 @@ class PushedRow:
     """Of everybody in a direct message, in the order of `user_ids`."""
     group_name: str | None
 
+    @property
+    def sender(self) -> "Sender":
+        return Sender(self.sender_id, self.sender_email, self.sender_settings)
+
+
+@dataclass(frozen=True, slots=True)
+class Sender:
+    """What decides how their address is shown."""
+
+    user_id: UserId
+    email: str
+    settings: dict[str, Any]
+
 
 async def message(
     connection: Connection, realm_id: RealmId, message_id: MessageId, group_id: GroupId | None
@@ -30,12 +49,16 @@ async def message(
     return await connection.one(
         PushedRow,
         """
-        SELECT m.id AS message_id, m.sender_id, m.sent_at, m.rendered_content, m.channel_id,
+        SELECT m.id AS message_id, m.sender_id, s.full_name AS sender_name,
+               s.email AS sender_email, s.avatar_version AS sender_avatar_version,
+               s.bot_type IS NOT NULL AS sender_is_bot, s.settings AS sender_settings,
+               m.sent_at, m.rendered_content, m.channel_id,
                c.name AS channel_name, t.name AS topic,
                coalesce(p.user_ids, '{}') AS user_ids, coalesce(p.names, '{}') AS names,
                (SELECT g.name FROM user_groups g
                  WHERE g.realm_id = %(realm_id)s AND g.group_id = %(group_id)s) AS group_name
           FROM messages m
+          JOIN users s ON s.realm_id = m.realm_id AND s.user_id = m.sender_id
           LEFT JOIN channels c ON c.realm_id = m.realm_id AND c.channel_id = m.channel_id
           LEFT JOIN topics t ON t.realm_id = m.realm_id AND t.topic_id = m.conversation_id
                AND m.channel_id IS NOT NULL
@@ -54,18 +77,35 @@ async def message(
     )
 
 
-async def shown(
-    connection: Connection, realm_id: RealmId, user_id: UserId, *, but: Sequence[MessageId] = ()
-) -> int:
-    """How many messages somebody's phones show or are about to, but for these."""
-    count: int = await connection.value(
+async def is_unread(
+    connection: Connection, realm_id: RealmId, user_id: UserId, message_id: MessageId
+) -> bool:
+    """Whether somebody has received the message, may read it, and has not."""
+    found: bool | None = await connection.value(
         """
-        SELECT count(*) FROM notifications
-         WHERE realm_id = %(realm_id)s AND user_id = %(user_id)s AND push_reason IS NOT NULL
-           AND message_id <> ALL (%(but)s::bigint[])
+        SELECT s.received AND s.unread
+          FROM reader_states(%(realm_id)s, ARRAY[%(user_id)s]::bigint[],
+                             ARRAY[%(message_id)s]::bigint[]) s
         """,
         realm_id=realm_id,
         user_id=user_id,
-        but=list(but),
+        message_id=message_id,
+    )
+    return bool(found)
+
+
+async def shown_beside(
+    connection: Connection, realm_id: RealmId, user_id: UserId, message_ids: Iterable[MessageId]
+) -> int:
+    """How many messages somebody's phones show, or are about to, beside these."""
+    count: int = await connection.value(
+        """
+        SELECT count(*) FROM notifications
+         WHERE realm_id = %(realm_id)s AND user_id = %(user_id)s AND push_handed
+           AND message_id <> ALL (%(message_ids)s::bigint[])
+        """,
+        realm_id=realm_id,
+        user_id=user_id,
+        message_ids=list(message_ids),
     )
     return count

@@ -1,5 +1,6 @@
 """A rendered message as a notification shows it: a few lines of text."""
 
+from functools import lru_cache
 from typing import Final
 
 from selectolax.lexbor import LexborNode
@@ -18,8 +19,9 @@ def shortened(text: str, longest: int = MAX_CONTENT) -> str:
     return text if len(text) <= longest else f"{text[:longest]}…"
 
 
+@lru_cache(maxsize=256)
 def as_notification(rendered: str) -> str:
-    """The words of the message.
+    """The words of the message; many people are told the same at once.
 
     Emoji are characters, formulas their source, pictures their names; what a spoiler hides
     stays hidden, and beside words of one's own what they answer to is left out.

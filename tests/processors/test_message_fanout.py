@@ -226,6 +226,7 @@ async def test_who_is_there_and_reads_it_is_not_notified(
 async def test_pushes_reach_who_is_there_and_wants_them_and_emails_come_later(
     hall: Hall, changes: Changes, desk: FanoutDesk
 ):
+    await desk.give_phones(hall.other)
     await desk.arrive(hall.other)
     await changes.send(hall.member, user_ids([hall.other]))
     await desk.catch_up()
@@ -347,6 +348,7 @@ async def test_an_edit_without_new_mentions_asks_for_nothing(
 async def test_each_push_is_one_job_and_each_persons_emails_are_one(
     hall: Hall, changes: Changes, desk: FanoutDesk
 ):
+    await desk.give_phones(hall.other)
     await desk.want(hall.other, email_notifications_batching_period_seconds=600)
     first, second = [await changes.send(hall.member, user_ids([hall.other])) for _ in range(2)]
     await desk.catch_up()
@@ -390,6 +392,7 @@ async def test_what_was_decided_is_handed_on_though_the_first_one_has_died(
         async def publish(self, *_jobs: Any) -> None:
             raise asyncio.CancelledError
 
+    await desk.give_phones(hall.other)
     await changes.send(hall.member, user_ids([hall.other]))
     [job] = await desk.shipped()
     with pytest.raises(asyncio.CancelledError):
@@ -406,12 +409,24 @@ async def test_very_many_are_handed_on_in_pieces(hall: Hall, changes: Changes, d
         async def publish(self, *jobs: Any) -> None:
             pieces.append([job.queue for job in jobs])
 
+    await desk.give_phones(*hall.everybody)
     await changes.send(hall.member, user_ids(hall.everybody))
     [job] = await desk.shipped()
     await desk.fanout(pairs_at_once=2, broker=cast("Any", Counting())).handle(job)
     kinds = [PushNotification.queue, EmailNotifications.queue]
     assert [[piece.count(kind) for kind in kinds] for piece in pieces] == [[2, 2], [2, 2]]
     assert all(each.push_handed for each in await desk.noted())
+
+
+async def test_who_has_no_phone_gets_no_push(hall: Hall, changes: Changes, desk: FanoutDesk):
+    await desk.give_phones(hall.other)
+    sent = await changes.send(hall.member, user_ids([hall.other, hall.guest]))
+    await desk.catch_up()
+    for row in (hall.other, hall.guest):
+        await hall.stage.write(change_flag, hall.actor(row), [sent], "add", "read")
+    await desk.catch_up()
+    pushes = [(push.user_id, push.op) for push in desk.basket.of(PushNotification)]
+    assert pushes == [(hall.other.user_id, "add"), (hall.other.user_id, "remove")]
 
 
 async def test_queues_that_nobody_works_off_get_nothing(
@@ -444,6 +459,7 @@ async def test_one_message_that_fails_holds_up_no_other(
 
 
 async def test_what_is_read_elsewhere_is_taken_back(hall: Hall, changes: Changes, desk: FanoutDesk):
+    await desk.give_phones(hall.other, hall.guest)
     sent = [await changes.send(hall.member, user_ids([hall.other, hall.guest])) for _ in range(3)]
     await desk.catch_up()
     await hall.stage.write(change_flag, hall.actor(hall.other), sent[:2], "add", "read")
@@ -461,6 +477,7 @@ async def test_what_is_read_elsewhere_is_taken_back(hall: Hall, changes: Changes
 
 async def test_what_is_deleted_is_taken_back(hall: Hall, changes: Changes, desk: FanoutDesk):
     await hall.make.change_settings(can_delete_own_message_group="role:everyone")
+    await desk.give_phones(hall.other)
     sent = await changes.send(hall.member, user_ids([hall.other]))
     kept = await changes.send(hall.member, user_ids([hall.other]))
     await desk.catch_up()
@@ -647,6 +664,7 @@ async def test_many_sends_are_few_jobs(hall: Hall, changes: Changes, desk: Fanou
 async def test_through_the_log_the_shipper_and_a_broker(
     hall: Hall, changes: Changes, place: Place, desk: FanoutDesk
 ):
+    await desk.give_phones(hall.other)
     sent: MessageId = await changes.send(hall.member, user_ids([hall.other]))
     processor = message_fanout.processor(PushNotification)
     async with place.open() as broker:
@@ -683,3 +701,4 @@ class _Parts:
         self.database = database
         self.directories = directories
         self.jobs = jobs
+        self.pushes = "somebody"

@@ -49,6 +49,17 @@ def test_a_line_is_json_with_time_and_level(log):
     assert line == {"event": "queue adopted", "level": "info", "queue": "q1", "events": 3}
 
 
+@pytest.mark.parametrize("library", ["httpx", "httpcore.http2", "hpack.hpack", "pika.adapters"])
+def test_what_libraries_tell_of_each_step_is_left_out(log, library):
+    out = log(PARLEY_LOG_LEVEL="debug")
+
+    logging.getLogger(library).info("POST https://api.example.com/3/device/%s", "ab" * 32)
+    logging.getLogger(library).warning("lost")
+
+    (line,) = lines(out)
+    assert line["event"] == "lost"
+
+
 def test_libraries_log_the_same_way(log):
     out = log()
 
