@@ -29,6 +29,8 @@ from storage.database import DatabaseUnavailableError, StatementTimeoutError
 
 logger = structlog.get_logger(__name__)
 
+Arguments = Mapping[str, list[bytes]]
+
 ROOT: Final = "/operator"
 SHOWN: Final = 50
 """Dead jobs on a page."""
@@ -62,7 +64,6 @@ HEADERS: Final = {
     "X-Frame-Options": "DENY",
     "X-Robots-Tag": "noindex",
 }
-_NAME: Final = re.compile(r"[a-z_]{1,100}")
 
 
 def is_below_root(path: str) -> bool:
@@ -95,7 +96,7 @@ class OperatorPages:
         session = self._session(request)
         if session is None:
             return _go("/sign-in")
-        if is_post and not session.sent(_argument(request, "token")):
+        if is_post and not session.sent(_argument(request.body_arguments, "token")):
             return self._refusal(HTTPStatus.FORBIDDEN, "This form is too old. Go back and reload.")
         return await self._inside(request, session, path.split("/"), is_post=is_post)
 
@@ -108,11 +109,12 @@ class OperatorPages:
                 return await self._overview(session)
             case ["sign-out"] if is_post:
                 return _go("/sign-in", {"Set-Cookie": _cookie("", 0, request, self._app)})
-            case ["queues", queue] if self._is_queue(queue):
+            case ["queues", queue] if queue in self._queues:
                 return await self._queue(request, session, queue)
-            case ["queues", queue, name] if self._is_queue(queue) and name in ACTIONS:
+            case ["queues", queue, name] if queue in self._queues and name in ACTIONS:
                 action = ACTIONS[name]
-                chosen = _chosen(request) if action.is_about_dead else None
+                sent = request.body_arguments if is_post else request.query_arguments
+                chosen = _chosen(sent) if action.is_about_dead else None
                 if is_post:
                     return await self._act(request, queue, action, chosen)
                 return self._question(session, queue, action, chosen)
@@ -132,7 +134,7 @@ class OperatorPages:
             wait = span(float(error.headers.get("Retry-After", "60")))
             problem = f"Too many tries. Try again in {wait}."
             return self._sign_in_page(problem, HTTPStatus.TOO_MANY_REQUESTS)
-        if not self._sessions.accepts(_argument(request, "password")):
+        if not self._sessions.accepts(_argument(request.body_arguments, "password")):
             logger.warning("an operator could not sign in", address=address)
             return self._sign_in_page("That is not the password.", HTTPStatus.FORBIDDEN)
         try:
@@ -223,9 +225,6 @@ class OperatorPages:
     def _render(self, template: str, session: Session, **values: Any) -> Page:
         return _page(template, token=session.token, now=self._app.clock.now(), **values)
 
-    def _is_queue(self, queue: str) -> bool:
-        return _NAME.fullmatch(queue) is not None and queue in self._queues
-
     async def _look(self) -> Overview:
         now = self._app.clock.monotonic()
         if self._seen is None or now - self._seen[0] > FRESH_SECONDS:
@@ -238,21 +237,21 @@ class OperatorPages:
 
 def _notice(request: HTTPServerRequest) -> str:
     """What the page says of an action that has led to it."""
-    action = ACTIONS.get(_argument(request, "did"))
-    count = _argument(request, "count")
+    action = ACTIONS.get(_argument(request.query_arguments, "did"))
+    count = _argument(request.query_arguments, "count")
     return action.done(int(count)) if action and re.fullmatch(r"\d{1,9}", count) else ""
 
 
-def _chosen(request: HTTPServerRequest) -> list[str] | None:
+def _chosen(sent: Arguments) -> list[str] | None:
     """The ids of the jobs that were selected; None for all."""
-    if _argument(request, "all"):
+    if _argument(sent, "all"):
         return None
-    ids = [each.decode(errors="replace") for each in request.arguments.get("id", [])]
+    ids = [each.decode(errors="replace") for each in sent.get("id", [])]
     return [each for each in ids if each.isprintable()]
 
 
-def _argument(request: HTTPServerRequest, name: str) -> str:
-    values = request.arguments.get(name, [b""])
+def _argument(sent: Arguments, name: str) -> str:
+    values = sent.get(name, [b""])
     return values[-1].decode(errors="replace")
 
 

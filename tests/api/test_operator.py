@@ -179,10 +179,28 @@ async def test_forms_of_other_places_are_refused(operators: Operated, visitor: V
     await other.sign_in()
     for wrong in ("", "x", token[:-1], await other.token()):
         assert (await visitor.post(path, all="yes", token=wrong)).code == 403
+    assert (await visitor.post(f"{path}?token={token}", all="yes")).code == 403
     assert await operators.states() == (0, 1)
     origin = {"Origin": operators.root, "Sec-Fetch-Site": "same-origin"}
     assert (await visitor.post(path, origin, all="yes", token=token)).code == 303
     assert await operators.states() == (0, 0)
+
+
+async def test_what_is_asked_reaches_rabbitmq(database: Database, database_url: str, amqp_url: str):
+    async with operated(database_url, amqp_url=amqp_url) as found:
+        await found.bury("1:7", "1:8")
+        visitor = Visitor(found)
+        await visitor.sign_in()
+        token = await visitor.token()
+        page = (await visitor.get(f"/queues/{QUEUE}")).body.decode()
+        [first, _] = re.findall(r'name="id" value="([^"]+)"', page)
+        assert (await visitor.post(f"/queues/{QUEUE}/replay", token=token, id=first)).code == 303
+        assert await found.states() == (1, 1)
+        assert (await visitor.post(f"/queues/{QUEUE}/drop", token=token, all="yes")).code == 303
+        assert await found.states() == (1, 0)
+        assert b">later<" in re.sub(rb"\s", b"", (await visitor.get()).body)
+        async with found.server.app.jobs.consume(QUEUE, prefetch=1) as deliveries:
+            await (await anext(deliveries)).ack()
 
 
 async def test_slips_are_told(operators: Operated, visitor: Visitor):
