@@ -7,6 +7,7 @@ from typing import Final
 
 from queue_processors import reminders, scheduled_messages
 from queue_processors.attendance import Attendance
+from queue_processors.blob_keeper import BlobKeeper
 from queue_processors.email_batches import BatchKeeper
 from queue_processors.log_keeper import LogKeeper
 from queue_processors.pauses import Pauses, work_unless_paused
@@ -28,8 +29,8 @@ async def run(
     """Work until cancelled; then each processor finishes what it has in hand.
 
     With the shipper come those who keep the log in shape, look for lost emails, index messages,
-    delete what is too old, and send what is due. Others are told what this process does, and
-    whether it also `serves` clients.
+    delete what is too old, remove files that nobody needs, and send what is due. Others are told
+    what this process does, and whether it also `serves` clients.
     """
     broker = WorkLog(app.jobs, app.metrics, lambda: app.clock.now().timestamp())
     shipper = await shipper_of(app) if with_shipper else None
@@ -48,6 +49,7 @@ async def run(
         if shipper is not None:
             group.create_task(shipper.run())
             group.create_task(LogKeeper(app.database, app.clock).run())
+            group.create_task(BlobKeeper.of(app).run())
             group.create_task(BatchKeeper(app.database, app.jobs).run())
             group.create_task(SearchIndexer(app.database).run())
             group.create_task(timekeeper_of(app).run())

@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from queue_processors import (
+    blob_removals,
     deferred_work,
     email_notifications,
     embed_links,
@@ -18,6 +19,7 @@ from queue_processors.shipper import UNREADABLE
 AnyProcessor = Processor[Any, Any] | BatchProcessor[Any, Any]
 
 PROCESSORS: tuple[AnyProcessor, ...] = (
+    blob_removals.PROCESSOR,
     deferred_work.PROCESSOR,
     email_notifications.PROCESSOR,
     embed_links.PROCESSOR,

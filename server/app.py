@@ -30,6 +30,7 @@ from server.settings import Settings
 from server.typesetting import open_typesetter
 from server.writer import Writers, WriteTx
 from storage import event_log, server_keys
+from storage.blobs import BlobStore, LocalBlobStore
 from storage.database import Database, open_database
 from storage.ids import RealmId
 
@@ -58,6 +59,7 @@ class App:
     previews: Previews
     pushes: PushService | None
     """None: no phone is reached."""
+    blobs: BlobStore
 
     def state(self) -> dict[str, float]:
         """How much this process holds of what, for those who look after it."""
@@ -139,6 +141,7 @@ async def open_app(
             egress=egress,
             previews=Previews(egress, clock.monotonic),
             pushes=await stack.enter_async_context(_open_pushes(settings, clock)),
+            blobs=LocalBlobStore(settings.data_directory / "files"),
         )
         stack.push_async_callback(writers.drain)
         stack.push_async_callback(presences.close)

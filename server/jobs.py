@@ -149,6 +149,16 @@ class EmbedLinks(Job, frozen=True, kw_only=True):
     message_id: MessageId
 
 
+class BlobRemoval(Job, frozen=True, kw_only=True):
+    """Content is to go of which no row speaks any more: queue_processors/blob_removals.py."""
+
+    queue: ClassVar[str] = "blob_removals"
+    idempotent_by: ClassVar[str] = "the store, in which nothing is there afterwards"
+
+    realm_id: RealmId
+    keys: tuple[str, ...]
+
+
 def enqueue(tx: Tx, job: Job, *, after_seconds: float = 0.0) -> None:
     """Ask for the job in this transaction: it is done, at least once, if this commits.
 

@@ -15,6 +15,7 @@ PlaygroundId = NewType("PlaygroundId", int)
 ProfileFieldId = NewType("ProfileFieldId", int)
 FolderId = NewType("FolderId", int)
 PushDeviceId = NewType("PushDeviceId", int)
+AttachmentId = NewType("AttachmentId", int)
 QueueId = NewType("QueueId", str)
 
 Position = NewType("Position", int)

@@ -86,6 +86,25 @@ BEGIN
     END IF;
 END $$;
 
+CREATE FUNCTION public.append_attachment_entries(p_realm_id bigint, p_attachment_ids bigint[]) RETURNS void
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    PERFORM append_entries(
+        p_realm_id, 'attachment',
+        array_agg(convert_to(jsonb_build_object('users', jsonb_build_array(a.owner_id))::text,
+                             'UTF8') ORDER BY a.attachment_id),
+        array_agg(convert_to(jsonb_build_object(
+                'op', 'update', 'attachment', shown_attachment(p_realm_id, a.attachment_id),
+                'upload_space_used', coalesce((SELECT s.bytes FROM upload_space s
+                                                WHERE s.realm_id = p_realm_id), 0))::text,
+                             'UTF8') ORDER BY a.attachment_id),
+        gen_random_uuid())
+       FROM attachments a
+      WHERE a.realm_id = p_realm_id AND a.attachment_id = ANY (p_attachment_ids)
+     HAVING count(*) > 0;
+END $$;
+
 CREATE FUNCTION public.append_entries(p_realm_id bigint, p_kind text, p_audiences bytea[], p_bodies bytea[], p_write_id uuid) RETURNS void
     LANGUAGE plpgsql
     AS $$
@@ -1012,6 +1031,21 @@ END $$;
 CREATE FUNCTION public.ids_of(p_terms jsonb, p_name text) RETURNS bigint[]
     LANGUAGE sql IMMUTABLE
     AS $$ SELECT ARRAY(SELECT i::bigint FROM jsonb_array_elements_text(p_terms -> p_name) AS i) $$;
+
+CREATE FUNCTION public.let_attachments_go(p_realm_id bigint, p_message_ids bigint[]) RETURNS void
+    LANGUAGE plpgsql
+    AS $$
+DECLARE
+    v_changed bigint[];
+BEGIN
+    WITH gone AS (
+        DELETE FROM attachment_messages h
+         WHERE h.realm_id = p_realm_id AND h.message_id = ANY (p_message_ids)
+        RETURNING h.attachment_id
+    )
+    SELECT array_agg(DISTINCT g.attachment_id) INTO v_changed FROM gone g;
+    PERFORM append_attachment_entries(p_realm_id, v_changed);
+END $$;
 
 CREATE FUNCTION public.mark_all_read(p_realm_id bigint, p_user_id bigint, p_limit bigint, p_audience bytea, p_write_id uuid) RETURNS void
     LANGUAGE plpgsql
@@ -2223,6 +2257,29 @@ BEGIN
     END IF;
 END $$;
 
+CREATE FUNCTION public.set_attachments(p_realm_id bigint, p_message_id bigint, p_attachment_ids bigint[]) RETURNS void
+    LANGUAGE plpgsql
+    AS $$
+DECLARE
+    v_changed bigint[];
+BEGIN
+    WITH gone AS (
+        DELETE FROM attachment_messages h
+         WHERE h.realm_id = p_realm_id AND h.message_id = p_message_id
+           AND h.attachment_id <> ALL (p_attachment_ids)
+        RETURNING h.attachment_id
+    ), new AS (
+        INSERT INTO attachment_messages (realm_id, message_id, attachment_id)
+        SELECT a.realm_id, p_message_id, a.attachment_id FROM attachments a
+         WHERE a.realm_id = p_realm_id AND a.attachment_id = ANY (p_attachment_ids)
+        ON CONFLICT DO NOTHING
+        RETURNING attachment_id
+    )
+    SELECT array_agg(c.attachment_id) INTO v_changed
+      FROM (SELECT attachment_id FROM gone UNION ALL SELECT attachment_id FROM new) c;
+    PERFORM append_attachment_entries(p_realm_id, v_changed);
+END $$;
+
 CREATE FUNCTION public.set_content_flags(p_realm_id bigint, p_message_id bigint, p_user_ids bigint[], p_flags integer[]) RETURNS void
     LANGUAGE plpgsql
     AS $$
@@ -2336,6 +2393,24 @@ BEGIN
         p_write_id)
        FROM topics t WHERE t.realm_id = p_realm_id AND t.topic_id = p_topic_id;
 END $$;
+
+CREATE FUNCTION public.shown_attachment(p_realm_id bigint, p_attachment_id bigint) RETURNS jsonb
+    LANGUAGE sql STABLE
+    AS $$
+    SELECT jsonb_build_object(
+               'id', a.attachment_id, 'name', a.name, 'path_id', a.path_id, 'size', a.size,
+               'create_time', floor(extract(epoch FROM a.created_at) * 1000)::bigint,
+               'messages', coalesce((
+                   SELECT jsonb_agg(jsonb_build_object(
+                              'id', m.id,
+                              'date_sent', floor(extract(epoch FROM m.sent_at) * 1000)::bigint)
+                              ORDER BY m.id)
+                     FROM attachment_messages h
+                     JOIN messages m ON m.realm_id = h.realm_id AND m.id = h.message_id
+                    WHERE h.realm_id = p_realm_id AND h.attachment_id = p_attachment_id), '[]'))
+      FROM attachments a
+     WHERE a.realm_id = p_realm_id AND a.attachment_id = p_attachment_id
+$$;
 
 CREATE FUNCTION public.strangers_to_topic(p_realm_id bigint, p_user_ids bigint[], p_topic_id bigint) RETURNS bigint[]
     LANGUAGE plpgsql STABLE
@@ -2680,6 +2755,32 @@ CREATE TABLE public.alert_words (
     realm_id bigint NOT NULL,
     user_id bigint NOT NULL,
     word text NOT NULL
+);
+
+CREATE SEQUENCE public.attachment_ids
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1;
+
+CREATE TABLE public.attachment_messages (
+    realm_id bigint NOT NULL,
+    message_id bigint NOT NULL,
+    attachment_id bigint NOT NULL
+);
+
+CREATE TABLE public.attachments (
+    realm_id bigint NOT NULL,
+    attachment_id bigint DEFAULT nextval('public.attachment_ids'::regclass) NOT NULL,
+    path_id text NOT NULL,
+    name text NOT NULL,
+    content_type text NOT NULL,
+    size bigint NOT NULL,
+    digest bytea NOT NULL,
+    owner_id bigint NOT NULL,
+    created_at timestamp with time zone NOT NULL,
+    let_go_at timestamp with time zone
 );
 
 CREATE SEQUENCE public.audit_ids
@@ -3239,6 +3340,11 @@ CREATE TABLE public.undeliverable_addresses (
     refused_at timestamp with time zone DEFAULT now() NOT NULL
 );
 
+CREATE TABLE public.upload_space (
+    realm_id bigint NOT NULL,
+    bytes bigint DEFAULT 0 NOT NULL
+);
+
 CREATE TABLE public.user_activity (
     realm_id bigint NOT NULL,
     user_id bigint NOT NULL,
@@ -3334,6 +3440,12 @@ CREATE TABLE public.workers (
 
 ALTER TABLE ONLY public.alert_words
     ADD CONSTRAINT alert_words_pkey PRIMARY KEY (realm_id, user_id, word);
+
+ALTER TABLE ONLY public.attachment_messages
+    ADD CONSTRAINT attachment_messages_pkey PRIMARY KEY (realm_id, message_id, attachment_id);
+
+ALTER TABLE ONLY public.attachments
+    ADD CONSTRAINT attachments_pkey PRIMARY KEY (realm_id, attachment_id);
 
 ALTER TABLE ONLY public.audit_log
     ADD CONSTRAINT audit_log_pkey PRIMARY KEY (realm_id, audit_id);
@@ -3494,6 +3606,9 @@ ALTER TABLE ONLY public.topics
 ALTER TABLE ONLY public.undeliverable_addresses
     ADD CONSTRAINT undeliverable_addresses_pkey PRIMARY KEY (realm_id, user_id);
 
+ALTER TABLE ONLY public.upload_space
+    ADD CONSTRAINT upload_space_pkey PRIMARY KEY (realm_id);
+
 ALTER TABLE ONLY public.user_activity
     ADD CONSTRAINT user_activity_pkey PRIMARY KEY (realm_id, user_id, client, what);
 
@@ -3514,6 +3629,12 @@ ALTER TABLE ONLY public.webhook_calls
 
 ALTER TABLE ONLY public.workers
     ADD CONSTRAINT workers_pkey PRIMARY KEY (id);
+
+CREATE INDEX attachment_messages_attachment ON public.attachment_messages USING btree (realm_id, attachment_id, message_id);
+
+CREATE INDEX attachments_owner ON public.attachments USING btree (realm_id, owner_id, attachment_id);
+
+CREATE UNIQUE INDEX attachments_path ON public.attachments USING btree (realm_id, path_id);
 
 CREATE INDEX audit_log_by_action ON public.audit_log USING btree (realm_id, action, audit_id);
 

@@ -1,11 +1,20 @@
 """The hot path: one statement verifies a send's decision and writes it all (send_message)."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Final, LiteralString
 
 from storage.database import Connection, Statement
-from storage.ids import ChannelId, DmGroupId, MessageId, Position, RealmId, TopicId, UserId
+from storage.ids import (
+    AttachmentId,
+    ChannelId,
+    DmGroupId,
+    MessageId,
+    Position,
+    RealmId,
+    TopicId,
+    UserId,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,6 +58,8 @@ class Send:
     """What clients call the empty topic that do not know it."""
     widget: str | None = None
     """What makes a widget of the message, as JSON."""
+    attachment_ids: list[AttachmentId] = field(default_factory=list)
+    """Files that the message holds."""
 
     def statement(self, then: Statement | None = None) -> Statement:
         """Gives (outcome, message_id, conversation_id, new_policy, known_digest).
@@ -57,13 +68,18 @@ class Send:
         Parameters of the same name are the same.
         """
         params = {name: getattr(self, name) for name in self.__slots__}
-        if then is not None:
-            attach = _ATTACH if self.widget is not None else ""
-            sql = _FIRST + _SEND + ")" + attach + _THEN + then.sql + _THEN_END
-            return Statement(sql, {**then.params, **params})
+        if then is None and self.widget is None and not self.attachment_ids:
+            return Statement(_SEND, params)
+        sql: LiteralString = _FIRST + _SEND + ")"
         if self.widget is not None:
-            return Statement(_FIRST + _SEND + ")" + _ATTACH + _OUTCOME, params)
-        return Statement(_SEND, params)
+            sql += _ATTACH
+        sql += _OUTCOME
+        if self.attachment_ids:
+            sql += _HOLD
+        if then is not None:
+            sql += _THEN + then.sql + _THEN_END
+            params = {**then.params, **params}
+        return Statement(sql + " FROM sent", params)
 
 
 _SEND: Final[LiteralString] = """
@@ -86,12 +102,12 @@ _ATTACH: Final[LiteralString] = """, attached AS (
       FROM sent WHERE outcome = 'sent')
 """
 _OUTCOME: Final[LiteralString] = """
-    SELECT outcome, message_id, conversation_id, new_policy, known_digest FROM sent
-"""
-_THEN: Final[LiteralString] = """
-    SELECT outcome, message_id, conversation_id, new_policy, known_digest,
-           CASE WHEN outcome = 'sent' THEN ("""
-_THEN_END: Final[LiteralString] = ") END AS followed FROM sent"
+    SELECT outcome, message_id, conversation_id, new_policy, known_digest"""
+_HOLD: Final[LiteralString] = """,
+           CASE WHEN outcome = 'sent' THEN set_attachments(
+               %(realm_id)s, message_id, %(attachment_ids)s::bigint[]) END AS held"""
+_THEN: Final[LiteralString] = ", CASE WHEN outcome = 'sent' THEN ("
+_THEN_END: Final[LiteralString] = ") END AS followed"
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,18 +4,21 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Any, Concatenate, Generic, ParamSpec, Protocol, TypeVar
+from typing import Concatenate, Generic, ParamSpec, Protocol, TypeVar
 
 import msgspec
 
 from server.actions.workbench import Workbench
+from server.api.incoming import ReceivedFile
 from server.api.params import Params
 from server.api.rate_limit import RateLimits
 from server.app import App
 from server.directory import Directory
 from server.domain.actor import Actor
+from server.domain.addresses import API_PREFIX
 from server.domain.errors import BadRequestError, UnauthorizedError
 from server.events.base import Tx
+from server.settings import Settings
 from storage.database import Connection
 from storage.ids import RealmId
 
@@ -79,8 +82,10 @@ class Request:
     """For an answer in pieces: the handler then returns None."""
     respond_with: dict[str, str]
     """Headers that the handler adds to the answer."""
+    method: str = "GET"
     caller: Actor | None = None
-    files: list[Any] = field(default_factory=list)
+    files: list[ReceivedFile] = field(default_factory=list)
+    """On endpoints that take a file: just one. What the handler does not keep is dropped."""
 
     @property
     def actor(self) -> Actor:
@@ -137,8 +142,8 @@ class Request:
 class Stream(Protocol):
     """An answer that is sent piece by piece."""
 
-    async def start(self, headers: Mapping[str, str]) -> None:
-        """Begin a success. Raises ConnectionError once the client is gone, as `send` does."""
+    async def start(self, headers: Mapping[str, str], status: int = 200) -> None:
+        """Begin to answer. Raises ConnectionError once the client is gone, as `send` does."""
         ...
 
     async def send(self, chunk: bytes) -> None:
@@ -158,7 +163,7 @@ class Endpoint(Generic[ParamsT]):
     """A method and path, who may call it, its parameters, and the function that answers.
 
     Path parameters are written `{name}` and are fields of `params`; those that end in `_id` are
-    integers.
+    integers, and `{filename}` may hold slashes.
     """
 
     method: str
@@ -171,3 +176,11 @@ class Endpoint(Generic[ParamsT]):
     """The call itself is no sign of a problem if it is frequent: not rate limited (long polls)."""
     answers_with_page: bool = False
     """A success is HTML for people, not JSON; what is refused is JSON all the same."""
+    takes_file: Callable[[Settings], int] | None = None
+    """The body is a form with one file, of so many bytes at most."""
+    at_root: bool = False
+    """Its path is the whole path: it answers with files, which browsers fetch by their address."""
+
+    @property
+    def full_path(self) -> str:
+        return self.path if self.at_root else API_PREFIX + self.path

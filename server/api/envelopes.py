@@ -9,6 +9,9 @@ from server.domain.errors import DomainError
 
 REASONS: Final = {
     200: "OK",
+    206: "Partial Content",
+    302: "Found",
+    304: "Not Modified",
     400: "Bad Request",
     401: "Unauthorized",
     403: "Forbidden",
@@ -17,6 +20,7 @@ REASONS: Final = {
     409: "Conflict",
     413: "Content Too Large",
     415: "Unsupported Media Type",
+    416: "Range Not Satisfiable",
     422: "Unprocessable Content",
     429: "Too Many Requests",
     431: "Request Header Fields Too Large",

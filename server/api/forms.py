@@ -1,4 +1,4 @@
-"""From a request's query and body to its fields, and the files that came with them."""
+"""From a request's query and body to its fields."""
 
 import re
 from binascii import a2b_qp
@@ -30,13 +30,15 @@ def read_query(query: str) -> dict[str, str]:
     return _read_pairs(query.encode("latin-1")) if query else {}
 
 
-def read_body(headers: HTTPHeaders, body: bytes) -> tuple[dict[str, str], list[HTTPFile]]:
-    """The fields and files of a body; one that is empty has none, whatever it says it is.
+def read_body(headers: HTTPHeaders, body: bytes) -> dict[str, str]:
+    """The fields of a body; one that is empty has none, whatever it says it is.
+
+    Files in it are passed over (server/api/incoming.py takes those that are wanted).
 
     Raises a DomainError for a form that cannot be read.
     """
     if not body:
-        return {}, []
+        return {}
     kind, _, attributes = headers.get("Content-Type", "").partition(";")
     kind = kind.strip().lower()
     if headers.get("Content-Encoding", "identity").lower() != "identity":
@@ -44,7 +46,7 @@ def read_body(headers: HTTPHeaders, body: bytes) -> tuple[dict[str, str], list[H
     if kind == "application/x-www-form-urlencoded":
         if len(body) > MAX_FORM_BYTES:
             raise BodyTooLargeError("The form is too large.")
-        return _read_pairs(body), []
+        return _read_pairs(body)
     if kind == "multipart/form-data":
         return _read_multipart(f"{kind};{attributes}", body)
     raise UnsupportedContentTypeError(
@@ -83,12 +85,11 @@ def _read_pairs(data: bytes) -> dict[str, str]:
     return fields
 
 
-def _read_multipart(content_type: str, body: bytes) -> tuple[dict[str, str], list[HTTPFile]]:
+def _read_multipart(content_type: str, body: bytes) -> dict[str, str]:
     arguments: dict[str, list[bytes]] = {}
     files: dict[str, list[HTTPFile]] = {}
     try:
         parse_body_arguments(content_type, body, arguments, files)
-        fields = {name: values[-1].decode() for name, values in arguments.items()}
+        return {name: values[-1].decode() for name, values in arguments.items()}
     except (HTTPInputError, ValueError):
         raise BadRequestError("Malformed form") from None
-    return fields, [file for group in files.values() for file in group]

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 import structlog
 from structlog.contextvars import bind_contextvars
+from tornado.concurrent import Future
 from tornado.http1connection import HTTP1Connection
 from tornado.httputil import (
     HTTPConnection,
@@ -28,6 +29,15 @@ from server.api.bodies import Body, Room
 from server.api.connections import ApiStream
 from server.api.endpoint import Access, Endpoint, RawResult, Request, Result, Stream
 from server.api.envelopes import REASONS, error_body, success_body
+from server.api.incoming import (
+    FORM_BYTES,
+    SILENCE_SECONDS,
+    IncomingBody,
+    Received,
+    patience,
+    receive,
+    too_large,
+)
 from server.api.proxies import client_address
 from server.api.rate_limit import RateLimits
 from server.api.routes import Router
@@ -97,6 +107,8 @@ class _Exchange(HTTPMessageDelegate):
         self._task: asyncio.Task[None] | None = None
         self._is_streaming = False
         self._endpoint = "none"
+        self._incoming: IncomingBody | None = None
+        self._received = Received({}, [])
 
     @override
     def headers_received(
@@ -106,18 +118,31 @@ class _Exchange(HTTPMessageDelegate):
         self._start_line = start_line
         self._headers = headers
         announced = headers.get("Content-Length", "")
-        if announced.isdecimal() and int(announced) > DISCARD_BYTES:
-            self._body.size = int(announced)
+        size = int(announced) if announced.isdecimal() else 0
+        path = start_line.path.partition("?")[0]
+        if self._server.router.takes_file(start_line.method, path):
+            # Who sends it, and how much, is looked at before it is taken.
+            self._incoming = IncomingBody()
+            self._announced = size
+            self._connection.set_body_timeout(patience(size))
+            self._begin()
+        elif size > DISCARD_BYTES:
+            self._body.size = size
             self._begin()
 
     @override
-    def data_received(self, chunk: bytes) -> None:
+    def data_received(self, chunk: bytes) -> Future[None] | None:
+        if self._incoming is not None:
+            return self._incoming.add(chunk)
         self._body.add(chunk)
         if self._body.size > DISCARD_BYTES:
             self._begin()
+        return None
 
     @override
     def finish(self) -> None:
+        if self._incoming is not None:
+            self._incoming.end()
         self._begin()
 
     def _begin(self) -> None:
@@ -135,6 +160,8 @@ class _Exchange(HTTPMessageDelegate):
     def on_connection_close(self) -> None:
         # A poll that nobody waits for ends; a write goes on in the realm's writer.
         self._body.give_up()
+        if self._incoming is not None:
+            self._incoming.give_up()
         if self._task is not None:
             self._task.cancel()
 
@@ -146,6 +173,8 @@ class _Exchange(HTTPMessageDelegate):
         try:
             status, body = await self._answer(headers)
             self._measure(status, began)
+            if self._incoming is not None:
+                await self._read_off(self._incoming)
             if not self._is_streaming:
                 await self._respond(status, headers, body)
             elif status != HTTPStatus.OK:
@@ -154,6 +183,16 @@ class _Exchange(HTTPMessageDelegate):
             self._connection.close()
         finally:
             self._body.give_up()
+            await self._received.discard()
+
+    async def _read_off(self, incoming: IncomingBody) -> None:
+        """Whoever sends a file that is refused may not look before all of it is gone."""
+        if self._announced <= DISCARD_BYTES:
+            await incoming.rest(SILENCE_SECONDS)
+        else:
+            incoming.give_up()
+            if isinstance(self._connection.stream, ApiStream):
+                self._connection.stream.lingers = True
 
     def _measure(self, status: int, began: float) -> None:
         app = self._server.app
@@ -206,8 +245,12 @@ class _Exchange(HTTPMessageDelegate):
         self._body.check()
         request = await self._request(endpoint, headers)
         fields = forms.read_query(self._start_line.path.partition("?")[2])
-        form, request.files = forms.read_body(self._headers, self._body.content())
-        fields |= form
+        if endpoint.takes_file is not None:
+            await self._receive(endpoint.takes_file(self._server.app.settings))
+            request.files = self._received.files
+            fields |= self._received.fields
+        else:
+            fields |= forms.read_body(self._headers, self._body.content())
         if request.caller is not None:
             client = client_name(fields.get("client"), self._headers.get("User-Agent"))
             request.caller = replace(request.caller, client=client)
@@ -215,6 +258,18 @@ class _Exchange(HTTPMessageDelegate):
                 self._server.app.activity.note(request.caller, endpoint.path)
         params, unknown = parameters.parse(endpoint.params, fields | from_path)
         return endpoint.handler(request, params), unknown
+
+    async def _receive(self, max_file_bytes: int) -> None:
+        assert self._incoming is not None
+        if self._announced > max_file_bytes + FORM_BYTES:
+            raise too_large(max_file_bytes)
+        await receive(
+            self._incoming.chunks(),
+            self._headers.get("Content-Type", ""),
+            self._server.app.blobs,
+            self._received,
+            max_file_bytes=max_file_bytes,
+        )
 
     async def _request(self, endpoint: Endpoint[Any], headers: dict[str, str]) -> Request:
         """The request with its caller; limits are counted here."""
@@ -237,6 +292,7 @@ class _Exchange(HTTPMessageDelegate):
             limits=server.rate_limits,
             respond_with=headers,
             open_stream=self._open_stream,
+            method=self._start_line.method,
         )
         if endpoint.access in (Access.ANONYMOUS, Access.INTERNAL):
             await server.rate_limits.count_address(address, headers)

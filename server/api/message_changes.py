@@ -1,5 +1,6 @@
 """Editing, moving and deleting messages over HTTP."""
 
+from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
 from server.actions import stepped_work
@@ -13,7 +14,8 @@ from server.api.endpoint import Access, Empty, Endpoint, Request, Result
 from server.api.params import Field, Params, alias
 from server.domain.errors import BadRequestError
 from server.events.base import ClientView
-from storage.ids import ChannelId, MessageId
+from storage import attachments
+from storage.ids import AttachmentId, ChannelId, MessageId
 
 DELETING_SECONDS = 10.0
 """How long one request goes on deleting a topic before it asks to be sent again."""
@@ -45,12 +47,30 @@ async def change(request: Request, params: ChangeParams) -> ChangeResult:
     if params.content is not None:
         content = NewContent(params.content, params.prev_content_sha256)
         await typeset_ahead(request.directory, params.content)
+    held = [] if content is None else await _own_files(request, message_id)
     if moves:
         await _move(request, message_id, _wanted(params, content))
     elif content is not None:
         now = request.app.clock.now()
         await request.write(edit.edit_content, message_id, content, now)
-    return ChangeResult(detached_uploads=[])
+    return ChangeResult(detached_uploads=await _detached(request, held))
+
+
+async def _own_files(request: Request, message_id: MessageId) -> list[AttachmentId]:
+    """Those of the caller that the message holds."""
+    actor = request.actor
+    async with request.read() as connection:
+        return await attachments.own_held(connection, actor.realm_id, actor.user_id, message_id)
+
+
+async def _detached(request: Request, held: Sequence[AttachmentId]) -> list[dict[str, Any]]:
+    """Those of these files that are in no message any more: clients ask whether to delete them."""
+    if not held:
+        return []
+    realm_id = request.actor.realm_id
+    async with request.read() as connection:
+        shown = await attachments.shown(connection, realm_id, held)
+    return [each for each in shown if not each["messages"]]
 
 
 def _wanted(params: ChangeParams, content: NewContent | None) -> MoveRequest:

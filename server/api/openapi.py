@@ -63,7 +63,8 @@ def describing(routes: Sequence[Endpoint[Any]]) -> Endpoint[NoParams]:
 
 
 def document_of(routes: Sequence[Endpoint[Any]]) -> dict[str, Any]:
-    """The description of these endpoints."""
+    """The description of these endpoints, less those that answer with files."""
+    routes = [each for each in routes if not each.at_root]
     results, schemas = _result_schemas(routes)
     paths: dict[str, dict[str, Any]] = {}
     for (path, method), endpoints in _by_operation(routes).items():
@@ -130,6 +131,8 @@ def _operation(
         operation["security"] = [*_SECURITY, {}]
     if endpoint.method not in _WITH_BODY:
         parameters.extend(p for each in others for p in _query_parameters(each))
+    elif endpoint.takes_file is not None:
+        operation["requestBody"] = _form_with_file(others)
     elif others:
         operation["requestBody"] = _form(others)
     return operation
@@ -205,6 +208,16 @@ def _form(described: Sequence[Described]) -> dict[str, Any]:
         "required": any(each.is_required for each in described),
         "content": {FORM: {"schema": schema, "encoding": encoding}},
     }
+
+
+def _form_with_file(described: Sequence[Described]) -> dict[str, Any]:
+    file = {"type": "string", "contentMediaType": "application/octet-stream"}
+    schema = {
+        "type": "object",
+        "properties": {"file": file, **{each.name: each.schema for each in described}},
+        "required": ["file", *(each.name for each in described if each.is_required)],
+    }
+    return {"required": True, "content": {"multipart/form-data": {"schema": schema}}}
 
 
 def _other_name(described: Described) -> str:

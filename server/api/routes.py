@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from server.api import (
     alert_words,
+    attachments,
     audit_log,
     authentication,
     bots,
@@ -47,11 +48,11 @@ from server.api import (
 )
 from server.api.endpoint import Access, Endpoint
 from server.api.forms import percent_decoded
-from server.domain.addresses import API_PREFIX
-from server.domain.errors import MethodNotAllowedError, NotFoundError
+from server.domain.errors import DomainError, MethodNotAllowedError, NotFoundError
 
 _AREAS: Final[tuple[Endpoint[Any], ...]] = (
     *alert_words.ENDPOINTS,
+    *attachments.ENDPOINTS,
     *audit_log.ENDPOINTS,
     *authentication.ENDPOINTS,
     *bots.ENDPOINTS,
@@ -106,16 +107,13 @@ class Router:
         for endpoint in routes:
             self._add(endpoint)
         # Where a segment may be an integer or text, the integer is tried first.
-        self._patterns.sort(key=lambda item: (item[0].pattern.count("[^/]+"), item[1]))
+        self._patterns.sort(key=lambda item: (_openness(item[0].pattern), item[1]))
 
     def find(self, method: str, path: str) -> tuple[Endpoint[Any], dict[str, str]]:
         """The endpoint and its path parameters, for HEAD those of GET.
 
         Raises NotFoundError, MethodNotAllowedError, and BadRequestError for a path that is no text.
         """
-        if not path.startswith(API_PREFIX):
-            raise NotFoundError("Page not found.")
-        path = path[len(API_PREFIX) :]
         by_method = self._fixed.get(path)
         if by_method is not None and method in by_method:
             return by_method[method], {}
@@ -134,13 +132,20 @@ class Router:
             raise MethodNotAllowedError(sorted(allowed))
         raise NotFoundError("Page not found.")
 
+    def takes_file(self, method: str, path: str) -> bool:
+        """Whether the body of such a request is to be taken as it comes."""
+        try:
+            return self.find(method, path)[0].takes_file is not None
+        except DomainError:
+            return False
+
     def _add(self, endpoint: Endpoint[Any]) -> None:
         if not isinstance(endpoint.access, Access):
             raise RoutesError(f"{endpoint.method} {endpoint.path} does not say who may call it")
         if "{" not in endpoint.path:
-            by_method = self._fixed.setdefault(endpoint.path, {})
+            by_method = self._fixed.setdefault(endpoint.full_path, {})
         else:
-            pattern = re.compile(re.sub(r"\{(\w+)\}", _segment, endpoint.path))
+            pattern = re.compile(re.sub(r"\{(\w+)\}", _segment, endpoint.full_path))
             by_method = next((m for p, _, m in self._patterns if p == pattern), {})
             if not by_method:
                 self._patterns.append((pattern, endpoint.path, by_method))
@@ -151,5 +156,11 @@ class Router:
             by_method.setdefault("HEAD", endpoint)
 
 
+def _openness(pattern: str) -> tuple[int, int]:
+    return pattern.count(">.+"), pattern.count("[^/]+")
+
+
 def _segment(name: re.Match[str]) -> str:
+    if name[1] == "filename":
+        return "(?P<filename>.+)"
     return f"(?P<{name[1]}>[0-9]+)" if name[1].endswith("_id") else f"(?P<{name[1]}>[^/]+)"

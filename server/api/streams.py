@@ -8,17 +8,18 @@ from tornado.iostream import StreamClosedError
 from typing_extensions import override
 
 from server.api.endpoint import Stream
+from server.api.envelopes import REASONS
 
 
 class ChunkedStream(Stream):
-    """An answer of no known length."""
+    """An answer in chunks, unless its headers say how long it is."""
 
     def __init__(self, connection: HTTPConnection) -> None:
         self._connection = connection
 
     @override
-    async def start(self, headers: Mapping[str, str]) -> None:
-        start_line = ResponseStartLine("HTTP/1.1", 200, "OK")
+    async def start(self, headers: Mapping[str, str], status: int = 200) -> None:
+        start_line = ResponseStartLine("HTTP/1.1", status, REASONS[status])
         await self._sent(self._connection.write_headers(start_line, HTTPHeaders(dict(headers))))
 
     @override

@@ -238,6 +238,12 @@ class UnauthorizedPrincipalError(DomainError):
     code = "UNAUTHORIZED_PRINCIPAL"
 
 
+class UploadQuotaError(DomainError):
+    """The organization has no room for this file."""
+
+    code = "REALM_UPLOAD_QUOTA"
+
+
 class IdempotencyKeyReusedError(DomainError):
     """The same Idempotency-Key with another request."""
 

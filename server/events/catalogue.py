@@ -6,6 +6,7 @@ import msgspec
 
 from server.events import (
     alert_words,
+    attachments,
     bots,
     channel_folders,
     channels,
@@ -38,6 +39,8 @@ from server.events.base import Event
 
 EVENTS: Final[tuple[type[Event], ...]] = (
     alert_words.AlertWordsChanged,
+    attachments.AttachmentRemoved,
+    attachments.AttachmentShown,
     bots.BotAdded,
     bots.BotChanged,
     bots.BotDeleted,

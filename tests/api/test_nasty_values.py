@@ -8,6 +8,7 @@ import pytest
 
 from server.api.params import readers
 from server.api.routes import ROUTES
+from server.domain.addresses import API_PREFIX
 from tests.fixtures.clients import Client, Events
 
 INTEGERS = (0, -1, 2**31, 2**31 - 1, -(2**31) - 1, 2**53, 2**63 - 1, -(2**63), 2**63, 10**40)
@@ -92,8 +93,11 @@ def sound(log_in, make):
     return sound
 
 
+JSON_ROUTES = [route for route in ROUTES if not route.at_root and route.takes_file is None]
+
+
 @pytest.mark.asyncio
-@pytest.mark.parametrize("route", ROUTES, ids=lambda route: f"{route.method} {route.path}")
+@pytest.mark.parametrize("route", JSON_ROUTES, ids=lambda route: f"{route.method} {route.path}")
 async def test_no_value_is_too_nasty(route, sound):
     client, values = await sound()
     values |= ELSEWHERE.get(f"{route.method} {route.path}", {})
@@ -121,5 +125,7 @@ async def test_no_path_is_too_nasty(sound):
         if "{" in route.path:
             for nasty in ("0", "9" * 30, str(2**63), "%00", "%FF", "%F0%9F%90%99", "a%2Fb", "."):
                 path = re.sub(r"\{\w+\}", nasty, route.path)
-                answer = await client.send(route.method, path)
+                answer = await client.send(
+                    route.method, path, prefix="" if route.at_root else API_PREFIX
+                )
                 assert answer.status < 500, (path, answer.content)

@@ -1,24 +1,18 @@
 """Every endpoint for everybody and each kind of object: what is permitted, and nothing else."""
 
-import re
 from dataclasses import replace
-from typing import Any
 
 import pytest
 
 from server.api.routes import ROUTES
 from server.domain.access import OWNER
+from tests.api.permissions.asking import ask, name_of
 from tests.api.permissions.expectations import ALL, ROWS, Row
 from tests.api.permissions.world import World
 from tests.factories import new_realm
-from tests.fixtures.clients import Answer, Client
+from tests.fixtures.clients import Client
 
 NO_ACCOUNT = "x-"
-OF_NO_CONTRACT = ("/emoji_data", "/openapi.json", "/email_notifications/unsubscribe/{token}")
-
-
-def name_of(route: Any) -> str:
-    return f"{route.method} {route.path}"
 
 
 def test_every_endpoint_has_its_row():
@@ -36,23 +30,12 @@ def test_every_row_says_who_is_meant():
             assert set(letters) <= set(ALL), row.endpoint
 
 
-async def ask(client: Client, row: Row, values: dict[str, Any]) -> Answer:
-    method, path = row.endpoint.split(" ")
-    in_path = re.findall(r"\{(\w+)\}", path)
-    given = {**values, **row.fields}
-    fields = {name: value for name, value in given.items() if name not in in_path}
-    place = path.format(**{name: given[name] for name in in_path})
-    if path in OF_NO_CONTRACT:
-        return await client.send(method, place, body=None if method == "GET" else b"")
-    return await client.call(method, place, **fields)
-
-
 async def wrong(world: World, client: Client, who: str, row: Row, kind: str) -> str | None:
     """What is not as it should be, or None."""
     # Those without an account ask for what is the member's.
     values = await row.objects(world, "m" if who in NO_ACCOUNT else who, kind)
     before = await world.make.position()
-    answer = await ask(client, row, values)
+    answer = await ask(client, row.endpoint, {**values, **row.fields})
     said = f"{row.endpoint} of {kind} by {who}: {answer.status} {answer.content[:200]!r}"
     if who in row.allowed[kind]:
         if kind == row.idle and await world.make.position() != before:

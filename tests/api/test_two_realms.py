@@ -15,6 +15,7 @@ from server.api.routes import ROUTES
 from storage.database import Connection
 from storage.ids import RealmId
 from tests.api.permissions import world
+from tests.api.permissions.asking import ask
 from tests.api.permissions.expectations import ROWS
 from tests.api.permissions.references import (
     LENIENT,
@@ -117,14 +118,6 @@ def is_reference(parameter: str) -> bool:
     return is_id or parameter in REFERENCES
 
 
-async def ask(here: World, endpoint: str, given: Values) -> Answer:
-    method, path = endpoint.split(" ")
-    in_path = re.findall(r"\{(\w+)\}", path)
-    fields = {name: value for name, value in given.items() if name not in in_path}
-    path = path.format(**{name: given[name] for name in in_path})
-    return await here.clients["O"].call(method, path, **fields)
-
-
 async def rows_of(connection: Connection, realm_id: RealmId) -> dict[str, str]:
     """A digest of each table's rows of the realm."""
     tables = await connection.values(
@@ -152,8 +145,8 @@ async def rows_of(connection: Connection, realm_id: RealmId) -> dict[str, str]:
 async def wrong(here: World, trial: Trial) -> list[str]:
     """What is not as it should be."""
     found = []
-    foreign = await ask(here, trial.endpoint, trial.with_value(trial.foreign))
-    nobodys = await ask(here, trial.endpoint, trial.with_value(trial.nobodys))
+    foreign = await ask(here.clients["O"], trial.endpoint, trial.with_value(trial.foreign))
+    nobodys = await ask(here.clients["O"], trial.endpoint, trial.with_value(trial.nobodys))
     said = f"{trial.name} {trial.foreign}: {foreign.status} {foreign.content[:200]!r}"
     refused = REFUSED | ({401} if trial.parameter == "username" else set())
     if foreign.status not in refused and trial.name not in LENIENT:
@@ -233,7 +226,7 @@ async def test_the_same_requests_with_ones_own_are_accepted(worlds):
             continue
         sound = await swap.base(here, "O", "own")
         given = {**sound, **swap.fields, swap.parameter: await swap.value(here)}
-        answer = await ask(here, swap.endpoint, given)
+        answer = await ask(here.clients["O"], swap.endpoint, given)
         if answer.status != 200:
             found.append(f"{swap.endpoint} with {given}: {answer.content!r}")
 

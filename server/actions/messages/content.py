@@ -11,6 +11,7 @@ from typing import Final
 from server.actions.workbench import Reading
 from server.directory import Directory
 from server.domain.actor import Actor
+from server.domain.attachments import path_ids_in
 from server.domain.channels import Standing
 from server.domain.errors import ChannelWildcardNotAllowedError, TopicWildcardNotAllowedError
 from server.domain.markdown import (
@@ -29,7 +30,8 @@ from server.domain.markdown import (
 from server.domain.messages import LARGE_AUDIENCE, MAX_MESSAGE_LENGTH
 from server.domain.user_settings import UserSettings
 from server.domain.widgets import widget_of
-from storage import message_flags, messages, sends
+from storage import attachments, message_flags, messages, sends
+from storage.attachments import AttachmentRow
 from storage.channels import ChannelRow
 from storage.ids import ChannelId, TopicId, UserId
 from storage.users import UserRow
@@ -50,6 +52,8 @@ class ReadContent:
     """Whoever has an alert word that is in the text."""
     widget: str | None
     """What makes a widget of the message when it is sent (server/domain/widgets.py)."""
+    attachments: tuple[AttachmentRow, ...] = ()
+    """Files that it shows to its readers: those among its links that its author may read."""
 
     def flags(self) -> dict[UserId, int]:
         """The exceptions of single readers; storage keeps those of readers who receive it."""
@@ -104,7 +108,23 @@ async def read_content(
         topic_mentioned=topic_mentioned,
         alerted=alert_words.owners_in(content),
         widget=widget_of(content),
+        attachments=await _attachments(directory, author, rendered, read),
     )
+
+
+async def _attachments(
+    directory: Directory, author: Actor, rendered: Rendered, read: Reading
+) -> tuple[AttachmentRow, ...]:
+    """Nobody shares a file by its address alone, not even one that they could read once."""
+    if not rendered.has_attachment:
+        return ()
+    path_ids = path_ids_in(rendered.links, author.realm_id, await directory.address())
+    if not path_ids:
+        return ()
+    async with read() as connection:
+        return tuple(
+            await attachments.readable(connection, author.realm_id, author.user_id, path_ids)
+        )
 
 
 async def typeset_ahead(directory: Directory, content: str) -> None:

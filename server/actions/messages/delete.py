@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Final
 
+from server.actions.attachments import before_letting_go, let_go
 from server.actions.ground import Ground, stand
 from server.actions.messages.audience import activity_statements, of_messages, protects_history
 from server.actions.messages.subject import ARCHIVED, Subject, is_subscribed, lock_subject
@@ -13,7 +14,14 @@ from server.domain.errors import BadRequestError, UnauthorizedPrincipalError
 from server.domain.messages import clean_topic
 from server.events.base import Entry, Tx
 from server.events.message_changes import MAX_GONE, MessagesGone
-from storage import channels, conversations, event_log, message_edits, message_moves, submessages
+from storage import (
+    channels,
+    conversations,
+    event_log,
+    message_edits,
+    message_moves,
+    submessages,
+)
 from storage.channels import ChannelRow
 from storage.conversations import TopicRow
 from storage.ids import ChannelId, MessageId, Position
@@ -114,6 +122,7 @@ async def delete_locked(
     tellings = await of_messages(tx, channel, rows[0].conversation_id, ids)
     used = await submessages.positions_of(await tx.connection(), tx.realm_id, ids)
     entries = sorted({p for row in rows for p in _entries(row, now)} | {*used})
+    held = await before_letting_go(tx, ids, now)
     activity = [] if channel is None else await activity_statements(tx, ground, [channel], now)
     await event_log.blank(await tx.changing(), tx.realm_id, entries)
     last = None
@@ -129,6 +138,8 @@ async def delete_locked(
     assert last is not None
     for statement in (message_moves.delete(tx.realm_id, ids), *activity):
         tx.at_position(last, statement)
+    if held:
+        let_go(tx, ids)
     return last
 
 

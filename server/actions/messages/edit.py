@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from server.actions.attachments import before_letting_go, hold
 from server.actions.messages.audience import Telling, of_messages
 from server.actions.messages.content import ReadContent, check_wildcards, read_content
 from server.actions.messages.subject import Subject, lock_subject
@@ -79,6 +80,7 @@ async def edit_locked(tx: Tx, subject: Subject, new: NewContent, now: datetime) 
     )
     if written.content == row.content:
         return
+    holds = await before_letting_go(tx, [row.id], now) or bool(written.attachments)
     tellings = await of_messages(tx, channel, row.conversation_id, [row.id])
     news = await _new_mentions(tx, subject, written)
     html = written.rendered.html
@@ -116,6 +118,8 @@ async def edit_locked(tx: Tx, subject: Subject, new: NewContent, now: datetime) 
     )
     flags = message_edits.set_content_flags(tx.realm_id, row.id, written.flags())
     tell_of_content(tx, event, tellings, first=flags)
+    if holds:
+        hold(tx, row.id, written.attachments)
     if news is not None:
         enqueue(tx, news)
     if _wants_previews(subject, written):

@@ -192,6 +192,7 @@ class _SendWrite(ClockedWrite[Sent]):
                 follows_by_default=DEFAULTS.automatically_follow_topics_where_mentioned,
                 empty_topic_name=decision.settings.empty_topic_display_name,
                 widget=decision.written.widget,
+                attachment_ids=[row.attachment_id for row in decision.written.attachments],
             ),
             draft,
             then,

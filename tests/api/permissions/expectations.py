@@ -697,3 +697,34 @@ may(
     others=NOBODY,
     private=NOBODY,
 )
+
+# -- files
+
+FILES: Kinds = {
+    "unshared": NOBODY,
+    "own": EVERYBODY,
+    "others": EVERYBODY,
+    "private": NOBODY,
+    "web": EVERYBODY + "-",
+    "strange": NOT_GUESTS,
+}
+SHARED = "their own, and what is in a message that they may read"
+may("POST /user_uploads", "everybody", allowed=EVERYBODY)
+may("GET /user_uploads/{realm_id_str}/{filename}", SHARED, world.file_by_text, **FILES)
+may("GET /user_uploads/{realm_id}/{filename}", SHARED, world.file, **FILES)
+may("GET /user_uploads/download/{realm_id}/{filename}", SHARED, world.file, **FILES)
+may(
+    "GET /user_uploads/temporary/{token}/{filename}",
+    "whoever holds the link",
+    world.file_link,
+    true=ANYONE,
+    false=NOBODY,
+)
+may("GET /attachments", "one's own", allowed=EVERYBODY)
+may(
+    "DELETE /attachments/{attachment_id}",
+    "one's own",
+    world.attachment,
+    own=EVERYBODY,
+    others=NOBODY,
+)

@@ -550,3 +550,41 @@ async def bot(world: World, who: str, kind: str) -> Values:
 
 async def bot_and_name(world: World, who: str, kind: str) -> Values:
     return {**await bot(world, who, kind), "full_name": world.text()}
+
+
+# -- files
+
+
+async def uploaded(world: World, who: str) -> str:
+    """The address of a new file of theirs."""
+    answer = await world.clients[who].upload("/user_uploads", file=("file.txt", b"content"))
+    return str(answer.succeeded()["url"])
+
+
+async def file(world: World, who: str, kind: str) -> Values:
+    """Own: not shared; otherwise of the other member, in a channel of the kind."""
+    url = await uploaded(world, who if kind == "own" else OTHER)
+    if kind not in {"own", "unshared"}:
+        channel = world.channels[CHANNEL_OF[kind]].channel_id
+        fields = {"type": "channel", "to": channel, "topic": "files"}
+        await world.clients[OTHER].post("/messages", **fields, content=f"[a file]({url})")
+    _, _, realm_id, filename = url.split("/", 3)
+    return {"realm_id": int(realm_id), "filename": filename}
+
+
+async def file_by_text(world: World, who: str, kind: str) -> Values:
+    found = await file(world, who, kind)
+    return {"realm_id_str": str(found["realm_id"]), "filename": found["filename"]}
+
+
+async def file_link(world: World, who: str, kind: str) -> Values:
+    del who
+    url = (await world.clients[OTHER].get(await uploaded(world, OTHER)))["url"]
+    _, _, _, token, filename = url.split("/")
+    return {"token": token if kind == "true" else f"{token}x", "filename": filename}
+
+
+async def attachment(world: World, who: str, kind: str) -> Values:
+    client = world.clients[world.owner_of(who, kind)]
+    await client.upload("/user_uploads", file=("file.txt", b"content"))
+    return {"attachment_id": (await client.get("/attachments"))["attachments"][0]["id"]}

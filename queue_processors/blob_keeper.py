@@ -1,0 +1,115 @@
+"""Removes files that nobody needs: uploads in no message, and content that no row knows."""
+
+import asyncio
+import random
+from collections.abc import Callable, Sequence
+from datetime import datetime, timedelta
+from functools import partial
+from typing import Final
+
+import structlog
+
+from server.actions import attachments as actions
+from server.actions.workbench import Workbench
+from server.app import App
+from server.domain.errors import DomainError
+from storage import attachments, realms
+from storage.blobs import INCOMING, BlobStore, check_key
+from storage.database import Database, DatabaseUnavailableError, StatementTimeoutError
+from storage.ids import RealmId
+
+logger = structlog.get_logger(__name__)
+
+LOOK_SECONDS: Final = 6 * 3600.0
+STRAYS_KEPT: Final = timedelta(days=1)
+"""How long content may be there before its row: much longer than any upload takes."""
+AT_ONCE: Final = 500
+
+
+class BlobKeeper:
+    """Tidies some times a day. Several may run: each step is safe beside the others."""
+
+    def __init__(
+        self,
+        database: Database,
+        blobs: BlobStore,
+        workbench: Callable[[RealmId], Workbench],
+        now: Callable[[], datetime],
+    ) -> None:
+        self._database = database
+        self._blobs = blobs
+        self._workbench = workbench
+        self._now = now
+
+    @classmethod
+    def of(cls, app: App) -> "BlobKeeper":
+        return cls(app.database, app.blobs, app.workbench, app.clock.now)
+
+    async def run(self) -> None:
+        """Work until cancelled."""
+        while True:
+            await asyncio.sleep(LOOK_SECONDS * random.uniform(0.5, 1.0))  # noqa: S311 - spreads load
+            try:
+                await self.tidy()
+            except (DatabaseUnavailableError, StatementTimeoutError, OSError, DomainError) as error:
+                logger.warning("cannot tidy the files now", error=str(error))
+
+    async def tidy(self) -> None:
+        """Delete what has been in no message for long; then what is in the store for no row."""
+        before = self._now() - actions.ORPHANS_KEPT
+        async with self._database.connection() as connection:
+            realm_ids = await realms.ids(connection)
+        for realm_id in realm_ids:
+            await self._delete_orphans(realm_id, before)
+        await self._delete_strays()
+
+    async def _delete_orphans(self, realm_id: RealmId, before: datetime) -> None:
+        bench = self._workbench(realm_id)
+        while True:
+            async with self._database.connection() as connection:
+                rows = await attachments.orphans(connection, realm_id, before=before, limit=AT_ONCE)
+            for row in rows:
+                await bench.write(partial(actions.delete_orphan, row=row, before=before))
+            if len(rows) < AT_ONCE:
+                return
+
+    async def _delete_strays(self) -> None:
+        oldest = (self._now() - STRAYS_KEPT).timestamp()
+        found: list[str] = []
+        async for blob in self._blobs.kept():
+            if blob.written_at < oldest:
+                found.append(blob.key)
+            if len(found) == AT_ONCE:
+                await self._delete_unknown(found)
+                found = []
+        await self._delete_unknown(found)
+
+    async def _delete_unknown(self, keys: Sequence[str]) -> None:
+        for key in [*_unfinished(keys), *await self._unknown(keys)]:
+            await self._blobs.delete(key)
+            logger.info("removed content that no row knows", key=key)
+
+    async def _unknown(self, keys: Sequence[str]) -> list[str]:
+        by_realm: dict[RealmId, list[str]] = {}
+        for key in keys:
+            kind, _, rest = key.partition("/")
+            if kind == "uploads" and _is_key(key):
+                by_realm.setdefault(RealmId(int(rest.partition("/")[0])), []).append(rest)
+        unknown = []
+        async with self._database.connection() as connection:
+            for realm_id, starts in by_realm.items():
+                known = set(await attachments.known_blobs(connection, realm_id, starts))
+                unknown += [f"uploads/{start}" for start in starts if start not in known]
+        return unknown
+
+
+def _unfinished(keys: Sequence[str]) -> list[str]:
+    return [key for key in keys if key.startswith(f"{INCOMING}/")]
+
+
+def _is_key(key: str) -> bool:
+    try:
+        check_key(key)
+    except ValueError:
+        return False
+    return True

@@ -1,0 +1,217 @@
+"""Uploading files, and reading them."""
+
+from typing import Any, Final
+
+from server.actions import attachments as actions
+from server.api.endpoint import Access, Empty, Endpoint, NoParams, Request, Result
+from server.api.files import File, send_file
+from server.api.params import Params
+from server.domain import file_links
+from server.domain.actor import Actor, spectator
+from server.domain.attachments import (
+    MIB,
+    PATH,
+    clean_name,
+    disposition,
+    is_shown,
+    name_in_address,
+    type_by_name,
+    url_of,
+)
+from server.domain.errors import BadRequestError, NotFoundError
+from server.settings import Settings
+from storage import attachments, server_keys
+from storage.attachments import AttachmentRow
+from storage.blobs import new_key
+from storage.ids import AttachmentId
+
+UPLOADS: Final = "uploads"
+_CACHE_CONTROL: Final = "private, no-cache"
+"""Whoever has it asks again each time: they may not be allowed to see it any more."""
+
+
+def max_upload_bytes(settings: Settings) -> int:
+    return settings.max_file_upload_mib * MIB
+
+
+class Uploaded(Result):
+    url: str
+    uri: str
+    filename: str
+
+
+async def upload(request: Request, params: NoParams) -> Uploaded:
+    del params
+    actor, (file,) = request.actor, request.files
+    async with request.read() as connection:
+        await attachments.begin_space(connection, actor.realm_id)
+        used = await attachments.space_used(connection, actor.realm_id)
+    quota = (await request.directory.settings()).upload_quota_mib
+    actions.check_quota(quota, used, file.content.size)
+    key, name = new_key(UPLOADS, actor.realm_id), clean_name(file.name)
+    row = AttachmentRow(
+        attachment_id=AttachmentId(0),
+        path_id=f"{key.removeprefix(UPLOADS + '/')}/{name_in_address(name)}",
+        name=name,
+        content_type=type_by_name(name),
+        size=file.content.size,
+        digest=file.content.digest,
+        owner_id=actor.user_id,
+        created_at=request.app.clock.now(),
+    )
+    await file.content.keep(key)
+    # If this fails, the content is one that no row knows: the keeper of files finds it.
+    await request.write(actions.add_attachment, row)
+    url = url_of(row.path_id)
+    return Uploaded(url=url, uri=url, filename=name)
+
+
+class Attachments(Result):
+    attachments: list[dict[str, Any]]
+    upload_space_used: int
+
+
+async def list_own(request: Request, params: NoParams) -> Attachments:
+    del params
+    actor = request.actor
+    async with request.read() as connection:
+        return Attachments(
+            attachments=await attachments.shown_of_owner(connection, actor.realm_id, actor.user_id),
+            upload_space_used=await attachments.space_used(connection, actor.realm_id),
+        )
+
+
+class AttachmentParams(Params):
+    attachment_id: int
+
+
+async def delete(request: Request, params: AttachmentParams) -> Empty:
+    await request.write(actions.delete_attachment, AttachmentId(params.attachment_id))
+    return Empty()
+
+
+# -- reading
+
+
+class FileParams(Params):
+    realm_id_str: str
+    filename: str
+    """With the folders in which it is."""
+
+
+class NamedFileParams(Params):
+    realm_id: int
+    filename: str
+
+
+class TemporaryUrl(Result):
+    url: str
+
+
+async def get_url(request: Request, params: FileParams) -> TemporaryUrl:
+    """An address under which the file can be read for a minute, by whoever knows it."""
+    async with request.read() as connection:
+        row = await actions.readable(
+            connection, request.actor, _path_id(params.realm_id_str, params.filename)
+        )
+        key = await server_keys.key_for(connection, file_links.PURPOSE)
+    reader = file_links.Reader(request.actor.realm_id, request.actor.user_id, row.path_id)
+    now = request.app.clock.now()
+    return TemporaryUrl(url=file_links.url_for(key, reader, now))
+
+
+async def read(request: Request, params: NamedFileParams) -> None:
+    await _send(request, request.actor, _path_id(params.realm_id, params.filename))
+
+
+async def download(request: Request, params: NamedFileParams) -> None:
+    """The same, to be kept in any case."""
+    path_id = _path_id(params.realm_id, params.filename)
+    await _send(request, request.actor, path_id, is_download=True)
+
+
+def _path_id(realm_id: str | int, filename: str) -> str:
+    return f"{realm_id}/{filename}"
+
+
+class TemporaryParams(Params):
+    token: str
+    filename: str
+
+
+async def read_by_link(request: Request, params: TemporaryParams) -> None:
+    async with request.read() as connection:
+        key = await server_keys.key_for(connection, file_links.PURPOSE)
+    reader = file_links.reader_of(key, params.token, request.app.clock.now())
+    if reader is None or reader.realm_id != request.realm_id:
+        raise BadRequestError("This link is invalid, or too old.")
+    await _send(request, await _actor(request, reader), reader.path_id)
+
+
+async def _actor(request: Request, reader: file_links.Reader) -> Actor:
+    """For whom the link was made, as they are now."""
+    directory = request.app.directories.of(reader.realm_id)
+    settings = await directory.settings()
+    if reader.is_spectator:
+        if settings.enable_spectator_access and request.app.settings.web_public_channels:
+            now = request.app.clock.now()
+            return spectator(reader.realm_id, settings.user_settings_defaults, now)
+    else:
+        row = await directory.user(reader.user_id)
+        if row is not None and row.is_active and not (await directory.realm()).deactivated:
+            return Actor(reader.realm_id, row)
+    raise NotFoundError("This file does not exist, or you do not have permission to view it.")
+
+
+async def _send(request: Request, actor: Actor, path_id: str, *, is_download: bool = False) -> None:
+    async with request.read() as connection:
+        row = await actions.readable(connection, actor, path_id)
+    shown = is_shown(row.content_type) and not is_download
+    file = File(
+        blob_key=row.blob_key,
+        size=row.size,
+        digest=row.digest,
+        content_type=row.content_type,
+        disposition=disposition(row.name, shown=shown),
+        cache_control=_CACHE_CONTROL,
+    )
+    await send_file(request, file)
+
+
+ENDPOINTS = (
+    Endpoint("POST", PATH, Access.USER, NoParams, upload, Uploaded, takes_file=max_upload_bytes),
+    Endpoint(
+        "GET",
+        PATH + "/{realm_id_str}/{filename}",
+        Access.SPECTATOR,
+        FileParams,
+        get_url,
+        TemporaryUrl,
+    ),
+    Endpoint(
+        "GET",
+        PATH + "/{realm_id}/{filename}",
+        Access.SPECTATOR,
+        NamedFileParams,
+        read,
+        at_root=True,
+    ),
+    Endpoint(
+        "GET",
+        PATH + "/download/{realm_id}/{filename}",
+        Access.SPECTATOR,
+        NamedFileParams,
+        download,
+        at_root=True,
+    ),
+    Endpoint(
+        "GET",
+        file_links.PATH,
+        Access.ANONYMOUS,
+        TemporaryParams,
+        read_by_link,
+        at_root=True,
+    ),
+    Endpoint("GET", "/attachments", Access.USER, NoParams, list_own, Attachments),
+    Endpoint("DELETE", "/attachments/{attachment_id}", Access.USER, AttachmentParams, delete),
+)

@@ -1,0 +1,117 @@
+"""Answers with a file: whole or a range of it, or that the client has it already."""
+
+import re
+from collections.abc import Mapping
+from contextlib import aclosing
+from dataclasses import dataclass
+from typing import Final
+
+from server.api.endpoint import Request
+from server.domain.errors import NotFoundError
+
+_RANGE: Final = re.compile(r"bytes=([0-9]{0,18})-([0-9]{0,18})")
+SAFE_HEADERS: Final = {
+    "X-Content-Type-Options": "nosniff",
+    "Content-Security-Policy": (
+        "sandbox; default-src 'none'; img-src 'self'; media-src 'self'; style-src 'unsafe-inline'"
+    ),
+    "X-Frame-Options": "DENY",
+}
+"""Whatever a file holds, no browser runs it in the organization's name."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class File:
+    """What is in the store, and how it is sent."""
+
+    blob_key: str
+    size: int
+    digest: bytes
+    content_type: str
+    disposition: str
+    cache_control: str
+
+
+async def send_file(request: Request, file: File) -> None:
+    """Send the file, or the part of it that is asked for. Raises NotFoundError if it is gone."""
+    etag = f'"{file.digest.hex()}"'
+    headers = {
+        **SAFE_HEADERS,
+        "ETag": etag,
+        "Cache-Control": file.cache_control,
+        "Vary": "Authorization",
+    }
+    if _is_known(request.headers.get("If-None-Match"), etag):
+        await _send(request, 304, headers)
+        return
+    start, end = 0, file.size
+    wanted = _wanted(request.headers, etag, file.size)
+    if wanted is not None:
+        start, end = wanted
+    headers |= {
+        "Content-Type": file.content_type,
+        "Content-Disposition": file.disposition,
+        "Content-Length": str(end - start),
+        "Accept-Ranges": "bytes",
+    }
+    if wanted is None:
+        await _send(request, 200, headers, file, 0, file.size)
+    elif start < end:
+        headers["Content-Range"] = f"bytes {start}-{end - 1}/{file.size}"
+        await _send(request, 206, headers, file, start, end - start)
+    else:
+        headers["Content-Range"] = f"bytes */{file.size}"
+        await _send(request, 416, headers)
+
+
+async def redirect(request: Request, url: str, *, cache_control: str) -> None:
+    """Send the client elsewhere."""
+    headers = {"Location": url, "Cache-Control": cache_control, "Content-Length": "0"}
+    await _send(request, 302, headers)
+
+
+async def _send(
+    request: Request,
+    status: int,
+    headers: Mapping[str, str],
+    file: File | None = None,
+    start: int = 0,
+    length: int = 0,
+) -> None:
+    if file is None or request.method == "HEAD":
+        stream = request.open_stream()
+        await stream.start(headers, status)
+        stream.close()
+        return
+    # Opened before anything is said: it may be gone.
+    async with aclosing(request.app.blobs.read(file.blob_key, start, length)) as chunks:
+        try:
+            first = await anext(chunks, b"")
+        except FileNotFoundError:
+            raise NotFoundError("This file does not exist.") from None
+        stream = request.open_stream()
+        await stream.start({**request.respond_with, **headers}, status)
+        if first:
+            await stream.send(first)
+        async for chunk in chunks:
+            await stream.send(chunk)
+        stream.close()
+
+
+def _is_known(given: str | None, etag: str) -> bool:
+    tags = {tag.strip().removeprefix("W/") for tag in (given or "").split(",")}
+    return etag in tags or "*" in tags
+
+
+def _wanted(headers: Mapping[str, str], etag: str, size: int) -> tuple[int, int] | None:
+    """From where to where; None: all of it. An empty one cannot be had."""
+    asked = _RANGE.fullmatch(headers.get("Range", "").replace(" ", ""))
+    if asked is None or headers.get("If-Range", etag) != etag or asked[0] == "bytes=-":
+        return None
+    first, last = asked[1], asked[2]
+    if not first:
+        return max(0, size - int(last)), size if int(last) else 0
+    if last and int(last) < int(first):
+        return None
+    start, end = int(first), min(size, int(last) + 1) if last else size
+    return (start, end) if start < size else (0, 0)

@@ -1,0 +1,188 @@
+"""Bodies that hold a file: taken as they come, and written to the store piece by piece."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from typing import Final
+
+from multipart import (
+    MultipartError,
+    MultipartSegment,
+    ParserLimitReached,
+    PushMultipartParser,
+    parse_options_header,
+)
+
+from server.api.forms import MAX_FIELDS
+from server.domain.attachments import MIB
+from server.domain.errors import BadRequestError, DomainError
+from storage.blobs import BlobStore, IncomingBlob
+
+FORM_BYTES: Final = 256 * 1024
+"""How much may stand beside the file in its form."""
+SILENCE_SECONDS: Final = 60.0
+"""How long a sender may pause."""
+BYTES_PER_SECOND: Final = 16 * 1024
+"""At least so fast does a file have to come, over all."""
+
+
+class IncomingBody:
+    """A body that is read while it comes. The sender waits for whoever reads it."""
+
+    def __init__(self) -> None:
+        self._chunk: bytes | None = None
+        self._is_whole = False
+        self._is_unwanted = False
+        self._arrived = asyncio.Event()
+        self._taken: asyncio.Future[None] | None = None
+        self._ended = asyncio.Event()
+
+    def add(self, chunk: bytes) -> asyncio.Future[None] | None:
+        """The next piece; done when another may come. None: at once."""
+        if self._is_unwanted:
+            return None
+        self._chunk = chunk
+        self._arrived.set()
+        self._taken = asyncio.get_running_loop().create_future()
+        return self._taken
+
+    def end(self) -> None:
+        """That was all."""
+        self._is_whole = True
+        self._arrived.set()
+        self._ended.set()
+
+    def give_up(self) -> None:
+        """Drop what is still to come."""
+        self._is_unwanted = True
+        self._chunk = None
+        self._release()
+
+    async def rest(self, seconds: float) -> None:
+        """Drop what is still to come, and wait for its end, but no longer than this."""
+        self.give_up()
+        try:
+            async with asyncio.timeout(seconds):
+                await self._ended.wait()
+        except TimeoutError:
+            return
+
+    async def chunks(self) -> AsyncIterator[bytes]:
+        """The pieces. Raises BadRequestError if nothing comes for long."""
+        while True:
+            try:
+                async with asyncio.timeout(SILENCE_SECONDS):
+                    await self._arrived.wait()
+            except TimeoutError:
+                raise BadRequestError("The upload has stopped.") from None
+            self._arrived.clear()
+            chunk, self._chunk = self._chunk, None
+            if chunk is not None:
+                yield chunk
+                if self._is_whole:
+                    self._arrived.set()
+                self._release()
+            elif self._is_whole:
+                return
+
+    def _release(self) -> None:
+        if self._taken is not None and not self._taken.done():
+            self._taken.set_result(None)
+
+
+@dataclass(frozen=True, slots=True)
+class ReceivedFile:
+    """A file of a form, of which only the store knows so far."""
+
+    name: str
+    """As the client calls it: anything."""
+    content: IncomingBlob
+
+
+@dataclass(slots=True)
+class Received:
+    """What has come of a form; whoever receives it drops the files that nobody has kept."""
+
+    fields: dict[str, str]
+    files: list[ReceivedFile]
+
+    async def discard(self) -> None:
+        for file in self.files:
+            await file.content.discard()
+
+
+async def receive(
+    body: AsyncIterator[bytes],
+    content_type: str,
+    store: BlobStore,
+    received: Received,
+    *,
+    max_file_bytes: int,
+) -> None:
+    """Take a multipart form with one file. Raises a DomainError as soon as it cannot be one."""
+    kind, options = parse_options_header(content_type)
+    if kind != "multipart/form-data":
+        raise BadRequestError("You must specify a file to upload, as multipart/form-data.")
+    try:
+        # Not more is parsed than has been allowed, so the parser needs no limits for files.
+        parser = PushMultipartParser(options.get("boundary", ""), max_segment_count=MAX_FIELDS)
+        reader = _Reader(store, received, max_file_bytes)
+        async for chunk in body:
+            for event in parser.parse(chunk):
+                await reader.take(event)
+        parser.close()
+    except ParserLimitReached:
+        raise BadRequestError("The form is too large.") from None
+    except (MultipartError, UnicodeDecodeError):
+        raise BadRequestError("Malformed form") from None
+    if not received.files:
+        raise BadRequestError("You must specify a file to upload")
+
+
+class _Reader:
+    def __init__(self, store: BlobStore, received: Received, max_file_bytes: int) -> None:
+        self._store = store
+        self._received = received
+        self._max_file_bytes = max_file_bytes
+        self._field: str | None = None
+        self._text = b""
+        self._left = FORM_BYTES
+
+    async def take(self, event: MultipartSegment | bytes | bytearray | None) -> None:
+        if isinstance(event, MultipartSegment):
+            await self._begin(event)
+        elif event is None:
+            if self._field is not None:
+                self._received.fields[self._field] = self._text.decode()
+        elif self._field is None:
+            content = self._received.files[-1].content
+            if content.size + len(event) > self._max_file_bytes:
+                raise too_large(self._max_file_bytes)
+            await content.write(bytes(event))
+        else:
+            self._left -= len(event)
+            if self._left < 0:
+                raise BadRequestError("The form is too large.")
+            self._text += event
+
+    async def _begin(self, segment: MultipartSegment) -> None:
+        self._text = b""
+        self._field = segment.name or ""
+        if segment.filename is not None or segment.content_type is not None:
+            if self._received.files:
+                raise BadRequestError("You may only upload one file at a time")
+            self._field = None
+            file = ReceivedFile(segment.filename or "", await self._store.receive())
+            self._received.files.append(file)
+
+
+def too_large(max_file_bytes: int) -> DomainError:
+    """The refusal of a file that is larger than this."""
+    return BadRequestError(
+        f"Uploaded file is larger than the allowed limit of {max_file_bytes // MIB} MiB"
+    )
+
+
+def patience(announced: int) -> float:
+    """How long a body of so many bytes may take."""
+    return SILENCE_SECONDS + announced / BYTES_PER_SECOND

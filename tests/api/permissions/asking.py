@@ -1,0 +1,39 @@
+"""A request of the tables, as a client makes it."""
+
+import re
+from typing import Any, Final
+
+from server.api.endpoint import Endpoint
+from server.api.routes import ROUTES
+from tests.fixtures.clients import Answer, Client
+
+FILE: Final = ("file.txt", b"content")
+
+
+def name_of(route: Endpoint[Any]) -> str:
+    return f"{route.method} {route.path}"
+
+
+_ROUTES: Final = {name_of(route): route for route in ROUTES}
+_OF_NO_CONTRACT: Final = (
+    "/emoji_data",
+    "/openapi.json",
+    "/email_notifications/unsubscribe/{token}",
+)
+
+
+async def ask(client: Client, endpoint: str, given: dict[str, Any]) -> Answer:
+    """The answer to the request with these values, those of the path among them."""
+    method, path = endpoint.split(" ")
+    in_path = re.findall(r"\{(\w+)\}", path)
+    fields = {name: value for name, value in given.items() if name not in in_path}
+    place = path.format(**{name: given[name] for name in in_path})
+    route = _ROUTES[endpoint]
+    if route.at_root:
+        return await client.fetch(place, method=method)
+    if route.takes_file is not None:
+        texts = {name: str(value).lower() for name, value in fields.items()}
+        return await client.upload(place, fields=texts, file=FILE)
+    if path in _OF_NO_CONTRACT:
+        return await client.send(method, place, body=None if method == "GET" else b"")
+    return await client.call(method, place, **fields)

@@ -1,0 +1,423 @@
+"""Files: uploaded, shared by messages, read by whoever may read those, and deleted."""
+
+from datetime import timedelta
+from urllib.parse import unquote
+
+import pytest
+import pytest_asyncio
+
+from server.domain.access import GUEST
+from storage.blobs import CHUNK_BYTES
+from tests.factories import new_realm
+from tests.fixtures.clients import multipart
+from tests.fixtures.clock import StoppedClock
+
+pytestmark = pytest.mark.asyncio
+
+UPLOADS = "/user_uploads"
+TEXT = b"What is to be read.\n" * 10_000
+MIB = 1024 * 1024
+
+
+async def uploaded(client, name="notes.txt", content=TEXT):
+    return (await client.upload(UPLOADS, file=(name, content))).succeeded()["url"]
+
+
+async def sent(client, content, **fields):
+    message = {"type": "channel", "to": "general", "topic": "files", **fields}
+    return (await client.post("/messages", content=content, **message))["id"]
+
+
+def link(url):
+    return f"[a file]({url})"
+
+
+async def status(client, url):
+    return (await client.fetch(url)).status
+
+
+@pytest_asyncio.fixture
+async def carol(log_in):
+    """She is in no channel."""
+    return await log_in()
+
+
+async def test_what_was_uploaded_comes_back(alice):
+    answer = await alice.upload(UPLOADS, file=("notes.txt", TEXT))
+    body = answer.succeeded()
+    assert body["filename"] == "notes.txt"
+    assert body["uri"] == body["url"]
+
+    got = await alice.fetch(body["url"])
+    assert (got.status, got.content) == (200, TEXT)
+    assert got.headers["Content-Type"] == "text/plain; charset=utf-8"
+    assert got.headers["Content-Disposition"].startswith("inline;")
+    assert got.headers["X-Content-Type-Options"] == "nosniff"
+    assert got.headers["Content-Security-Policy"].startswith("sandbox;")
+    head = await alice.fetch(body["url"], method="HEAD")
+    assert (head.status, head.content) == (200, b"")
+    assert head.headers["Content-Length"] == str(len(TEXT))
+
+
+async def test_it_is_the_uploaders_alone_until_a_message_holds_it(alice, bob, carol):
+    url = await uploaded(alice)
+    assert [await status(client, url) for client in (alice, bob, carol)] == [200, 404, 404]
+    await sent(alice, f"[notes]({url})")
+    assert [await status(client, url) for client in (alice, bob, carol)] == [200, 200, 200]
+    # The channel is public: Carol may read it, though she is not subscribed.
+
+
+async def test_access_follows_the_message(alice, bob, carol, make, log_in):
+    guest = await log_in(role=GUEST)
+    await make.channel("secret", subscribers=[alice.user], invite_only=True, shares_history=True)
+    url = await uploaded(alice)
+    message = await sent(alice, link(url), to="secret")
+    clients = (alice, bob, carol, guest)
+    assert [await status(client, url) for client in clients] == [200, 404, 404, 404]
+
+    await alice.post(
+        "/users/me/subscriptions",
+        subscriptions=[{"name": "secret"}],
+        principals=[guest.user.user_id],
+    )
+    assert [await status(client, url) for client in clients] == [200, 404, 404, 200]
+    general = (await alice.get("/get_stream_id", stream="general"))["stream_id"]
+    await alice.patch(f"/messages/{message}", stream_id=general)
+    assert [await status(client, url) for client in clients] == [200, 200, 200, 404]
+    await alice.delete(f"/messages/{message}")
+    assert [await status(client, url) for client in clients] == [200, 404, 404, 404]
+
+
+async def test_a_direct_message_shares_with_its_people(alice, bob, carol):
+    url = await uploaded(alice)
+    await sent(alice, f"[for you]({url})", type="direct", to=[bob.user.user_id], topic=None)
+    assert [await status(client, url) for client in (alice, bob, carol)] == [200, 200, 404]
+
+
+async def test_an_address_alone_shares_nothing(alice, bob, carol):
+    url = await uploaded(alice)
+    to_carol = {"type": "direct", "to": [carol.user.user_id], "topic": None}
+    await sent(bob, link(url), **to_carol)
+    assert [await status(client, url) for client in (bob, carol)] == [404, 404]
+
+    message = await sent(alice, link(url), type="direct", to=[bob.user.user_id], topic=None)
+    await sent(bob, link(url), **to_carol)
+    assert [await status(client, url) for client in (bob, carol)] == [200, 200]
+    own = await sent(bob, link(url), type="direct", to=[bob.user.user_id], topic=None)
+    await bob.delete(f"/messages/{own}")
+    assert message
+
+
+async def test_who_could_read_it_once_cannot_share_it_any_more(alice, bob, make):
+    await make.channel("secret", subscribers=[alice.user, bob.user], invite_only=True)
+    url = await uploaded(alice)
+    await sent(alice, link(url), to="secret")
+    await bob.delete("/users/me/subscriptions", subscriptions=["secret"])
+    await sent(bob, link(url), type="direct", to=[bob.user.user_id], topic=None)
+    assert await status(bob, url) == 404
+
+
+async def test_edits_share_and_take_back(alice, bob):
+    url, other = await uploaded(alice), await uploaded(alice, "other.txt")
+    message = await sent(alice, "nothing yet")
+    done = await alice.patch(f"/messages/{message}", content=f"[a]({url}) [b]({other})")
+    assert done["detached_uploads"] == []
+    assert [await status(bob, each) for each in (url, other)] == [200, 200]
+    done = await alice.patch(f"/messages/{message}", content=f"[a]({url})")
+    assert [f"/user_uploads/{each['path_id']}" for each in done["detached_uploads"]] == [other]
+    assert [await status(bob, each) for each in (url, other)] == [200, 404]
+    again = await sent(alice, link(url))
+    done = await alice.patch(f"/messages/{message}", content="nothing again")
+    assert done["detached_uploads"] == []
+    assert await status(bob, url) == 200
+    await alice.delete(f"/messages/{again}")
+    assert await status(bob, url) == 404
+
+
+async def test_the_owner_is_told_and_nobody_else(alice, bob):
+    queue = await alice.register(event_types=["attachment"])
+    others = await bob.register(event_types=["attachment"])
+    url = await uploaded(alice)
+    added = await queue.until("attachment", "add")
+    [listed] = (await alice.get("/attachments"))["attachments"]
+    assert added["attachment"] == listed
+    assert listed["name"] == "notes.txt"
+    assert f"/user_uploads/{listed['path_id']}" == url
+    assert (listed["size"], added["upload_space_used"]) == (len(TEXT), len(TEXT))
+
+    message = await sent(alice, link(url))
+    told = (await queue.until("attachment", "update"))["attachment"]
+    assert [each["id"] for each in told["messages"]] == [message]
+    assert (await alice.get("/attachments"))["attachments"] == [told]
+    await alice.delete(f"/messages/{message}")
+    assert (await queue.until("attachment", "update"))["attachment"]["messages"] == []
+
+    await alice.delete(f"/attachments/{listed['id']}")
+    gone = await queue.until("attachment", "remove")
+    assert gone["attachment"] == {"id": listed["id"]}
+    assert gone["upload_space_used"] == 0
+    assert (await alice.get("/attachments")) | {"attachments": [], "upload_space_used": 0} == (
+        await alice.get("/attachments")
+    )
+    assert await others.poll(dont_block=True) == []
+    assert await status(alice, url) == 404
+
+
+async def test_one_deletes_only_what_is_ones_own(alice, bob):
+    url = await uploaded(alice)
+    await sent(alice, link(url))
+    [listed] = (await alice.get("/attachments"))["attachments"]
+    (await bob.call("DELETE", f"/attachments/{listed['id']}")).refused()
+    assert (await bob.get("/attachments"))["attachments"] == []
+    await alice.delete(f"/attachments/{listed['id']}")
+    (await alice.call("DELETE", f"/attachments/{listed['id']}")).refused()
+    assert [await status(client, url) for client in (alice, bob)] == [404, 404]
+    assert await sent(alice, link(url))
+
+
+async def test_exactly_one_file(alice):
+    two = {"a": ("a.txt", b"a"), "b": ("b.txt", b"b")}
+    (await alice.upload(UPLOADS, **two)).refused()
+    (await alice.upload(UPLOADS, fields={"file": "just text"})).refused()
+    (await alice.call("POST", UPLOADS)).refused()
+    (await alice.upload(UPLOADS, file=("empty.txt", b""))).succeeded()
+
+
+@pytest.mark.parametrize("size", [0, 1, CHUNK_BYTES - 1, CHUNK_BYTES, CHUNK_BYTES + 1, MIB])
+async def test_any_size_comes_back(alice, size):
+    content = bytes(number % 251 for number in range(size))
+    url = await uploaded(alice, "data.bin", content)
+    got = await alice.fetch(url)
+    assert got.content == content
+    assert got.headers["Content-Type"] == "application/octet-stream"
+    assert got.headers["Content-Disposition"].startswith("attachment;")
+
+
+async def test_what_is_too_large_is_refused_and_leaves_nothing(serving_with, connect, make):
+    async with serving_with(max_file_upload_mib=1) as server:
+        client = await connect(server, make.realm_id, await make.user())
+        root = server.app.settings.data_directory
+        for size in (MIB + 1, 3 * MIB):
+            refused = (await client.upload(UPLOADS, file=("big.bin", bytes(size)))).refused()
+            assert "1 MiB" in refused["msg"]
+        assert [path for path in root.rglob("*") if path.is_file()] == []
+        (await client.upload(UPLOADS, file=("fits.bin", bytes(MIB)))).succeeded()
+        assert (await client.register(fetch_event_types=["realm"])).state[
+            "max_file_upload_size_mib"
+        ] == 1
+
+
+async def test_a_quota_is_kept(alice, make, server):
+    await make.change_settings(upload_quota_mib=1)
+    server.forget(make.realm_id)
+    await uploaded(alice, "most.bin", bytes(MIB - 100))
+    full = await alice.upload(UPLOADS, file=("more.bin", bytes(101)))
+    full.refused("REALM_UPLOAD_QUOTA")
+    await uploaded(alice, "rest.bin", bytes(100))
+    used = await alice.get("/attachments")
+    assert used["upload_space_used"] == MIB
+    await alice.delete(f"/attachments/{used['attachments'][0]['id']}")
+    await uploaded(alice, "again.bin", bytes(100))
+
+
+async def test_strangers_are_refused_before_they_send(spectator, server):
+    nobody = await spectator()
+    (await nobody.upload(UPLOADS, file=("a.bin", bytes(3 * MIB)))).refused("UNAUTHORIZED", 401)
+    assert not (server.app.settings.data_directory / "files").exists()
+
+
+async def test_ranges_and_what_is_known_already(alice):
+    url = await uploaded(alice, "film.mp4", bytes(range(256)))
+    whole = await alice.fetch(url)
+    assert whole.headers["Accept-Ranges"] == "bytes"
+    etag = whole.headers["ETag"]
+    for asked, given, where in (
+        ("bytes=0-9", bytes(range(10)), "bytes 0-9/256"),
+        ("bytes=250-", bytes(range(250, 256)), "bytes 250-255/256"),
+        ("bytes=-6", bytes(range(250, 256)), "bytes 250-255/256"),
+        ("bytes=250-999", bytes(range(250, 256)), "bytes 250-255/256"),
+    ):
+        part = await alice.fetch(url, headers={"Range": asked, "If-Range": etag})
+        assert (part.status, part.content) == (206, given)
+        assert part.headers["Content-Range"] == where
+    for asked in ("bytes=5-1", "bytes=0-1,5-6", "lines=1-2", "bytes=-"):
+        assert (await alice.fetch(url, headers={"Range": asked})).status == 200
+    changed = await alice.fetch(url, headers={"Range": "bytes=0-9", "If-Range": '"old"'})
+    assert (changed.status, len(changed.content)) == (200, 256)
+    beyond = await alice.fetch(url, headers={"Range": "bytes=256-"})
+    assert (beyond.status, beyond.headers["Content-Range"]) == (416, "bytes */256")
+    known = await alice.fetch(url, headers={"If-None-Match": f'"x", W/{etag}'})
+    assert (known.status, known.content) == (304, b"")
+
+
+# -- links for a minute
+
+
+async def test_a_temporary_link_needs_no_credentials_and_ends(serving_with, connect, make):
+    clock = StoppedClock()
+    async with serving_with(clock=clock) as server:
+        alice = await connect(server, make.realm_id, await make.user())
+        nobody = await connect(server, make.realm_id)
+        url = await uploaded(alice)
+        (await alice.call("GET", "/user_uploads/1/x")).refused(status=404)
+        short = (await alice.get(url))["url"]
+        assert short.startswith("/user_uploads/temporary/")
+        assert (await nobody.fetch(short)).content == TEXT
+        assert (await nobody.fetch(url)).status == 401
+        token = short.split("/")[3]
+        for forged in (token[:-2] + ("AA" if token[-2:] != "AA" else "BB"), token[2:], "x"):
+            assert (await nobody.fetch(f"/user_uploads/temporary/{forged}/a.txt")).status == 400
+        clock.advance(timedelta(seconds=61))
+        assert (await nobody.fetch(short)).status == 400
+
+
+async def test_a_temporary_link_is_worth_what_its_owner_may(alice, bob, make, connect, server):
+    url = await uploaded(alice)
+    message = await sent(alice, link(url))
+    short = (await bob.get(url))["url"]
+    elsewhere = await connect(server, (await new_realm(make.connection)).realm_id)
+    assert (await elsewhere.fetch(short)).status == 400
+    assert await status(bob, short) == 200
+    await alice.delete(f"/messages/{message}")
+    assert await status(bob, short) == 404
+
+
+async def test_spectators_read_what_is_public_to_the_web(serving_with, connect, make):
+    await make.change_settings(enable_spectator_access=True)
+    async with serving_with(web_public_channels=True) as server:
+        user = await make.user()
+        await make.channel("web", subscribers=[user], is_web_public=True)
+        await make.channel("general", subscribers=[user])
+        alice, nobody = (
+            await connect(server, make.realm_id, user),
+            await connect(server, make.realm_id),
+        )
+        shown, hidden = await uploaded(alice), await uploaded(alice)
+        await sent(alice, link(shown), to="web")
+        await sent(alice, link(hidden))
+        assert (await nobody.fetch(shown)).content == TEXT
+        short = (await nobody.get(shown))["url"]
+        assert (await nobody.fetch(short)).content == TEXT
+        assert await status(nobody, hidden) == 404
+        (await nobody.call("GET", hidden)).refused(status=404)
+
+
+# -- what should not be
+
+
+async def test_another_organizations_file_does_not_exist(alice, make, connect, server):
+    elsewhere = await new_realm(make.connection)
+    stranger = await connect(server, elsewhere.realm_id, await elsewhere.user())
+    url = await uploaded(stranger)
+    await elsewhere.notification_bot()
+    await sent(alice, f"[mine]({url})")
+    assert await status(alice, url) == 404
+    (await alice.call("GET", url)).refused(status=404)
+
+
+@pytest.mark.parametrize(
+    ("given", "kept"),
+    [
+        ("../../etc/passwd", "passwd"),
+        ("C:\\Users\\me\\plan.txt", "plan.txt"),
+        ("..", "uploaded-file"),
+        (".htaccess", "htaccess"),
+        ("a\u202etxt.exe", "atxt.exe"),
+        ("Ärger 100% (neu).pdf", "Ärger 100% (neu).pdf"),
+        ("名前.png", "名前.png"),
+        ("x" * 300 + ".txt", "x" * 146 + ".txt"),
+        ("a\x00b.txt", "ab.txt"),
+    ],
+)
+async def test_names_cannot_lead_elsewhere(alice, server, given, kept):
+    content_type, body = multipart({}, {"file": ("NAME", b"content")})
+    body = body.replace(b"NAME", given.encode().replace(b"\\", b"\\\\"))
+    answer = await alice.send("POST", UPLOADS, body=body, headers={"Content-Type": content_type})
+    assert answer.succeeded()["filename"] == kept
+    url = answer.body["url"]
+    assert ".." not in url
+    assert (await alice.fetch(url)).content == b"content"
+    root = server.app.settings.data_directory
+    names = {path.name for path in root.rglob("*") if path.is_file()}
+    assert all(len(name) == 22 for name in names)
+
+
+async def test_names_cannot_bring_headers(alice):
+    name = 'a"\r\nSet-Cookie: x=1\r\n\r\n<script>.html'
+    content_type, body = multipart({}, {"file": ("NAME", b"<script>alert(1)</script>")})
+    quoted = name.replace('"', "%22").replace("\r\n", "%0D%0A").encode()
+    for raw in (quoted, name.replace('"', '\\"').replace("\r\n", "\\r\\n").encode()):
+        answer = await alice.send(
+            "POST", UPLOADS, body=body.replace(b"NAME", raw), headers={"Content-Type": content_type}
+        )
+        got = await alice.fetch(answer.succeeded()["url"])
+        assert "Set-Cookie" not in got.headers
+        disposition = got.headers["Content-Disposition"]
+        assert disposition.startswith('attachment; filename="')
+        assert disposition.count('"') == 2
+        assert unquote(disposition.rpartition("''")[2]) == answer.body["filename"]
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("page.html", b"<script>alert(1)</script>"),
+        ("page.HTM", b"<script>alert(1)</script>"),
+        ("picture.svg", b"<svg xmlns='http://www.w3.org/2000/svg' onload='alert(1)'/>"),
+        ("picture.svgz", b"\x1f\x8b"),
+        ("feed.xml", b"<x xmlns:h='http://www.w3.org/1999/xhtml'><h:script/></x>"),
+        ("code.js", b"alert(1)"),
+        ("doc.pdf", b"%PDF-1.7"),
+        ("gif.gif.html", b"GIF89a<script>alert(1)</script>"),
+        ("nothing", b"<html>"),
+    ],
+)
+async def test_what_could_run_is_only_kept(alice, name, content):
+    url = await uploaded(alice, name, content)
+    got = await alice.fetch(url)
+    assert got.headers["Content-Type"] == "application/octet-stream"
+    assert got.headers["Content-Disposition"].startswith("attachment;")
+
+
+async def test_two_things_at_once_are_what_their_name_says_and_no_more(alice):
+    url = await uploaded(alice, "both.gif", b"GIF89a/*<script>alert(1)</script>*/=1")
+    got = await alice.fetch(url)
+    assert got.headers["Content-Type"] == "image/gif"
+    assert got.headers["X-Content-Type-Options"] == "nosniff"
+    assert "sandbox" in got.headers["Content-Security-Policy"]
+    _, _, realm_id, filename = url.split("/", 3)
+    kept = await alice.fetch(f"/user_uploads/download/{realm_id}/{filename}")
+    assert kept.headers["Content-Disposition"].startswith("attachment;")
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/user_uploads/1/../../../etc/passwd",
+        "/user_uploads/1/%2e%2e/%2e%2e/etc/passwd",
+        "/user_uploads/../secret",
+        "/user_uploads/1/ab/%00",
+        "/user_uploads//etc/passwd",
+    ],
+)
+async def test_no_path_leads_out(alice, path):
+    answer = await alice.send("GET", path, prefix="")
+    assert answer.status in {400, 404}
+
+
+async def test_a_body_that_is_no_form_is_refused(alice):
+    for content_type, body in (
+        ("multipart/form-data", b"--x\r\n"),
+        ("multipart/form-data; boundary=x", b"nothing of the kind"),
+        ("multipart/form-data; boundary=x", b"--x\r\nContent-Disposition: form-data"),
+        (
+            "multipart/form-data; boundary=x",
+            b'--x\r\nContent-Disposition: form-data; name="f"; filename="a"\r\n\r\ncut',
+        ),
+        ("multipart/form-data; boundary=x", b"--x\r\n" + b"A: b\r\n" * 100),
+    ):
+        answer = await alice.send(
+            "POST", UPLOADS, body=body, headers={"Content-Type": content_type}
+        )
+        answer.refused()
+    (await alice.send("POST", UPLOADS, body=b"x", headers={"Content-Type": "text/x"})).refused()

@@ -1,0 +1,122 @@
+"""Files that nobody needs are removed, and what somebody needs stays."""
+
+import os
+from datetime import timedelta
+
+import pytest
+import pytest_asyncio
+
+from queue_processors import blob_removals
+from queue_processors.blob_keeper import STRAYS_KEPT, BlobKeeper
+from server.actions.attachments import ORPHANS_KEPT
+from server.domain.access import OWNER
+from server.domain.clock import SystemClock
+from server.jobs import BlobRemoval
+from storage.blobs import new_key
+from tests.fixtures.clock import StoppedClock
+
+pytestmark = pytest.mark.asyncio
+SOON = timedelta(minutes=1)
+
+
+@pytest.fixture
+def clock():
+    return StoppedClock(SystemClock().now())
+
+
+@pytest_asyncio.fixture
+async def server(serving_with, clock):
+    async with serving_with(clock=clock) as server:
+        yield server
+
+
+@pytest_asyncio.fixture
+async def alice(log_in):
+    return await log_in(role=OWNER)
+
+
+@pytest_asyncio.fixture
+async def keeper(server):
+    return BlobKeeper.of(server.app)
+
+
+def kept(server):
+    root = server.app.settings.data_directory / "files"
+    return {str(path.relative_to(root)) for path in root.rglob("*") if path.is_file()}
+
+
+async def uploaded(alice):
+    return (await alice.upload("/user_uploads", file=("a.txt", b"content"))).succeeded()["url"]
+
+
+async def listed(alice):
+    found = (await alice.get("/attachments"))["attachments"]
+    return {f"/user_uploads/{each['path_id']}" for each in found}
+
+
+async def test_what_was_never_in_a_message_goes_after_its_time(server, alice, keeper, clock):
+    url = await uploaded(alice)
+    clock.advance(ORPHANS_KEPT - SOON)
+    await keeper.tidy()
+    assert await listed(alice) == {url}
+    queue = await alice.register(event_types=["attachment"])
+    clock.advance(2 * SOON)
+    await keeper.tidy()
+    assert await listed(alice) == set()
+    assert (await queue.until("attachment", "remove"))["upload_space_used"] == 0
+
+
+async def test_what_somebody_needs_stays(server, alice, keeper, clock):
+    urls = [await uploaded(alice) for _ in range(4)]
+    to = {"type": "direct", "to": [alice.user.user_id]}
+    message = (await alice.post("/messages", **to, content=f"[a]({urls[0]})"))["id"]
+    later = int((clock.now() + 3 * ORPHANS_KEPT).timestamp())
+    await alice.post(
+        "/scheduled_messages",
+        **to,
+        content=f"[a]({urls[1]})",
+        scheduled_delivery_timestamp=later,
+    )
+    draft = {"type": "", "to": [], "topic": "", "content": f"[a]({urls[2]})"}
+    await alice.post("/drafts", drafts=[draft])
+    await alice.post("/saved_snippets", title="file", content=f"[a]({urls[3]})")
+    clock.advance(ORPHANS_KEPT + SOON)
+    await keeper.tidy()
+    assert await listed(alice) == set(urls)
+
+    await alice.delete(f"/messages/{message}")
+    await keeper.tidy()
+    assert urls[0] in await listed(alice), "its days are counted from when it was let go"
+    clock.advance(ORPHANS_KEPT + SOON)
+    await keeper.tidy()
+    assert await listed(alice) == set(urls[1:])
+
+
+async def test_content_that_no_row_knows_goes_after_a_day(server, alice, keeper, clock, make):
+    url = await uploaded(alice)
+    known = "uploads/" + url.removeprefix("/user_uploads/").rpartition("/")[0]
+    stray = await server.app.blobs.receive()
+    await stray.write(b"stray")
+    await stray.keep(new_key("uploads", make.realm_id))
+    cut_off = await server.app.blobs.receive()
+    await cut_off.write(b"cut off")
+    assert len(kept(server)) == 3
+    await keeper.tidy()
+    assert len(kept(server)) == 3
+    old = (clock.now() - STRAYS_KEPT - SOON).timestamp()
+    root = server.app.settings.data_directory / "files"
+    for name in kept(server):
+        os.utime(root / name, (old, old))
+    await keeper.tidy()
+    assert kept(server) == {known}
+    assert (await alice.fetch(url)).content == b"content"
+    await cut_off.discard()
+
+
+async def test_content_is_removed_once_its_row_is_gone_however_often(server, alice, make):
+    await uploaded(alice)
+    [key] = kept(server)
+    job = BlobRemoval(realm_id=make.realm_id, keys=(key,))
+    for _ in range(2):
+        await blob_removals.handle(server.app, job)
+        assert kept(server) == set()
