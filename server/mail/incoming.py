@@ -20,7 +20,13 @@ TRUNCATED: Final = "\n[message truncated]"
 MAX_TEXT: Final = 2 * MAX_MESSAGE_LENGTH
 MAX_LINES: Final = 1_000
 """Of a text in which quotes are looked for: what looks takes the square of it in the worst case."""
-MAX_HTML: Final = 1 << 20
+MAX_HTML: Final = 300_000
+MAX_DEPTH: Final = 200
+"""Of HTML. Nested without end, it would take seconds in which nothing else runs."""
+MAX_RAW_LINES: Final = 100_000
+SHORTEST_LINE: Final = 40
+"""On average, in mail that has more lines: each may be a header, and takes memory as such."""
+MAX_PARTS: Final = 20_000
 MAX_ATTACHMENTS: Final = 10
 MAX_NAME: Final = 100
 
@@ -75,6 +81,9 @@ class Letter:
 
 def read(raw: bytes) -> Letter:
     """Raises UnreadableError."""
+    lines = max(MAX_RAW_LINES, len(raw) // SHORTEST_LINE)
+    if raw.count(b"\n") > lines or raw.count(b"\n--") > MAX_PARTS:
+        raise UnreadableError("This email has too many parts.")
     try:
         message = email.message_from_bytes(raw, policy=email.policy.default)
         assert isinstance(message, EmailMessage)
@@ -178,7 +187,11 @@ def _markdown(html: str) -> str:
     from html_to_markdown import ConversionOptions, convert  # 22 MB that few processes need
 
     options = ConversionOptions(
-        skip_images=True, extract_metadata=False, infer_dimensions=False, strip_tags=["title"]
+        skip_images=True,
+        extract_metadata=False,
+        infer_dimensions=False,
+        strip_tags=["title"],
+        max_depth=MAX_DEPTH,
     )
     return convert(html, options).content or ""
 

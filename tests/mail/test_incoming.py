@@ -114,6 +114,12 @@ def test_html_becomes_markdown_without_what_tells_who_looks():
     assert content(letter("As text", HTML), "prefer-html") == shown
 
 
+def test_html_is_read_however_deep_mail_programs_nest_their_tables():
+    table = "<table><tbody><tr><td>"
+    end = "</td></tr></tbody></table>"
+    assert "deep down" in content(letter(html=table * 30 + "deep down" + end * 30))
+
+
 def test_the_sender_is_shown_and_makes_nothing_of_their_name():
     shown = content(letter("hi"), "show-sender")
     assert shown.startswith("**From:** ")
@@ -173,14 +179,16 @@ def test_character_sets_that_nobody_knows_are_read_as_far_as_possible():
 
 
 HOSTILE: dict[str, Any] = {
-    "headers of quotes": "From: a\n" * 100_000,
+    "headers of quotes": "From: a\n" * 20_000,
     "quotes": "> " * 100_000,
     "dashes": "-" * 500_000,
-    "blanks": " \n" * 200_000,
+    "blanks": " \n" * 50_000,
     "writers": "On Mon <a@b.c> wrote:\n" * 30_000,
     "elements": "<div>" * 100_000,
     "tables": "<table><tr><td>" * 30_000,
     "openings": "<" * 500_000,
+    "code": "<pre>x" * 100_000,
+    "quotes in quotes": "<blockquote>" * 100_000,
 }
 
 
@@ -188,6 +196,19 @@ HOSTILE: dict[str, Any] = {
 def test_nothing_takes_for_ever(text):
     for some in (letter(text), letter(html=text)):
         assert len(content(some)) <= MAX_MESSAGE_LENGTH
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        b"Content-Type: multipart/mixed; boundary=b\n\n" + b"--b\n" * 30_000,
+        b"Content-Type: multipart/mixed; boundary=b\n\n--b\n" + b"a:\n" * 2_000_000,
+        b"a:\n" * 2_000_000,
+    ],
+)
+def test_mail_of_very_many_parts_or_headers_is_not_taken_apart(raw):
+    with pytest.raises(UnreadableError, match="too many parts"):
+        read(raw)
 
 
 @pytest.mark.parametrize(
