@@ -3201,6 +3201,20 @@ CREATE TABLE public.realm_clock (
 )
 WITH (autovacuum_vacuum_scale_factor='0', autovacuum_vacuum_threshold='1000');
 
+CREATE SEQUENCE public.realm_domain_ids
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1;
+
+CREATE TABLE public.realm_domains (
+    realm_id bigint NOT NULL,
+    domain_id bigint DEFAULT nextval('public.realm_domain_ids'::regclass) NOT NULL,
+    domain text NOT NULL,
+    allow_subdomains boolean NOT NULL
+);
+
 CREATE TABLE public.realms (
     realm_id bigint NOT NULL,
     subdomain text NOT NULL,
@@ -3563,6 +3577,9 @@ ALTER TABLE ONLY public.reactions
 
 ALTER TABLE ONLY public.realm_clock
     ADD CONSTRAINT realm_clock_pkey PRIMARY KEY (realm_id, "position");
+
+ALTER TABLE ONLY public.realm_domains
+    ADD CONSTRAINT realm_domains_pkey PRIMARY KEY (realm_id, domain);
 
 ALTER TABLE ONLY public.realms
     ADD CONSTRAINT realms_pkey PRIMARY KEY (realm_id);

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from server.domain.access import ADMINISTRATOR, GroupGraph, Person
+from server.domain.access import ADMINISTRATOR, OWNER, GroupGraph, Person
 from server.domain.actor import Actor
 from server.domain.channels import Standing
 from server.domain.errors import BadRequestError, UserDeactivatedError
@@ -73,13 +73,27 @@ async def lock_realm(tx: Tx, *, alone: bool) -> RealmRow:
 
 async def lock_as_administrator(tx: Tx, actor: Actor) -> RealmRow:
     """The realm's row alone, for an actor who is an administrator. Raises a DomainError."""
+    realm, row = await _lock_with(tx, actor)
+    if row.role > ADMINISTRATOR:
+        raise BadRequestError("Must be an organization administrator")
+    return realm
+
+
+async def lock_as_owner(tx: Tx, actor: Actor) -> RealmRow:
+    """The same for an owner."""
+    realm, row = await _lock_with(tx, actor)
+    if row.role != OWNER:
+        raise BadRequestError("Must be an organization owner")
+    return realm
+
+
+async def _lock_with(tx: Tx, actor: Actor) -> tuple[RealmRow, UserRow]:
+    """The realm's row alone, and the actor's. Raises UserDeactivatedError."""
     realm = await lock_realm(tx, alone=True)
     [row] = await tx.lock(users.locking(tx.realm_id, [actor.user_id]))
     if not row.is_active:
         raise UserDeactivatedError("Account is deactivated")
-    if row.role > ADMINISTRATOR:
-        raise BadRequestError("Must be an organization administrator")
-    return realm
+    return realm, row
 
 
 async def ground_of(tx: Tx, realm: RealmRow, people: Iterable[UserRow]) -> Ground:

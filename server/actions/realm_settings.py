@@ -85,8 +85,18 @@ async def change_realm(tx: Tx, actor: Actor, change: RealmChange, *, development
 async def withdraw_channel(tx: Tx, actor: Actor, ground: Ground, channel_id: ChannelId) -> None:
     """The channel, which the actor closes, serves the organization as nothing any more."""
     named = [name for name in CHANNEL_SETTINGS if getattr(ground.settings, name) == channel_id]
-    if named:
-        settings = msgspec.structs.replace(ground.settings, **dict.fromkeys(named, NO_CHANNEL))
+    await _follow(tx, actor, ground, dict.fromkeys(named, NO_CHANNEL))
+
+
+async def lift_restriction_to_domains(tx: Tx, actor: Actor, ground: Ground) -> None:
+    """Addresses of any domain may have accounts, now that the actor has removed the last one."""
+    await _follow(tx, actor, ground, {"emails_restricted_to_domains": False})
+
+
+async def _follow(tx: Tx, actor: Actor, ground: Ground, values: Mapping[str, Any]) -> None:
+    """Give settings the values that follow from what the actor does elsewhere."""
+    settings = msgspec.structs.replace(ground.settings, **values)
+    if settings != ground.settings:
         realm = replace(ground.realm, settings=settings.stored())
         changed = _Changed(tx, actor, ground, realm, development=False)
         await changed.keep_and_tell(await tx.changing())

@@ -12,7 +12,6 @@ NOTHING: Final[dict[str, dict[str, Any]]] = {
     "giphy": {"giphy_api_key": ""},
     "onboarding_steps": {"onboarding_steps": [], "navigation_tour_video_url": None},
     "realm_billing": {"realm_billing": {"has_pending_sponsorship_request": False}},
-    "realm_domains": {"realm_domains": []},
     "realm_embedded_bots": {"realm_embedded_bots": []},
     "realm_emoji": {"realm_emoji": {}},
     "realm_filters": {"realm_filters": []},

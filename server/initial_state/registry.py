@@ -18,6 +18,7 @@ from server.initial_state import (
     profile_fields,
     push_devices,
     realm,
+    realm_domains,
     reminders,
     scheduled_messages,
     subscriptions,
@@ -30,6 +31,7 @@ from server.initial_state.base import Section
 
 SECTIONS: Final[tuple[Section, ...]] = (
     realm.SECTION,
+    realm_domains.SECTION,
     *channels.SECTIONS,
     channel_folders.SECTION,
     subscriptions.SECTION,

@@ -222,6 +222,12 @@ may(
     ADMINISTRATORS,
 )
 
+DOMAINS = "who comes in is for owners to say; domains of the organization are no secret within it"
+may("GET /realm/domains", DOMAINS, allowed=EVERYBODY)
+may("POST /realm/domains", DOMAINS, world.new_domain, OWNERS)
+subdomains: Words = {"allow_subdomains": True}
+may("PATCH /realm/domains/{domain}", DOMAINS, world.domain, OWNERS, fields=subdomains)
+may("DELETE /realm/domains/{domain}", DOMAINS, world.domain, OWNERS)
 FIELDS = "fields are for administrators; everybody sees them"
 may("GET /realm/profile_fields", FIELDS, allowed=EVERYBODY)
 may("POST /realm/profile_fields", FIELDS, world.new_profile_field, ADMINISTRATORS)

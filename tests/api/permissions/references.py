@@ -16,7 +16,9 @@ from tests.api.permissions.world import OTHER, World
 
 Given = Callable[[World], Awaitable[Any]]
 
-TEXTS: Final = frozenset({"email", "fragment", "queue_id", "stream", "subscriptions", "username"})
+TEXTS: Final = frozenset(
+    {"domain", "email", "fragment", "queue_id", "stream", "subscriptions", "username"}
+)
 """Parameters that name something by a text."""
 NUMBERS: Final = frozenset(
     {
@@ -299,6 +301,7 @@ NAMES_NOTHING: Final = {
     "PATCH /users/{email} new_email": "a new address",
     "PATCH /users/{user_id} new_email": "a new address",
     "POST /realm/profile_fields field_data": "choices, or an address",
+    "POST /realm/domains domain": "a new one",
     "POST /messages local_id": "any text",
     "POST /navigation_views fragment": "a new view",
     "POST /users/me/presence last_update_id": "a place in what one has been told",

@@ -483,6 +483,18 @@ def new_pattern() -> dict[str, str]:
     }
 
 
+async def new_domain(world: World, who: str, kind: str) -> Values:
+    del who, kind
+    name = world.text().replace(" ", "-").lower()
+    return {"domain": f"{name}.example.com", "allow_subdomains": False}
+
+
+async def domain(world: World, who: str, kind: str) -> Values:
+    fields = await new_domain(world, who, kind)
+    made = await world.clients["O"].post("/realm/domains", **fields)
+    return {"domain": made["new_domain"][1]}
+
+
 async def new_profile_field(world: World, who: str, kind: str) -> Values:
     del who, kind
     return {"name": world.text(), "field_type": 1}

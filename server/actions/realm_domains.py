@@ -1,0 +1,87 @@
+"""Owners say which domains belong to the organization."""
+
+from collections.abc import Sequence
+from dataclasses import asdict, replace
+from typing import Any
+
+from server.actions import audit
+from server.actions.ground import ground_of, lock_as_owner
+from server.actions.realm_settings import lift_restriction_to_domains
+from server.domain.actor import Actor
+from server.domain.errors import BadRequestError, InvalidParameterError
+from server.domain.realm_domains import MAX_DOMAINS, checked_domain
+from server.events.base import EVERYONE, Event, Tx
+from server.events.realm_domains import DomainAdded, DomainChanged, DomainRemoved, ShownDomain
+from storage import realm_domains
+from storage.realm_domains import DomainRow
+from storage.realms import RealmRow
+
+
+async def add_domain(
+    tx: Tx, actor: Actor, domain: str, *, allow_subdomains: bool
+) -> tuple[int, str]:
+    """One domain more; its number, and how it is kept. Raises a DomainError."""
+    row = DomainRow(checked_domain(domain), allow_subdomains)
+    _, there = await _held(tx, actor)
+    if any(each.domain == row.domain for each in there):
+        raise InvalidParameterError(
+            "domain", f"The domain {row.domain} is already a part of your organization."
+        )
+    if len(there) >= MAX_DOMAINS:
+        raise BadRequestError(f"Too many domains (limit: {MAX_DOMAINS})")
+    domain_id = await realm_domains.insert(await tx.changing(), tx.realm_id, row)
+    event = DomainAdded(realm_domain=ShownDomain.of(row))
+    _tell(tx, actor, event, "domain_added", before={}, after=asdict(row))
+    return domain_id, row.domain
+
+
+async def change_domain(tx: Tx, actor: Actor, domain: str, *, allow_subdomains: bool) -> None:
+    """Say whether the domains below it belong too. Raises BadRequestError."""
+    _, there = await _held(tx, actor)
+    old = _found(domain, there)
+    new = replace(old, allow_subdomains=allow_subdomains)
+    if new == old:
+        return
+    await realm_domains.update(await tx.changing(), tx.realm_id, new)
+    event = DomainChanged(realm_domain=ShownDomain.of(new))
+    _tell(tx, actor, event, "domain_changed", before=asdict(old), after=asdict(new))
+
+
+async def remove_domain(tx: Tx, actor: Actor, domain: str) -> None:
+    """It belongs no longer; with the last one nobody is kept out for theirs any more.
+
+    Raises BadRequestError.
+    """
+    realm, there = await _held(tx, actor)
+    old = _found(domain, there)
+    await realm_domains.delete(await tx.changing(), tx.realm_id, old.domain)
+    event = DomainRemoved(domain=old.domain)
+    _tell(tx, actor, event, "domain_removed", before=asdict(old), after={})
+    if there == [old]:
+        await lift_restriction_to_domains(tx, actor, await ground_of(tx, realm, ()))
+
+
+async def _held(tx: Tx, actor: Actor) -> tuple[RealmRow, list[DomainRow]]:
+    """The realm and its domains, which stay as they are, for an owner."""
+    realm = await lock_as_owner(tx, actor)
+    return realm, await realm_domains.of_realm(await tx.connection(), tx.realm_id)
+
+
+def _found(domain: str, there: Sequence[DomainRow]) -> DomainRow:
+    for row in there:
+        if row.domain == domain.strip().lower():
+            return row
+    raise BadRequestError(f"No entry found for domain {domain}.")
+
+
+def _tell(
+    tx: Tx,
+    actor: Actor,
+    event: Event,
+    action: str,
+    *,
+    before: dict[str, Any],
+    after: dict[str, Any],
+) -> None:
+    entry = tx.append(event, EVERYONE)
+    audit.record(tx, entry, actor.user_id, action, before=before, after=after)

@@ -1,0 +1,15 @@
+"""Register's domains of the organization."""
+
+from typing import Any, Final
+
+from server.events.realm_domains import ShownDomain
+from server.initial_state.base import Section, Snapshot
+from storage import realm_domains
+
+
+async def fetch(snapshot: Snapshot) -> dict[str, Any]:
+    rows = await realm_domains.of_realm(snapshot.connection, snapshot.realm_id)
+    return {"realm_domains": [ShownDomain.of(row) for row in rows]}
+
+
+SECTION: Final = Section("realm_domains", fetch)
