@@ -75,7 +75,9 @@ class QueueStats:
     """Due, or delayed until later."""
     in_hand: int
     oldest_seconds: float
-    """Since the oldest job that waits or is in hand was put in."""
+    """Since something asked for the oldest job that waits or is in hand.
+
+    A job that was put off, and whose time has not come yet, does not count."""
     dead: int
 
 
@@ -327,9 +329,10 @@ async def stats(connection: Connection) -> list[QueueStats]:
           FROM (SELECT queue,
                        count(*) FILTER (WHERE NOT held) AS waiting,
                        count(*) FILTER (WHERE held) AS in_hand,
-                       extract(epoch FROM clock_timestamp() - min(enqueued_at))::float8
-                           AS oldest_seconds
-                  FROM (SELECT queue, enqueued_at, claimed AND due_at > clock_timestamp() AS held
+                       extract(epoch FROM clock_timestamp()
+                               - min(enqueued_at) FILTER (WHERE begun))::float8 AS oldest_seconds
+                  FROM (SELECT queue, enqueued_at, claimed AND due_at > clock_timestamp() AS held,
+                               attempts > 0 OR due_at <= clock_timestamp() AS begun
                           FROM jobs) AS marked
                  GROUP BY queue) AS live
           FULL JOIN (SELECT queue, count(*) AS dead FROM dead_jobs GROUP BY queue) AS lost

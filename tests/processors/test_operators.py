@@ -93,8 +93,11 @@ async def test_slips_are_told_in_a_sentence(operator: Operator):
 
 @pytest.mark.asyncio
 async def test_a_queue_is_paused_retried_and_resumed(operator: Operator, place: Place):
+    put_off = OutgoingJob(queue=QUEUE, body=b"{}", after_seconds=3000, asked_at=1_000_000_000)
     async with place.open_directly() as broker:
-        await broker.publish(OutgoingJob(queue=QUEUE, body=b"{}", after_seconds=3000))
+        await broker.publish(put_off)
+    [stats] = [one for one in await place.desk.stats([QUEUE]) if one.queue == QUEUE]
+    assert stats.oldest_seconds == 0
     assert "paused" in await operator.queues("pause", QUEUE)
     assert "yes" in await operator.queues("list")
     assert await operator.queues("retry", QUEUE) == f"1 job of {QUEUE} may be tried again now.\n"
