@@ -21,6 +21,7 @@ from storage.retention import Expired
 
 logger = structlog.get_logger(__name__)
 
+FIRST_LOOK_SECONDS: Final = 60.0
 LOOK_SECONDS: Final = 3600.0
 PAUSE_SECONDS: Final = 0.1
 """Between two deletions of at most MAX_GONE messages: others' writes go first."""
@@ -28,7 +29,7 @@ FORGOTTEN_AT_ONCE: Final = 1_000
 
 
 class RetentionKeeper:
-    """Looks once an hour. Several may run: each deletes what the others have not."""
+    """Looks soon after the start, then once an hour. Several may run: each deletes what is left."""
 
     def __init__(
         self,
@@ -47,12 +48,14 @@ class RetentionKeeper:
 
     async def run(self) -> None:
         """Work until cancelled. A deletion that has begun is made all the same."""
+        pause = FIRST_LOOK_SECONDS
         while True:
-            await asyncio.sleep(LOOK_SECONDS * random.uniform(0.5, 1.0))  # noqa: S311 - spreads load
+            await asyncio.sleep(pause * random.uniform(0.5, 1.0))  # noqa: S311 - spreads load
             try:
                 await self.tidy()
             except (DatabaseUnavailableError, StatementTimeoutError) as error:
                 logger.warning("cannot delete old messages now", error=str(error))
+            pause = LOOK_SECONDS
 
     async def tidy(self) -> int:
         """Delete all that is too old now; how many messages. Deactivated organizations rest."""

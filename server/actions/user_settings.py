@@ -1,8 +1,10 @@
 """People choose their own settings, and administrators those with which newcomers start."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
+
+from msgspec.structs import asdict
 
 from server.actions import audit, presence
 from server.actions.ground import Ground, ground_of, lock_realm
@@ -132,14 +134,14 @@ async def change_settings_defaults(tx: Tx, actor: Actor, changes: Mapping[str, A
         raise BadRequestError("Must be an organization administrator")
     old = UserSettings.of(ground.settings.user_settings_defaults)
     new = old.changed(changes)
-    changed = list(_differences(old, new))
+    changed = audit.differences(asdict(old), asdict(new))
     if not changed:
         return
     connection = await tx.changing()
     settings = replace_defaults(ground.settings, new)
     await realms.update_settings(connection, tx.realm_id, settings.stored())
     entry = None
-    for name, before, after in changed:
+    for name, (before, after) in changed.items():
         assert after is not None, "such settings have a value"
         entry = tx.append(SettingsDefaultChanged(property=name, value=after), EVERYONE)
         audit.record(
@@ -201,14 +203,10 @@ async def _check_unique(connection: Connection, ground: Ground, row: UserRow, na
         )
 
 
-def _differences(
-    old: UserSettings, new: UserSettings
-) -> Iterator[tuple[str, SettingValue, SettingValue]]:
-    """Name, old value and new value of every setting that is not the same."""
-    for name in UserSettings.__struct_fields__:
-        before, after = getattr(old, name), getattr(new, name)
-        if before != after:
-            yield name, before, after
+def _facts(row: UserRow) -> dict[str, SettingValue]:
+    """All that somebody sets for themselves."""
+    settings: dict[str, SettingValue] = asdict(UserSettings.of(row.settings))
+    return settings | {"full_name": row.full_name, "timezone": row.timezone}
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,19 +218,14 @@ class _Told:
     old: UserRow
     new: UserRow
     ground: Ground
-    changed: list[tuple[str, SettingValue, SettingValue]] = field(init=False)
+    changed: audit.Differences = field(init=False)
 
     def __post_init__(self) -> None:
-        old, new = UserSettings.of(self.old.settings), UserSettings.of(self.new.settings)
-        changed = list(_differences(old, new))
-        for name in ("full_name", "timezone"):
-            before, after = getattr(self.old, name), getattr(self.new, name)
-            if before != after:
-                changed.append((name, before, after))
+        changed = audit.differences(_facts(self.old), _facts(self.new))
         object.__setattr__(self, "changed", changed)
 
     def switches_off(self, setting: str) -> bool:
-        return any(name == setting and not after for name, _, after in self.changed)
+        return setting in self.changed and not self.changed[setting][1]
 
     async def tell(self, connection: Connection) -> None:
         """Append all events; with the last one the user's row has changed."""
@@ -248,7 +241,7 @@ class _Told:
         knowing = await onlookers.who_know(connection, tx.realm_id, self.new)
         user = public_email(self.new, domain)
         entry: Entry | None = None
-        for name, before, after in self.changed:
+        for name, (before, after) in self.changed.items():
             if name == "full_name":
                 entry = self._tell_name(onlookers, knowing)
             else:
