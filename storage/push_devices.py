@@ -174,14 +174,12 @@ async def settle(
     *,
     bouncer_id: int | None,
     error_code: str | None = None,
-) -> bool:
-    """Keep what the bouncer has said of the device. False if it is gone, or this is known."""
-    changed = await connection.execute(
+) -> None:
+    """Keep what the bouncer has said of the device."""
+    await connection.execute(
         """
         UPDATE push_devices SET bouncer_id = %(bouncer_id)s, error_code = %(error_code)s
          WHERE realm_id = %(realm_id)s AND user_id = %(user_id)s AND device_id = %(device_id)s
-           AND (bouncer_id, error_code)
-               IS DISTINCT FROM (%(bouncer_id)s::bigint, %(error_code)s::text)
         """,
         realm_id=realm_id,
         user_id=user_id,
@@ -189,7 +187,6 @@ async def settle(
         bouncer_id=bouncer_id,
         error_code=error_code,
     )
-    return changed == 1
 
 
 async def delete(

@@ -116,6 +116,8 @@ async def test(request: Request, params: TestParams) -> Empty:
         if not rows:
             raise InvalidPushDeviceTokenError
     courier, realm = _courier(request), await request.directory.realm()
+    if params.token is not None and rows[0].kind not in courier.service.kinds:
+        raise PushServiceNotConfiguredError
     try:
         await courier.test(realm, request.actor.row, rows)
     except PushError as error:
@@ -134,6 +136,8 @@ async def test_sealed(request: Request, params: SealedTestParams) -> Empty:
     if not rows:
         raise NoActivePushDeviceError
     courier, realm = _courier(request), await request.directory.realm()
+    if courier.service.sealed is None:
+        raise PushServiceNotConfiguredError
     try:
         await courier.test_sealed(realm, request.actor.row, rows)
     except UnknownDeviceError as error:

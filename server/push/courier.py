@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -70,9 +70,9 @@ class Courier:
         closed = [row.sealed for row in rows if row.sealed is not None]
         tries = []
         if plain:
-            tries.append(self._try(self._deliver_plain, recipient, plain, parcel))
+            tries.append(_tried(self._deliver_plain(recipient, plain, parcel), plain))
         if closed and self.service.sealed is not None:
-            tries.append(self._try(self._deliver_sealed, recipient, closed, parcel))
+            tries.append(_tried(self._deliver_sealed(recipient, closed, parcel), closed))
         found = await asyncio.gather(*tries)
         outcome = _merged(one for one, _ in found)
         await self._heed(realm, user_id, outcome)
@@ -160,23 +160,6 @@ class Courier:
             )
         return _merged(outcomes)
 
-    async def _try(
-        self, way: Any, recipient: Recipient, devices: Sequence[Any], parcel: Parcel
-    ) -> tuple[Outcome, PushError | None]:
-        """What became of it this way, and why it was not taken at all."""
-        ids = frozenset(device.device_id for device in devices)
-        try:
-            return await way(recipient, devices, parcel), None
-        except DisallowedError as error:
-            logger.warning("no pushes are taken of the organization", reason=str(error))
-            return Outcome(counts=_counts(devices, "refused"), status=NOT_ALLOWED), None
-        except RefusedError as error:
-            return Outcome(counts=_counts(devices, "refused")), error
-        except PushError as error:
-            wait = error.after_seconds if isinstance(error, TryLaterError) else 0.0
-            counts = _counts(devices, "later")
-            return Outcome(again=ids, again_after_seconds=wait, counts=counts), error
-
     async def _ensure_registered(self, recipient: Recipient, device: PlainDevice) -> None:
         if self.service.wants_registration and not device.is_registered:
             await self.register(recipient, device)
@@ -194,6 +177,24 @@ class Courier:
         ids = list(device_ids)
         logger.info("devices are gone", user_id=user_id, count=len(ids))
         await self.bench.write(lambda tx: drop_devices(tx, user_id, ids))
+
+
+async def _tried(
+    delivery: Awaitable[Outcome], devices: Sequence[PlainDevice | SealedDevice]
+) -> tuple[Outcome, PushError | None]:
+    """What became of a delivery to these devices, and why it was not taken at all."""
+    try:
+        return await delivery, None
+    except DisallowedError as error:
+        logger.warning("no pushes are taken of the organization", reason=str(error))
+        return Outcome(counts=_counts(devices, "refused"), status=NOT_ALLOWED), None
+    except RefusedError as error:
+        return Outcome(counts=_counts(devices, "refused")), error
+    except PushError as error:
+        again = frozenset(device.device_id for device in devices)
+        wait = error.after_seconds if isinstance(error, TryLaterError) else 0.0
+        counts = _counts(devices, "later")
+        return Outcome(again=again, again_after_seconds=wait, counts=counts), error
 
 
 def _counts(devices: Sequence[PlainDevice | SealedDevice], what: str) -> Counter[tuple[str, str]]:

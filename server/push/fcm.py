@@ -79,7 +79,7 @@ class Fcm:
         self._path = f"/v1/projects/{account.project_id}/messages:send"
         self._token = ""
         self._token_ends = 0.0
-        self._asking = asyncio.Lock()
+        self._asking: asyncio.Task[None] | None = None
 
     async def send(self, token: str, data: Mapping[str, Any], *, is_urgent: bool) -> None:
         """It has the message when this returns. Raises a PushError."""
@@ -106,12 +106,17 @@ class Fcm:
         return await asked(self._http, "POST", self._path, content=body, headers=headers)
 
     async def _access_token(self) -> str:
-        async with self._asking:
-            if self._clock.monotonic() >= self._token_ends:
-                token = await self._new_token()
-                self._token = token.access_token
-                self._token_ends = self._clock.monotonic() + token.expires_in - MARGIN_SECONDS
-            return self._token
+        if self._clock.monotonic() >= self._token_ends:
+            # Whoever needs one meanwhile gets the same, or the same refusal.
+            if self._asking is None or self._asking.done():
+                self._asking = asyncio.create_task(self._renew())
+            await asyncio.shield(self._asking)
+        return self._token
+
+    async def _renew(self) -> None:
+        token = await self._new_token()
+        self._token = token.access_token
+        self._token_ends = self._clock.monotonic() + token.expires_in - MARGIN_SECONDS
 
     async def _new_token(self) -> _Token:
         now = int(self._clock.now().timestamp())

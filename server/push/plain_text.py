@@ -1,5 +1,6 @@
 """A rendered message as a notification shows it: a few lines of text."""
 
+import re
 from functools import lru_cache
 from typing import Final
 
@@ -10,6 +11,7 @@ from server.mail.message_html import emoji_character, parsed
 MAX_CONTENT: Final = 200
 HIDDEN: Final = "(…)"
 LEFT_OUT: Final = "[…]"
+_BLANK_LINES: Final = re.compile(r"\n\s*\n")
 _MAX_DEPTH: Final = 60
 """Deeper down the text is taken as it comes."""
 
@@ -28,7 +30,7 @@ def as_notification(rendered: str) -> str:
     """
     body = parsed(rendered)
     _leave_out_quotes(body)
-    return _text(body, 0).strip()
+    return _BLANK_LINES.sub("\n", _text(body, 0).strip())
 
 
 def _leave_out_quotes(body: LexborNode) -> None:

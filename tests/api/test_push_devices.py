@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 import pytest_asyncio
+from joserfc.jwk import RSAKey
 from nacl.public import PrivateKey
 
 from queue_processors.push_registrations import handle as register_devices
@@ -20,6 +21,8 @@ from tests.factories import Make
 from tests.fixtures.app import Server, ServerFactory
 from tests.fixtures.bouncer import SERVER_ID, SERVER_KEY, FakeBouncer
 from tests.fixtures.clients import Client, LogIn
+from tests.fixtures.clock import StoppedClock
+from tests.fixtures.makers import FakeFcm
 
 pytestmark = pytest.mark.asyncio
 
@@ -266,6 +269,20 @@ async def test_a_bouncer_that_is_away_is_told_apart(
     await client.post(ANDROID, token="one")
     bouncer.stop()
     (await client.call("POST", TEST)).refused("FAILED_TO_CONNECT_BOUNCER", 502)
+
+
+async def test_a_server_with_a_key_for_android_alone_reaches_no_other(
+    serving_with: ServerFactory, make: Make, connect: Any, google_key: RSAKey
+):
+    credentials = FakeFcm(google_key, StoppedClock()).credentials()
+    async with serving_with(fcm_credentials=credentials) as server:
+        client = await connect(server, make.realm_id, await make.user())
+        assert (await client.get("/server_settings"))["push_notifications_enabled"]
+        await client.post(APPLE, token=TOKEN, appid="com.example.app")
+        await client.post(TEST)
+        (await client.call("POST", TEST, token=TOKEN)).refused("PUSH_SERVICE_NOT_CONFIGURED")
+        answer = await register_sealed(client, FakeBouncer())
+        answer.refused("PUSH_SERVICE_NOT_CONFIGURED")
 
 
 async def test_an_encrypted_phone_becomes_active_and_its_user_is_told(

@@ -54,7 +54,6 @@ class PushDesk:
     client: Bouncer
     metrics: Metrics = field(default_factory=Metrics)
     done: int = 0
-    registered: int = 0
 
     @property
     def hall(self) -> Hall:

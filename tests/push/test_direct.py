@@ -1,5 +1,6 @@
 """Straight to the makers of phones, over HTTP and HTTP/2, with keys of one's own."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, replace
 from datetime import timedelta
@@ -151,6 +152,17 @@ async def test_one_access_token_serves_until_shortly_before_its_end(makers: Make
         makers.clock.advance(timedelta(minutes=minutes))
         await makers.fcm.send("android-1", {}, is_urgent=True)
     assert len(makers.google.access_tokens) == 2
+
+
+async def test_many_at_once_ask_for_one_access_token_and_share_a_refusal(makers: Makers):
+    async def send() -> None:
+        await makers.fcm.send("android-1", {}, is_urgent=True)
+
+    makers.google.token_answers = [(503, {}, {})]
+    found = await asyncio.gather(*(send() for _ in range(9)), return_exceptions=True)
+    assert {type(each) for each in found} == {ServiceFaultError}
+    await asyncio.gather(*(send() for _ in range(9)))
+    assert (len(makers.google.access_tokens), len(makers.google.messages)) == (1, 9)
 
 
 async def test_an_access_token_that_was_withdrawn_is_replaced_at_once(makers: Makers):

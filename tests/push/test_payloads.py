@@ -179,14 +179,14 @@ def test_each_language_has_all_words_and_every_place():
         ("<ul>\n<li>a</li>\n<li>b</li>\n</ul>", "a\nb"),
         ('<ol start="3">\n<li>a</li>\n<li>b <em>c</em></li>\n</ol>', "3. a\n4. b c"),
         ("<blockquote>\n<p>said</p>\n<p>more</p>\n</blockquote>", "> said\n> more"),
-        ("<blockquote>\n<p>said</p>\n</blockquote>\n<p>answer</p>", "[…]\n\nanswer"),
+        ("<blockquote>\n<p>said</p>\n</blockquote>\n<p>answer</p>", "[…]\nanswer"),
         (
             (
                 '<p><span class="user-mention" data-user-id="1">@Ada</span>'
                 ' <a href="/#narrow/channel/1-x/topic/y/near/9">said</a>:</p>\n'
                 "<blockquote>\n<p>words</p>\n</blockquote>\n<p>answer</p>"
             ),
-            "[…]\n\n\nanswer",
+            "[…]\nanswer",
         ),
         (
             (
