@@ -14,6 +14,7 @@ from queue_processors.email_batches import job_of
 from queue_processors.processor import PermanentError, Processor
 from server.app import App
 from server.directory import Directory
+from server.domain.addresses import mail_domain
 from server.domain.clock import Clock
 from server.domain.mail_addresses import MailAddresses, ToMessage
 from server.domain.notifications import Facts, Reason, decide
@@ -171,7 +172,7 @@ class Post:
         return Letterhead(
             realm_name=realm.name,
             realm_url=address.url,
-            domain=address.domain,
+            domain=mail_domain(address.url),
             sender=self.sender,
             address=row.email,
             full_name=row.full_name,

@@ -18,6 +18,7 @@ from server.actions.incoming_mail import Mailed
 from server.actions.messages.content import typeset_ahead
 from server.api.rate_limit import Limiter
 from server.app import App
+from server.domain.addresses import mail_domain
 from server.domain.errors import DomainError, RateLimitedError
 from server.domain.mail_addresses import Destination, MailAddresses, ToMessage
 from server.listening import ListenError, open_sockets, port_of
@@ -161,7 +162,7 @@ class MailRoom:
         target, app = destination.target, self._app
         to_person = isinstance(target, ToMessage)
         directory = app.directories.afresh(target.realm_id)
-        domain = (await directory.address()).domain
+        domain = mail_domain((await directory.address()).url)
         if objection := incoming.objection(letter, mail_from, domain, to_person=to_person):
             raise UnreadableError(objection)
         mailed = Mailed(

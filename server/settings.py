@@ -13,6 +13,7 @@ import msgspec
 from msgspec import Meta
 from typing_extensions import override
 
+from server.domain.addresses import mail_domain
 from server.places import Destinations, Hosts, Networks, Ports
 
 ENVIRONMENT_PREFIX = "PARLEY_"
@@ -278,14 +279,14 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         """From where mail comes."""
         if self.mail_from is not None:
             return self.mail_from
-        return f"noreply@{urlsplit(self.public_url).hostname or 'localhost'}"
+        return f"noreply@{mail_domain(self.public_url)}"
 
     @property
     def mail_in_pattern(self) -> str:
         """What the addresses look like by which mail comes in, with %s for what differs."""
         if self.mail_in_address is not None:
             return self.mail_in_address
-        return f"%s@{urlsplit(self.public_url).hostname or 'localhost'}"
+        return f"%s@{mail_domain(self.public_url)}"
 
     @override
     def __repr__(self) -> str:

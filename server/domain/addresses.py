@@ -8,6 +8,12 @@ API_PREFIX: Final = "/api/v1"
 """What the paths of all endpoints begin with."""
 
 
+def mail_domain(url: str) -> str:
+    """The name of the address's host as mail has it: in ASCII, without the port."""
+    host = urlsplit(url).hostname or "localhost"
+    return host if host.isascii() else host.encode("idna").decode("ascii")
+
+
 @dataclass(frozen=True, slots=True)
 class RealmAddress:
     """One organization's address: `url` without a slash at its end."""

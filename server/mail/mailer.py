@@ -50,7 +50,7 @@ class _Policy(EmailPolicy):
 
     @override
     def fold_binary(self, name: str, value: str) -> bytes:
-        if name.lower() in self.WHOLE:
+        if name.lower() in self.WHOLE and value.isascii():
             return f"{name}: {value}{self.linesep}".encode("ascii")
         return super().fold_binary(name, value)
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from server.domain.addresses import mail_domain
 from server.mail.mailer import AddressRefusedError, as_sent
 from server.mail.message_html import HIDDEN, as_text, for_mail
 from server.mail.missed_messages import (
@@ -204,6 +205,13 @@ def test_what_programs_read_is_never_encoded_or_cut_however_long():
     folded = [line for line in lines if "=?utf-8?" in line]
     assert folded
     assert max(map(len, folded)) < 80
+
+
+def test_an_organization_at_an_address_of_other_letters_sends_mail_too():
+    url = "https://Müller.example:8443"
+    head = replace(HEAD, domain=mail_domain(url), realm_url=url, unsubscribe_url=f"{url}/stop")
+    lines = header_lines(as_sent(about(head, conversation())))
+    assert "Message-ID: <missed.1.2.3.77@xn--mller-kva.example>" in lines
 
 
 def test_texts_in_all_languages_are_sent_in_seven_bits():
