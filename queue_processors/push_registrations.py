@@ -49,7 +49,7 @@ class Registrar:
         assert realm is not None, "a realm is never removed"
         recipient = recipient_of(realm, job.user_id)
         if job.all_gone:
-            await self.service.forget(recipient)
+            await self._forget(recipient)
         if job.gone is not None:
             await self._unregister(job, recipient, job.gone)
         if job.device_id is None:
@@ -64,6 +64,15 @@ class Registrar:
             await self.courier.register(recipient, row.plain)
         elif row.account_id is not None and row.status == "pending":
             await self._register_sealed(job, recipient, row.account_id, job.device_id)
+
+    async def _forget(self, recipient: Recipient) -> None:
+        """Let the service forget all, and know again those that have come since."""
+        await self.service.forget(recipient)
+        async with self.bench.read() as connection:
+            rows = await push_devices.of_user(connection, self.bench.realm_id, recipient.user_id)
+        for row in rows:
+            if row.plain is not None:
+                await self.courier.register(recipient, row.plain)
 
     async def _register_sealed(
         self, job: PushRegistration, recipient: Recipient, account_id: int, device_id: PushDeviceId

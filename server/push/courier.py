@@ -81,11 +81,21 @@ class Courier:
             raise errors[0]
         return outcome
 
-    async def register(self, recipient: Recipient, device: PlainDevice) -> None:
-        """Let the service know the device, unless it is removed meanwhile. Raises a PushError."""
-        await self.service.register(recipient, device)
-        if not await self.settle(recipient, device.device_id, REGISTERED):
-            await self.service.unregister(recipient, device.kind, device.token)
+    async def register(self, recipient: Recipient, device: PlainDevice) -> bool:
+        """Let the service know the device; False if it is none, or is removed meanwhile.
+
+        Raises a PushError. A device that the service does not take is forgotten.
+        """
+        try:
+            await self.service.register(recipient, device)
+        except RefusedError as error:
+            logger.warning("a device is not taken", user_id=recipient.user_id, reason=str(error))
+            await self._drop(recipient.user_id, [device.device_id])
+            return False
+        if await self.settle(recipient, device.device_id, REGISTERED):
+            return True
+        await self.service.unregister(recipient, device.kind, device.token)
+        return False
 
     async def settle(
         self,
@@ -110,8 +120,9 @@ class Courier:
         for device in (each.plain for each in devices):
             if device is None or device.kind not in self.service.kinds:
                 continue
+            if not await self._is_registered(recipient, device):
+                raise UnknownDeviceError("the service does not take it")
             try:
-                await self._ensure_registered(recipient, device)
                 await self.service.test(recipient, to.android_base(), notice, device)
             except UnknownDeviceError:
                 await self._drop(row.user_id, [device.device_id])
@@ -137,10 +148,11 @@ class Courier:
     async def _deliver_plain(
         self, recipient: Recipient, devices: Sequence[PlainDevice], parcel: Parcel
     ) -> Outcome:
-        for device in devices:
-            await self._ensure_registered(recipient, device)
+        known = [device for device in devices if await self._is_registered(recipient, device)]
+        if not known:
+            return Outcome()
         return _merged(
-            [await self.service.push(recipient, notice, devices) for notice in parcel.notices]
+            [await self.service.push(recipient, notice, known) for notice in parcel.notices]
         )
 
     async def _deliver_sealed(
@@ -160,9 +172,11 @@ class Courier:
             )
         return _merged(outcomes)
 
-    async def _ensure_registered(self, recipient: Recipient, device: PlainDevice) -> None:
-        if self.service.wants_registration and not device.is_registered:
-            await self.register(recipient, device)
+    async def _is_registered(self, recipient: Recipient, device: PlainDevice) -> bool:
+        """Whether the service knows the device by now, if it has to."""
+        if device.is_registered or not self.service.wants_registration:
+            return True
+        return await self.register(recipient, device)
 
     async def _heed(self, realm: RealmRow, user_id: UserId, outcome: Outcome) -> None:
         for (kind, what), count in outcome.counts.items():

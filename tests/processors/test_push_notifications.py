@@ -466,6 +466,35 @@ async def test_a_phone_that_was_removed_while_it_was_registered_is_forgotten_the
     assert pushes.bouncer.phones == {}
 
 
+async def test_a_phone_that_the_bouncer_does_not_take_keeps_nothing_from_the_others(
+    hall: Hall, changes: Changes, pushes: PushDesk
+):
+    await pushes.phone(hall.other, "bad")
+    await pushes.phone(hall.other, "good")
+    await changes.send(hall.member, user_ids([hall.other]))
+    pushes.bouncer.answers = [(400, '{"code": "BAD_REQUEST", "msg": "Invalid token"}', {})]
+    await pushes.deliver()
+    assert [row.token for row in await pushes.devices(hall.other)] == ["good"]
+    assert len(pushes.bouncer.got("good")) == 1
+
+
+async def test_who_comes_back_keeps_the_phones_that_they_have_registered_since(
+    hall: Hall, changes: Changes, pushes: PushDesk
+):
+    await pushes.phone(hall.other, "old")
+    await Registrar(pushes.courier).handle(await registration_of(pushes, hall.other))
+    realm_id, user_id = hall.make.realm_id, hall.other.user_id
+    await push_devices.delete_of_users(hall.make.connection, realm_id, [user_id])
+    await pushes.phone(hall.other, "new")
+    await Registrar(pushes.courier).handle(await registration_of(pushes, hall.other))
+    gone = PushRegistration(realm_id=realm_id, user_id=user_id, all_gone=True)
+    await Registrar(pushes.courier).handle(gone)
+    await changes.send(hall.member, user_ids([hall.other]))
+    await pushes.deliver()
+    assert [token for _, _, token in pushes.bouncer.phones] == ["new"]
+    assert len(pushes.bouncer.got("new")) == 1
+
+
 # -- with a broker
 
 
