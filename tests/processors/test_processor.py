@@ -13,6 +13,7 @@ import pytest_asyncio
 from queue_processors.processor import (
     LONGEST_PAUSE_SECONDS,
     BatchProcessor,
+    NotNowError,
     PermanentError,
     Processor,
     pause_after,
@@ -45,6 +46,8 @@ class Guests:
             raise LookupError("broken")
         if "banned" in names:
             raise PermanentError("banned")
+        if "patient" in names:
+            raise NotNowError("later", after_seconds=3000)
 
     async def next(self) -> list[str]:
         async with asyncio.timeout(10):
@@ -245,6 +248,23 @@ async def test_a_job_that_fails_again_and_again_holds_nothing_up(
             seen |= set(await app.next())
     assert await dead(place) == []
     assert await left(place) == 8
+
+
+@EITHER
+@pytest.mark.asyncio
+async def test_what_wants_to_be_left_alone_is_not_tried_before(
+    processor, broker: JobBroker, place: Place
+):
+    app = Guests()
+    async with working(processor, app, broker):
+        await publish(broker, "patient")
+        assert await app.next() == ["patient"]
+        for number in range(5):
+            await publish(broker, f"guest {number}")
+            while "patient" in (seen := await app.next()):
+                assert isinstance(processor, BatchProcessor)  # tried once more, alone
+            assert seen == [f"guest {number}"]
+    assert (await dead(place), await left(place)) == ([], 1)
 
 
 @pytest.mark.asyncio
