@@ -2,6 +2,7 @@
 
 import time
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -9,6 +10,9 @@ from scripts.cli.database import database_url_of
 from scripts.cli.failures import Failure, sentences
 from scripts.cli.options import place_options, read_settings
 from server.wording import counted, size
+
+if TYPE_CHECKING:
+    from server.settings import Settings
 
 PROGRESS_SECONDS = 2.0
 
@@ -23,7 +27,7 @@ class Told:
     def __call__(self, table: str, rows: int, octets: int) -> None:
         if time.monotonic() >= self._next_at:
             self._next_at = time.monotonic() + PROGRESS_SECONDS
-            click.echo(f"{self._verb} {table}: {rows:,} rows, {size(octets)} ...", err=True)
+            click.echo(f"{self._verb} {table}: {rows:,}, {size(octets)} ...", err=True)
 
 
 @click.command()
@@ -48,9 +52,18 @@ def backup(file: Path | None, *, force: bool, config: Path | None, data: Path | 
         if path.exists() and not force:
             raise Failure(f"{path} is there already: name another file, or use --force.")
         with database_url_of(settings) as url:
-            backups.dump(url, path, version=VERSION, now=now, progress=Told("Writing"))
+            told, folder = Told("Writing"), files_of(settings)
+            backups.dump(url, path, folder=folder, version=VERSION, now=now, progress=told)
         manifest = backups.verify(path, Told("Comparing"))
     rows = counted(manifest.rows, "row", "rows")
     tables = counted(len(manifest.tables), "table", "tables")
     written = size(path.stat().st_size)
-    click.echo(f"{path}: {rows} of {tables}, {written}, read again and found to be right.")
+    uploads = counted(manifest.files, "file", "files")
+    click.echo(
+        f"{path}: {rows} of {tables} and {uploads}, {written}, read again and found to be right."
+    )
+
+
+def files_of(settings: "Settings") -> Path:
+    """Where what people upload is kept."""
+    return settings.data_directory.expanduser().absolute() / "files"

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from scripts.cli.backup import Told
+from scripts.cli.backup import Told, files_of
 from scripts.cli.database import private_database_of
 from scripts.cli.failures import Failure, sentences
 from scripts.cli.options import place_options, read_settings
@@ -43,22 +43,23 @@ def restore(
             raise Failure(problem)
         _require_room(settings, manifest)
         if settings.database_url is not None:
-            _restore(settings.database_url, file, force=force, dry_run=dry_run)
+            _restore(settings, settings.database_url, file, force=force, dry_run=dry_run)
         else:
             _restore_privately(settings, file, force=force, dry_run=dry_run)
     made_at = manifest.made_at.strftime("%Y-%m-%d %H:%M:%S UTC")
     rows = counted(manifest.rows, "row", "rows")
+    uploads = counted(manifest.files, "file", "files")
     done = "can be restored" if dry_run else "are restored"
-    click.echo(f"{rows} of {made_at}, by Parley {manifest.version}, {done}.")
+    click.echo(f"{rows} and {uploads} of {made_at}, by Parley {manifest.version}, {done}.")
 
 
-def _restore(url: str, file: Path, *, force: bool, dry_run: bool) -> None:
+def _restore(settings: "Settings", url: str, file: Path, *, force: bool, dry_run: bool) -> None:
     from storage import backups
 
     if refusal := backups.refusal(url, replace=force):
         raise Failure(refusal)
     if not dry_run:
-        backups.restore(url, file, progress=Told("Restoring"))
+        backups.restore(url, file, folder=files_of(settings), progress=Told("Restoring"))
 
 
 def _restore_privately(settings: "Settings", file: Path, *, force: bool, dry_run: bool) -> None:
@@ -70,18 +71,17 @@ def _restore_privately(settings: "Settings", file: Path, *, force: bool, dry_run
     if dry_run and not has_cluster(settings.data_directory):
         return
     with private_database_of(settings, may_found=True) as url:
-        _restore(url, file, force=force, dry_run=dry_run)
+        _restore(settings, url, file, force=force, dry_run=dry_run)
 
 
 def _require_room(settings: "Settings", manifest: "Manifest") -> None:
     """Whether it fits into the data directory; of another machine's disk nothing is known."""
-    if settings.database_url is not None:
-        return
+    rows = manifest.database_bytes + SPARE_BYTES if settings.database_url is None else 0
     data = settings.data_directory.expanduser().absolute()
     place = next(path for path in (data, *data.parents) if path.exists())
-    needed = manifest.database_bytes + SPARE_BYTES
+    needed = rows + manifest.file_bytes
     free = shutil.disk_usage(place).free
     if free < needed:
         raise Failure(
-            f"The database needs about {size(needed)}, and only {size(free)} are free for {data}."
+            f"The backup needs about {size(needed)}, and only {size(free)} are free for {data}."
         )

@@ -1,8 +1,8 @@
 """Backups: all that an installation keeps, in one file, from which it can be made again."""
 
-from storage.backups.archive import BackupError, Manifest, Progress, verify
+from storage.backups.archive import BackupError, Manifest, Progress
 from storage.backups.dumping import dump
-from storage.backups.loading import refusal, refusal_of_version, restore
+from storage.backups.loading import refusal, refusal_of_version, restore, verify
 
 __all__ = [
     "BackupError",

@@ -49,6 +49,8 @@ class Manifest(msgspec.Struct, frozen=True, kw_only=True):
     tables: list[Table]
     sequences: dict[str, int | None]
     """The last value given out, if any was."""
+    files: int = 0
+    file_bytes: int = 0
 
     @property
     def rows(self) -> int:
@@ -134,18 +136,16 @@ def pieces(file: IO[bytes]) -> Iterator[bytes]:
         yield piece
 
 
-def verify(path: Path, progress: Progress) -> Manifest:
-    """Read all of the backup, and compare it with what it should be. Raises BackupError."""
-    with reading(path) as (archive, manifest):
-        for table in manifest.tables:
-            tally = Tally()
-            with archive.open(member(table.name)) as file:
-                for piece in pieces(file):
-                    tally.add(piece)
-                    progress(table.name, tally.rows, tally.size)
-            if (tally.rows, tally.sha256) != (table.rows, table.sha256):
-                raise BackupError(f"{path} is damaged: {table.name} is not what was written.")
-    return manifest
+def compare(archive: zipfile.ZipFile, manifest: Manifest, progress: Progress) -> None:
+    """Read all rows of the archive, and compare them with their sums. Raises BackupError."""
+    for table in manifest.tables:
+        tally = Tally()
+        with archive.open(member(table.name)) as file:
+            for piece in pieces(file):
+                tally.add(piece)
+                progress(table.name, tally.rows, tally.size)
+        if (tally.rows, tally.sha256) != (table.rows, table.sha256):
+            raise BackupError(f"The backup is damaged: {table.name} is not what was written.")
 
 
 def _private(path: str, flags: int) -> int:

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import msgspec
+from msgspec.structs import replace
 from psycopg import sql
 
 from storage.backups.archive import (
@@ -20,55 +21,61 @@ from storage.backups.archive import (
     telling,
     writing,
 )
+from storage.backups.files import put_files, size_of
 from storage.migrate import Connection, applied, connected
 
 OF_THIS_INSTALLATION: Final = ["database_identity", "event_queues", "schema_migrations", "workers"]
 """Tables that say nothing to another: who runs here, and where clients of this time stand."""
 
 
-def dump(url: str, path: Path, *, version: str, now: datetime, progress: Progress) -> Manifest:
-    """Write all that the database holds at one moment. Blocks nobody but migrations.
+def dump(
+    url: str, path: Path, *, folder: Path, version: str, now: datetime, progress: Progress
+) -> Manifest:
+    """Write all that the database holds at one moment, and the files in the folder.
+
+    Blocks nobody but migrations.
 
     Raises BackupError and MigrationError.
     """
     with connected(url) as connection, telling("No backup was made"):
-        migrations = applied(connection)
-        if not migrations:
+        if not applied(connection):
             raise BackupError("There is nothing to back up: the database has no migrations.")
-        with connection.transaction():
-            return _dump(connection, path, migrations, version=version, now=now, progress=progress)
+        _require_room(connection, path, folder)
+        with writing(path) as archive:
+            with connection.transaction():
+                manifest = _dump_rows(connection, archive, progress, version=version, now=now)
+            count, size = put_files(archive, folder, progress)
+            manifest = replace(manifest, files=count, file_bytes=size)
+            archive.writestr(MANIFEST, msgspec.json.format(msgspec.json.encode(manifest)))
+    return manifest
 
 
-def _dump(
+def _dump_rows(
     connection: Connection,
-    path: Path,
-    migrations: list[str],
+    archive: zipfile.ZipFile,
+    progress: Progress,
     *,
     version: str,
     now: datetime,
-    progress: Progress,
 ) -> Manifest:
     connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
     connection.execute(
         "SELECT set_config(name, '0', true) FROM unnest(%s::text[]) AS name",
         [["statement_timeout", "idle_in_transaction_session_timeout"]],
     )
-    tables = _tables(connection)
-    _require_room(connection, path)
-    with writing(path) as archive:
-        written = [_write(connection, archive, *table, progress) for table in tables]
-        manifest = Manifest(
-            version=version,
-            made_at=now.astimezone(UTC),
-            postgres=connection.info.parameter_status("server_version") or "",
-            migrations=migrations,
-            database_bytes=_value(connection, "SELECT pg_database_size(current_database())"),
-            log_days=_log_days(connection),
-            tables=written,
-            sequences=_sequences(connection),
-        )
-        archive.writestr(MANIFEST, msgspec.json.format(msgspec.json.encode(manifest)))
-    return manifest
+    written = [
+        _write(connection, archive, *table, progress=progress) for table in _tables(connection)
+    ]
+    return Manifest(
+        version=version,
+        made_at=now.astimezone(UTC),
+        postgres=connection.info.parameter_status("server_version") or "",
+        migrations=applied(connection),
+        database_bytes=_value(connection, "SELECT pg_database_size(current_database())"),
+        log_days=_log_days(connection),
+        tables=written,
+        sequences=_sequences(connection),
+    )
 
 
 def _tables(connection: Connection) -> list[tuple[str, list[str]]]:
@@ -91,8 +98,8 @@ def _tables(connection: Connection) -> list[tuple[str, list[str]]]:
     return [(name, columns) for name, columns in found]
 
 
-def _require_room(connection: Connection, path: Path) -> None:
-    """The rows must fit even if nothing of them can be compressed."""
+def _require_room(connection: Connection, path: Path, folder: Path) -> None:
+    """All must fit even if nothing of it can be compressed."""
     needed = _value(
         connection,
         """
@@ -102,6 +109,7 @@ def _require_room(connection: Connection, path: Path) -> None:
     )
     if not path.parent.is_dir():
         raise BackupError(f"There is no directory {path.parent}.")
+    needed += size_of(folder)
     free = shutil.disk_usage(path.parent).free
     if free < needed:
         raise BackupError(
@@ -115,6 +123,7 @@ def _write(
     archive: zipfile.ZipFile,
     name: str,
     columns: list[str],
+    *,
     progress: Progress,
 ) -> Table:
     tally = Tally()

@@ -10,11 +10,13 @@ from storage.backups.archive import (
     Manifest,
     Progress,
     Table,
+    compare,
     member,
     pieces,
     reading,
     telling,
 )
+from storage.backups.files import compare_files, take_files
 from storage.migrate import (
     Connection,
     Migration,
@@ -74,14 +76,24 @@ def refusal_of_version(manifest: Manifest) -> str | None:
     return f"The backup was made by a newer Parley (it has {unknown}): use that version."
 
 
-def restore(url: str, path: Path, *, progress: Progress) -> Manifest:
+def verify(path: Path, progress: Progress) -> Manifest:
+    """Read all of the backup, and compare it with what it should be. Raises BackupError."""
+    with reading(path) as (archive, manifest):
+        compare(archive, manifest, progress)
+        compare_files(archive, manifest, progress)
+    return manifest
+
+
+def restore(url: str, path: Path, *, folder: Path, progress: Progress) -> Manifest:
     """Put what is in the backup in the place of all that the database holds, or change nothing.
 
     The backup has been verified, and neither refusal speaks against it. Whoever was a client
-    before registers anew, and no position is given out twice. Raises BackupError.
+    before registers anew, and no position is given out twice. The files go into the folder
+    before: without rows they would be removed in a day. Raises BackupError.
     """
     with reading(path) as (archive, manifest), connected(url) as connection:
         theirs, later = _migrations(manifest)
+        take_files(archive, folder, progress)
         with (
             telling("The backup could not be restored, and nothing was changed"),
             connection.transaction(),

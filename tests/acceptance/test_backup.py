@@ -15,6 +15,7 @@ from click.testing import CliRunner, Result
 
 from scripts.cli.main import cli
 from storage.backups.archive import Manifest, reading
+from storage.blobs import new_key
 from storage.migrate import DIRECTORY, known_migrations, migrate, pending
 from tests.factories import Make
 from tests.fixtures.app import serve
@@ -28,7 +29,8 @@ def parley(*arguments: str | Path, **settings: str) -> Result:
     """Run a command in this process, with only these settings in its environment."""
     unset = {name: None for name in os.environ if "PARLEY" in name}  # noqa: TID251
     words = [str(argument) for argument in arguments]
-    return CliRunner().invoke(cli, words, env={**unset, **settings}, prog_name="parley")
+    environment = {**unset, "PARLEY_DATA": "/nonexistent/parley", **settings}
+    return CliRunner().invoke(cli, words, env=environment, prog_name="parley")
 
 
 def refusal(*arguments: str | Path, **settings: str) -> str:
@@ -190,6 +192,39 @@ async def test_a_damaged_file_is_found_out_before_anything_is_changed(
         assert "another version of Parley" in refusal("restore", bad, DATABASE_URL=url)
         with psycopg.connect(url) as connection:
             assert connection.execute("SELECT to_regclass('realms')").fetchone() == (None,)
+
+
+@pytest.mark.asyncio
+async def test_files_come_along(make: Make, database_url: str, server_url: str, tmp_path: Path):
+    await make.user()
+    data, other, file = tmp_path / "data", tmp_path / "other", tmp_path / "one.backup"
+    key = new_key("uploads", make.realm_id)
+    content = bytes(range(256)) * 10_000
+    for name, written in ((key, content), ("incoming/half", b"half"), ("incoming/x/y", b"")):
+        path = data / "files" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(written)
+    done = parley("backup", file, "--data", data, DATABASE_URL=database_url)
+    assert "1 file," in done.stdout
+
+    bad = tmp_path / "bad.backup"
+    _rewrite(file, bad, f"files/{key}", lambda content: content[1:])
+    with new_database(server_url) as url:
+        assert "the files that it should" in refusal("restore", bad, DATABASE_URL=url)
+        done = parley("restore", file, "--data", other, DATABASE_URL=url)
+        assert "1 file of" in done.stdout, done.output
+        assert {path for path in (other / "files").rglob("*") if path.is_file()} == {
+            other / "files" / key
+        }
+        assert (other / "files" / key).read_bytes() == content
+        again = parley("restore", file, "--force", "--data", other, DATABASE_URL=url)
+        assert again.exit_code == 0
+        with zipfile.ZipFile(file) as old, zipfile.ZipFile(bad, "w") as new:
+            for name in old.namelist():
+                new.writestr(name.replace(key, "../../../evil"), old.read(name))
+        evil = refusal("restore", bad, "--force", "--data", other, DATABASE_URL=url)
+        assert "no file of ours" in evil
+    assert not [folder for folder, _, names in os.walk(tmp_path) if "evil" in names]
 
 
 def _rewrite(source: Path, target: Path, name: str, change) -> None:

@@ -1,0 +1,100 @@
+"""What people have uploaded, into a backup and out of it: the folder of a LocalBlobStore."""
+
+import os
+import secrets
+import zipfile
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+
+from storage.backups.archive import BackupError, Manifest, Progress, pieces
+from storage.blobs import INCOMING, check_key
+
+FOLDER: Final = "files"
+
+
+def size_of(root: Path) -> int:
+    """How many bytes lie there."""
+    return sum(size for _, size in _kept(root))
+
+
+def put_files(archive: zipfile.ZipFile, root: Path, progress: Progress) -> tuple[int, int]:
+    """Add all that is kept there; how many files, and how many bytes.
+
+    Call it after the rows were read: then each file of a row is there, unless it was removed since.
+    """
+    count = size = 0
+    for key, _ in _kept(root):
+        with suppress(FileNotFoundError), (root / key).open("rb") as source:
+            # Most are packed already.
+            entry = zipfile.ZipInfo(f"{FOLDER}/{key}")
+            with archive.open(entry, "w", force_zip64=True) as target:
+                for piece in pieces(source):
+                    target.write(piece)
+                    size += len(piece)
+                    progress(FOLDER, count, size)
+            count += 1
+    return count, size
+
+
+def compare_files(archive: zipfile.ZipFile, manifest: Manifest, progress: Progress) -> None:
+    """Read all files of the archive, which has a sum of each. Raises BackupError."""
+    count = size = 0
+    for entry in _entries(archive):
+        with archive.open(entry) as file:
+            size += sum(map(len, pieces(file)))
+        count += 1
+        progress(FOLDER, count, size)
+    if (count, size) != (manifest.files, manifest.file_bytes):
+        raise BackupError("The backup is damaged: it does not hold the files that it should.")
+
+
+def take_files(archive: zipfile.ZipFile, root: Path, progress: Progress) -> None:
+    """Put the files of the archive where they were; those that are there already stay."""
+    incoming = root / INCOMING
+    size = 0
+    for count, entry in enumerate(_entries(archive)):
+        target = root / _key(entry)
+        if target.exists():
+            continue
+        for folder in (incoming, target.parent):
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        unfinished = incoming / secrets.token_hex(16)
+        with archive.open(entry) as source, open(unfinished, "xb", opener=_private) as file:
+            for piece in pieces(source):
+                size += file.write(piece)
+                progress(FOLDER, count, size)
+            file.flush()
+            os.fsync(file.fileno())
+        unfinished.rename(target)
+
+
+def _kept(root: Path) -> Iterator[tuple[str, int]]:
+    """The key and the size of each file; not what is still on its way in."""
+    for folder, _, names in os.walk(root):
+        for name in names:
+            path = Path(folder) / name
+            key = str(path.relative_to(root))
+            with suppress(ValueError, FileNotFoundError):
+                check_key(key)
+                yield key, path.lstat().st_size
+
+
+def _entries(archive: zipfile.ZipFile) -> list[zipfile.ZipInfo]:
+    return [entry for entry in archive.infolist() if entry.filename.startswith(f"{FOLDER}/")]
+
+
+def _key(entry: zipfile.ZipInfo) -> str:
+    key = entry.filename.removeprefix(f"{FOLDER}/")
+    try:
+        check_key(key)
+    except ValueError as error:
+        raise BackupError(
+            f"The backup holds something that is no file of ours: {error}."
+        ) from error
+    return key
+
+
+def _private(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)
