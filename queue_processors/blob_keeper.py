@@ -13,7 +13,7 @@ from server.actions import attachments as actions
 from server.actions.workbench import Workbench
 from server.app import App
 from server.domain.errors import DomainError
-from storage import attachments, realms
+from storage import attachments, realm_emoji, realms
 from storage.blobs import INCOMING, BlobStore, check_key
 from storage.database import Database, DatabaseUnavailableError, StatementTimeoutError
 from storage.ids import RealmId
@@ -24,6 +24,8 @@ LOOK_SECONDS: Final = 6 * 3600.0
 STRAYS_KEPT: Final = timedelta(days=1)
 """How long content may be there before its row: much longer than any upload takes."""
 AT_ONCE: Final = 500
+KNOWN_BLOBS: Final = (attachments.known_blobs, realm_emoji.known_blobs)
+"""Whoever has rows that speak of content says here of which."""
 
 
 class BlobKeeper:
@@ -92,15 +94,14 @@ class BlobKeeper:
     async def _unknown(self, keys: Sequence[str]) -> list[str]:
         by_realm: dict[RealmId, list[str]] = {}
         for key in keys:
-            kind, _, rest = key.partition("/")
-            if kind == "uploads" and _is_key(key):
-                by_realm.setdefault(RealmId(int(rest.partition("/")[0])), []).append(rest)
-        unknown = []
+            if _is_key(key):
+                by_realm.setdefault(RealmId(int(key.split("/")[1])), []).append(key)
+        known: set[str] = set()
         async with self._database.connection() as connection:
-            for realm_id, starts in by_realm.items():
-                known = set(await attachments.known_blobs(connection, realm_id, starts))
-                unknown += [f"uploads/{start}" for start in starts if start not in known]
-        return unknown
+            for realm_id, those in by_realm.items():
+                for known_blobs in KNOWN_BLOBS:
+                    known.update(await known_blobs(connection, realm_id, those))
+        return [key for those in by_realm.values() for key in those if key not in known]
 
 
 def _unfinished(keys: Sequence[str]) -> list[str]:

@@ -22,6 +22,7 @@ from server.messaging.job_desk import JobDesk
 from server.messaging.postgres import open_postgres_bus, open_postgres_jobs
 from server.messaging.postgres_desk import PostgresJobDesk
 from server.metrics import Metrics
+from server.pictures import Pictures
 from server.presences import Presences
 from server.previews import Previews
 from server.push.service import PushService
@@ -60,6 +61,7 @@ class App:
     pushes: PushService | None
     """None: no phone is reached."""
     blobs: BlobStore
+    pictures: Pictures
 
     def state(self) -> dict[str, float]:
         """How much this process holds of what, for those who look after it."""
@@ -142,6 +144,7 @@ async def open_app(
             previews=Previews(egress, clock.monotonic),
             pushes=await stack.enter_async_context(_open_pushes(settings, clock)),
             blobs=LocalBlobStore(settings.data_directory / "files"),
+            pictures=Pictures(),
         )
         stack.push_async_callback(writers.drain)
         stack.push_async_callback(presences.close)

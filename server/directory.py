@@ -16,6 +16,7 @@ from server.domain.access import GroupGraph, Person
 from server.domain.addresses import Addresses, RealmAddress
 from server.domain.alert_words import AlertWords
 from server.domain.clock import Clock
+from server.domain.emoji import RealmEmoji, picture_url
 from server.domain.markdown import Linkifier, Linkifiers, PlainTypesetter, Typesetter
 from server.domain.profiles import public_email, user_id_of_hidden_email
 from server.domain.realm_settings import RealmSettings
@@ -25,6 +26,7 @@ from storage import (
     conversations,
     groups,
     linkifiers,
+    realm_emoji,
     realms,
     subscriptions,
     users,
@@ -59,6 +61,7 @@ REALM: Final[Touch] = ("realm",)
 GROUPS: Final[Touch] = ("groups",)
 ALERT_WORDS: Final[Touch] = ("alert words",)
 LINKIFIERS: Final[Touch] = ("linkifiers",)
+EMOJI: Final[Touch] = ("emoji",)
 ROLL: Final[Touch] = ("roll",)
 """Everybody's presence (server/initial_state/roll.py), and by which address each is known."""
 
@@ -194,6 +197,12 @@ class Directory:
         assert isinstance(found, Linkifiers)
         return found
 
+    async def emoji(self) -> RealmEmoji:
+        """The organization's emoji; a change that is younger than the cache may be missed."""
+        found = await self._get(EMOJI, self._load_emoji)
+        assert isinstance(found, RealmEmoji)
+        return found
+
     async def user(self, user_id: UserId) -> UserRow | None:
         return (await self.users([user_id])).get(user_id)
 
@@ -314,6 +323,13 @@ class Directory:
     async def _load_linkifiers(self, connection: Connection) -> Linkifiers:
         rows = await linkifiers.of_realm(connection, self.realm_id)
         return Linkifiers(Linkifier(row.pattern, row.url_template) for row in rows)
+
+    async def _load_emoji(self, connection: Connection) -> RealmEmoji:
+        rows = await realm_emoji.of_realm(connection, self.realm_id)
+        return RealmEmoji(
+            {row.name: str(row.emoji_id) for row in rows if not row.deactivated},
+            {row.name: picture_url(row.blob_key) for row in rows if not row.deactivated},
+        )
 
     async def groups_of(self, connection: Connection, realm: RealmRow) -> GroupGraph:
         """The groups as this connection sees them, together with the realm's row."""

@@ -261,19 +261,16 @@ async def orphans(
     )
 
 
-async def known_blobs(
-    connection: Connection, realm_id: RealmId, path_starts: Sequence[str]
-) -> list[str]:
-    """Those beginnings of addresses, up to the file's name, that an attachment has."""
+async def known_blobs(connection: Connection, realm_id: RealmId, keys: Sequence[str]) -> list[str]:
+    """Those of the keys that an attachment has."""
     return await connection.values(
         """
-        SELECT b FROM unnest(%(path_starts)s::text[]) AS b
-         WHERE EXISTS (SELECT FROM attachments a
-                        WHERE a.realm_id = %(realm_id)s AND a.path_id >= b || '/'
-                          AND a.path_id < b || '0')
+        SELECT 'uploads/' || regexp_replace(a.path_id, '/[^/]*$', '') FROM attachments a
+         WHERE a.realm_id = %(realm_id)s
+           AND regexp_replace(a.path_id, '/[^/]*$', '') = ANY(%(starts)s::text[])
         """,
         realm_id=realm_id,
-        path_starts=list(path_starts),
+        starts=[key.removeprefix("uploads/") for key in keys],
     )
 
 

@@ -20,7 +20,7 @@ CHUNK_BYTES: Final = 64 * 1024
 INCOMING: Final = "incoming"
 """The folder of what has not been kept yet."""
 
-_KEY: Final = re.compile(r"[a-z]+/[0-9]+/[0-9a-f]{2}/[A-Za-z0-9_-]{22}(?:\.[a-z0-9-]{1,40})?")
+_KEY: Final = re.compile(r"[a-z]+/[0-9]+/[0-9a-f]{2}/[A-Za-z0-9_-]{22}(?:\.[a-z]{1,10}){0,2}")
 
 
 def new_key(kind: str, realm_id: int) -> str:
@@ -46,6 +46,10 @@ class IncomingBlob(Protocol):
         ...
 
     async def write(self, chunk: bytes) -> None: ...
+
+    def read(self) -> AsyncGenerator[bytes, None]:
+        """What has been written so far, in pieces."""
+        ...
 
     async def keep(self, key: str) -> None:
         """Let it be there under the key, for good: a loss of power takes it no more."""
@@ -76,6 +80,10 @@ class BlobStore(Protocol):
         self, key: str, start: int = 0, length: int | None = None
     ) -> AsyncGenerator[bytes, None]:
         """The content from `start`, in pieces. Raises FileNotFoundError at the first of them."""
+        ...
+
+    async def size(self, key: str) -> int:
+        """How long it is. Raises FileNotFoundError."""
         ...
 
     async def delete(self, key: str) -> None:
@@ -115,6 +123,11 @@ class LocalBlobStore(BlobStore):
                 yield chunk
         finally:
             os.close(file)
+
+    @override
+    async def size(self, key: str) -> int:
+        path = self._path(key)
+        return (await _in_thread(path.lstat)).st_size
 
     @override
     async def delete(self, key: str) -> None:
@@ -157,8 +170,8 @@ class LocalIncomingBlob(IncomingBlob):
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._root = root
         self._path: Path | None = folder / secrets.token_hex(16)
-        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
-        self._file = os.fdopen(os.open(self._path, flags, 0o600), "wb", buffering=0)
+        flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+        self._file = os.fdopen(os.open(self._path, flags, 0o600), "r+b", buffering=0)
         self._hash = hashlib.sha256()
         self._size = 0
 
@@ -175,6 +188,13 @@ class LocalIncomingBlob(IncomingBlob):
     @override
     async def write(self, chunk: bytes) -> None:
         await _in_thread(lambda: self._write(chunk))
+
+    @override
+    async def read(self) -> AsyncGenerator[bytes, None]:
+        start = 0
+        while chunk := await _in_thread(_reading(self._file.fileno(), CHUNK_BYTES, start)):
+            start += len(chunk)
+            yield chunk
 
     @override
     async def keep(self, key: str) -> None:

@@ -16,6 +16,7 @@ ProfileFieldId = NewType("ProfileFieldId", int)
 FolderId = NewType("FolderId", int)
 PushDeviceId = NewType("PushDeviceId", int)
 AttachmentId = NewType("AttachmentId", int)
+EmojiId = NewType("EmojiId", int)
 QueueId = NewType("QueueId", str)
 
 Position = NewType("Position", int)

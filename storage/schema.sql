@@ -3215,6 +3215,23 @@ CREATE TABLE public.realm_domains (
     allow_subdomains boolean NOT NULL
 );
 
+CREATE SEQUENCE public.realm_emoji_ids
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1;
+
+CREATE TABLE public.realm_emoji (
+    realm_id bigint NOT NULL,
+    emoji_id bigint DEFAULT nextval('public.realm_emoji_ids'::regclass) NOT NULL,
+    name text NOT NULL,
+    author_id bigint NOT NULL,
+    blob_key text NOT NULL,
+    still_key text,
+    deactivated boolean DEFAULT false NOT NULL
+);
+
 CREATE TABLE public.realms (
     realm_id bigint NOT NULL,
     subdomain text NOT NULL,
@@ -3581,6 +3598,9 @@ ALTER TABLE ONLY public.realm_clock
 ALTER TABLE ONLY public.realm_domains
     ADD CONSTRAINT realm_domains_pkey PRIMARY KEY (realm_id, domain);
 
+ALTER TABLE ONLY public.realm_emoji
+    ADD CONSTRAINT realm_emoji_pkey PRIMARY KEY (realm_id, emoji_id);
+
 ALTER TABLE ONLY public.realms
     ADD CONSTRAINT realms_pkey PRIMARY KEY (realm_id);
 
@@ -3648,6 +3668,8 @@ ALTER TABLE ONLY public.workers
     ADD CONSTRAINT workers_pkey PRIMARY KEY (id);
 
 CREATE INDEX attachment_messages_attachment ON public.attachment_messages USING btree (realm_id, attachment_id, message_id);
+
+CREATE INDEX attachments_blob ON public.attachments USING btree (realm_id, regexp_replace(path_id, '/[^/]*$'::text, ''::text));
 
 CREATE INDEX attachments_owner ON public.attachments USING btree (realm_id, owner_id, attachment_id);
 
@@ -3727,6 +3749,8 @@ CREATE INDEX profile_values_of_field ON public.profile_values USING btree (realm
 CREATE UNIQUE INDEX push_devices_account ON public.push_devices USING btree (realm_id, user_id, account_id) WHERE (account_id IS NOT NULL);
 
 CREATE UNIQUE INDEX push_devices_token ON public.push_devices USING btree (realm_id, user_id, kind, md5(token)) WHERE (token IS NOT NULL);
+
+CREATE UNIQUE INDEX realm_emoji_name ON public.realm_emoji USING btree (realm_id, name) WHERE (NOT deactivated);
 
 CREATE INDEX reminders_due ON public.reminders USING btree (due_at, realm_id) WHERE (failure IS NULL);
 

@@ -31,7 +31,9 @@ async def add_reaction(
     if any(_is_same(reaction, each) for each in there):
         raise ReactionAlreadyExistsError("Reaction already exists.")
     # Whoever reacts first decides what an emoji is called on this message.
-    name = next((r.emoji_name for r in there if r.emoji_code == emoji.code), emoji.name)
+    kind = (emoji.type, emoji.code)
+    names = (r.emoji_name for r in there if (r.reaction_type, r.emoji_code) == kind)
+    name = next(names, emoji.name)
     event = ReactionAdded(
         message_id=place.id,
         user_id=actor.user_id,
@@ -66,7 +68,10 @@ async def remove_reaction(
     if code is None:
         assert emoji_name is not None
         code = next((r.emoji_code for r in own if r.emoji_name == emoji_name), None)
-        code = code or emoji_of(emoji_name, None, reaction_type).code
+        code = (
+            code
+            or emoji_of(emoji_name, None, reaction_type, await (await tx.directory()).emoji()).code
+        )
     reaction = next(
         (
             each

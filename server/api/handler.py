@@ -174,6 +174,7 @@ class _Exchange(HTTPMessageDelegate):
             status, body = await self._answer(headers)
             self._measure(status, began)
             if self._incoming is not None:
+                await self._received.discard()
                 await self._read_off(self._incoming)
             if not self._is_streaming:
                 await self._respond(status, headers, body)

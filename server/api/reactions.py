@@ -23,7 +23,12 @@ class RemoveParams(Params):
 
 
 async def add(request: Request, params: AddParams) -> Empty:
-    emoji = emoji_of(params.emoji_name, params.emoji_code, params.reaction_type)
+    emoji = emoji_of(
+        params.emoji_name,
+        params.emoji_code,
+        params.reaction_type,
+        await request.directory.emoji(),
+    )
     now = request.app.clock.now()
     await request.write(reactions.add_reaction, MessageId(params.message_id), emoji, now=now)
     return Empty()

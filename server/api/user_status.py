@@ -5,7 +5,7 @@ from server.actions.user_status import StatusChange, checked_text
 from server.api.endpoint import Access, Empty, Endpoint, Request, Result
 from server.api.params import Params
 from server.api.people import known_user
-from server.domain.emoji import emoji_of
+from server.domain.emoji import RealmEmoji, emoji_of
 from server.domain.errors import BadRequestError
 from server.events.user_status import ShownStatus
 from storage import user_status
@@ -37,13 +37,14 @@ class StatusFound(Result):
 
 async def change_own(request: Request, params: OwnStatusParams) -> Empty:
     request.refuse_bots()
-    change = _change(params, is_empty=params.away is None)
+    emoji = await request.directory.emoji()
+    change = _change(params, emoji, is_empty=params.away is None)
     await request.write(actions.change_own_status, change, away=params.away)
     return Empty()
 
 
 async def change_of_user(request: Request, params: StatusOfParams) -> Empty:
-    change = _change(params, is_empty=True)
+    change = _change(params, await request.directory.emoji(), is_empty=True)
     await request.write(actions.change_status_of, UserId(params.user_id), change)
     return Empty()
 
@@ -57,7 +58,7 @@ async def get(request: Request, params: UserParams) -> StatusFound:
     return StatusFound(status=ShownStatus.of(statuses[0]))
 
 
-def _change(params: StatusParams, *, is_empty: bool) -> StatusChange:
+def _change(params: StatusParams, known: RealmEmoji, *, is_empty: bool) -> StatusChange:
     """What is asked for. Raises BadRequestError for what cannot be, or if it is nothing."""
     text = None if params.status_text is None else checked_text(params.status_text)
     if params.emoji_name is None:
@@ -70,7 +71,9 @@ def _change(params: StatusParams, *, is_empty: bool) -> StatusChange:
         return StatusChange(text=text)
     if params.emoji_name == "":
         return StatusChange(text=text, clears_emoji=True)
-    emoji = emoji_of(params.emoji_name, params.emoji_code or None, params.reaction_type or None)
+    emoji = emoji_of(
+        params.emoji_name, params.emoji_code or None, params.reaction_type or None, known
+    )
     return StatusChange(text=text, emoji=emoji)
 
 

@@ -2,14 +2,17 @@
 
 import json
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.resources import files
 from typing import Final, Literal
 
-from server.domain.errors import BadRequestError
+from server.domain.errors import BadRequestError, InvalidParameterError
 
 ReactionType = Literal["unicode_emoji", "realm_emoji", "zulip_extra_emoji"]
+PICTURES_PATH: Final = "/user_avatars"
+_NEW_NAME: Final = re.compile(r"[0-9a-z._-]{0,99}[0-9a-z]")
 _NAME: Final = re.compile(r"[0-9a-z_+-]{1,100}")
 SERVICE_EMOJI: Final = "zulip"
 """The one emoji that is neither in Unicode nor an organization's."""
@@ -20,6 +23,18 @@ class Emoji:
     name: str
     code: str
     type: ReactionType
+
+
+@dataclass(frozen=True, slots=True)
+class RealmEmoji:
+    """The emoji of an organization that are in use, by name."""
+
+    ids: Mapping[str, str]
+    pictures: Mapping[str, str]
+    """Where they are to be had."""
+
+
+NO_REALM_EMOJI: Final = RealmEmoji({}, {})
 
 
 @lru_cache(maxsize=1)
@@ -34,11 +49,40 @@ def _codes() -> frozenset[str]:
     return frozenset(codes_by_name().values())
 
 
-def emoji_of(name: str, code: str | None, reaction_type: str | None) -> Emoji:
+def checked_name(given: str) -> str:
+    """A name for an emoji of an organization. Raises InvalidParameterError."""
+    name = given.strip().lower().replace(" ", "_")
+    if not name:
+        raise InvalidParameterError("emoji_name", "Emoji name is missing")
+    if _NEW_NAME.fullmatch(name) is None:
+        raise InvalidParameterError("emoji_name", "Invalid characters in emoji name")
+    return name
+
+
+def picture_url(blob_key: str) -> str:
+    """Where a picture that the server has made is to be had, below the organization's address."""
+    kind, realm_id, rest = blob_key.split("/", 2)
+    return f"{PICTURES_PATH}/{realm_id}/{kind}/{rest}"
+
+
+def emoji_of(
+    name: str,
+    code: str | None,
+    reaction_type: str | None,
+    realm_emoji: RealmEmoji = NO_REALM_EMOJI,
+) -> Emoji:
     """The emoji that a request names. Raises BadRequestError if there is none.
 
-    With a code, the name is what the client calls it: pickers differ in their names.
+    With a code, the name is what the client calls it: pickers differ in their names. An emoji of
+    the organization comes before one of Unicode that has the same name.
     """
+    known_id = realm_emoji.ids.get(name)
+    if reaction_type == "realm_emoji" or (known_id and reaction_type is None and code is None):
+        if known_id is None:
+            raise BadRequestError(f"Emoji '{name}' does not exist")
+        if code not in (None, known_id):
+            raise BadRequestError("Invalid custom emoji ID.")
+        return Emoji(name, known_id, "realm_emoji")
     if name == SERVICE_EMOJI and reaction_type in (None, "zulip_extra_emoji"):
         return Emoji(SERVICE_EMOJI, SERVICE_EMOJI, "zulip_extra_emoji")
     if reaction_type not in (None, "unicode_emoji"):

@@ -238,6 +238,12 @@ class UnauthorizedPrincipalError(DomainError):
     code = "UNAUTHORIZED_PRINCIPAL"
 
 
+class BadImageError(DomainError):
+    """What was uploaded is no picture that can be used."""
+
+    code = "BAD_IMAGE"
+
+
 class UploadQuotaError(DomainError):
     """The organization has no room for this file."""
 

@@ -13,7 +13,6 @@ NOTHING: Final[dict[str, dict[str, Any]]] = {
     "onboarding_steps": {"onboarding_steps": [], "navigation_tour_video_url": None},
     "realm_billing": {"realm_billing": {"has_pending_sponsorship_request": False}},
     "realm_embedded_bots": {"realm_embedded_bots": []},
-    "realm_emoji": {"realm_emoji": {}},
     "realm_filters": {"realm_filters": []},
     "realm_incoming_webhook_bots": {"realm_incoming_webhook_bots": []},
     "stop_words": {"stop_words": []},

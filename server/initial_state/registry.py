@@ -19,6 +19,7 @@ from server.initial_state import (
     push_devices,
     realm,
     realm_domains,
+    realm_emoji,
     reminders,
     scheduled_messages,
     subscriptions,
@@ -32,6 +33,7 @@ from server.initial_state.base import Section
 SECTIONS: Final[tuple[Section, ...]] = (
     realm.SECTION,
     realm_domains.SECTION,
+    realm_emoji.SECTION,
     *channels.SECTIONS,
     channel_folders.SECTION,
     subscriptions.SECTION,

@@ -4,6 +4,7 @@ Sending and editing call the same functions: `read_content`, then `check_wildcar
 """
 
 import asyncio
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import islice
 from typing import Final
@@ -202,7 +203,7 @@ class Mentionable:
         self.by_id: dict[int, UserRow] = {}
         self.groups: dict[str, MentionedGroup] = {}
         self.channels: dict[str, MentionedChannel] = {}
-        self.emoji: dict[str, str] = {}
+        self.emoji: Mapping[str, str] = {}
         self.linkifiers: Linkifiers = NO_LINKIFIERS
 
     def user_by_name(self, name: str) -> MentionedUser | None:
@@ -231,6 +232,7 @@ async def _mentionable(directory: Directory, standing: Standing, content: str) -
     """Look up what the text seems to name; the renderer decides what it does name."""
     found = Mentionable()
     found.linkifiers = await directory.linkifiers()
+    found.emoji = (await directory.emoji()).pictures
     names = names_in(content, found.linkifiers)
     for name in islice(names.users, MAX_LOOKED_UP):
         found.by_name[name.lower()] = await directory.users_named(name)

@@ -30,7 +30,7 @@ EMOTICONS: Final = {
     ":P": "stuck_out_tongue",
 }
 
-_NAME = re.compile(r":([0-9a-zA-Z_+-]{1,100}):")
+_NAME = re.compile(r":([0-9a-zA-Z_.+-]{1,100}):")
 _JOINER, _EMOJI_STYLE, _TEXT_STYLE = "\u200d", "\ufe0f", "\ufe0e"
 # One character with what is joined to it: styles, skin, gender, parts of a family; or a flag.
 _PART = f"[^\\s{_JOINER}]{_EMOJI_STYLE}?[\U0001f3fb-\U0001f3ff]?"

@@ -6,8 +6,9 @@ from typing import Any, Final
 from server.api.endpoint import Endpoint
 from server.api.routes import ROUTES
 from tests.fixtures.clients import Answer, Client
+from tests.fixtures.images import picture
 
-FILE: Final = ("file.txt", b"content")
+FILE: Final = ("file.png", picture())
 
 
 def name_of(route: Endpoint[Any]) -> str:

@@ -726,6 +726,23 @@ may(
     true=ANYONE,
     false=NOBODY,
 )
+may(
+    "GET /user_avatars/{realm_id}/{filename}",
+    "whoever knows the address",
+    world.emoji_picture,
+    true=ANYONE,
+    false=NOBODY,
+)
+may("GET /realm/emoji", "everybody", allowed=EVERYBODY)
+EMOJI = "whom the organization lets add emoji"
+may("POST /realm/emoji/{emoji_name}", EMOJI, world.new_emoji, NOT_GUESTS)
+may(
+    "DELETE /realm/emoji/{emoji_name}",
+    "their own, if they may add emoji; administrators all",
+    world.emoji,
+    own=NOT_GUESTS,
+    others=ADMINISTRATORS,
+)
 may("GET /attachments", "one's own", allowed=EVERYBODY)
 may(
     "DELETE /attachments/{attachment_id}",

@@ -2,6 +2,7 @@
 
 import base64
 import itertools
+import re
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
@@ -10,7 +11,8 @@ from server.domain.access import ADMINISTRATOR, GUEST, MEMBER, MODERATOR, OWNER
 from server.domain.passwords import Passwords
 from server.domain.realm_settings import NO_CHANNEL
 from server.domain.unsubscribing import PURPOSE, Subscriber, token_for
-from storage import server_keys, users
+from storage import realm_emoji, server_keys, users
+from storage.blobs import new_key
 from storage.channels import ChannelRow
 from storage.conversations import TopicRow
 from storage.ids import GroupId
@@ -19,6 +21,7 @@ from storage.users import UserRow
 from tests.factories import Make
 from tests.fixtures.app import Server
 from tests.fixtures.clients import Client
+from tests.fixtures.images import picture
 
 ROLES: Final = {"O": OWNER, "A": ADMINISTRATOR, "M": MODERATOR, "m": MEMBER, "g": GUEST}
 """People by a letter. `b` is a bot of the member."""
@@ -600,3 +603,35 @@ async def attachment(world: World, who: str, kind: str) -> Values:
     client = world.clients[world.owner_of(who, kind)]
     await client.upload("/user_uploads", file=("file.txt", b"content"))
     return {"attachment_id": (await client.get("/attachments"))["attachments"][0]["id"]}
+
+
+async def new_emoji(world: World, who: str, kind: str) -> Values:
+    del who, kind
+    return {"emoji_name": re.sub("[^a-z0-9]", "", world.text().lower())}
+
+
+async def emoji(world: World, who: str, kind: str) -> Values:
+    """A guest, who may add none, has added it when they were a member."""
+    values = await new_emoji(world, who, kind)
+    maker = world.people[who if kind == "own" else OTHER]
+    key = new_key("emoji", world.make.realm_id) + ".image.png"
+    async with world.server.app.database.connection() as connection:
+        await realm_emoji.insert(
+            connection,
+            world.make.realm_id,
+            name=values["emoji_name"],
+            author_id=maker.user_id,
+            blob_key=key,
+            still_key=None,
+        )
+    return values
+
+
+async def emoji_picture(world: World, who: str, kind: str) -> Values:
+    values = await new_emoji(world, who, kind)
+    name = values["emoji_name"]
+    await world.clients["O"].upload(f"/realm/emoji/{name}", file=("e.png", picture()))
+    found = (await world.clients["O"].get("/realm/emoji"))["emoji"].values()
+    url = next(each["source_url"] for each in found if each["name"] == name)
+    _, _, realm_id, filename = url.split("/", 3)
+    return {"realm_id": int(realm_id), "filename": filename if kind == "true" else f"{filename}x"}

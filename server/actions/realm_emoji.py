@@ -1,0 +1,100 @@
+"""Emoji of the organization: added by whoever may, and taken out of use."""
+
+from dataclasses import dataclass
+
+from server.actions import audit
+from server.actions.ground import ground_of, lock_realm
+from server.domain.actor import Actor
+from server.domain.channels import Standing
+from server.domain.emoji import codes_by_name
+from server.domain.errors import (
+    BadRequestError,
+    InvalidParameterError,
+    NotFoundError,
+    UserDeactivatedError,
+)
+from server.events.base import EVERYONE, Tx
+from server.events.realm_emoji import RealmEmojiChanged, shown
+from storage import realm_emoji, users
+from storage.ids import EmojiId
+from storage.realm_emoji import EmojiRow
+
+PERMISSION = "can_add_custom_emoji_group"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewEmoji:
+    """What is in the store already."""
+
+    name: str
+    blob_key: str
+    still_key: str | None
+
+
+def check_new(standing: Standing, there: list[EmojiRow], name: str) -> None:
+    """Raise BadRequestError if this person may add no emoji of this name."""
+    if not standing.realm_permits(PERMISSION):
+        raise BadRequestError("Insufficient permission")
+    if any(row.name == name and not row.deactivated for row in there):
+        raise BadRequestError("A custom emoji with this name already exists.")
+    if name in codes_by_name() and not standing.person.is_administrator:
+        raise InvalidParameterError("emoji_name", "Only administrators can override default emoji.")
+
+
+async def add_emoji(tx: Tx, actor: Actor, new: NewEmoji) -> None:
+    """A new emoji. Raises BadRequestError."""
+    standing, there = await _stand(tx, actor)
+    check_new(standing, there, new.name)
+    connection = await tx.changing()
+    emoji_id = await realm_emoji.insert(
+        connection,
+        tx.realm_id,
+        name=new.name,
+        author_id=actor.user_id,
+        blob_key=new.blob_key,
+        still_key=new.still_key,
+    )
+    after = {"name": new.name, "deactivated": False}
+    await _tell(tx, actor, "emoji_added", emoji_id, before={}, after=after)
+
+
+async def deactivate_emoji(tx: Tx, actor: Actor, name: str) -> None:
+    """Let nobody find it any more; messages keep it. Raises BadRequestError, NotFoundError."""
+    standing, there = await _stand(tx, actor)
+    row = next((each for each in there if each.name == name and not each.deactivated), None)
+    if row is None:
+        raise NotFoundError(f"Emoji '{name}' does not exist")
+    is_authors = row.author_id == actor.user_id and standing.realm_permits(PERMISSION)
+    if not (standing.person.is_administrator or is_authors):
+        raise BadRequestError("Must be an organization administrator or emoji author")
+    await realm_emoji.deactivate(await tx.changing(), tx.realm_id, row.emoji_id)
+    before = {"name": name, "deactivated": False}
+    after = {"name": name, "deactivated": True}
+    await _tell(tx, actor, "emoji_deactivated", row.emoji_id, before=before, after=after)
+
+
+async def _stand(tx: Tx, actor: Actor) -> tuple[Standing, list[EmojiRow]]:
+    """The actor, and all emoji, which stay as they are."""
+    tx.must_be_exact()
+    realm = await lock_realm(tx, alone=True)
+    people = await tx.lock(users.locking(tx.realm_id, [actor.user_id]))
+    if not people or not people[0].is_active:
+        raise UserDeactivatedError("Account is deactivated")
+    ground = await ground_of(tx, realm, people)
+    there = await realm_emoji.of_realm(await tx.connection(), tx.realm_id)
+    return ground.standing(actor.user_id), there
+
+
+async def _tell(
+    tx: Tx,
+    actor: Actor,
+    action: str,
+    emoji_id: EmojiId,
+    *,
+    before: dict[str, object],
+    after: dict[str, object],
+) -> None:
+    rows = await realm_emoji.of_realm(await tx.connection(), tx.realm_id)
+    event = RealmEmojiChanged(changed_id=str(emoji_id), is_new=not before, realm_emoji=shown(rows))
+    entry = tx.append(event, EVERYONE)
+    audit.record(tx, entry, actor.user_id, action, subject_id=emoji_id, before=before, after=after)

@@ -1,0 +1,75 @@
+"""Pictures that the server has made itself: kept, and shown to whoever knows their address."""
+
+import hashlib
+from typing import Final
+
+from server.api.endpoint import Access, Endpoint, Request
+from server.api.files import File, send_file
+from server.api.params import Params
+from server.domain.attachments import SHOWN_TYPES
+from server.domain.emoji import PICTURES_PATH
+from server.domain.errors import BadRequestError, NotFoundError
+from server.pictures import Recipe
+from storage.blobs import check_key, new_key
+
+KINDS: Final = frozenset({"emoji"})
+_CACHE_CONTROL: Final = "public, max-age=31536000, immutable"
+"""Another picture has another address."""
+
+
+async def keep_pictures(request: Request, recipe: Recipe) -> dict[str, str]:
+    """The keys of what the recipe makes of the file that came. Raises BadRequestError."""
+    (file,) = request.files
+    if file.content.size == 0:
+        raise BadRequestError("You must specify a file to upload")
+    store = request.app.blobs
+    made = await request.app.pictures.make(recipe, file.content.read())
+    base = new_key(recipe, request.actor.realm_id)
+    keys = {}
+    for name, picture in made.items():
+        keys[name] = f"{base}.{name}.{picture.kind}"
+        incoming = await store.receive()
+        try:
+            await incoming.write(picture.content)
+            await incoming.keep(keys[name])
+        finally:
+            await incoming.discard()
+    return keys
+
+
+class PictureParams(Params):
+    realm_id: int
+    filename: str
+
+
+async def read(request: Request, params: PictureParams) -> None:
+    kind, _, rest = params.filename.partition("/")
+    key = f"{kind}/{params.realm_id}/{rest}"
+    if kind not in KINDS or params.realm_id != request.realm_id:
+        raise NotFoundError("This file does not exist.")
+    try:
+        check_key(key)
+        size = await request.app.blobs.size(key)
+    except (ValueError, FileNotFoundError):
+        raise NotFoundError("This file does not exist.") from None
+    file = File(
+        blob_key=key,
+        size=size,
+        digest=hashlib.sha256(key.encode()).digest(),
+        content_type=SHOWN_TYPES[key.rpartition(".")[2]],
+        disposition="inline",
+        cache_control=_CACHE_CONTROL,
+    )
+    await send_file(request, file)
+
+
+ENDPOINTS = (
+    Endpoint(
+        "GET",
+        PICTURES_PATH + "/{realm_id}/{filename}",
+        Access.ANONYMOUS,
+        PictureParams,
+        read,
+        at_root=True,
+    ),
+)

@@ -1,0 +1,63 @@
+"""Emoji of the organization over HTTP."""
+
+from typing import Final
+
+from server.actions import realm_emoji as actions
+from server.actions.realm_emoji import NewEmoji
+from server.api.endpoint import Access, Empty, Endpoint, NoParams, Request, Result
+from server.api.params import Params
+from server.api.pictures import keep_pictures
+from server.domain.attachments import MIB
+from server.domain.channels import Standing
+from server.domain.emoji import checked_name
+from server.events.realm_emoji import ShownEmoji, shown
+from server.settings import Settings
+from storage import realm_emoji
+
+MAX_EMOJI_MIB: Final = 5
+
+
+def max_emoji_bytes(settings: Settings) -> int:
+    del settings
+    return MAX_EMOJI_MIB * MIB
+
+
+class EmojiParams(Params):
+    emoji_name: str
+
+
+class EmojiList(Result):
+    emoji: dict[str, ShownEmoji]
+
+
+async def list_all(request: Request, params: NoParams) -> EmojiList:
+    del params
+    async with request.read() as connection:
+        rows = await realm_emoji.of_realm(connection, request.actor.realm_id)
+    return EmojiList(emoji=shown(rows))
+
+
+async def add(request: Request, params: EmojiParams) -> Empty:
+    name = checked_name(params.emoji_name)
+    directory, realm_id = request.directory, request.actor.realm_id
+    standing = Standing(request.actor.person, await directory.groups(), await directory.settings())
+    async with request.read() as connection:
+        actions.check_new(standing, await realm_emoji.of_realm(connection, realm_id), name)
+    keys = await keep_pictures(request, "emoji")
+    new = NewEmoji(name=name, blob_key=keys["image"], still_key=keys.get("still"))
+    await request.write(actions.add_emoji, new)
+    return Empty()
+
+
+async def deactivate(request: Request, params: EmojiParams) -> Empty:
+    await request.write(actions.deactivate_emoji, params.emoji_name)
+    return Empty()
+
+
+_ONE: Final = "/realm/emoji/{emoji_name}"
+
+ENDPOINTS = (
+    Endpoint("GET", "/realm/emoji", Access.USER, NoParams, list_all, EmojiList),
+    Endpoint("POST", _ONE, Access.USER, EmojiParams, add, takes_file=max_emoji_bytes),
+    Endpoint("DELETE", _ONE, Access.USER, EmojiParams, deactivate),
+)

@@ -1,0 +1,15 @@
+"""Register's emoji of the organization."""
+
+from typing import Any, Final
+
+from server.events.realm_emoji import shown
+from server.initial_state.base import Section, Snapshot
+from storage import realm_emoji
+
+
+async def fetch(snapshot: Snapshot) -> dict[str, Any]:
+    rows = await realm_emoji.of_realm(snapshot.connection, snapshot.realm_id)
+    return {"realm_emoji": shown(rows)}
+
+
+SECTION: Final = Section("realm_emoji", fetch)

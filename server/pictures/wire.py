@@ -1,0 +1,19 @@
+"""What the server gets from the process that makes pictures."""
+
+from typing import Literal
+
+import msgspec
+
+Recipe = Literal["emoji", "avatar", "icon", "logo"]
+
+
+class Picture(msgspec.Struct, frozen=True):
+    content: bytes
+    kind: Literal["png", "gif"]
+
+
+class Made(msgspec.Struct, frozen=True):
+    """Pictures by name, or why there are none."""
+
+    pictures: dict[str, Picture] = {}
+    refusal: str = ""
