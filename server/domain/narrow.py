@@ -31,7 +31,7 @@ class EventNarrow:
         """Raises BadNarrowError for what queues do not support."""
         terms = []
         for operator, operand in narrow:
-            name = _ALIASES.get(operator, operator)
+            name = _ALIASES.get(operator.replace("_", "-"), operator)
             if name not in _EVENT_OPERATORS:
                 raise BadNarrowError(f"Operator {operator} not supported.")
             if name == "is" and operand not in _IS_OPERANDS:
@@ -193,6 +193,8 @@ def _term(given: Any) -> Term:
     if operator.startswith("-"):
         # Written as in a search box.
         operator, negated = operator[1:], not negated
+    # Some clients of old write pm_with.
+    operator = operator.replace("_", "-")
     name = _ALIASES.get(operator, operator)
     if name not in OPERATORS:
         raise BadNarrowError(f"unknown '{operator}' operator")

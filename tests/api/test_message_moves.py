@@ -1,6 +1,7 @@
 """PATCH /messages/{id} for topic and channel: who may move what, and what is told."""
 
 from datetime import timedelta
+from typing import Any
 
 import pytest
 import pytest_asyncio
@@ -221,6 +222,27 @@ async def test_content_and_topic_change_together_or_not_at_all(make, alice, bob,
     assert await contents(alice, channel, "t") == ["hello"]
     await quietly(alice, message_id, content="x", topic="u", propagate_mode="change_all")
     assert await contents(alice, channel, "u") == ["x"]
+
+
+async def test_content_changes_where_the_place_is_named_as_it_is(make, alice, bob, channel):
+    """As some clients do with each edit, also of people who may move nothing."""
+    message_id = await send(alice)
+    groups = await make.role_groups()
+    await make.change_settings(
+        can_move_messages_between_topics_group=groups["role:nobody"],
+        can_move_messages_between_channels_group=groups["role:nobody"],
+    )
+    places: list[dict[str, Any]] = [
+        {"topic": "t"},
+        {"stream_id": channel.channel_id},
+        {"topic": " t ", "stream_id": channel.channel_id, "propagate_mode": "change_all"},
+    ]
+    for place in places:
+        await quietly(alice, message_id, content=f"as {place}", **place)
+        assert await contents(alice, channel, "t") == [f"as {place}"]
+        assert (await move(alice, message_id, **place)).refused()["msg"] == "Nothing to change"
+        (await move(bob, message_id, content="x", **place)).refused()
+    assert await contents(alice, channel, "t") == [f"as {places[-1]}"]
 
 
 PERMISSIONS = [

@@ -83,6 +83,7 @@ async def test_narrows(alice, said, people, channel):
         ([["dm", other.user_id]], ["direct"]),
         ([["dm", other.email]], ["direct"]),
         ([["pm-with", f"{other.email}, {third.email}"]], ["group"]),
+        ([["pm_with", f"{other.email}, {third.email}"]], ["group"]),
         ([["dm", [one.user_id, other.user_id, third.user_id]]], ["group"]),
         ([["dm", one.user_id]], ["self"]),
         ([["dm", [third.user_id]]], []),

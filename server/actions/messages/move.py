@@ -81,6 +81,9 @@ async def begin(
     subject = await lock_subject(tx, actor, message_id, Target(request.channel_id, topic))
     if request.content is not None:
         await edit.check_editable(tx, subject, request.content, now)
+        if _names_its_place(subject, topic):
+            await edit.edit_locked(tx, subject, request.content, now)
+            return Begun(is_begun=True)
     move = await _decide(tx, subject, request, topic, now)
     if move.is_rename and request.content is None:
         return tx.clocked(_RenameWrite(await _rename(tx, move, now)))
@@ -137,6 +140,14 @@ class _RenameWrite(ClockedWrite[Begun]):
     @override
     def recovered(self, entries: Sequence[LogEntry]) -> Begun:
         return Begun(is_begun=True, work_id=self.rename.work_id)
+
+
+def _names_its_place(subject: Subject, topic: str | None) -> bool:
+    """Whether the place that is asked for is where the message is: some clients always name it."""
+    channel, new = subject.channel, subject.new_channel
+    if channel is None or subject.topic is None or new is None:
+        return False
+    return new.channel_id == channel.channel_id and topic in (None, subject.topic.name)
 
 
 # -- whether it may be
