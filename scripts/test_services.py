@@ -1,4 +1,4 @@
-"""Run a command with the Postgres, the RabbitMQ and the browser that the tests need.
+"""Run a command with the Postgres, the RabbitMQ, the browser and the terminal that the tests need.
 
 What runs is used; what is installed is started; on Debian, what is missing is installed.
 """
@@ -25,6 +25,10 @@ AMQP_VARIABLE = "PARLEY_TEST_AMQP_URL"
 DATABASE_URL = "postgresql://postgres@127.0.0.1:5432/postgres"
 AMQP_URL = "amqp://guest:guest@127.0.0.1:5672/"
 
+TERMINAL_CLIENT = Path(sys.prefix) / "terminal-client"
+"""An environment with the client for terminals."""
+TERMINAL_CLIENT_NEEDS = Path(__file__).parents[1] / "tests" / "acceptance" / "terminal_client.txt"
+
 BROWSERS = ("chromium-headless-shell", "chromium", "google-chrome")
 
 START_SECONDS = 60
@@ -35,6 +39,7 @@ def main() -> None:
     with _database() as database_url:
         _broker()
         _browser()
+        _terminal()
         environment = {**ENVIRONMENT, DATABASE_VARIABLE: database_url}
         sys.exit(subprocess.call(sys.argv[1:], env=environment))
 
@@ -107,6 +112,24 @@ def _browser() -> None:
     """A Chromium, as a person has it or without a window."""
     if not any(shutil.which(name) for name in BROWSERS):
         _install("chromium-headless-shell")
+
+
+def _terminal() -> None:
+    """A terminal that can be looked at, and the client for it."""
+    if not shutil.which("tmux"):
+        _install("tmux")
+    needs, installed = TERMINAL_CLIENT_NEEDS.read_text(), TERMINAL_CLIENT / "installed.txt"
+    if installed.exists() and installed.read_text() == needs:
+        return
+    sys.stderr.write("Installing the client for terminals for the tests ...\n")
+    python = str(TERMINAL_CLIENT / "bin" / "python")
+    pip = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+    subprocess.run([sys.executable, "-m", "venv", "--clear", str(TERMINAL_CLIENT)], check=True)
+    subprocess.run(
+        [*pip, "--no-deps", "--ignore-requires-python", "-r", str(TERMINAL_CLIENT_NEEDS)],
+        check=True,
+    )
+    installed.write_text(needs)
 
 
 def _answers(host: str | None, port: int | None) -> bool:
