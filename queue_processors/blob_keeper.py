@@ -24,7 +24,7 @@ LOOK_SECONDS: Final = 6 * 3600.0
 STRAYS_KEPT: Final = timedelta(days=1)
 """How long content may be there before its row: much longer than any upload takes."""
 AT_ONCE: Final = 500
-KNOWN_BLOBS: Final = (attachments.known_blobs, realm_emoji.known_blobs)
+KNOWN_BLOBS: Final = (attachments.known_blobs, realm_emoji.known_blobs, realms.known_blobs)
 """Whoever has rows that speak of content says here of which."""
 
 

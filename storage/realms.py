@@ -1,5 +1,6 @@
 """Organizations."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, LiteralString
@@ -76,6 +77,21 @@ async def insert(
         settings=connection.json(settings),
     )
     return realm_id
+
+
+async def known_blobs(connection: Connection, realm_id: RealmId, keys: Sequence[str]) -> list[str]:
+    """Those of the keys that are of the organization's own pictures."""
+    return await connection.values(
+        """
+        SELECT k FROM unnest(%(keys)s::text[]) AS k
+         WHERE EXISTS (SELECT FROM realms r
+                        WHERE r.realm_id = %(realm_id)s
+                          AND k IN (r.settings ->> 'icon_key', r.settings ->> 'logo_key',
+                                    r.settings ->> 'night_logo_key'))
+        """,
+        realm_id=realm_id,
+        keys=list(keys),
+    )
 
 
 async def update_settings(

@@ -176,6 +176,8 @@ class Endpoint(Generic[ParamsT]):
     """The call itself is no sign of a problem if it is frequent: not rate limited (long polls)."""
     answers_with_page: bool = False
     """A success is HTML for people, not JSON; what is refused is JSON all the same."""
+    leads_elsewhere: bool = False
+    """A success is another address, and no body."""
     takes_file: Callable[[Settings], int] | None = None
     """The body is a form with one file, of so many bytes at most."""
     at_root: bool = False

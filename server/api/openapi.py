@@ -238,7 +238,10 @@ def _responses(endpoint: Endpoint[Any], results: Sequence[dict[str, Any]]) -> di
         success["headers"] = {
             name: {"$ref": f"#/components/headers/{name}"} for name in _LIMIT_HEADERS
         }
-    responses = {"200": success, "400": {"$ref": "#/components/responses/BadRequest"}}
+    successes: dict[str, Any] = {"200": success}
+    if endpoint.leads_elsewhere:
+        successes = {"302": {"description": "It is at the address in `Location`."}}
+    responses = {**successes, "400": {"$ref": "#/components/responses/BadRequest"}}
     if endpoint.access in {Access.SPECTATOR, Access.USER, Access.ADMIN}:
         responses["401"] = {"$ref": "#/components/responses/Unauthorized"}
     responses["429"] = {"$ref": "#/components/responses/TooManyRequests"}

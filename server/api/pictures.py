@@ -6,15 +6,21 @@ from typing import Final
 from server.api.endpoint import Access, Endpoint, Request
 from server.api.files import File, send_file
 from server.api.params import Params
-from server.domain.attachments import SHOWN_TYPES
+from server.domain.attachments import MAX_PICTURE_MIB, MIB, SHOWN_TYPES
 from server.domain.emoji import PICTURES_PATH
 from server.domain.errors import BadRequestError, NotFoundError
 from server.pictures import Recipe
+from server.settings import Settings
 from storage.blobs import check_key, new_key
 
-KINDS: Final = frozenset({"emoji"})
+KINDS: Final = frozenset({"emoji", "icon", "logo"})
 _CACHE_CONTROL: Final = "public, max-age=31536000, immutable"
 """Another picture has another address."""
+
+
+def max_picture_bytes(settings: Settings) -> int:
+    del settings
+    return MAX_PICTURE_MIB * MIB
 
 
 async def keep_pictures(request: Request, recipe: Recipe) -> dict[str, str]:

@@ -6,20 +6,11 @@ from server.actions import realm_emoji as actions
 from server.actions.realm_emoji import NewEmoji
 from server.api.endpoint import Access, Empty, Endpoint, NoParams, Request, Result
 from server.api.params import Params
-from server.api.pictures import keep_pictures
-from server.domain.attachments import MIB
+from server.api.pictures import keep_pictures, max_picture_bytes
 from server.domain.channels import Standing
 from server.domain.emoji import checked_name
 from server.events.realm_emoji import ShownEmoji, shown
-from server.settings import Settings
 from storage import realm_emoji
-
-MAX_EMOJI_MIB: Final = 5
-
-
-def max_emoji_bytes(settings: Settings) -> int:
-    del settings
-    return MAX_EMOJI_MIB * MIB
 
 
 class EmojiParams(Params):
@@ -58,6 +49,6 @@ _ONE: Final = "/realm/emoji/{emoji_name}"
 
 ENDPOINTS = (
     Endpoint("GET", "/realm/emoji", Access.USER, NoParams, list_all, EmojiList),
-    Endpoint("POST", _ONE, Access.USER, EmojiParams, add, takes_file=max_emoji_bytes),
+    Endpoint("POST", _ONE, Access.USER, EmojiParams, add, takes_file=max_picture_bytes),
     Endpoint("DELETE", _ONE, Access.USER, EmojiParams, deactivate),
 )

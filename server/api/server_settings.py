@@ -7,7 +7,7 @@ from msgspec import UNSET, UnsetType
 
 from server.api.endpoint import Access, Endpoint, NoParams, Request, Result
 from server.directory import Directory
-from server.domain.profiles import icon_url
+from server.domain.profiles import icon_url_of
 from server.domain.realm_settings import DEFAULTS
 from server.domain.sign_in import METHODS, is_too_old
 from server.version import announced
@@ -83,7 +83,7 @@ async def _of_realm(request: Request, directory: Directory) -> dict[str, Any]:
         "realm_url": url,
         "realm_uri": url,
         "realm_name": realm.name,
-        "realm_icon": icon_url(realm.subdomain or realm.uuid),
+        "realm_icon": icon_url_of(realm),
         "realm_description": realm.rendered_description,
         "realm_web_public_access_enabled": opened,
     }

@@ -11,6 +11,8 @@ from storage.ids import RealmId
 
 PATH: Final = "/user_uploads"
 MIB: Final = 1024 * 1024
+MAX_PICTURE_MIB: Final = 5
+"""Of what is made into an emoji, an icon or a logo."""
 MAX_NAME_LENGTH: Final = 150
 MAX_END_LENGTH: Final = 10
 """What follows the last dot says what it is, and is kept if it is no longer."""

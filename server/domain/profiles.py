@@ -6,8 +6,11 @@ from typing import Any, Protocol
 
 from server.domain import user_settings
 from server.domain.access import ADMINISTRATOR, GUEST, MEMBER, MODERATOR, OWNER
+from server.domain.emoji import picture_url
+from server.domain.realm_settings import RealmSettings
 from server.domain.user_settings import UserSettings
 from storage.ids import UserId
+from storage.realms import RealmRow
 
 _HIDDEN_EMAIL = re.compile(r"user([0-9]{1,18})@([^@]+)")
 _LEAST_ROLE_TO_SEE = {
@@ -59,6 +62,18 @@ def user_id_of_hidden_email(email: str, domain: str) -> int | None:
     """The user for whom this address stands, or None if it is a real one."""
     found = _HIDDEN_EMAIL.fullmatch(email.lower())
     return int(found[1]) if found and found[2] == domain.lower() else None
+
+
+def icon_url_of(realm: RealmRow) -> str:
+    """The organization's picture."""
+    return realm_picture_url(realm, RealmSettings.of(realm.settings).icon_key)
+
+
+def realm_picture_url(realm: RealmRow, blob_key: str | None) -> str:
+    """Where a picture of the organization is to be had; the one that it was given, without one."""
+    if blob_key is not None:
+        return picture_url(blob_key)
+    return icon_url(realm.subdomain or realm.uuid)
 
 
 def icon_url(name: str) -> str:

@@ -90,6 +90,10 @@ class RealmSettings(msgspec.Struct, frozen=True, kw_only=True):
     icon_source: Literal["G", "U"] = "G"
     logo_source: Literal["D", "U"] = "D"
     night_logo_source: Literal["D", "U"] = "D"
+    icon_key: str | None = None
+    """Where the picture is in the store. None: there is none."""
+    logo_key: str | None = None
+    night_logo_key: str | None = None
     jitsi_server_url: str | None = None
     """None: the server's."""
     video_chat_provider: Literal[0, 1, 3, 4, 5] = 1

@@ -2,11 +2,11 @@
 
 from typing import Any, Final
 
-from server.domain import channel_folders, channels, messages, passwords, presence
+from server.domain import attachments, channel_folders, channels, messages, passwords, presence
 from server.domain.legacy_policies import OLD_PARAMETERS, SHOWN_POLICIES, shown_policy
 from server.domain.permission_settings import REALM_PERMISSIONS, supported_permission_settings
 from server.domain.profile_fields import EXTERNAL_ACCOUNTS
-from server.domain.profiles import icon_url
+from server.domain.profiles import realm_picture_url
 from server.domain.realm_changes import VIDEO_CHAT_PROVIDERS
 from server.domain.sign_in import PASSWORDS, shown_methods
 from server.initial_state.base import Section, Snapshot
@@ -18,6 +18,8 @@ MIN_DAYS_BEFORE_DELETION: Final = 14
 EMOJI_DATA_PATH: Final = "/api/v1/emoji_data"
 SERVER_GENERATION: Final = 1
 """It would rise with releases that make clients load themselves again."""
+
+REALM_PICTURES: Final = ("icon", "logo", "night_logo")
 
 AS_STORED: Final = (
     "allow_message_editing",
@@ -98,17 +100,19 @@ async def fetch(snapshot: Snapshot) -> dict[str, Any]:
 
 def _identity(snapshot: Snapshot) -> dict[str, Any]:
     realm, address = snapshot.realm, snapshot.address
-    icon = icon_url(realm.subdomain or realm.uuid)
     return {
+        **{
+            f"realm_{place}_url": realm_picture_url(
+                realm, getattr(snapshot.settings, f"{place}_key")
+            )
+            for place in REALM_PICTURES
+        },
         "realm_name": realm.name,
         "realm_description": realm.description,
         "realm_date_created": int(realm.created_at.timestamp()),
         "realm_url": address.url,
         "realm_uri": address.url,
         "realm_bot_domain": address.domain,
-        "realm_icon_url": icon,
-        "realm_logo_url": icon,
-        "realm_night_logo_url": icon,
         "realm_available_video_chat_providers": VIDEO_CHAT_PROVIDERS,
         "realm_default_external_accounts": EXTERNAL_ACCOUNTS,
         "realm_is_zephyr_mirror_realm": False,
@@ -177,8 +181,8 @@ LIMITS: Final = {
     "max_bulk_new_subscription_messages": 100,
     "max_channel_folder_description_length": channel_folders.MAX_DESCRIPTION_LENGTH,
     "max_channel_folder_name_length": channel_folders.MAX_NAME_LENGTH,
-    "max_icon_file_size_mib": 5,
-    "max_logo_file_size_mib": 5,
+    "max_icon_file_size_mib": attachments.MAX_PICTURE_MIB,
+    "max_logo_file_size_mib": attachments.MAX_PICTURE_MIB,
     "max_message_length": messages.MAX_MESSAGE_LENGTH,
     "max_reminder_note_length": 1000,
     "max_stream_description_length": channels.MAX_DESCRIPTION_LENGTH,

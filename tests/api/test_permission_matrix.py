@@ -40,7 +40,7 @@ async def wrong(world: World, client: Client, who: str, row: Row, kind: str) -> 
     if who in row.allowed[kind]:
         if kind == row.idle and await world.make.position() != before:
             return f"it has done something: {said}"
-        return None if answer.status == 200 else f"refused: {said}"
+        return None if answer.status in {200, 302} else f"refused: {said}"
     if answer.status not in ({401} if who in NO_ACCOUNT and not is_open(row) else {400, 401, 404}):
         return f"not refused: {said}"
     if await world.make.position() != before:

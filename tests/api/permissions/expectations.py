@@ -743,6 +743,11 @@ may(
     own=NOT_GUESTS,
     others=ADMINISTRATORS,
 )
+for picture in ("icon", "logo"):
+    fields = {"night": True} if picture == "logo" else {}
+    may(f"GET /realm/{picture}", "everybody", allowed=EVERYBODY, fields=fields)
+    may(f"POST /realm/{picture}", "for administrators", allowed=ADMINISTRATORS, fields=fields)
+    may(f"DELETE /realm/{picture}", "for administrators", allowed=ADMINISTRATORS, fields=fields)
 may("GET /attachments", "one's own", allowed=EVERYBODY)
 may(
     "DELETE /attachments/{attachment_id}",

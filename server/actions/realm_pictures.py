@@ -1,0 +1,48 @@
+"""Administrators give the organization an icon and logos, or take them away."""
+
+from typing import Any, Literal
+
+import msgspec
+
+from server.actions import audit
+from server.actions.ground import lock_as_administrator
+from server.domain.actor import Actor
+from server.domain.profiles import realm_picture_url
+from server.domain.realm_settings import RealmSettings
+from server.events.base import EVERYONE, Tx
+from server.events.realm import RealmSettingsChanged
+from server.jobs import BlobRemoval, enqueue
+from storage import realms
+
+Place = Literal["icon", "logo", "night_logo"]
+
+
+async def change_picture(tx: Tx, actor: Actor, place: Place, blob_key: str | None) -> str:
+    """Let this be the picture, or none; where it is to be had. Raises a DomainError.
+
+    What is shown then is in the store already; what was shown before goes.
+    """
+    realm = await lock_as_administrator(tx, actor)
+    old = RealmSettings.of(realm.settings)
+    url = realm_picture_url(realm, blob_key)
+    old_key = getattr(old, f"{place}_key")
+    if blob_key == old_key:
+        return url
+    source = "U" if blob_key is not None else getattr(RealmSettings(), f"{place}_source")
+    values: dict[str, Any] = {f"{place}_key": blob_key, f"{place}_source": source}
+    new = msgspec.structs.replace(old, **values)
+    await realms.update_settings(await tx.changing(), tx.realm_id, new.stored())
+    data = {f"{place}_source": source, f"{place}_url": url}
+    entry = tx.append(RealmSettingsChanged(property=place, data=data), EVERYONE)
+    tx.at_position(entry, realms.changed(tx.realm_id))
+    audit.record(
+        tx,
+        entry,
+        actor.user_id,
+        f"realm_{place}_changed",
+        before={f"{place}_source": getattr(old, f"{place}_source")},
+        after={f"{place}_source": source},
+    )
+    if old_key is not None:
+        enqueue(tx, BlobRemoval(realm_id=tx.realm_id, keys=(old_key,)))
+    return url

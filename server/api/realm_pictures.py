@@ -1,0 +1,86 @@
+"""The organization's icon and logos over HTTP."""
+
+from typing import Final
+
+from server.actions import realm_pictures as actions
+from server.actions.realm_pictures import Place
+from server.api.endpoint import Access, Empty, Endpoint, NoParams, Request, Result
+from server.api.files import redirect
+from server.api.params import Params
+from server.api.pictures import keep_pictures, max_picture_bytes
+from server.domain.profiles import realm_picture_url
+
+_CACHE_CONTROL: Final = "private, no-cache"
+
+
+class LogoParams(Params):
+    night: bool
+
+
+class IconResult(Result):
+    icon_url: str
+
+
+async def get_icon(request: Request, params: NoParams) -> None:
+    """Leads to the picture."""
+    del params
+    await _lead_to(request, "icon")
+
+
+async def set_icon(request: Request, params: NoParams) -> IconResult:
+    del params
+    keys = await keep_pictures(request, "icon")
+    url = await request.write(actions.change_picture, "icon", keys["small"])
+    return IconResult(icon_url=url)
+
+
+async def remove_icon(request: Request, params: NoParams) -> IconResult:
+    del params
+    return IconResult(icon_url=await request.write(actions.change_picture, "icon", None))
+
+
+async def get_logo(request: Request, params: LogoParams) -> None:
+    """Leads to the picture."""
+    await _lead_to(request, _logo(params))
+
+
+async def set_logo(request: Request, params: LogoParams) -> Empty:
+    keys = await keep_pictures(request, "logo")
+    await request.write(actions.change_picture, _logo(params), keys["wide"])
+    return Empty()
+
+
+async def remove_logo(request: Request, params: LogoParams) -> Empty:
+    await request.write(actions.change_picture, _logo(params), None)
+    return Empty()
+
+
+def _logo(params: LogoParams) -> Place:
+    return "night_logo" if params.night else "logo"
+
+
+async def _lead_to(request: Request, place: Place) -> None:
+    directory = request.directory
+    key = getattr(await directory.settings(), f"{place}_key")
+    url = realm_picture_url(await directory.realm(), key)
+    await redirect(request, url, cache_control=_CACHE_CONTROL)
+
+
+ENDPOINTS = (
+    Endpoint("GET", "/realm/icon", Access.USER, NoParams, get_icon, leads_elsewhere=True),
+    Endpoint(
+        "POST",
+        "/realm/icon",
+        Access.ADMIN,
+        NoParams,
+        set_icon,
+        IconResult,
+        takes_file=max_picture_bytes,
+    ),
+    Endpoint("DELETE", "/realm/icon", Access.ADMIN, NoParams, remove_icon, IconResult),
+    Endpoint("GET", "/realm/logo", Access.USER, LogoParams, get_logo, leads_elsewhere=True),
+    Endpoint(
+        "POST", "/realm/logo", Access.ADMIN, LogoParams, set_logo, takes_file=max_picture_bytes
+    ),
+    Endpoint("DELETE", "/realm/logo", Access.ADMIN, LogoParams, remove_logo),
+)
