@@ -124,7 +124,8 @@ class _Exchange(HTTPMessageDelegate):
             # Who sends it, and how much, is looked at before it is taken.
             self._incoming = IncomingBody()
             self._announced = size
-            self._connection.set_body_timeout(patience(size))
+            # One that comes in chunks says nothing of its size.
+            self._connection.set_body_timeout(patience(size or DISCARD_BYTES))
             self._begin()
         elif size > DISCARD_BYTES:
             self._body.size = size

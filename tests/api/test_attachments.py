@@ -1,5 +1,6 @@
 """Files: uploaded, shared by messages, read by whoever may read those, and deleted."""
 
+import asyncio
 from datetime import timedelta
 from urllib.parse import unquote
 
@@ -9,7 +10,7 @@ import pytest_asyncio
 from server.domain.access import GUEST
 from storage.blobs import CHUNK_BYTES
 from tests.factories import new_realm
-from tests.fixtures.clients import multipart
+from tests.fixtures.clients import basic, multipart
 from tests.fixtures.clock import StoppedClock
 
 pytestmark = pytest.mark.asyncio
@@ -191,6 +192,38 @@ async def test_any_size_comes_back(alice, size):
     assert got.content == content
     assert got.headers["Content-Type"] == "application/octet-stream"
     assert got.headers["Content-Disposition"].startswith("attachment;")
+
+
+async def test_a_body_in_chunks_is_taken_and_one_that_stops_leaves_nothing(alice, server):
+    content_type, body = multipart({}, {"file": ("a.txt", b"content")})
+    head = "\r\n".join(
+        [
+            "POST /api/v1/user_uploads HTTP/1.1",
+            f"Host: {alice.host}",
+            f"Authorization: {basic(alice.email, alice.api_key)}",
+            f"Content-Type: {content_type}",
+            "Transfer-Encoding: chunked",
+            "Connection: close",
+        ]
+    )
+    reader, writer = await asyncio.open_connection("127.0.0.1", server.port)
+    writer.write(f"{head}\r\n\r\n".encode())
+    for at in range(0, len(body), 10):
+        piece = body[at : at + 10]
+        writer.write(f"{len(piece):x}\r\n".encode() + piece + b"\r\n")
+    writer.write(b"0\r\n\r\n")
+    assert b'"result":"success"' in await reader.read()
+    writer.close()
+
+    _, writer = await asyncio.open_connection("127.0.0.1", server.port)
+    writer.write(f"{head}\r\n\r\n{len(body):x}\r\n".encode() + body[:-20])
+    incoming = server.app.settings.data_directory / "files" / "incoming"
+    async with asyncio.timeout(20):
+        while not list(incoming.iterdir()):  # noqa: ASYNC110 - a folder tells nobody
+            await asyncio.sleep(0)
+        writer.close()
+        while list(incoming.iterdir()):  # noqa: ASYNC110 - as above
+            await asyncio.sleep(0)
 
 
 async def test_what_is_too_large_is_refused_and_leaves_nothing(serving_with, connect, make):
