@@ -22,6 +22,8 @@ def test_delivery_is_complete_whatever_the_bus_loses(bus, percent, request):
             users=24,
             queues=32,
             senders=16,
+            workers=0,  # what they leave in the broker would reach the tests that follow
+            away=0,
             think_seconds=0.3,
             drain_seconds=30,
             faults=(),
