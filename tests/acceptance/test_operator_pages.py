@@ -74,7 +74,8 @@ async def test_a_queue_is_paused_and_resumed_by_keyboard_alone(
     operators: Operated, page: Page, database: Database
 ):
     await page.go(operators.url)
-    await page.write(PASSWORD)  # the field has the focus
+    await page.until("document.activeElement.matches('input[type=password]')")
+    await page.write(PASSWORD)
     await page.press("Enter")
     await page.loaded()
     for verb, paused in (("pause", [QUEUE]), ("resume", [])):
