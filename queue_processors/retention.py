@@ -55,15 +55,26 @@ class RetentionKeeper:
                 await self.tidy()
             except (DatabaseUnavailableError, StatementTimeoutError) as error:
                 logger.warning("cannot delete old messages now", error=str(error))
+            except Exception:
+                logger.exception("cannot delete old messages")
             pause = LOOK_SECONDS
 
     async def tidy(self) -> int:
-        """Delete all that is too old now; how many messages. Deactivated organizations rest."""
+        """Delete all that is too old now; how many messages. Deactivated organizations rest.
+
+        Where it cannot be done, the rest goes on. Raises DatabaseUnavailableError.
+        """
         async with self._database.connection() as connection:
             rows = [row for row in await realms.all_of_them(connection) if not row.deactivated]
         total = 0
         for realm in rows:
-            count = await self._in_realm(realm)
+            count = 0
+            try:
+                count = await self._in_realm(realm)
+            except DatabaseUnavailableError:
+                raise
+            except Exception:
+                logger.exception("cannot delete old messages", realm_id=realm.realm_id)
             if count:
                 logger.info("deleted old messages", realm_id=realm.realm_id, count=count)
             total += count
@@ -73,36 +84,40 @@ class RetentionKeeper:
     async def _in_realm(self, realm: RealmRow) -> int:
         now, total = self._clock.now(), 0
         days = RealmSettings.of(realm.settings).message_retention_days
-        while found := await self._found(realm.realm_id, days, now):
-            bench = self._workbench(realm.realm_id)
-            done = 0
+        bench = self._workbench(realm.realm_id)
+        # They have changed since, or cannot be deleted now: in an hour they are looked at again.
+        left: list[int] = []
+        while found := await self._found(realm.realm_id, days, now, left):
             for each in found:
-                done += await self._expire(bench, each, now)
+                done = await self._expire(bench, each, now)
+                if not done:
+                    left.append(each.conversation_id)
+                total += done
                 await asyncio.sleep(self._pause_seconds)
-            total += done
-            if not done:
-                break  # it has changed since, and is looked at again in an hour
         return total
 
     async def _expire(self, bench: Workbench, found: Expired, now: datetime) -> int:
         try:
             count: int = await bench.write(lambda tx: expire(tx, found, now))
-        except (DatabaseUnavailableError, StatementTimeoutError):
+        except DatabaseUnavailableError:
             raise
         except Exception:
-            logger.exception("cannot delete old messages", what=(bench.realm_id, found))
+            where = (bench.realm_id, found.channel_id, found.conversation_id)
+            logger.exception("cannot delete old messages", where=where)
             return 0
         return count
 
-    async def _found(self, realm_id: RealmId, days: int, now: datetime) -> Sequence[Expired]:
+    async def _found(
+        self, realm_id: RealmId, days: int, now: datetime, left: Sequence[int]
+    ) -> Sequence[Expired]:
         async with self._database.connection() as connection:
             found = await retention.in_channels(
-                connection, realm_id, realm_days=days, now=now, limit=MAX_GONE
+                connection, realm_id, realm_days=days, now=now, limit=MAX_GONE, without=left
             )
             if days > 0:
                 before = now - timedelta(days=days)
                 found += await retention.directly(
-                    connection, realm_id, before=before, limit=MAX_GONE
+                    connection, realm_id, before=before, limit=MAX_GONE, without=left
                 )
         return found
 

@@ -56,15 +56,24 @@ class Activity:
         self._write_later()
 
     async def write(self) -> None:
-        """Write what has been counted. Raises DatabaseUnavailableError: it is counted still."""
+        """Write what has been counted.
+
+        Raises DatabaseUnavailableError and StatementTimeoutError: it is counted still. What cannot
+        be written for another reason is lost, and keeps back nothing else.
+        """
         while self._counts:
             some = dict(islice(self._counts.items(), WRITTEN_AT_ONCE))
             visits = [
                 Visits(*key, count=count, last_at=datetime.fromtimestamp(last_at, UTC))
                 for key, (count, last_at) in some.items()
             ]
-            async with self._database.connection() as connection:
-                await user_activity.add(connection, visits)
+            try:
+                async with self._database.connection() as connection:
+                    await user_activity.add(connection, visits)
+            except (DatabaseUnavailableError, StatementTimeoutError):
+                raise
+            except Exception:
+                logger.exception("activity is not written")
             for key, (written, _) in some.items():
                 count, last_at = self._counts.pop(key)
                 if count > written:
@@ -101,5 +110,3 @@ class Activity:
             await self.write()
         except (DatabaseUnavailableError, StatementTimeoutError) as error:
             logger.warning("activity cannot be written now", error=str(error))
-        except Exception:
-            logger.exception("activity is not written")

@@ -113,12 +113,7 @@ async def open_app(
         )
         rendering = Rendering(typesetter, frozenset(settings.media_hosts))
         directories = Directories(database, clock, addresses, rendering)
-        realtime = Realtime(database, directories, clock)
-        writers = Writers(database, directories, realtime.committed)
-        bus = await stack.enter_async_context(_open_bus(settings, database, realtime))
-        realtime.connect(bus)
-        realtime.need_position = _ticker(writers)
-        await stack.enter_async_context(running(realtime.run()))
+        realtime, writers, bus = await _open_delivery(stack, settings, database, directories, clock)
         presences = Presences(database, directories, realtime, clock)
         activity = Activity(database, clock)
         passwords = stack.enter_context(Passwords(settings.hashing_threads))
@@ -150,6 +145,23 @@ async def open_app(
         stack.push_async_callback(presences.close)
         stack.push_async_callback(activity.close)
         yield app
+
+
+async def _open_delivery(
+    stack: AsyncExitStack,
+    settings: Settings,
+    database: Database,
+    directories: Directories,
+    clock: Clock,
+) -> tuple[Realtime, Writers, EventBus]:
+    """What brings what is written here, and elsewhere, to the queues of this process."""
+    realtime = Realtime(database, directories, clock)
+    writers = Writers(database, directories, realtime.committed)
+    bus = await stack.enter_async_context(_open_bus(settings, database, realtime))
+    realtime.connect(bus)
+    realtime.need_position = _ticker(writers)
+    await stack.enter_async_context(running(realtime.run()))
+    return realtime, writers, bus
 
 
 @asynccontextmanager

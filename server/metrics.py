@@ -1,6 +1,7 @@
 """What this process counts and measures, as Prometheus reads it."""
 
 from collections.abc import Iterable
+from functools import partial
 
 from prometheus_client import (
     CollectorRegistry,
@@ -24,72 +25,39 @@ class Metrics:
     def __init__(self) -> None:
         registry = self._registry = CollectorRegistry()
         ProcessCollector(registry=registry)
-        Gauge("parley_info", "Which Parley this is.", ["version"], registry=registry).labels(
-            VERSION
-        ).set(1)
-        self._requests = Histogram(
+        gauge = partial(Gauge, registry=registry)
+        counter = partial(Counter, registry=registry)
+        seconds = partial(Histogram, registry=registry)
+
+        gauge("parley_info", "Which Parley this is.", ["version"]).labels(VERSION).set(1)
+        self._state = gauge("parley_state", "What this process holds now.", ["what"])
+        self._requests = seconds(
             "parley_request_seconds",
             "Requests and how long they took, by endpoint and class of status.",
             ["method", "endpoint", "status"],
             buckets=REQUEST_BUCKETS,
-            registry=registry,
         )
-        self._done = Histogram(
-            "parley_job_seconds",
-            "Jobs done: from the moment that asked for them.",
-            ["queue"],
-            buckets=JOB_BUCKETS,
-            registry=registry,
+
+        done = "Jobs done: from the moment that asked for them."
+        self._done = seconds("parley_job_seconds", done, ["queue"], buckets=JOB_BUCKETS)
+        self._attempts = counter("parley_job_attempts", "Jobs handed out.", ["queue"])
+        ends = "How attempts ended: done, retried, dead, lost (the broker did not hear it)."
+        self._answers = counter("parley_job_answers", ends, ["queue", "answer"])
+
+        self._jobs = gauge("parley_queue_jobs", "Jobs in a queue.", ["queue", "state"])
+        age = "At most how old the oldest job is that waits or is in hand."
+        self._oldest = gauge("parley_queue_oldest_seconds", age, ["queue"])
+        self._workers = gauge("parley_queue_workers", "Processes that work on a queue.", ["queue"])
+        self._paused = gauge(
+            "parley_queue_paused", "Whether an operator has stopped a queue.", ["queue"]
         )
-        self._attempts = Counter(
-            "parley_job_attempts", "Jobs handed out.", ["queue"], registry=registry
-        )
-        self._answers = Counter(
-            "parley_job_answers",
-            "How attempts ended: done, retried, dead, lost (the broker did not hear it).",
-            ["queue", "answer"],
-            registry=registry,
-        )
-        self._jobs = Gauge(
-            "parley_queue_jobs", "Jobs in a queue.", ["queue", "state"], registry=registry
-        )
-        self._oldest = Gauge(
-            "parley_queue_oldest_seconds",
-            "At most how old the oldest job is that waits or is in hand.",
-            ["queue"],
-            registry=registry,
-        )
-        self._workers = Gauge(
-            "parley_queue_workers", "Processes that work on a queue.", ["queue"], registry=registry
-        )
-        self._paused = Gauge(
-            "parley_queue_paused",
-            "Whether an operator has stopped a queue.",
-            ["queue"],
-            registry=registry,
-        )
-        self._timers = Histogram(
-            "parley_timer_late_seconds",
-            "What was sent at its time, or could not be, and how late.",
-            ["kind"],
-            buckets=JOB_BUCKETS,
-            registry=registry,
-        )
-        self._pushes = Counter(
-            "parley_pushes",
-            "Devices that were to be told something: sent, gone, later, refused.",
-            ["kind", "outcome"],
-            registry=registry,
-        )
-        self._mails_in = Counter(
-            "parley_mails_in",
-            "Mail that came in: taken, refused, later (it may come again).",
-            ["answer"],
-            registry=registry,
-        )
-        self._state = Gauge(
-            "parley_state", "What this process holds now.", ["what"], registry=registry
-        )
+
+        late = "What was sent at its time, or could not be, and how late."
+        self._timers = seconds("parley_timer_late_seconds", late, ["kind"], buckets=JOB_BUCKETS)
+        told = "Devices that were to be told something: sent, gone, later, refused."
+        self._pushes = counter("parley_pushes", told, ["kind", "outcome"])
+        came = "Mail that came in: taken, refused, later (it may come again)."
+        self._mails_in = counter("parley_mails_in", came, ["answer"])
 
     def request(self, *, method: str, endpoint: str, status: int, seconds: float) -> None:
         """A request was answered."""

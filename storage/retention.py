@@ -19,11 +19,18 @@ class Expired:
 
 
 async def in_channels(
-    connection: Connection, realm_id: RealmId, *, realm_days: int, now: datetime, limit: int
+    connection: Connection,
+    realm_id: RealmId,
+    *,
+    realm_days: int,
+    now: datetime,
+    limit: int,
+    without: Sequence[int] = (),
 ) -> list[Expired]:
     """What is older than its channel keeps messages, or else than `realm_days`; -1: for ever.
 
-    Of each channel so many at most, the oldest; a channel whose oldest message is not old enough
+    Of each channel so many at most, the oldest that are in none of the conversations `without`; a
+    channel whose oldest message is not old enough
     costs no more than that one.
     """
     return await connection.many(
@@ -39,6 +46,7 @@ async def in_channels(
          CROSS JOIN LATERAL (
                SELECT o.id, o.conversation_id, o.sent_at FROM messages o
                 WHERE o.realm_id = %(realm_id)s AND o.channel_id = c.channel_id
+                  AND o.conversation_id <> ALL (%(without)s::bigint[])
                   AND first.sent_at < %(now)s - make_interval(days => c.days)
                 ORDER BY o.id LIMIT %(limit)s) m
          WHERE c.days > 0 AND m.sent_at < %(now)s - make_interval(days => c.days)
@@ -49,13 +57,22 @@ async def in_channels(
         realm_days=realm_days,
         now=now,
         limit=limit,
+        without=list(without),
     )
 
 
 async def directly(
-    connection: Connection, realm_id: RealmId, *, before: datetime, limit: int
+    connection: Connection,
+    realm_id: RealmId,
+    *,
+    before: datetime,
+    limit: int,
+    without: Sequence[int] = (),
 ) -> list[Expired]:
-    """The oldest direct messages, of those that were sent before; so many at most."""
+    """The oldest direct messages, of those that were sent before; so many at most.
+
+    In none of the conversations `without`.
+    """
     return await connection.many(
         Expired,
         """
@@ -63,6 +80,7 @@ async def directly(
                array_agg(m.id ORDER BY m.id) AS message_ids
           FROM (SELECT id, conversation_id, sent_at FROM messages
                  WHERE realm_id = %(realm_id)s AND channel_id IS NULL
+                   AND conversation_id <> ALL (%(without)s::bigint[])
                  ORDER BY id LIMIT %(limit)s) m
          WHERE m.sent_at < %(before)s
          GROUP BY m.conversation_id ORDER BY m.conversation_id
@@ -70,6 +88,7 @@ async def directly(
         realm_id=realm_id,
         before=before,
         limit=limit,
+        without=list(without),
     )
 
 

@@ -24,4 +24,5 @@ pytest_plugins = [
     "tests.fixtures.browser",
     "tests.fixtures.clients",
     "tests.fixtures.operators",
+    "tests.fixtures.real_clients",
 ]

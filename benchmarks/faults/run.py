@@ -72,62 +72,76 @@ async def _run(plan: Plan, directory: Path, say: Callable[[str], None]) -> Repor
         away=plan.away,
     )
     async with AsyncExitStack() as stack:
-        postgres = await stack.enter_async_context(_postgres(directory))
-        rabbit = await stack.enter_async_context(_rabbit(plan, directory))
-        await asyncio.to_thread(_prepare, plan, postgres.url(), world)
-        database_proxy = await stack.enter_async_context(proxy_to(postgres.port))
-        mail = await stack.enter_async_context(mail_server())
-        environment = _environment(
-            directory,
-            postgres.url(database_proxy.port),
-            rabbit.url if rabbit else plan.amqp_url,
-            mail.port,
-        )
-        servers = stack.enter_context(
-            _kept(Servers(plan.serve, environment, plan.processes, directory / "servers.log"))
-        )
-        workers = stack.enter_context(
-            _kept(Workers(plan.work, environment, plan.workers, directory / "workers.log"))
-        )
-        client_proxy = await stack.enter_async_context(proxy_to(servers.port))
-        pace = Pace(plan.think_seconds)
-        around = Surroundings(
-            world,
-            pace,
-            (servers.port, client_proxy.port),
-            InFlight(),
-            report.evidence,
-            plan.seed,
-        )
-        nemesis = Nemesis(
-            servers=servers,
-            workers=workers,
-            mail=mail,
-            postgres=postgres,
-            rabbit=rabbit,
-            client_proxy=client_proxy,
-            database_proxy=database_proxy,
-            pace=pace,
-            in_flight=around.in_flight,
-            evidence=report.evidence,
-            rng=random.Random(f"{plan.seed} nemesis"),
-            tally=report.tally,
-        )
+        around, nemesis = await _begin(stack, plan, directory, world, report)
         started = time.monotonic()
         report.moves = await _live(plan, around, nemesis, say)
         report.seconds = time.monotonic() - started
-        await mailed(mail, world, report.evidence.sends, plan.mail_seconds)
-        report.starts = servers.starts + workers.starts
-        report.mail = mail.tally
-        if not (await servers.stop() and await workers.stop()):
-            report.evidence.violation("not all processes drained in the end")
-        ledger = await asyncio.to_thread(read_ledger, postgres.url())
-        report.commits = ledger.position
-        report.violations = await asyncio.to_thread(check, world, ledger, report.evidence)
-        report.violations += check_mail(world, ledger, mail.held)
-        if plan.keep_log is not None:
-            plan.keep_log.write_bytes(servers.log.read_bytes() + workers.log.read_bytes())
+        await mailed(nemesis.mail, world, report.evidence.sends, plan.mail_seconds)
+        await _end(plan, nemesis, world, report)
     return report
+
+
+async def _begin(
+    stack: AsyncExitStack, plan: Plan, directory: Path, world: worlds.World, report: Report
+) -> tuple[Surroundings, Nemesis]:
+    """Start everything, with the world in it; the stack ends it again."""
+    postgres = await stack.enter_async_context(_postgres(directory))
+    rabbit = await stack.enter_async_context(_rabbit(plan, directory))
+    await asyncio.to_thread(_prepare, plan, postgres.url(), world)
+    database_proxy = await stack.enter_async_context(proxy_to(postgres.port))
+    mail = await stack.enter_async_context(mail_server())
+    environment = _environment(
+        directory,
+        postgres.url(database_proxy.port),
+        rabbit.url if rabbit else plan.amqp_url,
+        mail.port,
+    )
+    servers = stack.enter_context(
+        _kept(Servers(plan.serve, environment, plan.processes, directory / "servers.log"))
+    )
+    workers = stack.enter_context(
+        _kept(Workers(plan.work, environment, plan.workers, directory / "workers.log"))
+    )
+    client_proxy = await stack.enter_async_context(proxy_to(servers.port))
+    pace = Pace(plan.think_seconds)
+    around = Surroundings(
+        world,
+        pace,
+        (servers.port, client_proxy.port),
+        InFlight(),
+        report.evidence,
+        plan.seed,
+    )
+    nemesis = Nemesis(
+        servers=servers,
+        workers=workers,
+        mail=mail,
+        postgres=postgres,
+        rabbit=rabbit,
+        client_proxy=client_proxy,
+        database_proxy=database_proxy,
+        pace=pace,
+        in_flight=around.in_flight,
+        evidence=report.evidence,
+        rng=random.Random(f"{plan.seed} nemesis"),
+        tally=report.tally,
+    )
+    return around, nemesis
+
+
+async def _end(plan: Plan, nemesis: Nemesis, world: worlds.World, report: Report) -> None:
+    """Drain the processes, and compare what was seen and mailed with what the database holds."""
+    servers, workers, mail = nemesis.servers, nemesis.workers, nemesis.mail
+    report.starts = servers.starts + workers.starts
+    report.mail = mail.tally
+    if not (await servers.stop() and await workers.stop()):
+        report.evidence.violation("not all processes drained in the end")
+    ledger = await asyncio.to_thread(read_ledger, nemesis.postgres.url())
+    report.commits = ledger.position
+    report.violations = await asyncio.to_thread(check, world, ledger, report.evidence)
+    report.violations += check_mail(world, ledger, mail.held)
+    if plan.keep_log is not None:
+        plan.keep_log.write_bytes(servers.log.read_bytes() + workers.log.read_bytes())
 
 
 async def _live(

@@ -10,6 +10,7 @@ from server.app import App
 from server.domain.actor import Actor, spectator
 from server.domain.errors import (
     InvalidApiKeyError,
+    InvalidParameterError,
     NonexistentSubdomainError,
     RealmDeactivatedError,
     UnauthorizedError,
@@ -105,7 +106,12 @@ def _credentials(authorization: str | None) -> tuple[str, str]:
 
 
 def client_name(parameter: str | None, user_agent: str | None) -> str:
-    """What the client calls itself: the parameter `client`, else the product in User-Agent."""
+    """What the client calls itself: the parameter `client`, else the product in User-Agent.
+
+    Raises InvalidParameterError for what no text may hold.
+    """
+    if parameter and "\0" in parameter:
+        raise InvalidParameterError("client", "client must not contain null characters")
     if parameter:
         return parameter.strip()[:MAX_CLIENT_NAME_LENGTH] or "Unspecified"
     product = _PRODUCT.match(user_agent or "")

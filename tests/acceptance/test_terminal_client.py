@@ -1,8 +1,6 @@
 """The terminal client from PyPI, unmodified: somebody reads, writes, edits and reacts in it."""
 
-import random
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
@@ -13,40 +11,13 @@ import zulip
 from benchmarks.faults import world as worlds
 from benchmarks.faults.processes import Servers
 from scripts.test_services import TERMINAL_CLIENT
-from tests.acceptance.test_zulip_client import connected
+from tests.fixtures.real_clients import say
 from tests.fixtures.terminal import ProgramFailedError, Terminal, without
 
 TURNS: Final = 5
 FAILURE: Final = "An exception occurred|Traceback|AssertionError"
 COMPOSE: Final = "# everybody +▶ greetings"
 EDIT: Final = "Also change later messages"
-
-
-@pytest.fixture
-def world() -> worlds.World:
-    return worlds.imagine(random.Random(1), users=2, public=1, private=0)
-
-
-@pytest.fixture
-def servers(database_url: str, world: worlds.World, tmp_path: Path) -> Iterator[Servers]:
-    worlds.create(database_url, world)
-    servers = Servers(
-        command=(sys.executable, "-m", "scripts.cli.main", "serve"),
-        environment={"DATABASE_URL": database_url, "PARLEY_DATA": str(tmp_path)},
-        count=1,
-        log=tmp_path / "log",
-    )
-    try:
-        servers.start_missing()
-        yield servers
-    finally:
-        servers.close()
-
-
-@pytest.fixture
-def bob(servers: Servers, world: worlds.World) -> Iterator[zulip.Client]:
-    with connected(servers, world.users[1]) as client:
-        yield client
 
 
 Start = Callable[[], Terminal]
@@ -64,19 +35,15 @@ def start(servers: Servers, world: worlds.World, tmp_path: Path) -> Start:
     return lambda: Terminal(command, {"HOME": str(tmp_path), "LANG": "C.UTF-8"}, failure=FAILURE)
 
 
-def say(client: zulip.Client, content: str, **place: Any) -> None:
-    place = place or {"type": "stream", "to": "everybody", "topic": "greetings"}
-    assert client.send_message({**place, "content": content})["result"] == "success"
-
-
 def newest(client: zulip.Client) -> dict[str, Any]:
     page = {"anchor": "newest", "num_before": 1, "num_after": 0, "apply_markdown": False}
     message: dict[str, Any] = client.get_messages(page)["messages"][-1]
     return message
 
 
-def test_somebody_reads_writes_edits_and_reacts_in_a_terminal(start, bob, world):
+def test_somebody_reads_writes_edits_and_reacts_in_a_terminal(start, clients, world):
     """Its threads trip over each other now and then, which it says: then it starts anew."""
+    _, bob = clients
     for turn in range(TURNS):
         # The client does not start in an organization without messages.
         say(bob, f"hello {turn} from **Bob**")

@@ -1,22 +1,14 @@
 """The `zulip` package from PyPI, unmodified: it sends, receives, and outlives its server."""
 
 import queue
-import random
 import signal
-import sys
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
-from pathlib import Path
 
 import psycopg
-import pytest
 import zulip
 
-from benchmarks.faults import world as worlds
-from benchmarks.faults.processes import Servers
-from benchmarks.faults.world import World
+from tests.fixtures.real_clients import say
 
 PATIENCE_SECONDS = 40
 LAST = "that is all"
@@ -52,49 +44,6 @@ class Listener:
         self._heard.put(str(message["content"]))
         if message["content"] == LAST:
             raise EnoughError
-
-
-@pytest.fixture
-def world() -> World:
-    return worlds.imagine(random.Random(1), users=2, public=1, private=0)
-
-
-@pytest.fixture
-def servers(database_url: str, world: World, tmp_path: Path) -> Iterator[Servers]:
-    worlds.create(database_url, world)
-    servers = Servers(
-        command=(sys.executable, "-m", "scripts.cli.main", "serve"),
-        environment={"DATABASE_URL": database_url, "PARLEY_DATA": str(tmp_path)},
-        count=1,
-        log=tmp_path / "log",
-    )
-    try:
-        servers.start_missing()
-        yield servers
-    finally:
-        servers.close()
-
-
-@pytest.fixture
-def clients(servers: Servers, world: World) -> Iterator[list[zulip.Client]]:
-    with ExitStack() as stack:
-        yield [stack.enter_context(connected(servers, user)) for user in world.users]
-
-
-@contextmanager
-def connected(servers: Servers, user: worlds.User) -> Iterator[zulip.Client]:
-    site = f"http://127.0.0.1:{servers.port}"
-    client = zulip.Client(email=user.email, api_key=user.api_key, site=site)
-    try:
-        yield client
-    finally:
-        if client.session is not None:
-            client.session.close()
-
-
-def say(client: zulip.Client, content: str) -> None:
-    message = {"type": "stream", "to": "everybody", "topic": "greetings", "content": content}
-    assert client.send_message(message)["result"] == "success"
 
 
 def queues_of(database_url: str, user_id: int) -> list[str]:

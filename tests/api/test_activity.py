@@ -102,3 +102,28 @@ async def test_what_was_long_ago_is_forgotten(make, database):
     await user_activity.add(make.connection, visits)
     await LogKeeper(database, StoppedClock()).tidy()
     assert list(await kept(make)) == [(visits[1].user_id, "c", "drafts")]
+
+
+async def test_a_name_that_no_text_may_hold_is_refused(server, log_in, make):
+    client = await log_in(await make.user())
+    (await client.call("GET", "/users/me", client="a\0b")).refused("REQUEST_VARIABLE_INVALID")
+    await client.get("/users/me")
+    await server.app.activity.write()
+    assert [name for _, name, _ in await kept(make)] == ["ParleyTests"]
+
+
+async def test_what_cannot_be_written_keeps_back_nothing_else(server, log_in, make, monkeypatch):
+    client = await log_in(await make.user())
+    await client.get("/users/me", client="Odd")
+    add = user_activity.add
+
+    async def refuse_odd(connection, visits):
+        if any(each.client == "Odd" for each in visits):
+            raise ValueError("no such text")
+        await add(connection, visits)
+
+    monkeypatch.setattr(user_activity, "add", refuse_odd)
+    await server.app.activity.write()
+    await client.get("/users/me")
+    await server.app.activity.write()
+    assert [name for _, name, _ in await kept(make)] == ["ParleyTests"]

@@ -234,3 +234,23 @@ async def test_deactivated_organizations_rest(hall, sent, keeper, days):
     days.pass_by(60)
     assert await keeper.tidy() == 0
     assert len(await there(hall)) == 4
+
+
+async def test_what_cannot_be_deleted_holds_up_nothing_else(
+    hall, sent, changes, keeper, days, monkeypatch
+):
+    others = await changes.send(hall.member, "week", topic="other")
+    days.pass_by(8)
+    monkeypatch.setattr(processor, "MAX_GONE", 1)
+
+    async def expire_others(tx, found, now):
+        if sent["week"] in found.message_ids:
+            raise ValueError("it does not work")
+        return await expire(tx, found, now)
+
+    monkeypatch.setattr(processor, "expire", expire_others)
+    assert await keeper.tidy() == 1
+    assert others not in await there(hall)
+    monkeypatch.undo()
+    assert await keeper.tidy() == 1
+    assert sent["week"] not in await there(hall)

@@ -58,9 +58,9 @@ class Acquaintance:
             for row in await users.by_ids(connection, tx.realm_id, sorted(concerned))
             if row.bot_type is None
         }
+        said = await profile_data.of_users(connection, tx.realm_id, sorted(rows))
         domain = (await tx.directory()).address_of(ground.realm).domain
         for guests, some in _entries(met, rows):
-            said = await profile_data.of_users(connection, tx.realm_id, [r.user_id for r in some])
             shown = [
                 shown_user(
                     row,

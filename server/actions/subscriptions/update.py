@@ -8,7 +8,7 @@ from server.actions.subscriptions.subscribe import Subscribed, SubscriptionReque
 from server.actions.subscriptions.unsubscribe import Unsubscribed, unsubscribe
 from server.domain.actor import Actor
 from server.domain.names import composed
-from server.events.base import Tx
+from server.events.base import StaleDecisionError, Tx
 from storage import channels, users
 
 
@@ -29,11 +29,14 @@ async def update_subscriptions(
     tx.must_be_exact()
     wanted = [each.name for each in request.wanted]
     there = await channels.named(await tx.connection(), tx.realm_id, wanted)
-    await stand(tx, actor, names_change=any(each.channel_id is None for each in there))
+    makes = any(each.channel_id is None for each in there)
+    await stand(tx, actor, names_change=makes)
     # All that they lock, in the order of tables and ids.
     await tx.lock(users.locking(tx.realm_id, [actor.user_id]))
     names = [*wanted, *map(composed, left)]
     named = await channels.named(await tx.connection(), tx.realm_id, names)
+    if not makes and any(each.channel_id is None for each in named[: len(wanted)]):
+        raise StaleDecisionError  # to make it, the realm would have to be held alone
     ids = sorted({each.channel_id for each in named if each.channel_id is not None})
     if ids:
         await tx.lock(channels.locking(tx.realm_id, ids))
