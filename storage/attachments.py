@@ -1,10 +1,12 @@
 """Files that people have uploaded, and the messages that hold them."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, Final, LiteralString
 
+from storage import messages
 from storage.database import Connection, Locking, Statement
 from storage.ids import AttachmentId, MessageId, RealmId, UserId
 
@@ -20,11 +22,27 @@ class AttachmentRow:
     digest: bytes
     owner_id: UserId
     created_at: datetime
+    width: int | None = None
+    """Of a picture, in pixels; None as long as nobody has looked, 0 if it cannot be shown."""
+    height: int | None = None
+    is_animated: bool = False
+    """Whether there is a small picture that moves."""
 
     @property
     def blob_key(self) -> str:
         """Where its content is kept."""
         return f"uploads/{self.path_id.rpartition('/')[0]}"
+
+
+_OF_ATTACHMENT: Final = re.compile(
+    r"(?:uploads|thumbnails)/([0-9]+/[0-9a-f]{2}/[A-Za-z0-9_-]{22})(?:-anim)?(?:\.webp)?"
+)
+
+_SELECT: LiteralString = """
+        SELECT a.attachment_id, a.path_id, a.name, a.content_type, a.size, a.digest, a.owner_id,
+               a.created_at, a.width, a.height, a.is_animated
+          FROM attachments a
+"""
 
 
 async def readable(
@@ -33,16 +51,11 @@ async def readable(
     """Those of the files that the user may read: their own, and what a message shows them."""
     return await connection.many(
         AttachmentRow,
-        """
-        SELECT a.attachment_id, a.path_id, a.name, a.content_type, a.size, a.digest, a.owner_id,
-               a.created_at
-          FROM attachments a
+        _SELECT
+        + """
          WHERE a.realm_id = %(realm_id)s AND a.path_id = ANY(%(path_ids)s::text[])
-           AND (a.owner_id = %(user_id)s OR EXISTS (
-                SELECT FROM message_states(%(realm_id)s, %(user_id)s, ARRAY(
-                    SELECT h.message_id FROM attachment_messages h
-                     WHERE h.realm_id = a.realm_id AND h.attachment_id = a.attachment_id)) s
-                 WHERE s.accessible))
+           AND (a.owner_id = %(user_id)s
+                OR shows_attachment(a.realm_id, %(user_id)s, a.attachment_id))
          ORDER BY a.attachment_id
         """,
         realm_id=realm_id,
@@ -109,10 +122,8 @@ def locking_of_owner(
     """The file, if it is theirs."""
     return Locking(
         AttachmentRow,
-        """
-        SELECT a.attachment_id, a.path_id, a.name, a.content_type, a.size, a.digest, a.owner_id,
-               a.created_at
-          FROM attachments a
+        _SELECT
+        + """
          WHERE a.realm_id = %(realm_id)s AND a.owner_id = %(owner_id)s
            AND a.attachment_id = %(attachment_id)s
         """,
@@ -171,7 +182,7 @@ def locking_held(realm_id: RealmId, message_ids: Sequence[MessageId]) -> Locking
         AttachmentRow,
         """
         SELECT a.attachment_id, a.path_id, a.name, a.content_type, a.size, a.digest, a.owner_id,
-               a.created_at
+               a.created_at, a.width, a.height, a.is_animated
           FROM attachments a
          WHERE a.realm_id = %(realm_id)s AND a.attachment_id = ANY (ARRAY(
                SELECT h.attachment_id FROM attachment_messages h
@@ -182,6 +193,14 @@ def locking_held(realm_id: RealmId, message_ids: Sequence[MessageId]) -> Locking
         {"realm_id": realm_id, "message_ids": list(message_ids)},
         expected=0,
     )
+
+
+async def held_by(
+    connection: Connection, realm_id: RealmId, message_id: MessageId
+) -> list[AttachmentRow]:
+    """What the message holds."""
+    query = locking_held(realm_id, [message_id])
+    return await connection.many(AttachmentRow, query.sql, **query.params)
 
 
 async def note_letting_go(
@@ -220,58 +239,145 @@ async def own_held(
     )
 
 
+# -- small pictures
+
+
+async def by_id(
+    connection: Connection, realm_id: RealmId, attachment_id: AttachmentId
+) -> AttachmentRow | None:
+    return await connection.one(
+        AttachmentRow,
+        _SELECT
+        + """
+         WHERE a.realm_id = %(realm_id)s AND a.attachment_id = %(attachment_id)s
+        """,
+        realm_id=realm_id,
+        attachment_id=attachment_id,
+    )
+
+
+async def note_picture(
+    connection: Connection,
+    realm_id: RealmId,
+    attachment_id: AttachmentId,
+    *,
+    width: int,
+    height: int,
+    is_animated: bool,
+) -> None:
+    """Small ones are in the store; a width of 0: none can be made."""
+    await connection.execute(
+        """
+        UPDATE attachments
+           SET width = %(width)s, height = %(height)s, is_animated = %(is_animated)s
+         WHERE realm_id = %(realm_id)s AND attachment_id = %(attachment_id)s
+        """,
+        realm_id=realm_id,
+        attachment_id=attachment_id,
+        width=width,
+        height=height,
+        is_animated=is_animated,
+    )
+
+
+async def waiting_messages(
+    connection: Connection,
+    realm_id: RealmId,
+    attachment_id: AttachmentId,
+    *,
+    pending: str,
+    before: MessageId | None,
+    limit: int,
+) -> list[MessageId]:
+    """Messages that hold the picture and show what is `pending` in them, the newest first."""
+    return await connection.values(
+        """
+        SELECT m.id FROM attachment_messages h
+          JOIN messages m ON m.realm_id = h.realm_id AND m.id = h.message_id
+         WHERE h.realm_id = %(realm_id)s AND h.attachment_id = %(attachment_id)s
+           AND (%(before)s::bigint IS NULL OR h.message_id < %(before)s)
+           AND strpos(m.rendered_content, %(pending)s) > 0
+         ORDER BY h.message_id DESC LIMIT %(limit)s
+        """,
+        realm_id=realm_id,
+        attachment_id=attachment_id,
+        pending=pending,
+        before=before,
+        limit=limit,
+    )
+
+
+async def awaited(
+    connection: Connection, realm_id: RealmId, message_ids: Sequence[MessageId], *, pending: str
+) -> list[AttachmentId]:
+    """The pictures for which these messages show what is `pending`."""
+    return await connection.values(
+        """
+        SELECT DISTINCT h.attachment_id FROM messages m
+          JOIN attachment_messages h ON h.realm_id = m.realm_id AND h.message_id = m.id
+         WHERE m.realm_id = %(realm_id)s AND m.id = ANY(%(message_ids)s::bigint[])
+           AND m.traits & %(has_attachment)s <> 0
+           AND strpos(m.rendered_content, %(pending)s) > 0
+         ORDER BY h.attachment_id
+        """,
+        realm_id=realm_id,
+        message_ids=list(message_ids),
+        has_attachment=messages.HAS_ATTACHMENT,
+        pending=pending,
+    )
+
+
 # -- what nobody needs
 
 
 async def orphans(
-    connection: Connection,
-    realm_id: RealmId,
-    *,
-    before: datetime,
-    limit: int,
-    among: Sequence[AttachmentId] | None = None,
+    connection: Connection, realm_id: RealmId, *, before: datetime, limit: int
 ) -> list[AttachmentRow]:
     """Files that have been in no message since then, and in none that is yet to be sent."""
     return await connection.many(
         AttachmentRow,
-        """
-        SELECT a.attachment_id, a.path_id, a.name, a.content_type, a.size, a.digest, a.owner_id,
-               a.created_at
-          FROM attachments a
-         WHERE a.realm_id = %(realm_id)s AND greatest(a.created_at, a.let_go_at) < %(before)s
-           AND (%(among)s::bigint[] IS NULL OR a.attachment_id = ANY(%(among)s::bigint[]))
-           AND NOT EXISTS (SELECT FROM attachment_messages h
-                            WHERE h.realm_id = %(realm_id)s
-                              AND h.attachment_id = a.attachment_id)
-           AND NOT EXISTS (SELECT FROM scheduled_messages s
-                            WHERE s.realm_id = %(realm_id)s AND s.sender_id = a.owner_id
-                              AND strpos(s.content, a.path_id) > 0)
-           AND NOT EXISTS (SELECT FROM drafts d
-                            WHERE d.realm_id = %(realm_id)s AND d.user_id = a.owner_id
-                              AND strpos(d.content, a.path_id) > 0)
-           AND NOT EXISTS (SELECT FROM saved_snippets s
-                            WHERE s.realm_id = %(realm_id)s AND s.user_id = a.owner_id
-                              AND strpos(s.content, a.path_id) > 0)
+        _SELECT
+        + """
+         WHERE a.realm_id = %(realm_id)s AND is_orphan(a, %(before)s)
          ORDER BY a.attachment_id LIMIT %(limit)s
         """,
         realm_id=realm_id,
         before=before,
         limit=limit,
-        among=None if among is None else list(among),
+    )
+
+
+def delete_orphan(
+    realm_id: RealmId, attachment_id: AttachmentId, *, before: datetime, write_id: str
+) -> Statement:
+    """After the clock: a locked one goes if it is an orphan then, and its owner is told.
+
+    Gives whether it went. The organization's space is locked too.
+    """
+    return Statement(
+        "SELECT delete_orphan(%(realm_id)s, %(attachment_id)s, %(before)s, %(write_id)s)",
+        {
+            "realm_id": realm_id,
+            "attachment_id": attachment_id,
+            "before": before,
+            "write_id": write_id,
+        },
     )
 
 
 async def known_blobs(connection: Connection, realm_id: RealmId, keys: Sequence[str]) -> list[str]:
-    """Those of the keys that an attachment has."""
-    return await connection.values(
+    """Those of the keys that an attachment has, or a small picture of one."""
+    starts = {key: _OF_ATTACHMENT.fullmatch(key) for key in keys}
+    known = await connection.values(
         """
-        SELECT 'uploads/' || regexp_replace(a.path_id, '/[^/]*$', '') FROM attachments a
+        SELECT regexp_replace(a.path_id, '/[^/]*$', '') FROM attachments a
          WHERE a.realm_id = %(realm_id)s
            AND regexp_replace(a.path_id, '/[^/]*$', '') = ANY(%(starts)s::text[])
         """,
         realm_id=realm_id,
-        starts=[key.removeprefix("uploads/") for key in keys],
+        starts=[start[1] for start in starts.values() if start],
     )
+    return [key for key, start in starts.items() if start and start[1] in known]
 
 
 # -- how much there is

@@ -1,14 +1,16 @@
 """Where files are kept: content under a key, written once, read in pieces."""
 
 import asyncio
+import errno
 import hashlib
 import os
 import re
 import secrets
 import stat
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Final, Protocol, TypeVar
 
@@ -20,7 +22,16 @@ CHUNK_BYTES: Final = 64 * 1024
 INCOMING: Final = "incoming"
 """The folder of what has not been kept yet."""
 
-_KEY: Final = re.compile(r"[a-z]+/[0-9]+/[0-9a-f]{2}/[A-Za-z0-9_-]{22}(?:\.[a-z]{1,10}){0,2}")
+_KEY: Final = re.compile(
+    r"[a-z]+/[0-9]+/[0-9a-f]{2}/[A-Za-z0-9_-]{22}(?:-[a-z]{1,10})?(?:\.[a-z]{1,10}){0,2}"
+)
+
+
+_FULL: Final = frozenset({errno.ENOSPC, errno.EDQUOT})
+
+
+class BlobStoreError(OSError):
+    """The store does not do what it is asked for; trying again may help."""
 
 
 def new_key(kind: str, realm_id: int) -> str:
@@ -32,32 +43,6 @@ def check_key(key: str) -> None:
     """Raise ValueError for what is no key: no other name ever reaches the store."""
     if not _KEY.fullmatch(key):
         raise ValueError(f"not the key of a file: {key!r}")
-
-
-class IncomingBlob(Protocol):
-    """Content on its way into the store."""
-
-    @property
-    def size(self) -> int: ...
-
-    @property
-    def digest(self) -> bytes:
-        """SHA-256 of what has been written."""
-        ...
-
-    async def write(self, chunk: bytes) -> None: ...
-
-    def read(self) -> AsyncGenerator[bytes, None]:
-        """What has been written so far, in pieces."""
-        ...
-
-    async def keep(self, key: str) -> None:
-        """Let it be there under the key, for good: a loss of power takes it no more."""
-        ...
-
-    async def discard(self) -> None:
-        """Drop it, unless it has been kept."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +57,7 @@ class KeptBlob:
 class BlobStore(Protocol):
     """Files by key. A key is written once; whoever reads it gets what was written, or nothing."""
 
-    async def receive(self) -> IncomingBlob:
+    async def receive(self) -> "IncomingBlob":
         """A place for content that comes in pieces."""
         ...
 
@@ -102,8 +87,12 @@ class LocalBlobStore(BlobStore):
         self._root = root
 
     @override
-    async def receive(self) -> "LocalIncomingBlob":
-        return await _in_thread(lambda: LocalIncomingBlob(self._root))
+    async def receive(self) -> "IncomingBlob":
+        return IncomingBlob(await self.nameless(), _keep_here)
+
+    async def nameless(self) -> "NamelessFile":
+        """A file on its way into this store, or by way of this machine into another."""
+        return await _in_thread(lambda: NamelessFile(self._root))
 
     @override
     async def read(
@@ -162,74 +151,135 @@ class LocalBlobStore(BlobStore):
         return self._root / INCOMING / Path(key).name
 
 
-class LocalIncomingBlob(IncomingBlob):
-    """A file without its name yet."""
+class NamelessFile:
+    """A file on its way into a local store, which blocks whoever writes it.
+
+    Root leaves everything to the owner of the store: a server that is not root has to read it.
+    """
 
     def __init__(self, root: Path) -> None:
-        folder = root / INCOMING
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._root = root
-        self._path: Path | None = folder / secrets.token_hex(16)
+        self._owner = _owner_of(root)
+        self._make_folder(root / INCOMING)
+        self._path: Path | None = root / INCOMING / secrets.token_hex(16)
         flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
         self._file = os.fdopen(os.open(self._path, flags, 0o600), "r+b", buffering=0)
+        self._own(self._path)
         self._hash = hashlib.sha256()
-        self._size = 0
+        self.size = 0
 
     @property
-    @override
-    def size(self) -> int:
-        return self._size
+    def path(self) -> Path:
+        """Where it is until it is kept or dropped."""
+        assert self._path is not None, "it is kept once"
+        return self._path
 
     @property
-    @override
     def digest(self) -> bytes:
         return self._hash.digest()
 
-    @override
-    async def write(self, chunk: bytes) -> None:
-        await _in_thread(lambda: self._write(chunk))
-
-    @override
-    async def read(self) -> AsyncGenerator[bytes, None]:
-        start = 0
-        while chunk := await _in_thread(_reading(self._file.fileno(), CHUNK_BYTES, start)):
-            start += len(chunk)
-            yield chunk
-
-    @override
-    async def keep(self, key: str) -> None:
-        check_key(key)
-        await _in_thread(lambda: self._keep(self._root / key))
-
-    @override
-    async def discard(self) -> None:
-        await _in_thread(self._discard)
-
-    def _write(self, chunk: bytes) -> None:
+    def write(self, chunk: bytes) -> None:
+        """Add all of it, or nothing: what has come before may be kept though the disk is full."""
         rest = memoryview(chunk)
-        while rest:
-            rest = rest[self._file.write(rest) :]
+        try:
+            while rest:
+                rest = rest[self._file.write(rest) :]
+        except OSError:
+            self._file.truncate(self.size)
+            self._file.seek(self.size)
+            raise
         self._hash.update(chunk)
-        self._size += len(chunk)
+        self.size += len(chunk)
 
-    def _keep(self, target: Path) -> None:
-        assert self._path is not None, "it is kept once"
+    def read(self, start: int) -> bytes:
+        """A piece of what has been written, from there."""
+        return os.pread(self._file.fileno(), CHUNK_BYTES, start)
+
+    def keep(self, key: str) -> None:
+        """See IncomingBlob."""
+        check_key(key)
+        path = self.path
         os.fsync(self._file.fileno())
         self._file.close()
-        new = [folder for folder in target.parents if not folder.exists()]
-        target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        os.link(self._path, target)  # refuses to replace what is there
-        self._path.unlink()
+        target = self._root / key
+        new = self._make_folder(target.parent)
+        os.link(path, target)  # refuses to replace what is there
+        path.unlink()
         self._path = None
         for folder in {target.parent, *(each.parent for each in new)}:
             _sync_folder(folder)
 
-    def _discard(self) -> None:
+    def discard(self) -> None:
+        """See IncomingBlob."""
         self._file.close()
         if self._path is not None:
             with suppress(FileNotFoundError):
                 self._path.unlink()
             self._path = None
+
+    def _make_folder(self, folder: Path) -> list[Path]:
+        """The folders that were not there before."""
+        new = [each for each in (folder, *folder.parents) if not each.exists()]
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        for each in new:
+            self._own(each)
+        return new
+
+    def _own(self, path: Path) -> None:
+        if os.geteuid() == 0:
+            os.chown(path, *self._owner, follow_symlinks=False)
+
+
+class IncomingBlob:
+    """Content on its way into a store: a file of this machine, without its name yet."""
+
+    def __init__(
+        self, file: NamelessFile, keep: Callable[[NamelessFile, str], Awaitable[None]]
+    ) -> None:
+        self._file = file
+        self._keep = keep
+
+    @property
+    def size(self) -> int:
+        return self._file.size
+
+    @property
+    def digest(self) -> bytes:
+        """SHA-256 of what has been written."""
+        return self._file.digest
+
+    async def write(self, chunk: bytes) -> None:
+        """Add all of it, or raise OSError and add nothing."""
+        await _in_thread(lambda: self._file.write(chunk))
+
+    async def read(self) -> AsyncGenerator[bytes, None]:
+        """What has been written so far, in pieces."""
+        start = 0
+        while chunk := await _in_thread(partial(self._file.read, start)):
+            start += len(chunk)
+            yield chunk
+
+    async def keep(self, key: str) -> None:
+        """Let it be there under the key, for good: a loss of power takes it no more.
+
+        Raises FileExistsError, and BlobStoreError.
+        """
+        check_key(key)
+        await self._keep(self._file, key)
+
+    async def discard(self) -> None:
+        """Drop it, unless it has been kept."""
+        await _in_thread(self._file.discard)
+
+
+async def _keep_here(file: NamelessFile, key: str) -> None:
+    await _in_thread(lambda: file.keep(key))
+
+
+def _owner_of(folder: Path) -> tuple[int, int]:
+    """User and group of the folder, or of the one in which it is going to be."""
+    found = next(each for each in (folder, *folder.parents) if each.exists()).stat()
+    return found.st_uid, found.st_gid
 
 
 def _sync_folder(folder: Path) -> None:
@@ -245,10 +295,17 @@ def _reading(file: int, count: int, start: int) -> Callable[[], bytes]:
 
 
 async def _in_thread(work: Callable[[], Value]) -> Value:
-    """Do it beside the loop, to its end: a cancelled request must not leave a file half open."""
+    """Do it beside the loop, to its end: a cancelled request must not leave a file half open.
+
+    Raises BlobStoreError where there is no room.
+    """
     doing = asyncio.ensure_future(asyncio.to_thread(work))
     try:
         return await asyncio.shield(doing)
+    except OSError as error:
+        if error.errno in _FULL:
+            raise BlobStoreError(f"there is no room for files ({error.strerror})") from error
+        raise
     except asyncio.CancelledError:
         with suppress(Exception):
             await doing

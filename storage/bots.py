@@ -39,21 +39,6 @@ async def update(
     )
 
 
-async def update_api_key(
-    connection: Connection, realm_id: RealmId, bot_id: UserId, api_key: str
-) -> None:
-    """The key that opens its account from now on. The caller holds its row."""
-    await connection.execute(
-        """
-        UPDATE users SET api_key = %(api_key)s
-         WHERE realm_id = %(realm_id)s AND user_id = %(bot_id)s
-        """,
-        realm_id=realm_id,
-        bot_id=bot_id,
-        api_key=api_key,
-    )
-
-
 async def services(
     connection: Connection, realm_id: RealmId, bot_ids: Sequence[UserId]
 ) -> dict[UserId, ServiceRow]:

@@ -59,11 +59,13 @@ class NamedChannel:
 
 @dataclass(frozen=True, slots=True)
 class ActivityRow:
-    """The first message that a channel holds, and when the last was sent."""
+    """The first message that a channel holds, when the last was sent, and how many of late."""
 
     channel_id: ChannelId
     first_message_id: MessageId | None
     last_sent_at: datetime | None
+    recent_messages: int
+    """As storage/channel_traffic.py has counted them."""
 
 
 _SELECT: LiteralString = """
@@ -154,6 +156,26 @@ async def naming(
     )
 
 
+async def naming_people(
+    connection: Connection, realm_id: RealmId, user_ids: Iterable[UserId]
+) -> list[ChannelRow]:
+    """The channels of which a permission names one of these people, or that they have made."""
+    return await connection.many(
+        ChannelRow,
+        _SELECT
+        + """
+        WHERE realm_id = %(realm_id)s
+          AND (creator_id = ANY(%(user_ids)s)
+               OR EXISTS (
+                   SELECT FROM jsonb_each(permissions) AS p
+                     JOIN unnest(%(user_ids)s::bigint[]) AS u (user_id)
+                       ON p.value -> 'direct_members' @> to_jsonb(u.user_id)))
+        ORDER BY channel_id""",
+        realm_id=realm_id,
+        user_ids=list(user_ids),
+    )
+
+
 async def default_ids(connection: Connection, realm_id: RealmId) -> list[ChannelId]:
     """The channels that new people join, archived ones left out."""
     return await connection.values(
@@ -173,8 +195,11 @@ async def activity(
     return await connection.many(
         ActivityRow,
         """
-        SELECT c.channel_id, first.id AS first_message_id, last.sent_at AS last_sent_at
+        SELECT c.channel_id, first.id AS first_message_id, last.sent_at AS last_sent_at,
+               coalesce(t.messages, 0) AS recent_messages
           FROM unnest(%(ids)s::bigint[]) AS c(channel_id)
+          LEFT JOIN channel_traffic t
+            ON t.realm_id = %(realm_id)s AND t.channel_id = c.channel_id
           LEFT JOIN LATERAL (
                SELECT m.id FROM messages m
                 WHERE m.realm_id = %(realm_id)s AND m.channel_id = c.channel_id

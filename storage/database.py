@@ -1,19 +1,22 @@
 """The pool, and connections that run one typed query a call."""
 
 import asyncio
+import logging
 import random
 import select
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
-from typing import Any, Generic, LiteralString, TypeVar
+from typing import Any, Final, Generic, LiteralString, TypeVar
 
 import orjson
 import psycopg
 from psycopg.pq import TransactionStatus
 from psycopg.rows import class_row, dict_row, scalar_row, tuple_row
 from psycopg.types.json import Jsonb, set_json_loads
-from psycopg_pool import AsyncConnectionPool
+from psycopg_pool import AsyncConnectionPool, PoolTimeout
+
+logger = logging.getLogger(__name__)
 
 Row = TypeVar("Row")
 PgConnection = psycopg.AsyncConnection[Any]
@@ -32,12 +35,20 @@ class DatabaseUnavailableError(Exception):
     """The database cannot be reached now, or went away in the middle; trying again may help."""
 
 
+class ConnectionLostError(DatabaseUnavailableError):
+    """The connection ended while it was used: what only reads may be tried on another at once."""
+
+
 class LockUnavailableError(Exception):
     """A row that a batch wanted is locked by someone else, or is not there."""
 
 
 class StatementTimeoutError(Exception):
     """A statement or a lock took longer than it may."""
+
+
+NOT_NOW: Final = (DatabaseUnavailableError, StatementTimeoutError)
+"""What may go better when it is tried again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,11 +175,16 @@ class Connection:
             await self.raw.rollback()
 
 
+UNAVAILABLE: Final = ("08", "53", "57P", "58", "25006")
+"""What codes of errors begin with that say: not now. Connections, room (of the disk, in memory),
+shutting down, the machine below; and that this one takes no writes, for another one leads now."""
+
+
 def is_lost(error: psycopg.Error) -> bool:
-    """Whether the server went away, rather than refused."""
+    """Whether the server went away, or cannot do anything now, rather than refused this."""
     if isinstance(error, psycopg.OperationalError) and error.sqlstate is None:
         return True
-    return (error.sqlstate or "").startswith(("08", "57P", "53300"))
+    return (error.sqlstate or "").startswith(UNAVAILABLE)
 
 
 @asynccontextmanager
@@ -182,9 +198,11 @@ async def translated_errors() -> AsyncIterator[None]:
         psycopg.errors.DeadlockDetected,
     ) as error:
         raise StatementTimeoutError(str(error)) from error
+    except PoolTimeout as error:
+        raise DatabaseUnavailableError(str(error)) from error
     except psycopg.Error as error:
         if is_lost(error):
-            raise DatabaseUnavailableError(str(error)) from error
+            raise ConnectionLostError(str(error)) from error
         raise
 
 
@@ -225,6 +243,11 @@ class Database:
             return
         async with self.connection() as connection:
             yield connection
+
+    @property
+    def is_held(self) -> bool:
+        """Whether this task holds a connection already, which `reading` would give it."""
+        return asyncio.current_task() in self._held
 
     @asynccontextmanager
     async def transaction(self) -> AsyncIterator[Connection]:
@@ -303,12 +326,25 @@ async def _confirm_life(raw: PgConnection) -> None:
 
 
 class _Reconnecting:
-    """Goes on trying to connect, at an even pace: the pool itself waits longer and longer."""
+    """Goes on trying to connect, at an even pace: the pool itself waits longer and longer.
+
+    It also tells once what the pool tells of each attempt.
+    """
 
     def __init__(self) -> None:
         self._task: asyncio.Task[None] | None = None
+        self._is_away = False
+
+    def succeeded(self) -> None:
+        """There is a new connection."""
+        if self._is_away:
+            logger.info("the database answers again")
+        self._is_away = False
 
     async def __call__(self, pool: AsyncConnectionPool[PgConnection]) -> None:
+        if not self._is_away:
+            logger.warning("the database does not answer")
+        self._is_away = True
         if self._task is None or self._task.done():
             self._task = asyncio.create_task(self._later(pool))
 
@@ -322,10 +358,6 @@ class _Reconnecting:
         await pool.check()
 
 
-async def _confirm_identity(raw: PgConnection) -> None:
-    await raw.execute("SELECT confirm_identity()")
-
-
 @asynccontextmanager
 async def open_database(
     url: str, *, min_size: int = 2, max_size: int = 10, serves: bool = False
@@ -336,7 +368,14 @@ async def open_database(
     it that a restored or promoted database has begun a new epoch.
     """
     set_json_loads(orjson.loads)
+    logging.getLogger("psycopg.pool").setLevel(logging.CRITICAL)  # it would tell each attempt
     reconnecting = _Reconnecting()
+
+    async def configure(raw: PgConnection) -> None:
+        if serves:
+            await raw.execute("SELECT confirm_identity()")
+        reconnecting.succeeded()
+
     pool: AsyncConnectionPool[PgConnection] = AsyncConnectionPool(
         url,
         min_size=min(min_size, max_size),
@@ -354,7 +393,7 @@ async def open_database(
         check=_confirm_life,
         reconnect_timeout=0,
         reconnect_failed=reconnecting,
-        configure=_confirm_identity if serves else None,
+        configure=configure,
     )
     async with translated_errors():
         await pool.open()

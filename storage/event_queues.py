@@ -60,20 +60,20 @@ async def begin(
 
 
 async def live(
-    connection: Connection, realm_id: RealmId, queue_id: QueueId
-) -> EventQueueRow | None:
-    """The queue, unless it has ended: deleted, expired, or of another epoch than the clock's."""
-    return await connection.one(
+    connection: Connection, realm_id: RealmId, queue_ids: Sequence[QueueId]
+) -> list[EventQueueRow]:
+    """Those that live: not deleted, not expired, and of the clock's epoch."""
+    return await connection.many(
         EventQueueRow,
         """
         SELECT q.queue_id, q.user_id, q.epoch, q.base, q.params, q.lifespan_seconds
-          FROM event_queues q
-          JOIN LATERAL clocks_now(ARRAY[q.realm_id]) c ON c.epoch = q.epoch
-         WHERE q.realm_id = %(realm_id)s AND q.queue_id = %(queue_id)s
+          FROM clocks_now(ARRAY[%(realm_id)s::bigint]) c
+          JOIN event_queues q ON q.epoch = c.epoch
+         WHERE q.realm_id = %(realm_id)s AND q.queue_id = ANY(%(queue_ids)s)
            AND q.last_seen_at + make_interval(secs => q.lifespan_seconds) > now()
         """,
         realm_id=realm_id,
-        queue_id=queue_id,
+        queue_ids=list(queue_ids),
     )
 
 
@@ -94,6 +94,14 @@ async def delete_of_users(
         "DELETE FROM event_queues WHERE realm_id = %(realm_id)s AND user_id = ANY(%(user_ids)s)",
         realm_id=realm_id,
         user_ids=list(user_ids),
+    )
+
+
+async def delete_all(connection: Connection, realm_id: RealmId) -> list[UserId]:
+    """End all queues of the realm; whose they were, once for each."""
+    return await connection.values(
+        "DELETE FROM event_queues WHERE realm_id = %(realm_id)s RETURNING user_id",
+        realm_id=realm_id,
     )
 
 

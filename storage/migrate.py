@@ -159,6 +159,14 @@ def connected(url: str) -> Iterator[Connection]:
             raise MigrationError(f"The database went away: {_first_line(error)}.") from error
 
 
+def unlimited(connection: Connection) -> None:
+    """Let the transaction take as long as it takes."""
+    connection.execute(
+        "SELECT set_config(name, '0', true) FROM unnest(%s::text[]) AS name",
+        [["statement_timeout", "idle_in_transaction_session_timeout"]],
+    )
+
+
 def missing(
     connection: Connection, wanted: Sequence[Migration], *, known: Sequence[Migration]
 ) -> list[Migration]:

@@ -1,5 +1,6 @@
 """Whom people have muted: what those send counts as read at once."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -29,19 +30,20 @@ async def of_user(connection: Connection, realm_id: RealmId, user_id: UserId) ->
 
 
 async def senders_read(
-    connection: Connection, realm_id: RealmId, user_id: UserId
-) -> dict[UserId, Position]:
-    """Below which position the messages of whom count as read because of who sent them."""
-    return dict(
-        await connection.tuples(
-            """
-            SELECT muted_user_id, read_below FROM muted_users
-             WHERE realm_id = %(realm_id)s AND user_id = %(user_id)s
-            """,
-            realm_id=realm_id,
-            user_id=user_id,
-        )
-    )
+    connection: Connection, realm_id: RealmId, user_ids: Sequence[UserId]
+) -> dict[UserId, dict[UserId, Position]]:
+    """For whom of these, below which position, the messages of whom count as read."""
+    found: dict[UserId, dict[UserId, Position]] = {}
+    for user_id, muted_user_id, read_below in await connection.tuples(
+        """
+        SELECT user_id, muted_user_id, read_below FROM muted_users
+         WHERE realm_id = %(realm_id)s AND user_id = ANY(%(user_ids)s)
+        """,
+        realm_id=realm_id,
+        user_ids=list(user_ids),
+    ):
+        found.setdefault(user_id, {})[muted_user_id] = read_below
+    return found
 
 
 def mute(

@@ -85,24 +85,48 @@ async def delete(
     )
 
 
-async def delete_values(
-    connection: Connection, realm_id: RealmId, field_id: ProfileFieldId, values: Sequence[str]
-) -> dict[UserId, str]:
-    """Forget wherever somebody says one of these; who said what.
+async def who_say(
+    connection: Connection,
+    realm_id: RealmId,
+    field_id: ProfileFieldId,
+    values: Sequence[str],
+    *,
+    limit: int,
+) -> list[UserId]:
+    """Whoever says one of these there: so many at most."""
+    return await connection.values(
+        """
+        SELECT user_id FROM profile_values
+         WHERE realm_id = %(realm_id)s AND field_id = %(field_id)s AND value = ANY(%(values)s)
+         ORDER BY user_id LIMIT %(limit)s
+        """,
+        realm_id=realm_id,
+        field_id=field_id,
+        values=list(values),
+        limit=limit,
+    )
 
-    The caller holds the realm's row alone.
-    """
+
+async def delete_values(
+    connection: Connection,
+    realm_id: RealmId,
+    user_ids: Sequence[UserId],
+    field_id: ProfileFieldId,
+    values: Sequence[str],
+) -> dict[UserId, str]:
+    """Forget where one of these users, whose rows are locked, says one of these; who said what."""
     rows = await connection.tuples(
         """
         WITH gone AS (
             DELETE FROM profile_values
-             WHERE realm_id = %(realm_id)s AND field_id = %(field_id)s
-               AND value = ANY(%(values)s)
+             WHERE realm_id = %(realm_id)s AND user_id = ANY(%(user_ids)s)
+               AND field_id = %(field_id)s AND value = ANY(%(values)s)
             RETURNING user_id, value
         )
         SELECT user_id, value FROM gone ORDER BY user_id
         """,
         realm_id=realm_id,
+        user_ids=list(user_ids),
         field_id=field_id,
         values=list(values),
     )

@@ -45,6 +45,7 @@ class DeviceRow:
     public_key: bytes | None
     bouncer_id: int | None
     error_code: str | None
+    created_at: datetime
 
     @property
     def status(self) -> Status:
@@ -71,7 +72,8 @@ class DeviceRow:
 
 
 _SELECT: LiteralString = """
-    SELECT device_id, kind, token, app_id, account_id, public_key, bouncer_id, error_code
+    SELECT device_id, kind, token, app_id, account_id, public_key, bouncer_id, error_code,
+           created_at
       FROM push_devices
      WHERE realm_id = %(realm_id)s AND user_id = %(user_id)s """
 
@@ -146,14 +148,18 @@ async def put_sealed(
     public_key: bytes,
     now: datetime,
 ) -> PushDeviceId:
-    """A device that the bouncer is still to take, in place of one that it did not take."""
+    """A device that the bouncer is still to take, in place of one that it has not taken.
+
+    It has an id of its own: what is heard of the one before it concerns nobody any more.
+    """
     new: PushDeviceId = await connection.value(
         """
         INSERT INTO push_devices (realm_id, user_id, kind, account_id, public_key, created_at)
         VALUES (%(realm_id)s, %(user_id)s, %(kind)s, %(account_id)s, %(public_key)s, %(now)s)
         ON CONFLICT (realm_id, user_id, account_id) WHERE account_id IS NOT NULL DO UPDATE
-           SET kind = excluded.kind, public_key = excluded.public_key, bouncer_id = NULL,
-               error_code = NULL, created_at = excluded.created_at
+           SET device_id = excluded.device_id, kind = excluded.kind,
+               public_key = excluded.public_key, bouncer_id = NULL, error_code = NULL,
+               created_at = excluded.created_at
         RETURNING device_id
         """,
         realm_id=realm_id,
@@ -164,6 +170,22 @@ async def put_sealed(
         now=now,
     )
     return new
+
+
+async def pending_since(
+    connection: Connection, realm_id: RealmId, before: datetime
+) -> list[tuple[UserId, PushDeviceId]]:
+    """The devices that a bouncer was to take before that time, of which it has said nothing."""
+    return await connection.tuples(
+        """
+        SELECT user_id, device_id FROM push_devices
+         WHERE realm_id = %(realm_id)s AND account_id IS NOT NULL AND bouncer_id IS NULL
+           AND error_code IS NULL AND created_at < %(before)s
+         ORDER BY user_id, device_id
+        """,
+        realm_id=realm_id,
+        before=before,
+    )
 
 
 async def settle(

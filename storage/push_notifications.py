@@ -15,6 +15,7 @@ class PushedRow:
     sender_id: UserId
     sender_name: str
     sender_email: str
+    sender_avatar_key: str | None
     sender_avatar_version: int
     sender_is_bot: bool
     sender_settings: dict[str, Any]
@@ -30,16 +31,24 @@ class PushedRow:
 
     @property
     def sender(self) -> "Sender":
-        return Sender(self.sender_id, self.sender_email, self.sender_settings)
+        return Sender(
+            self.sender_id,
+            self.sender_email,
+            self.sender_settings,
+            self.sender_avatar_key,
+            self.sender_avatar_version,
+        )
 
 
 @dataclass(frozen=True, slots=True)
 class Sender:
-    """What decides how their address is shown."""
+    """What decides how they are shown."""
 
     user_id: UserId
     email: str
     settings: dict[str, Any]
+    avatar_key: str | None
+    avatar_version: int
 
 
 async def message(
@@ -50,7 +59,8 @@ async def message(
         PushedRow,
         """
         SELECT m.id AS message_id, m.sender_id, s.full_name AS sender_name,
-               s.email AS sender_email, s.avatar_version AS sender_avatar_version,
+               s.email AS sender_email, s.avatar_key AS sender_avatar_key,
+               s.avatar_version AS sender_avatar_version,
                s.bot_type IS NOT NULL AS sender_is_bot, s.settings AS sender_settings,
                m.sent_at, m.rendered_content, m.channel_id,
                c.name AS channel_name, t.name AS topic,

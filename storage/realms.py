@@ -130,6 +130,17 @@ async def update(
     )
 
 
+async def update_deactivated(
+    connection: Connection, realm_id: RealmId, *, deactivated: bool
+) -> None:
+    """Whether the organization is closed. The caller holds the realm's row alone."""
+    await connection.execute(
+        "UPDATE realms SET deactivated = %(deactivated)s WHERE realm_id = %(realm_id)s",
+        realm_id=realm_id,
+        deactivated=deactivated,
+    )
+
+
 def changed(realm_id: RealmId) -> Statement:
     """The realm has changed at the current position."""
     return Statement(

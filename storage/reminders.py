@@ -1,5 +1,6 @@
 """Of what people have asked to be reminded."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final, LiteralString
@@ -30,6 +31,8 @@ class ReminderRow:
     """Why it could not be sent. None: it waits."""
 
 
+_WAITING: Final[LiteralString] = """
+      FROM reminders t CROSS JOIN LATERAL (SELECT t.reminder_id) AS i (timer_id)"""
 _COLUMNS: Final[LiteralString] = """
     SELECT t.realm_id, t.reminder_id, t.user_id, t.message_id, t.note, t.content,
            t.rendered_content, t.due_at, t.failure"""
@@ -138,12 +141,10 @@ def sent(
 
 async def due(connection: Connection, window: timers.Window) -> list[ReminderRow]:
     """What is to be sent, of each realm the longest due first."""
-    return await connection.many(
-        ReminderRow,
-        timers.due(
-            _COLUMNS,
-            """
-              FROM reminders t CROSS JOIN LATERAL (SELECT t.reminder_id) AS i (timer_id)""",
-        ),
-        **window.params(),
-    )
+    return await connection.many(ReminderRow, timers.due(_COLUMNS, _WAITING), **window.params())
+
+
+async def among(connection: Connection, timer_keys: Sequence[timers.TimerKey]) -> list[ReminderRow]:
+    """Those of these that are still to be sent, as they are by now."""
+    query = timers.among(_COLUMNS, _WAITING)
+    return await connection.many(ReminderRow, query, **timers.keys(timer_keys))

@@ -1,5 +1,6 @@
 """Messages that people have asked to be sent later."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final, LiteralString
@@ -33,6 +34,9 @@ class ScheduledMessageRow:
     """Why it could not be sent. None: it waits."""
 
 
+_WAITING: Final[LiteralString] = """
+      FROM scheduled_messages t
+     CROSS JOIN LATERAL (SELECT t.scheduled_message_id) AS i (timer_id)"""
 _COLUMNS: Final[LiteralString] = """
     SELECT t.realm_id, t.scheduled_message_id, t.sender_id, t.channel_id, t.topic, t.user_ids,
            t.content, t.rendered_content, t.due_at, t.read_by_sender, t.client, t.failure"""
@@ -189,12 +193,13 @@ def failed(
 async def due(connection: Connection, window: timers.Window) -> list[ScheduledMessageRow]:
     """What is to be sent, of each realm the longest due first."""
     return await connection.many(
-        ScheduledMessageRow,
-        timers.due(
-            _COLUMNS,
-            """
-              FROM scheduled_messages t
-             CROSS JOIN LATERAL (SELECT t.scheduled_message_id) AS i (timer_id)""",
-        ),
-        **window.params(),
+        ScheduledMessageRow, timers.due(_COLUMNS, _WAITING), **window.params()
     )
+
+
+async def among(
+    connection: Connection, timer_keys: Sequence[timers.TimerKey]
+) -> list[ScheduledMessageRow]:
+    """Those of these that are still to be sent, as they are by now."""
+    query = timers.among(_COLUMNS, _WAITING)
+    return await connection.many(ScheduledMessageRow, query, **timers.keys(timer_keys))

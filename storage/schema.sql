@@ -431,6 +431,32 @@ CREATE FUNCTION public.current_position() RETURNS bigint
     LANGUAGE sql STABLE
     AS $$ SELECT current_setting('parley.position')::bigint $$;
 
+CREATE FUNCTION public.delete_orphan(p_realm_id bigint, p_attachment_id bigint, p_before timestamp with time zone, p_write_id uuid) RETURNS boolean
+    LANGUAGE plpgsql
+    AS $$
+DECLARE
+    v_gone attachments;
+    v_used bigint;
+BEGIN
+    DELETE FROM attachments a
+     WHERE a.realm_id = p_realm_id AND a.attachment_id = p_attachment_id
+       AND is_orphan(a, p_before)
+    RETURNING a.* INTO v_gone;
+    IF NOT FOUND THEN
+        RETURN false;
+    END IF;
+    UPDATE upload_space s SET bytes = s.bytes - v_gone.size WHERE s.realm_id = p_realm_id
+    RETURNING s.bytes INTO v_used;
+    PERFORM append_entry(
+        p_realm_id, 'attachment_removed',
+        convert_to(jsonb_build_object('users', jsonb_build_array(v_gone.owner_id))::text, 'UTF8'),
+        convert_to(jsonb_build_object(
+            'attachment', jsonb_build_object('id', p_attachment_id),
+            'upload_space_used', v_used)::text, 'UTF8'),
+        p_write_id);
+    RETURN true;
+END $$;
+
 CREATE FUNCTION public.driven_after(p_realm_id bigint, p_channels bigint[], p_conversations bigint[], p_extra bigint[], p_is_open boolean, p_driver text, p_terms jsonb, p_ids bigint[], p_edge bigint, p_limit bigint) RETURNS bigint[]
     LANGUAGE plpgsql STABLE
     SET plan_cache_mode TO 'force_generic_plan'
@@ -661,15 +687,16 @@ BEGIN
                lead(u.id, 1, v_position + 1) OVER (PARTITION BY u.channel_id ORDER BY u.id) AS next
           FROM unseen u
         UNION ALL
-        SELECT o.channel_id, 0, coalesce(
-                   (SELECT min(u.id) FROM unseen u WHERE u.channel_id = o.channel_id),
-                   v_position + 1)
+        SELECT o.channel_id, 0, coalesce(oldest.id, v_position + 1)
           FROM own o
+          LEFT JOIN (SELECT u.channel_id, min(u.id) AS id FROM unseen u GROUP BY u.channel_id) oldest
+            ON oldest.channel_id = o.channel_id
     ), density AS (
-        SELECT o.channel_id,
-               (SELECT sum(u.skipped) FROM in_place u WHERE u.channel_id = o.channel_id)
-               / greatest(v_position - o.floor, 1) AS messages
+        SELECT o.channel_id, looked.skipped / greatest(v_position - o.floor, 1) AS messages
           FROM own o
+          LEFT JOIN (SELECT u.channel_id, sum(u.skipped) AS skipped
+                       FROM in_place u GROUP BY u.channel_id) looked
+            ON looked.channel_id = o.channel_id
     ), absorbed AS (
         SELECT o.channel_id, o.read, range_agg(int8range(s.first, s.next)) AS more
           FROM stretches s
@@ -1031,6 +1058,46 @@ END $$;
 CREATE FUNCTION public.ids_of(p_terms jsonb, p_name text) RETURNS bigint[]
     LANGUAGE sql IMMUTABLE
     AS $$ SELECT ARRAY(SELECT i::bigint FROM jsonb_array_elements_text(p_terms -> p_name) AS i) $$;
+
+CREATE SEQUENCE public.attachment_ids
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1;
+
+CREATE TABLE public.attachments (
+    realm_id bigint NOT NULL,
+    attachment_id bigint DEFAULT nextval('public.attachment_ids'::regclass) NOT NULL,
+    path_id text NOT NULL,
+    name text NOT NULL,
+    content_type text NOT NULL,
+    size bigint NOT NULL,
+    digest bytea NOT NULL,
+    owner_id bigint NOT NULL,
+    created_at timestamp with time zone NOT NULL,
+    let_go_at timestamp with time zone,
+    width integer,
+    height integer,
+    is_animated boolean DEFAULT false NOT NULL
+);
+
+CREATE FUNCTION public.is_orphan(public.attachments, p_before timestamp with time zone) RETURNS boolean
+    LANGUAGE sql STABLE
+    AS $_$
+    SELECT greatest($1.created_at, $1.let_go_at) < p_before
+       AND NOT EXISTS (SELECT FROM attachment_messages h
+                        WHERE h.realm_id = $1.realm_id AND h.attachment_id = $1.attachment_id)
+       AND NOT EXISTS (SELECT FROM scheduled_messages s
+                        WHERE s.realm_id = $1.realm_id AND s.sender_id = $1.owner_id
+                          AND strpos(s.content, regexp_replace($1.path_id, '[^/]*$', '')) > 0)
+       AND NOT EXISTS (SELECT FROM drafts d
+                        WHERE d.realm_id = $1.realm_id AND d.user_id = $1.owner_id
+                          AND strpos(d.content, regexp_replace($1.path_id, '[^/]*$', '')) > 0)
+       AND NOT EXISTS (SELECT FROM saved_snippets s
+                        WHERE s.realm_id = $1.realm_id AND s.user_id = $1.owner_id
+                          AND strpos(s.content, regexp_replace($1.path_id, '[^/]*$', '')) > 0)
+$_$;
 
 CREATE FUNCTION public.let_attachments_go(p_realm_id bigint, p_message_ids bigint[]) RETURNS void
     LANGUAGE plpgsql
@@ -2405,12 +2472,37 @@ CREATE FUNCTION public.shown_attachment(p_realm_id bigint, p_attachment_id bigin
                               'id', m.id,
                               'date_sent', floor(extract(epoch FROM m.sent_at) * 1000)::bigint)
                               ORDER BY m.id)
-                     FROM attachment_messages h
-                     JOIN messages m ON m.realm_id = h.realm_id AND m.id = h.message_id
-                    WHERE h.realm_id = p_realm_id AND h.attachment_id = p_attachment_id), '[]'))
+                     FROM (SELECT h.message_id FROM attachment_messages h
+                            WHERE h.realm_id = p_realm_id AND h.attachment_id = p_attachment_id
+                            ORDER BY h.message_id DESC LIMIT 100) newest
+                     JOIN messages m ON m.realm_id = p_realm_id AND m.id = newest.message_id),
+                   '[]'))
       FROM attachments a
      WHERE a.realm_id = p_realm_id AND a.attachment_id = p_attachment_id
 $$;
+
+CREATE FUNCTION public.shows_attachment(p_realm_id bigint, p_user_id bigint, p_attachment_id bigint) RETURNS boolean
+    LANGUAGE plpgsql STABLE
+    AS $$
+DECLARE
+    v_before bigint;
+    v_ids bigint[];
+BEGIN
+    LOOP
+        v_ids := ARRAY(SELECT h.message_id FROM attachment_messages h
+                        WHERE h.realm_id = p_realm_id AND h.attachment_id = p_attachment_id
+                          AND (v_before IS NULL OR h.message_id < v_before)
+                        ORDER BY h.message_id DESC LIMIT 100);
+        IF cardinality(v_ids) = 0 THEN
+            RETURN false;
+        END IF;
+        IF EXISTS (SELECT FROM message_states(p_realm_id, p_user_id, v_ids) s
+                    WHERE s.accessible) THEN
+            RETURN true;
+        END IF;
+        v_before := v_ids[cardinality(v_ids)];
+    END LOOP;
+END $$;
 
 CREATE FUNCTION public.strangers_to_topic(p_realm_id bigint, p_user_ids bigint[], p_topic_id bigint) RETURNS bigint[]
     LANGUAGE plpgsql STABLE
@@ -2757,30 +2849,30 @@ CREATE TABLE public.alert_words (
     word text NOT NULL
 );
 
-CREATE SEQUENCE public.attachment_ids
+CREATE SEQUENCE public.api_key_ids
     START WITH 1
     INCREMENT BY 1
     NO MINVALUE
     NO MAXVALUE
     CACHE 1;
 
+CREATE TABLE public.api_keys (
+    realm_id bigint NOT NULL,
+    key_id bigint DEFAULT nextval('public.api_key_ids'::regclass) NOT NULL,
+    user_id bigint NOT NULL,
+    name text NOT NULL,
+    digest bytea NOT NULL,
+    hint text NOT NULL,
+    scopes text[] NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    expires_at timestamp with time zone,
+    last_used_at timestamp with time zone
+);
+
 CREATE TABLE public.attachment_messages (
     realm_id bigint NOT NULL,
     message_id bigint NOT NULL,
     attachment_id bigint NOT NULL
-);
-
-CREATE TABLE public.attachments (
-    realm_id bigint NOT NULL,
-    attachment_id bigint DEFAULT nextval('public.attachment_ids'::regclass) NOT NULL,
-    path_id text NOT NULL,
-    name text NOT NULL,
-    content_type text NOT NULL,
-    size bigint NOT NULL,
-    digest bytea NOT NULL,
-    owner_id bigint NOT NULL,
-    created_at timestamp with time zone NOT NULL,
-    let_go_at timestamp with time zone
 );
 
 CREATE SEQUENCE public.audit_ids
@@ -2812,6 +2904,13 @@ CREATE TABLE public.bot_services (
     CONSTRAINT bot_services_interface_check CHECK ((interface = ANY (ARRAY[1, 2])))
 );
 
+CREATE TABLE public.bot_storage (
+    realm_id bigint NOT NULL,
+    user_id bigint NOT NULL,
+    key text NOT NULL,
+    value text NOT NULL
+);
+
 CREATE SEQUENCE public.channel_folder_ids
     START WITH 1
     INCREMENT BY 1
@@ -2838,6 +2937,30 @@ CREATE TABLE public.channel_read (
     read int8multirange NOT NULL
 )
 WITH (fillfactor='80');
+
+CREATE TABLE public.channel_traffic (
+    realm_id bigint NOT NULL,
+    channel_id bigint NOT NULL,
+    messages integer NOT NULL,
+    day date NOT NULL
+);
+
+CREATE SEQUENCE public.confirmation_ids
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1;
+
+CREATE TABLE public.confirmations (
+    realm_id bigint NOT NULL,
+    confirmation_id bigint DEFAULT nextval('public.confirmation_ids'::regclass) NOT NULL,
+    purpose text NOT NULL,
+    email text NOT NULL,
+    user_id bigint,
+    token_digests bytea[] DEFAULT '{}'::bytea[] NOT NULL,
+    ends_at timestamp with time zone NOT NULL
+);
 
 CREATE SEQUENCE public.conversation_ids
     START WITH 1
@@ -2872,6 +2995,34 @@ CREATE TABLE public.dead_jobs (
     died_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
     realm_id bigint DEFAULT 0 NOT NULL,
     trace text DEFAULT ''::text NOT NULL
+);
+
+CREATE SEQUENCE public.default_channel_group_ids
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1;
+
+CREATE TABLE public.default_channel_groups (
+    realm_id bigint NOT NULL,
+    group_id bigint DEFAULT nextval('public.default_channel_group_ids'::regclass) NOT NULL,
+    name text NOT NULL,
+    description text NOT NULL,
+    channel_ids bigint[] NOT NULL
+);
+
+CREATE TABLE public.digests (
+    realm_id bigint NOT NULL,
+    user_id bigint NOT NULL,
+    day date NOT NULL,
+    done boolean DEFAULT false NOT NULL
+);
+
+CREATE TABLE public.directory_ids (
+    realm_id bigint NOT NULL,
+    user_id bigint NOT NULL,
+    directory_id text NOT NULL
 );
 
 CREATE TABLE public.dm_group_members (
@@ -2919,6 +3070,12 @@ CREATE TABLE public.email_batches (
     opened_by bigint NOT NULL,
     due_at timestamp with time zone NOT NULL,
     handed boolean DEFAULT false NOT NULL
+);
+
+CREATE TABLE public.ended_flows (
+    realm_id bigint NOT NULL,
+    flow_digest bytea NOT NULL,
+    ends_at timestamp with time zone NOT NULL
 );
 
 CREATE TABLE public.event_log (
@@ -2978,6 +3135,34 @@ CREATE TABLE public.idempotency_keys (
     message_id bigint NOT NULL,
     visibility_policy smallint,
     created_at timestamp with time zone DEFAULT now() NOT NULL
+);
+
+CREATE SEQUENCE public.invitation_ids
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1;
+
+CREATE TABLE public.invitations (
+    realm_id bigint NOT NULL,
+    invitation_id bigint DEFAULT nextval('public.invitation_ids'::regclass) NOT NULL,
+    inviter_id bigint NOT NULL,
+    email text,
+    by_link bigint,
+    role integer NOT NULL,
+    channel_ids bigint[] NOT NULL,
+    group_ids bigint[] NOT NULL,
+    includes_defaults boolean NOT NULL,
+    welcome_text text,
+    tells_inviter boolean NOT NULL,
+    invited_at timestamp with time zone NOT NULL,
+    ends_at timestamp with time zone,
+    state text DEFAULT 'open'::text NOT NULL,
+    token_digests bytea[] DEFAULT '{}'::bytea[] NOT NULL,
+    mails integer DEFAULT 0 NOT NULL,
+    mailed_at timestamp with time zone,
+    CONSTRAINT invitations_state_check CHECK ((state = ANY (ARRAY['open'::text, 'accepted'::text, 'revoked'::text])))
 );
 
 CREATE TABLE public.job_queues (
@@ -3093,6 +3278,12 @@ CREATE TABLE public.notifications (
     email_batch_id bigint,
     push_handed boolean DEFAULT false NOT NULL,
     decided_at timestamp with time zone DEFAULT now() NOT NULL
+);
+
+CREATE TABLE public.onboarding_steps (
+    realm_id bigint NOT NULL,
+    user_id bigint NOT NULL,
+    step text NOT NULL
 );
 
 CREATE SEQUENCE public.playground_ids
@@ -3232,6 +3423,27 @@ CREATE TABLE public.realm_emoji (
     deactivated boolean DEFAULT false NOT NULL
 );
 
+CREATE SEQUENCE public.realm_export_ids
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1;
+
+CREATE TABLE public.realm_exports (
+    realm_id bigint NOT NULL,
+    export_id bigint DEFAULT nextval('public.realm_export_ids'::regclass) NOT NULL,
+    export_type smallint NOT NULL,
+    acting_user_id bigint NOT NULL,
+    requested_at timestamp with time zone NOT NULL,
+    blob_key text,
+    size bigint,
+    digest bytea,
+    failed_at timestamp with time zone,
+    deleted_at timestamp with time zone,
+    CONSTRAINT realm_exports_export_type_check CHECK ((export_type = ANY (ARRAY[1, 2])))
+);
+
 CREATE TABLE public.realms (
     realm_id bigint NOT NULL,
     subdomain text NOT NULL,
@@ -3265,6 +3477,19 @@ CREATE TABLE public.reminders (
     rendered_content text NOT NULL,
     due_at timestamp with time zone NOT NULL,
     failure text
+);
+
+CREATE TABLE public.resumable_uploads (
+    realm_id bigint NOT NULL,
+    upload_id text NOT NULL,
+    owner_id bigint NOT NULL,
+    name text NOT NULL,
+    size bigint NOT NULL,
+    received bigint DEFAULT 0 NOT NULL,
+    blob_key text NOT NULL,
+    expires_at timestamp with time zone NOT NULL,
+    claimed_until timestamp with time zone,
+    is_finished boolean DEFAULT false NOT NULL
 );
 
 CREATE SEQUENCE public.saved_snippet_ids
@@ -3312,6 +3537,15 @@ CREATE TABLE public.search_stale (
 CREATE TABLE public.server_keys (
     purpose text NOT NULL,
     key bytea NOT NULL
+);
+
+CREATE TABLE public.sessions (
+    realm_id bigint NOT NULL,
+    token_digest bytea NOT NULL,
+    user_id bigint NOT NULL,
+    user_agent text NOT NULL,
+    began_at timestamp with time zone DEFAULT now() NOT NULL,
+    ends_at timestamp with time zone NOT NULL
 );
 
 CREATE TABLE public.shipper_cursors (
@@ -3369,6 +3603,13 @@ CREATE TABLE public.undeliverable_addresses (
     times integer DEFAULT 1 NOT NULL,
     reason text NOT NULL,
     refused_at timestamp with time zone DEFAULT now() NOT NULL
+);
+
+CREATE TABLE public.upload_parts (
+    realm_id bigint NOT NULL,
+    upload_id text NOT NULL,
+    start bigint NOT NULL,
+    blob_key text NOT NULL
 );
 
 CREATE TABLE public.upload_space (
@@ -3441,6 +3682,8 @@ CREATE TABLE public.users (
     date_joined timestamp with time zone NOT NULL,
     settings jsonb DEFAULT '{}'::jsonb NOT NULL,
     changed_at bigint DEFAULT 0 NOT NULL,
+    can_create_users boolean DEFAULT false NOT NULL,
+    avatar_key text,
     CONSTRAINT users_bot_type_check CHECK ((bot_type = ANY (ARRAY[1, 2, 3, 4]))),
     CONSTRAINT users_role_check CHECK ((role = ANY (ARRAY[100, 200, 300, 400, 600])))
 );
@@ -3466,11 +3709,15 @@ CREATE TABLE public.workers (
     ship_lag_seconds double precision,
     queues jsonb NOT NULL,
     serves boolean DEFAULT false NOT NULL,
-    state jsonb DEFAULT '{}'::jsonb NOT NULL
+    state jsonb DEFAULT '{}'::jsonb NOT NULL,
+    takes_mail boolean DEFAULT false NOT NULL
 );
 
 ALTER TABLE ONLY public.alert_words
     ADD CONSTRAINT alert_words_pkey PRIMARY KEY (realm_id, user_id, word);
+
+ALTER TABLE ONLY public.api_keys
+    ADD CONSTRAINT api_keys_pkey PRIMARY KEY (realm_id, key_id);
 
 ALTER TABLE ONLY public.attachment_messages
     ADD CONSTRAINT attachment_messages_pkey PRIMARY KEY (realm_id, message_id, attachment_id);
@@ -3484,14 +3731,23 @@ ALTER TABLE ONLY public.audit_log
 ALTER TABLE ONLY public.bot_services
     ADD CONSTRAINT bot_services_pkey PRIMARY KEY (realm_id, bot_id);
 
+ALTER TABLE ONLY public.bot_storage
+    ADD CONSTRAINT bot_storage_pkey PRIMARY KEY (realm_id, user_id, key);
+
 ALTER TABLE ONLY public.channel_folders
     ADD CONSTRAINT channel_folders_pkey PRIMARY KEY (realm_id, folder_id);
 
 ALTER TABLE ONLY public.channel_read
     ADD CONSTRAINT channel_read_pkey PRIMARY KEY (realm_id, user_id, channel_id);
 
+ALTER TABLE ONLY public.channel_traffic
+    ADD CONSTRAINT channel_traffic_pkey PRIMARY KEY (realm_id, channel_id);
+
 ALTER TABLE ONLY public.channels
     ADD CONSTRAINT channels_pkey PRIMARY KEY (realm_id, channel_id);
+
+ALTER TABLE ONLY public.confirmations
+    ADD CONSTRAINT confirmations_pkey PRIMARY KEY (realm_id, confirmation_id);
 
 ALTER TABLE ONLY public.conversation_read
     ADD CONSTRAINT conversation_read_pkey PRIMARY KEY (realm_id, user_id, conversation_id);
@@ -3501,6 +3757,18 @@ ALTER TABLE ONLY public.database_identity
 
 ALTER TABLE ONLY public.dead_jobs
     ADD CONSTRAINT dead_jobs_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY public.default_channel_groups
+    ADD CONSTRAINT default_channel_groups_pkey PRIMARY KEY (realm_id, group_id);
+
+ALTER TABLE ONLY public.digests
+    ADD CONSTRAINT digests_pkey PRIMARY KEY (realm_id, user_id);
+
+ALTER TABLE ONLY public.directory_ids
+    ADD CONSTRAINT directory_ids_pkey PRIMARY KEY (realm_id, user_id);
+
+ALTER TABLE ONLY public.directory_ids
+    ADD CONSTRAINT directory_ids_realm_id_directory_id_key UNIQUE (realm_id, directory_id);
 
 ALTER TABLE ONLY public.dm_group_members
     ADD CONSTRAINT dm_group_members_pkey PRIMARY KEY (realm_id, user_id, dm_group_id);
@@ -3513,6 +3781,9 @@ ALTER TABLE ONLY public.drafts
 
 ALTER TABLE ONLY public.email_batches
     ADD CONSTRAINT email_batches_pkey PRIMARY KEY (realm_id, user_id);
+
+ALTER TABLE ONLY public.ended_flows
+    ADD CONSTRAINT ended_flows_pkey PRIMARY KEY (realm_id, flow_digest);
 
 ALTER TABLE ONLY public.event_log
     ADD CONSTRAINT event_log_pkey PRIMARY KEY (realm_id, "position", day);
@@ -3531,6 +3802,9 @@ ALTER TABLE ONLY public.group_subgroups
 
 ALTER TABLE ONLY public.idempotency_keys
     ADD CONSTRAINT idempotency_keys_pkey PRIMARY KEY (realm_id, user_id, key);
+
+ALTER TABLE ONLY public.invitations
+    ADD CONSTRAINT invitations_pkey PRIMARY KEY (realm_id, invitation_id);
 
 ALTER TABLE ONLY public.job_queues
     ADD CONSTRAINT job_queues_pkey PRIMARY KEY (queue);
@@ -3561,6 +3835,9 @@ ALTER TABLE ONLY public.navigation_views
 
 ALTER TABLE ONLY public.notifications
     ADD CONSTRAINT notifications_pkey PRIMARY KEY (realm_id, user_id, message_id);
+
+ALTER TABLE ONLY public.onboarding_steps
+    ADD CONSTRAINT onboarding_steps_pkey PRIMARY KEY (realm_id, user_id, step);
 
 ALTER TABLE ONLY public.playgrounds
     ADD CONSTRAINT playgrounds_pkey PRIMARY KEY (realm_id, playground_id);
@@ -3601,6 +3878,9 @@ ALTER TABLE ONLY public.realm_domains
 ALTER TABLE ONLY public.realm_emoji
     ADD CONSTRAINT realm_emoji_pkey PRIMARY KEY (realm_id, emoji_id);
 
+ALTER TABLE ONLY public.realm_exports
+    ADD CONSTRAINT realm_exports_pkey PRIMARY KEY (realm_id, export_id);
+
 ALTER TABLE ONLY public.realms
     ADD CONSTRAINT realms_pkey PRIMARY KEY (realm_id);
 
@@ -3609,6 +3889,9 @@ ALTER TABLE ONLY public.realms
 
 ALTER TABLE ONLY public.reminders
     ADD CONSTRAINT reminders_pkey PRIMARY KEY (realm_id, reminder_id);
+
+ALTER TABLE ONLY public.resumable_uploads
+    ADD CONSTRAINT resumable_uploads_pkey PRIMARY KEY (realm_id, upload_id);
 
 ALTER TABLE ONLY public.saved_snippets
     ADD CONSTRAINT saved_snippets_pkey PRIMARY KEY (realm_id, user_id, saved_snippet_id);
@@ -3624,6 +3907,9 @@ ALTER TABLE ONLY public.search_stale
 
 ALTER TABLE ONLY public.server_keys
     ADD CONSTRAINT server_keys_pkey PRIMARY KEY (purpose);
+
+ALTER TABLE ONLY public.sessions
+    ADD CONSTRAINT sessions_pkey PRIMARY KEY (realm_id, token_digest);
 
 ALTER TABLE ONLY public.shipper_cursors
     ADD CONSTRAINT shipper_cursors_pkey PRIMARY KEY (realm_id);
@@ -3642,6 +3928,9 @@ ALTER TABLE ONLY public.topics
 
 ALTER TABLE ONLY public.undeliverable_addresses
     ADD CONSTRAINT undeliverable_addresses_pkey PRIMARY KEY (realm_id, user_id);
+
+ALTER TABLE ONLY public.upload_parts
+    ADD CONSTRAINT upload_parts_pkey PRIMARY KEY (realm_id, upload_id, start);
 
 ALTER TABLE ONLY public.upload_space
     ADD CONSTRAINT upload_space_pkey PRIMARY KEY (realm_id);
@@ -3667,6 +3956,10 @@ ALTER TABLE ONLY public.webhook_calls
 ALTER TABLE ONLY public.workers
     ADD CONSTRAINT workers_pkey PRIMARY KEY (id);
 
+CREATE UNIQUE INDEX api_keys_digest ON public.api_keys USING btree (realm_id, digest);
+
+CREATE INDEX api_keys_user ON public.api_keys USING btree (realm_id, user_id);
+
 CREATE INDEX attachment_messages_attachment ON public.attachment_messages USING btree (realm_id, attachment_id, message_id);
 
 CREATE INDEX attachments_blob ON public.attachments USING btree (realm_id, regexp_replace(path_id, '/[^/]*$'::text, ''::text));
@@ -3683,7 +3976,13 @@ CREATE UNIQUE INDEX channel_folders_name ON public.channel_folders USING btree (
 
 CREATE UNIQUE INDEX channels_name ON public.channels USING btree (realm_id, lower(name));
 
+CREATE INDEX confirmations_tokens ON public.confirmations USING gin (token_digests);
+
+CREATE INDEX confirmations_user ON public.confirmations USING btree (realm_id, user_id);
+
 CREATE INDEX dead_jobs_queue ON public.dead_jobs USING btree (queue, died_at);
+
+CREATE UNIQUE INDEX default_channel_groups_name ON public.default_channel_groups USING btree (realm_id, lower(name));
 
 CREATE UNIQUE INDEX dm_groups_user_ids ON public.dm_groups USING btree (realm_id, user_ids);
 
@@ -3698,6 +3997,10 @@ CREATE INDEX expired_messages_age ON public.expired_messages USING btree (expire
 CREATE INDEX group_members_user ON public.group_members USING btree (realm_id, user_id);
 
 CREATE INDEX idempotency_keys_created ON public.idempotency_keys USING btree (created_at);
+
+CREATE INDEX invitations_email ON public.invitations USING btree (realm_id, lower(email)) WHERE (state = 'open'::text);
+
+CREATE INDEX invitations_mailed ON public.invitations USING btree (realm_id, mailed_at);
 
 CREATE INDEX jobs_due ON public.jobs USING btree (queue, due_at, id);
 
@@ -3758,11 +4061,15 @@ CREATE INDEX reminders_of_realm ON public.reminders USING btree (realm_id, due_a
 
 CREATE INDEX reminders_of_user ON public.reminders USING btree (realm_id, user_id);
 
+CREATE INDEX resumable_uploads_owner ON public.resumable_uploads USING btree (realm_id, owner_id);
+
 CREATE INDEX scheduled_messages_due ON public.scheduled_messages USING btree (due_at, realm_id) WHERE (failure IS NULL);
 
 CREATE INDEX scheduled_messages_of_realm ON public.scheduled_messages USING btree (realm_id, due_at, scheduled_message_id) WHERE (failure IS NULL);
 
 CREATE INDEX scheduled_messages_of_sender ON public.scheduled_messages USING btree (realm_id, sender_id);
+
+CREATE INDEX sessions_user ON public.sessions USING btree (realm_id, user_id);
 
 CREATE INDEX subscriptions_channel ON public.subscriptions USING btree (realm_id, channel_id, user_id) WHERE active;
 
@@ -3774,11 +4081,15 @@ CREATE UNIQUE INDEX topics_name ON public.topics USING btree (realm_id, channel_
 
 CREATE INDEX topics_resolved ON public.topics USING btree (realm_id, channel_id, topic_id) WHERE ("left"(name, 2) = '✔ '::text);
 
+CREATE INDEX upload_parts_blob ON public.upload_parts USING btree (realm_id, blob_key);
+
 CREATE INDEX user_activity_age ON public.user_activity USING btree (last_at);
 
 CREATE UNIQUE INDEX user_groups_name ON public.user_groups USING btree (realm_id, lower(name));
 
 CREATE INDEX user_topics_followers ON public.user_topics USING btree (realm_id, topic_id, user_id) WHERE (visibility_policy = 3);
+
+CREATE INDEX users_api_key ON public.users USING btree (realm_id, sha256((api_key)::bytea));
 
 CREATE INDEX users_changed ON public.users USING btree (realm_id, changed_at);
 
@@ -3797,3 +4108,6 @@ CREATE INDEX webhook_calls_by_age ON public.webhook_calls USING btree (asked_at)
 CREATE TRIGGER forget_terms AFTER DELETE ON public.messages REFERENCING OLD TABLE AS gone FOR EACH STATEMENT EXECUTE FUNCTION public.forget_terms();
 
 CREATE TRIGGER note_stale_terms AFTER UPDATE OF rendered_content ON public.messages FOR EACH ROW WHEN ((old.rendered_content IS DISTINCT FROM new.rendered_content)) EXECUTE FUNCTION public.note_stale_terms();
+
+ALTER TABLE ONLY public.upload_parts
+    ADD CONSTRAINT upload_parts_of_upload FOREIGN KEY (realm_id, upload_id) REFERENCES public.resumable_uploads(realm_id, upload_id) ON DELETE CASCADE;

@@ -1,6 +1,6 @@
 """Who is, and was, subscribed to which channel."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, LiteralString
 
@@ -225,6 +225,32 @@ async def subscribers(
     )
 
 
+async def subscribers_with(
+    connection: Connection, realm_id: RealmId, memberships: Sequence[Membership]
+) -> list[SubscribersRow]:
+    """The active users in these channels, as they are when the memberships are written."""
+    return await connection.many(
+        SubscribersRow,
+        """
+        WITH joining AS (
+            SELECT * FROM unnest(%(user_ids)s::bigint[], %(channel_ids)s::bigint[])
+                       AS m(user_id, channel_id))
+        SELECT c.channel_id,
+               '[' || array_to_string(ARRAY(
+                   SELECT s.user_id FROM subscriptions s
+                    WHERE s.realm_id = %(realm_id)s AND s.channel_id = c.channel_id AND s.active
+                      AND s.user_id NOT IN (
+                          SELECT u.user_id FROM users u
+                           WHERE u.realm_id = %(realm_id)s AND NOT u.is_active)
+                    UNION
+                   SELECT j.user_id FROM joining j WHERE j.channel_id = c.channel_id
+                    ORDER BY user_id), ',') || ']' AS user_ids
+          FROM (SELECT DISTINCT channel_id FROM joining) AS c
+        """,
+        **_pairs(realm_id, memberships),
+    )
+
+
 async def with_role(
     connection: Connection, realm_id: RealmId, channel_ids: Sequence[ChannelId], *, role: int
 ) -> set[ChannelId]:
@@ -352,6 +378,34 @@ def changed(realm_id: RealmId, user_id: UserId, channel_ids: Sequence[ChannelId]
            AND channel_id = ANY(%(channel_ids)s)
         """,
         {"realm_id": realm_id, "user_id": user_id, "channel_ids": list(channel_ids)},
+    )
+
+
+def begin(
+    realm_id: RealmId, user_ids: Sequence[UserId], colors: Mapping[ChannelId, str]
+) -> Statement:
+    """They are in each of the channels, and receive what is sent there above this position.
+
+    Who has been there before keeps the color, and what else they have set. The channels are locked.
+    """
+    return Statement(
+        """
+        INSERT INTO subscriptions AS s
+               (realm_id, user_id, channel_id, active, color, spans, changed_at)
+        SELECT %(realm_id)s, u.user_id, c.channel_id, true, c.color,
+               int8multirange(int8range(n.position, NULL, '()')), n.position
+          FROM (SELECT current_position() AS position OFFSET 0) AS n
+         CROSS JOIN unnest(%(user_ids)s::bigint[]) AS u(user_id)
+         CROSS JOIN unnest(%(channel_ids)s::bigint[], %(colors)s::text[]) AS c(channel_id, color)
+            ON CONFLICT (realm_id, user_id, channel_id) DO UPDATE
+           SET active = true, spans = s.spans + excluded.spans, changed_at = excluded.changed_at
+        """,
+        {
+            "realm_id": realm_id,
+            "user_ids": list(user_ids),
+            "channel_ids": list(colors),
+            "colors": list(colors.values()),
+        },
     )
 
 

@@ -8,14 +8,17 @@ from typing import Any, Final, LiteralString
 from storage.database import Connection
 from storage.ids import RealmId
 
+TimerKey = tuple[RealmId, int]
+"""A realm, and the id of a timer in it."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Window:
     """What is to be looked for that is due."""
 
     now: datetime
-    without: Sequence[tuple[RealmId, int]] = ()
-    """What is left alone: realms and ids."""
+    without: Sequence[TimerKey] = ()
+    """What is left alone."""
     busy: Sequence[RealmId] = ()
     """Realms that are left alone altogether."""
     realms: int
@@ -66,6 +69,10 @@ _OF_EACH: Final[LiteralString] = """
        AND t.realm_id <> ALL(%(busy)s::bigint[])
      GROUP BY t.realm_id ORDER BY min(t.due_at), t.realm_id LIMIT %(realms)s)
     SELECT each.* FROM late CROSS JOIN LATERAL ("""
+_THESE: Final[LiteralString] = """
+      JOIN unnest(%(realm_ids)s::bigint[], %(ids)s::bigint[]) AS o (realm_id, id)
+           ON o.realm_id = t.realm_id AND o.id = i.timer_id
+     WHERE t.failure IS NULL"""
 _IN_ORDER: Final[LiteralString] = """
        AND t.realm_id = late.realm_id
      ORDER BY t.due_at, i.timer_id LIMIT %(limit)s) AS each"""
@@ -78,6 +85,19 @@ def due(columns: LiteralString, waiting: LiteralString) -> LiteralString:
     """
     late = waiting + _LATE
     return _REALMS + late + _OF_EACH + columns + late + _IN_ORDER
+
+
+def among(columns: LiteralString, waiting: LiteralString) -> LiteralString:
+    """A query for those of some that have not failed; `waiting` as for `due`."""
+    return columns + waiting + _THESE
+
+
+def keys(timer_keys: Sequence[TimerKey]) -> dict[str, Any]:
+    """As `among` takes them."""
+    return {
+        "realm_ids": [realm_id for realm_id, _ in timer_keys],
+        "ids": [timer_id for _, timer_id in timer_keys],
+    }
 
 
 def telling(

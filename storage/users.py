@@ -20,7 +20,8 @@ class UserRow:
     bot_owner_id: UserId | None
     is_system_bot: bool
     api_key: str
-    avatar_source: str
+    avatar_key: str | None
+    """Of the picture that they have given themselves."""
     avatar_version: int
     timezone: str
     date_joined: datetime
@@ -44,11 +45,12 @@ class NewUserRow:
     is_system_bot: bool = False
     timezone: str = ""
     settings: dict[str, Any] | None = None
+    avatar_key: str | None = None
 
 
 _SELECT: LiteralString = """
     SELECT user_id, email, full_name, role, is_active, bot_type, bot_owner_id, is_system_bot,
-           api_key, avatar_source, avatar_version, timezone, date_joined, settings, changed_at
+           api_key, avatar_key, avatar_version, timezone, date_joined, settings, changed_at
       FROM users """
 
 
@@ -114,17 +116,51 @@ async def changed_since(
     )
 
 
-async def ids_by_role(connection: Connection, realm_id: RealmId) -> dict[int, tuple[UserId, ...]]:
-    """Active people and bots by their role; the system's bots left out."""
+async def ids_by_role(
+    connection: Connection, realm_id: RealmId, *, without_bots: bool = False
+) -> dict[int, tuple[UserId, ...]]:
+    """Active people and bots by their role, or people only; never the system's bots."""
     rows = await connection.tuples(
         """
         SELECT role, array_agg(user_id ORDER BY user_id) FROM users
          WHERE realm_id = %(realm_id)s AND is_active AND NOT is_system_bot
+           AND (bot_type IS NULL OR NOT %(without_bots)s)
          GROUP BY role ORDER BY role
         """,
         realm_id=realm_id,
+        without_bots=without_bots,
     )
     return {role: tuple(user_ids) for role, user_ids in rows}
+
+
+async def active_among(
+    connection: Connection, realm_id: RealmId, user_ids: Iterable[UserId]
+) -> set[UserId]:
+    """Those of these ids that are active users'."""
+    wanted = sorted(set(user_ids))
+    if not wanted:
+        return set()
+    return set(
+        await connection.values(
+            """
+            SELECT user_id FROM users
+             WHERE realm_id = %(realm_id)s AND user_id = ANY(%(user_ids)s) AND is_active
+            """,
+            realm_id=realm_id,
+            user_ids=wanted,
+        )
+    )
+
+
+async def inactive_ids(connection: Connection, realm_id: RealmId) -> list[UserId]:
+    """Everybody who is deactivated."""
+    found: list[UserId] = await connection.value(
+        """
+        SELECT ARRAY(SELECT user_id FROM users WHERE realm_id = %(realm_id)s AND NOT is_active)
+        """,
+        realm_id=realm_id,
+    )
+    return found
 
 
 async def up_to_role(
@@ -164,76 +200,6 @@ async def bots(
     )
 
 
-async def known_to(connection: Connection, realm_id: RealmId, user_id: UserId) -> set[UserId]:
-    """Those who share a channel or a direct-message group with the user, themselves included."""
-    return set((await known_to_each(connection, realm_id, [user_id]))[user_id])
-
-
-async def known_to_each(
-    connection: Connection,
-    realm_id: RealmId,
-    user_ids: Sequence[UserId],
-    *,
-    among: Sequence[UserId] | None = None,
-) -> dict[UserId, frozenset[UserId]]:
-    """For each of these users those who share a channel or a direct-message group with them.
-
-    With `among` only those of them; each knows themselves in any case.
-    """
-    rows = await connection.tuples(
-        """
-        SELECT known.viewer_id, array_agg(known.user_id)
-          FROM (SELECT mine.user_id AS viewer_id, theirs.user_id
-                  FROM subscriptions mine
-                  JOIN subscriptions theirs ON theirs.realm_id = mine.realm_id
-                       AND theirs.channel_id = mine.channel_id AND theirs.active
-                 WHERE mine.realm_id = %(realm_id)s AND mine.user_id = ANY(%(user_ids)s)
-                   AND mine.active
-                   AND (%(among)s::bigint[] IS NULL OR theirs.user_id = ANY(%(among)s))
-                UNION
-                SELECT mine.user_id, theirs.user_id
-                  FROM dm_group_members mine
-                  JOIN dm_groups g ON g.realm_id = mine.realm_id
-                       AND g.dm_group_id = mine.dm_group_id
-                 CROSS JOIN LATERAL unnest(g.user_ids) AS theirs(user_id)
-                 WHERE mine.realm_id = %(realm_id)s AND mine.user_id = ANY(%(user_ids)s)
-                   AND (%(among)s::bigint[] IS NULL OR theirs.user_id = ANY(%(among)s))) AS known
-         GROUP BY known.viewer_id
-        """,
-        realm_id=realm_id,
-        user_ids=list(user_ids),
-        among=None if among is None else list(among),
-    )
-    found = {viewer_id: frozenset(known) for viewer_id, known in rows}
-    return {user_id: found.get(user_id, frozenset()) | {user_id} for user_id in user_ids}
-
-
-@dataclass(frozen=True, slots=True)
-class CredentialsRow:
-    """What is needed to let somebody in."""
-
-    user_id: UserId
-    email: str
-    is_active: bool
-    api_key: str
-    password_hash: str | None
-
-
-async def credentials(
-    connection: Connection, realm_id: RealmId, email: str
-) -> CredentialsRow | None:
-    """Of the user with this address, in any case of letters; not of the system's bots."""
-    return await connection.one(
-        CredentialsRow,
-        """
-        SELECT user_id, email, is_active, api_key, password_hash FROM users
-         WHERE realm_id = %(realm_id)s AND lower(email) = lower(%(email)s) AND NOT is_system_bot
-        """,
-        realm_id=realm_id,
-        email=email,
-    )
-
-
 def locking(realm_id: RealmId, user_ids: Sequence[UserId]) -> Locking[UserRow]:
     """The rows of these users, by id."""
     ids = sorted(set(user_ids))
@@ -257,13 +223,15 @@ async def insert(connection: Connection, realm_id: RealmId, new: Sequence[NewUse
     await connection.execute(
         """
         INSERT INTO users (realm_id, user_id, email, full_name, role, api_key, date_joined,
-                           password_hash, bot_type, bot_owner_id, is_system_bot, timezone, settings)
+                           password_hash, bot_type, bot_owner_id, is_system_bot, timezone, settings,
+                           avatar_key)
         SELECT %(realm_id)s, n.*
           FROM unnest(%(user_ids)s::bigint[], %(emails)s::text[], %(full_names)s::text[],
                       %(roles)s::smallint[], %(api_keys)s::text[], %(dates)s::timestamptz[],
                       %(password_hashes)s::text[], %(bot_types)s::smallint[],
                       %(bot_owner_ids)s::bigint[], %(are_system_bots)s::boolean[],
-                      %(timezones)s::text[], %(settings)s::jsonb[]) AS n
+                      %(timezones)s::text[], %(settings)s::jsonb[],
+                      %(avatar_keys)s::text[]) AS n
         """,
         realm_id=realm_id,
         user_ids=[n.user_id for n in new],
@@ -278,52 +246,8 @@ async def insert(connection: Connection, realm_id: RealmId, new: Sequence[NewUse
         are_system_bots=[n.is_system_bot for n in new],
         timezones=[n.timezone for n in new],
         settings=[connection.json(n.settings or {}) for n in new],
+        avatar_keys=[n.avatar_key for n in new],
     )
-
-
-async def update_password_hash(
-    connection: Connection, realm_id: RealmId, user_id: UserId, *, old: str, new: str
-) -> bool:
-    """Keep the new hash of the same password. False if the password has changed meanwhile."""
-    updated = await connection.execute(
-        """
-        UPDATE users SET password_hash = %(new)s
-         WHERE realm_id = %(realm_id)s AND user_id = %(user_id)s AND password_hash = %(old)s
-        """,
-        realm_id=realm_id,
-        user_id=user_id,
-        old=old,
-        new=new,
-    )
-    return updated == 1
-
-
-async def update_password(
-    connection: Connection, realm_id: RealmId, user_id: UserId, password_hash: str
-) -> None:
-    """Keep the hash of another password. The caller holds the user's row."""
-    await connection.execute(
-        """
-        UPDATE users SET password_hash = %(new)s
-         WHERE realm_id = %(realm_id)s AND user_id = %(user_id)s
-        """,
-        realm_id=realm_id,
-        user_id=user_id,
-        new=password_hash,
-    )
-
-
-async def password_hash(connection: Connection, realm_id: RealmId, user_id: UserId) -> str | None:
-    """The hash of the user's password; None without one."""
-    found: str | None = await connection.value(
-        """
-        SELECT password_hash FROM users
-         WHERE realm_id = %(realm_id)s AND user_id = %(user_id)s
-        """,
-        realm_id=realm_id,
-        user_id=user_id,
-    )
-    return found
 
 
 async def update_own(
@@ -350,6 +274,42 @@ async def update_own(
     )
 
 
+async def update_avatar(
+    connection: Connection,
+    realm_id: RealmId,
+    user_id: UserId,
+    *,
+    avatar_key: str | None,
+    avatar_version: int,
+) -> None:
+    """Another picture, or none. The caller holds the row."""
+    await connection.execute(
+        """
+        UPDATE users SET avatar_key = %(avatar_key)s, avatar_version = %(avatar_version)s
+         WHERE realm_id = %(realm_id)s AND user_id = %(user_id)s
+        """,
+        realm_id=realm_id,
+        user_id=user_id,
+        avatar_key=avatar_key,
+        avatar_version=avatar_version,
+    )
+
+
+async def update_email(
+    connection: Connection, realm_id: RealmId, user_id: UserId, email: str
+) -> None:
+    """Another address. The caller holds the realm's row, and has looked who has it."""
+    await connection.execute(
+        """
+        UPDATE users SET email = %(email)s
+         WHERE realm_id = %(realm_id)s AND user_id = %(user_id)s
+        """,
+        realm_id=realm_id,
+        user_id=user_id,
+        email=email,
+    )
+
+
 async def update_active(
     connection: Connection, realm_id: RealmId, user_ids: Sequence[UserId], *, active: bool
 ) -> None:
@@ -364,16 +324,45 @@ async def update_active(
     )
 
 
-async def update_role(
-    connection: Connection, realm_id: RealmId, user_id: UserId, *, role: int
+async def can_create_users(connection: Connection, realm_id: RealmId, user_id: UserId) -> bool:
+    """Whether the operator lets the user, if they are an administrator, make accounts."""
+    return bool(
+        await connection.value(
+            """
+            SELECT can_create_users FROM users
+             WHERE realm_id = %(realm_id)s AND user_id = %(user_id)s
+            """,
+            realm_id=realm_id,
+            user_id=user_id,
+        )
+    )
+
+
+async def grant(
+    connection: Connection, realm_id: RealmId, user_id: UserId, *, create_users: bool
 ) -> None:
+    """Say what the operator lets the user do."""
     await connection.execute(
         """
-        UPDATE users SET role = %(role)s
+        UPDATE users SET can_create_users = %(create_users)s
          WHERE realm_id = %(realm_id)s AND user_id = %(user_id)s
         """,
         realm_id=realm_id,
         user_id=user_id,
+        create_users=create_users,
+    )
+
+
+async def update_role(
+    connection: Connection, realm_id: RealmId, user_ids: Sequence[UserId], *, role: int
+) -> None:
+    await connection.execute(
+        """
+        UPDATE users SET role = %(role)s
+         WHERE realm_id = %(realm_id)s AND user_id = ANY(%(user_ids)s)
+        """,
+        realm_id=realm_id,
+        user_ids=list(user_ids),
         role=role,
     )
 
@@ -386,4 +375,18 @@ def changed(realm_id: RealmId, user_ids: Sequence[UserId]) -> Statement:
          WHERE realm_id = %(realm_id)s AND user_id = ANY(%(user_ids)s)
         """,
         {"realm_id": realm_id, "user_ids": list(user_ids)},
+    )
+
+
+async def known_blobs(connection: Connection, realm_id: RealmId, keys: Sequence[str]) -> list[str]:
+    """Those of the keys under which somebody's picture is, small or medium."""
+    return await connection.values(
+        """
+        SELECT k FROM unnest(%(keys)s::text[]) AS k
+         WHERE replace(k, '-medium.', '.') IN (
+               SELECT u.avatar_key FROM users u
+                WHERE u.realm_id = %(realm_id)s AND u.avatar_key IS NOT NULL)
+        """,
+        realm_id=realm_id,
+        keys=list(keys),
     )

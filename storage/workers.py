@@ -26,6 +26,8 @@ class WorkerRow:
     """Those that it works on."""
     serves: bool = False
     """Whether it answers clients."""
+    takes_mail: bool = False
+    """Whether email that becomes messages comes to it."""
     state: Mapping[str, float] = field(default_factory=dict)
     """How much it holds of what, by name."""
     seen_seconds: float = 0.0
@@ -65,9 +67,9 @@ async def report(connection: Connection, row: WorkerRow) -> None:
     await connection.execute(
         """
         INSERT INTO workers (id, host, pid, version, started_at, ship_lag_seconds, queues, serves,
-                             state)
+                             takes_mail, state)
         VALUES (%(id)s, %(host)s, %(pid)s, %(version)s, %(started_at)s, %(lag)s, %(queues)s,
-                %(serves)s, %(state)s)
+                %(serves)s, %(takes_mail)s, %(state)s)
             ON CONFLICT (id) DO UPDATE
                SET seen_at = clock_timestamp(), ship_lag_seconds = excluded.ship_lag_seconds,
                    queues = excluded.queues, state = excluded.state
@@ -80,6 +82,7 @@ async def report(connection: Connection, row: WorkerRow) -> None:
         lag=row.ship_lag_seconds,
         queues=Connection.json(row.queues),
         serves=row.serves,
+        takes_mail=row.takes_mail,
         state=Connection.json(row.state),
     )
 
@@ -100,7 +103,8 @@ async def at_work(connection: Connection) -> list[WorkerRow]:
     return await connection.many(
         WorkerRow,
         """
-        SELECT id, host, pid, version, started_at, ship_lag_seconds, queues, serves, state,
+        SELECT id, host, pid, version, started_at, ship_lag_seconds, queues, serves,
+               takes_mail, state,
                extract(epoch FROM clock_timestamp() - seen_at)::float8 AS seen_seconds
           FROM workers
          WHERE seen_at > clock_timestamp() - make_interval(secs => %(silent)s)

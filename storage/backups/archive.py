@@ -3,21 +3,25 @@
 import hashlib
 import os
 import zipfile
-from collections.abc import Callable, Iterator
+import zlib
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import date, datetime
 from pathlib import Path
-from typing import IO, Final
+from typing import IO, Any, Final, TypeVar
 
 import msgspec
 import psycopg
+from psycopg import sql
 
 FORMAT: Final = 1
 MANIFEST: Final = "manifest.json"
 PIECE_BYTES: Final = 1024 * 1024
 COMPRESSION: Final = 1
 """More takes several times as long, and gains a tenth."""
+
+Described = TypeVar("Described")
 
 
 class BackupError(Exception):
@@ -100,17 +104,26 @@ def writing(path: Path) -> Iterator[zipfile.ZipFile]:
 
 @contextmanager
 def reading(path: Path) -> Iterator[tuple[zipfile.ZipFile, Manifest]]:
-    """An archive, and what it says of itself."""
+    """A backup, and what it says of itself."""
+    with opened(path, Manifest, "backup") as (archive, manifest):
+        if manifest.format != FORMAT:
+            raise BackupError(f"{path} was made by another version of Parley: use that one.")
+        yield archive, manifest
+
+
+@contextmanager
+def opened(
+    path: Path, kind: type[Described], what: str
+) -> Iterator[tuple[zipfile.ZipFile, Described]]:
+    """An archive, and what it says of itself; `what` it should be is for the sentence if not."""
     try:
         with zipfile.ZipFile(path) as archive:
-            manifest = msgspec.json.decode(archive.read(MANIFEST), type=Manifest)
-            if manifest.format != FORMAT:
-                raise BackupError(f"{path} was made by another version of Parley: use that one.")
-            yield archive, manifest
+            yield archive, msgspec.json.decode(archive.read(MANIFEST), type=kind)
     except OSError as error:
         raise BackupError(f"{path} cannot be read: {error.strerror or error}.") from error
-    except (zipfile.BadZipFile, KeyError, EOFError, msgspec.DecodeError) as error:
-        raise BackupError(f"{path} is no backup of Parley, or not all of one ({error}).") from error
+    except (zipfile.BadZipFile, zlib.error, KeyError, EOFError, msgspec.DecodeError) as error:
+        reason = f"no {what} of Parley, or not all of one"
+        raise BackupError(f"{path} is {reason} ({error}).") from error
 
 
 @contextmanager
@@ -136,16 +149,35 @@ def pieces(file: IO[bytes]) -> Iterator[bytes]:
         yield piece
 
 
-def compare(archive: zipfile.ZipFile, manifest: Manifest, progress: Progress) -> None:
-    """Read all rows of the archive, and compare them with their sums. Raises BackupError."""
-    for table in manifest.tables:
+def damaged(
+    archive: zipfile.ZipFile,
+    tables: Iterable[Table],
+    member: Callable[[str], str],
+    progress: Progress,
+) -> str | None:
+    """Read all rows, and compare them with their sums: the first table that is not as it was.
+
+    `member` says what the rows of a table are called in the archive.
+    """
+    for table in tables:
         tally = Tally()
         with archive.open(member(table.name)) as file:
             for piece in pieces(file):
                 tally.add(piece)
                 progress(table.name, tally.rows, tally.size)
         if (tally.rows, tally.sha256) != (table.rows, table.sha256):
-            raise BackupError(f"The backup is damaged: {table.name} is not what was written.")
+            return table.name
+    return None
+
+
+@contextmanager
+def copying(connection: psycopg.Connection[Any], table: Table) -> Iterator[psycopg.Copy]:
+    """A COPY into the table, of the columns that the archive has."""
+    statement = sql.SQL("COPY {} ({}) FROM STDIN").format(
+        sql.Identifier(table.name), sql.SQL(", ").join(map(sql.Identifier, table.columns))
+    )
+    with connection.cursor() as cursor, cursor.copy(statement) as copy:
+        yield copy
 
 
 def _private(path: str, flags: int) -> int:

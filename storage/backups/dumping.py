@@ -22,7 +22,7 @@ from storage.backups.archive import (
     writing,
 )
 from storage.backups.files import put_files, size_of
-from storage.migrate import Connection, applied, connected
+from storage.migrate import Connection, applied, connected, unlimited
 
 OF_THIS_INSTALLATION: Final = ["database_identity", "event_queues", "schema_migrations", "workers"]
 """Tables that say nothing to another: who runs here, and where clients of this time stand."""
@@ -59,10 +59,7 @@ def _dump_rows(
     now: datetime,
 ) -> Manifest:
     connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
-    connection.execute(
-        "SELECT set_config(name, '0', true) FROM unnest(%s::text[]) AS name",
-        [["statement_timeout", "idle_in_transaction_session_timeout"]],
-    )
+    unlimited(connection)
     written = [
         _write(connection, archive, *table, progress=progress) for table in _tables(connection)
     ]

@@ -1,15 +1,14 @@
 """What people have uploaded, into a backup and out of it: the folder of a LocalBlobStore."""
 
 import os
-import secrets
 import zipfile
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
 from storage.backups.archive import BackupError, Manifest, Progress, pieces
-from storage.blobs import INCOMING, check_key
+from storage.blobs import NamelessFile, check_key
 
 FOLDER: Final = "files"
 
@@ -52,22 +51,17 @@ def compare_files(archive: zipfile.ZipFile, manifest: Manifest, progress: Progre
 
 def take_files(archive: zipfile.ZipFile, root: Path, progress: Progress) -> None:
     """Put the files of the archive where they were; those that are there already stay."""
-    incoming = root / INCOMING
     size = 0
     for count, entry in enumerate(_entries(archive)):
-        target = root / _key(entry)
-        if target.exists():
+        key = _key(entry)
+        if (root / key).exists():
             continue
-        for folder in (incoming, target.parent):
-            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        unfinished = incoming / secrets.token_hex(16)
-        with archive.open(entry) as source, open(unfinished, "xb", opener=_private) as file:
+        with archive.open(entry) as source, _nameless(root) as file:
             for piece in pieces(source):
-                size += file.write(piece)
-                progress(FOLDER, count, size)
-            file.flush()
-            os.fsync(file.fileno())
-        unfinished.rename(target)
+                file.write(piece)
+                progress(FOLDER, count, size + file.size)
+            file.keep(key)
+            size += file.size
 
 
 def _kept(root: Path) -> Iterator[tuple[str, int]]:
@@ -96,5 +90,10 @@ def _key(entry: zipfile.ZipInfo) -> str:
     return key
 
 
-def _private(path: str, flags: int) -> int:
-    return os.open(path, flags, 0o600)
+@contextmanager
+def _nameless(root: Path) -> Iterator[NamelessFile]:
+    file = NamelessFile(root)
+    try:
+        yield file
+    finally:
+        file.discard()

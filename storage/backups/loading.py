@@ -7,10 +7,12 @@ from typing import Final
 from psycopg import sql
 
 from storage.backups.archive import (
+    BackupError,
     Manifest,
     Progress,
     Table,
-    compare,
+    copying,
+    damaged,
     member,
     pieces,
     reading,
@@ -79,7 +81,9 @@ def refusal_of_version(manifest: Manifest) -> str | None:
 def verify(path: Path, progress: Progress) -> Manifest:
     """Read all of the backup, and compare it with what it should be. Raises BackupError."""
     with reading(path) as (archive, manifest):
-        compare(archive, manifest, progress)
+        table = damaged(archive, manifest.tables, member, progress)
+        if table is not None:
+            raise BackupError(f"The backup is damaged: {table} is not what was written.")
         compare_files(archive, manifest, progress)
     return manifest
 
@@ -188,15 +192,8 @@ def _make_log_days(connection: Connection, manifest: Manifest) -> None:
 def _load_table(
     connection: Connection, archive: zipfile.ZipFile, table: Table, progress: Progress
 ) -> None:
-    statement = sql.SQL("COPY {} ({}) FROM STDIN").format(
-        sql.Identifier(table.name), sql.SQL(", ").join(map(sql.Identifier, table.columns))
-    )
     rows = size = 0
-    with (
-        archive.open(member(table.name)) as file,
-        connection.cursor() as cursor,
-        cursor.copy(statement) as copy,
-    ):
+    with archive.open(member(table.name)) as file, copying(connection, table) as copy:
         for piece in pieces(file):
             copy.write(piece)
             rows += piece.count(b"\n")

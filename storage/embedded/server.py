@@ -64,7 +64,7 @@ def embedded_postgres(data: Path) -> Iterator[str]:
 
 def running_url(data: Path) -> str | None:
     """The address of the database if a private Postgres runs there now, whoever started it."""
-    postmaster = read_postmaster(Layout(data.expanduser().resolve()).cluster)
+    postmaster = read_postmaster(Layout(data.resolve()).cluster)
     if postmaster is None or not postmaster.is_ready() or not postmaster.is_alive():
         return None
     return _url(postmaster.socket_directory)
@@ -72,7 +72,7 @@ def running_url(data: Path) -> str | None:
 
 def has_cluster(data: Path) -> bool:
     """Whether a private Postgres was ever started in this directory."""
-    return Layout(data.expanduser().resolve()).cluster.exists()
+    return Layout(data.resolve()).cluster.exists()
 
 
 class EmbeddedPostgres:
@@ -81,7 +81,7 @@ class EmbeddedPostgres:
     def __init__(self, data: Path, settings: Mapping[str, str] | None = None) -> None:
         """`settings` are told to Postgres instead of ours of the same names."""
         self._settings = dict(settings or {})
-        self._layout = Layout(data.expanduser().resolve())
+        self._layout = Layout(data.resolve())
         self._lock: int | None = None
         self._process: subprocess.Popen[bytes] | None = None
         self._adopted: Postmaster | None = None

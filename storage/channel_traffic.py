@@ -1,0 +1,43 @@
+"""How much is sent to each channel: counted once a day, for it costs a look at each message."""
+
+from datetime import date, datetime
+
+from storage.database import Connection
+from storage.ids import RealmId
+
+
+async def realms_to_count(connection: Connection, day: date) -> list[RealmId]:
+    """Those in which nothing has been counted on this day; deactivated ones rest."""
+    return await connection.values(
+        """
+        SELECT r.realm_id FROM realms r
+         WHERE NOT r.deactivated
+           AND NOT EXISTS (SELECT FROM channel_traffic t
+                            WHERE t.realm_id = r.realm_id AND t.day = %(day)s)
+         ORDER BY r.realm_id
+        """,
+        day=day,
+    )
+
+
+async def count(connection: Connection, realm_id: RealmId, *, since: datetime, day: date) -> None:
+    """Count what was sent since then, on this day. Channels without messages are left out."""
+    # Whoever counts at the same time waits for the other here, and then counts the same.
+    await connection.execute(
+        "DELETE FROM channel_traffic WHERE realm_id = %(realm_id)s", realm_id=realm_id
+    )
+    await connection.execute(
+        """
+        INSERT INTO channel_traffic (realm_id, channel_id, messages, day)
+        SELECT m.realm_id, m.channel_id, count(*), %(day)s
+          FROM messages m
+         WHERE m.realm_id = %(realm_id)s AND m.channel_id IS NOT NULL
+           AND m.id >= first_message_since(%(realm_id)s, %(since)s)
+         GROUP BY m.realm_id, m.channel_id
+            ON CONFLICT (realm_id, channel_id) DO UPDATE
+           SET messages = excluded.messages, day = excluded.day
+        """,
+        realm_id=realm_id,
+        since=since,
+        day=day,
+    )

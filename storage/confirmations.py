@@ -1,0 +1,140 @@
+"""What people have to confirm by mail, until they do or it is too late."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from storage.database import Connection
+from storage.ids import RealmId, UserId
+
+THE_SERVER = RealmId(0)
+"""Stands for the organizations that are yet to be founded."""
+
+
+@dataclass(frozen=True, slots=True)
+class ConfirmationRow:
+    confirmation_id: int
+    purpose: str
+    email: str
+    user_id: UserId | None
+
+
+async def insert(
+    connection: Connection,
+    realm_id: RealmId,
+    *,
+    purpose: str,
+    email: str,
+    user_id: UserId | None = None,
+    seconds: int,
+) -> int:
+    """Something to be confirmed within so long; its id. What is too late goes."""
+    await connection.execute(
+        "DELETE FROM confirmations WHERE realm_id = %(realm_id)s AND ends_at <= now()",
+        realm_id=realm_id,
+    )
+    confirmation_id: int = await connection.value(
+        """
+        INSERT INTO confirmations (realm_id, purpose, email, user_id, ends_at)
+        VALUES (%(realm_id)s, %(purpose)s, %(email)s, %(user_id)s,
+                now() + make_interval(secs => %(seconds)s))
+        RETURNING confirmation_id
+        """,
+        realm_id=realm_id,
+        purpose=purpose,
+        email=email,
+        user_id=user_id,
+        seconds=seconds,
+    )
+    return confirmation_id
+
+
+async def by_id(
+    connection: Connection, realm_id: RealmId, confirmation_id: int
+) -> ConfirmationRow | None:
+    """What is to be confirmed; None if it has been, or if it is too late."""
+    return await connection.one(
+        ConfirmationRow,
+        """
+        SELECT confirmation_id, purpose, email, user_id FROM confirmations
+         WHERE realm_id = %(realm_id)s AND confirmation_id = %(confirmation_id)s
+           AND ends_at > now()
+        """,
+        realm_id=realm_id,
+        confirmation_id=confirmation_id,
+    )
+
+
+async def add_token(
+    connection: Connection, realm_id: RealmId, confirmation_id: int, digest: bytes
+) -> None:
+    """Whoever holds the token of this digest may confirm it from now on."""
+    await connection.execute(
+        """
+        UPDATE confirmations SET token_digests = token_digests || %(digest)s
+         WHERE realm_id = %(realm_id)s AND confirmation_id = %(confirmation_id)s
+        """,
+        realm_id=realm_id,
+        confirmation_id=confirmation_id,
+        digest=digest,
+    )
+
+
+async def by_token(
+    connection: Connection, realm_id: RealmId, digest: bytes, purposes: Sequence[str]
+) -> ConfirmationRow | None:
+    """What the token confirms, if it is one of these and has not been done."""
+    return await connection.one(
+        ConfirmationRow,
+        """
+        SELECT confirmation_id, purpose, email, user_id FROM confirmations
+         WHERE realm_id = %(realm_id)s AND token_digests @> ARRAY[%(digest)s]::bytea[]
+           AND purpose = ANY(%(purposes)s) AND ends_at > now()
+        """,
+        realm_id=realm_id,
+        digest=digest,
+        purposes=list(purposes),
+    )
+
+
+async def take(connection: Connection, realm_id: RealmId, confirmation_id: int) -> bool:
+    """It is confirmed, once. False if that has been done before."""
+    taken = await connection.execute(
+        """
+        DELETE FROM confirmations
+         WHERE realm_id = %(realm_id)s AND confirmation_id = %(confirmation_id)s
+        """,
+        realm_id=realm_id,
+        confirmation_id=confirmation_id,
+    )
+    return taken == 1
+
+
+async def drop_of_email(
+    connection: Connection, realm_id: RealmId, *, purpose: str, email: str
+) -> None:
+    """What else this address has to confirm of the kind is void."""
+    await connection.execute(
+        """
+        DELETE FROM confirmations
+         WHERE realm_id = %(realm_id)s AND purpose = %(purpose)s
+           AND lower(email) = lower(%(email)s)
+        """,
+        realm_id=realm_id,
+        purpose=purpose,
+        email=email,
+    )
+
+
+async def drop_of_user(
+    connection: Connection, realm_id: RealmId, user_id: UserId, *, purpose: str
+) -> None:
+    """What else the user has to confirm of the kind is void."""
+    await connection.execute(
+        """
+        DELETE FROM confirmations
+         WHERE realm_id = %(realm_id)s AND user_id = %(user_id)s AND purpose = %(purpose)s
+        """,
+        realm_id=realm_id,
+        user_id=user_id,
+        purpose=purpose,
+    )

@@ -1,0 +1,106 @@
+"""With what people sign in: passwords, of which only hashes are kept, and API keys."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from storage.database import Connection
+from storage.ids import RealmId, UserId
+
+
+@dataclass(frozen=True, slots=True)
+class CredentialsRow:
+    """What is needed to let somebody in."""
+
+    user_id: UserId
+    email: str
+    is_active: bool
+    api_key: str
+    password_hash: str | None
+
+
+async def by_email(connection: Connection, realm_id: RealmId, email: str) -> CredentialsRow | None:
+    """Of the user with this address, in any case of letters; not of the system's bots."""
+    return await connection.one(
+        CredentialsRow,
+        """
+        SELECT user_id, email, is_active, api_key, password_hash FROM users
+         WHERE realm_id = %(realm_id)s AND lower(email) = lower(%(email)s) AND NOT is_system_bot
+        """,
+        realm_id=realm_id,
+        email=email,
+    )
+
+
+async def user_of_key(connection: Connection, realm_id: RealmId, digest: bytes) -> UserId | None:
+    """Whose account the key of this SHA-256 opens. What is not their own is not compared."""
+    found: UserId | None = await connection.value(
+        """
+        SELECT user_id FROM users
+         WHERE realm_id = %(realm_id)s AND sha256(api_key::bytea) = %(digest)s
+           AND NOT is_system_bot
+        """,
+        realm_id=realm_id,
+        digest=digest,
+    )
+    return found
+
+
+async def password_hash(connection: Connection, realm_id: RealmId, user_id: UserId) -> str | None:
+    """The hash of the user's password; None without one."""
+    found: str | None = await connection.value(
+        """
+        SELECT password_hash FROM users
+         WHERE realm_id = %(realm_id)s AND user_id = %(user_id)s
+        """,
+        realm_id=realm_id,
+        user_id=user_id,
+    )
+    return found
+
+
+async def update_password(
+    connection: Connection, realm_id: RealmId, user_id: UserId, password_hash: str
+) -> None:
+    """Keep the hash of another password. The caller holds the user's row."""
+    await connection.execute(
+        """
+        UPDATE users SET password_hash = %(new)s
+         WHERE realm_id = %(realm_id)s AND user_id = %(user_id)s
+        """,
+        realm_id=realm_id,
+        user_id=user_id,
+        new=password_hash,
+    )
+
+
+async def update_password_hash(
+    connection: Connection, realm_id: RealmId, user_id: UserId, *, old: str, new: str
+) -> bool:
+    """Keep the new hash of the same password. False if the password has changed meanwhile."""
+    updated = await connection.execute(
+        """
+        UPDATE users SET password_hash = %(new)s
+         WHERE realm_id = %(realm_id)s AND user_id = %(user_id)s AND password_hash = %(old)s
+        """,
+        realm_id=realm_id,
+        user_id=user_id,
+        old=old,
+        new=new,
+    )
+    return updated == 1
+
+
+async def update_api_keys(
+    connection: Connection, realm_id: RealmId, keys: Mapping[UserId, str]
+) -> None:
+    """The keys that open these accounts from now on. The caller holds their rows."""
+    await connection.execute(
+        """
+        UPDATE users u SET api_key = k.api_key
+          FROM unnest(%(user_ids)s::bigint[], %(keys)s::text[]) AS k(user_id, api_key)
+         WHERE u.realm_id = %(realm_id)s AND u.user_id = k.user_id
+        """,
+        realm_id=realm_id,
+        user_ids=list(keys),
+        keys=list(keys.values()),
+    )

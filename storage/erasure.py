@@ -1,0 +1,294 @@
+"""Takes out of the database what somebody has said and done, a bounded part at a time."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, LiteralString
+
+from storage.database import Connection, Statement
+from storage.ids import MessageId, Position, RealmId, UserId
+from storage.reactions import ReactionRow
+
+OWN: Final[Mapping[LiteralString, LiteralString]] = {
+    "alert_words": "user_id",
+    "api_keys": "user_id",
+    "bot_storage": "user_id",
+    "channel_read": "user_id",
+    "confirmations": "user_id",
+    "conversation_read": "user_id",
+    "digests": "user_id",
+    "drafts": "user_id",
+    "directory_ids": "user_id",
+    "email_batches": "user_id",
+    "event_queues": "user_id",
+    "idempotency_keys": "user_id",
+    "invitations": "inviter_id",
+    "message_flags": "user_id",
+    "muted_users": "user_id",
+    "navigation_views": "user_id",
+    "notifications": "user_id",
+    "onboarding_steps": "user_id",
+    "presences": "user_id",
+    "profile_values": "user_id",
+    "push_devices": "user_id",
+    "reminders": "user_id",
+    "resumable_uploads": "owner_id",
+    "saved_snippets": "user_id",
+    "scheduled_messages": "sender_id",
+    "sessions": "user_id",
+    "submessages": "sender_id",
+    "undeliverable_addresses": "user_id",
+    "user_activity": "user_id",
+    "user_statuses": "user_id",
+    "user_topics": "user_id",
+}
+"""Tables with rows that are somebody's own, and the column that says whose."""
+
+LEFT: Final = {
+    "attachments": "go one by one, with their content",
+    "bot_services": "are those of bots, which are closed with their owner",
+    "channel_folders": "say who has made what is everybody's: by then, a number without a name",
+    "channels": "say who has made what is everybody's: by then, a number without a name",
+    "dm_group_members": "say who the others have written to: by then, a number without a name",
+    "group_members": "say what the number may do when it is opened again",
+    "messages": "go conversation by conversation, and everybody who saw them is told",
+    "reactions": "go conversation by conversation, and everybody who saw them is told",
+    "realm_exports": "say who has asked for a file, which goes: by then, a number without a name",
+    "realm_emoji": "say who has added what is everybody's: by then, a number without a name",
+    "subscriptions": "say which channels the number was in, for what others have read there",
+    "user_groups": "say who has made what is everybody's: by then, a number without a name",
+    "users": "keeps the number, without anything that says whose it was",
+    "webhook_calls": "are of bots and messages, by number, and go within eight days",
+    "audit_log": "loses what it says of the person, and keeps what was done to the organization",
+}
+"""Other tables that name people, and what becomes of their rows."""
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """Some of what somebody has written, or reacted to, in one conversation."""
+
+    channel_id: int | None
+    conversation_id: int
+    message_ids: list[MessageId]
+
+
+async def some_messages(
+    connection: Connection, realm_id: RealmId, user_id: UserId, *, limit: int
+) -> Written | None:
+    """Of somebody's oldest messages those of one conversation; None: there are none."""
+    return await connection.one(
+        Written,
+        """
+        SELECT m.channel_id, m.conversation_id, array_agg(m.id ORDER BY m.id) AS message_ids
+          FROM (SELECT id, channel_id, conversation_id FROM messages
+                 WHERE realm_id = %(realm_id)s AND sender_id = %(user_id)s
+                 ORDER BY id LIMIT %(limit)s) m
+         GROUP BY 1, 2 ORDER BY count(*) DESC, 2 LIMIT 1
+        """,
+        realm_id=realm_id,
+        user_id=user_id,
+        limit=limit,
+    )
+
+
+async def some_from_the_system(
+    connection: Connection, realm_id: RealmId, user_id: UserId, *, limit: int
+) -> Written | None:
+    """The same of what bots of the system have told somebody alone: it calls them by name."""
+    return await connection.one(
+        Written,
+        """
+        SELECT m.channel_id, m.conversation_id, array_agg(m.id ORDER BY m.id) AS message_ids
+          FROM (SELECT m.id, m.channel_id, m.conversation_id
+                  FROM dm_group_members d
+                  JOIN dm_groups g ON g.realm_id = d.realm_id AND g.dm_group_id = d.dm_group_id
+                  JOIN messages m ON m.realm_id = g.realm_id AND m.conversation_id = g.dm_group_id
+                 WHERE d.realm_id = %(realm_id)s AND d.user_id = %(user_id)s
+                   AND NOT EXISTS (SELECT FROM users o
+                                    WHERE o.realm_id = g.realm_id AND o.user_id = ANY(g.user_ids)
+                                      AND o.user_id <> d.user_id AND NOT o.is_system_bot)
+                 LIMIT %(limit)s) m
+         GROUP BY 1, 2 ORDER BY count(*) DESC, 2 LIMIT 1
+        """,
+        realm_id=realm_id,
+        user_id=user_id,
+        limit=limit,
+    )
+
+
+async def some_reacted(
+    connection: Connection, realm_id: RealmId, user_id: UserId, *, limit: int
+) -> Written | None:
+    """The same of the messages of others to which somebody has reacted."""
+    return await connection.one(
+        Written,
+        """
+        SELECT m.channel_id, m.conversation_id, array_agg(DISTINCT m.id) AS message_ids
+          FROM (SELECT message_id FROM reactions
+                 WHERE realm_id = %(realm_id)s AND user_id = %(user_id)s LIMIT %(limit)s) r
+          JOIN messages m ON m.realm_id = %(realm_id)s AND m.id = r.message_id
+         GROUP BY 1, 2 ORDER BY count(*) DESC, 2 LIMIT 1
+        """,
+        realm_id=realm_id,
+        user_id=user_id,
+        limit=limit,
+    )
+
+
+async def reactions_to(
+    connection: Connection, realm_id: RealmId, user_id: UserId, message_ids: Sequence[MessageId]
+) -> list[ReactionRow]:
+    """Somebody's reactions to these messages."""
+    return await connection.many(
+        ReactionRow,
+        """
+        SELECT message_id, user_id, reaction_type, emoji_code, emoji_name FROM reactions
+         WHERE realm_id = %(realm_id)s AND user_id = %(user_id)s
+           AND message_id = ANY(%(message_ids)s::bigint[])
+         ORDER BY message_id, position
+        """,
+        realm_id=realm_id,
+        user_id=user_id,
+        message_ids=list(message_ids),
+    )
+
+
+async def some_files(
+    connection: Connection, realm_id: RealmId, user_id: UserId, *, limit: int
+) -> list[int]:
+    """Files that somebody has uploaded, by id."""
+    return await connection.values(
+        """
+        SELECT attachment_id FROM attachments
+         WHERE realm_id = %(realm_id)s AND owner_id = %(user_id)s
+         ORDER BY attachment_id LIMIT %(limit)s
+        """,
+        realm_id=realm_id,
+        user_id=user_id,
+        limit=limit,
+    )
+
+
+async def tables_left(
+    connection: Connection, realm_id: RealmId, user_id: UserId
+) -> list[LiteralString]:
+    """Which of the tables of `OWN` hold something of somebody."""
+    queries: list[LiteralString] = [
+        f"SELECT '{table}' WHERE EXISTS (SELECT FROM {table}"  # noqa: S608 - names from above
+        f" WHERE realm_id = %(realm_id)s AND {column} = %(user_id)s)"
+        for table, column in OWN.items()
+    ]
+    return await connection.values(" UNION ALL ".join(queries), realm_id=realm_id, user_id=user_id)
+
+
+def delete_own(
+    realm_id: RealmId, user_id: UserId, table: LiteralString, *, limit: int
+) -> Statement:
+    """After the clock: so many of somebody's rows go from this table of `OWN`."""
+    return Statement(
+        f"""
+        DELETE FROM {table} WHERE realm_id = %(realm_id)s AND ctid = ANY(ARRAY(
+            SELECT ctid FROM {table}
+             WHERE realm_id = %(realm_id)s AND {OWN[table]} = %(user_id)s LIMIT %(limit)s))
+        """,  # noqa: S608 - names from above
+        {"realm_id": realm_id, "user_id": user_id, "limit": limit},
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """Some entries of the log, looked through for somebody."""
+
+    last: Position
+    own: list[Position]
+    """What only they could get."""
+    about: list[Position]
+    """What tells others of them, or holds one of the words."""
+    farewell: Position | None
+    """Where the entry is that tells that the account has lost its name."""
+
+
+async def stretch_of_log(
+    connection: Connection,
+    realm_id: RealmId,
+    user_id: UserId,
+    *,
+    words: Sequence[str],
+    farewell: str,
+    after: Position,
+    limit: int,
+) -> Stretch | None:
+    """The next entries; None where the log ends. Jobs are left out: they name people by number."""
+    return await connection.one(
+        Stretch,
+        """
+        SELECT max(s.position) AS last, min(s.position) FILTER (WHERE s.is_farewell) AS farewell,
+               coalesce(array_agg(s.position) FILTER (WHERE s.is_own), '{}') AS own,
+               coalesce(array_agg(s.position) FILTER (WHERE s.is_about), '{}') AS about
+          FROM (SELECT l.position,
+                       l.kind = 'realm_user/update'
+                       AND position(convert_to(%(farewell)s, 'UTF8') IN l.body) > 0 AS is_farewell,
+                       l.body IS NOT NULL
+                       AND nullif(convert_from(l.audience, 'UTF8'), '')::jsonb
+                           = jsonb_build_object('users', jsonb_build_array(%(user_id)s::bigint))
+                       AS is_own,
+                       l.body IS NOT NULL AND l.kind <> 'job' AND (
+                       l.kind ~ '^(realm_user|realm_bot|user_status|reaction)'
+                          AND convert_from(l.body, 'UTF8')::jsonb
+                              @? ('$.**.user_id ? (@ == ' || %(user_id)s || ')')::jsonpath
+                       OR EXISTS (SELECT FROM unnest(%(words)s::text[]) AS w
+                                   WHERE position(convert_to(w, 'UTF8') IN l.body) > 0)) AS is_about
+                  FROM (SELECT * FROM event_log l
+                         WHERE l.realm_id = %(realm_id)s AND l.position > %(after)s
+                         ORDER BY l.position LIMIT %(limit)s) l) s
+        HAVING count(*) > 0
+        """,
+        realm_id=realm_id,
+        user_id=user_id,
+        words=list(words),
+        farewell=farewell,
+        after=after,
+        limit=limit,
+    )
+
+
+async def forget_person(
+    connection: Connection, realm_id: RealmId, user_id: UserId, *, email: str, full_name: str
+) -> None:
+    """The account has no person any more. The caller holds its row."""
+    await connection.execute(
+        """
+        UPDATE users
+           SET email = %(email)s, full_name = %(full_name)s, password_hash = NULL,
+               avatar_key = NULL, avatar_version = avatar_version + 1, timezone = '',
+               settings = '{}'
+         WHERE realm_id = %(realm_id)s AND user_id = %(user_id)s
+        """,
+        realm_id=realm_id,
+        user_id=user_id,
+        email=email,
+        full_name=full_name,
+    )
+
+
+async def forget_record(connection: Connection, realm_id: RealmId, user_id: UserId) -> None:
+    """The audit log, and what was set aside, say nothing of the person any more."""
+    await connection.execute(
+        """
+        UPDATE audit_log SET before = '{}', after = '{}'
+         WHERE realm_id = %(realm_id)s AND (before <> '{}' OR after <> '{}')
+           AND (actor_id = %(user_id)s AND coalesce(subject_id, %(user_id)s) = %(user_id)s
+                AND action ~ '^(user|profile_data|navigation_view|onboarding|alert|api_key)'
+                OR subject_id = %(user_id)s AND action ~ '^(user|profile_data|bot|api_key)_')
+        """,
+        realm_id=realm_id,
+        user_id=user_id,
+    )
+    await connection.execute(
+        """
+        DELETE FROM expired_messages
+         WHERE realm_id = %(realm_id)s AND (message ->> 'sender_id')::bigint = %(user_id)s
+        """,
+        realm_id=realm_id,
+        user_id=user_id,
+    )

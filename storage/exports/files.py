@@ -1,0 +1,118 @@
+"""What people have uploaded, into an export and out of it, from and to any store."""
+
+import zipfile
+from collections.abc import Callable
+from contextlib import aclosing, suppress
+
+from storage.backups.archive import Progress, pieces
+from storage.blobs import BlobStore, check_key
+from storage.exports.manifest import FOLDER, ExportError
+
+KINDS = frozenset({"avatar", "emoji", "icon", "logo", "thumbnails", "uploads"})
+"""How the keys of content begin of which exported rows speak. What is still coming in, and other
+exports, are nobody's yet, or not for everybody."""
+
+
+async def put_files(
+    archive: zipfile.ZipFile,
+    blobs: BlobStore,
+    realm_id: int,
+    progress: Progress,
+    is_wanted: Callable[[str], bool] = lambda _: True,
+) -> tuple[int, int]:
+    """Add the content that the realm has in the store; how many files, and how many bytes.
+
+    Call it after the rows were read: then each file of a row is there, unless it was removed since.
+    """
+    count = size = 0
+    async for blob in blobs.kept():
+        if not _is_of(realm_id, blob.key) or not is_wanted(blob.key):
+            continue
+        with suppress(FileNotFoundError):
+            size += await _put(archive, blobs, blob.key)
+            count += 1
+            progress("files", count, size)
+    return count, size
+
+
+async def _put(archive: zipfile.ZipFile, blobs: BlobStore, key: str) -> int:
+    async with aclosing(blobs.read(key)) as chunks:
+        first = await anext(chunks, b"")  # before anything is written: it may be gone
+        size = len(first)
+        # Most are packed already.
+        with archive.open(zipfile.ZipInfo(FOLDER + key), "w", force_zip64=True) as target:
+            target.write(first)
+            async for chunk in chunks:
+                size += target.write(chunk)
+    return size
+
+
+async def take_files(
+    archive: zipfile.ZipFile, blobs: BlobStore, rekeyed: Callable[[str], str], progress: Progress
+) -> list[str]:
+    """Put the files of the archive into the store, under the keys that they have there.
+
+    Returns these, or takes them back when one of them cannot be kept. Raises ExportError.
+    """
+    kept: list[str] = []
+    size = 0
+    try:
+        for entry in archive.infolist():
+            if entry.filename.startswith(FOLDER):
+                key = rekeyed(_key(entry))
+                size += await _take(archive, entry, blobs, key)
+                kept.append(key)
+                progress("files", len(kept), size)
+    except BaseException:
+        await drop_files(blobs, kept)
+        raise
+    return kept
+
+
+async def drop_files(blobs: BlobStore, keys: list[str]) -> None:
+    for key in keys:
+        await blobs.delete(key)
+
+
+async def _take(
+    archive: zipfile.ZipFile, entry: zipfile.ZipInfo, blobs: BlobStore, key: str
+) -> int:
+    try:
+        return await _bring(archive, entry, blobs, key)
+    except FileExistsError:
+        # An import that was cut off has left it: no organization has it yet.
+        await blobs.delete(key)
+        return await _bring(archive, entry, blobs, key)
+
+
+async def _bring(
+    archive: zipfile.ZipFile, entry: zipfile.ZipInfo, blobs: BlobStore, key: str
+) -> int:
+    incoming = await blobs.receive()
+    try:
+        with archive.open(entry) as source:
+            for piece in pieces(source):
+                await incoming.write(piece)
+        await incoming.keep(key)
+    finally:
+        await incoming.discard()
+    return incoming.size
+
+
+def _is_of(realm_id: int, key: str) -> bool:
+    with suppress(ValueError):
+        check_key(key)
+        kind, owner, *_ = key.split("/")
+        return owner == str(realm_id) and kind in KINDS
+    return False
+
+
+def _key(entry: zipfile.ZipInfo) -> str:
+    key = entry.filename.removeprefix(FOLDER)
+    try:
+        check_key(key)
+    except ValueError as error:
+        raise ExportError(
+            f"The export holds something that is no file of ours: {error}."
+        ) from error
+    return key

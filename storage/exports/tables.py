@@ -1,0 +1,212 @@
+"""Which tables an export holds, and which not, and why: every table with a realm is in here."""
+
+from dataclasses import dataclass
+from typing import Final, LiteralString
+
+HERE: Final[LiteralString] = "t.user_id = ANY(%(people)s::bigint[])"
+READABLE: Final[LiteralString] = """
+    (m.channel_id = ANY(%(channels)s::bigint[])
+     OR m.channel_id = ANY(%(protected)s::bigint[]) AND EXISTS (
+            SELECT FROM subscriptions s
+             WHERE s.realm_id = m.realm_id AND s.user_id = ANY(%(people)s::bigint[])
+               AND s.channel_id = m.origin_channel_id AND s.spans @> m.id)
+     OR m.channel_id IS NULL AND EXISTS (
+            SELECT FROM dm_groups d
+             WHERE d.realm_id = m.realm_id AND d.dm_group_id = m.conversation_id
+               AND d.user_ids && %(people)s::bigint[]))"""
+"""Messages `m` that everybody may read, or one of those who let their data be exported."""
+ABOUT_READABLE: Final[LiteralString] = f"""
+    EXISTS (SELECT FROM messages m
+             WHERE m.realm_id = t.realm_id AND m.id = t.message_id AND {READABLE})"""
+NOTHING: Final[LiteralString] = "false"
+KNOWN_EMAIL: Final[LiteralString] = """
+    CASE WHEN t.user_id = ANY(%(people)s::bigint[])
+           OR coalesce((t.settings ->> 'email_address_visibility')::int, 1) <> 4
+         THEN t.email ELSE 'user' || t.user_id || '@hidden.invalid' END"""
+"""The address, unless not even administrators may know it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Exported:
+    """A table of which an export holds the realm's rows."""
+
+    name: str
+    limited: LiteralString | None = None
+    """Which rows `t` an export of less than everything holds; None: all."""
+    secrets: tuple[str, ...] = ()
+    """Columns that are NULL in an export without secrets."""
+    is_secret: bool = False
+    """Whether an export without secrets holds no rows of it."""
+    withheld: tuple[tuple[str, LiteralString], ...] = ()
+    """What stands for columns in an export of less than everything."""
+
+
+EXPORTED: Final = (
+    Exported("realms"),
+    Exported(
+        "users",
+        secrets=("api_key", "password_hash"),
+        withheld=(
+            ("email", KNOWN_EMAIL),
+            (
+                "settings",
+                "CASE WHEN t.user_id = ANY(%(people)s::bigint[]) THEN t.settings ELSE '{}' END",
+            ),
+        ),
+    ),
+    Exported("user_groups"),
+    Exported("group_members"),
+    Exported("group_subgroups"),
+    Exported("profile_fields"),
+    Exported("profile_values"),
+    Exported("user_statuses"),
+    Exported("api_keys", NOTHING, is_secret=True),
+    Exported("linkifiers"),
+    Exported("playgrounds"),
+    Exported("realm_domains"),
+    Exported("realm_emoji"),
+    Exported("channel_folders"),
+    Exported(
+        "channels",
+        "t.channel_id = ANY(%(channels)s::bigint[]) OR t.channel_id = ANY(%(protected)s::bigint[])",
+    ),
+    Exported(
+        "topics",
+        "t.channel_id = ANY(%(channels)s::bigint[]) OR EXISTS ("
+        "    SELECT FROM messages m WHERE m.realm_id = t.realm_id"
+        f"      AND m.conversation_id = t.topic_id AND {READABLE})",
+    ),
+    Exported("default_channel_groups"),
+    Exported("dm_groups", "t.user_ids && %(people)s::bigint[]"),
+    Exported(
+        "dm_group_members",
+        "EXISTS (SELECT FROM dm_groups d WHERE d.realm_id = t.realm_id"
+        "           AND d.dm_group_id = t.dm_group_id AND d.user_ids && %(people)s::bigint[])",
+    ),
+    Exported("subscriptions", HERE),
+    Exported("messages", READABLE.replace("m.", "t.")),
+    Exported("reactions", ABOUT_READABLE),
+    Exported("submessages", ABOUT_READABLE),
+    Exported("attachment_messages", ABOUT_READABLE),
+    Exported(
+        "attachments",
+        "t.owner_id = ANY(%(people)s::bigint[]) OR EXISTS ("
+        "    SELECT FROM attachment_messages h"
+        "      JOIN messages m ON m.realm_id = h.realm_id AND m.id = h.message_id"
+        f"    WHERE h.realm_id = t.realm_id AND h.attachment_id = t.attachment_id AND {READABLE})",
+    ),
+    Exported("upload_space"),
+    Exported("message_flags", HERE),
+    Exported("channel_read", HERE),
+    Exported("conversation_read", HERE),
+    Exported("user_topics", HERE),
+    Exported("muted_users", HERE),
+    Exported("alert_words", HERE),
+    Exported("navigation_views", HERE),
+    Exported("onboarding_steps", HERE),
+    Exported("drafts", HERE),
+    Exported("saved_snippets", HERE),
+    Exported("scheduled_messages", "t.sender_id = ANY(%(people)s::bigint[])"),
+    Exported("reminders", HERE),
+    Exported("presences", HERE),
+    Exported("presence_clocks"),
+    Exported("user_activity", HERE),
+    Exported("undeliverable_addresses", HERE),
+    Exported("bot_storage", HERE),
+    Exported("bot_services", NOTHING, secrets=("token",)),
+    Exported("expired_messages", NOTHING),
+    Exported("audit_log", NOTHING),
+)
+"""In the order in which they are read back."""
+
+NOT_EXPORTED: Final = {
+    "realm_clock": "its position is in the manifest; an import begins a new epoch",
+    "event_log": "what clients that are connected have yet to hear; they register anew",
+    "event_queues": "where clients of this server stand",
+    "sessions": "who has signed in here with a browser",
+    "directory_ids": "the directory is this server's; elsewhere, addresses say who is who",
+    "ended_flows": "who has come back from other sites in the last minutes",
+    "confirmations": "links in mails that this server has sent",
+    "invitations": "links in mails that this server has sent, and to its own address",
+    "channel_traffic": "counted from the messages, once a day",
+    "digests": "which emails this server has sent",
+    "realm_exports": "files that were made here",
+    "idempotency_keys": "answers for sends that clients try again within a day",
+    "notifications": "emails and pushes of this moment",
+    "email_batches": "emails of this moment",
+    "webhook_calls": "calls of this moment",
+    "resumable_uploads": "files that are still coming in",
+    "upload_parts": "files that are still coming in",
+    "stepped_work": "work under way, which goes on here",
+    "jobs": "work under way, which goes on here",
+    "dead_jobs": "work that has failed here",
+    "shipper_cursors": "how far this server has come in its log",
+    "message_terms": "the search index, which is made anew",
+    "search_progress": "the search index, which is made anew",
+    "search_stale": "the search index, which is made anew",
+    "push_devices": "phones register anew, with keys of the server that they talk to",
+}
+"""Tables with a realm of which an export holds nothing, and why."""
+
+IDS: Final = {
+    "realm_id": "realms_realm_id_seq",
+    "user_id": "user_ids",
+    "sender_id": "user_ids",
+    "creator_id": "user_ids",
+    "owner_id": "user_ids",
+    "bot_owner_id": "user_ids",
+    "author_id": "user_ids",
+    "actor_id": "user_ids",
+    "bot_id": "user_ids",
+    "muted_user_id": "user_ids",
+    "user_ids": "user_ids",
+    "direct_members": "user_ids",
+    "members": "user_ids",
+    "group_id": "group_ids",
+    "subgroup_id": "group_ids",
+    "direct_subgroups": "group_ids",
+    "subgroups": "group_ids",
+    "key_id": "api_key_ids",
+    "channel_id": "channel_ids",
+    "channel_ids": "channel_ids",
+    "origin_channel_id": "channel_ids",
+    "stream": "channel_ids",
+    "prev_stream": "channel_ids",
+    "conversation_id": "conversation_ids",
+    "origin_conversation_id": "conversation_ids",
+    "topic_id": "conversation_ids",
+    "dm_group_id": "conversation_ids",
+    "folder_id": "channel_folder_ids",
+    "attachment_id": "attachment_ids",
+    "audit_id": "audit_ids",
+    "draft_id": "draft_ids",
+    "linkifier_id": "linkifier_ids",
+    "view_id": "navigation_view_ids",
+    "playground_id": "playground_ids",
+    "field_id": "profile_field_ids",
+    "domain_id": "realm_domain_ids",
+    "emoji_id": "realm_emoji_ids",
+    "saved_snippet_id": "saved_snippet_ids",
+}
+"""Which sequence gives ids of this name, in columns and within JSON. Names mean the same
+everywhere; what is unlike its name is in `renumbering`."""
+
+DEFAULT_CHANNEL_GROUPS: Final = "default_channel_group_ids"
+SEQUENCES: Final = frozenset({*IDS.values(), DEFAULT_CHANNEL_GROUPS})
+
+OF_THE_REALM: Final = frozenset(
+    {
+        *(
+            "id",
+            "message_id",
+            "position",
+            "entry_positions",
+            "changed_at",
+            "groups_changed_at",
+            "read_below",
+        ),
+        *("reminder_id", "scheduled_message_id", "update_id", "last_update_id"),
+        *("size", "bytes", "count", "subject_id"),
+    }
+)
+"""Numbers that stay what they are: positions of the realm's clock, and amounts."""

@@ -1,0 +1,122 @@
+"""Files with an organization's data that its administrators have asked for."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import LiteralString
+
+from storage.database import Connection, Locking
+from storage.ids import RealmId, UserId
+
+
+@dataclass(frozen=True, slots=True)
+class ExportRow:
+    export_id: int
+    export_type: int
+    acting_user_id: UserId
+    requested_at: datetime
+    blob_key: str | None
+    size: int | None
+    digest: bytes | None
+    failed_at: datetime | None
+    deleted_at: datetime | None
+
+    @property
+    def is_pending(self) -> bool:
+        return self.blob_key is None and self.failed_at is None and self.deleted_at is None
+
+
+_SELECT: LiteralString = """
+    SELECT export_id, export_type, acting_user_id, requested_at, blob_key, size, digest, failed_at,
+           deleted_at
+      FROM realm_exports WHERE realm_id = %(realm_id)s"""
+
+
+async def all_of_them(connection: Connection, realm_id: RealmId) -> list[ExportRow]:
+    """The realm's, as they came; those that are gone, too."""
+    return await connection.many(ExportRow, _SELECT + " ORDER BY export_id", realm_id=realm_id)
+
+
+async def by_key(connection: Connection, realm_id: RealmId, blob_key: str) -> ExportRow | None:
+    """The one with this content, if it is there."""
+    sql = _SELECT + " AND blob_key = %(blob_key)s AND deleted_at IS NULL"
+    return await connection.one(ExportRow, sql, realm_id=realm_id, blob_key=blob_key)
+
+
+async def by_id(connection: Connection, realm_id: RealmId, export_id: int) -> ExportRow | None:
+    sql = _SELECT + " AND export_id = %(export_id)s"
+    return await connection.one(ExportRow, sql, realm_id=realm_id, export_id=export_id)
+
+
+def locking(realm_id: RealmId, export_id: int) -> Locking[ExportRow]:
+    """This one."""
+    sql = _SELECT + " AND export_id = %(export_id)s"
+    return Locking(ExportRow, sql, {"realm_id": realm_id, "export_id": export_id}, expected=1)
+
+
+async def insert(
+    connection: Connection,
+    realm_id: RealmId,
+    *,
+    export_type: int,
+    acting_user_id: UserId,
+    requested_at: datetime,
+) -> int:
+    """One that is still to be made: its id."""
+    export_id: int = await connection.value(
+        """
+        INSERT INTO realm_exports (realm_id, export_type, acting_user_id, requested_at)
+        VALUES (%(realm_id)s, %(export_type)s, %(acting_user_id)s, %(requested_at)s)
+        RETURNING export_id
+        """,
+        realm_id=realm_id,
+        export_type=export_type,
+        acting_user_id=acting_user_id,
+        requested_at=requested_at,
+    )
+    return export_id
+
+
+async def update(connection: Connection, realm_id: RealmId, row: ExportRow) -> None:
+    """What has become of a locked one."""
+    await connection.execute(
+        """
+        UPDATE realm_exports
+           SET blob_key = %(blob_key)s, size = %(size)s, digest = %(digest)s,
+               failed_at = %(failed_at)s, deleted_at = %(deleted_at)s
+         WHERE realm_id = %(realm_id)s AND export_id = %(export_id)s
+        """,
+        realm_id=realm_id,
+        export_id=row.export_id,
+        blob_key=row.blob_key,
+        size=row.size,
+        digest=row.digest,
+        failed_at=row.failed_at,
+        deleted_at=row.deleted_at,
+    )
+
+
+async def too_old(connection: Connection, realm_id: RealmId, *, before: datetime) -> list[int]:
+    """Those whose file has been there since then."""
+    return await connection.values(
+        """
+        SELECT export_id FROM realm_exports
+         WHERE realm_id = %(realm_id)s AND requested_at < %(before)s
+           AND blob_key IS NOT NULL AND deleted_at IS NULL
+        """,
+        realm_id=realm_id,
+        before=before,
+    )
+
+
+async def known_blobs(connection: Connection, realm_id: RealmId, keys: Sequence[str]) -> list[str]:
+    """Those of the keys that an export has."""
+    return await connection.values(
+        """
+        SELECT blob_key FROM realm_exports
+         WHERE realm_id = %(realm_id)s AND blob_key = ANY(%(keys)s::text[])
+           AND deleted_at IS NULL
+        """,
+        realm_id=realm_id,
+        keys=list(keys),
+    )

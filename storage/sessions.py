@@ -1,0 +1,124 @@
+"""Who has signed in with a browser, and until when."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from storage.database import Connection
+from storage.ids import RealmId, UserId
+
+MAX_OF_USER = 50
+"""The oldest end where somebody begins more."""
+
+
+@dataclass(frozen=True, slots=True)
+class SessionRow:
+    user_id: UserId
+    token_digest: bytes
+    user_agent: str
+    began_at: datetime
+    ends_at: datetime
+
+
+async def insert(
+    connection: Connection,
+    realm_id: RealmId,
+    user_id: UserId,
+    token_digest: bytes,
+    *,
+    user_agent: str,
+    seconds: int,
+) -> None:
+    """A session that ends by itself after so long; those of the user that have ended go."""
+    await connection.execute(
+        """
+        INSERT INTO sessions (realm_id, token_digest, user_id, user_agent, ends_at)
+        VALUES (%(realm_id)s, %(token_digest)s, %(user_id)s, %(user_agent)s,
+                now() + make_interval(secs => %(seconds)s))
+        """,
+        realm_id=realm_id,
+        token_digest=token_digest,
+        user_id=user_id,
+        user_agent=user_agent,
+        seconds=seconds,
+    )
+    await connection.execute(
+        """
+        DELETE FROM sessions
+         WHERE realm_id = %(realm_id)s AND user_id = %(user_id)s
+           AND (ends_at <= now() OR token_digest NOT IN
+                (SELECT token_digest FROM sessions
+                  WHERE realm_id = %(realm_id)s AND user_id = %(user_id)s
+                  ORDER BY began_at DESC, token_digest = %(token_digest)s DESC LIMIT %(most)s))
+        """,
+        realm_id=realm_id,
+        user_id=user_id,
+        token_digest=token_digest,
+        most=MAX_OF_USER,
+    )
+
+
+async def user_of(connection: Connection, realm_id: RealmId, token_digest: bytes) -> UserId | None:
+    """Whose session it is; None if it has ended, or never was."""
+    user_id: UserId | None = await connection.value(
+        """
+        SELECT user_id FROM sessions
+         WHERE realm_id = %(realm_id)s AND token_digest = %(token_digest)s AND ends_at > now()
+        """,
+        realm_id=realm_id,
+        token_digest=token_digest,
+    )
+    return user_id
+
+
+async def of_user(connection: Connection, realm_id: RealmId, user_id: UserId) -> list[SessionRow]:
+    """Those that have not ended, the newest first."""
+    return await connection.many(
+        SessionRow,
+        """
+        SELECT user_id, token_digest, user_agent, began_at, ends_at FROM sessions
+         WHERE realm_id = %(realm_id)s AND user_id = %(user_id)s AND ends_at > now()
+         ORDER BY began_at DESC
+        """,
+        realm_id=realm_id,
+        user_id=user_id,
+    )
+
+
+async def end(connection: Connection, realm_id: RealmId, token_digest: bytes) -> None:
+    """End this one; if it has ended, nothing happens."""
+    await connection.execute(
+        """
+        DELETE FROM sessions
+         WHERE realm_id = %(realm_id)s AND token_digest = %(token_digest)s
+        """,
+        realm_id=realm_id,
+        token_digest=token_digest,
+    )
+
+
+async def end_of_users(
+    connection: Connection,
+    realm_id: RealmId,
+    user_ids: Sequence[UserId],
+    *,
+    but: bytes | None = None,
+) -> None:
+    """End all of these users, but for the one of this digest."""
+    await connection.execute(
+        """
+        DELETE FROM sessions
+         WHERE realm_id = %(realm_id)s AND user_id = ANY(%(user_ids)s)
+           AND token_digest IS DISTINCT FROM %(but)s
+        """,
+        realm_id=realm_id,
+        user_ids=list(user_ids),
+        but=but,
+    )
+
+
+async def end_all(connection: Connection, realm_id: RealmId) -> None:
+    """End all sessions of the realm."""
+    await connection.execute(
+        "DELETE FROM sessions WHERE realm_id = %(realm_id)s", realm_id=realm_id
+    )
