@@ -3,17 +3,20 @@
 import asyncio
 from collections import deque
 from collections.abc import Iterable, Sequence
+from functools import partial
 
 import structlog
 
 from server.directory import Directory
-from server.events.base import LogEntry
+from server.events.base import NOBODY, LogEntry
 from server.realtime.audience import LiveUser, LiveUsers, reaches_queue
 from server.realtime.past import Past
-from server.realtime.queue import EventQueue, WireEvent
+from server.realtime.queue import MAX_EVENTS, EventQueue, Waiter, WireEvent
+from server.realtime.rounds import Rounds
 from server.realtime.variants import TailEntry
+from server.turns import Turns
 from storage import event_log
-from storage.database import Database, DatabaseUnavailableError
+from storage.database import NOT_NOW, Database
 from storage.ids import Position, RealmId, UserId
 
 logger = structlog.get_logger(__name__)
@@ -71,7 +74,13 @@ class RealmFollower:
     """
 
     def __init__(
-        self, directory: Directory, database: Database, *, epoch: int, position: Position
+        self,
+        directory: Directory,
+        database: Database,
+        *,
+        epoch: int,
+        position: Position,
+        turns: Turns | None = None,
     ) -> None:
         self.realm_id: RealmId = directory.realm_id
         self.directory = directory
@@ -90,7 +99,8 @@ class RealmFollower:
         self._awaited = position
         """A position that is known of, and since when; `lag_seconds` until it is reached."""
         self._awaited_since = 0.0
-        self._ready: set[EventQueue] = set()
+        self.rounds = Rounds(self.users, turns or Turns())
+        """What is being told to polls that wait."""
 
     def offer(self, epoch: int, entries: Sequence[LogEntry]) -> None:
         """News with its data, from this process or the bus."""
@@ -105,7 +115,6 @@ class RealmFollower:
         self._apply_ahead()
         if self._ahead:
             self._fetch_soon(REORDER_SECONDS)
-        self._flush()
 
     def notice(self, epoch: int, position: Position) -> None:
         """News without data: the clock stands at this position, or did."""
@@ -177,8 +186,22 @@ class RealmFollower:
     def let_go(self, queue: EventQueue) -> None:
         """Forget a queue here; its row, if it has one, serves it elsewhere or later."""
         self.queues.pop(queue.queue_id, None)
+        self.release(queue)
         self.users.remove_queue(queue)
-        queue.release([], self.position)
+
+    def release(self, queue: EventQueue) -> None:
+        """Answer the poll that waits, if one does, with what there is for it."""
+        if queue.waiter is not None:
+            queue.release(*self.unlooked(queue, queue.waiter))
+
+    def unlooked(self, queue: EventQueue, waiter: Waiter) -> tuple[list[WireEvent], Position]:
+        """What a poll that waits has not been told yet, and up to where there is no more."""
+        since = max(waiter.looked, self.rounds.looked_before(self.position))
+        if since >= self.position:
+            return [], self.position
+        if not self.tail.holds_after(since):
+            return [], since
+        return self.collect(queue, self.tail.after(since), after_k=-1, limit=MAX_EVENTS)
 
     def _apply(self, entry: LogEntry) -> None:
         applied = TailEntry(entry)
@@ -210,22 +233,22 @@ class RealmFollower:
             self._ahead = {p: e for p, e in self._ahead.items() if p > self.position}
 
     def _dispatch(self, entry: TailEntry) -> None:
-        """Collect the entry for the polls that wait; others find it in the tail."""
-        if not entry.event.wire_type:
-            return
-        for queue in self.users.reached(entry.audience, entry.position):
-            user = self.users.by_id[queue.user_id]
-            if queue.waiter is not None and entry.wanted_by(queue, user):
-                queue.collected.extend(entry.for_queue(queue, user))
-                self._ready.add(queue)
+        """Let the polls that wait for it have the entry; others find it in the tail."""
+        if entry.event.wire_type and entry.audience is not NOBODY:
+            self.rounds.begin(entry.audience, partial(self._wake, entry), entry.position)
 
-    def _flush(self) -> None:
-        """Answer the polls for which something was collected."""
-        ready, self._ready = self._ready, set()
-        for queue in ready:
-            events, queue.collected = queue.collected, []
-            if events:
-                queue.release(events, self.position)
+    def _wake(self, entry: TailEntry, user: LiveUser) -> None:
+        for queue in user.queues:
+            if (
+                queue.waiter is not None
+                and queue.waiter.looked < entry.position
+                and entry.wanted_by(queue, user)
+                and reaches_queue(entry.audience, user, queue, entry.position)
+            ):
+                if entry.position == self.position:
+                    queue.release(entry.for_queue(queue, user), self.position)
+                else:
+                    self.release(queue)
 
     def _end_queues_of(self, user_ids: Iterable[UserId]) -> None:
         for user_id in user_ids:
@@ -239,6 +262,7 @@ class RealmFollower:
         self.epoch = epoch
         self.position = position
         self._ahead.clear()
+        self.rounds.clear()
         self.tail.clear()
         self.past.clear()
         self.directory.forget_everything()
@@ -259,7 +283,7 @@ class RealmFollower:
                     return
             while await self._fetch_chunk() or self._fetch_again:
                 self._fetch_again = False
-        except DatabaseUnavailableError as error:
+        except NOT_NOW as error:
             logger.warning("cannot read the log now", realm_id=self.realm_id, error=str(error))
         finally:
             self._fetching = None
@@ -278,5 +302,4 @@ class RealmFollower:
             if row.position == self.position + 1 and row.epoch == self.epoch:
                 self._apply(LogEntry(row.position, row.kind, row.audience, row.body, row.write_id))
         self._apply_ahead()
-        self._flush()
         return bool(rows) and bool(self._ahead or len(rows) == FETCH_ENTRIES)

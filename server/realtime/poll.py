@@ -2,16 +2,19 @@
 
 import asyncio
 import random
-from typing import Final
+from collections.abc import Callable
+from functools import partial
+from typing import Final, TypeVar
 
 import msgspec
+from typing_extensions import override
 
 from server.domain.errors import BadEventQueueError
 from server.realtime.follower import RealmFollower
 from server.realtime.queue import (
     FIRST_EPHEMERAL_K,
+    MAX_EVENTS,
     EventQueue,
-    Waiter,
     WireEvent,
     with_id,
 )
@@ -23,14 +26,75 @@ HEARTBEAT_JITTER_SECONDS: Final = 10.0
 """Home routers forget a silent connection after a minute."""
 NO_IDS_LEFT_SECONDS: Final = 0.05
 """When to look again whether the empty entry has come that gives new event ids."""
-MAX_EVENTS: Final = 1_000
 MAX_BYTES: Final = 1024 * 1024
 MAX_SCANNED: Final = 20_000
 _HEARTBEAT: Final = b'"type":"heartbeat"}'
 
 
-async def poll(
+class Waiting:
+    """A poll that waits until something is for its queue, or a heartbeat is due.
+
+    It is woken with nothing if the queue has ended, is polled elsewhere or anew, or the server
+    stops. What it needs is little: there may be thousands. Whoever waits says what `bring` does.
+    """
+
+    __slots__ = ("_asked_id", "_follower", "_is_over", "_realtime", "due", "looked", "queue")
+
+    def __init__(
+        self, realtime: Realtime, follower: RealmFollower, queue: EventQueue, asked_id: int
+    ) -> None:
+        self._realtime = realtime
+        self._follower = follower
+        self.queue = queue
+        self._asked_id = asked_id
+        self._is_over = False
+        self.looked = follower.position
+        jitter = random.uniform(0, HEARTBEAT_JITTER_SECONDS)  # noqa: S311 - spreads load, no secret
+        self.due = 0
+        realtime.deadlines.set(self, HEARTBEAT_SECONDS + jitter)
+        queue.waiter = self
+        queue.idle_since = 0.0
+
+    def bring(self, events: list[WireEvent]) -> None:
+        """Is called with the answer: once at most, and never before what runs now has ended."""
+        raise NotImplementedError
+
+    def wake(self, events: list[WireEvent], position: Position) -> None:
+        """What the queue calls: once, and it waits for no more."""
+        self._realtime.deadlines.clear(self)
+        answered = _finished(self._realtime, self.queue, self._asked_id, events, position)
+        self._realtime.wakes.add(partial(self._answer, answered))
+
+    def give_up(self) -> None:
+        """Nobody waits for the answer any more."""
+        self._is_over = True
+        self._realtime.deadlines.clear(self)
+        if self.queue.waiter is self:
+            self.queue.waiter = None
+            self.queue.idle_since = self._realtime.clock.monotonic()
+
+    def expired(self) -> None:
+        """Answer with a heartbeat, as soon as there is an event id for it."""
+        if self.queue.waiter is not self:
+            return
+        if self.queue.next_ephemeral_id(self._follower.position) is None:
+            self._realtime.need_position(self._follower.realm_id)
+            asyncio.get_running_loop().call_later(NO_IDS_LEFT_SECONDS, self.expired)
+            return
+        self._follower.release(self.queue)
+
+    def _answer(self, events: list[WireEvent]) -> None:
+        if not self._is_over:
+            self._is_over = True
+            self.bring(events)
+
+
+WaitingT = TypeVar("WaitingT", bound=Waiting)
+
+
+async def begin(
     realtime: Realtime,
+    wait: Callable[[Realtime, RealmFollower, EventQueue, int], WaitingT],
     *,
     realm_id: RealmId,
     user_id: UserId,
@@ -38,8 +102,8 @@ async def poll(
     last_event_id: int | None,
     dont_block: bool = False,
     reader: object = None,
-) -> list[WireEvent]:
-    """The queue's events after `last_event_id`, in order; waits for one, or for a heartbeat.
+) -> list[WireEvent] | WaitingT:
+    """The queue's events after `last_event_id`, in order; or the wait for one, or for a heartbeat.
 
     Writes nothing to the database. A poll that waits already on this queue is released with a
     heartbeat, and from then on the queue's reader is this one's (server/realtime/stream.py).
@@ -52,7 +116,7 @@ async def poll(
     if cursor > follower.position and not await realtime.catch_up(follower, cursor):
         # An id that was never given out belongs to another history: the client starts anew.
         raise BadEventQueueError(queue_id)
-    queue.release([], follower.position)
+    follower.release(queue)
     queue.reader = reader
     if asked_id >= queue.last_id:
         queue.last_id = asked_id
@@ -65,11 +129,56 @@ async def poll(
             return []
         # The queue may have ended here, or gone elsewhere, while the log was read.
         if not realtime.stopping and follower.queues.get(queue_id) is queue:
-            events, reached = await _wait(realtime, follower, queue)
-    events = events or _heartbeat(queue, asked_id, reached)
-    queue.idle_since = realtime.clock.monotonic()
-    queue.last_id = max(queue.last_id, events[-1][0]) if events else queue.last_id
-    return events
+            follower.release(queue)  # a newer poll may have come to wait before this
+            return wait(realtime, follower, queue, asked_id)
+    return _finished(realtime, queue, asked_id, events, reached)
+
+
+async def poll(
+    realtime: Realtime,
+    *,
+    realm_id: RealmId,
+    user_id: UserId,
+    queue_id: QueueId,
+    last_event_id: int | None,
+    dont_block: bool = False,
+    reader: object = None,
+) -> list[WireEvent]:
+    """As `begin`, and waits."""
+    begun = await begin(
+        realtime,
+        _Awaited,
+        realm_id=realm_id,
+        user_id=user_id,
+        queue_id=queue_id,
+        last_event_id=last_event_id,
+        dont_block=dont_block,
+        reader=reader,
+    )
+    if not isinstance(begun, _Awaited):
+        return begun
+    try:
+        return await begun.events
+    finally:
+        begun.give_up()
+
+
+class _Awaited(Waiting):
+    """One for which a task waits."""
+
+    __slots__ = ("events",)
+
+    def __init__(
+        self, realtime: Realtime, follower: RealmFollower, queue: EventQueue, asked_id: int
+    ) -> None:
+        super().__init__(realtime, follower, queue, asked_id)
+        loop = asyncio.get_running_loop()
+        self.events: asyncio.Future[list[WireEvent]] = loop.create_future()
+
+    @override
+    def bring(self, events: list[WireEvent]) -> None:
+        if not self.events.done():  # the task may have been cancelled just now
+            self.events.set_result(events)
 
 
 def is_heartbeat(body: bytes) -> bool:
@@ -123,7 +232,7 @@ async def _ready_events(
         queue.scanned = start
     answered = _within_bytes(events)
     if len(answered) == len(events) and start == follower.position:
-        answered.extend(_pending(queue, start, answered))
+        answered.extend(queue.told(answered, start))
     return answered, start
 
 
@@ -141,20 +250,6 @@ def _within_bytes(events: list[WireEvent]) -> list[WireEvent]:
     return events
 
 
-def _pending(queue: EventQueue, position: Position, before: list[WireEvent]) -> list[WireEvent]:
-    """What was told once and waited for a poll, after the events before."""
-    if before:
-        queue.last_id = max(queue.last_id, before[-1][0])
-    told = []
-    while queue.pending:
-        event_id = queue.next_ephemeral_id(position)
-        if event_id is None:
-            break
-        queue.last_id = event_id
-        told.append(with_id(event_id, queue.pending.pop(0)))
-    return told
-
-
 def _heartbeat(queue: EventQueue, asked_id: int, reached: Position) -> list[WireEvent]:
     """A sign of life, which also moves the client's cursor to what this poll has looked through.
 
@@ -165,33 +260,15 @@ def _heartbeat(queue: EventQueue, asked_id: int, reached: Position) -> list[Wire
     return [] if event_id is None else [with_id(event_id, _HEARTBEAT)]
 
 
-async def _wait(
-    realtime: Realtime, follower: RealmFollower, queue: EventQueue
-) -> tuple[list[WireEvent], Position]:
-    """Wait until something is for the queue, or a heartbeat is due; and what was looked through.
-
-    Nothing comes if the queue has ended, is polled elsewhere or anew, or the server stops.
-    """
-    loop = asyncio.get_running_loop()
-    waiter: Waiter = loop.create_future()
-    queue.release([], follower.position)  # a newer poll may have come to wait before this one
-    queue.waiter = waiter
-    jitter = random.uniform(0, HEARTBEAT_JITTER_SECONDS)  # noqa: S311 - spreads load, no secret
-    timer = loop.call_later(HEARTBEAT_SECONDS + jitter, _beat, realtime, follower, queue, waiter)
-    try:
-        return await waiter
-    finally:
-        timer.cancel()
-        if queue.waiter is waiter:
-            queue.waiter = None
-
-
-def _beat(realtime: Realtime, follower: RealmFollower, queue: EventQueue, waiter: Waiter) -> None:
-    if queue.waiter is not waiter:
-        return
-    if queue.next_ephemeral_id(follower.position) is None:
-        realtime.need_position(follower.realm_id)
-        loop = asyncio.get_running_loop()
-        loop.call_later(NO_IDS_LEFT_SECONDS, _beat, realtime, follower, queue, waiter)
-        return
-    queue.release([], follower.position)
+def _finished(
+    realtime: Realtime,
+    queue: EventQueue,
+    asked_id: int,
+    events: list[WireEvent],
+    reached: Position,
+) -> list[WireEvent]:
+    """What a poll is answered with: a heartbeat if there are no events."""
+    events = events or _heartbeat(queue, asked_id, reached)
+    queue.idle_since = realtime.clock.monotonic()
+    queue.last_id = max(queue.last_id, events[-1][0]) if events else queue.last_id
+    return events

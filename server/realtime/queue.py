@@ -1,6 +1,7 @@
 """An event queue of a client: a cursor, and what it wants to hear. No I/O, no clock of its own."""
 
-import asyncio
+from functools import lru_cache
+from typing import Protocol
 
 from server.domain.narrow import EventNarrow
 from server.events.queue_params import QueueParams
@@ -13,11 +14,22 @@ LAST_K = (1 << K_BITS) - 1
 MAX_PENDING_EPHEMERALS = 64
 """What is told once and not logged waits for the next poll of a queue; the oldest go first."""
 
+MAX_EVENTS = 1_000
+"""In one answer."""
+
 WireEvent = tuple[int, bytes]
 """An event's id, and the event as JSON."""
 
-Waiter = asyncio.Future[tuple[list[WireEvent], Position]]
-"""A poll that waits: for events, and the position up to which it has been looked for them."""
+
+class Waiter(Protocol):
+    """A poll that waits."""
+
+    looked: Position
+    """Up to here it has been looked for something when it began to wait."""
+
+    def wake(self, events: list[WireEvent], position: Position) -> None:
+        """Answer with these events; it has been looked for others up to the position."""
+        ...
 
 
 class EventQueue:
@@ -26,9 +38,9 @@ class EventQueue:
     __slots__ = (
         "all_public",
         "base",
-        "collected",
         "event_types",
         "idle_since",
+        "knows_keys",
         "last_id",
         "narrow",
         "pending",
@@ -47,21 +59,25 @@ class EventQueue:
         self.user_id = user_id
         self.base = base
         self.view = params.view
-        self.event_types = None if params.event_types is None else frozenset(params.event_types)
+        self.event_types = _types(params.event_types)
         self.narrow = EventNarrow.parse(params.narrow) if params.narrow else None
         self.all_public = params.all_public_channels
+        self.knows_keys = params.knows_keys
         self.last_id = -1
         """The highest id given out here, or acknowledged by the client."""
         self.scanned = Position(0)
         """Up to here there is nothing for somebody who has received `last_id`."""
-        self.pending: list[bytes] = []
-        self.collected: list[WireEvent] = []
+        self.pending: tuple[bytes, ...] = ()
+        """What was told once while no poll waited."""
         self.waiter: Waiter | None = None
         self.reader: object = None
         """The stream that reads the queue now; None if the newest reader was a single poll."""
         self.idle_since = 0.0
+        """When its last poll ended; nothing while one waits."""
 
     def listens_to(self, wire_type: str) -> bool:
+        if wire_type == "realm_bot" and not self.knows_keys:
+            return False
         return self.event_types is None or wire_type in self.event_types
 
     def id_at(self, position: Position, k: int) -> int:
@@ -84,17 +100,35 @@ class EventQueue:
 
     def keep(self, body: bytes) -> None:
         """Keep something unlogged for the next poll."""
-        self.pending.append(body)
-        del self.pending[:-MAX_PENDING_EPHEMERALS]
+        self.pending = (*self.pending, body)[-MAX_PENDING_EPHEMERALS:]
+
+    def told(self, before: list[WireEvent], position: Position) -> list[WireEvent]:
+        """What was told once and waits for a poll, as it follows the events before."""
+        if before:
+            self.last_id = max(self.last_id, before[-1][0])
+        told = []
+        while self.pending:
+            event_id = self.next_ephemeral_id(position)
+            if event_id is None:
+                break
+            self.last_id = event_id
+            told.append(with_id(event_id, self.pending[0]))
+            self.pending = self.pending[1:]
+        return told
 
     def release(self, events: list[WireEvent], position: Position) -> None:
         """Answer the poll that waits, if one does; it has been looked for up to the position."""
         waiter, self.waiter = self.waiter, None
-        if waiter is not None and not waiter.done():
+        if waiter is not None:
             if events:
                 self.last_id = max(self.last_id, events[-1][0])
             self.scanned = position
-            waiter.set_result((events, position))
+            waiter.wake(events, position)
+
+
+@lru_cache(maxsize=1_000)
+def _types(names: tuple[str, ...] | None) -> frozenset[str] | None:
+    return None if names is None else frozenset(names)
 
 
 def with_id(event_id: int, body: bytes) -> WireEvent:

@@ -2,12 +2,14 @@
 
 import asyncio
 import random
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
+from functools import partial
 
 import msgspec
 import structlog
 
+from server.deadlines import Deadlines
 from server.directory import Directories
 from server.domain.clock import Clock
 from server.domain.errors import BadEventQueueError, ServerNotReadyError
@@ -15,15 +17,18 @@ from server.events import catalogue
 from server.events.base import Audience, Event, LogEntry
 from server.events.queue_params import queue_params
 from server.messaging.event_bus import EventBus, Hint
-from server.realtime.audience import LiveUser
+from server.realtime.audience import LiveUser, reaches_queue
 from server.realtime.bell import NO_REALM, Bell
 from server.realtime.follower import RealmFollower
-from server.realtime.queue import EventQueue, with_id
+from server.realtime.gathering import Gathering
+from server.realtime.queue import EventQueue
+from server.turns import Turns
 from storage import clock as clocks
 from storage import event_queues, muted_users, subscriptions, users
-from storage.database import Database, DatabaseUnavailableError
+from storage.database import NOT_NOW, Database
 from storage.event_queues import EventQueueRow
 from storage.ids import Position, QueueId, RealmId, UserId
+from storage.subscriptions import SpanRow
 
 logger = structlog.get_logger(__name__)
 
@@ -58,6 +63,9 @@ class _HandedOver(msgspec.Struct, frozen=True, tag="handed_over"):
     bodies: tuple[bytes, ...]
 
 
+_Adoptable = tuple[EventQueueRow, LiveUser, Position]
+"""A queue's row, its user, and the position at which both were read."""
+
 _news = msgspec.json.Decoder(_Told | _Adopted | _HandedOver)
 
 
@@ -73,11 +81,16 @@ class Realtime:
         """Asks for one empty entry of the realm: its queues have no event ids left."""
         self.bell = Bell()
         """Rings when something was committed, here or elsewhere: the shipper has work."""
+        self.deadlines = Deadlines()
+        """When polls are due for a heartbeat."""
+        self.wakes = Turns()
+        """Brings the answers of polls that waited."""
         self._bus: EventBus | None = None
         self._followers: dict[RealmId, RealmFollower] = {}
+        self._rows: dict[RealmId, Gathering[QueueId, _Adoptable]] = {}
         self._starting: dict[RealmId, asyncio.Lock] = {}
         self._used: dict[RealmId, float] = {}
-        self._seen: set[tuple[RealmId, QueueId]] = set()
+        self._touched_at = clock.monotonic()
         self._look_now = asyncio.Event()
         self._sending: set[asyncio.Task[None]] = set()
 
@@ -155,7 +168,7 @@ class Realtime:
             queue = await self._adopt(follower, user_id, queue_id)
         if queue.user_id != user_id:
             raise BadEventQueueError(queue_id)
-        self._seen.add((realm_id, queue_id))
+        queue.idle_since = self.clock.monotonic()
         return follower, queue
 
     def reader(self, realm_id: RealmId, queue_id: QueueId) -> object:
@@ -168,7 +181,7 @@ class Realtime:
         """A queue was registered here: serve it before its first poll, for what is told once."""
 
         async def adopt() -> None:
-            with suppress(BadEventQueueError, DatabaseUnavailableError):
+            with suppress(BadEventQueueError, *NOT_NOW):
                 await self.queue(realm_id, user_id, queue_id)
 
         task = asyncio.ensure_future(adopt())
@@ -248,14 +261,18 @@ class Realtime:
         directory = self.directories.of(realm_id)
         directory.forget_everything()
         self._followers[realm_id] = RealmFollower(
-            directory, self.database, epoch=row.epoch, position=row.position
+            directory, self.database, epoch=row.epoch, position=row.position, turns=self.wakes
         )
 
     async def _adopt(
         self, follower: RealmFollower, user_id: UserId, queue_id: QueueId
     ) -> EventQueue:
         while True:
-            row, live_user, read_at = await self._read_queue(follower, user_id, queue_id)
+            gathering = self._rows_of(follower.realm_id)
+            found = await gathering.find(queue_id)
+            if found is None or found[0].user_id != user_id or found[0].epoch != follower.epoch:
+                raise BadEventQueueError(queue_id)
+            row, live_user, read_at = found
             adopted = follower.queues.get(queue_id)
             if adopted is not None:
                 return adopted
@@ -267,54 +284,77 @@ class Realtime:
                 continue
             break
         queue = EventQueue(queue_id, user_id, row.base, queue_params(row.params))
-        queue.idle_since = self.clock.monotonic()
         follower.users.add_queue(live_user, queue)
         follower.queues[queue_id] = queue
         self._publish_news(follower.realm_id, _Adopted(queue_id))
         return queue
 
-    async def _read_queue(
-        self, follower: RealmFollower, user_id: UserId, queue_id: QueueId
-    ) -> tuple[EventQueueRow, LiveUser, Position]:
-        """The queue's row, its user, and the position at which both were read."""
-        realm_id = follower.realm_id
+    def _rows_of(self, realm_id: RealmId) -> Gathering[QueueId, _Adoptable]:
+        gathering = self._rows.get(realm_id)
+        if gathering is None:
+            gathering = self._rows[realm_id] = Gathering(partial(self._read_queues, realm_id))
+        return gathering
+
+    async def _read_queues(
+        self, realm_id: RealmId, queue_ids: Sequence[QueueId]
+    ) -> dict[QueueId, _Adoptable]:
         async with self.database.snapshot() as connection:
             now = await clocks.read(connection, realm_id)
-            row = await event_queues.live(connection, realm_id, queue_id)
-            if row is None or row.user_id != user_id or row.epoch != follower.epoch:
-                raise BadEventQueueError(queue_id)
-            spans = await subscriptions.spans_of(connection, realm_id, [user_id])
-            senders_read = await muted_users.senders_read(connection, realm_id, user_id)
-            [user] = await users.by_ids(connection, realm_id, [user_id])
+            rows = await event_queues.live(connection, realm_id, queue_ids)
+            user_ids = list({row.user_id for row in rows})
+            spans = await subscriptions.spans_of(connection, realm_id, user_ids)
+            senders_read = await muted_users.senders_read(connection, realm_id, user_ids)
+            found = await users.by_ids(connection, realm_id, user_ids)
         assert now is not None, "every realm has a clock"
-        return row, LiveUser(user_id, user.role, spans, senders_read), now.position
+        by_user: dict[UserId, list[SpanRow]] = {}
+        for span in spans:
+            by_user.setdefault(span.user_id, []).append(span)
+        live = {
+            user.user_id: LiveUser(
+                user.user_id,
+                user.role,
+                by_user.get(user.user_id, ()),
+                senders_read.get(user.user_id),
+            )
+            for user in found
+        }
+        return {row.queue_id: (row, live[row.user_id], now.position) for row in rows}
 
     def _tell_queues(self, follower: RealmFollower, event: Event, audience: Audience) -> None:
         encodings: dict[tuple[object, ...], list[bytes]] = {}
-        for queue in follower.users.reached(audience, follower.position):
-            if queue.listens_to(event.wire_type):
+        position = follower.position
+
+        def tell(user: LiveUser) -> None:
+            for queue in user.queues:
+                if not queue.listens_to(event.wire_type) or not reaches_queue(
+                    audience, user, queue, position
+                ):
+                    continue
                 key = tuple([getattr(queue.view, name) for name in event.varies_by])
                 if key not in encodings:
-                    wire = event.wire(follower.position, queue.view)
+                    wire = event.wire(position, queue.view)
                     encodings[key] = [msgspec.json.encode(body)[1:] for body in wire]
                 for encoded in encodings[key]:
                     self._tell_queue(follower, queue, encoded)
 
+        follower.rounds.begin(audience, tell, Position(position + 1))
+
     def _tell_queue(self, follower: RealmFollower, queue: EventQueue, body: bytes) -> None:
-        event_id = queue.next_ephemeral_id(follower.position)
-        if event_id is None:
+        queue.keep(body)
+        if queue.next_ephemeral_id(follower.position) is None:
             self.need_position(follower.realm_id)
-        if queue.waiter is None or event_id is None:
-            queue.keep(body)
-        else:
-            queue.release([with_id(event_id, body)], follower.position)
+        elif queue.waiter is not None:
+            events, reached = follower.unlooked(queue, queue.waiter)
+            if reached == follower.position:
+                events.extend(queue.told(events, reached))
+            queue.release(events, reached)
 
     def _let_adopted_go(self, follower: RealmFollower, queue_id: QueueId) -> None:
         queue = follower.queues.get(queue_id)
         if queue is None:
             return
         if queue.pending:
-            self._publish_news(follower.realm_id, _HandedOver(queue_id, tuple(queue.pending)))
+            self._publish_news(follower.realm_id, _HandedOver(queue_id, queue.pending))
         follower.let_go(queue)
 
     def _take_over(self, follower: RealmFollower, news: _HandedOver) -> None:
@@ -346,7 +386,7 @@ class Realtime:
             self._look_now.clear()
             try:
                 moved = await self._compare_clocks()
-            except DatabaseUnavailableError:
+            except NOT_NOW:
                 moved = False
             pause = BUSY_GUARD_SECONDS if moved else min(IDLE_GUARD_SECONDS, pause * 1.5)
 
@@ -371,19 +411,26 @@ class Realtime:
             await asyncio.sleep(TOUCH_SECONDS * random.uniform(0.9, 1.1))  # noqa: S311
             try:
                 await self._touch_queues()
-            except DatabaseUnavailableError as error:
+            except NOT_NOW as error:
                 logger.warning("cannot note which queues live", error=str(error))
             self._let_idle_go()
 
     async def _touch_queues(self) -> None:
-        for realm_id, follower in self._followers.items():
-            for queue in follower.queues.values():
-                if queue.waiter is not None:
-                    self._seen.add((realm_id, queue.queue_id))
-        seen, self._seen = sorted(self._seen), set()
+        """Note which were polled since the last time.
+
+        What was let go meanwhile is polled elsewhere, or had been idle for longer than that.
+        """
+        since, now = self._touched_at, self.clock.monotonic()
+        seen = sorted(
+            (realm_id, queue.queue_id)
+            for realm_id, follower in self._followers.items()
+            for queue in follower.queues.values()
+            if queue.waiter is not None or queue.idle_since >= since
+        )
         async with self.database.connection() as connection:
             await event_queues.touch(connection, [r for r, _ in seen], [q for _, q in seen])
             await event_queues.delete_expired(connection)
+        self._touched_at = now
 
     def _let_idle_go(self) -> None:
         now = self.clock.monotonic()
@@ -394,4 +441,5 @@ class Realtime:
                     follower.let_go(queue)
             if not follower.queues and now - self._used[realm_id] > UNFOLLOW_SECONDS:
                 del self._followers[realm_id]
+                self._rows.pop(realm_id, None)
                 self._publish(lambda bus, realm_id=realm_id: bus.unfollow(realm_id))  # type: ignore[misc]

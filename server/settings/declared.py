@@ -1,12 +1,8 @@
-"""Every setting in one frozen object, read from the environment or one TOML file."""
+"""What an operator decides: every setting, what it must be, and what follows from it."""
 
-import difflib
-import os
-import re
-import tomllib
-from collections.abc import Mapping
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 from urllib.parse import parse_qs, unquote, urlsplit
 
 import msgspec
@@ -14,34 +10,32 @@ from msgspec import Meta
 from typing_extensions import override
 
 from server.domain.addresses import mail_domain
+from server.domain.providers import JwtKeys, Providers
+from server.domain.sign_in import FOR_DEVELOPERS, LDAP, PASSWORDS
 from server.places import Destinations, Hosts, Networks, Ports
-
-ENVIRONMENT_PREFIX = "PARLEY_"
-CONFIG_VARIABLE = "PARLEY_CONFIG"
 
 PLAIN_VARIABLES = {"database_url": "DATABASE_URL", "amqp_url": "AMQP_URL"}
 """Settings whose variable has a name of its own, because other tools know it by that name."""
 
 OWN_SECRETS = (
+    "bigbluebutton_secret",
+    "ldap_bind_password",
     "smtp_password",
     "operator_password",
     "push_server_key",
+    "saml_key",
     "fcm_credentials",
     "apns_key",
+    "s3_secret_key",
 )
 
-SECRET_SETTINGS = frozenset({*PLAIN_VARIABLES, "egress_proxy", *OWN_SECRETS})
+SECRETIVE = ("sign_in_providers", "jwt_keys")
+"""Settings that hold secrets among other things."""
+
+SECRET_SETTINGS = frozenset({*PLAIN_VARIABLES, "egress_proxy", *OWN_SECRETS, *SECRETIVE})
 """Settings whose value is never shown."""
 
-WORDS_FOR_BOOLEANS = {"on": True, "yes": True, "off": False, "no": False}
-
-
-class SettingsError(Exception):
-    """The settings are wrong. `problems` holds one sentence for each thing that is."""
-
-    def __init__(self, problems: list[str]) -> None:
-        super().__init__("\n".join(problems))
-        self.problems = problems
+_ATTRIBUTE = r"^[A-Za-z][A-Za-z0-9;-]*$"
 
 
 class Rate:
@@ -58,6 +52,20 @@ class Rate:
         return f"{self.limit}/{self.seconds}"
 
 
+class Rates:
+    """Rates that hold together, written like 2/3600, 5/86400."""
+
+    def __init__(self, text: str) -> None:
+        self._rates = tuple(map(Rate, text.split(",")))
+
+    def __iter__(self) -> Iterator[Rate]:
+        return iter(self._rates)
+
+    @override
+    def __repr__(self) -> str:
+        return ", ".join(map(repr, self._rates))
+
+
 def described(description: str, *, ge: int | None = None, le: int | None = None) -> Meta:
     """What a setting must be, as the end of the sentence "NAME must be ..."."""
     return Meta(description=description, ge=ge, le=le)
@@ -70,6 +78,10 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         Annotated[str, Meta(min_length=1)], described("an address of this machine to listen on")
     ] = "127.0.0.1"
     port: Annotated[int, described("a port from 0 to 65535 (0: a free one)", ge=0, le=65535)] = 9991
+    transport: Annotated[Literal["httptools", "tornado"], described("httptools or tornado")] = (
+        "httptools"
+    )
+    """Which HTTP server owns the port; they differ in what they cost."""
     data_directory: Annotated[Path, described("the path of a directory")] = msgspec.field(
         name="data"
     )
@@ -85,6 +97,12 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     ] = None
     """None: Postgres carries wake-ups and jobs too."""
 
+    certificate: Annotated[Path | None, described("the path of a file")] = None
+    """For HTTPS: a chain of certificates, and its key, which may be in the same file.
+
+    None: a proxy in front of the server does that, or nobody.
+    """
+    certificate_key: Annotated[Path | None, described("the path of a file")] = None
     external_url: Annotated[
         Annotated[str, Meta(pattern=r"^https?://[^/?#\s]+/?$")] | None,
         described("the address people use, like https://chat.example.com"),
@@ -105,6 +123,93 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """Of people who are not signed in."""
     rate_limit_sign_in: Annotated[Rate, described("tries/seconds, like 5/1800")] = Rate("5/1800")
     """With the password of one name."""
+    rate_limit_account_mail: Annotated[Rates, described("emails/seconds, like 2/3600, 5/86400")] = (
+        Rates("2/3600, 5/86400")
+    )
+    """To one address, for people who want a new password, a new address or an account."""
+    rate_limit_account_mail_address: Annotated[Rates, described("emails/seconds, like 5/86400")] = (
+        Rates("5/86400")
+    )
+    """The same by the address of the network from which they ask."""
+    open_realm_creation: Annotated[bool, described("on or off")] = False
+    """Lets anybody found organizations."""
+    session_days: Annotated[int, described("a number from 1 to 365", ge=1, le=365)] = 14
+    """After so long, whoever has signed in with a browser has to do so again."""
+    mobile_scheme: Annotated[
+        Annotated[str, Meta(pattern=r"^[a-z][a-z0-9+.-]*$")],
+        described("the scheme of an address, like zulip"),
+    ] = "zulip"
+    """By which browsers on phones find the app that waits for somebody to sign in."""
+    sign_in_providers: Annotated[
+        Providers, described("providers to sign in with, as docs/sign-in.md says")
+    ] = Providers()
+    """Other sites that say who somebody is."""
+    saml_certificate: Annotated[
+        Annotated[str, Meta(pattern="^-----BEGIN CERTIFICATE-----")] | None,
+        described("a certificate in PEM"),
+    ] = None
+    """Of the server itself: with its key, questions in SAML are signed, and answers may be
+    encrypted. None: they are not."""
+    saml_key: Annotated[
+        Annotated[str, Meta(pattern="^-----BEGIN [A-Z ]*PRIVATE KEY-----")] | None,
+        described("a private key in PEM"),
+    ] = None
+    jwt_keys: Annotated[JwtKeys, described("keys by subdomain, as docs/sign-in.md says")] = (
+        JwtKeys()
+    )
+    """By which sites of one's own give their people keys of this server."""
+
+    ldap_url: Annotated[
+        Annotated[str, Meta(pattern=r"^ldaps?://[^/?#\s,]+/?(,\s*ldaps?://[^/?#\s,]+/?)*$")] | None,
+        described("addresses like ldaps://ldap.example.com, separated by commas"),
+    ] = None
+    """Directories that know people's passwords: where one is away, the next is asked. None: there
+    is none."""
+    ldap_starttls: Annotated[bool, described("on or off")] = True
+    """Whether connections to ldap:// are encrypted before anything is said."""
+    ldap_ca: Annotated[Path | None, described("the path of a file")] = None
+    """The certificates of who signs theirs. None: those that this machine trusts."""
+    ldap_bind_dn: Annotated[
+        Annotated[str, Meta(min_length=1)] | None,
+        described("the name of an entry, like cn=parley,dc=example,dc=com"),
+    ] = None
+    """Who looks for people. None: anybody may."""
+    ldap_bind_password: Annotated[
+        Annotated[str, Meta(min_length=1)] | None, described("a password")
+    ] = None
+    ldap_base: Annotated[
+        Annotated[str, Meta(min_length=1)] | None,
+        described("the name of an entry, like ou=people,dc=example,dc=com"),
+    ] = None
+    """Below which people are looked for, by the filter."""
+    ldap_filter: Annotated[
+        Annotated[str, Meta(pattern=r"^\(.*%s.*\)$")],
+        described("a filter with %s in it, like (uid=%s)"),
+    ] = "(|(uid=%s)(mail=%s))"
+    ldap_user_dn: Annotated[
+        Annotated[str, Meta(pattern=r"^[^%,=]+=%s(,[^%]*)?$")] | None,
+        described("a name with %s in it, like uid=%s,ou=people,dc=example,dc=com"),
+    ] = None
+    """How somebody's entry is called. None: they are looked for."""
+    ldap_name_attribute: Annotated[
+        Annotated[str, Meta(pattern=_ATTRIBUTE)], described("an attribute, like cn")
+    ] = "cn"
+    ldap_email_attribute: Annotated[
+        Annotated[str, Meta(pattern=_ATTRIBUTE)], described("an attribute, like mail")
+    ] = "mail"
+    ldap_id_attribute: Annotated[
+        Annotated[str, Meta(pattern=_ATTRIBUTE)] | None, described("an attribute, like entryUUID")
+    ] = None
+    """By which an entry is known though its name and address change. None: by its address."""
+    ldap_email_domain: Annotated[
+        Annotated[str, Meta(pattern=r"^[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)*$")] | None,
+        described("a domain name, like example.com"),
+    ] = None
+    """People's addresses are their names in the directory at this domain. None: an attribute."""
+    ldap_timeout_seconds: Annotated[int, described("a number from 1 to 60", ge=1, le=60)] = 5
+    """How long somebody waits for the directories in all."""
+    ldap_connections: Annotated[int, described("a number from 1 to 50", ge=1, le=50)] = 4
+    """Of one process to them, at once."""
     development: Annotated[bool, described("on or off")] = False
     """Lets people sign in without a password. Never on a server that others reach."""
 
@@ -114,10 +219,33 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """Whether guests who may not know everybody see presence only of those whom they know."""
     max_file_upload_mib: Annotated[int, described("a number from 0 to 4096", ge=0, le=4096)] = 25
 
+    s3_bucket: Annotated[
+        Annotated[str, Meta(pattern=r"^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$")] | None,
+        described("the name of a bucket"),
+    ] = None
+    """None: files are kept in the data directory."""
+    s3_endpoint: Annotated[
+        Annotated[str, Meta(pattern=r"^https?://[^/?#\s]+/?$")] | None,
+        described("an address like https://s3.example.com"),
+    ] = None
+    s3_region: Annotated[Annotated[str, Meta(min_length=1)], described("a region")] = "us-east-1"
+    s3_access_key: Annotated[
+        Annotated[str, Meta(min_length=1)] | None, described("the id of a key")
+    ] = None
+    s3_secret_key: Annotated[
+        Annotated[str, Meta(min_length=1)] | None, described("the secret of that key")
+    ] = None
+
+    gravatars: Annotated[bool, described("on or off")] = True
+    """Whether people without a picture are shown with theirs at gravatar.com, which learns who
+    looks. Off: with patterns that the server makes itself."""
+
     media_hosts: Annotated[
         Hosts, described("names of hosts like images.example.com, separated by commas")
     ] = Hosts()
     """Whose pictures and films messages show: they learn who looks."""
+    image_proxy: Annotated[bool, described("on or off")] = True
+    """Whether messages show pictures of all other hosts, which the server then fetches."""
 
     link_previews: Annotated[bool, described("on or off")] = True
     """Whether organizations may have previews of linked pages, which the server then fetches."""
@@ -149,6 +277,13 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     ] = None
     """From where mail comes. None: noreply at the name of the server."""
 
+    invitations_per_day: Annotated[int, described("a number from 0", ge=0)] = 100
+    """How many an organization may have mailed."""
+    invitation_minutes: Annotated[
+        int, described("a number from 1 to 5000000", ge=1, le=5_000_000)
+    ] = 14_400
+    """For how long invitations are good whose sender does not say."""
+
     egress_allow: Annotated[
         Destinations, described("networks like 10.0.0.0/8 and names of hosts, separated by commas")
     ] = Destinations()
@@ -162,6 +297,20 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         described("the address of a proxy, like http://proxy.example.com:3128"),
     ] = None
     """Through which it goes then. It looks up names, so it has to keep private networks closed."""
+
+    bigbluebutton_url: Annotated[
+        Annotated[str, Meta(pattern=r"^https?://[^?#\s]+$")] | None,
+        described("an address like https://calls.example.com/bigbluebutton/"),
+    ] = None
+    """Where people have calls. None, or without the secret: not there."""
+    bigbluebutton_secret: Annotated[str | None, described("a shared secret")] = None
+    jitsi_server_url: Annotated[
+        Annotated[str, Meta(pattern=r"^https?://[^?#\s]+$")],
+        described("an address like https://meet.example.com"),
+    ] = "https://meet.jit.si"
+    """Where people have calls whose organization names no server of Jitsi Meet of its own."""
+    giphy_api_key: Annotated[str, described("a key of GIPHY's API")] = ""
+    """With which clients look for GIFs themselves, so it is no secret. Empty: they do not."""
 
     outgoing_webhook_seconds: Annotated[int, described("a number from 1 to 60", ge=1, le=60)] = 10
     """How long a bot that is called may take to answer."""
@@ -259,12 +408,23 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         return self.database_url is None
 
     @property
+    def has_big_blue_button(self) -> bool:
+        """Whether this server knows where people have calls by BigBlueButton."""
+        return self.bigbluebutton_url is not None and self.bigbluebutton_secret is not None
+
+    @property
+    def files(self) -> Path:
+        """The folder of what people upload."""
+        return self.data_directory / "files"
+
+    @property
     def public_url(self) -> str:
         """The address under which people reach this server, without a slash at its end."""
         if self.external_url is not None:
             return self.external_url.rstrip("/")
         shown = "localhost" if self.host in {"0.0.0.0", "::", "127.0.0.1"} else self.host  # noqa: S104 - compared, not bound
-        return f"http://{f'[{shown}]' if ':' in shown else shown}:{self.port}"
+        scheme = "http" if self.certificate is None else "https"
+        return f"{scheme}://{f'[{shown}]' if ':' in shown else shown}:{self.port}"
 
     @property
     def secrets(self) -> tuple[str, ...]:
@@ -272,7 +432,15 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         urls = (self.database_url, self.amqp_url, self.egress_proxy)
         found = {secret for url in urls if url for secret in _passwords(url)}
         found |= {secret for name in OWN_SECRETS if (secret := getattr(self, name))}
+        found |= {secret for name in SECRETIVE for secret in getattr(self, name).secrets}
         return tuple(sorted(found))
+
+    @property
+    def sign_in_methods(self) -> tuple[str, ...]:
+        """The ways that this server has, by the names that organizations choose them by."""
+        ldap = () if self.ldap_url is None else (LDAP,)
+        dev = (FOR_DEVELOPERS,) if self.development else ()
+        return (PASSWORDS, *ldap, *self.sign_in_providers.methods, *dev)
 
     @property
     def mail_address(self) -> str:
@@ -298,158 +466,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         return f"Settings({', '.join(f'{name}={value!r}' for name, value in shown.items())})"
 
 
-def load_settings(
-    *,
-    environ: Mapping[str, str] | None = None,
-    config: Path | None = None,
-    overrides: Mapping[str, object] | None = None,
-) -> Settings:
-    """Read settings: `overrides` (the command line), else the environment, else the file.
-
-    Raises SettingsError, which lists everything that is wrong.
-    """
-    environ = os.environ if environ is None else environ
-    reader = _Reader()
-    if config is None and environ.get(CONFIG_VARIABLE):
-        config = Path(environ[CONFIG_VARIABLE])
-    if config is not None:
-        reader.add_file(config)
-    reader.add_environment(environ)
-    for name, value in (overrides or {}).items():
-        if value is not None:
-            reader.add(name, value, origin=f"--{name.replace('_', '-')}")
-    reader.values.setdefault("data", default_data_directory(environ))
-    return reader.settings()
-
-
-def default_data_directory(environ: Mapping[str, str]) -> Path:
-    """Where data goes if nobody says: a system directory for root, else the user's own."""
-    if os.geteuid() == 0:
-        return Path("/var/lib/parley")
-    base = environ.get("XDG_DATA_HOME") or Path(environ.get("HOME") or "~").expanduser() / (
-        ".local/share"
-    )
-    return Path(base) / "parley"
-
-
-def unused_variables(environ: Mapping[str, str] | None = None) -> list[str]:
-    """Names that look like settings of Parley but are none."""
-    environ = os.environ if environ is None else environ
-    return sorted(
-        name
-        for name in environ
-        if name.startswith(ENVIRONMENT_PREFIX)
-        and name != CONFIG_VARIABLE
-        and name.removesuffix("_FILE") not in _setting_by_variable()
-    )
-
-
-def variable_of(setting: str) -> str:
-    """The environment variable of a setting."""
-    return PLAIN_VARIABLES.get(setting, ENVIRONMENT_PREFIX + setting.upper())
-
-
-def _setting_by_variable() -> dict[str, str]:
-    return {variable_of(name): name for name in Settings.__struct_encode_fields__}
-
-
-class _Reader:
-    """Collects raw values with their origin, so that a complaint can name it."""
-
-    def __init__(self) -> None:
-        self.values: dict[str, object] = {}
-        self._origins: dict[str, str] = {}
-        self._problems: list[str] = []
-
-    def add(self, name: str, value: object, *, origin: str) -> None:
-        if isinstance(value, str):
-            value = WORDS_FOR_BOOLEANS.get(value.lower(), value)
-        self.values[name] = value
-        self._origins[name] = origin
-
-    def add_file(self, path: Path) -> None:
-        try:
-            table = tomllib.loads(path.read_text())
-        except OSError as error:
-            self._problems.append(f"The settings file {path} cannot be read: {error.strerror}.")
-            return
-        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-            self._problems.append(f"The settings file {path} is not valid TOML: {error}.")
-            return
-        for key, value in table.items():
-            self._add_or_read(key, value, origin=f"`{key}` in {path}")
-
-    def add_environment(self, environ: Mapping[str, str]) -> None:
-        known = _setting_by_variable()
-        for variable, value in environ.items():
-            name = known.get(variable.removesuffix("_FILE"))
-            if name is not None:
-                suffix = "_file" if variable.endswith("_FILE") else ""
-                self._add_or_read(name + suffix, value, origin=variable)
-        for variable in unused_variables(environ):
-            if similar := difflib.get_close_matches(variable, known, n=1, cutoff=0.8):
-                self._problems.append(f"{variable} is not a setting; did you mean {similar[0]}?")
-
-    def _add_or_read(self, name: str, value: object, *, origin: str) -> None:
-        """Take the value, or, where the name ends in _file, the content of the file it names."""
-        setting = name.removesuffix("_file")
-        if setting == name or setting not in Settings.__struct_encode_fields__:
-            self.add(name, value, origin=origin)
-            return
-        try:
-            self.add(setting, Path(str(value)).read_text().strip(), origin=f"{origin} ({value})")
-        except OSError as error:
-            self._problems.append(f"{origin} names {value}, but: {error.strerror}.")
-
-    def settings(self) -> Settings:
-        """Convert; a wrong value is named and left out until the rest has been looked at."""
-        settings = None
-        while settings is None:
-            try:
-                settings = msgspec.convert(self.values, Settings, strict=False, dec_hook=_decode)
-            except msgspec.ValidationError as error:
-                self._explain(str(error))
-        if self._problems:
-            raise SettingsError(self._problems)
-        return settings
-
-    def _explain(self, complaint: str) -> None:
-        if unknown := re.search(r"unknown field `(.*)`$", complaint):
-            self._explain_unknown(unknown[1])
-            return
-        place = re.search(r"`\$\.(\w+)", complaint)
-        assert place is not None, complaint
-        name = place[1]
-        value = self.values.pop(name)
-        if name == "data":
-            self.values[name] = Path()
-        shown = "" if name in SECRET_SETTINGS else f", not {value!r}"
-        origin = self._origins.get(name, variable_of(name))
-        self._problems.append(f"{origin} must be {_expectation(name)}{shown}.")
-
-    def _explain_unknown(self, name: str) -> None:
-        del self.values[name]
-        similar = difflib.get_close_matches(name, Settings.__struct_encode_fields__, n=1)
-        hint = f"; did you mean `{similar[0]}`?" if similar else "."
-        self._problems.append(f"{self._origins[name]} is not a setting{hint}")
-
-
 def _passwords(url: str) -> list[str]:
     """The passwords in the address, as written and decoded."""
     parts = urlsplit(url)
     written = [parts.password or ""]
     decoded = [unquote(password) for password in written]
     return [p for p in (*written, *decoded, *parse_qs(parts.query).get("password", ())) if p]
-
-
-def _decode(kind: type, value: object) -> object:
-    """Build the types that msgspec does not know."""
-    return kind(value)
-
-
-def _expectation(name: str) -> str:
-    """How the sentence "NAME must be ..." ends."""
-    fields = msgspec.inspect.type_info(Settings).fields  # type: ignore[attr-defined]
-    kind = next(field.type for field in fields if field.encode_name == name)
-    extra: dict[str, Any] = getattr(kind, "extra_json_schema", None) or {}
-    return str(extra.get("description", "something else"))

@@ -1,0 +1,21 @@
+"""Every setting in one frozen object, read from the environment or one TOML file."""
+
+from server.settings.declared import Rate, Rates, Settings
+from server.settings.reading import (
+    SettingsError,
+    default_data_directory,
+    load_settings,
+    unused_variables,
+    variable_of,
+)
+
+__all__ = (
+    "Rate",
+    "Rates",
+    "Settings",
+    "SettingsError",
+    "default_data_directory",
+    "load_settings",
+    "unused_variables",
+    "variable_of",
+)

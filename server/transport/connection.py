@@ -1,0 +1,360 @@
+"""One connection of our own server: exchanges after each other, and no more than one at a time."""
+
+import asyncio
+from collections import deque
+from collections.abc import Iterable, Mapping
+from enum import Enum
+from http import HTTPStatus
+from typing import Final, Protocol, cast
+
+from typing_extensions import override
+
+from server.api.wire import Answerer, Exchange, Wire
+from server.deadlines import Deadlines
+from server.domain.errors import DomainError
+from server.transport.limits import BODY_SECONDS, HEAD_SECONDS, IDLE_SECONDS, STALLED_SECONDS
+from server.transport.reading import Incoming, Reader
+from server.transport.refusals import LINGER_BYTES, LINGER_SECONDS, closing_answer
+from server.transport.writing import CHUNKS_END, CONTINUE, as_chunk, head
+
+_CLOSE: Final = "Connection: close"
+_KEEP: Final = "Connection: keep-alive"
+_CHUNKED: Final = "Transfer-Encoding: chunked"
+
+
+class _State(Enum):
+    OPEN = "open"
+    CLOSING = "closing"
+    """What comes counts for nothing; what was written is still on its way."""
+    LINGERING = "lingering"
+    """As closing, and what comes is read until the client has heard it."""
+    LOST = "lost"
+
+
+class Keeper(Protocol):
+    """The server that a connection belongs to."""
+
+    deadlines: Deadlines
+
+    def begin(self, wire: Wire) -> Exchange:
+        """The next exchange of a connection."""
+        ...
+
+    def admit(self, connection: "Connection", transport: asyncio.Transport) -> bool:
+        """Whether there is room for it; if not, it has been told."""
+        ...
+
+    def may_linger(self, connection: "Connection") -> bool:
+        """Whether it may wait until its client has heard the last answer."""
+        ...
+
+    def forget(self, connection: "Connection") -> None:
+        """It is no more."""
+        ...
+
+
+class Connection(asyncio.Protocol):
+    """Reads requests, hands each to an exchange when the one before is answered, and is its wire.
+
+    While a request waits for its answer there is nothing here but what is needed to write it:
+    the parser comes with the first byte of a request and goes with its last.
+    """
+
+    __slots__ = (
+        "_answerer",
+        "_backlog",
+        "_dropped",
+        "_exchange",
+        "_incoming",
+        "_is_chunked",
+        "_is_old",
+        "_keeps_alive",
+        "_lingers",
+        "_on_drained",
+        "_reader",
+        "_server",
+        "_state",
+        "_taking",
+        "_transport",
+        "due",
+    )
+
+    def __init__(self, server: Keeper) -> None:
+        self._server = server
+        self._state = _State.OPEN
+        self._transport: asyncio.Transport
+        self._reader: Reader | None = None
+        self._answerer: Answerer | None = None
+        """Whoever answers the request in hand."""
+        self._exchange: Exchange | None = None
+        """What takes its body, until all of it has been brought."""
+        self._incoming: Incoming | None = None
+        """The request in hand, as long."""
+        self._backlog: deque[Incoming] | None = None
+        self._taking: asyncio.Future[None] | None = None
+        """The exchange has not taken what was brought."""
+        self._on_drained: asyncio.Future[None] | None = None
+        self._keeps_alive = self._is_old = self._is_chunked = self._lingers = False
+        self._dropped = 0
+        self.due = 0
+
+    # -- what the loop calls
+
+    @override
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast(asyncio.Transport, transport)  # uvloop's is one in all but name
+        if self._server.admit(self, self._transport):
+            self._server.deadlines.set(self, IDLE_SECONDS)
+
+    @override
+    def data_received(self, data: bytes) -> None:
+        if self._state is not _State.OPEN:
+            self._drop(data)
+            return
+        is_new = self._reader is None
+        if self._reader is None:
+            self._reader = Reader(self)
+        reader = self._reader
+        try:
+            reader.feed(data)
+        except DomainError as error:
+            if self._state is _State.OPEN:  # and has not just had its last answer
+                self._refuse(error)
+            return
+        if reader.is_between:
+            self._reader = None
+        elif is_new and reader.is_in_head and self._answerer is None:
+            # Counted from its first byte: whoever sends slowly gains no time.
+            self._server.deadlines.set(self, HEAD_SECONDS)
+
+    @override
+    def eof_received(self) -> bool:
+        # As Tornado does: whoever says that they send nothing more has gone.
+        return False
+
+    @override
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._state = _State.LOST
+        self._server.forget(self)
+        self._reader = None
+        self._incoming = None
+        self._backlog = None
+        if self._on_drained is not None and not self._on_drained.done():
+            self._on_drained.set_exception(ConnectionResetError())
+        self._give_up_exchange()
+
+    @override
+    def pause_writing(self) -> None:
+        self._on_drained = asyncio.get_running_loop().create_future()
+        self._server.deadlines.set(self, STALLED_SECONDS)
+
+    @override
+    def resume_writing(self) -> None:
+        waiting, self._on_drained = self._on_drained, None
+        if waiting is not None and not waiting.done():
+            waiting.set_result(None)
+        if self._state is _State.OPEN:
+            self._set_deadline()
+
+    def expired(self) -> None:
+        """The client has been silent, or deaf, for too long."""
+        self.abort()
+
+    # -- what the reader calls
+
+    def begun(self, incoming: Incoming) -> None:
+        if self._state is not _State.OPEN:
+            return
+        if self._answerer is None and not self._backlog:
+            self._begin(incoming)
+            return
+        # Asked before what was asked first is answered: it waits, and nothing more is read.
+        if self._backlog is None:
+            self._backlog = deque()
+        self._backlog.append(incoming)
+        self._transport.pause_reading()
+
+    def came(self, incoming: Incoming, chunk: bytes) -> None:
+        if incoming is self._incoming and self._taking is None:
+            self._bring(chunk)
+        else:
+            incoming.chunks.append(chunk)
+
+    def ended(self, incoming: Incoming) -> None:
+        if incoming is self._incoming and self._taking is None:
+            self._end_body()
+
+    # -- what the exchange calls
+
+    @property
+    def remote_ip(self) -> str:
+        peer = self._transport.get_extra_info("peername")
+        return str(peer[0]) if peer else ""
+
+    def respond(
+        self, status: int, headers: Iterable[tuple[str, str]], body: bytes, *, is_last: bool
+    ) -> None:
+        if self._state is not _State.OPEN:
+            return
+        self._keeps_alive = self._keeps_alive and not is_last
+        self._transport.write(head(status, headers, *self._connection_lines()) + body)
+        self._finish_exchange()
+
+    async def start(self, status: int, headers: Mapping[str, str]) -> None:
+        self._check_open()
+        # Behind a head that says that nothing changed there is no body, so not an empty one either.
+        has_length = "Content-Length" in headers or status == HTTPStatus.NOT_MODIFIED
+        self._is_chunked = not has_length and not self._is_old
+        self._keeps_alive = self._keeps_alive and (has_length or self._is_chunked)
+        chunked = [_CHUNKED] if self._is_chunked else []
+        self._transport.write(head(status, headers.items(), *self._connection_lines(), *chunked))
+        await self._drained()
+
+    async def send(self, chunk: bytes) -> None:
+        self._check_open()
+        if chunk:
+            self._transport.write(as_chunk(chunk) if self._is_chunked else chunk)
+            await self._drained()
+
+    def finish(self) -> None:
+        if self._state is _State.OPEN:
+            if self._is_chunked:
+                self._transport.write(CHUNKS_END)
+            self._finish_exchange()
+
+    def close(self) -> None:
+        if self._state is not _State.OPEN:
+            return
+        if self._lingers and self._transport.can_write_eof() and self._server.may_linger(self):
+            self._state = _State.LINGERING
+            self._transport.write_eof()
+            self._transport.resume_reading()
+            self._server.deadlines.set(self, LINGER_SECONDS)
+        else:
+            self._state = _State.CLOSING
+            self._transport.close()
+            self._server.deadlines.set(self, STALLED_SECONDS)
+
+    def linger(self) -> None:
+        self._lingers = True
+
+    def set_body_timeout(self, seconds: float) -> None:
+        self._server.deadlines.set(self, seconds)
+
+    def hand_over(self, answerer: Answerer) -> None:
+        self._answerer = answerer
+
+    def abort(self) -> None:
+        """End the connection at once, whatever is on its way."""
+        self._transport.abort()
+
+    # -- between the two
+
+    def _begin(self, incoming: Incoming) -> None:
+        self._incoming = incoming
+        self._keeps_alive = incoming.keeps_alive
+        self._is_old = incoming.is_old
+        self._is_chunked = False
+        if incoming.has_body:
+            self._server.deadlines.set(self, BODY_SECONDS)
+        else:
+            self._server.deadlines.clear(self)
+        self._answerer = self._exchange = exchange = self._server.begin(self)
+        exchange.headers_received(incoming.method, incoming.target, incoming.headers)
+        if incoming.has_body and incoming.waits and not self._lingers:
+            self._transport.write(CONTINUE)
+
+    def _bring(self, chunk: bytes) -> None:
+        if self._exchange is None or self._state is not _State.OPEN:
+            return
+        taking = self._exchange.data_received(chunk)
+        if taking is not None and not taking.done():
+            self._taking = taking
+            self._transport.pause_reading()
+            taking.add_done_callback(self._taken)
+
+    def _taken(self, _: object) -> None:
+        self._taking = None
+        self._bring_waiting()
+
+    def _bring_waiting(self) -> None:
+        """What has come of the body while the exchange was not ready for it."""
+        incoming = self._incoming
+        if incoming is None or self._state is not _State.OPEN:
+            return
+        while incoming.chunks:
+            self._bring(incoming.chunks.popleft())
+            if self._taking is not None:
+                return
+        if incoming.is_whole:
+            self._end_body()
+        elif not self._backlog:
+            self._transport.resume_reading()
+
+    def _end_body(self) -> None:
+        self._incoming = None
+        self._server.deadlines.clear(self)
+        exchange, self._exchange = self._exchange, None
+        if exchange is not None:
+            exchange.finish()
+        if not self._backlog:
+            self._transport.resume_reading()
+
+    def _connection_lines(self) -> tuple[str, ...]:
+        """What is said of whether the connection stays."""
+        # Before the end of a body that nobody reads there is no next request.
+        if not self._keeps_alive or self._incoming is not None:
+            return (_CLOSE,)
+        return (_KEEP,) if self._is_old else ()
+
+    def _finish_exchange(self) -> None:
+        self._answerer = self._exchange = None
+        if not self._keeps_alive or self._incoming is not None:
+            self.close()
+        elif self._backlog:
+            incoming = self._backlog.popleft()
+            self._begin(incoming)
+            self._bring_waiting()
+        else:
+            self._set_deadline()
+
+    def _set_deadline(self) -> None:
+        """How long the client may be silent, which it may be while it waits for an answer."""
+        if self._incoming is not None:
+            self._server.deadlines.set(self, BODY_SECONDS)
+        elif self._answerer is not None:
+            self._server.deadlines.clear(self)
+        else:
+            in_head = self._reader is not None and self._reader.is_in_head
+            self._server.deadlines.set(self, HEAD_SECONDS if in_head else IDLE_SECONDS)
+
+    def _check_open(self) -> None:
+        if self._state is not _State.OPEN:
+            raise ConnectionResetError
+
+    async def _drained(self) -> None:
+        if self._on_drained is not None:
+            await asyncio.shield(self._on_drained)
+
+    def _refuse(self, error: DomainError) -> None:
+        """What comes is no HTTP: nothing more can be read, and earlier answers are not waited for.
+
+        An exchange in hand gets no answer, as its place in the order is the refusal's.
+        """
+        self._reader = None
+        self._backlog = None
+        self._lingers = True
+        self._transport.write(closing_answer(error))
+        self.close()
+        self._give_up_exchange()
+
+    def _give_up_exchange(self) -> None:
+        answerer, self._answerer = self._answerer, None
+        self._exchange = None
+        if answerer is not None:
+            answerer.on_connection_close()
+
+    def _drop(self, data: bytes) -> None:
+        self._dropped += len(data)
+        if self._dropped > LINGER_BYTES:
+            self.abort()

@@ -1,0 +1,169 @@
+"""From the bytes of a connection to requests, by httptools."""
+
+from collections import deque
+from typing import Final, Protocol
+
+import httptools
+
+from server.api.wire import Headers
+from server.transport.limits import MAX_HEAD_BYTES
+from server.transport.refusals import HeadTooLargeError, MalformedRequestError
+
+_VERSIONS: Final = {"1.0", "1.1"}
+_LINE_BYTES: Final = 4
+"""What a header takes on the wire beside its name and value."""
+
+
+class Incoming:
+    """One request, of which the head is there."""
+
+    __slots__ = (
+        "chunks",
+        "headers",
+        "is_old",
+        "is_whole",
+        "keeps_alive",
+        "method",
+        "target",
+    )
+
+    def __init__(
+        self,
+        method: str,
+        target: str,
+        headers: Headers,
+        *,
+        keeps_alive: bool,
+        is_old: bool,
+    ) -> None:
+        self.method = method
+        self.target = target
+        self.headers = headers
+        self.keeps_alive = keeps_alive
+        self.is_old = is_old
+        """Whether it is HTTP/1.0."""
+        self.chunks: deque[bytes] = deque()
+        """What has come of the body, and nobody has taken."""
+        self.is_whole = False
+
+    @property
+    def has_body(self) -> bool:
+        return "content-length" in self.headers or "transfer-encoding" in self.headers
+
+    @property
+    def waits(self) -> bool:
+        """Whether its client waits to be told to send the body."""
+        return self.headers.get("expect", "").lower() == "100-continue"
+
+
+class Sink(Protocol):
+    """Is told what comes, in its order."""
+
+    def begun(self, incoming: Incoming) -> None: ...
+
+    def came(self, incoming: Incoming, chunk: bytes) -> None: ...
+
+    def ended(self, incoming: Incoming) -> None: ...
+
+
+class Reader:
+    """Reads requests one after another. Once it has raised, nothing more can be read."""
+
+    __slots__ = ("_headers", "_incoming", "_parser", "_sink", "_size", "_target", "is_in_head")
+
+    def __init__(self, sink: Sink) -> None:
+        self._sink = sink
+        self._begin()
+
+    @property
+    def is_between(self) -> bool:
+        """Whether nothing of a request has been read of which more has to come."""
+        return self._incoming is None and not self.is_in_head
+
+    def feed(self, data: bytes) -> None:
+        """Read on. Raises MalformedRequestError or HeadTooLargeError."""
+        rest = data
+        while rest:
+            rest = self._feed(rest)
+        if self.is_in_head:
+            # What the parser keeps to itself counts, too.
+            self._size += len(data)
+            self._check_size()
+
+    def _feed(self, data: bytes) -> bytes:
+        """What is left of the data when a request asks for another protocol, and gets this one."""
+        try:
+            self._parser.feed_data(data)
+        except httptools.HttpParserUpgrade as upgrade:
+            if self._incoming is not None:
+                self.on_message_complete()
+            rest = data[upgrade.args[0] :]
+            self._begin()
+            return rest
+        except httptools.HttpParserCallbackError as error:
+            raise (error.__context__ or error) from None
+        except httptools.HttpParserError:
+            raise MalformedRequestError from None
+        return b""
+
+    def _begin(self) -> None:
+        self._parser = httptools.HttpRequestParser(self)
+        self._incoming: Incoming | None = None
+        self._clear()
+
+    def _clear(self) -> None:
+        self.is_in_head = False
+        self._target = b""
+        self._headers: dict[str, str] = {}
+        self._size = 0
+
+    def _check_size(self) -> None:
+        if self._size > MAX_HEAD_BYTES:
+            raise HeadTooLargeError
+
+    # -- what the parser calls
+
+    def on_message_begin(self) -> None:
+        self.is_in_head = True
+
+    def on_url(self, url: bytes) -> None:
+        self._target += url
+        self._size += len(url)
+        self._check_size()
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        self._size += len(name) + len(value) + _LINE_BYTES
+        self._check_size()
+        if self._incoming is not None:
+            raise MalformedRequestError  # a trailer: nobody has asked for any
+        key = name.decode("latin-1").lower()
+        text = value.decode("latin-1")
+        known = self._headers.get(key)
+        self._headers[key] = text if known is None else f"{known},{text}"
+
+    def on_headers_complete(self) -> None:
+        parser = self._parser
+        version = parser.get_http_version()
+        if version not in _VERSIONS:
+            raise MalformedRequestError
+        incoming = Incoming(
+            parser.get_method().decode("latin-1"),
+            self._target.decode("latin-1"),
+            Headers(self._headers),
+            keeps_alive=parser.should_keep_alive(),
+            is_old=version == "1.0",
+        )
+        self._clear()
+        self._incoming = incoming
+        self._sink.begun(incoming)
+
+    def on_body(self, chunk: bytes) -> None:
+        assert self._incoming is not None
+        self._sink.came(self._incoming, chunk)
+
+    def on_message_complete(self) -> None:
+        incoming, self._incoming = self._incoming, None
+        self._clear()
+        if incoming is not None:
+            incoming.is_whole = True
+            self._sink.ended(incoming)

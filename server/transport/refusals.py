@@ -1,0 +1,45 @@
+"""What is told to whom no exchange can be begun with, in the envelope of all errors."""
+
+from collections.abc import Mapping
+from typing import Final
+
+from server.api.envelopes import REASONS, error_body
+from server.domain.errors import BadRequestError, DomainError
+
+LINGER_SECONDS: Final = 2.0
+LINGER_BYTES: Final = 16 * 1024 * 1024
+MAX_LINGERING: Final = 100
+"""Connections whose rest is read although it counts for nothing."""
+
+
+class HeadTooLargeError(DomainError):
+    status = 431
+
+    def __init__(self) -> None:
+        super().__init__("The request's headers are too large.")
+
+
+class MalformedRequestError(BadRequestError):
+    """What came is no HTTP."""
+
+    def __init__(self) -> None:
+        super().__init__("Malformed HTTP request")
+
+
+class TooManyConnectionsError(DomainError):
+    status = 503
+
+    def __init__(self) -> None:
+        super().__init__("Too many connections.")
+
+
+def closing_answer(error: DomainError) -> bytes:
+    """A whole response, after which the connection closes."""
+    body = error_body(error)
+    headers: Mapping[str, str] = {
+        "Content-Type": "application/json",
+        "Content-Length": str(len(body)),
+        "Connection": "close",
+    }
+    head = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
+    return f"HTTP/1.1 {error.status} {REASONS[error.status]}\r\n{head}\r\n".encode() + body

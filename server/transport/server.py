@@ -1,0 +1,94 @@
+"""A server of our own: a fraction of the time and memory that Tornado's takes for a poll."""
+
+import asyncio
+import resource
+import socket
+import ssl
+from collections.abc import Sequence
+from typing import Final
+
+from typing_extensions import override
+
+from server.api.wire import Exchange, ExchangeFactory, Wire
+from server.deadlines import Deadlines
+from server.listening import BACKLOG
+from server.transport.connection import Connection, Keeper
+from server.transport.limits import HANDSHAKE_SECONDS, TransportServer
+from server.transport.refusals import MAX_LINGERING, TooManyConnectionsError, closing_answer
+
+KEPT_FREE: Final = 200
+"""Files that the process may open beside its connections: the database, the broker, uploads."""
+
+
+class HttpServer(TransportServer, Keeper):
+    """HTTP/1.1 on httptools, on the loop that is running."""
+
+    def __init__(self, begin: ExchangeFactory) -> None:
+        self._begin = begin
+        self._listening: list[asyncio.Server] = []
+        self._connections: dict[Connection, None] = {}
+        """A dictionary for a set: it takes half of the memory."""
+        self._lingering: set[Connection] = set()
+        self._room = max(resource.getrlimit(resource.RLIMIT_NOFILE)[0] - KEPT_FREE, KEPT_FREE)
+        self.deadlines = Deadlines()
+
+    @override
+    async def start(
+        self, sockets: Sequence[socket.socket], tls: ssl.SSLContext | None = None
+    ) -> None:
+        loop = asyncio.get_running_loop()
+        for each in sockets:
+            listening = await loop.create_server(
+                self.connection,
+                sock=each,
+                backlog=BACKLOG,
+                ssl=tls,
+                ssl_handshake_timeout=None if tls is None else HANDSHAKE_SECONDS,
+            )
+            self._listening.append(listening)
+
+    @override
+    def stop(self) -> None:
+        for each in self._listening:
+            each.close()
+        self._listening.clear()
+
+    @override
+    async def close(self) -> None:
+        for each in list(self._connections):
+            each.close()
+        await asyncio.sleep(0)
+        for each in list(self._connections):
+            each.abort()
+
+    def connection(self) -> Connection:
+        """What a new transport is told of."""
+        return Connection(self)
+
+    # -- for its connections
+
+    @override
+    def begin(self, wire: Wire) -> Exchange:
+        return self._begin(wire)
+
+    @override
+    def admit(self, connection: Connection, transport: asyncio.Transport) -> bool:
+        self._connections[connection] = None
+        if len(self._connections) <= self._room:
+            return True
+        transport.write(closing_answer(TooManyConnectionsError()))
+        connection.close()
+        return False
+
+    @override
+    def may_linger(self, connection: Connection) -> bool:
+        if len(self._lingering) >= MAX_LINGERING:
+            return False
+        self._lingering.add(connection)
+        return True
+
+    @override
+    def forget(self, connection: Connection) -> None:
+        self._connections.pop(connection, None)
+        self._lingering.discard(connection)
+        self.deadlines.clear(connection)

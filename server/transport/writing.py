@@ -1,0 +1,23 @@
+"""The bytes of answers."""
+
+from collections.abc import Iterable
+from typing import Final
+
+from server.api.envelopes import REASONS
+
+CONTINUE: Final = b"HTTP/1.1 100 Continue\r\n\r\n"
+CHUNKS_END: Final = b"0\r\n\r\n"
+
+
+def head(status: int, headers: Iterable[tuple[str, str]], *more: str) -> bytes:
+    """An answer's head; `more` are whole lines. Raises ValueError for a header of two lines."""
+    lines = [f"{name}: {value}" for name, value in headers]
+    text = "\r\n".join([f"HTTP/1.1 {status} {REASONS[status]}", *lines, *more])
+    if text.count("\n") != len(lines) + len(more):
+        raise ValueError("a header holds a line break")
+    return text.encode("latin-1") + b"\r\n\r\n"
+
+
+def as_chunk(data: bytes) -> bytes:
+    """A piece of a body whose length nobody knows."""
+    return b"%x\r\n%b\r\n" % (len(data), data)

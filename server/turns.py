@@ -1,0 +1,41 @@
+"""What is due soon, done in turns: one message may wake thousands of polls."""
+
+import asyncio
+import time
+from collections import deque
+from collections.abc import Callable
+from typing import Final
+
+TURN_SECONDS: Final = 0.004
+"""For so long is done what is due before others are served."""
+BETWEEN_LOOKS: Final = 16
+"""Calls between two looks at the time."""
+
+
+class Turns:
+    """Calls what is due soon, in its order; what one call raises keeps no other from its turn."""
+
+    def __init__(self) -> None:
+        self._due: deque[Callable[[], None]] = deque()
+
+    def add(self, call: Callable[[], None]) -> None:
+        """Call this soon."""
+        if not self._due:
+            asyncio.get_running_loop().call_soon(self._turn)
+        self._due.append(call)
+
+    def _turn(self) -> None:
+        end = time.monotonic() + TURN_SECONDS
+        try:
+            while self._due:
+                for _ in range(min(BETWEEN_LOOKS, len(self._due))):
+                    call = self._due[0]
+                    try:
+                        call()
+                    finally:
+                        self._due.popleft()
+                if time.monotonic() > end:
+                    break
+        finally:
+            if self._due:
+                asyncio.get_running_loop().call_soon(self._turn)
