@@ -12,15 +12,17 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Final
 
-from server.domain.access import GroupGraph, Person
+from server.domain.access import GUEST, GroupGraph, Person
 from server.domain.addresses import Addresses, RealmAddress
 from server.domain.alert_words import AlertWords
 from server.domain.clock import Clock
 from server.domain.emoji import RealmEmoji, picture_url
+from server.domain.external_content import ProxyLinks
 from server.domain.markdown import Linkifier, Linkifiers, PlainTypesetter, Typesetter
-from server.domain.profiles import public_email, user_id_of_hidden_email
+from server.domain.profiles import knows_email, public_email, user_id_of_hidden_email
 from server.domain.realm_settings import RealmSettings
 from storage import (
+    acquaintances,
     alert_words,
     channels,
     conversations,
@@ -33,7 +35,7 @@ from storage import (
 )
 from storage.channels import ChannelRow
 from storage.conversations import TopicRow
-from storage.database import Connection, Database
+from storage.database import Connection, ConnectionLostError, Database
 from storage.ids import ChannelId, DmGroupId, RealmId, UserId
 from storage.realms import RealmRow
 from storage.subscriptions import SubscriptionRow
@@ -49,6 +51,8 @@ class Rendering:
     typesetter: Typesetter
     media_hosts: frozenset[str] = frozenset()
     """Whose pictures and films messages show, beside uploads."""
+    proxy: ProxyLinks | None = None
+    """By which they show pictures of all others."""
 
 
 PLAIN_RENDERING: Final = Rendering(PlainTypesetter())
@@ -237,10 +241,33 @@ class Directory:
         missing = [e for e in wanted if ("email", e) not in ids]
         if missing:
             for row in await self._read(lambda c: users.by_emails(c, self.realm_id, missing)):
-                ids[("email", row.email.lower())] = row.user_id
+                email = row.email.lower()
+                # As text that is there already, mostly: it is kept for everybody.
+                ids[("email", row.email if email == row.email else email)] = row.user_id
             await self._resolve_hidden([e for e in missing if ("email", e) not in ids], ids)
         user_ids = [ids[("email", e)] for e in wanted if ("email", e) in ids]
         return list((await self.users(user_ids)).values())
+
+    async def users_known_by(self, viewer: UserRow, emails: Sequence[str]) -> list[UserRow]:
+        """The same, where the viewer may know that the address is theirs."""
+        wanted = {email.lower() for email in emails}
+        return [
+            row
+            for row in await self.users_by_email(emails)
+            if knows_email(viewer, row) or (await self.public_email(row)).lower() in wanted
+        ]
+
+    async def strangers(self, viewer: Person | UserRow, rows: Iterable[UserRow]) -> list[UserRow]:
+        """Those whom the viewer may not know: guests may be kept to whom they have met, and bots.
+
+        Somebody may have been met, or have gone, while this is being read.
+        """
+        if viewer.role != GUEST or (await self.settings()).guests_know_everybody(
+            await self.groups()
+        ):
+            return []
+        known = await self._read(lambda c: acquaintances.known_to(c, self.realm_id, viewer.user_id))
+        return [row for row in rows if row.bot_type is None and row.user_id not in known]
 
     async def _resolve_hidden(self, emails: Sequence[str], ids: dict[Any, Any]) -> None:
         """Remember for whom those of these addresses stand that the server has made up."""
@@ -354,6 +381,7 @@ class Directory:
             permissions={g.group_id: g.permissions for g in rows},
             waiting_period=timedelta(days=settings.waiting_period_threshold),
             clock=self._clock,
+            gone=frozenset(await users.inactive_ids(connection, self.realm_id)),
         )
 
     async def _get(self, key: Touch, load: Callable[[Connection], Awaitable[Any]]) -> Any:
@@ -371,6 +399,14 @@ class Directory:
     async def _read(self, load: Callable[[Connection], Awaitable[Any]]) -> Any:
         if self._exact is not None:
             return await load(self._exact)
+        try:
+            return await self._read_once(load)
+        except ConnectionLostError:
+            if self._database.is_held:
+                raise  # with all else that its transaction has done
+            return await self._read_once(load)
+
+    async def _read_once(self, load: Callable[[Connection], Awaitable[Any]]) -> Any:
         async with self._database.reading() as connection:
             found = await load(connection)
             if not connection.sees_only_what_is_committed:
@@ -399,7 +435,7 @@ class Directories:
         self._database = database
         self._clock = clock
         self._addresses = addresses
-        self._rendering = rendering
+        self.rendering = rendering
         self._directories: dict[RealmId, Directory] = {}
 
     def of(self, realm_id: RealmId) -> Directory:
@@ -410,4 +446,4 @@ class Directories:
 
     def afresh(self, realm_id: RealmId) -> Directory:
         """One that knows nothing yet: where nobody follows the realm, and so hears of changes."""
-        return Directory(realm_id, self._database, self._clock, self._addresses, self._rendering)
+        return Directory(realm_id, self._database, self._clock, self._addresses, self.rendering)

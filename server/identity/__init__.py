@@ -1,0 +1,11 @@
+"""Who somebody is, as others say it: other sites, directories, tokens of one's own site."""
+
+from server.identity.identities import (
+    DirectoryAwayError,
+    Identities,
+    Identity,
+    IdentityError,
+    open_identities,
+)
+
+__all__ = ["DirectoryAwayError", "Identities", "Identity", "IdentityError", "open_identities"]

@@ -1,0 +1,67 @@
+"""What a browser keeps while somebody is at another site to sign in."""
+
+import base64
+import hashlib
+import secrets
+from typing import Final
+
+import msgspec
+from itsdangerous import BadData, URLSafeTimedSerializer
+
+PURPOSE: Final = "sign-in flows"
+"""The name of the key that signs them (storage/server_keys.py)."""
+VALID_SECONDS: Final = 600
+
+
+class Flow(msgspec.Struct, frozen=True, kw_only=True):
+    """One way there and back, in one browser."""
+
+    provider: str
+    realm_id: int
+    state: str
+    """Comes back with the answer, which so is one to this very question."""
+    nonce: str
+    """Is in the token, which so was made for this flow."""
+    verifier: str
+    """Of which the site has seen the digest: only who has begun the flow can end it (PKCE)."""
+    wanted: str
+    """Where they go then."""
+    otp: str
+    """Of the app that waits for them."""
+
+    @classmethod
+    def begin(cls, provider: str, realm_id: int, *, wanted: str, otp: str) -> "Flow":
+        state, nonce, verifier = (secrets.token_urlsafe(32) for _ in range(3))
+        return cls(
+            provider=provider,
+            realm_id=realm_id,
+            state=state,
+            nonce=nonce,
+            verifier=verifier,
+            wanted=wanted,
+            otp=otp,
+        )
+
+    @property
+    def challenge(self) -> str:
+        digest = hashlib.sha256(self.verifier.encode()).digest()
+        return base64.urlsafe_b64encode(digest).rstrip(b"=").decode()
+
+
+class Flows:
+    """Flows as cookies: signed, and good for minutes."""
+
+    def __init__(self, key: bytes) -> None:
+        self._serializer = URLSafeTimedSerializer(
+            key, salt="flow", signer_kwargs={"digest_method": hashlib.sha256}
+        )
+
+    def dump(self, flow: Flow) -> str:
+        return str(self._serializer.dumps(msgspec.to_builtins(flow)))
+
+    def load(self, cookie: str) -> Flow | None:
+        """The flow; None for what is no cookie of ours, or too old."""
+        try:
+            return msgspec.convert(self._serializer.loads(cookie, max_age=VALID_SECONDS), Flow)
+        except (BadData, msgspec.ValidationError):
+            return None

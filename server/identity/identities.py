@@ -1,0 +1,72 @@
+"""All providers of a server."""
+
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, closing, contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from server.domain.clock import Clock
+from server.domain.providers import GITHUB, SamlProvider
+from server.egress import Egress, open_egress
+from server.identity.errors import DirectoryAwayError, IdentityError
+from server.identity.flows import PURPOSE, Flows
+from server.identity.github import GitHub
+from server.identity.identity import Identity, OtherSite
+from server.identity.oidc import OpenIdProvider
+from server.settings import Settings
+from storage import server_keys
+from storage.database import Database
+
+if TYPE_CHECKING:
+    from server.identity.ldap import Ldap
+
+__all__ = ["DirectoryAwayError", "Identities", "Identity", "IdentityError", "open_identities"]
+
+
+@dataclass(frozen=True, slots=True)
+class Identities:
+    """By the names that the operator has given them."""
+
+    providers: dict[str, OtherSite]
+    flows: Flows
+    ldap: "Ldap | None"
+    """None: there is no directory of people."""
+
+
+@asynccontextmanager
+async def open_identities(
+    settings: Settings, database: Database, clock: Clock
+) -> AsyncIterator[Identities]:
+    """Those of the settings. They are reached wherever the operator says that they are."""
+    async with database.connection() as connection:
+        flows = Flows(await server_keys.key_for(connection, PURPOSE))
+    wanted = settings.sign_in_providers
+    async with open_egress(settings, also=wanted.hosts) as egress:
+        providers = {name: _site(name, settings, egress, clock) for name in wanted}
+        with _ldap(settings) as ldap:
+            yield Identities(providers, flows, ldap)
+
+
+@contextmanager
+def _ldap(settings: Settings) -> "Iterator[Ldap | None]":
+    if settings.ldap_url is None:
+        yield None
+        return
+    from server.identity.ldap import Ldap  # starts faster without ldap3
+
+    with closing(Ldap(settings)) as ldap:
+        yield ldap
+
+
+def _site(name: str, settings: Settings, egress: Egress, clock: Clock) -> OtherSite:
+    provider = settings.sign_in_providers[name]
+    if isinstance(provider, SamlProvider):
+        from server.identity.saml import OwnKey, SamlSite  # starts faster without xmlsec
+
+        own = None
+        if settings.saml_certificate is not None and settings.saml_key is not None:
+            own = OwnKey(settings.saml_certificate, settings.saml_key)
+        return SamlSite(provider, own, clock)
+    if name == GITHUB:
+        return GitHub(provider, egress)
+    return OpenIdProvider(name, provider, egress, clock)

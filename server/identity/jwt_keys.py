@@ -1,0 +1,38 @@
+"""Tokens with which a site of an organization's own says who somebody is."""
+
+from typing import Final
+
+from joserfc import jwt
+from joserfc.errors import JoseError
+from joserfc.jwk import ECKey, OctKey, OKPKey, RSAKey
+
+from server.domain.clock import Clock
+from server.domain.errors import BadRequestError
+from server.domain.providers import JwtKey
+
+LEEWAY_SECONDS: Final = 60
+_KINDS: Final[dict[str, type[OctKey | RSAKey | ECKey | OKPKey]]] = {
+    "HS": OctKey,
+    "RS": RSAKey,
+    "PS": RSAKey,
+    "ES": ECKey,
+    "Ed": OKPKey,
+}
+
+
+def email_in(token: str, key: JwtKey, clock: Clock) -> str:
+    """Whose address the token holds, if it is signed with this key and its time is now.
+
+    Raises BadRequestError.
+    """
+    now = int(clock.now().timestamp())
+    try:
+        known = _KINDS[key.algorithm[:2]].import_key(key.key)
+        claims = jwt.decode(token, known, algorithms=[key.algorithm]).claims
+        jwt.JWTClaimsRegistry(now=now, leeway=LEEWAY_SECONDS).validate(claims)
+    except (JoseError, ValueError):
+        raise BadRequestError("Bad JSON web token") from None
+    email = claims.get("email")
+    if not isinstance(email, str) or not email:
+        raise BadRequestError("No email specified in JSON web token claims")
+    return email

@@ -1,0 +1,337 @@
+"""People who have their passwords in a directory (LDAP): found by name, known by their own bind.
+
+Loaded only where there is one. The library waits for its answers: so it does in threads of ours.
+"""
+
+import asyncio
+import re
+import socket
+import ssl
+import unicodedata
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Final, TypeVar
+from urllib.parse import urlsplit
+
+import ldap3
+import structlog
+from ldap3.core.exceptions import LDAPException
+from ldap3.utils.conv import escape_filter_chars
+from ldap3.utils.dn import escape_rdn
+from typing_extensions import override
+
+from server.domain.accounts import as_full_name, checked_email
+from server.domain.errors import BadRequestError
+from server.identity.errors import DirectoryAwayError, IdentityError
+from server.identity.identity import Identity
+from server.settings import Settings
+
+logger = structlog.get_logger(__name__)
+
+Result = TypeVar("Result")
+
+PORTS: Final = {"ldap": 389, "ldaps": 636}
+MAX_PASSWORD_LENGTH: Final = 1_000
+_NAME: Final = re.compile(r"[\w.@+' -]{1,256}")
+"""What may be a name: nothing that means something in filters and in the names of entries."""
+
+SUCCESS, TOO_MANY, NO_SUCH_ENTRY = 0, 4, 32
+REFUSALS: Final = frozenset({19, NO_SUCH_ENTRY, 34, 48, 49, 50, 53})
+"""How directories say that a password is wrong, or nobody's, or opens nothing any more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """Somebody in the directory."""
+
+    dn: str
+    identity: Identity
+    directory_id: str | None
+    """By which the directory knows them, whatever changes in the entry; None: by nothing."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where a directory listens."""
+
+    host: str
+    port: int
+    by_tls: bool
+
+    @classmethod
+    def of(cls, url: str) -> "_Place":
+        parts = urlsplit(url.strip())
+        port = parts.port or PORTS[parts.scheme]
+        return cls(parts.hostname or "", port, by_tls=parts.scheme == "ldaps")
+
+    @override
+    def __str__(self) -> str:
+        return f"{self.host}:{self.port}"
+
+
+class Ldap:
+    """The directories of the settings, which all know the same people."""
+
+    def __init__(self, settings: Settings) -> None:
+        assert settings.ldap_url is not None, "only where there is a directory"
+        self._settings = settings
+        self._places = [_Place.of(url) for url in settings.ldap_url.split(",")]
+        self._attributes = (
+            settings.ldap_name_attribute,
+            settings.ldap_email_attribute,
+            settings.ldap_id_attribute,
+        )
+        self._threads = ThreadPoolExecutor(settings.ldap_connections, thread_name_prefix="ldap")
+
+    def close(self) -> None:
+        """Wait for nobody any more."""
+        self._threads.shutdown(wait=False, cancel_futures=True)
+
+    async def sign_in(self, name: str, password: str) -> Entry | None:
+        """Whoever has this name and this password there; None if nobody has.
+
+        Raises DirectoryAwayError, and IdentityError for an entry of which no account can be made.
+        """
+        known = _checked(name)
+        # To bind with an empty password is to be nobody, and succeeds.
+        if known is None or not password or "\0" in password or len(password) > MAX_PASSWORD_LENGTH:
+            return None
+        return await self._ask(lambda place: self._sign_in(place, known, password))
+
+    async def find(self, name: str) -> Entry | None:
+        """Whoever has this name there, as far as the server may look. Raises as `sign_in` does."""
+        known = _checked(name)
+        return None if known is None else await self._ask(lambda place: self._find(place, known))
+
+    async def check(self) -> None:
+        """Raise DirectoryAwayError unless one of them can be asked."""
+        await self._ask(self._greet)
+
+    async def _ask(self, work: Callable[[_Place], Result]) -> Result:
+        """What the first directory says that is not away, within the time there is."""
+        asking = asyncio.get_running_loop().run_in_executor(self._threads, self._first, work)
+        try:
+            async with asyncio.timeout(self._settings.ldap_timeout_seconds):
+                return await asking
+        except TimeoutError:
+            raise DirectoryAwayError("it does not answer in time") from None
+
+    def _first(self, work: Callable[[_Place], Result]) -> Result:
+        """What the first says that is there; whoever comes later begins with that one."""
+        *others, last = places = self._places
+        for place in others:
+            try:
+                return work(place)
+            except DirectoryAwayError as error:
+                logger.warning("a directory is away", place=str(place), reason=error.reason)
+                self._places = [each for each in places if each != place] + [place]
+        return work(last)
+
+    def _sign_in(self, place: _Place, name: str, password: str) -> Entry | None:
+        settings = self._settings
+        with self._connection(place) as connection:
+            if settings.ldap_user_dn is not None:
+                dn = settings.ldap_user_dn.replace("%s", escape_rdn(name))
+                return (
+                    self._read_own(connection, dn) if _lets_in(connection, dn, password) else None
+                )
+            self._introduce(connection)
+            found = self._search(connection, name)
+            if len(found) > 1:
+                logger.warning("several entries have the same name", entries=_names(found))
+            # Who does not know the password learns nothing of the entry.
+            if len(found) != 1 or not _lets_in(connection, found[0]["dn"], password):
+                return None
+            return self._entry(found[0])
+
+    def _greet(self, place: _Place) -> None:
+        with self._connection(place) as connection:
+            # Where people are not looked for, the directory may want to see nobody without a name.
+            if self._settings.ldap_user_dn is None or self._settings.ldap_bind_dn is not None:
+                self._introduce(connection)
+
+    def _find(self, place: _Place, name: str) -> Entry | None:
+        with self._connection(place) as connection:
+            self._introduce(connection)
+            if self._settings.ldap_user_dn is None:
+                found = self._search(connection, name)
+                if len(found) > 1:
+                    raise IdentityError(f"several entries have this name: {_names(found)}")
+                return self._entry(found[0]) if found else None
+            return self._read(
+                connection, self._settings.ldap_user_dn.replace("%s", escape_rdn(name))
+            )
+
+    @contextmanager
+    def _connection(self, place: _Place) -> Iterator[Any]:
+        """A connection over which passwords may go. Raises DirectoryAwayError."""
+        try:
+            connection = self._new_connection(place)
+            with closing(_Line(connection)):
+                connection.open(read_server_info=False)
+                if self._settings.ldap_starttls and not place.by_tls:
+                    connection.start_tls(read_server_info=False)
+                yield connection
+        except (LDAPException, OSError) as error:
+            raise DirectoryAwayError(str(error) or repr(error)) from error
+
+    @cached_property
+    def _trust(self) -> ssl.SSLContext:
+        return ssl.create_default_context(cafile=self._settings.ldap_ca)
+
+    def _new_connection(self, place: _Place) -> Any:
+        # So that there is time for the others, where one says nothing.
+        seconds = max(1, self._settings.ldap_timeout_seconds // len(self._places))
+        server = ldap3.Server(
+            place.host,
+            place.port,
+            use_ssl=place.by_tls,
+            tls=_Tls(self._trust),
+            get_info=ldap3.NONE,
+            connect_timeout=seconds,
+        )
+        # Referrals are not followed: the password would go wherever an answer says.
+        return ldap3.Connection(
+            server, check_names=False, auto_referrals=False, receive_timeout=seconds
+        )
+
+    def _introduce(self, connection: Any) -> None:
+        """Say who looks. Raises DirectoryAwayError."""
+        dn, password = self._settings.ldap_bind_dn, self._settings.ldap_bind_password
+        if not connection.rebind(
+            dn, password, None if dn else ldap3.ANONYMOUS, read_server_info=False
+        ):
+            raise DirectoryAwayError(f"it does not let this server in: {_said(connection)}")
+
+    def _search(self, connection: Any, name: str) -> list[dict[str, Any]]:
+        """The entries of this name: one, where all is well. Raises DirectoryAwayError."""
+        wanted = self._settings.ldap_filter.replace("%s", escape_filter_chars(name))
+        base = self._settings.ldap_base
+        found = self._entries(connection, base, wanted, ldap3.SUBTREE)
+        if found is None:
+            raise DirectoryAwayError(f"there is no entry {base}")
+        return found
+
+    def _read(self, connection: Any, dn: str) -> Entry | None:
+        """The entry that is called so."""
+        found = self._entries(connection, dn, "(objectClass=*)", ldap3.BASE)
+        return self._entry(found[0]) if found else None
+
+    def _read_own(self, connection: Any, dn: str) -> Entry:
+        """The entry of whoever has just shown that it is theirs. Raises DirectoryAwayError."""
+        entry = self._read(connection, dn)
+        if entry is None:
+            raise DirectoryAwayError(f"it does not show {dn} to whose entry it is")
+        return entry
+
+    def _entries(
+        self, connection: Any, base: str | None, wanted: str, scope: str
+    ) -> list[dict[str, Any]] | None:
+        """What is found, two at most; None if there is no such base. Raises DirectoryAwayError."""
+        settings = self._settings
+        connection.search(
+            base,
+            wanted,
+            search_scope=scope,
+            attributes=[name for name in self._attributes if name is not None],
+            size_limit=2,
+            time_limit=settings.ldap_timeout_seconds,
+        )
+        result = connection.result["result"]
+        if result == NO_SUCH_ENTRY:
+            return None
+        if result not in {SUCCESS, TOO_MANY}:
+            raise DirectoryAwayError(f"it does not look for people: {_said(connection)}")
+        # Where else one might look is told, too.
+        return [each for each in connection.response if each["type"] == "searchResEntry"]
+
+    def _entry(self, found: dict[str, Any]) -> Entry:
+        """Raises IdentityError where there is no address."""
+        settings, attributes = self._settings, found["raw_attributes"]
+        email = _first_of(attributes, settings.ldap_email_attribute)
+        if email and "@" not in email and settings.ldap_email_domain is not None:
+            email = f"{email}@{settings.ldap_email_domain}"
+        try:
+            email = checked_email(email)
+        except BadRequestError:
+            raise IdentityError(
+                f"{found['dn']} has no address in {settings.ldap_email_attribute}",
+                "The directory has no email address for you. Ask whoever looks after it.",
+            ) from None
+        name = _first_of(attributes, settings.ldap_name_attribute)
+        identity = Identity(email, as_full_name(name, email=email))
+        return Entry(found["dn"], identity, self._id_in(found))
+
+    def _id_in(self, found: dict[str, Any]) -> str | None:
+        """Raises IdentityError for an entry that has none though others do."""
+        wanted = self._settings.ldap_id_attribute
+        if wanted is None:
+            return None
+        values: list[bytes] = found["raw_attributes"].get(wanted) or []
+        if not values or not values[0]:
+            raise IdentityError(f"{found['dn']} has no {wanted}")
+        [value, *_] = values
+        # Active Directory's are no text.
+        return value.decode() if value.isascii() and value.decode().isprintable() else value.hex()
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """Ends connections, also those that have not come about: the library leaves them open."""
+
+    connection: Any
+
+    def close(self) -> None:
+        self.connection.strategy.close()
+        if self.connection.socket is not None:
+            self.connection.socket.close()
+
+
+class _Tls(ldap3.Tls):  # type: ignore[misc]
+    """Looks at certificates as Python does: the library has rules of its own, and old ones."""
+
+    def __init__(self, trust: ssl.SSLContext) -> None:
+        super().__init__(validate=ssl.CERT_REQUIRED)
+        self._trust = trust
+
+    @override
+    def wrap_socket(self, connection: Any, do_handshake: bool = False) -> None:
+        # Else what is sent in two parts waits for an acknowledgement between them: 40 ms.
+        connection.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        connection.socket = self._trust.wrap_socket(
+            connection.socket, server_hostname=connection.server.host
+        )
+
+
+def _names(found: list[dict[str, Any]]) -> str:
+    return " and ".join(str(each["dn"]) for each in found)
+
+
+def _checked(name: str) -> str | None:
+    """The name as directories compare it; None for what can be nobody's."""
+    known = " ".join(unicodedata.normalize("NFKC", name).split())
+    return known if _NAME.fullmatch(known) else None
+
+
+def _lets_in(connection: Any, dn: str, password: str) -> bool:
+    """Whether the entry has this password. Raises DirectoryAwayError."""
+    if connection.rebind(dn, password, read_server_info=False):
+        return True
+    if connection.result["result"] in REFUSALS:
+        return False
+    raise DirectoryAwayError(f"it does not take passwords: {_said(connection)}")
+
+
+def _said(connection: Any) -> str:
+    """What the directory answered, in its words."""
+    result = connection.result
+    return " ".join(filter(None, (result["description"], result["message"])))
+
+
+def _first_of(attributes: Any, name: str) -> str:
+    """The first value of the attribute; empty if there is none."""
+    values: list[bytes] = attributes.get(name) or [b""]
+    return values[0].decode(errors="replace").strip()

@@ -1,0 +1,241 @@
+"""OpenID Connect: where to send somebody, and what the token says that comes of it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Final
+from urllib.parse import quote, urlencode, urlsplit
+
+import msgspec
+from joserfc import jwt
+from joserfc.errors import JoseError
+from joserfc.jwk import ECKey, KeySet
+
+from server.domain.clock import Clock
+from server.domain.providers import APPLE, AZUREAD, Provider
+from server.egress import Egress, EgressError
+from server.identity.errors import IdentityError
+from server.identity.flows import Flow
+from server.identity.identity import Identity
+
+ALGORITHMS: Final = ("RS256", "PS256", "ES256", "EdDSA")
+"""Signatures with a key that only the provider has."""
+LEEWAY_SECONDS: Final = 60
+FRESH_SECONDS: Final = 3_600.0
+"""How long what a provider says of itself is not asked again."""
+NEW_KEYS_SECONDS: Final = 60.0
+"""How long its keys are not asked for again, though a token names one that is not there."""
+APPLE_SECRET_SECONDS: Final = 300
+OK: Final = 200
+YES: Final = (True, "true", 1, "1")
+
+
+@dataclass(frozen=True, slots=True)
+class _Description:
+    """What a provider says of itself."""
+
+    authorization: str
+    token: str
+    keys: str
+    at: float
+
+
+@dataclass(slots=True)
+class OpenIdProvider:
+    """One provider."""
+
+    name: str
+    provider: Provider
+    egress: Egress
+    clock: Clock
+    state_field: ClassVar[str] = "state"
+    answer_field: ClassVar[str] = "code"
+    _described: _Description | None = field(default=None, init=False)
+    _keys: tuple[float, KeySet] | None = field(default=None, init=False)
+
+    @property
+    def posts_back(self) -> bool:
+        """Whether it answers with a form of its own, and not by the address."""
+        return self.name == APPLE
+
+    async def way_there(self, flow: Flow, redirect_uri: str) -> str:
+        """Where the browser goes. Raises IdentityError."""
+        described = await self._description()
+        fields = {
+            "response_type": "code",
+            "client_id": self.provider.client_id,
+            "redirect_uri": redirect_uri,
+            "scope": "name email" if self.name == APPLE else "openid email profile",
+            "state": flow.state,
+            "nonce": flow.nonce,
+            "code_challenge": flow.challenge,
+            "code_challenge_method": "S256",
+        }
+        if self.posts_back:
+            fields["response_mode"] = "form_post"
+        joint = "&" if urlsplit(described.authorization).query else "?"
+        return f"{described.authorization}{joint}{urlencode(fields, quote_via=quote)}"
+
+    async def identify(self, flow: Flow, code: str, redirect_uri: str) -> Identity:
+        """Whose code it is. Raises IdentityError."""
+        described = await self._description()
+        answer = await self._ask(
+            "POST",
+            described.token,
+            {
+                "grant_type": "authorization_code",
+                "code": code,
+                "redirect_uri": redirect_uri,
+                "client_id": self.provider.client_id,
+                "client_secret": self._secret(),
+                "code_verifier": flow.verifier,
+            },
+        )
+        token = answer.get("id_token")
+        if not isinstance(token, str):
+            raise IdentityError("there is no id_token")
+        claims = await self._claims(described, token)
+        self._check(claims, flow)
+        return self._identity(claims)
+
+    def metadata(self, redirect_uri: str) -> None:
+        """It reads none."""
+
+    def _secret(self) -> str:
+        """The client's secret; Apple's is a token that is made anew."""
+        provider = self.provider
+        if provider.client_secret:
+            return provider.client_secret
+        now = int(self.clock.now().timestamp())
+        claims = {
+            "iss": provider.team_id,
+            "iat": now,
+            "exp": now + APPLE_SECRET_SECONDS,
+            "aud": provider.issuer,
+            "sub": provider.client_id,
+        }
+        key = ECKey.import_key(provider.private_key)
+        return jwt.encode({"alg": "ES256", "kid": provider.key_id}, claims, key)
+
+    async def _claims(self, described: _Description, token: str) -> dict[str, Any]:
+        """What the token says, if the provider has signed it."""
+        try:
+            return await self._decoded(described, token, FRESH_SECONDS)
+        except (JoseError, ValueError):
+            # It may have begun to sign with another key.
+            try:
+                return await self._decoded(described, token, NEW_KEYS_SECONDS)
+            except (JoseError, ValueError) as error:
+                raise IdentityError(f"the token is not good: {error!r}") from error
+
+    async def _decoded(self, described: _Description, token: str, oldest: float) -> dict[str, Any]:
+        keys = await self._key_set(described, oldest)
+        return dict(jwt.decode(token, keys, algorithms=ALGORITHMS).claims)
+
+    async def _key_set(self, described: _Description, oldest: float) -> KeySet:
+        now = self.clock.monotonic()
+        if self._keys is None or now - self._keys[0] > oldest:
+            found = await self._ask("GET", described.keys)
+            try:
+                self._keys = now, KeySet.import_key_set(found)  # type: ignore[arg-type]
+            except (JoseError, ValueError, KeyError, TypeError) as error:
+                raise IdentityError(f"its keys are none: {error!r}") from error
+        return self._keys[1]
+
+    def _check(self, claims: Mapping[str, Any], flow: Flow) -> None:
+        """Raise IdentityError unless the token was made by this provider, for us and this flow."""
+        audience = claims.get("aud")
+        audiences = audience if isinstance(audience, list) else [audience]
+        own = self.provider.client_id
+        now = self.clock.now().timestamp()
+        expires, issued = claims.get("exp"), claims.get("iat")
+        problems = {
+            "another issuer": claims.get("iss") != self.provider.issuer,
+            "another audience": own not in audiences,
+            "another party": claims.get("azp", own) != own
+            or (len(audiences) > 1 and "azp" not in claims),
+            "another nonce": claims.get("nonce") != flow.nonce,
+            "too old": not isinstance(expires, int | float) or expires < now - LEEWAY_SECONDS,
+            "too young": not isinstance(issued, int | float) or issued > now + LEEWAY_SECONDS,
+        }
+        if found := [name for name, is_one in problems.items() if is_one]:
+            raise IdentityError(f"the token is not good: {', '.join(found)}")
+
+    def _identity(self, claims: Mapping[str, Any]) -> Identity:
+        email = claims.get("email")
+        if not isinstance(email, str) or not email:
+            raise IdentityError(
+                "no email", "That account has no email address, or does not tell it."
+            )
+        if not self._is_verified(claims):
+            raise IdentityError(
+                "the email is not verified",
+                "The email address of that account has not been verified there.",
+            )
+        name = claims.get("name")
+        return Identity(email, name if isinstance(name, str) else "")
+
+    def _is_verified(self, claims: Mapping[str, Any]) -> bool:
+        """Whether the address is theirs, and not only what they say of themselves.
+
+        Microsoft lets administrators of any tenant write any address: only where it has verified
+        the domain does it say so, by a claim of its own.
+        """
+        name = "xms_edov" if self.name == AZUREAD else "email_verified"
+        return self.provider.trusts_addresses or claims.get(name) in YES
+
+    async def _description(self) -> _Description:
+        now = self.clock.monotonic()
+        if self._described is None or now - self._described.at > FRESH_SECONDS:
+            issuer = self.provider.issuer
+            found = await self._ask("GET", f"{issuer.rstrip('/')}/.well-known/openid-configuration")
+            names = ("authorization_endpoint", "token_endpoint", "jwks_uri")
+            places = [found.get(name) for name in names]
+            if found.get("issuer") != issuer or not all(
+                isinstance(each, str) and _is_as_safe(each, issuer) for each in places
+            ):
+                raise IdentityError("it does not describe itself as OpenID Connect wants")
+            authorization, token, keys = map(str, places)
+            self._described = _Description(authorization, token, keys, now)
+        return self._described
+
+    async def _ask(
+        self, method: str, url: str, fields: Mapping[str, str] | None = None
+    ) -> dict[str, Any]:
+        return dict(await ask_json(self.egress, method, url, fields))
+
+
+def _is_as_safe(url: str, issuer: str) -> bool:
+    """No provider over TLS sends its secrets elsewhere without."""
+    schemes = {"https"} if urlsplit(issuer).scheme == "https" else {"https", "http"}
+    return urlsplit(url).scheme in schemes
+
+
+async def ask_json(
+    egress: Egress,
+    method: str,
+    url: str,
+    fields: Mapping[str, str] | None = None,
+    *,
+    headers: Mapping[str, str] | None = None,
+    kind: type = dict,
+) -> Any:
+    """The JSON of this kind that a provider answers. Raises IdentityError, without secrets."""
+    sent = {"Accept": "application/json", "User-Agent": "Parley", **(headers or {})}
+    body = b""
+    if fields is not None:
+        sent["Content-Type"] = "application/x-www-form-urlencoded"
+        body = urlencode(fields).encode()
+    place = urlsplit(url)._replace(query="").geturl()
+    try:
+        answer = await egress.fetch(method, url, headers=sent, body=body)
+    except EgressError as error:
+        raise IdentityError(f"{place} does not answer: {error}") from error
+    if answer.status != OK:
+        raise IdentityError(f"{place} answers {answer.status}")
+    try:
+        found = msgspec.json.decode(answer.body)
+    except msgspec.DecodeError as error:
+        raise IdentityError(f"{place} answers no JSON") from error
+    if not isinstance(found, kind):
+        raise IdentityError(f"{place} answers something else")
+    return found

@@ -1,0 +1,224 @@
+"""SAML 2.0: where to send somebody, and what the answer says that their browser brings.
+
+Loaded only where a site speaks it. What the library takes though it is missing, or though it only
+begins like what is wanted, is looked at here.
+"""
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass
+from html import escape
+from typing import Any, ClassVar, Final
+from urllib.parse import urlencode, urlsplit
+
+from onelogin.saml2.auth import OneLogin_Saml2_Auth
+from onelogin.saml2.authn_request import OneLogin_Saml2_Authn_Request
+from onelogin.saml2.constants import OneLogin_Saml2_Constants as Constants
+from onelogin.saml2.response import OneLogin_Saml2_Response
+from onelogin.saml2.settings import OneLogin_Saml2_Settings
+from onelogin.saml2.utils import OneLogin_Saml2_Utils
+from typing_extensions import override
+
+from server.domain.clock import Clock
+from server.domain.providers import SamlProvider
+from server.identity.errors import IdentityError
+from server.identity.flows import Flow
+from server.identity.identity import Identity
+
+MAX_ANSWER_LENGTH: Final = 256 * 1024
+EMAIL_ATTRIBUTES: Final = (
+    "email",
+    "mail",
+    "urn:oid:0.9.2342.19200300.100.1.3",
+    "http://schemas.xmlsoap.org/ws/2005/05/identity/claims/emailaddress",
+)
+NAME_ATTRIBUTES: Final = (
+    "displayName",
+    "name",
+    "urn:oid:2.16.840.1.113730.3.1.241",
+    "http://schemas.microsoft.com/identity/claims/displayname",
+    "http://schemas.xmlsoap.org/ws/2005/05/identity/claims/name",
+)
+"""By which attributes sites say it that the operator says nothing of."""
+EMAIL_VERIFIED: Final = "email_verified"
+
+
+@dataclass(frozen=True, slots=True)
+class OwnKey:
+    """With what we sign our questions, and read what is written for us alone."""
+
+    certificate: str
+    key: str
+
+
+@dataclass(frozen=True, slots=True)
+class SamlSite:
+    """One site."""
+
+    provider: SamlProvider
+    own: OwnKey | None
+    clock: Clock
+    posts_back: ClassVar[bool] = True
+    state_field: ClassVar[str] = "RelayState"
+    answer_field: ClassVar[str] = "SAMLResponse"
+
+    async def way_there(self, flow: Flow, redirect_uri: str) -> str:
+        """Where the browser goes, with a question that the answer has to name."""
+        return await asyncio.to_thread(self._way_there, flow, redirect_uri)
+
+    async def identify(self, flow: Flow, answer: str, redirect_uri: str) -> Identity:
+        """Whom the answer names. Raises IdentityError."""
+        if len(answer) > MAX_ANSWER_LENGTH:
+            raise IdentityError("the answer is too long")
+        return await asyncio.to_thread(self._identify, flow, answer, redirect_uri)
+
+    def metadata(self, redirect_uri: str) -> bytes:
+        """What it reads to know us."""
+        made = self._settings(redirect_uri).get_sp_metadata()
+        return made if isinstance(made, bytes) else made.encode()
+
+    def _way_there(self, flow: Flow, redirect_uri: str) -> str:
+        settings = self._settings(redirect_uri)
+        question = _Question(settings, question_id=_question_id(flow))
+        fields = {"SAMLRequest": question.get_request(), "RelayState": flow.state}
+        if self.own is not None:
+            OneLogin_Saml2_Auth(_request_data(redirect_uri), settings).add_request_signature(fields)
+        joint = "&" if urlsplit(self.provider.sign_in_url).query else "?"
+        return f"{self.provider.sign_in_url}{joint}{urlencode(fields)}"
+
+    def _identify(self, flow: Flow, answer: str, redirect_uri: str) -> Identity:
+        data, question_id = _request_data(redirect_uri), _question_id(flow)
+        try:
+            response = OneLogin_Saml2_Response(self._settings(redirect_uri), answer)
+            response.is_valid(data, question_id, raise_exceptions=True)
+            self._check(response, question_id, redirect_uri)
+            return self._identity(response)
+        except IdentityError:
+            raise
+        except Exception as error:
+            # Strangers write what is read here, and the library says in many ways what is wrong.
+            raise IdentityError(f"the answer is not good: {error!r}") from error
+
+    def _check(self, response: Any, question_id: str, redirect_uri: str) -> None:
+        """Raise IdentityError unless what is signed was made for us, now and this question."""
+        document = response.get_xml_document()
+        names = {"p": Constants.NS_SAMLP, "a": Constants.NS_SAML}
+        bearers = document.xpath(
+            "/p:Response/a:Assertion/a:Subject/a:SubjectConfirmation[@Method=$bearer]"
+            "/a:SubjectConfirmationData",
+            namespaces=names,
+            bearer=Constants.CM_BEARER,
+        )
+        problems = {
+            "another audience": self._entity_id(redirect_uri) not in response.get_audiences(),
+            "another place": document.get("Destination", redirect_uri) != redirect_uri,
+            "another question, place or time": not any(
+                each.get("InResponseTo") == question_id
+                and each.get("Recipient") == redirect_uri
+                and self._is_to_come(each.get("NotOnOrAfter"))
+                for each in bearers
+            ),
+        }
+        if found := [name for name, is_one in problems.items() if is_one]:
+            raise IdentityError(f"the answer is not good: {', '.join(found)}")
+
+    def _is_to_come(self, time: str | None) -> bool:
+        now = self.clock.now().timestamp()
+        return time is not None and OneLogin_Saml2_Utils.parse_SAML_to_time(time) > now
+
+    def _identity(self, response: Any) -> Identity:
+        """Raises IdentityError for an address that the site may not vouch for."""
+        provider, attributes = self.provider, response.get_attributes()
+        wanted = (provider.email_attribute,) if provider.email_attribute else EMAIL_ATTRIBUTES
+        email = _first(attributes, wanted)
+        name_id = response.get_nameid_data()
+        if not email and name_id.get("Format") == Constants.NAMEID_EMAIL_ADDRESS:
+            email = name_id.get("Value") or ""
+        if not email:
+            raise IdentityError(
+                "no email", "That account has no email address, or does not tell it."
+            )
+        says_so = _first(attributes, (EMAIL_VERIFIED,)).lower() == "true"
+        domain = email.rpartition("@")[2].lower()
+        if not (says_so or provider.trusts_addresses or domain in provider.domains):
+            raise IdentityError(
+                "the email is not verified",
+                "The email address of that account has not been verified there.",
+            )
+        if provider.name_attributes:
+            parts = [_first(attributes, (each,)) for each in provider.name_attributes]
+            return Identity(email, " ".join(filter(None, parts)))
+        return Identity(email, _first(attributes, NAME_ATTRIBUTES))
+
+    def _entity_id(self, redirect_uri: str) -> str:
+        """What we are called in this organization: where the metadata is."""
+        return f"{redirect_uri}/metadata"
+
+    def _settings(self, redirect_uri: str) -> OneLogin_Saml2_Settings:
+        provider, own = self.provider, self.own
+        return OneLogin_Saml2_Settings(
+            {
+                "strict": True,
+                "sp": {
+                    "entityId": self._entity_id(redirect_uri),
+                    "assertionConsumerService": {
+                        "url": redirect_uri,
+                        "binding": Constants.BINDING_HTTP_POST,
+                    },
+                    "NameIDFormat": Constants.NAMEID_UNSPECIFIED,
+                    "x509cert": "" if own is None else own.certificate,
+                    "privateKey": "" if own is None else own.key,
+                },
+                "idp": {
+                    "entityId": provider.entity_id,
+                    "singleSignOnService": {
+                        # The library puts it into its XML as it is.
+                        "url": escape(provider.sign_in_url),
+                        "binding": Constants.BINDING_HTTP_REDIRECT,
+                    },
+                    "x509certMulti": {"signing": provider.certificates},
+                },
+                "security": {
+                    "authnRequestsSigned": own is not None,
+                    "rejectDeprecatedAlgorithm": True,
+                    "requestedAuthnContext": False,
+                    "wantAttributeStatement": False,
+                    "wantNameId": False,
+                },
+            }
+        )
+
+
+class _Question(OneLogin_Saml2_Authn_Request):  # type: ignore[misc]
+    """One whose id says to which flow it belongs."""
+
+    def __init__(self, settings: OneLogin_Saml2_Settings, *, question_id: str) -> None:
+        self._question_id = question_id
+        super().__init__(settings)
+
+    @override
+    def _generate_request_id(self) -> str:
+        return self._question_id
+
+
+def _question_id(flow: Flow) -> str:
+    # A name in XML begins with no digit.
+    return f"_{flow.nonce}"
+
+
+def _request_data(redirect_uri: str) -> dict[str, Any]:
+    """Where the answer comes to, as people's browsers see it."""
+    place = urlsplit(redirect_uri)
+    return {
+        "https": "on" if place.scheme == "https" else "off",
+        "http_host": place.netloc,
+        "script_name": place.path,
+        "get_data": {},
+        "post_data": {},
+    }
+
+
+def _first(attributes: Mapping[str, list[Any]], names: tuple[str, ...]) -> str:
+    """The first text that one of these attributes has; empty if there is none."""
+    texts = (value for name in names for value in attributes.get(name, ()))
+    return next((text for text in texts if isinstance(text, str)), "")
