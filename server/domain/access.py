@@ -1,7 +1,7 @@
 """The one engine of permissions: who is in a group, by role or by membership."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any, Final
 
@@ -160,6 +160,15 @@ class GroupGraph:
     """Stored settings of each group; what is absent has its default."""
     waiting_period: timedelta
     clock: Clock
+    gone: frozenset[UserId] = frozenset()
+    """Deactivated people: what names them gives them nothing until they come back."""
+
+    def as_it_stands(self, setting: GroupSetting) -> GroupSetting:
+        """The setting without the people who are gone: so it counts, and so clients know it."""
+        if self.gone.isdisjoint(setting.direct_members):
+            return setting
+        there = tuple(u for u in setting.direct_members if u not in self.gone)
+        return replace(setting, direct_members=there)
 
     def contains(self, setting: GroupSetting, person: Person) -> bool:
         """Whether the setting admits the person. A deactivated group admits nobody."""

@@ -14,6 +14,7 @@ MAX_NAME_LENGTH: Final = 100
 NOT_IN_NAMES: Final = frozenset('*`\\>"@')
 """They would end a mention or begin something else."""
 MAX_EMAIL_LENGTH: Final = 254
+NAMELESS: Final = "Somebody"
 NAME_TAKEN: Final = "Name is already in use."
 
 _EMAIL: Final = re.compile(
@@ -28,9 +29,19 @@ def checked_full_name(name: str) -> str:
         raise BadRequestError("Name too long!")
     if len(name) < MIN_NAME_LENGTH:
         raise BadRequestError("Name too short!")
-    if any(c in NOT_IN_NAMES or unicodedata.category(c)[0] == "C" for c in name):
+    if not all(map(_may_be_in_name, name)):
         raise BadRequestError("Invalid characters in name!")
     return name
+
+
+def as_full_name(text: str, *, email: str) -> str:
+    """A name that somebody may have, of what another place calls them, or else of their address."""
+    for wanted in (text, email.partition("@")[0]):
+        clean = "".join(c for c in " ".join(wanted.split()) if _may_be_in_name(c))
+        clean = " ".join(clean.split())[:MAX_NAME_LENGTH].strip()
+        if len(clean) >= MIN_NAME_LENGTH:
+            return clean
+    return NAMELESS
 
 
 def checked_timezone(name: str) -> str:
@@ -53,6 +64,10 @@ def checked_password(password: str | None) -> str | None:
     if password is None or MIN_LENGTH <= len(password) <= MAX_LENGTH:
         return password
     raise BadRequestError(f"Passwords have {MIN_LENGTH} to {MAX_LENGTH} characters.")
+
+
+def _may_be_in_name(character: str) -> bool:
+    return character not in NOT_IN_NAMES and unicodedata.category(character)[0] != "C"
 
 
 @lru_cache(maxsize=1)

@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Any, Final
 
 from server.domain.access import GUEST, Person
+from server.domain.api_keys import Scope, Scopes, reaches
 from storage.ids import Position, RealmId, UserId
 from storage.users import UserRow
 
@@ -35,6 +36,12 @@ class Actor:
     realm_id: RealmId
     row: UserRow
     client: str = "Unspecified"
+    scopes: Scopes | None = None
+    """What the key reaches by which they are known; None: all that they may do."""
+
+    def reaches(self, needed: Scope) -> bool:
+        """Whether they are known by something that opens what needs this scope."""
+        return self.scopes is None or reaches(self.scopes, needed)
 
     @property
     def user_id(self) -> UserId:
@@ -80,7 +87,7 @@ def spectator(realm_id: RealmId, settings: Mapping[str, Any], now: datetime) -> 
         bot_owner_id=None,
         is_system_bot=False,
         api_key="",
-        avatar_source="G",
+        avatar_key=None,
         avatar_version=1,
         timezone="",
         date_joined=now,

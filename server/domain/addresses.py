@@ -1,6 +1,8 @@
 """Where the organizations of a server are reached."""
 
 from dataclasses import dataclass
+from email.errors import MessageError
+from email.headerregistry import Address
 from typing import Final
 from urllib.parse import urlsplit
 
@@ -11,7 +13,21 @@ API_PREFIX: Final = "/api/v1"
 def mail_domain(url: str) -> str:
     """The name of the address's host as mail has it: in ASCII, without the port."""
     host = urlsplit(url).hostname or "localhost"
+    if ":" in host:
+        return f"[IPv6:{host}]"
     return host if host.isascii() else host.encode("idna").decode("ascii")
+
+
+def mailable(address: str) -> str:
+    """The address in ASCII, as every mail server can take it; its domain is encoded.
+
+    Raises ValueError for anything else.
+    """
+    local, _, domain = address.rpartition("@")
+    try:
+        return Address(addr_spec=f"{local}@{domain.encode('idna').decode('ascii')}").addr_spec
+    except (LookupError, AttributeError, MessageError) as error:  # the library's, for some
+        raise ValueError(str(error)) from error
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +35,8 @@ class RealmAddress:
     """One organization's address: `url` without a slash at its end."""
 
     url: str
+    gravatars: bool = True
+    """Whether who has no picture is shown with that of gravatar.com for their address."""
 
     @property
     def host(self) -> str:
@@ -37,11 +55,13 @@ class Addresses:
 
     public_url: str = "http://localhost"
     root_domain: str | None = None
+    gravatars: bool = True
 
     def of_realm(self, subdomain: str) -> RealmAddress:
         """The address of the organization of this subdomain ("": the one at the root)."""
         if not subdomain or self.root_domain is None:
-            return RealmAddress(self.public_url)
+            return RealmAddress(self.public_url, self.gravatars)
         public = urlsplit(self.public_url)
         port = f":{public.port}" if public.port and ":" not in self.root_domain else ""
-        return RealmAddress(f"{public.scheme}://{subdomain}.{self.root_domain}{port}")
+        url = f"{public.scheme}://{subdomain}.{self.root_domain}{port}"
+        return RealmAddress(url, self.gravatars)

@@ -1,13 +1,108 @@
-"""API keys: who has one may act as its user."""
+"""API keys: who has one may act as its user, as far as it reaches."""
 
+import hashlib
 import secrets
 import string
+from collections.abc import Iterable
+from datetime import datetime
+from enum import Enum
 from typing import Final
 
+from server.domain.errors import BadRequestError, InvalidParameterError
+
 API_KEY_LENGTH: Final = 32
+NAMED_PREFIX: Final = "ply_"
+"""How keys with names begin: programs that look for lost secrets know them by it."""
+NAMED_LENGTH: Final = 40
+HINT_LENGTH: Final = 8
+MAX_NAME_LENGTH: Final = 100
+MAX_KEYS: Final = 1_000
+"""Of one user."""
 _ALPHABET: Final = string.ascii_letters + string.digits
+
+
+class Scope(Enum):
+    """What a key has to reach for an endpoint to answer its holder."""
+
+    READ = "read"
+    """Changes nothing, and shows no key of anybody."""
+    MESSAGES = "messages"
+    """Messages, and what belongs to writing them: drafts, files, reactions, flags."""
+    EVERYTHING = "everything"
+    """All that its user may do, but for what the account itself stands on."""
+    ACCOUNT = "account"
+    """For the account's own key and sessions alone: keys, and the end of the account."""
+
+
+GRANTABLE: Final = (Scope.READ, Scope.MESSAGES, Scope.EVERYTHING)
+
+Scopes = frozenset[Scope]
+
+
+def reaches(scopes: Scopes, needed: Scope) -> bool:
+    """Whether a key of these scopes opens what needs this one."""
+    if needed is Scope.ACCOUNT:
+        return False
+    return needed in scopes or Scope.EVERYTHING in scopes
+
+
+def lacking(needed: Scope) -> str:
+    """What it takes instead."""
+    if needed in GRANTABLE:
+        return f"it takes the scope '{needed.value}'"
+    return "it takes the account's own key, which has no name"
 
 
 def new_api_key() -> str:
     """A key that nobody can guess."""
-    return "".join(secrets.choice(_ALPHABET) for _ in range(API_KEY_LENGTH))
+    return _random(API_KEY_LENGTH)
+
+
+def new_named_key() -> str:
+    """One of those of which a user may have many."""
+    return NAMED_PREFIX + _random(NAMED_LENGTH)
+
+
+def is_named(api_key: str) -> bool:
+    return api_key.startswith(NAMED_PREFIX)
+
+
+def digest_of(api_key: str) -> bytes:
+    """What is kept of a key: long and random, it needs no slow hash."""
+    return hashlib.sha256(api_key.encode()).digest()
+
+
+def checked_name(name: str) -> str:
+    """What a key is called. Raises InvalidParameterError."""
+    name = " ".join(name.split())
+    if not 1 <= len(name) <= MAX_NAME_LENGTH or not name.isprintable():
+        raise InvalidParameterError(
+            "name", f"The name of a key has 1 to {MAX_NAME_LENGTH} printable characters."
+        )
+    return name
+
+
+def checked_scopes(names: Iterable[str]) -> Scopes:
+    """What a key reaches. Raises InvalidParameterError."""
+    known = {scope.value: scope for scope in GRANTABLE}
+    wanted = set(names)
+    if not wanted or wanted - known.keys():
+        raise InvalidParameterError("scopes", f"scopes: one or more of {', '.join(known)}")
+    return frozenset(known[name] for name in wanted)
+
+
+def scopes_of(names: Iterable[str]) -> Scopes:
+    """What a kept key reaches; what a later release has called otherwise, it does not."""
+    known = {scope.value: scope for scope in GRANTABLE}
+    return frozenset(known[name] for name in names if name in known)
+
+
+def checked_expiry(expires_at: datetime | None, now: datetime) -> datetime | None:
+    """When a key ends; None: never. Raises BadRequestError."""
+    if expires_at is not None and expires_at <= now:
+        raise BadRequestError("A key cannot have expired before it is made.")
+    return expires_at
+
+
+def _random(length: int) -> str:
+    return "".join(secrets.choice(_ALPHABET) for _ in range(length))

@@ -3,7 +3,7 @@
 import re
 from typing import Final
 
-from server.domain.access import GroupGraph, Person
+from server.domain.access import OWNER, GroupGraph, Person
 from server.domain.errors import BadRequestError
 from server.domain.realm_settings import RealmSettings
 from storage.users import UserRow
@@ -44,6 +44,17 @@ def check_may_create(
         raise BadRequestError("Insufficient permission")
     if bot_type == EMBEDDED:
         raise BadRequestError("Embedded bots are not enabled.")
+
+
+def check_role_of_bot(role: int, owner: UserRow | None) -> None:
+    """Raise BadRequestError unless a bot of this owner may have the role.
+
+    Administrators know the keys of all bots: an owner's role would make owners of them.
+    """
+    if role == OWNER:
+        raise BadRequestError("Bots cannot be organization owners.")
+    if owner is not None and role < owner.role:
+        raise BadRequestError("A bot cannot have a higher role than its owner.")
 
 
 def looks_after(person: Person, bot: UserRow) -> bool:

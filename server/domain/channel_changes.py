@@ -50,8 +50,9 @@ class ChannelChange:
 
     @property
     def reaches_beyond_the_channel(self) -> bool:
-        """Whether it concerns names, or settings of the organization, which others may change."""
-        return self.name is not None or self.is_archived is not None
+        """Whether it concerns names, or what the organization says of channels: lists of them."""
+        listed = (self.is_archived, self.is_default, self.invite_only)
+        return self.name is not None or any(each is not None for each in listed)
 
 
 def changed_channel(channel: ChannelRow, change: ChannelChange) -> ChannelRow:

@@ -2,8 +2,7 @@
 
 from typing import Final
 
-from server.domain.errors import InvalidParameterError
-from server.domain.names import composed, unprintable_at
+from server.domain import names
 
 MAX_NAME_LENGTH: Final = 60
 MAX_DESCRIPTION_LENGTH: Final = 1024
@@ -13,26 +12,12 @@ MAX_FOLDERS: Final = 1_000
 
 def checked_name(name: str) -> str:
     """The name as it is kept. Raises InvalidParameterError if no folder may be called so."""
-    cleaned = composed(name)
-    if not cleaned:
-        raise InvalidParameterError("name", "Channel folder name can't be empty.")
-    if len(cleaned) > MAX_NAME_LENGTH:
-        raise InvalidParameterError(
-            "name", f"name is too long (limit: {MAX_NAME_LENGTH} characters)"
-        )
-    if place := unprintable_at(cleaned):
-        raise InvalidParameterError(
-            "name", f"Invalid character in channel folder name, at position {place}."
-        )
-    return cleaned
+    what = "channel folder name"
+    return names.checked_name(name, what=what, parameter="name", longest=MAX_NAME_LENGTH)
 
 
 def checked_description(description: str) -> str:
     """The description as it is kept. Raises InvalidParameterError if it is too long."""
-    cleaned = description.strip()
-    if len(cleaned) > MAX_DESCRIPTION_LENGTH:
-        raise InvalidParameterError(
-            "description",
-            f"description is too long (limit: {MAX_DESCRIPTION_LENGTH} characters)",
-        )
-    return cleaned
+    return names.checked_description(
+        description, parameter="description", longest=MAX_DESCRIPTION_LENGTH
+    )

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from typing import Final
 
 from server.domain.access import (
@@ -28,6 +29,9 @@ TOPICS_POLICIES: Final = (
     "disable_empty_topic",
     "empty_topic_only",
 )
+
+TRAFFIC_WEEKS: Final = 4
+MIN_AGE_FOR_TRAFFIC: Final = timedelta(days=7)
 
 GRANTS_CONTENT: Final = ("can_subscribe_group", "can_add_subscribers_group")
 """Whom these name may read a private channel, and so join it."""
@@ -185,12 +189,12 @@ def setting_of(channel: ChannelRow, name: str, graph: GroupGraph) -> GroupSettin
     """The channel's setting, or the default for one that is older than the setting."""
     value = channel.permissions.get(name)
     if value is not None:
-        return GroupSetting.parse(value)
+        return graph.as_it_stands(GroupSetting.parse(value))
     default = CHANNEL_PERMISSIONS[name].default
     if default in graph.ids_by_name:
         return GroupSetting(group_id=graph.ids_by_name[default])
     creator = () if channel.creator_id is None else (channel.creator_id,)
-    return GroupSetting(direct_members=creator)
+    return graph.as_it_stands(GroupSetting(direct_members=creator))
 
 
 def post_policy(channel: ChannelRow, graph: GroupGraph) -> int:
@@ -199,6 +203,14 @@ def post_policy(channel: ChannelRow, graph: GroupGraph) -> int:
     if setting.group_id is None:
         return 1
     return _POST_POLICIES.get(graph.system_names.get(setting.group_id, ""), 1)
+
+
+def weekly_traffic(messages: int, *, created_at: datetime, now: datetime) -> int | None:
+    """So many a week are the messages of the last TRAFFIC_WEEKS; None: it is too young for that."""
+    age = now - created_at
+    if age < MIN_AGE_FOR_TRAFFIC:
+        return None
+    return round(messages / min(age / timedelta(weeks=1), TRAFFIC_WEEKS))
 
 
 def allows_empty_topic(channel: ChannelRow, settings: RealmSettings) -> bool:

@@ -10,6 +10,7 @@ DomainError
  └─ ...
 """
 
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from typing_extensions import override
@@ -75,6 +76,28 @@ class UnauthorizedError(DomainError):
         return {"WWW-Authenticate": 'Basic realm="zulip"'}
 
 
+class InvitationFailedError(DomainError):
+    """Some addresses, or all, were not invited."""
+
+    code = "INVITATION_FAILED"
+
+    def __init__(
+        self,
+        message: str,
+        errors: Sequence[tuple[str, str, bool]] = (),
+        *,
+        sent_invitations: bool = False,
+        daily_limit_reached: bool = False,
+    ) -> None:
+        super().__init__(
+            message,
+            errors=[list(each) for each in errors],
+            sent_invitations=sent_invitations,
+            daily_limit_reached=daily_limit_reached,
+            license_limit_reached=False,
+        )
+
+
 class InvalidApiKeyError(DomainError):
     code = "INVALID_API_KEY"
     status = 401
@@ -90,6 +113,16 @@ class PasswordAuthDisabledError(DomainError):
     status = 401
 
 
+class CannotDeactivateLastUserError(DomainError):
+    """Nobody would be left, or no owner."""
+
+    code = "CANNOT_DEACTIVATE_LAST_USER"
+
+    def __init__(self, *, entity: str, is_last_owner: bool) -> None:
+        message = f"Cannot deactivate the only {entity}."
+        super().__init__(message, entity=entity, is_last_owner=is_last_owner)
+
+
 class UserDeactivatedError(DomainError):
     code = "USER_DEACTIVATED"
     status = 401
@@ -98,6 +131,22 @@ class UserDeactivatedError(DomainError):
 class RealmDeactivatedError(DomainError):
     code = "REALM_DEACTIVATED"
     status = 401
+
+
+class WebhookPayloadError(DomainError):
+    """A program has sent something of which nothing can be made."""
+
+    code = "ANOMALOUS_WEBHOOK_PAYLOAD"
+
+    def __init__(self, message: str, webhook_name: str) -> None:
+        super().__init__(message, webhook_name=webhook_name)
+
+
+class CsrfFailedError(DomainError):
+    """Whoever sent this may have been led to by another site."""
+
+    code = "CSRF_FAILED"
+    status = 403
 
 
 class NonexistentSubdomainError(DomainError):
@@ -139,10 +188,39 @@ class RateLimitedError(DomainError):
 
 
 class ServerNotReadyError(DomainError):
-    """The database is away: the same request may succeed later."""
+    """The database is away, or there is no room: the same request may succeed in a moment."""
 
     code = "SERVER_NOT_READY"
-    status = 500
+    status = 503
+
+    @property
+    @override
+    def headers(self) -> dict[str, str]:
+        return {"Retry-After": "1"}
+
+
+class FilesNotReadyError(DomainError):
+    """The store of files is away: the same request may succeed later."""
+
+    code = "FILES_NOT_READY"
+    status = 503
+
+    @property
+    @override
+    def headers(self) -> dict[str, str]:
+        return {"Retry-After": "10"}
+
+
+class PicturesNotReadyError(DomainError):
+    """Too many pictures of other sites are on their way: the same request may succeed later."""
+
+    code = "PICTURES_NOT_READY"
+    status = 503
+
+    @property
+    @override
+    def headers(self) -> dict[str, str]:
+        return {"Retry-After": "10"}
 
 
 class BadEventQueueError(DomainError):

@@ -1,7 +1,8 @@
 """What a setting that names people and groups may be, and in which of its forms it is kept."""
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from server.domain.access import (
     EVERYONE_GROUP,
@@ -33,6 +34,31 @@ class PermissionChange:
         return () if isinstance(self.new, str) else self.new.direct_members
 
 
+def changed_settings(
+    changes: Mapping[str, PermissionChange],
+    rules: Mapping[str, PermissionRule],
+    now: Callable[[str], GroupSetting],
+    graph: GroupGraph,
+    active_user_ids: Collection[UserId],
+) -> dict[str, Any]:
+    """Those of the settings that are to be different, in the form in which they are kept.
+
+    `now` gives a setting as it stands. Raises as `changed_setting` does.
+    """
+    kept: dict[str, Any] = {}
+    for name, change in changes.items():
+        old = now(name)
+        new = changed_setting(name, rules[name], old, change, graph, active_user_ids)
+        if new != old:
+            kept[name] = new.as_json()
+    return kept
+
+
+def named_in(changes: Mapping[str, PermissionChange]) -> set[UserId]:
+    """The people whom the new values name."""
+    return {user_id for change in changes.values() for user_id in change.named_user_ids}
+
+
 def changed_setting(
     name: str,
     rule: PermissionRule,
@@ -41,17 +67,17 @@ def changed_setting(
     graph: GroupGraph,
     active_user_ids: Collection[UserId],
 ) -> GroupSetting:
-    """The new value as it is kept; who is named already may have been deactivated since.
+    """The new value as it is kept; `now` is the present one as it stands.
 
     Raises ExpectationMismatchError if the setting is not what the client knows, BadRequestError if
     it may not be so.
     """
-    if change.old is not None and shortest(change.old, graph) != now:
+    if change.old is not None and shortest(change.old, graph) != shortest(now, graph):
         raise ExpectationMismatchError(name)
     new = change.new
     if isinstance(new, str):
         new = GroupSetting(group_id=graph.ids_by_name[new])
-    return checked_setting(name, rule, new, graph, {*active_user_ids, *now.direct_members})
+    return checked_setting(name, rule, new, graph, active_user_ids)
 
 
 def checked_setting(

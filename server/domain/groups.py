@@ -40,18 +40,18 @@ DESCRIPTIONS: Final[Mapping[str, str]] = {
 """What each role group is, in the order in which a realm gets them."""
 
 
-def group_permission(group: GroupRow, name: str, system_ids: Mapping[str, GroupId]) -> GroupSetting:
-    """Whom the group gives this permission. `system_ids` are the role groups' ids by name."""
+def group_permission(group: GroupRow, name: str, graph: GroupGraph) -> GroupSetting:
+    """Whom the group gives this permission."""
     if name in group.permissions:
-        return GroupSetting.parse(group.permissions[name])
+        return graph.as_it_stands(GroupSetting.parse(group.permissions[name]))
     rule = GROUP_PERMISSIONS[name]
     if group.is_system_group:
-        return GroupSetting(group_id=system_ids[rule.default_for_system_groups or rule.default])
-    if rule.default != GROUP_CREATOR:
-        return GroupSetting(group_id=system_ids[rule.default])
-    if group.creator_id is None:
-        return GroupSetting(group_id=system_ids[NOBODY_GROUP])
-    return GroupSetting(direct_members=(group.creator_id,))
+        default = rule.default_for_system_groups or rule.default
+    elif rule.default == GROUP_CREATOR and group.creator_id is not None:
+        return graph.as_it_stands(GroupSetting(direct_members=(group.creator_id,)))
+    else:
+        default = NOBODY_GROUP if rule.default == GROUP_CREATOR else rule.default
+    return GroupSetting(group_id=graph.ids_by_name[default])
 
 
 def default_permissions(graph: GroupGraph, creator_id: UserId) -> dict[str, GroupSetting]:
@@ -135,4 +135,4 @@ def _permits(standing: Standing, group: GroupRow, name: str) -> bool:
     if standing.person.is_guest and not GROUP_PERMISSIONS[name].allow_everyone:
         return False
     graph = standing.graph
-    return graph.contains(group_permission(group, name, graph.ids_by_name), standing.person)
+    return graph.contains(group_permission(group, name, graph), standing.person)

@@ -2,10 +2,38 @@
 
 import unicodedata
 
+from server.domain.errors import InvalidParameterError
+
 
 def composed(name: str) -> str:
     """The form in which names are kept: composed, without blanks around it."""
     return unicodedata.normalize("NFC", name).strip()
+
+
+def checked_name(name: str, *, what: str, parameter: str, longest: int) -> str:
+    """The name as it is kept. Raises InvalidParameterError if nothing may be called so."""
+    cleaned = composed(name)
+    if not cleaned:
+        raise InvalidParameterError(parameter, f"{what.capitalize()} can't be empty.")
+    if len(cleaned) > longest:
+        raise _too_long(parameter, longest)
+    if place := unprintable_at(cleaned):
+        raise InvalidParameterError(parameter, f"Invalid character in {what}, at position {place}.")
+    return cleaned
+
+
+def checked_description(description: str, *, parameter: str, longest: int) -> str:
+    """The description as it is kept. Raises InvalidParameterError if it is too long."""
+    cleaned = description.strip()
+    if len(cleaned) > longest:
+        raise _too_long(parameter, longest)
+    return cleaned
+
+
+def _too_long(parameter: str, longest: int) -> InvalidParameterError:
+    return InvalidParameterError(
+        parameter, f"{parameter} is too long (limit: {longest} characters)"
+    )
 
 
 def unprintable_at(name: str) -> int | None:

@@ -1,6 +1,9 @@
 """Passwords: hashed slowly, off the event loop, a few at a time."""
 
 import asyncio
+import os
+import sys
+import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -15,9 +18,15 @@ Result = TypeVar("Result")
 MEMORY_KIB: Final = 19_456
 TIME_COST: Final = 2
 PARALLELISM: Final = 1
+NICENESS: Final = 14
+"""Of the threads that hash, beside the others of their process. The most there is (19) would let
+nobody sign in where nothing of the processor is left."""
 MIN_LENGTH: Final = 6
 MAX_LENGTH: Final = 100
 MIN_GUESSES: Final = 10_000
+LOOKED_AT: Final = 40
+"""How much of a password is looked at to see how strong it is: 0.1 s at worst. The rest can only
+make it stronger."""
 
 _hasher: Final = argon2.PasswordHasher(
     time_cost=TIME_COST, memory_cost=MEMORY_KIB, parallelism=PARALLELISM
@@ -39,10 +48,15 @@ class Verdict:
 
 
 class Passwords:
-    """Hashes and checks passwords in at most `threads` threads; each takes 19 MiB and 20 ms."""
+    """Hashes and checks passwords in at most `threads` threads; each takes 19 MiB and 20 ms.
+
+    Where there is not enough of the processor, whoever signs in waits, and nobody else.
+    """
 
     def __init__(self, threads: int = 2) -> None:
-        self._threads = ThreadPoolExecutor(threads, thread_name_prefix="passwords")
+        self._threads = ThreadPoolExecutor(
+            threads, thread_name_prefix="passwords", initializer=_stand_back
+        )
         self.hashed = 0
         """How many passwords have been hashed so far."""
 
@@ -71,8 +85,19 @@ class Passwords:
         verdict = await self._run(_verify, password, known_hash or _NOBODYS_HASH)
         return verdict if known_hash else Verdict(right=False)
 
+    async def is_weak(self, password: str, *known: str) -> bool:
+        """Whether it could be guessed; `known` is what one would try first with this person."""
+        return await self._run(_is_weak, password, *known)
+
     async def _run(self, work: Callable[..., Result], *args: str) -> Result:
         return await asyncio.get_running_loop().run_in_executor(self._threads, work, *args)
+
+
+def _stand_back() -> None:
+    """Let other threads go first, where threads have a priority of their own."""
+    if sys.platform == "linux":
+        thread = threading.get_native_id()
+        os.setpriority(os.PRIO_PROCESS, thread, os.getpriority(os.PRIO_PROCESS, 0) + NICENESS)
 
 
 def _verify(password: str, known_hash: str) -> Verdict:
@@ -82,3 +107,10 @@ def _verify(password: str, known_hash: str) -> Verdict:
         return Verdict(right=False)
     outdated = _hasher.check_needs_rehash(known_hash)
     return Verdict(right=True, new_hash=_hasher.hash(password) if outdated else None)
+
+
+def _is_weak(password: str, *known: str) -> bool:
+    from zxcvbn import zxcvbn  # its dictionaries take a while to load
+
+    found = zxcvbn(password[:LOOKED_AT], user_inputs=list(known))
+    return int(found["guesses"]) < MIN_GUESSES

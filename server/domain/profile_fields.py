@@ -135,7 +135,7 @@ def checked_terms(terms: Terms) -> Terms:
         )
     data = terms.field_data if terms.field_type in _WITH_DATA else {}
     if terms.field_type == FieldType.SELECT:
-        _check_choices(data)
+        data = _checked_choices(data)
     name, hint = terms.name, terms.hint
     if terms.field_type == FieldType.EXTERNAL_ACCOUNT:
         known = _checked_account(data)
@@ -172,23 +172,31 @@ def _checked_text(parameter: str, text: str, limit: int) -> str:
     return text
 
 
-def _check_choices(data: Mapping[str, Any]) -> None:
+def _checked_choices(data: Mapping[str, Any]) -> Mapping[str, Mapping[str, str]]:
+    """The choices without blanks around, as what people say has none."""
     if not data:
         raise _bad_data("Field must have at least one choice.")
     if len(data) > MAX_CHOICES:
         raise _bad_data(f"Field must have at most {MAX_CHOICES} choices.")
-    texts = set()
+    kept, texts = {}, set()
     for key, choice in data.items():
         if not isinstance(choice, dict) or choice.keys() != {"text", "order"}:
             raise _bad_data('Each choice has a "text" and an "order", and nothing else.')
-        for part in (key, choice["text"], choice["order"]):
-            if not isinstance(part, str) or not part.strip() or len(part) > MAX_SHORT_TEXT:
-                raise _bad_data(
-                    f"Values, texts and orders of choices have 1 to {MAX_SHORT_TEXT} characters."
-                )
-        texts.add(choice["text"])
-    if len(texts) < len(data):
+        text = _checked_part(choice["text"])
+        kept[_checked_part(key)] = {"text": text, "order": _checked_part(choice["order"])}
+        texts.add(text)
+    if min(len(kept), len(texts)) < len(data):
         raise _bad_data("Field must not have duplicate choices.")
+    return kept
+
+
+def _checked_part(part: object) -> str:
+    text = part.strip() if isinstance(part, str) else ""
+    if not 0 < len(text) <= MAX_SHORT_TEXT:
+        raise _bad_data(
+            f"Values, texts and orders of choices have 1 to {MAX_SHORT_TEXT} characters."
+        )
+    return text
 
 
 def _checked_account(data: Mapping[str, Any]) -> Mapping[str, str] | None:

@@ -1,16 +1,13 @@
-"""How people are shown to others: their address, to whom it is known, and their picture."""
+"""How people are shown to others: by which address, and to whom the real one is known."""
 
-import hashlib
 import re
 from typing import Any, Protocol
 
 from server.domain import user_settings
 from server.domain.access import ADMINISTRATOR, GUEST, MEMBER, MODERATOR, OWNER
-from server.domain.emoji import picture_url
-from server.domain.realm_settings import RealmSettings
 from server.domain.user_settings import UserSettings
 from storage.ids import UserId
-from storage.realms import RealmRow
+from storage.users import UserRow
 
 _HIDDEN_EMAIL = re.compile(r"user([0-9]{1,18})@([^@]+)")
 _LEAST_ROLE_TO_SEE = {
@@ -45,6 +42,11 @@ def hides_email(row: Addressed) -> bool:
     return least_role_to_see_email(row) < GUEST
 
 
+def knows_email(viewer: UserRow, row: UserRow) -> bool:
+    """Whether the viewer may know the user's real address."""
+    return viewer.user_id == row.user_id or viewer.role <= least_role_to_see_email(row)
+
+
 def public_email(row: Addressed, domain: str) -> str:
     """The address by which everybody knows the user: real, or made up where that is hidden.
 
@@ -62,28 +64,3 @@ def user_id_of_hidden_email(email: str, domain: str) -> int | None:
     """The user for whom this address stands, or None if it is a real one."""
     found = _HIDDEN_EMAIL.fullmatch(email.lower())
     return int(found[1]) if found and found[2] == domain.lower() else None
-
-
-def icon_url_of(realm: RealmRow) -> str:
-    """The organization's picture."""
-    return realm_picture_url(realm, RealmSettings.of(realm.settings).icon_key)
-
-
-def realm_picture_url(realm: RealmRow, blob_key: str | None) -> str:
-    """Where a picture of the organization is to be had; the one that it was given, without one."""
-    if blob_key is not None:
-        return picture_url(blob_key)
-    return icon_url(realm.subdomain or realm.uuid)
-
-
-def icon_url(name: str) -> str:
-    """A picture for an organization that has none of its own, the same for the same name."""
-    digest = hashlib.md5(name.encode(), usedforsecurity=False).hexdigest()
-    return f"https://secure.gravatar.com/avatar/{digest}?d=identicon"
-
-
-def avatar_url(email: str, version: int, *, medium: bool = False) -> str:
-    """The picture that belongs to this address at a service that keeps such pictures."""
-    digest = hashlib.md5(email.strip().lower().encode(), usedforsecurity=False).hexdigest()
-    size = "&s=500" if medium else ""
-    return f"https://secure.gravatar.com/avatar/{digest}?d=identicon&version={version}{size}"

@@ -15,11 +15,23 @@ MAX_SECONDS: Final = 2**31 - 1
 MAX_DAYS: Final = 36_500
 """A hundred years; a thousand times that is no date any more."""
 
+BIG_BLUE_BUTTON: Final = 4
 VIDEO_CHAT_PROVIDERS: Final = {
     "disabled": {"name": "None", "id": 0},
     "jitsi_meet": {"name": "Jitsi Meet", "id": 1},
+    "big_blue_button": {"name": "BigBlueButton", "id": BIG_BLUE_BUTTON},
 }
-"""Those that this server knows how to make calls with."""
+"""Those that this server knows how to make calls with; the last one if it is told where."""
+
+
+def video_chat_providers(*, has_big_blue_button: bool) -> dict[str, dict[str, Any]]:
+    """Those that an organization of this server may choose."""
+    return {
+        name: provider
+        for name, provider in VIDEO_CHAT_PROVIDERS.items()
+        if provider["id"] != BIG_BLUE_BUTTON or has_big_blue_button
+    }
+
 
 FOR_OWNERS: Final = frozenset(
     {
@@ -86,7 +98,7 @@ _ALLOWS: Final[Mapping[str, Callable[[Any], bool]]] = {
     "default_language": LANGUAGES.__contains__,
     "jitsi_server_url": _is_address,
     "message_retention_days": lambda value: value == -1 or 0 < value <= MAX_DAYS,
-    "video_chat_provider": [p["id"] for p in VIDEO_CHAT_PROVIDERS.values()].__contains__,
+    "video_chat_provider": {p["id"] for p in VIDEO_CHAT_PROVIDERS.values()}.__contains__,
     "waiting_period_threshold": lambda value: 0 <= value <= MAX_DAYS,
     "welcome_message_custom_text": lambda value: len(value) <= MAX_WELCOME_LENGTH,
 }

@@ -1,9 +1,11 @@
 """Which domains an organization may call its own."""
 
 import re
+from collections.abc import Iterable
 from typing import Final
 
-from server.domain.errors import InvalidParameterError
+from server.domain.errors import BadRequestError, InvalidParameterError
+from storage.realm_domains import DomainRow
 
 MAX_DOMAINS: Final = 1_000
 MAX_LENGTH: Final = 253
@@ -29,6 +31,20 @@ def checked_domain(domain: str) -> str:
             "The parts of a domain are letters, numbers and '-'; none begins or ends with '-'."
         )
     return domain
+
+
+def check_admitted(email: str, domains: Iterable[DomainRow]) -> None:
+    """Raise BadRequestError unless the address is in one of the organization's domains.
+
+    An address with a plus sign is as good as any number of addresses, and so is none of them.
+    """
+    local, _, domain = email.strip().lower().rpartition("@")
+    if "+" in local:
+        raise BadRequestError("Email addresses containing + are not allowed.")
+    for row in domains:
+        if domain == row.domain or (row.allow_subdomains and domain.endswith(f".{row.domain}")):
+            return
+    raise BadRequestError(f"Email '{email.strip()}' is not allowed in this organization.")
 
 
 def _refusal(message: str) -> InvalidParameterError:

@@ -149,7 +149,7 @@ class RealmSettings(msgspec.Struct, frozen=True, kw_only=True):
         value: GroupValue = getattr(self, name)
         if isinstance(value, str):
             return GroupSetting(group_id=graph.ids_by_name[value])
-        return GroupSetting.parse(msgspec.to_builtins(value))
+        return graph.as_it_stands(GroupSetting.parse(msgspec.to_builtins(value)))
 
     def guests_know_everybody(self, graph: GroupGraph) -> bool:
         """Whether guests know of people with whom they share no channel and no conversation."""

@@ -1,7 +1,7 @@
 """The ways in which people may sign in, and the clients that are too old to."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Final
 
 from server.domain.realm_settings import RealmSettings
@@ -23,6 +23,7 @@ METHODS: Final = (
 """All that the protocol knows, by the names that clients read."""
 
 PASSWORDS: Final = "Email"
+LDAP: Final = "LDAP"
 FOR_DEVELOPERS: Final = "Dev"
 """Ways that an organization may have, by the names that it and clients use for them."""
 
@@ -44,11 +45,17 @@ def is_too_old(user_agent: str) -> bool:
     return version < OLDEST_VERSIONS.get(product[1], ())
 
 
-def shown_methods(settings: RealmSettings, *, development: bool) -> dict[str, dict[str, bool]]:
+def takes_passwords(settings: RealmSettings, available: Collection[str]) -> bool:
+    """Whether people sign in with a name and a password: one of ours, or a directory's."""
+    return any(name in available and settings.wants_method(name) for name in (PASSWORDS, LDAP))
+
+
+def shown_methods(settings: RealmSettings, available: Iterable[str]) -> dict[str, dict[str, bool]]:
     """The ways that this server has, and whether the organization wants them."""
-    methods = {
-        PASSWORDS: {"enabled": settings.wants_method(PASSWORDS), "available": True},
+    return {
+        name: {
+            "enabled": name == FOR_DEVELOPERS or settings.wants_method(name),
+            "available": True,
+        }
+        for name in available
     }
-    if development:
-        methods[FOR_DEVELOPERS] = {"enabled": True, "available": True}
-    return methods

@@ -15,16 +15,24 @@ VALID_SECONDS: Final = 60 * 24 * 3600
 """Laws ask for a month at least."""
 
 
+MISSED: Final = "missed messages"
+DIGESTS: Final = "digests"
+KINDS: Final = (MISSED, DIGESTS)
+"""Of emails that can be stopped. A kind is signed with the rest, so its name stays."""
+
+
 class Subscriber(NamedTuple):
-    """Who gets emails about what they have missed."""
+    """Who gets emails of some kind."""
 
     realm_id: RealmId
     user_id: UserId
+    kind: str = MISSED
 
 
 def token_for(key: bytes, subscriber: Subscriber) -> str:
     """What names the subscriber in a link; nobody without the key can make it."""
-    return str(_serializer(key).dumps(list(subscriber)))
+    said = [subscriber.realm_id, subscriber.user_id]
+    return str(_serializer(key, subscriber.kind).dumps(said))
 
 
 def link_for(key: bytes, subscriber: Subscriber, address: RealmAddress) -> str:
@@ -36,14 +44,14 @@ def subscriber_of(
     key: bytes, token: str, *, valid_seconds: int = VALID_SECONDS
 ) -> Subscriber | None:
     """Whom the token names; None if it is no token, or too old."""
-    try:
-        realm_id, user_id = _serializer(key).loads(token, max_age=valid_seconds)
-    except (BadData, ValueError):
-        return None
-    return Subscriber(RealmId(realm_id), UserId(user_id))
+    for kind in KINDS:
+        try:
+            realm_id, user_id = _serializer(key, kind).loads(token, max_age=valid_seconds)
+        except (BadData, ValueError):
+            continue
+        return Subscriber(RealmId(realm_id), UserId(user_id), kind)
+    return None
 
 
-def _serializer(key: bytes) -> URLSafeTimedSerializer:
-    return URLSafeTimedSerializer(
-        key, salt="missed messages", signer_kwargs={"digest_method": hashlib.sha256}
-    )
+def _serializer(key: bytes, kind: str) -> URLSafeTimedSerializer:
+    return URLSafeTimedSerializer(key, salt=kind, signer_kwargs={"digest_method": hashlib.sha256})

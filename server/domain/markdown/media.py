@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from typing import Final
 from urllib.parse import urlsplit
 
+from server.domain.external_content import ProxyLinks
 from server.domain.markdown import nodes
-from server.domain.markdown.links import is_image, is_upload, is_video
+from server.domain.markdown.links import is_attachment, is_image, is_upload, is_video
 from server.domain.markdown.nodes import Inline, Node
 
 MAX_SHOWN: Final = 24
@@ -20,12 +21,24 @@ class MediaPolicy:
     is_on: bool = True
     hosts: frozenset[str] = frozenset()
     """Of other servers: their addresses learn who looks."""
+    proxy: ProxyLinks | None = None
+    """By which pictures of all others are shown, who learn nothing. None: they are not."""
 
     def shows(self, link: nodes.Link) -> bool:
         """Whether a picture or a film is shown for this link."""
-        if not self.is_on or not (is_image(link.href) or is_video(link.href)):
-            return False
-        return is_upload(link.href) or _host(link.href) in self.hosts
+        return self.source_for(link) is not None
+
+    def source_for(self, link: nodes.Link) -> str | None:
+        """From where the picture or the film of this link is loaded; None: it is not shown."""
+        href = link.href
+        if not self.is_on or not (is_image(href) or is_video(href)):
+            return None
+        host = _host(href)
+        if is_upload(href) or host in self.hosts:
+            return href
+        if self.proxy is None or host is None or is_attachment(href) or not is_image(href):
+            return None
+        return self.proxy.to(href)
 
 
 def _host(href: str) -> str | None:
@@ -71,9 +84,12 @@ class _Shower:
         for kid in kids:
             if isinstance(kid, nodes.Styled):
                 found += self._media_of(kid.kids)
-            elif isinstance(kid, nodes.Link) and self._left and self._policy.shows(kid):
-                self._left -= 1
-                found.append(nodes.Media(kid.href, _title(kid), is_video=is_video(kid.href)))
+            elif isinstance(kid, nodes.Link) and self._left:
+                source = self._policy.source_for(kid)
+                if source is not None:
+                    self._left -= 1
+                    is_film = is_video(kid.href)
+                    found.append(nodes.Media(kid.href, _title(kid), source, is_video=is_film))
         return found
 
 

@@ -174,6 +174,8 @@ class Media(Block):
 
     href: str
     title: str
+    source: str
+    """From where readers' clients get it."""
     is_video: bool
 
 

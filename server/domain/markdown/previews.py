@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 from urllib.parse import quote
 
+from server.domain.external_content import ProxyLinks
 from server.domain.markdown import nodes
 from server.domain.markdown.directory import EmptyDirectory
 from server.domain.markdown.links import is_attachment, is_image, is_video, safe_href
@@ -36,10 +37,21 @@ def without_previews(html: str) -> str:
     return html.partition(_START)[0]
 
 
-def preview(href: str, image: str, title: str, description: str) -> nodes.Preview | None:
-    """The preview of a page; None without a picture that clients can load safely."""
+def preview(
+    href: str, image: str, title: str, description: str, proxy: ProxyLinks | None = None
+) -> nodes.Preview | None:
+    """The preview of a page; None without a picture that clients can load safely.
+
+    With a proxy they load it from there.
+    """
     safe_image = safe_href(image)
-    if safe_image is None or not safe_image.lower().startswith("https://"):
+    if safe_image is None:
+        return None
+    if proxy is not None:
+        is_absolute = safe_image.lower().startswith(_SCHEMES)
+        source = proxy.to(quote(safe_image, safe=_OF_ADDRESSES)) if is_absolute else None
+        return None if source is None else nodes.Preview(href, source, title, description)
+    if not safe_image.lower().startswith("https://"):
         return None
     return nodes.Preview(href, quote(safe_image, safe=_OF_ADDRESSES), title, description)
 

@@ -238,9 +238,9 @@ def _preformatted(code: str, language: str) -> str:
 def _media(node: nodes.Media) -> str:
     link = _TITLED_LINK(node.href, node.title) if node.title else _LINK(node.href)
     if node.is_video:
-        film = _VIDEO("metadata", node.href)
+        film = _VIDEO("metadata", node.source)
         return f"{_DIV('message_inline_image message_inline_video')}{link}{film}</video></a></div>"
-    return f"{_DIV('message_inline_image')}{link}{_IMAGE(node.href)}</a></div>"
+    return f"{_DIV('message_inline_image')}{link}{_IMAGE(node.source)}</a></div>"
 
 
 def _preview(node: nodes.Preview) -> str:

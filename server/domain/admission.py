@@ -1,0 +1,24 @@
+"""With which addresses people come into an organization by themselves, or by invitation."""
+
+from collections.abc import Iterable
+
+from server.domain.errors import BadRequestError
+from server.domain.realm_domains import check_admitted
+from server.domain.realm_settings import RealmSettings
+from storage.realm_domains import DomainRow
+
+
+def check_address(email: str, settings: RealmSettings, domains: Iterable[DomainRow]) -> None:
+    """Raise BadRequestError unless the organization takes people with this address."""
+    if settings.emails_restricted_to_domains:
+        check_admitted(email, domains)
+    elif settings.disallow_disposable_email_addresses and is_disposable(email):
+        raise BadRequestError("Please use your real email address, not a disposable one.")
+
+
+def is_disposable(email: str) -> bool:
+    """Whether the address is of a service whose addresses are thrown away."""
+    from disposable_email_domains import blocklist  # large, and rarely needed
+
+    labels = email.strip().lower().rpartition("@")[2].split(".")
+    return any(".".join(labels[at:]) in blocklist for at in range(len(labels) - 1))

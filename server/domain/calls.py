@@ -1,0 +1,102 @@
+"""Calls by BigBlueButton: links to them, and how its server is asked."""
+
+import hashlib
+import re
+from dataclasses import dataclass
+from typing import Final, Literal
+from urllib.parse import quote, urlencode
+
+from itsdangerous import BadData, URLSafeSerializer
+
+from storage.ids import RealmId, UserId
+
+PURPOSE: Final = "calls"
+"""The name of the key that signs the links (storage/server_keys.py)."""
+JOIN: Final = "/calls/bigbluebutton/join"
+NOT_CONFIGURED: Final = "BigBlueButton is not configured."
+MAX_NAME_LENGTH: Final = 200
+_SUCCESS: Final = re.compile(r"<returncode>\s*SUCCESS\s*</returncode>")
+_CREATED: Final = re.compile(r"<createTime>\s*(\d{1,20})\s*</createTime>")
+
+
+@dataclass(frozen=True, slots=True)
+class Meeting:
+    """A call that whoever has its link may join, once they have signed in."""
+
+    realm_id: RealmId
+    meeting_id: str
+    name: str
+    voice_only: bool
+    moderator_id: UserId
+    """Who has made it."""
+
+
+def link_to(key: bytes, meeting: Meeting) -> str:
+    """Where people join it, below the organization's address; nobody else can make it."""
+    token = _serializer(key).dumps(
+        [
+            meeting.realm_id,
+            meeting.meeting_id,
+            meeting.name,
+            meeting.voice_only,
+            meeting.moderator_id,
+        ]
+    )
+    return f"{JOIN}?{urlencode({'bigbluebutton': token})}"
+
+
+def meeting_of(key: bytes, token: str) -> Meeting | None:
+    """The call that the token of a link names; None if it names none."""
+    try:
+        realm_id, meeting_id, name, voice_only, moderator_id = _serializer(key).loads(token)
+    except (BadData, ValueError, TypeError):
+        return None
+    return Meeting(RealmId(realm_id), meeting_id, name, voice_only, UserId(moderator_id))
+
+
+@dataclass(frozen=True, slots=True)
+class BigBlueButton:
+    """A server of it, which knows by a secret who asks."""
+
+    url: str
+    secret: str
+
+    def creating(self, meeting: Meeting) -> str:
+        """What to ask before somebody joins; again is as once."""
+        return self._asking(
+            "create",
+            meetingID=meeting.meeting_id,
+            name=meeting.name,
+            lockSettingsDisableCam="true" if meeting.voice_only else "false",
+        )
+
+    def joining(self, meeting: Meeting, *, created: str, user_id: UserId, full_name: str) -> str:
+        """Where this person goes to be in the call; `created` is as in what it answered before."""
+        role: Literal["MODERATOR", "VIEWER"] = (
+            "MODERATOR" if user_id == meeting.moderator_id else "VIEWER"
+        )
+        return self._asking(
+            "join",
+            meetingID=meeting.meeting_id,
+            role=role,
+            fullName=full_name,
+            createTime=created,
+        )
+
+    def _asking(self, call: str, **values: str) -> str:
+        query = urlencode(values, quote_via=quote)
+        checksum = hashlib.sha256(f"{call}{query}{self.secret}".encode()).hexdigest()
+        return f"{self.url.rstrip('/')}/api/{call}?{query}&checksum={checksum}"
+
+
+def created_at(answer: bytes) -> str | None:
+    """When the call was created, by the answer to `creating`; None if it was not."""
+    text = answer.decode(errors="replace")
+    found = _CREATED.search(text)
+    return found[1] if found and _SUCCESS.search(text) else None
+
+
+def _serializer(key: bytes) -> URLSafeSerializer:
+    return URLSafeSerializer(
+        key, salt="big blue button", signer_kwargs={"digest_method": hashlib.sha256}
+    )

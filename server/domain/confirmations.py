@@ -1,0 +1,21 @@
+"""What people confirm by mail: for what, how long, and where the link leads."""
+
+from typing import Final
+
+RESET_PASSWORD: Final = "reset_password"  # noqa: S105 - a name
+CHANGE_EMAIL: Final = "change_email"
+SIGN_UP: Final = "sign_up"
+VOUCHED_SIGN_UP: Final = "vouched_sign_up"
+"""Of somebody whose address another site has verified: no mail asks for it."""
+FOUND_REALM: Final = "found_realm"
+
+VALID_SECONDS: Final = 24 * 3600
+
+PATHS: Final = {
+    RESET_PASSWORD: "/accounts/password/reset/{token}",
+    CHANGE_EMAIL: "/accounts/email/confirm/{token}",
+    SIGN_UP: "/accounts/join/{token}",
+    VOUCHED_SIGN_UP: "/accounts/join/{token}",
+    FOUND_REALM: "/new/{token}",
+}
+"""The pages where one confirms, by purpose."""

@@ -1,0 +1,33 @@
+"""The programs whose webhooks the server understands, each at an address of its own."""
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+
+@dataclass(frozen=True, slots=True)
+class IncomingWebhook:
+    """One kind of program that posts by a bot's key."""
+
+    name: str
+    """The end of its address; clients put such addresses together from it."""
+    display_name: str
+
+    @property
+    def path(self) -> str:
+        return f"/external/{self.name}"
+
+    def wire(self) -> dict[str, Any]:
+        """As register describes it to clients: it filters no events, and needs no options."""
+        return {
+            "name": self.name,
+            "display_name": self.display_name,
+            "all_event_types": None,
+            "config_options": [],
+            "url_options": [],
+        }
+
+
+SLACK_WEBHOOK: Final = IncomingWebhook("slack_incoming", "Slack-compatible webhook")
+JSON_WEBHOOK: Final = IncomingWebhook("json", "JSON, shown as it comes")
+
+INCOMING_WEBHOOKS: Final = (SLACK_WEBHOOK, JSON_WEBHOOK)

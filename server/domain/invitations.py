@@ -1,0 +1,69 @@
+"""Invitations: whom they are for, and the secrets in their links."""
+
+import hashlib
+import hmac
+import re
+import secrets
+from base64 import urlsafe_b64encode
+from email.utils import parseaddr
+from typing import Final, NamedTuple
+
+from server.domain.sessions import digest_of
+from storage.ids import InvitationId, RealmId
+
+PATH: Final = "/join/{token}"
+"""The page that a link opens, at the organization's address."""
+PURPOSE: Final = "invitations"
+"""The name of the key that signs the links that anybody may use (storage/server_keys.py)."""
+MAX_ADDRESSES: Final = 1_000
+"""In one request."""
+MAX_MINUTES: Final = 100 * 366 * 24 * 60
+"""For longer there is null."""
+SECRET_BYTES: Final = 24
+
+_TOKEN: Final = re.compile(r"([1-9][0-9]{0,17})\.([A-Za-z0-9_-]{32})")
+
+
+class Key(NamedTuple):
+    """What somebody shows who wants to join."""
+
+    invitation_id: InvitationId
+    secret: str
+
+    @property
+    def token(self) -> str:
+        """As it stands in the link."""
+        return f"{self.invitation_id}.{self.secret}"
+
+    @property
+    def digest(self) -> bytes:
+        """What is kept of the secret."""
+        return digest_of(self.secret)
+
+
+def new_key(invitation_id: InvitationId) -> Key:
+    """One that is in a mail alone."""
+    return Key(invitation_id, secrets.token_urlsafe(SECRET_BYTES))
+
+
+def link_key(key: bytes, realm_id: RealmId, invitation_id: InvitationId) -> Key:
+    """That of a link that is shown again and again, and so is kept nowhere: it is signed."""
+    said = f"{realm_id}.{invitation_id}".encode()
+    signature = hmac.new(key, said, hashlib.sha256).digest()[:SECRET_BYTES]
+    return Key(invitation_id, urlsafe_b64encode(signature).decode())
+
+
+def read_token(token: str) -> Key | None:
+    """What the link holds; None if nobody made it."""
+    match = _TOKEN.fullmatch(token)
+    return Key(InvitationId(int(match[1])), match[2]) if match else None
+
+
+def addresses_in(text: str) -> list[str]:
+    """The addresses in a list by commas and lines, with or without names: each once, in order."""
+    found: dict[str, str] = {}
+    for part in re.split(r"[,\n]", text):
+        address = parseaddr(part)[1] if "<" in part else part.strip()
+        if part.strip():
+            found.setdefault(address.lower(), address or part.strip())
+    return list(found.values())

@@ -1,0 +1,31 @@
+"""When somebody who answers that they cannot now may be asked again."""
+
+from datetime import datetime
+from email.utils import parsedate_to_datetime
+from http import HTTPStatus
+from typing import Final
+
+LONGEST_WAIT_SECONDS: Final = 3_600.0
+"""Whoever asks for more time does not get it."""
+_PASSING: Final = frozenset(
+    {HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.TOO_EARLY, HTTPStatus.TOO_MANY_REQUESTS}
+)
+
+
+def is_passing(status: int) -> bool:
+    """Whether the same request may go better later, if nobody changes it."""
+    return status in _PASSING or status >= HTTPStatus.INTERNAL_SERVER_ERROR
+
+
+def seconds_to_wait(retry_after: str, now: datetime) -> float:
+    """For how long they want to be left alone; 0 if the header says nothing that can be read.
+
+    It holds seconds or a date.
+    """
+    if retry_after.isdecimal():
+        return min(float(retry_after), LONGEST_WAIT_SECONDS)
+    try:
+        seconds = (parsedate_to_datetime(retry_after) - now).total_seconds()
+    except (TypeError, ValueError):  # no date, or one that does not say of which zone
+        return 0.0
+    return min(max(seconds, 0.0), LONGEST_WAIT_SECONDS)

@@ -1,0 +1,107 @@
+"""Small pictures of uploaded ones: in which formats, and how messages show them."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from html import escape
+from typing import Final, Protocol
+from urllib.parse import unquote
+
+from server.domain.attachments import PATH
+
+PENDING_PATH: Final = "/static/images/loading/loader-black.svg"
+"""What stands in a message for a picture of which there is no small one yet."""
+PENDING_CLASS: Final = "image-loading-placeholder"
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """A kind of small picture, as clients are told of it."""
+
+    name: str
+    max_width: int
+    max_height: int
+    animated: bool
+    ending: str
+    """Of the key under which it is kept."""
+    format: str = "webp"
+
+
+STILL: Final = Format("840x560.webp", 840, 560, animated=False, ending=".webp")
+ANIMATED: Final = Format("840x560-anim.webp", 840, 560, animated=True, ending="-anim.webp")
+FORMATS: Final = (ANIMATED, STILL)
+
+_SHOWN: Final = re.compile(
+    rf'(<div class="message_inline_image"><a href="{PATH}/([^"?#]+)"[^<>]*>)'
+    r"<img [^<>]*>(</a></div>)"
+)
+"""Nothing that people write comes out like this: the serializer escapes it."""
+
+
+class Pictured(Protocol):
+    """What is known of an uploaded picture."""
+
+    @property
+    def path_id(self) -> str: ...
+
+    @property
+    def content_type(self) -> str: ...
+
+    @property
+    def width(self) -> int | None:
+        """In pixels; None as long as nobody has looked, 0 if it cannot be shown."""
+        ...
+
+    @property
+    def height(self) -> int | None: ...
+
+    @property
+    def is_animated(self) -> bool: ...
+
+
+def has_thumbnails(content_type: str) -> bool:
+    """Whether small ones are made of files of this type."""
+    return content_type.startswith("image/")
+
+
+def key_of(blob_key: str, wanted: Format) -> str:
+    """Where a small one is kept of what is kept under `blob_key`."""
+    return f"thumbnails/{blob_key.partition('/')[2]}{wanted.ending}"
+
+
+def keys_of(blob_key: str) -> tuple[str, ...]:
+    """The same of all formats."""
+    return tuple(key_of(blob_key, each) for each in FORMATS)
+
+
+def with_thumbnails(html: str, pictures: Mapping[str, Pictured]) -> str:
+    """A message's HTML with small pictures for those that it shows, as far as there are any.
+
+    `pictures` are those that the message holds, by path; what is not among them stays as it is.
+    What cannot be shown is not: its link is in the text, and no client has to decode it.
+    """
+
+    def shown(match: re.Match[str]) -> str:
+        picture = pictures.get(unquote(match[2]))
+        if picture is None:
+            return match[0]
+        if not has_thumbnails(picture.content_type) or picture.width == 0:
+            return ""
+        return match[1] + _image(picture) + match[3]
+
+    return _SHOWN.sub(shown, html)
+
+
+def _image(picture: Pictured) -> str:
+    facts = f'data-original-content-type="{picture.content_type}"'
+    if picture.width is None:
+        return f'<img class="{PENDING_CLASS}" {facts} src="{PENDING_PATH}">'
+    if picture.is_animated:
+        facts = f'data-animated="true" {facts}'
+    size = f'data-original-dimensions="{picture.width}x{picture.height}"'
+    source = thumbnail_url(picture.path_id, ANIMATED if picture.is_animated else STILL)
+    return f'<img {facts} {size} src="{escape(source)}">'
+
+
+def thumbnail_url(path_id: str, wanted: Format) -> str:
+    return f"{PATH}/thumbnail/{path_id}/{wanted.name}"
