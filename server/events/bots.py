@@ -8,7 +8,9 @@ from msgspec import UNSET, UnsetType
 from typing_extensions import override
 
 from server.directory import user_key
-from server.domain.profiles import avatar_url, public_email
+from server.domain.addresses import RealmAddress
+from server.domain.avatars import avatar_of
+from server.domain.profiles import public_email
 from server.events.base import Event
 from storage.bots import ServiceRow
 from storage.ids import UserId
@@ -47,17 +49,16 @@ def shown_services(service: ServiceRow | None) -> tuple[Service, ...]:
     return (shown,)
 
 
-def shown_bot(row: UserRow, domain: str, service: ServiceRow | None = None) -> Bot:
+def shown_bot(row: UserRow, address: RealmAddress, service: ServiceRow | None = None) -> Bot:
     """The bot for its owner and the administrators."""
-    email = public_email(row, domain)
     return Bot(
         user_id=row.user_id,
-        email=email,
+        email=public_email(row, address.domain),
         full_name=row.full_name,
         bot_type=row.bot_type,
         is_active=row.is_active,
         api_key=row.api_key,
-        avatar_url=avatar_url(email, row.avatar_version),
+        avatar_url=avatar_of(row, address).url,
         owner_id=row.bot_owner_id,
         services=shown_services(service),
     )

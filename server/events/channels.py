@@ -10,7 +10,12 @@ from typing_extensions import override
 
 from server.directory import Touch, channel_key
 from server.domain.access import GroupGraph
-from server.domain.channels import ADMINISTRATORS_POST, post_policy, setting_of
+from server.domain.channels import (
+    ADMINISTRATORS_POST,
+    post_policy,
+    setting_of,
+    weekly_traffic,
+)
 from server.domain.permission_settings import CHANNEL_PERMISSIONS
 from server.events.base import ClientView, Event
 from storage.channels import ActivityRow, ChannelRow
@@ -40,7 +45,7 @@ class ChannelInfo(msgspec.Struct, frozen=True, kw_only=True):
     message_retention_days: int | None
     first_message_id: int | None
     is_recently_active: bool
-    stream_weekly_traffic: int | None = None
+    stream_weekly_traffic: int | None
     """None: too young for an average."""
     subscriber_count: int
     stream_post_policy: int
@@ -87,6 +92,11 @@ class ChannelInfo(msgspec.Struct, frozen=True, kw_only=True):
             message_retention_days=row.message_retention_days,
             first_message_id=None if activity is None else activity.first_message_id,
             is_recently_active=now - last < RECENTLY,
+            stream_weekly_traffic=weekly_traffic(
+                0 if activity is None else activity.recent_messages,
+                created_at=row.created_at,
+                now=now,
+            ),
             subscriber_count=row.subscriber_count,
             stream_post_policy=post,
             is_announcement_only=post == ADMINISTRATORS_POST,
@@ -96,11 +106,23 @@ class ChannelInfo(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def _permissions(row: ChannelRow, graph: GroupGraph) -> dict[str, Any]:
-    stored = row.permissions
-    return {
-        name: stored[name] if name in stored else setting_of(row, name, graph).as_json()
-        for name in CHANNEL_PERMISSIONS
-    }
+    return {name: _permission(row, name, graph) for name in CHANNEL_PERMISSIONS}
+
+
+def _permission(row: ChannelRow, name: str, graph: GroupGraph) -> GroupValue:
+    """As `setting_of` has it; what is one group, or names only people who are there, is it already.
+
+    Register shows thousands of them.
+    """
+    value: GroupValue | None = row.permissions.get(name)
+    if isinstance(value, int):
+        return value
+    if value is not None and graph.gone.isdisjoint(value["direct_members"]):
+        return value
+    default = graph.ids_by_name.get(CHANNEL_PERMISSIONS[name].default)
+    if value is None and default is not None:
+        return default
+    return setting_of(row, name, graph).as_json()
 
 
 class ChannelsCreated(Event, frozen=True, kw_only=True):
@@ -203,6 +225,24 @@ class ChannelUpdated(Event, frozen=True, kw_only=True):
     @override
     def touches(self) -> Sequence[Touch]:
         return [channel_key(self.stream_id)]
+
+
+class ChannelsUpdated(Event, frozen=True, kw_only=True):
+    """Properties of several channels have changed together; at most MAX_WIRE_EVENTS of them."""
+
+    kind: ClassVar[str] = "stream/updates"
+    wire_type: ClassVar[str] = "stream"
+    varies_by: ClassVar[tuple[str, ...]] = ChannelUpdated.varies_by
+
+    updates: list[ChannelUpdated]
+
+    @override
+    def wire(self, position: Position, view: ClientView) -> Sequence[Any]:
+        return [event for update in self.updates for event in update.wire(position, view)]
+
+    @override
+    def touches(self) -> Sequence[Touch]:
+        return [channel_key(update.stream_id) for update in self.updates]
 
 
 class DefaultChannelsChanged(Event, frozen=True, kw_only=True):

@@ -1,12 +1,13 @@
 """User groups are made, changed, filled and emptied."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, ClassVar, Literal
 
 import msgspec
 from typing_extensions import override
 
 from server.directory import GROUPS
+from server.domain.access import GroupGraph
 from server.domain.groups import group_permission
 from server.domain.permission_settings import GROUP_PERMISSIONS
 from server.events.base import ClientView, Event
@@ -37,13 +38,13 @@ class UserGroup(msgspec.Struct, frozen=True, kw_only=True):
     can_remove_members_group: GroupValue
 
 
-def shown_group(
-    row: GroupRow, system_ids: Mapping[str, GroupId], members: Sequence[UserId]
-) -> UserGroup:
+def permissions_of(row: GroupRow, graph: GroupGraph) -> dict[str, Any]:
+    """Whom the group gives what."""
+    return {name: group_permission(row, name, graph).as_json() for name in GROUP_PERMISSIONS}
+
+
+def shown_group(row: GroupRow, graph: GroupGraph, members: Sequence[UserId]) -> UserGroup:
     """The group with these direct members."""
-    permissions: dict[str, Any] = {
-        name: group_permission(row, name, system_ids).as_json() for name in GROUP_PERMISSIONS
-    }
     return UserGroup(
         id=row.group_id,
         name=row.name,
@@ -54,7 +55,7 @@ def shown_group(
         deactivated=row.deactivated,
         creator_id=row.creator_id,
         date_created=None if row.created_at is None else int(row.created_at.timestamp()),
-        **permissions,
+        **permissions_of(row, graph),
     )
 
 

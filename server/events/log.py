@@ -1,13 +1,14 @@
 """Events that only the server itself reads."""
 
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import msgspec
 from typing_extensions import override
 
+from server.directory import user_key
 from server.events.base import Event
-from storage.ids import UserId
+from storage.ids import Position, UserId
 
 
 class Tick(Event, frozen=True, kw_only=True):
@@ -26,6 +27,23 @@ class QueuesEnded(Event, frozen=True, kw_only=True):
     @override
     def ended_queues(self) -> Sequence[UserId]:
         return self.user_ids
+
+    @override
+    def touches(self) -> Sequence[tuple[Any, ...]]:
+        # It may be that their keys are others from now on.
+        return tuple(map(user_key, self.user_ids))
+
+
+class LogBlanked(Event, frozen=True, kw_only=True):
+    """Earlier entries say nothing any more."""
+
+    kind: ClassVar[str] = "log_blanked"
+
+    entries: tuple[Position, ...]
+
+    @override
+    def blanked(self) -> Sequence[Position]:
+        return self.entries
 
 
 class JobEnqueued(Event, frozen=True, kw_only=True):

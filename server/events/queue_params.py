@@ -1,5 +1,6 @@
 """What an event queue listens to."""
 
+from functools import lru_cache
 from typing import Any
 
 import msgspec
@@ -15,7 +16,15 @@ class QueueParams(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     narrow: tuple[tuple[str, str], ...] = ()
     all_public_channels: bool = False
     view: ClientView = ClientView()
+    knows_keys: bool = True
+    """False: it was registered with a key that does not open the bots of its user."""
 
 
 def queue_params(stored: dict[str, Any]) -> QueueParams:
-    return msgspec.convert(stored, QueueParams)
+    """What is stored, once for all queues that listen alike: there are few kinds of clients."""
+    return _known(msgspec.convert(stored, QueueParams))
+
+
+@lru_cache(maxsize=1_000)
+def _known(params: QueueParams) -> QueueParams:
+    return params

@@ -47,3 +47,10 @@ class RealmDeactivated(_OfRealm, frozen=True, kw_only=True):
 
     op: Literal["deactivated"] = "deactivated"
     realm_id: RealmId
+
+
+class RealmReactivated(_OfRealm, frozen=True, kw_only=True):
+    """It is open again. Nobody is there yet who could be told: for the server's caches alone."""
+
+    kind: ClassVar[str] = "realm/reactivated"
+    wire_type: ClassVar[str] = ""

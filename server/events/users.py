@@ -9,7 +9,9 @@ from typing_extensions import override
 
 from server.directory import ROLL, user_key
 from server.domain.access import ADMINISTRATOR, GUEST, MEMBER, OWNER
-from server.domain.profiles import avatar_url, hidden_email, least_role_to_see_email, public_email
+from server.domain.addresses import RealmAddress
+from server.domain.avatars import GRAVATAR, Avatar, avatar_of, avatar_of_unknown, gravatar_url
+from server.domain.profiles import hidden_email, public_email
 from server.events.base import ClientView, Event
 from storage.ids import Position, ProfileFieldId, UserId
 from storage.profile_data import NO_DATA, ProfileData, ValueRow
@@ -59,7 +61,7 @@ class User(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def has_known_avatar(self) -> bool:
         """Whether a client can work out the picture's address from `email`."""
-        return self.avatar_url == avatar_url(self.email, self.avatar_version)
+        return self.avatar_url == gravatar_url(self.email, self.avatar_version)
 
     def for_view(self, view: ClientView) -> "User":
         """The same user for such clients."""
@@ -69,13 +71,13 @@ class User(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def shown_user(
-    row: UserRow, domain: str, *, knows_email: bool, profile: ProfileData = NO_DATA
+    row: UserRow, address: RealmAddress, *, knows_email: bool, profile: ProfileData = NO_DATA
 ) -> User:
     """The user as they are shown to those who may, or may not, know their real address.
 
-    `domain` is that of the organization's address; `profile` what they say in its fields.
+    `address` is the organization's; `profile` what they say in its fields.
     """
-    email = public_email(row, domain)
+    email = public_email(row, address.domain)
     is_bot = row.bot_type is not None
     return User(
         user_id=row.user_id,
@@ -91,7 +93,7 @@ def shown_user(
         bot_type=row.bot_type,
         bot_owner_id=row.bot_owner_id,
         timezone=row.timezone,
-        avatar_url=avatar_url(email, row.avatar_version),
+        avatar_url=avatar_of(row, address).url,
         avatar_version=row.avatar_version,
         is_active=row.is_active,
         is_system_bot=True if row.is_system_bot else UNSET,
@@ -99,17 +101,12 @@ def shown_user(
     )
 
 
-def knows_email(viewer: UserRow, row: UserRow) -> bool:
-    """Whether the viewer may know the user's real address."""
-    return viewer.user_id == row.user_id or viewer.role <= least_role_to_see_email(row)
-
-
-def inaccessible_user(row: UserRow, domain: str) -> User:
+def inaccessible_user(row: UserRow, address: RealmAddress) -> User:
     """What those are shown who may not know that user: only that there is somebody."""
-    email = hidden_email(row.user_id, domain)
+    avatar = avatar_of_unknown(row.user_id, address)
     return User(
         user_id=row.user_id,
-        email=email,
+        email=hidden_email(row.user_id, address.domain),
         delivery_email=None,
         full_name=INACCESSIBLE_NAME,
         date_joined=row.date_joined.replace(hour=0, minute=0, second=0, microsecond=0).isoformat(),
@@ -121,8 +118,8 @@ def inaccessible_user(row: UserRow, domain: str) -> User:
         bot_type=None,
         bot_owner_id=None,
         timezone="",
-        avatar_url=avatar_url(email, 1),
-        avatar_version=1,
+        avatar_url=avatar.url,
+        avatar_version=avatar.version,
         is_active=row.is_active,
         profile_data={},
     )
@@ -209,8 +206,61 @@ class UserChanged(_OfUsers, frozen=True, kw_only=True):
         return (key,) if self.person.is_active is UNSET else (key, ROLL)
 
 
+class InaccessibleUserChanged(UserChanged, frozen=True, kw_only=True):
+    """Somebody whom this audience may not know comes or goes: for complete lists."""
+
+    kind: ClassVar[str] = "realm_user/update/inaccessible"
+    varies_by: ClassVar[tuple[str, ...]] = ("user_list_incomplete",)
+
+    @override
+    def wire(self, position: Position, view: ClientView) -> Sequence[Any]:
+        return () if view.user_list_incomplete else (UserChanged(person=self.person),)
+
+
+class AvatarChanged(_OfUsers, frozen=True, kw_only=True):
+    """Somebody has another picture."""
+
+    kind: ClassVar[str] = "realm_user/update/avatar"
+    varies_by: ClassVar[tuple[str, ...]] = ("client_gravatar",)
+
+    user_id: UserId
+    avatar_url: str
+    avatar_url_medium: str
+    avatar_source: str
+    avatar_version: int
+
+    @classmethod
+    def to(cls, user_id: UserId, avatar: Avatar) -> "AvatarChanged":
+        return cls(
+            user_id=user_id,
+            avatar_url=avatar.url,
+            avatar_url_medium=avatar.medium_url,
+            avatar_source=avatar.source,
+            avatar_version=avatar.version,
+        )
+
+    @override
+    def wire(self, position: Position, view: ClientView) -> Sequence[Any]:
+        is_known = view.client_gravatar and self.avatar_source == GRAVATAR
+        person = PersonChange(
+            user_id=self.user_id,
+            avatar_url=None if is_known else self.avatar_url,
+            avatar_url_medium=None if is_known else self.avatar_url_medium,
+            avatar_source=self.avatar_source,
+            avatar_version=self.avatar_version,
+        )
+        return (UserChanged(person=person),)
+
+    @override
+    def touches(self) -> Sequence[tuple[Any, ...]]:
+        return (user_key(self.user_id),)
+
+
 class EmailChanged(_OfUsers, frozen=True, kw_only=True):
-    """Everybody who may know somebody knows them by another address, and so by another picture."""
+    """Everybody who may know somebody knows them by another address.
+
+    So they know them by another picture too, if it is found by the address.
+    """
 
     kind: ClassVar[str] = "realm_user/update/email"
     varies_by: ClassVar[tuple[str, ...]] = ("client_gravatar",)
@@ -222,20 +272,17 @@ class EmailChanged(_OfUsers, frozen=True, kw_only=True):
 
     @override
     def wire(self, position: Position, view: ClientView) -> Sequence[Any]:
-        def url(*, medium: bool) -> str | None:
-            if view.client_gravatar:
-                return None
-            return avatar_url(self.new_email, self.avatar_version, medium=medium)
-
-        address = PersonChange(user_id=self.user_id, new_email=self.new_email)
-        picture = PersonChange(
+        address = UserChanged(person=PersonChange(user_id=self.user_id, new_email=self.new_email))
+        if self.avatar_source != GRAVATAR:
+            return [address]
+        picture = AvatarChanged(
             user_id=self.user_id,
-            avatar_url=url(medium=False),
-            avatar_url_medium=url(medium=True),
+            avatar_url=gravatar_url(self.new_email, self.avatar_version),
+            avatar_url_medium=gravatar_url(self.new_email, self.avatar_version, medium=True),
             avatar_source=self.avatar_source,
             avatar_version=self.avatar_version,
         )
-        return [UserChanged(person=address), UserChanged(person=picture)]
+        return [address, *picture.wire(position, view)]
 
     @override
     def touches(self) -> Sequence[tuple[Any, ...]]:

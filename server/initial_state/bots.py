@@ -1,9 +1,10 @@
-"""Register's `realm_bot`: the bots that the user looks after."""
+"""The bots that the user looks after, and the kinds of bots of which the server knows."""
 
-from typing import Any
+from typing import Any, Final
 
-from server.domain.access import ADMINISTRATOR
-from server.domain.bots import OUTGOING_WEBHOOK
+from server.domain.api_keys import Scope
+from server.domain.bots import OUTGOING_WEBHOOK, looks_after
+from server.domain.incoming_webhooks import INCOMING_WEBHOOKS
 from server.events.bots import shown_bot
 from server.initial_state.base import Section, Snapshot
 from server.initial_state.people import people_of
@@ -13,11 +14,25 @@ from storage import bots
 async def fetch(snapshot: Snapshot) -> dict[str, Any]:
     actor = snapshot.actor
     rows = (await people_of(snapshot)).bots.values()
-    own = [row for row in rows if actor.role <= ADMINISTRATOR or row.bot_owner_id == actor.user_id]
+    knows_keys = actor.reaches(Scope.EVERYTHING)
+    own = [row for row in rows if knows_keys and looks_after(actor.person, row)]
     called = [row.user_id for row in own if row.bot_type == OUTGOING_WEBHOOK]
     services = await bots.services(snapshot.connection, snapshot.realm_id, called) if called else {}
-    domain = snapshot.address.domain
-    return {"realm_bots": [shown_bot(row, domain, services.get(row.user_id)) for row in own]}
+    address = snapshot.address
+    return {"realm_bots": [shown_bot(row, address, services.get(row.user_id)) for row in own]}
 
 
-SECTION = Section("realm_bot", fetch)
+async def fetch_incoming_webhooks(_: Snapshot) -> dict[str, Any]:
+    return {"realm_incoming_webhook_bots": [each.wire() for each in INCOMING_WEBHOOKS]}
+
+
+async def fetch_embedded(_: Snapshot) -> dict[str, Any]:
+    """None: no bot runs inside the server."""
+    return {"realm_embedded_bots": []}
+
+
+SECTIONS: Final = (
+    Section("realm_bot", fetch),
+    Section("realm_incoming_webhook_bots", fetch_incoming_webhooks),
+    Section("realm_embedded_bots", fetch_embedded),
+)

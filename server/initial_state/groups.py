@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from server.domain.access import MEMBER, Person
+from server.domain.access import MEMBER, GroupGraph, Person
 from server.events.groups import UserGroup, shown_group
 from server.initial_state.base import Section, Snapshot
 from server.initial_state.people import People, people_of
@@ -41,13 +41,7 @@ async def fetch(snapshot: Snapshot) -> dict[str, Any]:
     kept: _Encoded | None = people.derived.get(key)
     if kept is None or not kept.holds(versions, now):
         rows = await groups.all_of_realm(snapshot.connection, snapshot.realm_id)
-        shown = shown_groups(
-            rows,
-            people,
-            waiting_period=graph.waiting_period,
-            now=now,
-            include_deactivated=include_deactivated,
-        )
+        shown = shown_groups(rows, people, graph, include_deactivated=include_deactivated)
         kept = people.derived[key] = _Encoded(
             msgspec.Raw(msgspec.json.encode(shown)),
             versions,
@@ -59,33 +53,24 @@ async def fetch(snapshot: Snapshot) -> dict[str, Any]:
 async def _without_members(snapshot: Snapshot) -> list[UserGroup]:
     """The role groups, which channels name in their settings, and nobody in them."""
     rows = await groups.all_of_realm(snapshot.connection, snapshot.realm_id)
-    system_ids = {row.name: row.group_id for row in rows if row.is_system_group}
-    return [shown_group(row, system_ids, []) for row in rows if row.is_system_group]
+    return [shown_group(row, snapshot.graph, []) for row in rows if row.is_system_group]
 
 
 def shown_groups(
-    rows: Sequence[GroupRow],
-    people: People,
-    *,
-    waiting_period: timedelta,
-    now: datetime,
-    include_deactivated: bool,
+    rows: Sequence[GroupRow], people: People, graph: GroupGraph, *, include_deactivated: bool
 ) -> list[UserGroup]:
     """These groups, which are all of the realm, as clients are told of them."""
-    system_ids = {row.name: row.group_id for row in rows if row.is_system_group}
-    by_role_group = _by_role_group(people, waiting_period, now)
+    by_role_group = _by_role_group(people, graph)
     return [
-        shown_group(row, system_ids, _members(row, people, by_role_group))
+        shown_group(row, graph, _members(row, people, by_role_group))
         for row in rows
         if include_deactivated or not row.deactivated
     ]
 
 
-def direct_members(
-    row: GroupRow, people: People, *, waiting_period: timedelta, now: datetime
-) -> list[UserId]:
+def direct_members(row: GroupRow, people: People, graph: GroupGraph) -> list[UserId]:
     """The active direct members of this group, by id."""
-    return _members(row, people, _by_role_group(people, waiting_period, now))
+    return _members(row, people, _by_role_group(people, graph))
 
 
 def _members(
@@ -96,10 +81,9 @@ def _members(
     return [user_id for user_id in row.member_ids if user_id in people.members]
 
 
-def _by_role_group(
-    people: People, waiting_period: timedelta, now: datetime
-) -> dict[str, list[UserId]]:
+def _by_role_group(people: People, graph: GroupGraph) -> dict[str, list[UserId]]:
     by_name: dict[str, list[UserId]] = defaultdict(list)
+    waiting_period, now = graph.waiting_period, graph.clock.now()
     for user_id, member in people.members.items():
         person = Person(user_id, member.role, member.date_joined)
         for name in person.role_groups(waiting_period, now):

@@ -19,7 +19,13 @@ async def fetch_playgrounds(snapshot: Snapshot) -> dict[str, Any]:
     return {"realm_playgrounds": [ShownPlayground.of(row) for row in rows]}
 
 
+async def fetch_filters(_: Snapshot) -> dict[str, Any]:
+    """What linkifiers were before they had templates: there is nothing any more for old clients."""
+    return {"realm_filters": []}
+
+
 SECTIONS: Final = (
     Section("realm_linkifiers", fetch_linkifiers),
+    Section("realm_filters", fetch_filters),
     Section("realm_playgrounds", fetch_playgrounds),
 )

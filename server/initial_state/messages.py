@@ -99,8 +99,14 @@ async def fetch_recent_conversations(snapshot: Snapshot) -> dict[str, Any]:
     }
 
 
+async def fetch_stop_words(_: Snapshot) -> dict[str, Any]:
+    """None: a search looks for every word of it."""
+    return {"stop_words": []}
+
+
 SECTIONS = (
     Section("message", fetch_messages),
+    Section("stop_words", fetch_stop_words),
     Section("update_message_flags", fetch_flags),
     Section("starred_messages", fetch_starred),
     Section("recent_private_conversations", fetch_recent_conversations),

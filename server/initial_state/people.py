@@ -16,11 +16,12 @@ import msgspec
 
 from server.directory import Directory
 from server.domain.access import ADMINISTRATOR
+from server.domain.addresses import RealmAddress
 from server.domain.profiles import hides_email, least_role_to_see_email
 from server.events.base import ClientView
 from server.events.users import User, shown_user
 from server.initial_state.base import Snapshot
-from storage import profile_data, profile_fields, users
+from storage import acquaintances, profile_data, profile_fields, users
 from storage.database import Connection
 from storage.ids import Position, ProfileFieldId, UserId
 from storage.profile_data import NO_DATA, ProfileData
@@ -61,18 +62,18 @@ Profiles = Mapping[UserId, ProfileData]
 class Listing:
     """The lists of people as one kind of viewer sees them."""
 
-    domain: str
+    address: RealmAddress
     viewer: Viewer
     pieces: Pieces
     arrays: Mapping[Kind, msgspec.Raw]
 
     @classmethod
     def of(
-        cls, domain: str, viewer: Viewer, rows: Iterable[UserRow], profiles: Profiles
+        cls, address: RealmAddress, viewer: Viewer, rows: Iterable[UserRow], profiles: Profiles
     ) -> "Listing":
         """Everybody, from all rows."""
         pieces: Pieces = {kind: {} for kind in KINDS}
-        return cls(domain, viewer, pieces, {}).changed(rows, profiles)
+        return cls(address, viewer, pieces, {}).changed(rows, profiles)
 
     def changed(self, rows: Iterable[UserRow], profiles: Profiles) -> "Listing":
         """The same after these users have changed."""
@@ -84,15 +85,15 @@ class Listing:
                     pieces[kind].pop(row.user_id, None)
             knows = role <= least_role_to_see_email(row)
             profile = profiles.get(row.user_id, NO_DATA)
-            user = shown_user(row, self.domain, knows_email=knows, profile=profile)
+            user = shown_user(row, self.address, knows_email=knows, profile=profile)
             pieces[kind_of(row)][row.user_id] = encoded(user, client_gravatar=client_gravatar)
         arrays = {kind: as_array(listed.values()) for kind, listed in pieces.items()}
-        return Listing(self.domain, self.viewer, pieces, arrays)
+        return Listing(self.address, self.viewer, pieces, arrays)
 
     def as_json(self, own: UserRow, profiles: Profiles) -> Mapping[Kind, msgspec.Raw]:
         """The lists for a viewer of this kind, who knows their own address at any rate."""
         profile = profiles.get(own.user_id, NO_DATA)
-        user = shown_user(own, self.domain, knows_email=True, profile=profile)
+        user = shown_user(own, self.address, knows_email=True, profile=profile)
         piece = encoded(user, client_gravatar=self.viewer[1])
         kind = kind_of(own)
         if self.pieces[kind].get(own.user_id) == piece:
@@ -180,7 +181,7 @@ async def known(snapshot: Snapshot) -> set[UserId] | None:
     if not snapshot.actor.is_guest or settings.guests_know_everybody(snapshot.graph):
         return None
     if "known" not in snapshot.shared:
-        snapshot.shared["known"] = await users.known_to(
+        snapshot.shared["known"] = await acquaintances.known_to(
             snapshot.connection, snapshot.realm_id, snapshot.actor.user_id
         )
     found: set[UserId] = snapshot.shared["known"]
@@ -195,7 +196,7 @@ async def lists(snapshot: Snapshot) -> Mapping[Kind, msgspec.Raw]:
     listing = people.listings.get(viewer)
     if listing is None:
         rows = await users.all_of_realm(snapshot.connection, snapshot.realm_id)
-        listing = Listing.of(snapshot.address.domain, viewer, rows, people.profiles)
+        listing = Listing.of(snapshot.address, viewer, rows, people.profiles)
         people.listings[viewer] = listing
     return listing.as_json(actor.row, people.profiles)
 

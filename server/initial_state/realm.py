@@ -2,18 +2,25 @@
 
 from typing import Any, Final
 
-from server.domain import attachments, channel_folders, channels, messages, passwords, presence
+from server.domain import (
+    attachments,
+    channel_folders,
+    channels,
+    messages,
+    passwords,
+    presence,
+    thumbnails,
+)
+from server.domain.avatars import realm_picture_url
 from server.domain.legacy_policies import OLD_PARAMETERS, SHOWN_POLICIES, shown_policy
 from server.domain.permission_settings import REALM_PERMISSIONS, supported_permission_settings
 from server.domain.profile_fields import EXTERNAL_ACCOUNTS
-from server.domain.profiles import realm_picture_url
-from server.domain.realm_changes import VIDEO_CHAT_PROVIDERS
-from server.domain.sign_in import PASSWORDS, shown_methods
+from server.domain.realm_changes import video_chat_providers
+from server.domain.sign_in import PASSWORDS, shown_methods, takes_passwords
 from server.initial_state.base import Section, Snapshot
 from server.settings import Settings
 
 LONGPOLL_TIMEOUT_SECONDS: Final = 90
-PUBLIC_JITSI_URL: Final = "https://meet.jit.si"
 MIN_DAYS_BEFORE_DELETION: Final = 14
 EMOJI_DATA_PATH: Final = "/api/v1/emoji_data"
 SERVER_GENERATION: Final = 1
@@ -83,6 +90,18 @@ GIF_RATINGS: Final = {
 }
 
 
+THUMBNAIL_FORMATS: Final = [
+    {
+        "name": each.name,
+        "max_width": each.max_width,
+        "max_height": each.max_height,
+        "format": each.format,
+        "animated": each.animated,
+    }
+    for each in thumbnails.FORMATS
+]
+
+
 async def fetch(snapshot: Snapshot) -> dict[str, Any]:
     return {
         **{f"realm_{name}": getattr(snapshot.settings, name) for name in AS_STORED},
@@ -94,7 +113,7 @@ async def fetch(snapshot: Snapshot) -> dict[str, Any]:
         **LIMITS,
         "max_file_upload_size_mib": snapshot.server.max_file_upload_mib,
         "server_emoji_data_url": snapshot.address.url + EMOJI_DATA_PATH,
-        "jitsi_server_url": snapshot.settings.jitsi_server_url or PUBLIC_JITSI_URL,
+        "jitsi_server_url": snapshot.settings.jitsi_server_url or snapshot.server.jitsi_server_url,
     }
 
 
@@ -103,7 +122,7 @@ def _identity(snapshot: Snapshot) -> dict[str, Any]:
     return {
         **{
             f"realm_{place}_url": realm_picture_url(
-                realm, getattr(snapshot.settings, f"{place}_key")
+                realm, getattr(snapshot.settings, f"{place}_key"), address
             )
             for place in REALM_PICTURES
         },
@@ -113,7 +132,9 @@ def _identity(snapshot: Snapshot) -> dict[str, Any]:
         "realm_url": address.url,
         "realm_uri": address.url,
         "realm_bot_domain": address.domain,
-        "realm_available_video_chat_providers": VIDEO_CHAT_PROVIDERS,
+        "realm_available_video_chat_providers": video_chat_providers(
+            has_big_blue_button=snapshot.server.has_big_blue_button
+        ),
         "realm_default_external_accounts": EXTERNAL_ACCOUNTS,
         "realm_is_zephyr_mirror_realm": False,
         "upgrade_text_for_wide_organization_logo": "",
@@ -130,13 +151,11 @@ def _permissions(snapshot: Snapshot) -> dict[str, Any]:
 
 def _ways_in(snapshot: Snapshot) -> dict[str, Any]:
     """How people of the organization sign in."""
-    by_password = snapshot.settings.wants_method(PASSWORDS)
+    settings, available = snapshot.settings, snapshot.server.sign_in_methods
     return {
-        "realm_authentication_methods": shown_methods(
-            snapshot.settings, development=snapshot.server.development
-        ),
-        "realm_email_auth_enabled": by_password,
-        "realm_password_auth_enabled": by_password,
+        "realm_authentication_methods": shown_methods(settings, available),
+        "realm_email_auth_enabled": settings.wants_method(PASSWORDS),
+        "realm_password_auth_enabled": takes_passwords(settings, available),
     }
 
 
@@ -161,17 +180,17 @@ def _server(server: Settings) -> dict[str, Any]:
         "development_environment": server.development,
         "server_web_public_streams_enabled": server.web_public_channels,
         "server_generation": SERVER_GENERATION,
-        "server_jitsi_server_url": PUBLIC_JITSI_URL,
+        "server_jitsi_server_url": server.jitsi_server_url,
         "server_inline_image_preview": True,
         "server_inline_url_embed_preview": server.link_previews,
         "server_avatar_changes_disabled": False,
         "server_name_changes_disabled": False,
         "server_needs_upgrade": False,
         "server_can_summarize_topics": False,
-        "server_thumbnail_formats": [],
+        "server_thumbnail_formats": THUMBNAIL_FORMATS,
         "server_min_deactivated_realm_deletion_days": MIN_DAYS_BEFORE_DELETION,
         "server_max_deactivated_realm_deletion_days": None,
-        "settings_send_digest_emails": False,
+        "settings_send_digest_emails": server.smtp_host is not None,
     }
 
 
@@ -200,4 +219,10 @@ LIMITS: Final = {
 }
 """The same for everybody."""
 
-SECTION = Section("realm", fetch)
+
+async def fetch_billing(_: Snapshot) -> dict[str, Any]:
+    """Nobody pays for an organization here, so nobody asks to be spared it."""
+    return {"realm_billing": {"has_pending_sponsorship_request": False}}
+
+
+SECTIONS: Final = (Section("realm", fetch), Section("realm_billing", fetch_billing))

@@ -2,7 +2,7 @@
 
 import secrets
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final, Literal
 
 import msgspec
@@ -140,7 +140,7 @@ async def _snapshot(
         connection=connection,
         realm_id=actor.realm_id,
         position=Position(row.position),
-        actor=Actor(actor.realm_id, user, actor.client),
+        actor=replace(actor, row=user),
         realm=realm,
         settings=RealmSettings.of(realm.settings),
         graph=await directory.groups_of(connection, realm),

@@ -6,8 +6,9 @@ from typing import Any
 import msgspec
 
 from server.domain.access import ADMINISTRATOR, GUEST, MODERATOR, OWNER
-from server.domain.profiles import avatar_url, public_email
-from server.events.users import inaccessible_user, knows_email, shown_user
+from server.domain.avatars import avatar_of
+from server.domain.profiles import knows_email, public_email
+from server.events.users import inaccessible_user, shown_user
 from server.initial_state import people
 from server.initial_state.base import Section, Snapshot
 from server.initial_state.people import Kind, as_array, encoded, kind_of
@@ -37,15 +38,15 @@ async def fetch(snapshot: Snapshot) -> dict[str, Any]:
 
 def _own_profile(snapshot: Snapshot) -> dict[str, Any]:
     row = snapshot.actor.row
-    email = public_email(row, snapshot.address.domain)
+    avatar = avatar_of(row, snapshot.address)
     return {
         "user_id": row.user_id,
-        "email": email,
+        "email": public_email(row, snapshot.address.domain),
         "delivery_email": row.email,
         "full_name": row.full_name,
-        "avatar_source": row.avatar_source,
-        "avatar_url": avatar_url(email, row.avatar_version),
-        "avatar_url_medium": avatar_url(email, row.avatar_version, medium=True),
+        "avatar_source": avatar.source,
+        "avatar_url": avatar.url,
+        "avatar_url_medium": avatar.medium_url,
         "is_owner": row.role == OWNER,
         "is_admin": row.role <= ADMINISTRATOR,
         "is_moderator": row.role == MODERATOR,
@@ -89,7 +90,7 @@ async def _lists_of_known(
 def _known(snapshot: Snapshot, row: UserRow, profile: ProfileData) -> bytes:
     user = shown_user(
         row,
-        snapshot.address.domain,
+        snapshot.address,
         knows_email=knows_email(snapshot.actor.row, row),
         profile=profile,
     )
@@ -97,7 +98,7 @@ def _known(snapshot: Snapshot, row: UserRow, profile: ProfileData) -> bytes:
 
 
 def _inaccessible(snapshot: Snapshot, row: UserRow) -> bytes:
-    user = inaccessible_user(row, snapshot.address.domain)
+    user = inaccessible_user(row, snapshot.address)
     return encoded(user, client_gravatar=snapshot.view.client_gravatar)
 
 

@@ -1,0 +1,60 @@
+"""Administrators take the organization's data along."""
+
+from typing import ClassVar, Literal
+
+import msgspec
+
+from server.domain.realm_exports import url_of
+from server.events.base import Event
+from storage.ids import UserId
+from storage.realm_exports import ExportRow
+
+
+class ShownExport(msgspec.Struct, frozen=True, kw_only=True):
+    """A file that was asked for, as administrators know it."""
+
+    id: int
+    acting_user_id: UserId
+    export_time: float
+    export_type: int
+    export_url: str | None
+    """Where it is to be had; None: not yet, or not any more."""
+    deleted_timestamp: float | None
+    failed_timestamp: float | None
+    pending: bool
+
+    @classmethod
+    def of(cls, row: ExportRow, address: str) -> "ShownExport":
+        """`address` is the organization's."""
+        there = row.blob_key is not None and row.deleted_at is None
+        return cls(
+            id=row.export_id,
+            acting_user_id=row.acting_user_id,
+            export_time=row.requested_at.timestamp(),
+            export_type=row.export_type,
+            export_url=address + url_of(row.blob_key) if there and row.blob_key else None,
+            deleted_timestamp=None if row.deleted_at is None else row.deleted_at.timestamp(),
+            failed_timestamp=None if row.failed_at is None else row.failed_at.timestamp(),
+            pending=row.is_pending,
+        )
+
+
+class ExportsChanged(Event, frozen=True, kw_only=True):
+    """All of them, after any change."""
+
+    kind: ClassVar[str] = "realm_export"
+    wire_type: ClassVar[str] = "realm_export"
+
+    type: Literal["realm_export"] = "realm_export"
+    exports: list[ShownExport]
+
+
+class ExportConsentChanged(Event, frozen=True, kw_only=True):
+    """Somebody lets their private data be exported, or does not any more."""
+
+    kind: ClassVar[str] = "realm_export_consent"
+    wire_type: ClassVar[str] = "realm_export_consent"
+
+    type: Literal["realm_export_consent"] = "realm_export_consent"
+    user_id: UserId
+    consented: bool

@@ -1,0 +1,17 @@
+"""Register's default channel groups; guests join no channel by themselves, and are told of none."""
+
+from typing import Any
+
+from server.events.default_channel_groups import shown_groups
+from server.initial_state.base import Section, Snapshot
+from storage import default_channel_groups
+
+
+async def fetch(snapshot: Snapshot) -> dict[str, Any]:
+    if snapshot.actor.is_guest:
+        return {"realm_default_stream_groups": []}
+    rows = await default_channel_groups.of_realm(snapshot.connection, snapshot.realm_id)
+    return {"realm_default_stream_groups": shown_groups(rows)}
+
+
+SECTION = Section("default_stream_groups", fetch)

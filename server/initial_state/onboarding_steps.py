@@ -1,0 +1,19 @@
+"""Register's onboarding steps: what is to be explained yet to oneself, where one is a person."""
+
+from typing import Any
+
+from server.domain.onboarding_steps import due
+from server.events.onboarding_steps import shown
+from server.initial_state.base import Section, Snapshot
+from storage import onboarding_steps
+
+
+async def fetch(snapshot: Snapshot) -> dict[str, Any]:
+    actor, steps = snapshot.actor, shown(())
+    if not (actor.is_spectator or actor.is_bot):
+        seen = await onboarding_steps.seen_by(snapshot.connection, snapshot.realm_id, actor.user_id)
+        steps = shown(due(seen))
+    return {"onboarding_steps": steps, "navigation_tour_video_url": None}
+
+
+SECTION = Section("onboarding_steps", fetch)
