@@ -61,6 +61,20 @@ def record_each(
     _keep(tx, entry, actor_id, action, changes)
 
 
+def record_outcomes(
+    tx: Tx,
+    entry: Entry,
+    actor_id: UserId | None,
+    action: str,
+    after: Mapping[Subject, Mapping[str, Any]],
+) -> None:
+    """The same where nothing was before: what has become of each subject."""
+    changes = [
+        Change(subject_id=subject_id, before={}, after=each) for subject_id, each in after.items()
+    ]
+    _keep(tx, entry, actor_id, action, changes)
+
+
 def _keep(
     tx: Tx, entry: Entry, actor_id: UserId | None, action: str, changes: Sequence[Change]
 ) -> None:

@@ -7,14 +7,15 @@ from typing import Any, Final
 import msgspec
 
 from server.actions import audit
+from server.actions.api_keys import regenerate
+from server.actions.avatars import set_avatar
 from server.actions.ground import Ground, stand
 from server.actions.onlookers import Onlookers
+from server.actions.user_activation import deactivate_user
 from server.actions.user_roles import change_role
-from server.actions.users import CreatedUser, NewService, NewUser, create_users, deactivate_user
-from server.domain.access import ADMINISTRATOR
+from server.actions.users import CreatedUser, NewService, NewUser, create_users
 from server.domain.accounts import NAME_TAKEN, checked_full_name
 from server.domain.actor import Actor
-from server.domain.api_keys import new_api_key
 from server.domain.bots import check_may_create, email_of_bot, looks_after
 from server.domain.errors import BadRequestError
 from server.events.base import NOBODY, Audience, Entry, Tx, to_users
@@ -46,6 +47,8 @@ class NewBot:
     short_name: str
     bot_type: int
     service: NewService | None = None
+    avatar_key: str | None = None
+    """Of a picture that is in the store already."""
 
 
 async def create_bot(tx: Tx, actor: Actor, new: NewBot, *, now: datetime) -> CreatedUser:
@@ -65,6 +68,7 @@ async def create_bot(tx: Tx, actor: Actor, new: NewBot, *, now: datetime) -> Cre
                 bot_type=new.bot_type,
                 bot_owner_id=actor.user_id,
                 service=new.service,
+                avatar_key=new.avatar_key,
             )
         ],
         now=now,
@@ -85,6 +89,8 @@ class BotChanges:
     role: int | None = None
     payload_url: str | None = None
     interface: int | None = None
+    avatar_key: str | None = None
+    """Of a picture that is in the store already."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +137,8 @@ async def change_bot(
         entry = await _tell(tx, connection, ground, before, after)
         changed = audit.differences(before.facts(), after.facts())
         audit.record_each(tx, entry, actor.user_id, "bot_changed", {bot_id: changed})
+    if changes.avatar_key is not None:
+        new = await set_avatar(tx, actor, ground, new, changes.avatar_key)
     owner_id = new.bot_owner_id
     found = [] if owner_id is None else await users.by_ids(connection, tx.realm_id, [owner_id])
     return ChangedBot(new, found[0] if found else None, new_service)
@@ -140,8 +148,7 @@ async def deactivate_bot(tx: Tx, actor: Actor, bot_id: UserId, *, now: datetime)
     """Close the account of a bot that the actor looks after. Raises BadRequestError."""
     ground = await stand(tx, actor, [bot_id], names_change=True)
     if _looked_after(ground, actor, bot_id).is_active:
-        await deactivate_user(tx, bot_id, now=now)
-        _record(tx, actor, "bot_deactivated", bot_id, {"is_active": (True, False)})
+        await deactivate_user(tx, bot_id, by=actor.user_id, now=now)
 
 
 async def regenerate_key(tx: Tx, actor: Actor, bot_id: UserId) -> str:
@@ -151,16 +158,8 @@ async def regenerate_key(tx: Tx, actor: Actor, bot_id: UserId) -> str:
     """
     ground = await stand(tx, actor, [bot_id], names_change=True)
     bot = _looked_after(ground, actor, bot_id)
-    await tx.lock(users.locking(tx.realm_id, [bot_id]))
-    api_key = new_api_key()
-    connection = await tx.changing()
-    await bots.update_api_key(connection, tx.realm_id, bot_id, api_key)
-    onlookers = await _onlookers(tx, connection, ground, bot)
-    change = BotChanged(bot=BotChange(user_id=bot_id, api_key=api_key))
-    entry = tx.append(change, onlookers.of_bot(bot))
-    tx.at_position(entry, users.changed(tx.realm_id, [bot_id]))
-    audit.record_each(tx, entry, actor.user_id, "bot_key_regenerated", {bot_id: {}})
-    return api_key
+    [locked] = await tx.lock(users.locking(tx.realm_id, [bot.user_id]))
+    return await regenerate(tx, locked, by=actor.user_id)
 
 
 # -- what may be
@@ -240,7 +239,7 @@ async def _onlookers(tx: Tx, connection: Connection, ground: Ground, bot: UserRo
     return await Onlookers.of(
         connection,
         tx.realm_id,
-        domain=(await tx.directory()).address_of(ground.realm).domain,
+        address=(await tx.directory()).address_of(ground.realm),
         guests_know_everybody=ground.settings.guests_know_everybody(ground.graph),
         rows=[bot],
     )
@@ -250,7 +249,7 @@ async def _tell(tx: Tx, connection: Connection, ground: Ground, before: _Bot, af
     """Everybody of the name and the owner; who looks after the bot, and who did, of the rest."""
     old, new = before.row, after.row
     onlookers = await _onlookers(tx, connection, ground, new)
-    administrators = onlookers.up_to(ADMINISTRATOR)
+    administrators = onlookers.administrators
     is_given_away = old.bot_owner_id != new.bot_owner_id
     change = BotChange(user_id=new.user_id)
     if old.full_name != new.full_name:
@@ -268,7 +267,7 @@ async def _tell(tx: Tx, connection: Connection, ground: Ground, before: _Bot, af
             gone = BotDeleted(bot=DeletedBot(user_id=new.user_id))
             tx.append(gone, to_users(old.bot_owner_id))
         if new.bot_owner_id not in administrators:
-            bot = shown_bot(new, onlookers.domain, after.service)
+            bot = shown_bot(new, onlookers.address, after.service)
             tx.append(BotAdded(bot=bot), to_users(new.bot_owner_id))
     audience = Audience(users=administrators) if is_given_away else onlookers.of_bot(new)
     entry = tx.append(BotChanged(bot=change), audience)

@@ -1,12 +1,14 @@
 """Email that becomes messages, with the rights that people have when it arrives."""
 
 import hashlib
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
 
+from server.actions.attachments import add_attachment
 from server.actions.messages.decide import Draft, decide
-from server.actions.messages.send import Sent, send_message
+from server.actions.messages.send import Sent, send_message, sent_before
 from server.actions.timers import check_realm
 from server.directory import Directory
 from server.domain.actor import Actor
@@ -16,6 +18,7 @@ from server.domain.mail_addresses import Target, ToChannel, ToMessage
 from server.domain.system_bots import EMAIL_GATEWAY
 from server.events.base import Clocked, Tx
 from storage import conversations, message_places
+from storage.attachments import AttachmentRow
 from storage.ids import TopicId, UserId
 from storage.users import UserRow
 
@@ -29,10 +32,15 @@ class Mailed:
     topic: str
     content: str
     mail_id: str
+    digest: bytes
+    """Of what it says: the content names files, which have other names each time that it comes."""
+    files: Sequence[AttachmentRow] = ()
+    """To which the content links: kept already, of whoever says it in the end."""
 
-    def draft(self, **place: object) -> Draft:
-        """Its message, which is sent once however often the email comes."""
-        said = hashlib.sha256(f"{self.mail_id}\n{self.topic}\n{self.content}".encode()).digest()
+    def draft(self, address: str, **place: object) -> Draft:
+        """Its message, which is sent once however often the email comes to this address."""
+        words = (self.mail_id, address, self.topic, self.digest.hex())
+        said = hashlib.sha256("\n".join(words).encode()).digest()
         return Draft(
             **place,  # type: ignore[arg-type]
             content=self.content,
@@ -41,16 +49,32 @@ class Mailed:
         )
 
 
+async def add_files(tx: Tx, target: Target, mailed: Mailed) -> None:
+    """Let the files of a mail be whose message it becomes, unless it is there already.
+
+    Raises a DomainError, as `take` does, and then there are none.
+    """
+    actor, draft = await _speaker(tx, target, mailed)
+    if await sent_before(tx, actor, draft) is None:
+        await decide(await tx.directory(), actor, draft, tx.reading)
+        for row in mailed.files:
+            await add_attachment(tx, actor, replace(row, owner_id=actor.user_id))
+
+
 async def take(tx: Tx, target: Target, mailed: Mailed, now: datetime) -> Clocked[Sent]:
     """Send what has come to an address. Raises a DomainError if nobody may say it there now."""
+    actor, draft = await _speaker(tx, target, mailed)
+    return await send_message(tx, actor, draft, None, now)
+
+
+async def _speaker(tx: Tx, target: Target, mailed: Mailed) -> tuple[Actor, Draft]:
+    """In whose name the mail speaks, and what it says where."""
     tx.must_be_exact()
     await check_realm(tx)
     directory = await tx.directory()
     if isinstance(target, ToChannel):
-        actor, draft = await _in_channel(tx, directory, target, mailed)
-    else:
-        actor, draft = await _as_answer(tx, directory, target, mailed)
-    return await send_message(tx, actor, draft, None, now)
+        return await _in_channel(tx, directory, target, mailed)
+    return await _as_answer(tx, directory, target, mailed)
 
 
 async def _in_channel(
@@ -58,7 +82,8 @@ async def _in_channel(
 ) -> tuple[Actor, Draft]:
     channel = await directory.channel(target.channel_id)
     topic = "" if channel is not None and not allows_named_topics(channel) else mailed.topic
-    draft = mailed.draft(type="channel", to=target.channel_id, topic=topic)
+    name = f"channel {target.channel_id}"
+    draft = mailed.draft(name, type="channel", to=target.channel_id, topic=topic)
     creator = await _active(directory, target.creator_id)
     if target.sender_id is None:
         # The bot may write anywhere: what its address may, whoever asked for that may.
@@ -81,14 +106,15 @@ async def _as_answer(
     place = await message_places.visible(connection, tx.realm_id, target.user_id, target.message_id)
     if place is None:
         raise BadRequestError("The message that you answer is gone, or you may not read it now.")
+    name = f"message {target.message_id}"
     if place.channel_id is None:
         to = await message_places.dm_user_ids(connection, tx.realm_id, place.conversation_id)
-        return actor, mailed.draft(type="direct", to=to, topic=None, read_by_sender=True)
+        return actor, mailed.draft(name, type="direct", to=to, topic=None, read_by_sender=True)
     [topic] = await conversations.topics_by_ids(
         connection, tx.realm_id, [TopicId(place.conversation_id)]
     )
     return actor, mailed.draft(
-        type="channel", to=place.channel_id, topic=topic.name, read_by_sender=True
+        name, type="channel", to=place.channel_id, topic=topic.name, read_by_sender=True
     )
 
 

@@ -7,7 +7,7 @@ from server.actions.ground import stand
 from server.domain.actor import Actor
 from server.domain.errors import BadRequestError
 from server.events.base import Tx, to_users
-from storage import muted_users, users
+from storage import acquaintances, muted_users
 from storage.ids import UserId
 
 
@@ -52,6 +52,7 @@ async def _check_known(tx: Tx, actor: Actor, user_id: UserId) -> None:
         Actor(actor.realm_id, own, actor.client).is_guest
         and row.bot_type is None
         and not ground.settings.guests_know_everybody(ground.graph)
-        and user_id not in await users.known_to(await tx.connection(), tx.realm_id, actor.user_id)
+        and user_id
+        not in await acquaintances.known_to(await tx.connection(), tx.realm_id, actor.user_id)
     ):
         raise BadRequestError("No such user")

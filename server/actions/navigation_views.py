@@ -29,7 +29,7 @@ MAX_NAME_LENGTH: Final = 100
 async def add_view(tx: Tx, actor: Actor, view: NavigationViewRow) -> None:
     """Keep this one too. Raises BadRequestError, also for a fragment that is there already."""
     if not view.fragment.strip() or len(view.fragment) > MAX_FRAGMENT_LENGTH:
-        raise InvalidParameterError("fragment", "fragment is blank or too long")
+        raise BadRequestError("fragment is blank or too long")
     view = replace(view, name=_checked_name(view.name))
     there = await _held(tx, actor)
     if view.fragment in there:

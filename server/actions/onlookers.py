@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from server.actions.ground import Ground
 from server.domain.access import ADMINISTRATOR, GUEST, MEMBER, OWNER
+from server.domain.addresses import RealmAddress
 from server.domain.profiles import hides_email, least_role_to_see_email
 from server.events.base import EVERYONE, MEMBERS, Audience, Event, Tx
 from server.events.users import (
@@ -13,7 +14,7 @@ from server.events.users import (
     inaccessible_user,
     shown_user,
 )
-from storage import users
+from storage import acquaintances, users
 from storage.database import Connection
 from storage.ids import RealmId, UserId
 from storage.users import UserRow
@@ -23,11 +24,13 @@ from storage.users import UserRow
 class Onlookers:
     """The people of a realm, as far as it matters who may know what of others."""
 
-    domain: str
-    """Of the organization's address."""
+    address: RealmAddress
+    """The organization's."""
     guests_know_everybody: bool
     by_role: dict[int, tuple[UserId, ...]]
     """Read only where somebody is to be told less than others."""
+    people: dict[int, tuple[UserId, ...]]
+    """The same without bots. Read only where there is something to tell of bots."""
 
     @classmethod
     async def of(
@@ -35,20 +38,26 @@ class Onlookers:
         connection: Connection,
         realm_id: RealmId,
         *,
-        domain: str,
+        address: RealmAddress,
         guests_know_everybody: bool,
         rows: Sequence[UserRow],
     ) -> "Onlookers":
         """What is needed to tell of these users."""
-        plain = guests_know_everybody and not any(
-            hides_email(row) or row.bot_type is not None for row in rows
-        )
+        plain = guests_know_everybody and not any(hides_email(row) for row in rows)
         by_role = {} if plain else await users.ids_by_role(connection, realm_id)
-        return cls(domain, guests_know_everybody, by_role)
+        people: dict[int, tuple[UserId, ...]] = {}
+        if any(row.bot_type is not None for row in rows):
+            people = await users.ids_by_role(connection, realm_id, without_bots=True)
+        return cls(address, guests_know_everybody, by_role, people)
 
     def up_to(self, role: int) -> tuple[UserId, ...]:
         """Those whose role is this one or above it."""
         return tuple(u for known, ids in self.by_role.items() if known <= role for u in ids)
+
+    @property
+    def administrators(self) -> tuple[UserId, ...]:
+        """People who look after all bots."""
+        return (*self.people.get(OWNER, ()), *self.people.get(ADMINISTRATOR, ()))
 
     @property
     def guests(self) -> tuple[UserId, ...]:
@@ -62,26 +71,39 @@ class Onlookers:
 
     async def who_know(self, connection: Connection, realm_id: RealmId, row: UserRow) -> Audience:
         """Those who know the user, who has been there before: guests by having met them."""
+        return (await self.split(connection, realm_id, row))[0]
+
+    async def split(
+        self, connection: Connection, realm_id: RealmId, row: UserRow
+    ) -> tuple[Audience, Audience | None]:
+        """Those who know the user, and guests, if there are any, who may not."""
         audience = self.of_person(row)
         if audience is EVERYONE or not self.guests:
-            return audience
-        met = await users.known_to(connection, realm_id, row.user_id)
-        return Audience(everyone=True, users=tuple(g for g in self.guests if g in met))
+            return audience, None
+        met = await acquaintances.known_to(connection, realm_id, row.user_id)
+        known = tuple(g for g in self.guests if g in met)
+        strangers = tuple(g for g in self.guests if g not in met)
+        return (
+            Audience(everyone=True, users=known),
+            Audience(users=strangers) if strangers else None,
+        )
 
     def of_bot(self, row: UserRow) -> Audience:
-        """Those who look after the bot: its owner and the administrators."""
-        owner = () if row.bot_owner_id is None else (row.bot_owner_id,)
-        return Audience(users=tuple(sorted({*self.up_to(ADMINISTRATOR), *owner})))
+        """Those who look after the bot: its owner, but for a guest, and the administrators."""
+        looking_after = set(self.administrators)
+        if row.bot_owner_id is not None and row.bot_owner_id not in self.people.get(GUEST, ()):
+            looking_after.add(row.bot_owner_id)
+        return Audience(users=tuple(sorted(looking_after)))
 
     def told_of_newcomer(self, row: UserRow) -> Iterator[tuple[Event, Audience]]:
         """Each audience with the newcomer as it may know them."""
         knowing, others = self._by_email(row)
         for audience, knows_email in ((knowing, True), (others, False)):
             if audience is not None:
-                person = shown_user(row, self.domain, knows_email=knows_email)
+                person = shown_user(row, self.address, knows_email=knows_email)
                 yield UserAdded(person=person), audience
         if self.of_person(row) == MEMBERS and self.guests:
-            person = inaccessible_user(row, self.domain)
+            person = inaccessible_user(row, self.address)
             yield InaccessibleUserAdded(person=person), Audience(users=self.guests)
 
     def _by_email(self, row: UserRow) -> tuple[Audience | None, Audience | None]:
@@ -103,7 +125,7 @@ async def who_know(tx: Tx, ground: Ground, row: UserRow) -> Audience:
     onlookers = await Onlookers.of(
         connection,
         tx.realm_id,
-        domain="",
+        address=(await tx.directory()).address_of(ground.realm),
         guests_know_everybody=ground.settings.guests_know_everybody(ground.graph),
         rows=[row],
     )

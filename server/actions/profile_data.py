@@ -17,7 +17,7 @@ from server.domain.profile_fields import (
 )
 from server.events.base import Tx
 from server.events.users import ChangedValue, PersonChange, ShownValue, UserChanged
-from storage import profile_data, profile_fields, users
+from storage import acquaintances, profile_data, profile_fields, users
 from storage.database import Connection
 from storage.ids import ProfileFieldId, RealmId, UserId
 from storage.profile_data import NO_DATA, ProfileData, ValueRow
@@ -97,7 +97,7 @@ async def _check_people(
     realm_id = ground.realm.realm_id
     found = {row.user_id: row for row in await users.by_ids(connection, realm_id, ids)}
     if actor.is_guest and not ground.settings.guests_know_everybody(ground.graph):
-        known = await users.known_to(connection, realm_id, actor.user_id)
+        known = await acquaintances.known_to(connection, realm_id, actor.user_id)
         found = {user_id: row for user_id, row in found.items() if user_id in known}
     for user_id in ids:
         row = found.get(user_id)

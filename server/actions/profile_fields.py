@@ -5,26 +5,24 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from server.actions import audit
-from server.actions.ground import Ground, ground_of, lock_as_administrator
-from server.domain.access import GUEST
+from server.actions.ground import ground_of, lock_as_administrator
+from server.actions.profile_choices import Plan, choices_of, lock_first, withdraw_first
 from server.domain.actor import Actor
 from server.domain.errors import BadRequestError, InvalidParameterError
 from server.domain.profile_fields import (
     MAX_FIELDS,
     MAX_IN_SUMMARY,
-    FieldType,
     Terms,
     checked_terms,
-    choices,
     field_data_of,
 )
-from server.events.base import EVERYONE, MAX_WIRE_EVENTS, MEMBERS, Audience, Tx, to_users
+from server.events.base import EVERYONE, Tx
 from server.events.profile_fields import ProfileFieldsChanged, shown_fields
-from server.events.users import ProfileValueWithdrawn
-from storage import profile_data, profile_fields, users
+from storage import profile_fields
 from storage.database import Connection
-from storage.ids import ProfileFieldId, UserId
+from storage.ids import ProfileFieldId
 from storage.profile_fields import FieldRow
+from storage.realms import RealmRow
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,17 +54,22 @@ async def add_field(tx: Tx, actor: Actor, terms: Terms) -> ProfileFieldId:
     return row.field_id
 
 
-async def change_field(tx: Tx, actor: Actor, field_id: ProfileFieldId, wish: FieldWish) -> None:
+async def change_field(
+    tx: Tx, actor: Actor, field_id: ProfileFieldId, wish: FieldWish
+) -> str | None:
     """Ask otherwise; everyone is told, also of whom what they chose is no choice any more.
 
-    Raises a DomainError.
+    Where these are many, WITHDRAWING goes on under the id that is returned. Raises a DomainError.
     """
-    there, ground = await _held(tx, actor)
+    there, realm = await _held(tx, actor)
     old = _found(field_id, there)
     new = _changed(old, wish)
     if new == old:
-        return
+        return None
     _check_fits(new, [row for row in there if row != old])
+    gone = sorted(choices_of(old) - choices_of(new))
+    plan = Plan(actor_id=actor.user_id, field_id=field_id, gone=gone)
+    concerned = await lock_first(tx, plan) if gone else []
 
     connection = await tx.changing()
     await profile_fields.update(connection, tx.realm_id, new)
@@ -75,9 +78,9 @@ async def change_field(tx: Tx, actor: Actor, field_id: ProfileFieldId, wish: Fie
     await _tell(
         tx, actor, connection, "profile_field_changed", field_id, before=before, after=after
     )
-    if old.field_type == FieldType.SELECT:
-        gone = choices(old.field_data) - choices(new.field_data)
-        await _withdraw(tx, actor, connection, ground, field_id, sorted(gone))
+    if not concerned:
+        return None
+    return await withdraw_first(tx, await ground_of(tx, realm, ()), plan, concerned)
 
 
 async def remove_field(tx: Tx, actor: Actor, field_id: ProfileFieldId) -> None:
@@ -103,12 +106,10 @@ async def order_fields(tx: Tx, actor: Actor, field_ids: Sequence[ProfileFieldId]
     await _tell(tx, actor, connection, "profile_fields_ordered", None, before=before, after=after)
 
 
-async def _held(tx: Tx, actor: Actor) -> tuple[list[FieldRow], Ground]:
+async def _held(tx: Tx, actor: Actor) -> tuple[list[FieldRow], RealmRow]:
     """All fields, which stay as they are, for an actor who is an administrator."""
     realm = await lock_as_administrator(tx, actor)
-    connection = await tx.connection()
-    rows = await profile_fields.of_realm(connection, tx.realm_id)
-    return rows, await ground_of(tx, realm, ())
+    return await profile_fields.of_realm(await tx.connection(), tx.realm_id), realm
 
 
 def _found(field_id: ProfileFieldId, there: Sequence[FieldRow]) -> FieldRow:
@@ -178,40 +179,3 @@ async def _tell(
     now = await profile_fields.of_realm(connection, tx.realm_id)
     entry = tx.append(ProfileFieldsChanged(fields=shown_fields(now)), EVERYONE)
     audit.record(tx, entry, actor.user_id, action, subject_id=field_id, before=before, after=after)
-
-
-async def _withdraw(
-    tx: Tx,
-    actor: Actor,
-    connection: Connection,
-    ground: Ground,
-    field_id: ProfileFieldId,
-    gone: Sequence[str],
-) -> None:
-    """Nobody says one of these any more; whoever knows somebody who did is told."""
-    withdrawn = await profile_data.delete_values(connection, tx.realm_id, field_id, gone)
-    if not withdrawn:
-        return
-    user_ids = list(withdrawn)
-    entry = None
-    for audience, known in await _who_know_of(connection, ground, user_ids):
-        for at in range(0, len(known), MAX_WIRE_EVENTS):
-            some = tuple(known[at : at + MAX_WIRE_EVENTS])
-            entry = tx.append(ProfileValueWithdrawn(field_id=field_id, user_ids=some), audience)
-    assert entry is not None, "members know everybody"
-    tx.at_position(entry, users.changed(tx.realm_id, user_ids))
-    lost = {user_id: {str(field_id): (value, None)} for user_id, value in withdrawn.items()}
-    audit.record_each(tx, entry, actor.user_id, "profile_data_changed", lost)
-
-
-async def _who_know_of(
-    connection: Connection, ground: Ground, user_ids: Sequence[UserId]
-) -> list[tuple[Audience, Sequence[UserId]]]:
-    """Everybody with whom of these they know; nobody twice."""
-    if ground.settings.guests_know_everybody(ground.graph):
-        return [(EVERYONE, user_ids)]
-    realm_id = ground.realm.realm_id
-    guests = (await users.ids_by_role(connection, realm_id)).get(GUEST, ())
-    met = await users.known_to_each(connection, realm_id, guests, among=user_ids)
-    known = {guest: sorted(met[guest].intersection(user_ids)) for guest in guests}
-    return [(MEMBERS, user_ids), *((to_users(guest), known[guest]) for guest in guests)]

@@ -1,7 +1,7 @@
 """People's phones come and go. Whoever changes somebody's devices holds their row."""
 
 from collections.abc import Iterable, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Final
 
 from msgspec import UNSET
@@ -19,6 +19,10 @@ MAX_DEVICES: Final = 50
 """Of one person. One more, and the oldest is forgotten."""
 REGISTERED: Final = 1
 """For a device with a token: that the bouncer knows it."""
+ASKED_AGAIN_AFTER: Final = timedelta(minutes=10)
+"""A repetition before that is one of the same request."""
+EXPIRED: Final = "REQUEST_EXPIRED"
+"""Why a device fails whose registration is too old for any bouncer."""
 
 
 async def add_token(
@@ -61,13 +65,16 @@ async def register_device(
     bouncer_key: str,
     now: datetime,
 ) -> None:
-    """Have the bouncer take the device, unless it has or is asked to already.
+    """Have the bouncer take the device, unless it has or was just asked to.
 
-    `registration` is what only the bouncer can read, by its key `bouncer_key`.
+    `registration` is what only the bouncer can read, by its key `bouncer_key`. It takes the place
+    of one of which nothing has been heard for a while.
     """
     await _lock(tx, actor.user_id)
     rows = await push_devices.of_user(await tx.connection(), tx.realm_id, actor.user_id)
-    if any(row.account_id == account_id and row.error_code is None for row in rows):
+    before = next((row for row in rows if row.account_id == account_id), None)
+    status = None if before is None else before.status
+    if status == "active" or _was_just_asked(before, kind, public_key, now):
         return
     connection = await tx.changing()
     device_id = await push_devices.put_sealed(
@@ -80,7 +87,8 @@ async def register_device(
         now=now,
     )
     await _make_room(tx, actor.user_id)
-    _tell(tx, actor.user_id, account_id, "pending")
+    if status != "pending":
+        _tell(tx, actor.user_id, account_id, "pending")
     enqueue(
         tx,
         PushRegistration(
@@ -93,6 +101,12 @@ async def register_device(
     )
 
 
+def _was_just_asked(row: DeviceRow | None, kind: Kind, public_key: bytes, now: datetime) -> bool:
+    if row is None or row.status != "pending" or (row.kind, row.public_key) != (kind, public_key):
+        return False
+    return now - row.created_at < ASKED_AGAIN_AFTER
+
+
 async def settle_device(
     tx: Tx,
     user_id: UserId,
@@ -102,26 +116,19 @@ async def settle_device(
     error_code: str | None = None,
 ) -> bool:
     """Keep that the bouncer has taken the device, or why not. False if it is gone."""
-    await tx.lock(users.locking(tx.realm_id, [user_id]))
-    connection = await tx.connection()
-    row = await push_devices.by_id(connection, tx.realm_id, user_id, device_id)
+    row = await _lock_device(tx, user_id, device_id)
     if row is None:
         return False
-    if (row.bouncer_id, row.error_code) == (bouncer_id, error_code):
-        return True
-    connection = await tx.changing()
-    await push_devices.settle(
-        connection,
-        tx.realm_id,
-        user_id,
-        device_id,
-        bouncer_id=bouncer_id,
-        error_code=error_code,
-    )
-    if row.account_id is not None:
-        status: Status = "active" if error_code is None else "failed"
-        _tell(tx, user_id, row.account_id, status, error_code)
+    if (row.bouncer_id, row.error_code) != (bouncer_id, error_code):
+        await _settle(tx, user_id, row, bouncer_id, error_code)
     return True
+
+
+async def expire_device(tx: Tx, user_id: UserId, device_id: PushDeviceId) -> None:
+    """Let the registration fail, if the bouncer has not said anything of it until now."""
+    row = await _lock_device(tx, user_id, device_id)
+    if row is not None and row.status == "pending":
+        await _settle(tx, user_id, row, None, EXPIRED)
 
 
 async def drop_devices(tx: Tx, user_id: UserId, device_ids: Iterable[PushDeviceId]) -> None:
@@ -142,6 +149,27 @@ async def _lock(tx: Tx, user_id: UserId) -> None:
     [row] = await tx.lock(users.locking(tx.realm_id, [user_id]))
     if not row.is_active:
         raise UserDeactivatedError("Account is deactivated")
+
+
+async def _lock_device(tx: Tx, user_id: UserId, device_id: PushDeviceId) -> DeviceRow | None:
+    await tx.lock(users.locking(tx.realm_id, [user_id]))
+    return await push_devices.by_id(await tx.connection(), tx.realm_id, user_id, device_id)
+
+
+async def _settle(
+    tx: Tx, user_id: UserId, row: DeviceRow, bouncer_id: int | None, error_code: str | None
+) -> None:
+    await push_devices.settle(
+        await tx.changing(),
+        tx.realm_id,
+        user_id,
+        row.device_id,
+        bouncer_id=bouncer_id,
+        error_code=error_code,
+    )
+    if row.account_id is not None:
+        status: Status = "active" if error_code is None else "failed"
+        _tell(tx, user_id, row.account_id, status, error_code)
 
 
 async def _make_room(tx: Tx, user_id: UserId) -> None:

@@ -1,9 +1,10 @@
 """Emoji of the organization: added by whoever may, and taken out of use."""
 
 from dataclasses import dataclass
+from typing import Final
 
 from server.actions import audit
-from server.actions.ground import ground_of, lock_realm
+from server.actions.ground import stand
 from server.domain.actor import Actor
 from server.domain.channels import Standing
 from server.domain.emoji import codes_by_name
@@ -11,15 +12,16 @@ from server.domain.errors import (
     BadRequestError,
     InvalidParameterError,
     NotFoundError,
-    UserDeactivatedError,
 )
 from server.events.base import EVERYONE, Tx
 from server.events.realm_emoji import RealmEmojiChanged, shown
-from storage import realm_emoji, users
+from storage import realm_emoji
 from storage.ids import EmojiId
 from storage.realm_emoji import EmojiRow
 
-PERMISSION = "can_add_custom_emoji_group"
+PERMISSION: Final = "can_add_custom_emoji_group"
+MAX_EMOJI: Final = 10_000
+"""Those out of use count too: messages hold them, and clients know them, for ever."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,6 +39,8 @@ def check_new(standing: Standing, there: list[EmojiRow], name: str) -> None:
         raise BadRequestError("Insufficient permission")
     if any(row.name == name and not row.deactivated for row in there):
         raise BadRequestError("A custom emoji with this name already exists.")
+    if len(there) >= MAX_EMOJI:
+        raise BadRequestError(f"Too many custom emoji (limit: {MAX_EMOJI})")
     if name in codes_by_name() and not standing.person.is_administrator:
         raise InvalidParameterError("emoji_name", "Only administrators can override default emoji.")
 
@@ -76,11 +80,7 @@ async def deactivate_emoji(tx: Tx, actor: Actor, name: str) -> None:
 async def _stand(tx: Tx, actor: Actor) -> tuple[Standing, list[EmojiRow]]:
     """The actor, and all emoji, which stay as they are."""
     tx.must_be_exact()
-    realm = await lock_realm(tx, alone=True)
-    people = await tx.lock(users.locking(tx.realm_id, [actor.user_id]))
-    if not people or not people[0].is_active:
-        raise UserDeactivatedError("Account is deactivated")
-    ground = await ground_of(tx, realm, people)
+    ground = await stand(tx, actor, names_change=True)
     there = await realm_emoji.of_realm(await tx.connection(), tx.realm_id)
     return ground.standing(actor.user_id), there
 

@@ -1,6 +1,6 @@
 """Administrators change the organization: its name, its settings, who may do what."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Final
@@ -22,13 +22,13 @@ from server.domain.errors import (
     InvalidParameterError,
     UserDeactivatedError,
 )
-from server.domain.group_settings import PermissionChange, changed_setting
+from server.domain.group_settings import PermissionChange, changed_settings, named_in
 from server.domain.legacy_policies import OLD_PARAMETERS, SHOWN_POLICIES, shown_policy
 from server.domain.permission_settings import REALM_PERMISSIONS
 from server.domain.realm_changes import CHANNEL_SETTINGS, FOR_OWNERS, checked_changes
 from server.domain.realm_settings import NO_CHANNEL, RealmSettings
 from server.domain.realms import checked_realm_description, checked_realm_name
-from server.domain.sign_in import PASSWORDS, shown_methods
+from server.domain.sign_in import PASSWORDS, shown_methods, takes_passwords
 from server.events.base import EVERYONE, NOBODY, Tx
 from server.events.groups import MembersAdded, MembersRemoved
 from server.events.log import QueuesEnded, Tick
@@ -56,7 +56,9 @@ class RealmChange:
     permissions: Mapping[str, PermissionChange] = field(default_factory=dict)
 
 
-async def change_realm(tx: Tx, actor: Actor, change: RealmChange, *, development: bool) -> None:
+async def change_realm(
+    tx: Tx, actor: Actor, change: RealmChange, *, available: Sequence[str]
+) -> None:
     """Change all of it, or nothing; what has that value already stays, and nobody is told.
 
     Some settings are for owners only. Guests who from now on know other people than before, and
@@ -71,7 +73,7 @@ async def change_realm(tx: Tx, actor: Actor, change: RealmChange, *, development
     _check_may(row.role, change)
     connection = await tx.connection()
     changed = _Changed(
-        tx, actor, ground, await _checked(connection, ground, change), development=development
+        tx, actor, ground, await _checked(connection, ground, change), available=available
     )
     if not changed.differences:
         return
@@ -98,7 +100,7 @@ async def _follow(tx: Tx, actor: Actor, ground: Ground, values: Mapping[str, Any
     settings = msgspec.structs.replace(ground.settings, **values)
     if settings != ground.settings:
         realm = replace(ground.realm, settings=settings.stored())
-        changed = _Changed(tx, actor, ground, realm, development=False)
+        changed = _Changed(tx, actor, ground, realm, available=())
         await changed.keep_and_tell(await tx.changing())
 
 
@@ -150,17 +152,15 @@ async def _permissions(
     connection: Connection, ground: Ground, changes: Mapping[str, PermissionChange]
 ) -> dict[str, Any]:
     """The permissions that are not what they were, as they are kept."""
+    active = await users.active_among(connection, ground.realm.realm_id, named_in(changes))
     graph = ground.graph
-    named = {user_id for change in changes.values() for user_id in change.named_user_ids}
-    rows = await users.by_ids(connection, ground.realm.realm_id, sorted(named)) if named else []
-    active = {row.user_id for row in rows if row.is_active}
-    kept: dict[str, Any] = {}
-    for name, change in changes.items():
-        now = ground.settings.permission(name, graph)
-        value = changed_setting(name, REALM_PERMISSIONS[name], now, change, graph, active)
-        if value != now:
-            kept[name] = value.as_json()
-    return kept
+    return changed_settings(
+        changes,
+        REALM_PERMISSIONS,
+        lambda name: ground.settings.permission(name, graph),
+        graph,
+        active,
+    )
 
 
 @dataclass(frozen=True)
@@ -171,7 +171,7 @@ class _Changed:
     actor: Actor
     ground: Ground
     realm: RealmRow
-    development: bool = field(kw_only=True)
+    available: Sequence[str] = field(kw_only=True)
 
     @property
     def settings(self) -> RealmSettings:
@@ -227,7 +227,7 @@ class _Changed:
         if name in REALM_PERMISSIONS:
             return self.settings.permission(name, self.ground.graph).as_json()
         if name == "authentication_methods":
-            return shown_methods(self.settings, development=self.development)
+            return shown_methods(self.settings, self.available)
         if name in ("name", "description"):
             return getattr(self.realm, name)
         return getattr(self.settings, name)
@@ -238,8 +238,10 @@ class _Changed:
         if "message_edit_history_visibility_policy" in changed:
             yield "allow_edit_history", new.message_edit_history_visibility_policy != "none"
         if old.wants_method(PASSWORDS) != new.wants_method(PASSWORDS):
-            for name in ("email_auth_enabled", "password_auth_enabled"):
-                yield name, new.wants_method(PASSWORDS)
+            yield "email_auth_enabled", new.wants_method(PASSWORDS)
+        by_password = takes_passwords(new, self.available)
+        if takes_passwords(old, self.available) != by_password:
+            yield "password_auth_enabled", by_password
         for policy in SHOWN_POLICIES:
             permission = OLD_PARAMETERS[policy][0]
             if permission in changed:

@@ -2,17 +2,28 @@
 
 from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import Final
 
+from server.actions.channels.create import Wanted
+from server.actions.subscriptions.subscribe import SubscriptionRequest, subscribe
 from server.actions.users import CreatedUser, NewUser, checked_user, created, insert_users
 from server.domain.access import OWNER, SYSTEM_GROUP_NESTING
+from server.domain.actor import Actor
+from server.domain.channel_creation import ChannelTerms
 from server.domain.errors import BadRequestError
 from server.domain.groups import DESCRIPTIONS
 from server.domain.realm_settings import DEFAULTS, RealmSettings
 from server.domain.realms import checked_realm_name, checked_subdomain
 from server.domain.system_bots import SYSTEM_BOTS
+from server.events.base import Tx
+from server.jobs import Greeting, enqueue
 from storage import clock, groups, realms
 from storage.database import Connection
 from storage.ids import RealmId
+
+FIRST_CHANNEL: Final = Wanted(
+    "general", "For everybody: news, questions, getting to know each other"
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,3 +66,14 @@ async def create_realm(
         connection, realm_id, [owner], now=now, defaults=settings.start_of_newcomers
     )
     return CreatedRealm(realm_id=realm_id, owner=created(row))
+
+
+async def open_first_channel(tx: Tx, owner: Actor) -> None:
+    """A channel in which everybody is who joins, and a word of welcome for its owner."""
+    request = SubscriptionRequest(
+        wanted=[FIRST_CHANNEL],
+        principals=[owner.user_id],
+        terms=ChannelTerms(is_default=True),
+    )
+    await subscribe(tx, owner, request, web_public_enabled=False)
+    enqueue(tx, Greeting(realm_id=tx.realm_id, user_id=owner.user_id))

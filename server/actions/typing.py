@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any, Final, Literal
 
+from server.actions.messages.decide import refuse_strangers
 from server.actions.workbench import Reading
 from server.directory import Directory
 from server.domain.actor import Actor
@@ -36,6 +37,7 @@ async def in_direct_messages(
     if missing:
         raise BadRequestError(f"Invalid user ID {missing[0]}")
     people = [found[user_id] for user_id in sorted(found)]
+    await refuse_strangers(directory, actor, people)
     for row in people:
         if not row.is_active:
             raise BadRequestError(f"'{row.full_name}' is no longer using Parley.")

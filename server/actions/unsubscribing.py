@@ -1,5 +1,6 @@
 """No more emails about what was missed, at the wish of whoever holds such an email."""
 
+from dataclasses import replace
 from typing import Final
 
 from server.actions.subscriptions.settings import PropertyChange, set_properties
@@ -23,9 +24,14 @@ async def stop_emails(tx: Tx, actor: Actor) -> None:
     tx.must_be_exact()  # it waits for rows that others hold, and leaves none out
     await change_own_settings(tx, actor, OwnChange(settings=NO_EMAILS))
     own = await subscriptions.of_users(await tx.connection(), tx.realm_id, [actor.user_id])
+    loud = [row for row in own if row.email_notifications]
     changes = [
         PropertyChange(row.channel_id, "email_notifications", value=False)
-        for row in own
-        if row.active and row.email_notifications
+        for row in loud
+        if row.active
     ]
     await set_properties(tx, actor, changes)
+    # Clients know nothing of channels that were left, and who comes back finds them as they were.
+    left = [replace(row, email_notifications=False) for row in loud if not row.active]
+    if left:
+        await subscriptions.update_settings(await tx.changing(), tx.realm_id, left)

@@ -9,6 +9,7 @@ from server.actions.ground import Ground, ground_of, lock_realm
 from server.actions.onlookers import who_know
 from server.domain.access import OWNER, ROLES
 from server.domain.actor import Actor
+from server.domain.bots import check_role_of_bot
 from server.domain.errors import BadRequestError, UserDeactivatedError
 from server.events.base import EVERYONE, NOBODY, Tx
 from server.events.groups import MembersAdded, MembersRemoved
@@ -16,49 +17,65 @@ from server.events.log import QueuesEnded
 from server.events.users import PersonChange, UserChanged
 from storage import event_queues, groups, users
 from storage.database import Connection
-from storage.ids import UserId
+from storage.ids import RealmId, UserId
 from storage.users import UserRow
 
 
 async def change_role(tx: Tx, actor: Actor, user_id: UserId, role: int, *, now: datetime) -> None:
     """Give somebody another role; all who may know them are told.
 
-    Their own event queues end: with another role one sees other channels, people, addresses and
-    bots, from one position to the next, and their clients register anew. Raises BadRequestError:
-    for who may not do it, an unknown user or role, and for the only owner.
+    Bots never have a higher role than their owner: those of somebody who comes down come with
+    them. The event queues of all of these end: with another role one sees other channels, people,
+    addresses and bots, from one position to the next, and their clients register anew. Raises
+    BadRequestError: for who may not do it, an unknown user or role, and for the only owner.
     """
     realm = await lock_realm(tx, alone=True)
     connection = await tx.connection()
-    found = await users.by_ids(connection, tx.realm_id, sorted({actor.user_id, user_id}))
+    own_bots = await users.bots(connection, tx.realm_id, owner_id=user_id)
+    falling = [bot.user_id for bot in own_bots if bot.role < role]
+    found = await users.by_ids(connection, tx.realm_id, [actor.user_id, user_id])
+    owners = [row.bot_owner_id for row in found if row.bot_owner_id is not None]
+    found += await users.by_ids(connection, tx.realm_id, owners)
     ground = await ground_of(tx, realm, found)
-    row = await _changeable(tx, connection, ground, actor, user_id, role)
+    row = await _changeable(connection, ground, actor, user_id, role)
     if row.role == role:
         return
 
+    locked = await tx.lock(users.locking(tx.realm_id, [user_id, *falling]))
     connection = await tx.changing()
-    await users.update_role(connection, tx.realm_id, user_id, role=role)
-    await event_queues.delete_of_users(connection, tx.realm_id, [user_id])
-    changed = replace(row, role=role)
-    change = UserChanged(person=PersonChange(user_id=user_id, role=role))
-    entry = tx.append(change, await who_know(tx, ground, changed))
-    tx.at_position(entry, users.changed(tx.realm_id, [user_id]))
+    changed = [each.user_id for each in locked]
+    await users.update_role(connection, tx.realm_id, changed, role=role)
+    await event_queues.delete_of_users(connection, tx.realm_id, changed)
+    for each in locked:
+        await _tell(tx, ground, actor, each, role, now=now)
+    tx.append(QueuesEnded(user_ids=tuple(changed)), NOBODY)
+
+
+async def _tell(
+    tx: Tx, ground: Ground, actor: Actor, before: UserRow, role: int, *, now: datetime
+) -> None:
+    """Tell whoever may know them of their new role, and keep who gave it."""
+    after = replace(before, role=role)
+    change = UserChanged(person=PersonChange(user_id=before.user_id, role=role))
+    entry = tx.append(change, await who_know(tx, ground, after))
+    tx.at_position(entry, users.changed(tx.realm_id, [before.user_id]))
     audit.record(
         tx,
         entry,
         actor.user_id,
         "user_role_changed",
-        subject_id=user_id,
-        before={"role": row.role},
+        subject_id=before.user_id,
+        before={"role": before.role},
         after={"role": role},
     )
-    await _tell_role_groups(tx, connection, ground, row, changed, now=now)
-    tx.append(QueuesEnded(user_ids=(user_id,)), NOBODY)
+    if before.is_active:
+        await _tell_role_groups(tx, await tx.connection(), ground, before, after, now=now)
 
 
 async def _changeable(
-    tx: Tx, connection: Connection, ground: Ground, actor: Actor, user_id: UserId, role: int
+    connection: Connection, ground: Ground, actor: Actor, user_id: UserId, role: int
 ) -> UserRow:
-    """The user, locked, to whom the actor may give the role. Raises BadRequestError."""
+    """The user to whom the actor may give the role. Raises BadRequestError."""
     own = ground.people.get(actor.user_id)
     if own is None or not own.is_active:
         raise UserDeactivatedError("Account is deactivated")
@@ -69,16 +86,23 @@ async def _changeable(
         raise BadRequestError("Invalid role")
     if not ground.standing_of(own).person.is_administrator:
         raise BadRequestError("Insufficient permission")
+    if row.bot_type is not None:
+        owner = None if row.bot_owner_id is None else ground.people.get(row.bot_owner_id)
+        check_role_of_bot(role, owner)
     if OWNER in (row.role, role) and row.role != role:
         if own.role != OWNER:
             raise BadRequestError("Must be an organization owner")
-        owners = (await users.ids_by_role(connection, tx.realm_id)).get(OWNER, ())
-        if role != OWNER and set(owners) <= {user_id}:
+        if set(await owners_of(connection, actor.realm_id)) == {user_id}:
             raise BadRequestError(
                 "The owner permission cannot be removed from the only organization owner."
             )
-    [locked] = await tx.lock(users.locking(tx.realm_id, [user_id]))
-    return locked
+    return row
+
+
+async def owners_of(connection: Connection, realm_id: RealmId) -> tuple[UserId, ...]:
+    """The people who own the organization: without one of them nobody could look after it."""
+    by_role = await users.ids_by_role(connection, realm_id, without_bots=True)
+    return by_role.get(OWNER, ())
 
 
 async def _tell_role_groups(

@@ -9,13 +9,17 @@ from msgspec.structs import asdict
 from server.actions import audit, presence
 from server.actions.ground import Ground, ground_of, lock_realm
 from server.actions.onlookers import Onlookers
+from server.actions.passwords import tell_of_new_password
+from server.actions.realm_exports import tell_of_consent
 from server.actions.subscriptions.membership import notification_defaults
+from server.actions.unique_names import check_unique
 from server.domain.access import GUEST, ROLES
-from server.domain.accounts import NAME_TAKEN, checked_full_name, checked_timezone
+from server.domain.accounts import checked_full_name, checked_timezone
 from server.domain.actor import Actor
+from server.domain.avatars import avatar_of
 from server.domain.errors import BadRequestError, UserDeactivatedError
 from server.domain.languages import LANGUAGES
-from server.domain.profiles import avatar_url, least_role_to_see_email, public_email
+from server.domain.profiles import least_role_to_see_email, public_email
 from server.domain.realm_settings import RealmSettings
 from server.domain.user_settings import UserSettings
 from server.events.base import EVERYONE, MAX_WIRE_EVENTS, NOBODY, Audience, Entry, Tx, to_users
@@ -32,7 +36,7 @@ from server.events.user_settings import (
     UserSettingChanged,
 )
 from server.events.users import EmailChanged, PersonChange, UserChanged
-from storage import channels, drafts, realms, subscriptions, users
+from storage import channels, credentials, drafts, realms, sessions, subscriptions, users
 from storage.database import Connection
 from storage.users import UserRow
 
@@ -43,6 +47,8 @@ class NewPassword:
 
     old_hash: str
     new_hash: str
+    session: bytes | None = None
+    """The digest of the session in which it is changed: all others end."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,7 +75,7 @@ async def change_own_settings(tx: Tx, actor: Actor, change: OwnChange) -> None:
     connection = await tx.connection()
     new = await _checked(connection, ground, row, change)
     if change.password is not None:
-        known = await users.password_hash(connection, tx.realm_id, row.user_id)
+        known = await credentials.password_hash(connection, tx.realm_id, row.user_id)
         if known != change.password.old_hash:
             raise BadRequestError("Wrong password!")
     told = _Told(tx, actor, row, new, ground)
@@ -78,17 +84,10 @@ async def change_own_settings(tx: Tx, actor: Actor, change: OwnChange) -> None:
 
     connection = await tx.changing()
     if change.password is not None:
-        new_hash = change.password.new_hash
-        await users.update_password(connection, tx.realm_id, row.user_id, new_hash)
-        audit.record(
-            tx,
-            tx.append(Tick(), NOBODY),
-            actor.user_id,
-            "user_password_changed",
-            subject_id=row.user_id,
-            before={},
-            after={},
-        )
+        new_hash, own = change.password.new_hash, change.password.session
+        await credentials.update_password(connection, tx.realm_id, row.user_id, new_hash)
+        await sessions.end_of_users(connection, tx.realm_id, [row.user_id], but=own)
+        tell_of_new_password(tx, row)
     if told.changed:
         await _keep(tx, connection, new)
         if told.switches_off("enable_drafts_synchronization"):
@@ -105,7 +104,7 @@ async def rename(tx: Tx, actor: Actor, ground: Ground, row: UserRow, name: str) 
     name = checked_full_name(name)
     if name == row.full_name:
         return
-    await _check_unique(await tx.connection(), ground, row, name)
+    await check_unique(await tx.connection(), ground, row, name)
     told = _Told(tx, actor, row, replace(row, full_name=name), ground)
     connection = await tx.changing()
     await _keep(tx, connection, told.new)
@@ -188,19 +187,7 @@ async def _check_renaming(connection: Connection, ground: Ground, row: UserRow, 
     person = ground.standing_of(row).person
     if ground.settings.name_changes_disabled and not person.is_administrator:
         raise BadRequestError("Name changes are disabled in this organization.")
-    await _check_unique(connection, ground, row, name)
-
-
-async def _check_unique(connection: Connection, ground: Ground, row: UserRow, name: str) -> None:
-    """Raise BadRequestError if somebody else has the name. Bots have names of their own anyway."""
-    is_bot = row.bot_type is not None
-    if not is_bot and not ground.settings.require_unique_names:
-        return
-    same = await users.named(connection, ground.realm.realm_id, name)
-    if any(each.user_id != row.user_id for each in same):
-        raise BadRequestError(
-            NAME_TAKEN if is_bot else "Unique names required in this organization."
-        )
+    await check_unique(connection, ground, row, name)
 
 
 def _facts(row: UserRow) -> dict[str, SettingValue]:
@@ -230,16 +217,16 @@ class _Told:
     async def tell(self, connection: Connection) -> None:
         """Append all events; with the last one the user's row has changed."""
         tx = self.tx
-        domain = (await tx.directory()).address_of(self.ground.realm).domain
+        address = (await tx.directory()).address_of(self.ground.realm)
         onlookers = await Onlookers.of(
             connection,
             tx.realm_id,
-            domain=domain,
+            address=address,
             guests_know_everybody=self.ground.settings.guests_know_everybody(self.ground.graph),
             rows=[self.old, self.new],
         )
         knowing = await onlookers.who_know(connection, tx.realm_id, self.new)
-        user = public_email(self.new, domain)
+        user = public_email(self.new, address.domain)
         entry: Entry | None = None
         for name, (before, after) in self.changed.items():
             if name == "full_name":
@@ -250,9 +237,11 @@ class _Told:
                 person = PersonChange(user_id=self.new.user_id, timezone=self.new.timezone)
                 tx.append(UserChanged(person=person), knowing)
             if name == "email_address_visibility":
-                self._tell_address(onlookers, knowing, domain)
+                self._tell_address(onlookers, knowing)
+            if name == "allow_private_data_export":
+                await tell_of_consent(tx, self.new.user_id, consented=bool(after))
             if name == "presence_enabled":
-                await presence.choose(tx, self.ground, self.new, knowing, domain=domain)
+                await presence.choose(tx, self.ground, self.new, knowing, domain=address.domain)
             self._record(entry, name, before, after)
         await self._tell_defaults(connection)
         assert entry is not None, "something has changed"
@@ -292,7 +281,7 @@ class _Told:
             tx.append(older, own)
         return entry
 
-    def _tell_address(self, onlookers: Onlookers, knowing: Audience, domain: str) -> None:
+    def _tell_address(self, onlookers: Onlookers, knowing: Audience) -> None:
         """Who now may know the real address, or no longer; and by which all know them."""
         row, tx = self.new, self.tx
         before, now = least_role_to_see_email(self.old), least_role_to_see_email(row)
@@ -310,13 +299,15 @@ class _Told:
             email = row.email if now > before else None
             person = PersonChange(user_id=row.user_id, delivery_email=email)
             tx.append(UserChanged(person=person), to_users(*concerned))
+        domain = onlookers.address.domain
         address = public_email(row, domain)
         if address == public_email(self.old, domain):
             return
+        avatar = avatar_of(row, onlookers.address)
         event = EmailChanged(
             user_id=row.user_id,
             new_email=address,
-            avatar_source=row.avatar_source,
+            avatar_source=avatar.source,
             avatar_version=row.avatar_version,
         )
         tx.append(event, knowing)
@@ -324,7 +315,7 @@ class _Told:
             bot = BotChange(
                 user_id=row.user_id,
                 email=address,
-                avatar_url=avatar_url(address, row.avatar_version),
+                avatar_url=avatar.url,
             )
             tx.append(BotChanged(bot=bot), onlookers.of_bot(row))
 

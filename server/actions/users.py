@@ -6,28 +6,27 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
+from server.actions.default_channel_groups import chosen_channels
 from server.actions.ground import Ground, ground_of, lock_realm
 from server.actions.onlookers import Onlookers
-from server.actions.push_devices import drop_all_devices
-from server.actions.subscriptions.membership import Move, join, withdraw
-from server.domain.access import GUEST, MEMBER, OWNER, ROLES, Person
+from server.actions.subscriptions.membership import Move, join
+from server.domain.access import GUEST, MEMBER, ROLES, Person
 from server.domain.accounts import checked_email, checked_full_name
 from server.domain.api_keys import new_api_key
-from server.domain.bots import BOT_TYPES
+from server.domain.bots import BOT_TYPES, check_role_of_bot
 from server.domain.errors import BadRequestError
+from server.domain.profiles import user_id_of_hidden_email
 from server.domain.realm_settings import RealmSettings
 from server.domain.user_settings import UserSettings
-from server.events.base import EVERYONE, NOBODY, Tx
-from server.events.bots import BotAdded, BotChange, BotChanged, shown_bot
+from server.events.base import EVERYONE, Tx
+from server.events.bots import BotAdded, shown_bot
 from server.events.groups import MembersAdded, MembersRemoved
-from server.events.log import QueuesEnded
 from server.events.user_status import UserStatusChanged
-from server.events.users import PersonChange, UserChanged
-from storage import bots, channels, event_queues, groups, subscriptions, users
+from storage import bots, channels, credentials, groups, realms, users
 from storage.bots import ServiceRow
 from storage.channels import ChannelRow
 from storage.database import Connection
-from storage.ids import RealmId, UserId
+from storage.ids import ChannelGroupId, ChannelId, GroupId, RealmId, UserId
 from storage.users import NewUserRow, UserRow
 
 
@@ -37,6 +36,16 @@ class NewService:
 
     base_url: str
     interface: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Start:
+    """Where somebody is from the beginning; channels that are archived and what is gone is not."""
+
+    channel_ids: Sequence[ChannelId] = ()
+    includes_defaults: bool = True
+    """They join the default channels, too."""
+    group_ids: Sequence[GroupId] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,9 +61,15 @@ class NewUser:
     bot_owner_id: UserId | None = None
     service: NewService | None = None
     """Of a bot that is called."""
+    avatar_key: str | None = None
+    """Of a picture that is in the store already."""
     timezone: str = ""
     settings: Mapping[str, Any] = field(default_factory=dict)
     """Personal settings that differ from the organization's defaults."""
+    channel_groups: Collection[ChannelGroupId] = ()
+    """Default channel groups whose channels they join besides, unless they have a `start`."""
+    start: Start | None = None
+    """None: the default channels for people, but for guests; nothing for bots."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,16 +86,21 @@ class CreatedUser:
 async def create_users(tx: Tx, new: Sequence[NewUser], *, now: datetime) -> list[CreatedUser]:
     """Give all of these an account, or none of them; in the same order.
 
-    People, but for guests, are subscribed to the default channels. Everyone who may know of all
-    this is told. Raises BadRequestError for what is wrong with any of them: a name, a role, an
-    address that is malformed or has an account already.
+    They join what their `start` says, or the default channels and those of the groups that they
+    have chosen. Everyone who may know of all this is told. Raises BadRequestError for what is
+    wrong with any of them: a name, a role, a group that is none, an address that is malformed or
+    has an account already.
     """
     realm = await lock_realm(tx, alone=True)
     checked = [checked_user(each) for each in new]
     connection = await tx.connection()
-    await _refuse_taken(connection, tx.realm_id, checked)
-    ids = await channels.default_ids(connection, tx.realm_id)
-    defaults = await tx.lock(channels.locking(tx.realm_id, ids)) if ids else []
+    domain = (await tx.directory()).address_of(realm).domain
+    await _refuse_taken(connection, tx.realm_id, checked, domain=domain)
+    choices = [each.channel_groups for each in checked]
+    chosen = await chosen_channels(connection, tx.realm_id, choices)
+    wanted = {i for each in checked if each.start for i in each.start.channel_ids}.union(*chosen)
+    ids = sorted(wanted.union(await channels.default_ids(connection, tx.realm_id)))
+    places = await tx.lock(channels.locking(tx.realm_id, ids)) if ids else []
 
     connection = await tx.changing()
     rows = await insert_users(
@@ -93,41 +113,19 @@ async def create_users(tx: Tx, new: Sequence[NewUser], *, now: datetime) -> list
     ground = await ground_of(tx, realm, rows)
     services = await _give_services(connection, tx.realm_id, rows, checked)
     await _tell_of_newcomers(tx, connection, ground, services, now=now)
-    await join(tx, ground, _to_defaults(rows, defaults))
+    starts = {
+        row.user_id: _start_of(row, each, own)
+        for row, each, own in zip(rows, checked, chosen, strict=True)
+    }
+    await _enter_groups(tx, connection, ground, starts)
+    await join(tx, ground, _arrivals(rows, starts, places))
     return [created(row) for row in rows]
-
-
-async def deactivate_user(tx: Tx, user_id: UserId, *, now: datetime) -> None:
-    """Close the account, and those of the user's bots; their event queues end at once.
-
-    Somebody who is deactivated already stays it. Raises BadRequestError for an unknown user and
-    for the only owner.
-    """
-    realm = await lock_realm(tx, alone=True)
-    connection = await tx.connection()
-    own = await users.bots(connection, tx.realm_id, owner_id=user_id)
-    people = await _lock(tx, [user_id, *(bot.user_id for bot in own)])
-    leaving = {row.user_id: row for row in people.values() if row.is_active}
-    await _refuse_to_deactivate(connection, tx.realm_id, people.get(user_id), leaving)
-    if not leaving:
-        return
-    move = await _subscribed(tx, connection, leaving)
-
-    connection = await tx.changing()
-    left = list(leaving)
-    await users.update_active(connection, tx.realm_id, left, active=False)
-    await event_queues.delete_of_users(connection, tx.realm_id, left)
-    await drop_all_devices(tx, left)
-    ground = await ground_of(tx, realm, leaving.values())
-    await _tell_of_leaving(tx, connection, ground, now=now)
-    await withdraw(tx, ground, move)
-    tx.append(QueuesEnded(user_ids=tuple(left)), NOBODY)
 
 
 async def keep_rehashed_password(tx: Tx, user_id: UserId, *, old: str, new: str) -> None:
     """Keep a stronger hash of the same password, unless it has been changed meanwhile."""
     connection = await tx.changing()
-    await users.update_password_hash(connection, tx.realm_id, user_id, old=old, new=new)
+    await credentials.update_password_hash(connection, tx.realm_id, user_id, old=old, new=new)
 
 
 async def insert_users(
@@ -155,6 +153,7 @@ async def insert_users(
             is_system_bot=are_system_bots,
             timezone=each.timezone,
             settings={**defaults, **each.settings},
+            avatar_key=each.avatar_key,
         )
         for user_id, each in zip(ids, new, strict=True)
     ]
@@ -168,6 +167,8 @@ def checked_user(new: NewUser) -> NewUser:
         raise BadRequestError("Invalid role")
     if new.bot_type is not None and new.bot_type not in BOT_TYPES:
         raise BadRequestError("Invalid bot type")
+    if new.bot_type is not None:
+        check_role_of_bot(new.role, owner=None)
     return replace(new, email=checked_email(new.email), full_name=checked_full_name(new.full_name))
 
 
@@ -181,75 +182,70 @@ def created(row: UserRow) -> CreatedUser:
     )
 
 
-async def _refuse_taken(connection: Connection, realm_id: RealmId, new: Sequence[NewUser]) -> None:
-    """Raise BadRequestError if an address has an account already, or is given twice."""
+async def _refuse_taken(
+    connection: Connection, realm_id: RealmId, new: Sequence[NewUser], *, domain: str
+) -> None:
+    """Raise BadRequestError if an address has an account already, or is given twice.
+
+    Those of the organization's own domain that stand for hidden ones are nobody's.
+    """
     wanted: set[str] = set()
     for each in new:
+        if user_id_of_hidden_email(each.email, domain) is not None:
+            raise BadRequestError(f"Email '{each.email}' is reserved.")
         if each.email.lower() in wanted:
             raise BadRequestError(f"Email '{each.email}' is given twice.")
         wanted.add(each.email.lower())
     for row in await users.by_emails(connection, realm_id, list(wanted)):
+        if not row.is_active:
+            raise BadRequestError(f"Email '{row.email}' belongs to an account that is deactivated.")
         raise BadRequestError(f"Email '{row.email}' is already in use.")
 
 
-async def _refuse_to_deactivate(
-    connection: Connection,
-    realm_id: RealmId,
-    user: UserRow | None,
-    leaving: Collection[UserId],
-) -> None:
-    """Raise BadRequestError if there is no such user, or if no owner would be left."""
-    if user is None or user.is_system_bot:
-        raise BadRequestError("No such user")
-    owners = (await users.ids_by_role(connection, realm_id)).get(OWNER, ())
-    if owners and set(owners) <= set(leaving):
-        raise BadRequestError("Cannot deactivate the only organization owner")
+def _start_of(row: UserRow, new: NewUser, chosen: Collection[ChannelId]) -> Start:
+    """Where a newcomer begins: people of the organization, in its defaults and what they chose."""
+    if new.start is not None:
+        return new.start
+    if row.bot_type is not None or row.role == GUEST:
+        return Start(includes_defaults=False)
+    return Start(channel_ids=tuple(chosen))
 
 
-async def _lock(tx: Tx, user_ids: Sequence[UserId]) -> dict[UserId, UserRow]:
-    """The rows of these users, to change them; of those who do not exist none."""
-    found = await users.by_ids(await tx.connection(), tx.realm_id, user_ids)
-    rows = await tx.lock(users.locking(tx.realm_id, [row.user_id for row in found]))
-    return {row.user_id: row for row in rows}
-
-
-async def _subscribed(tx: Tx, connection: Connection, leaving: Mapping[UserId, UserRow]) -> Move:
-    """Where they are subscribed; those channels are locked."""
-    rows = await subscriptions.of_users(connection, tx.realm_id, list(leaving))
-    pairs = [(row.user_id, row.channel_id) for row in rows if row.active]
-    ids = sorted({channel_id for _, channel_id in pairs})
-    locked = await tx.lock(channels.locking(tx.realm_id, ids)) if ids else []
+def _arrivals(
+    rows: Sequence[UserRow], starts: Mapping[UserId, Start], places: Sequence[ChannelRow]
+) -> Move:
+    """The newcomers join those of these channels in which they begin."""
+    pairs = [
+        (user_id, channel.channel_id)
+        for user_id, start in starts.items()
+        for channel in places
+        if not channel.is_archived
+        and (
+            channel.channel_id in start.channel_ids
+            or (start.includes_defaults and channel.is_default)
+        )
+    ]
+    joining = {user_id for user_id, _ in pairs}
     return Move(
-        channels={channel.channel_id: channel for channel in locked}, people=leaving, pairs=pairs
+        channels={channel.channel_id: channel for channel in places},
+        people={row.user_id: row for row in rows if row.user_id in joining},
+        pairs=pairs,
     )
 
 
-async def _tell_of_leaving(
-    tx: Tx, connection: Connection, ground: Ground, *, now: datetime
+async def _enter_groups(
+    tx: Tx, connection: Connection, ground: Ground, starts: Mapping[UserId, Start]
 ) -> None:
-    onlookers = await _onlookers(tx, connection, ground)
-    for row in ground.people.values():
-        change = PersonChange(user_id=row.user_id, is_active=False)
-        tx.append(UserChanged(person=change), onlookers.of_person(row))
-        if row.bot_type is not None:
-            bot_change = BotChange(user_id=row.user_id, is_active=False)
-            tx.append(BotChanged(bot=bot_change), onlookers.of_bot(row))
-    memberships = await groups.memberships(connection, tx.realm_id, list(ground.people))
-    for group_id, gone in memberships.items():
-        hidden = group_id in ground.graph.deactivated
-        gone_from = MembersRemoved(group_id=group_id, user_ids=gone, deactivated=hidden)
-        tx.append(gone_from, EVERYONE)
-    await _tell_role_groups(tx, connection, ground, MembersRemoved, now=now)
-
-
-def _to_defaults(rows: Sequence[UserRow], defaults: Sequence[ChannelRow]) -> Move:
-    """The newcomers who are people of the organization join these channels."""
-    joining = {row.user_id: row for row in rows if row.bot_type is None and row.role != GUEST}
-    return Move(
-        channels={channel.channel_id: channel for channel in defaults},
-        people=joining,
-        pairs=[(user_id, channel.channel_id) for user_id in joining for channel in defaults],
-    )
+    """They are members of the groups in which they are to be, as far as those are active."""
+    entering: dict[GroupId, list[UserId]] = defaultdict(list)
+    for user_id, start in starts.items():
+        for group_id in start.group_ids:
+            if group_id in ground.graph.members and group_id not in ground.graph.deactivated:
+                entering[group_id].append(user_id)
+    for group_id, user_ids in entering.items():
+        await groups.add_members(connection, tx.realm_id, group_id, user_ids)
+        entry = tx.append(MembersAdded(group_id=group_id, user_ids=tuple(user_ids)), EVERYONE)
+        tx.at_position(entry, realms.groups_changed(tx.realm_id))
 
 
 async def _give_services(
@@ -279,32 +275,32 @@ async def _tell_of_newcomers(
     *,
     now: datetime,
 ) -> None:
-    onlookers = await _onlookers(tx, connection, ground)
+    onlookers = await onlookers_of(tx, connection, ground)
     for row in ground.people.values():
         for event, audience in onlookers.told_of_newcomer(row):
             tx.append(event, audience)
         if row.bot_type is not None:
-            bot = shown_bot(row, onlookers.domain, services.get(row.user_id))
+            bot = shown_bot(row, onlookers.address, services.get(row.user_id))
             tx.append(BotAdded(bot=bot), onlookers.of_bot(row))
         elif not UserSettings.of(row.settings).presence_enabled:
             away = UserStatusChanged(user_id=row.user_id, away=True)
             tx.append(away, onlookers.of_person(row))
-    await _tell_role_groups(tx, connection, ground, MembersAdded, now=now)
+    await tell_role_groups(tx, connection, ground, MembersAdded, now=now)
 
 
-async def _onlookers(tx: Tx, connection: Connection, ground: Ground) -> Onlookers:
+async def onlookers_of(tx: Tx, connection: Connection, ground: Ground) -> Onlookers:
     """Who may know what of the people on this ground."""
     directory = await tx.directory()
     return await Onlookers.of(
         connection,
         tx.realm_id,
-        domain=directory.address_of(ground.realm).domain,
+        address=directory.address_of(ground.realm),
         guests_know_everybody=ground.settings.guests_know_everybody(ground.graph),
         rows=list(ground.people.values()),
     )
 
 
-async def _tell_role_groups(
+async def tell_role_groups(
     tx: Tx,
     connection: Connection,
     ground: Ground,

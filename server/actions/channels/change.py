@@ -20,6 +20,7 @@ from server.actions.channels.sight import (
     who_reads_no_more,
 )
 from server.actions.channels.updates import give_back, updates
+from server.actions.default_channel_groups import leave_groups
 from server.actions.ground import Ground, stand
 from server.actions.realm_settings import withdraw_channel
 from server.actions.subscriptions.audiences import besides, seers
@@ -33,8 +34,9 @@ from server.domain.channel_changes import (
     sight_may_differ,
 )
 from server.domain.channels import setting_of
+from server.domain.default_channel_groups import may_be_in_a_group
 from server.domain.errors import BadRequestError, ChannelAlreadyExistsError
-from server.domain.group_settings import changed_setting
+from server.domain.group_settings import changed_settings, named_in
 from server.domain.permission_settings import CHANNEL_PERMISSIONS
 from server.events.base import MEMBERS, Entry, Tx
 from server.events.channels import ChannelInfo, DefaultChannelsChanged
@@ -119,18 +121,15 @@ async def _permissions(
     connection: Connection, ground: Ground, channel: ChannelRow, change: ChannelChange
 ) -> dict[str, Any]:
     """The permissions that are not what they were, as they are kept."""
-    graph = ground.graph
-    changes = change.permissions
-    named = {user_id for each in changes.values() for user_id in each.named_user_ids}
-    rows = await users.by_ids(connection, ground.realm.realm_id, sorted(named)) if named else []
-    active = {row.user_id for row in rows if row.is_active}
-    kept: dict[str, Any] = {}
-    for name, each in changes.items():
-        now = setting_of(channel, name, graph)
-        value = changed_setting(name, CHANNEL_PERMISSIONS[name], now, each, graph, active)
-        if value != now:
-            kept[name] = value.as_json()
-    return kept
+    changes, graph = change.permissions, ground.graph
+    active = await users.active_among(connection, ground.realm.realm_id, named_in(changes))
+    return changed_settings(
+        changes,
+        CHANNEL_PERMISSIONS,
+        lambda name: setting_of(channel, name, graph),
+        graph,
+        active,
+    )
 
 
 async def _check_surroundings(
@@ -196,6 +195,8 @@ class _Step:
         if self.old.is_default != self.new.is_default:
             ids = await channels.default_ids(self.connection, realm_id)
             entries.append(self.tx.append(DefaultChannelsChanged(default_streams=ids), MEMBERS))
+        if may_be_in_a_group(self.old) and not may_be_in_a_group(self.new):
+            await leave_groups(self.tx, self.actor.user_id, self.channel_id)
         self._record(entries[0])
         await tell_of_sight(
             self.tx, self.connection, self.ground, {self.channel_id: self.new}, sight

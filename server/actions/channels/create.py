@@ -50,8 +50,7 @@ async def checked_terms(
     connection = await tx.connection()
     await check_folder(connection, tx.realm_id, terms.folder_id)
     named = {user_id for value in terms.permissions.values() for user_id in value.direct_members}
-    found = await users.by_ids(connection, tx.realm_id, sorted(named))
-    active = {row.user_id for row in found if row.is_active}
+    active = await users.active_among(connection, tx.realm_id, named)
     permissions = {
         name: checked_permission(name, value, ground.graph, active)
         for name, value in terms.permissions.items()

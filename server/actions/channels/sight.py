@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import msgspec
 
 from server.actions.ground import Ground
+from server.actions.subscriptions.audiences import alike
 from server.actions.subscriptions.membership import activity_of
 from server.events.base import Tx, to_users
 from server.events.channels import ChannelInfo, ChannelsCreated, ChannelsDeleted
@@ -61,9 +62,9 @@ async def tell_of_sight(
     change: SightChange,
 ) -> None:
     """Show people what they may now know of, with who is in it, and take away what they may not."""
-    for channel_ids, user_ids in _alike(change.lost):
+    for channel_ids, user_ids in alike(change.lost):
         archived = tuple(i for i in channel_ids if channels[i].is_archived)
-        gone = ChannelsDeleted(stream_ids=list(channel_ids), archived=archived)
+        gone = ChannelsDeleted(stream_ids=channel_ids, archived=archived)
         tx.append(gone, to_users(*user_ids))
     shown = sorted({i for ids in change.gained.values() for i in ids})
     if not shown:
@@ -74,7 +75,7 @@ async def tell_of_sight(
         row.channel_id: msgspec.json.decode(row.user_ids)
         for row in await subscriptions.subscribers(connection, tx.realm_id, shown)
     }
-    for channel_ids, user_ids in _alike(change.gained):
+    for channel_ids, user_ids in alike(change.gained):
         infos = [
             ChannelInfo.of(channels[i], activity.get(i), ground.graph, now=now) for i in channel_ids
         ]
@@ -88,16 +89,6 @@ async def tell_of_sight(
                     archived=(channel_id,) if is_archived else (),
                 )
                 tx.append(peers, to_users(*user_ids))
-
-
-def _alike(
-    by_user: Mapping[UserId, tuple[ChannelId, ...]],
-) -> list[tuple[tuple[ChannelId, ...], list[UserId]]]:
-    """Each set of channels with all users who have it."""
-    grouped: dict[tuple[ChannelId, ...], list[UserId]] = defaultdict(list)
-    for user_id, channel_ids in by_user.items():
-        grouped[channel_ids].append(user_id)
-    return list(grouped.items())
 
 
 def who_reads_no_more(

@@ -15,7 +15,7 @@ from server.actions.groups.standing import (
 from server.domain.access import GroupSetting
 from server.domain.actor import Actor
 from server.domain.errors import BadRequestError, GroupInUseError
-from server.domain.group_settings import PermissionChange, changed_setting
+from server.domain.group_settings import PermissionChange, changed_settings, named_in
 from server.domain.groups import (
     checked_group_description,
     checked_group_name,
@@ -26,7 +26,7 @@ from server.domain.groups import (
 )
 from server.domain.permission_settings import GROUP_PERMISSIONS, REALM_PERMISSIONS
 from server.events.base import EVERYONE, Tx
-from server.events.groups import GroupChanged, UserGroup, shown_group
+from server.events.groups import GroupChanged, UserGroup, permissions_of, shown_group
 from storage import channels, groups, subscriptions, users
 from storage.channels import ChannelRow
 from storage.database import Connection
@@ -54,8 +54,7 @@ async def change_group(tx: Tx, actor: Actor, group_id: GroupId, change: GroupCha
     """
     if change.reactivate:
         tx.must_be_exact()  # everybody within may see other channels, which takes long
-    named = {u for wanted in change.permissions.values() for u in wanted.named_user_ids}
-    ground, row = await stand_on_group(tx, actor, group_id, named)
+    ground, row = await stand_on_group(tx, actor, group_id, named_in(change.permissions))
     _check_manages(ground, actor, row)
     if row.deactivated and change.permissions and not change.reactivate:
         raise BadRequestError(IS_DEACTIVATED)
@@ -125,30 +124,28 @@ def _changed(ground: Ground, row: GroupRow, change: GroupChange) -> GroupRow:
             raise BadRequestError(f"User group '{name}' already exists.")
     if change.description is not None:
         description = checked_group_description(change.description)
-    permissions = dict(row.permissions)
-    active = active_ids(ground)
-    for setting, wanted in change.permissions.items():
-        now = group_permission(row, setting, graph.ids_by_name)
-        rule = GROUP_PERMISSIONS[setting]
-        value = changed_setting(setting, rule, now, wanted, graph, active)
-        if value != now:
-            permissions[setting] = value.as_json()
+    permissions = changed_settings(
+        change.permissions,
+        GROUP_PERMISSIONS,
+        lambda setting: group_permission(row, setting, graph),
+        graph,
+        active_ids(ground),
+    )
     return replace(
         row,
         name=name,
         description=description,
-        permissions=permissions,
+        permissions=row.permissions | permissions,
         deactivated=row.deactivated and not change.reactivate,
     )
 
 
 def _facts(ground: Ground, row: GroupRow) -> dict[str, Any]:
     """Everything of a group that can be changed, as clients know it."""
-    ids = ground.graph.ids_by_name
     facts: dict[str, Any] = {
         name: getattr(row, name) for name in ("name", "description", "deactivated")
     }
-    return facts | {name: group_permission(row, name, ids).as_json() for name in GROUP_PERMISSIONS}
+    return facts | permissions_of(row, ground.graph)
 
 
 async def _keep(tx: Tx, row: GroupRow) -> Connection:
@@ -168,7 +165,7 @@ async def _keep(tx: Tx, row: GroupRow) -> Connection:
 async def _shown(tx: Tx, connection: Connection, ground: Ground, row: GroupRow) -> UserGroup:
     people = await users.by_ids(connection, tx.realm_id, row.member_ids)
     members = [person.user_id for person in people if person.is_active]
-    return shown_group(row, ground.graph.ids_by_name, members)
+    return shown_group(row, ground.graph, members)
 
 
 async def _objections(

@@ -87,7 +87,7 @@ async def create_group(tx: Tx, actor: Actor, new: NewGroup, *, now: datetime) ->
         subgroup_ids=subgroups,
         changed_at=Position(0),
     )
-    added = GroupAdded(group=shown_group(row, ground.graph.ids_by_name, members))
+    added = GroupAdded(group=shown_group(row, ground.graph, members))
     after = {"name": name, "description": description, "members": members, "subgroups": subgroups}
     conclude(
         tx,

@@ -5,7 +5,7 @@ Sending and editing call the same functions: `read_content`, then `check_wildcar
 
 import asyncio
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Final
 
@@ -29,6 +29,7 @@ from server.domain.markdown import (
     render,
 )
 from server.domain.messages import LARGE_AUDIENCE, MAX_MESSAGE_LENGTH
+from server.domain.thumbnails import has_thumbnails, with_thumbnails
 from server.domain.user_settings import UserSettings
 from server.domain.widgets import widget_of
 from storage import attachments, message_flags, messages, sends
@@ -55,6 +56,11 @@ class ReadContent:
     """What makes a widget of the message when it is sent (server/domain/widgets.py)."""
     attachments: tuple[AttachmentRow, ...] = ()
     """Files that it shows to its readers: those among its links that its author may read."""
+
+    @property
+    def awaited(self) -> list[AttachmentRow]:
+        """The pictures of which small ones are still to be made."""
+        return [r for r in self.attachments if has_thumbnails(r.content_type) and r.width is None]
 
     def flags(self) -> dict[UserId, int]:
         """The exceptions of single readers; storage keeps those of readers who receive it."""
@@ -102,14 +108,16 @@ async def read_content(
             topic_mentioned = frozenset(
                 await sends.topic_participants(connection, author.realm_id, topic_id)
             )
+    held = await _attachments(directory, author, rendered, read)
+    html = with_thumbnails(rendered.html, {row.path_id: row for row in held})
     return ReadContent(
         content=content,
-        rendered=rendered,
+        rendered=replace(rendered, html=html),
         mentioned=rendered.mentioned_user_ids | graph.members_of(rendered.mentioned_group_ids),
         topic_mentioned=topic_mentioned,
         alerted=alert_words.owners_in(content),
         widget=widget_of(content),
-        attachments=await _attachments(directory, author, rendered, read),
+        attachments=held,
     )
 
 
@@ -143,7 +151,11 @@ async def render_as(directory: Directory, author: Actor, content: str) -> Render
     standing = Standing(author.person, await directory.groups(), settings)
     style = Style(
         translate_emoticons=UserSettings.of(author.row.settings).translate_emoticons,
-        media=MediaPolicy(settings.inline_image_preview, directory.rendering.media_hosts),
+        media=MediaPolicy(
+            settings.inline_image_preview,
+            directory.rendering.media_hosts,
+            directory.rendering.proxy,
+        ),
     )
     names = await _mentionable(directory, standing, content)
     await _let_others_go_on(content)
@@ -235,10 +247,12 @@ async def _mentionable(directory: Directory, standing: Standing, content: str) -
     found.emoji = (await directory.emoji()).pictures
     names = names_in(content, found.linkifiers)
     for name in islice(names.users, MAX_LOOKED_UP):
-        found.by_name[name.lower()] = await directory.users_named(name)
+        rows = await directory.users_named(name)
+        strangers = await directory.strangers(standing.person, rows)
+        found.by_name[name.lower()] = [row for row in rows if row not in strangers]
     for user_id in islice(names.user_ids, MAX_LOOKED_UP):
         row = await directory.user(UserId(user_id))
-        if row is not None:
+        if row is not None and not await directory.strangers(standing.person, [row]):
             found.by_id[row.user_id] = row
     for name in islice(names.groups, MAX_LOOKED_UP):
         group = _mentionable_group(standing, name)

@@ -223,7 +223,7 @@ def check_topic_policy(channel: ChannelRow, topic_name: str, settings: RealmSett
 async def _direct_place(
     directory: Directory, actor: Actor, draft: Draft, settings: RealmSettings, graph: GroupGraph
 ) -> Place:
-    others = await _recipients(directory, draft.to)
+    others = await _recipients(directory, actor, draft.to)
     people = {row.user_id: row for row in [*others, actor.row]}
     _check_direct_permissions(actor, list(people.values()), settings, graph)
     user_ids = tuple(sorted(people))
@@ -233,7 +233,7 @@ async def _direct_place(
     )
 
 
-async def _recipients(directory: Directory, to: object) -> list[UserRow]:
+async def _recipients(directory: Directory, actor: Actor, to: object) -> list[UserRow]:
     """The active users that `to` names by ids or by emails."""
     if isinstance(to, str):
         to = [part.strip() for part in to.split(",") if part.strip()]
@@ -252,14 +252,21 @@ async def _recipients(directory: Directory, to: object) -> list[UserRow]:
     else:
         rows = []
         for email in dict.fromkeys(str(each) for each in named):
-            row = await directory.user_by_email(email)
-            if row is None:
+            found_by_email = await directory.users_known_by(actor.row, [email])
+            if not found_by_email:
                 raise BadRequestError(f"Invalid email '{email}'")
-            rows.append(row)
+            rows += found_by_email
+    await refuse_strangers(directory, actor, rows)
     for row in rows:
         if not row.is_active:
             raise BadRequestError(f"'{row.full_name}' is no longer using Parley.")
     return rows
+
+
+async def refuse_strangers(directory: Directory, actor: Actor, rows: Sequence[UserRow]) -> None:
+    """Raise BadRequestError if the actor may not know one of them: by writing they would meet."""
+    if not actor.row.is_system_bot and await directory.strangers(actor.row, rows):
+        raise BadRequestError("You do not have permission to access some of the recipients.")
 
 
 def _check_direct_permissions(

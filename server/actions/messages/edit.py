@@ -15,7 +15,7 @@ from server.domain.markdown.previews import without_previews
 from server.domain.messages import clean_content
 from server.events.base import Tx
 from server.events.message_changes import ContentChange, MessagesChanged
-from server.jobs import EmbedLinks, MessageFanout, enqueue
+from server.jobs import EmbedLinks, MessageFanout, Thumbnails, enqueue
 from storage import message_edits, message_flags, messages, submessages
 from storage.database import Statement
 from storage.ids import MessageId, TopicId
@@ -66,64 +66,81 @@ def _cleaned(content: str) -> str:
 
 async def edit_locked(tx: Tx, subject: Subject, new: NewContent, now: datetime) -> None:
     """Do what `check_editable` permits."""
-    row, channel = subject.row, subject.channel
-    directory = await tx.directory()
+    row = subject.row
+    written = await _read(tx, subject, new)
+    if written.content == row.content:
+        return
+    holds = await before_letting_go(tx, [row.id], now) or bool(written.attachments)
+    tellings = await of_messages(tx, subject.channel, row.conversation_id, [row.id])
+    news = await _new_mentions(tx, subject, written)
+    await _write(tx, subject, written, now)
+    flags = message_edits.set_content_flags(tx.realm_id, row.id, written.flags())
+    tell_of_content(tx, _event(subject, written, now), tellings, first=flags)
+    if holds:
+        hold(tx, row.id, written.attachments)
+    if news is not None:
+        enqueue(tx, news)
+    for each in written.awaited:
+        enqueue(tx, Thumbnails(realm_id=tx.realm_id, attachment_id=each.attachment_id))
+    if _wants_previews(subject, written):
+        enqueue(tx, EmbedLinks(realm_id=tx.realm_id, message_id=row.id))
+
+
+async def _read(tx: Tx, subject: Subject, new: NewContent) -> ReadContent:
+    """What the message is to say, as a send of it would be read. Raises a DomainError."""
+    row, directory = subject.row, await tx.directory()
     written = await read_content(
         directory,
         subject.actor,
         _cleaned(new.content),
-        topic_id=None if channel is None else TopicId(row.conversation_id),
+        topic_id=None if subject.channel is None else TopicId(row.conversation_id),
         read=tx.reading,
     )
     await check_wildcards(
         directory, subject.actor, written, channel_id=row.channel_id, read=tx.reading
     )
-    if written.content == row.content:
-        return
-    holds = await before_letting_go(tx, [row.id], now) or bool(written.attachments)
-    tellings = await of_messages(tx, channel, row.conversation_id, [row.id])
-    news = await _new_mentions(tx, subject, written)
-    html = written.rendered.html
-    timestamp = int(now.timestamp())
+    return written
+
+
+async def _write(tx: Tx, subject: Subject, written: ReadContent, now: datetime) -> None:
+    """Change the message's row, and keep what it said."""
+    row = subject.row
     await message_edits.change_content(
         await tx.changing(),
         tx.realm_id,
         row.id,
         content=written.content,
-        rendered=html,
+        rendered=written.rendered.html,
         traits=row.traits & ~messages.CONTENT_TRAITS | written.traits,
         edited_at=now,
         history_entry={
             "user_id": subject.actor.user_id,
-            "timestamp": timestamp,
+            "timestamp": int(now.timestamp()),
             "prev_content": row.content,
             "prev_rendered_content": without_previews(row.rendered_content),
         },
     )
+
+
+def _event(subject: Subject, written: ReadContent, now: datetime) -> MessagesChanged:
+    """What clients are told of it; what it said before only where they may see that."""
+    row, channel = subject.row, subject.channel
     shows_history = subject.ground.settings.message_edit_history_visibility_policy == "all"
-    event = MessagesChanged(
+    return MessagesChanged(
         message_id=row.id,
         message_ids=(row.id,),
         user_id=subject.actor.user_id,
-        edit_timestamp=timestamp,
+        edit_timestamp=int(now.timestamp()),
         channel_id=row.channel_id,
         channel_name="" if channel is None else channel.name,
         content=ContentChange(
             orig_content=row.content if shows_history else None,
             orig_rendered_content=row.rendered_content if shows_history else None,
             content=written.content,
-            rendered_content=html,
+            rendered_content=written.rendered.html,
             is_me_message=written.rendered.is_me_message,
         ),
     )
-    flags = message_edits.set_content_flags(tx.realm_id, row.id, written.flags())
-    tell_of_content(tx, event, tellings, first=flags)
-    if holds:
-        hold(tx, row.id, written.attachments)
-    if news is not None:
-        enqueue(tx, news)
-    if _wants_previews(subject, written):
-        enqueue(tx, EmbedLinks(realm_id=tx.realm_id, message_id=row.id))
 
 
 def _wants_previews(subject: Subject, written: ReadContent) -> bool:

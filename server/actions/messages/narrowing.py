@@ -377,7 +377,8 @@ async def _users(look: Look, operand: Operand, only: int | None = None) -> list[
     """The users that the operand names by ids or emails. Raises BadNarrowError."""
     if isinstance(operand, str):
         emails = [e.strip() for e in operand.split(",") if e.strip()]
-        found = [await look.directory.user_by_email(email) for email in emails]
+        known = [await look.directory.users_known_by(look.actor.row, [e]) for e in emails]
+        found = [rows[0] if rows else None for rows in known]
     else:
         ids = operand if isinstance(operand, tuple) else (operand,)
         found = [await look.directory.user(UserId(each)) for each in ids]

@@ -15,7 +15,7 @@ from server.domain.actor import Actor
 from server.domain.errors import BadRequestError, DomainError
 from server.domain.markdown.writing import mention
 from server.domain.messages import RESOLVED_PREFIX
-from server.domain.system_bots import NOTIFICATION_BOT
+from server.domain.system_bots import NOTIFICATION_BOT, SystemBot
 from storage.ids import ChannelId, UserId
 from storage.users import UserRow
 
@@ -28,18 +28,23 @@ CLIENT: Final = "Internal"
 
 async def notification_bot(directory: Directory) -> Actor:
     """The bot that writes to people on the server's behalf. Raises BadRequestError."""
-    row = await directory.user_by_email(NOTIFICATION_BOT.email)
+    return await system_bot(directory, NOTIFICATION_BOT)
+
+
+async def system_bot(directory: Directory, bot: SystemBot) -> Actor:
+    """The bot of this organization. Raises BadRequestError."""
+    row = await directory.user_by_email(bot.email)
     if row is None:
-        raise BadRequestError("This organization has no notification bot.")
+        raise BadRequestError(f"This organization has no {bot.full_name}.")
     return Actor(directory.realm_id, row, CLIENT)
 
 
-async def deliver(bench: Workbench, draft: Draft) -> None:
-    """Let the notification bot send this. Whom it cannot reach is passed over."""
+async def deliver(bench: Workbench, draft: Draft, sender: SystemBot = NOTIFICATION_BOT) -> None:
+    """Let the bot send this. Whom it cannot reach is passed over."""
     draft = replace(draft, read_by_sender=True)
     now = bench.clock.now()
     try:
-        bot = await notification_bot(bench.directory)
+        bot = await system_bot(bench.directory, sender)
         decision = await send.prepare(bench.directory, bot, draft, bench.read)
         await bench.write(lambda tx: send.send_message(tx, bot, draft, decision, now))
     except DomainError as refusal:

@@ -233,12 +233,12 @@ async def show(
 ) -> list[dict[str, Any]]:
     """The messages as a client with this view gets them, each with its reader's flags."""
     realm = await directory.realm()
-    domain = directory.address_of(realm).domain
+    address = directory.address_of(realm)
     settings = await directory.settings()
     people = await _people(directory, rows)
     channels = await _channels(directory, rows)
     linkifiers = await directory.linkifiers()
-    senders = {u: sender_of(row, realm, domain) for u, row in people.items()}
+    senders = {u: sender_of(row, realm, address) for u, row in people.items()}
     shown = []
     for row in rows:
         message = ShownMessage(
@@ -251,7 +251,7 @@ async def show(
             topic=row.topic or "",
             empty_topic_display_name=settings.empty_topic_display_name,
             dm_group_id=row.conversation_id,
-            recipients=tuple(recipient_of(people[u], domain) for u in row.user_ids or ()),
+            recipients=tuple(recipient_of(people[u], address) for u in row.user_ids or ()),
             topic_links=tuple(linkifiers.topic_links(row.topic or "")),
         )
         shown.append(_with_personal(row, message, view, settings))

@@ -13,6 +13,7 @@ from server.actions.messages.people import recipient_of, sender_of
 from server.actions.workbench import Reading
 from server.directory import Directory
 from server.domain.actor import Actor
+from server.domain.addresses import RealmAddress
 from server.domain.errors import DomainError, IdempotencyKeyReusedError
 from server.domain.topic_policies import policy_gained
 from server.domain.user_settings import DEFAULTS, UserSettings
@@ -69,12 +70,12 @@ async def send_message(
         try:
             decision = await decide(await tx.directory(), actor, draft, tx.reading)
         except DomainError:
-            known = await _known(tx, actor, draft)
+            known = await sent_before(tx, actor, draft)
             if known is None:
                 raise
             return known
-    domain = (await (await tx.directory()).address()).domain
-    return tx.clocked(_SendWrite.of(tx.write_id, actor, draft, decision, sent_at, domain, then))
+    address = await (await tx.directory()).address()
+    return tx.clocked(_SendWrite.of(tx.write_id, actor, draft, decision, sent_at, address, then))
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,8 +90,8 @@ class _Known(Clocked[Sent]):
         return self.sent
 
 
-async def _known(tx: Tx, actor: Actor, draft: Draft) -> _Known | None:
-    """What became of this send before, where it may not be sent now.
+async def sent_before(tx: Tx, actor: Actor, draft: Draft) -> Clocked[Sent] | None:
+    """What became of this send before, where it is not to be sent now.
 
     Whoever has lost an answer asks again, and may have lost the right to send there meanwhile: that
     the message was sent stays true. Raises IdempotencyKeyReusedError.
@@ -149,7 +150,7 @@ class _SendWrite(ClockedWrite[Sent]):
         draft: Draft,
         decision: Decision,
         sent_at: datetime,
-        domain: str,
+        address: RealmAddress,
         then: Statement | None = None,
     ) -> "_SendWrite":
         place = decision.place
@@ -182,7 +183,7 @@ class _SendWrite(ClockedWrite[Sent]):
                 flagged_user_ids=list(flags),
                 flags=list(flags.values()),
                 audience=_audience(actor, draft, decision, flags, is_read=is_read).encode(),
-                body=msgspec.json.encode(_event(actor, decision, sent_at, domain)),
+                body=msgspec.json.encode(_event(actor, decision, sent_at, address)),
                 write_id=write_id,
                 idempotency_key=draft.idempotency_key,
                 idempotency_digest=draft.idempotency_digest,
@@ -219,11 +220,13 @@ def _audience(
     )
 
 
-def _event(actor: Actor, decision: Decision, sent_at: datetime, domain: str) -> MessageSent:
+def _event(
+    actor: Actor, decision: Decision, sent_at: datetime, address: RealmAddress
+) -> MessageSent:
     place = decision.place
     empty = place.channel is not None and place.topic_name == ""
     shown = ShownMessage(
-        sender=sender_of(decision.sender, decision.realm, domain),
+        sender=sender_of(decision.sender, decision.realm, address),
         client=actor.client,
         timestamp=int(sent_at.timestamp()),
         is_me_message=decision.written.rendered.is_me_message,
@@ -232,7 +235,7 @@ def _event(actor: Actor, decision: Decision, sent_at: datetime, domain: str) -> 
         topic=place.topic_name,
         empty_topic_display_name=decision.settings.empty_topic_display_name if empty else "",
         dm_group_id=place.dm_group_id,
-        recipients=tuple(recipient_of(person, domain) for person in place.people),
+        recipients=tuple(recipient_of(person, address) for person in place.people),
         topic_links=decision.topic_links,
     )
     return MessageSent(

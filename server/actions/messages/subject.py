@@ -106,11 +106,23 @@ async def lock_subject(
 
 
 async def lock_place(tx: Tx, actor: Actor, message_id: MessageId) -> MessagePlace:
-    """Lock a message that the actor may read, to attach something to it. Raises BadRequestError."""
-    locked = await tx.lock(message_places.lock_visible(tx.realm_id, actor.user_id, message_id))
+    """Lock a message that the actor may read, to attach something to it. Raises BadRequestError.
+
+    Its channel is kept as it is, too: nobody who has just been removed from it still adds to it.
+    """
+    here = (tx.realm_id, actor.user_id, message_id)
+    seen = await message_places.visible(await tx.connection(), *here)
+    if seen is None:
+        raise BadRequestError(INVALID_MESSAGE)
+    if seen.channel_id is not None:
+        await tx.lock(channels.locking(tx.realm_id, [seen.channel_id]).shared())
+    locked = await tx.lock(message_places.lock_visible(*here))
     if not locked:
         raise BadRequestError(INVALID_MESSAGE)
     [place] = locked
+    if place.channel_id != seen.channel_id:
+        tx.must_be_exact()
+        raise StaleDecisionError
     if place.is_archived:
         raise BadRequestError(ARCHIVED)
     return place

@@ -11,7 +11,7 @@ from server.domain.access import GUEST
 from server.domain.profiles import least_role_to_see_email
 from server.events.base import MAX_WIRE_EVENTS, Tx, to_users
 from server.events.users import UsersForgotten, UsersIntroduced, inaccessible_user, shown_user
-from storage import profile_data, subscriptions, users
+from storage import acquaintances, profile_data, subscriptions, users
 from storage.database import Connection
 from storage.ids import ChannelId, RealmId, UserId
 from storage.profile_data import NO_DATA
@@ -43,13 +43,13 @@ class Acquaintance:
         guests.update(
             await subscriptions.ids_with_role(connection, realm_id, channel_ids, role=GUEST)
         )
-        return cls(await users.known_to_each(connection, realm_id, sorted(guests)))
+        return cls(await acquaintances.known_to_each(connection, realm_id, sorted(guests)))
 
     async def tell(self, tx: Tx, connection: Connection, ground: Ground) -> None:
         """After the change: introduce to each guest those whom they know now; others are gone."""
         if not self.known:
             return
-        known = await users.known_to_each(connection, tx.realm_id, sorted(self.known))
+        known = await acquaintances.known_to_each(connection, tx.realm_id, sorted(self.known))
         met = {user_id: known[user_id] - before for user_id, before in self.known.items()}
         lost = {user_id: before - known[user_id] for user_id, before in self.known.items()}
         concerned = {u for changed in (met, lost) for ids in changed.values() for u in ids}
@@ -59,21 +59,21 @@ class Acquaintance:
             if row.bot_type is None
         }
         said = await profile_data.of_users(connection, tx.realm_id, sorted(rows))
-        domain = (await tx.directory()).address_of(ground.realm).domain
+        address = (await tx.directory()).address_of(ground.realm)
         for guests, some in _entries(met, rows):
             shown = [
                 shown_user(
                     row,
-                    domain,
+                    address,
                     knows_email=least_role_to_see_email(row) >= GUEST,
                     profile=said.get(row.user_id, NO_DATA),
                 )
                 for row in some
             ]
             tx.append(UsersIntroduced(people=shown), to_users(*guests))
-            await introduce(tx, connection, ground, some, to_users(*guests), domain=domain)
+            await introduce(tx, connection, ground, some, to_users(*guests), domain=address.domain)
         for guests, some in _entries(lost, rows):
-            hidden = [inaccessible_user(row, domain) for row in some]
+            hidden = [inaccessible_user(row, address) for row in some]
             tx.append(UsersForgotten(people=hidden), to_users(*guests))
 
 

@@ -1,6 +1,7 @@
 """Who is told of a channel: those who may know of it, at the position at which they are told."""
 
-from collections.abc import Iterable
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
 
 import msgspec
 
@@ -38,6 +39,16 @@ async def seers(
 def besides(audience: Audience, user_ids: Iterable[UserId]) -> Audience:
     """The same without these people."""
     return msgspec.structs.replace(audience, without=tuple(user_ids))
+
+
+def alike(
+    by_user: Mapping[UserId, tuple[ChannelId, ...]],
+) -> list[tuple[list[ChannelId], list[UserId]]]:
+    """Each set of channels with all users who have it: they are told together."""
+    grouped: dict[tuple[ChannelId, ...], list[UserId]] = defaultdict(list)
+    for user_id, channel_ids in by_user.items():
+        grouped[channel_ids].append(user_id)
+    return [(list(channel_ids), user_ids) for channel_ids, user_ids in grouped.items()]
 
 
 def _reach(ground: Ground, channel: ChannelRow) -> Reach:

@@ -3,16 +3,18 @@
 from collections import defaultdict
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TypeVar
+from functools import cached_property
+from typing import Any, Final, TypeVar
 
 from msgspec import Raw
 
+from server.actions import audit
 from server.actions.ground import Ground
 from server.actions.subscriptions.acquaintance import Acquaintance
-from server.actions.subscriptions.audiences import besides, seers
+from server.actions.subscriptions.audiences import alike, besides, seers
 from server.domain.channels import COLORS, first_free_color
 from server.domain.user_settings import UserSettings
-from server.events.base import Audience, Tx, to_users
+from server.events.base import Audience, Entry, Tx, to_users
 from server.events.channels import ChannelInfo, ChannelsCreated, ChannelsDeleted
 from server.events.subscriptions import (
     NOTIFICATIONS,
@@ -34,11 +36,11 @@ from storage.users import UserRow
 Key = TypeVar("Key", bound=Hashable)
 Value = TypeVar("Value")
 
-MAX_CHOOSING = 50
+MAX_CHOOSING: Final = 50
 """So many people at once get a color that they do not use yet; more get the channel's own."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Move:
     """Who joins, or leaves, which channels. All rows are locked; nobody is there already."""
 
@@ -49,11 +51,17 @@ class Move:
     """What those who have been there before had set."""
     chooses_colors: bool = True
     """False: they are some of more than MAX_CHOOSING."""
+    is_looked_up: bool = False
+    """What follows in the same write looks them up as subscribers."""
+    by: UserId | None = None
+    """Who is kept as having done it. None: it follows from something else."""
 
-    def by_user(self) -> dict[UserId, tuple[ChannelId, ...]]:
+    @cached_property
+    def by_user(self) -> Mapping[UserId, tuple[ChannelId, ...]]:
         return {user_id: tuple(ids) for user_id, ids in _grouped(self.pairs).items()}
 
-    def by_channel(self) -> dict[ChannelId, tuple[UserId, ...]]:
+    @cached_property
+    def by_channel(self) -> Mapping[ChannelId, tuple[UserId, ...]]:
         turned = [(channel_id, user_id) for user_id, channel_id in self.pairs]
         return {channel_id: tuple(ids) for channel_id, ids in _grouped(turned).items()}
 
@@ -68,17 +76,19 @@ async def join(tx: Tx, ground: Ground, move: Move) -> None:
     connection = await tx.changing()
     acquaintance = await _acquaintance(connection, tx.realm_id, ground, move)
     memberships = await _with_colors(connection, tx.realm_id, move)
-    await subscriptions.activate(connection, tx.realm_id, memberships)
+    # Writing the rows twice is half of what many cost: once is enough if nobody looks at them
+    # before they get their spans, neither this write nor others that share its transaction.
+    if move.is_looked_up or acquaintance.known or not tx.exact:
+        await subscriptions.activate(connection, tx.realm_id, memberships)
     await acquaintance.tell(tx, connection, ground)
-    by_channel = move.by_channel()
-    counts = {channel_id: len(user_ids) for channel_id, user_ids in by_channel.items()}
+    counts = {channel_id: len(user_ids) for channel_id, user_ids in move.by_channel.items()}
     await channels.change_subscriber_counts(connection, tx.realm_id, counts)
 
     shown = await _Shown.read(connection, tx.realm_id, ground, move, memberships)
-    for channel_ids, user_ids in _alike(_hidden_from(ground, move)):
+    for channel_ids, user_ids in alike(_hidden_from(ground, move)):
         infos = [shown.infos[channel_id] for channel_id in channel_ids]
         tx.append(ChannelsCreated(streams=infos), to_users(*user_ids))
-    _tell_joining(tx, move, shown)
+    _keep(tx, _tell_joining(tx, move, shown), move, "subscribers_added")
     for channel_ids, audience, user_ids in await _peers(tx, connection, ground, move):
         event = PeersAdded(
             stream_ids=channel_ids, user_ids=user_ids, archived=_archived(move, channel_ids)
@@ -99,33 +109,46 @@ async def leave(tx: Tx, ground: Ground, move: Move) -> None:
     acquaintance = await _acquaintance(connection, tx.realm_id, ground, move)
     memberships = [Membership(user_id, channel_id) for user_id, channel_id in move.pairs]
     await subscriptions.deactivate(connection, tx.realm_id, memberships)
-    counts = {channel_id: -len(user_ids) for channel_id, user_ids in move.by_channel().items()}
+    counts = {channel_id: -len(user_ids) for channel_id, user_ids in move.by_channel.items()}
     await channels.change_subscriber_counts(connection, tx.realm_id, counts)
 
-    for channel_ids, user_ids in _alike(move.by_user()):
-        names = [ChannelName(stream_id=i, name=move.channels[i].name) for i in channel_ids]
-        event = SubscriptionsRemoved(
-            user_ids=user_ids, subscriptions=names, archived=_archived(move, channel_ids)
-        )
-        entry = tx.append(event, to_users(*user_ids))
-        tx.at_position(entry, subscriptions.end_spans(tx.realm_id, user_ids, channel_ids))
-        left = [(user_id, i) for user_id in user_ids for i in channel_ids]
-        tx.at_position(entry, read_state.mark_left_read(tx.realm_id, left, write_id=tx.write_id))
-    for channel_ids, user_ids in _alike(_hidden_from(ground, move)):
+    _keep(tx, _tell_leaving(tx, move), move, "subscribers_removed")
+    for channel_ids, user_ids in alike(_hidden_from(ground, move)):
         gone = ChannelsDeleted(stream_ids=channel_ids, archived=_archived(move, channel_ids))
         tx.append(gone, to_users(*user_ids))
     await _tell_peers_of_leaving(tx, connection, ground, move)
     await acquaintance.tell(tx, connection, ground)
 
 
-async def withdraw(tx: Tx, ground: Ground, move: Move) -> None:
-    """They count as subscribers no more, being deactivated; their subscriptions stay theirs."""
+async def withdraw(tx: Tx, ground: Ground, move: Move, entry: Entry) -> None:
+    """They count as subscribers no more, being deactivated; their subscriptions stay theirs.
+
+    From the entry on they receive nothing.
+    """
     if not move.pairs:
         return
     connection = await tx.changing()
-    counts = {channel_id: -len(user_ids) for channel_id, user_ids in move.by_channel().items()}
+    counts = {channel_id: -len(user_ids) for channel_id, user_ids in move.by_channel.items()}
     await channels.change_subscriber_counts(connection, tx.realm_id, counts)
+    for user_id, channel_ids in move.by_user.items():
+        tx.at_position(entry, subscriptions.end_spans(tx.realm_id, [user_id], channel_ids))
     await _tell_peers_of_leaving(tx, connection, ground, move)
+
+
+async def readmit(tx: Tx, ground: Ground, move: Move, entry: Entry) -> None:
+    """They count as subscribers again, being active: they receive what comes after the entry."""
+    if not move.pairs:
+        return
+    connection = await tx.changing()
+    counts = {channel_id: len(user_ids) for channel_id, user_ids in move.by_channel.items()}
+    await channels.change_subscriber_counts(connection, tx.realm_id, counts)
+    for user_id, ids in move.by_user.items():
+        tx.at_position(entry, subscriptions.begin_spans(tx.realm_id, [user_id], ids))
+    for channel_ids, audience, user_ids in await _peers(tx, connection, ground, move):
+        added = PeersAdded(
+            stream_ids=channel_ids, user_ids=user_ids, archived=_archived(move, channel_ids)
+        )
+        tx.append(added, audience)
 
 
 async def _tell_peers_of_leaving(
@@ -146,13 +169,17 @@ async def _acquaintance(
     )
 
 
+_AS_NEW: Final = personal(subscriptions.new_row(Membership(UserId(0), ChannelId(0))))
+
+
 @dataclass(frozen=True, slots=True)
 class _Shown:
     """What those who join are shown of their channels, as they are afterwards."""
 
     infos: Mapping[ChannelId, ChannelInfo]
     subscribers: Mapping[ChannelId, Raw]
-    rows: Mapping[tuple[UserId, ChannelId], SubscriptionRow]
+    memberships: Mapping[tuple[UserId, ChannelId], Membership]
+    past: Mapping[tuple[UserId, ChannelId], SubscriptionRow]
 
     @classmethod
     async def read(
@@ -163,14 +190,14 @@ class _Shown:
         move: Move,
         memberships: Sequence[Membership],
     ) -> "_Shown":
-        more = {channel_id: len(people) for channel_id, people in move.by_channel().items()}
+        more = {channel_id: len(people) for channel_id, people in move.by_channel.items()}
         activity = await activity_of(connection, realm_id, list(more))
         now = ground.graph.clock.now()
         rows = [
             replace(move.channels[i], subscriber_count=move.channels[i].subscriber_count + count)
             for i, count in more.items()
         ]
-        people = await subscriptions.subscribers(connection, realm_id, list(more))
+        people = await subscriptions.subscribers_with(connection, realm_id, memberships)
         return cls(
             infos={
                 row.channel_id: ChannelInfo.of(
@@ -179,23 +206,34 @@ class _Shown:
                 for row in rows
             },
             subscribers={row.channel_id: Raw(row.user_ids.encode()) for row in people},
-            rows={
-                (m.user_id, m.channel_id): move.past.get((m.user_id, m.channel_id))
-                or subscriptions.new_row(m)
-                for m in memberships
-            },
+            memberships={(m.user_id, m.channel_id): m for m in memberships},
+            past=move.past,
         )
 
     def subscription(self, user_id: UserId, channel_id: ChannelId) -> SubscriptionInfo:
+        pair = user_id, channel_id
         return SubscriptionInfo.of_subscriber(
             self.infos[channel_id],
-            self.rows[user_id, channel_id],
+            self.past.get(pair) or subscriptions.new_row(self.memberships[pair]),
             subscribers=self.subscribers[channel_id],
         )
 
     def look(self, user_id: UserId, channel_ids: Iterable[ChannelId]) -> Hashable:
         """The same for two users who are shown these channels alike."""
-        return tuple((i, *personal(self.rows[user_id, i]).values()) for i in channel_ids)
+        return tuple((i, *self._settings(user_id, i)) for i in channel_ids)
+
+    def _settings(self, user_id: UserId, channel_id: ChannelId) -> Iterable[Any]:
+        past = self.past.get((user_id, channel_id))
+        if past is not None:
+            return personal(past).values()
+        color = self.memberships[user_id, channel_id].color
+        return {**_AS_NEW, "color": color}.values()
+
+
+def _keep(tx: Tx, entry: Entry, move: Move, action: str) -> None:
+    """In the audit log: of each channel, who has joined or left."""
+    people = {channel_id: {"user_ids": ids} for channel_id, ids in move.by_channel.items()}
+    audit.record_outcomes(tx, entry, move.by, action, people)
 
 
 async def activity_of(
@@ -205,22 +243,41 @@ async def activity_of(
     return {row.channel_id: row for row in rows}
 
 
-def _tell_joining(tx: Tx, move: Move, shown: _Shown) -> None:
-    """One entry for all who see the same; their spans begin with it."""
-    alike: dict[Hashable, list[UserId]] = defaultdict(list)
-    by_user = move.by_user()
-    for user_id, channel_ids in by_user.items():
+def _tell_joining(tx: Tx, move: Move, shown: _Shown) -> Entry:
+    """One entry for all who see the same; their spans begin with it. The last of them."""
+    entry: Entry | None = None
+    shown_alike: dict[Hashable, list[UserId]] = defaultdict(list)
+    for user_id, channel_ids in move.by_user.items():
         defaults = tuple(notification_defaults(move.people[user_id]).items())
-        alike[shown.look(user_id, channel_ids), defaults].append(user_id)
-    for user_ids in alike.values():
-        channel_ids = by_user[user_ids[0]]
+        shown_alike[shown.look(user_id, channel_ids), defaults].append(user_id)
+    for user_ids in shown_alike.values():
+        channel_ids = move.by_user[user_ids[0]]
         event = SubscriptionsAdded(
             user_ids=user_ids,
             subscriptions=[shown.subscription(user_ids[0], i) for i in channel_ids],
             defaults=notification_defaults(move.people[user_ids[0]]),
         )
         entry = tx.append(event, to_users(*user_ids))
-        tx.at_position(entry, subscriptions.begin_spans(tx.realm_id, user_ids, channel_ids))
+        colors = {each.stream_id: each.color for each in event.subscriptions}
+        tx.at_position(entry, subscriptions.begin(tx.realm_id, user_ids, colors))
+    assert entry is not None, "somebody joins"
+    return entry
+
+
+def _tell_leaving(tx: Tx, move: Move) -> Entry:
+    """One entry for all who leave the same; their spans end with it. The last of them."""
+    entry: Entry | None = None
+    for channel_ids, user_ids in alike(move.by_user):
+        names = [ChannelName(stream_id=i, name=move.channels[i].name) for i in channel_ids]
+        event = SubscriptionsRemoved(
+            user_ids=user_ids, subscriptions=names, archived=_archived(move, channel_ids)
+        )
+        entry = tx.append(event, to_users(*user_ids))
+        tx.at_position(entry, subscriptions.end_spans(tx.realm_id, user_ids, channel_ids))
+        left = [(user_id, i) for user_id in user_ids for i in channel_ids]
+        tx.at_position(entry, read_state.mark_left_read(tx.realm_id, left, write_id=tx.write_id))
+    assert entry is not None, "somebody leaves"
+    return entry
 
 
 def notification_defaults(row: UserRow) -> dict[str, bool]:
@@ -246,7 +303,7 @@ async def _with_colors(connection: Connection, realm_id: RealmId, move: Move) ->
 def _hidden_from(ground: Ground, move: Move) -> dict[UserId, tuple[ChannelId, ...]]:
     """For each of the people, those of their channels that only subscribing lets them know of."""
     hidden = {}
-    for user_id, channel_ids in move.by_user().items():
+    for user_id, channel_ids in move.by_user.items():
         standing = ground.standing_of(move.people[user_id])
         unseen = tuple(
             i for i in channel_ids if not standing.sees(move.channels[i], subscribed=False)
@@ -260,26 +317,17 @@ async def _peers(
     tx: Tx, connection: Connection, ground: Ground, move: Move
 ) -> list[tuple[list[ChannelId], Audience, list[UserId]]]:
     """Who is to be told of whom: channels that have both in common go together."""
-    by_channel = move.by_channel()
-    changed = [move.channels[channel_id] for channel_id in by_channel]
+    changed = [move.channels[channel_id] for channel_id in move.by_channel]
     audiences = await seers(connection, tx.realm_id, ground, changed)
     together = _grouped(
         ((audiences[channel_id].encode(), user_ids), channel_id)
-        for channel_id, user_ids in by_channel.items()
+        for channel_id, user_ids in move.by_channel.items()
     )
     return [(ids, audiences[ids[0]], list(user_ids)) for (_, user_ids), ids in together.items()]
 
 
 def _archived(move: Move, channel_ids: Iterable[ChannelId]) -> tuple[ChannelId, ...]:
     return tuple(i for i in channel_ids if move.channels[i].is_archived)
-
-
-def _alike(
-    by_user: Mapping[UserId, tuple[ChannelId, ...]],
-) -> list[tuple[list[ChannelId], list[UserId]]]:
-    """Each set of channels with all users who have it."""
-    grouped = _grouped((ids, user_id) for user_id, ids in by_user.items())
-    return [(list(ids), user_ids) for ids, user_ids in grouped.items()]
 
 
 def _grouped(pairs: Iterable[tuple[Key, Value]]) -> dict[Key, list[Value]]:

@@ -18,7 +18,7 @@ async def principal_ids(
     ids = [UserId(each) for each in principals if isinstance(each, int)]
     emails = [each for each in principals if isinstance(each, str)]
     if emails:
-        found = await (await tx.directory()).users_by_email(emails)
+        found = await (await tx.directory()).users_known_by(actor.row, emails)
         if len(found) < len({email.lower() for email in emails}):
             raise BadRequestError("No such user")
         ids += [row.user_id for row in found]

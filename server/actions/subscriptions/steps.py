@@ -84,7 +84,15 @@ async def _next(tx: Tx, plan: Plan, user_ids: Sequence[UserId]) -> tuple[Ground,
     ]
     past = {(row.user_id, row.channel_id): row for row in rows}
     by_id = {channel.channel_id: channel for channel in open_to_them}
-    return ground, Move(by_id, joining, pairs, past, chooses_colors=plan.chooses_colors)
+    move = Move(
+        by_id,
+        joining,
+        pairs,
+        past,
+        chooses_colors=plan.chooses_colors,
+        by=plan.actor_id,
+    )
+    return ground, move
 
 
 def _still_permitted(

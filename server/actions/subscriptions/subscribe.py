@@ -44,6 +44,8 @@ class SubscriptionRequest:
     tell: bool = False
     """Write to the people that they have been subscribed."""
     pairs_per_step: int = PAIRS_PER_STEP
+    is_looked_up: bool = False
+    """As in Move."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,7 +107,14 @@ async def subscribe(
         created = await create_channels(tx, plan.ground, actor.user_id, makes, terms)
     targets = [*allowed, *created]
     notices = _notices(plan, targets, created, announce=request.announce, tell=request.tell)
-    work_id = await _join_first(tx, plan, targets, notices, request.pairs_per_step)
+    work_id = await _join_first(
+        tx,
+        plan,
+        targets,
+        notices,
+        pairs_per_step=request.pairs_per_step,
+        is_looked_up=request.is_looked_up,
+    )
     return _outcome(plan, targets, refused, created, work_id)
 
 
@@ -138,7 +147,7 @@ async def create_channel(
     created = await create_channels(tx, ground, actor.user_id, [wanted], terms)
     plan = _Plan(actor.user_id, ground, people, [], [], {})
     notices = _notices(plan, created, created, announce=announce, tell=tell)
-    return created[0], await _join_first(tx, plan, created, notices, PAIRS_PER_STEP)
+    return created[0], await _join_first(tx, plan, created, notices)
 
 
 async def _plan(tx: Tx, actor: Actor, request: SubscriptionRequest) -> _Plan:
@@ -222,7 +231,9 @@ async def _join_first(
     plan: _Plan,
     targets: Sequence[ChannelRow],
     notices: Sequence[Notice],
-    pairs_per_step: int,
+    *,
+    pairs_per_step: int = PAIRS_PER_STEP,
+    is_looked_up: bool = False,
 ) -> str | None:
     """Subscribe as many as one transaction should; the id of the work that is left, if any."""
     joining = [user_id for user_id in plan.principal_ids if plan.joins(user_id, targets)]
@@ -234,6 +245,8 @@ async def _join_first(
         pairs=[(user_id, i.channel_id) for user_id in now for i in plan.joins(user_id, targets)],
         past=plan.rows,
         chooses_colors=len(joining) <= MAX_CHOOSING,
+        is_looked_up=is_looked_up,
+        by=plan.actor_id,
     )
     await join(tx, plan.ground, move)
     rest = Plan(

@@ -60,9 +60,8 @@ async def unsubscribe(
             raise BadRequestError("Insufficient permission")
 
     pairs = [(user_id, i) for user_id in people for i in targets if (user_id, i) in there]
-    await leave(
-        tx, ground, Move(targets, {user_id: ground.people[user_id] for user_id in people}, pairs)
-    )
+    leaving = {user_id: ground.people[user_id] for user_id in people}
+    await leave(tx, ground, Move(targets, leaving, pairs, by=actor.user_id))
     left = {channel_id for _, channel_id in pairs}
     absent = {i for i in targets for user_id in people if (user_id, i) not in there}
     return Unsubscribed(

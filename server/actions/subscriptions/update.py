@@ -1,6 +1,7 @@
 """Joining some channels and leaving others in one go."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from server.actions.ground import stand
 from server.actions.subscriptions.settings import COLOR, change_properties, checked_change
@@ -41,6 +42,7 @@ async def update_subscriptions(
     if ids:
         await tx.lock(channels.locking(tx.realm_id, ids))
 
+    request = replace(request, is_looked_up=True)
     joined = await subscribe(tx, actor, request, web_public_enabled=web_public_enabled)
     if colors:
         found = await channels.named(await tx.connection(), tx.realm_id, list(colors))

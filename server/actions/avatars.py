@@ -1,0 +1,71 @@
+"""People give themselves a picture, or take it away; bots get one from who looks after them."""
+
+from dataclasses import replace
+
+from server.actions import audit
+from server.actions.ground import Ground, stand
+from server.actions.onlookers import Onlookers
+from server.domain.actor import Actor
+from server.domain.avatars import Avatar, avatar_of, medium_key
+from server.domain.channels import Standing
+from server.domain.errors import BadRequestError
+from server.events.base import Tx
+from server.events.bots import BotChange, BotChanged
+from server.events.users import AvatarChanged
+from server.jobs import BlobRemoval, enqueue
+from storage import users
+from storage.users import UserRow
+
+
+def check_may_change(standing: Standing) -> None:
+    """Raise BadRequestError if this person has to stay as they are."""
+    if standing.settings.avatar_changes_disabled and not standing.person.is_administrator:
+        raise BadRequestError("Avatar changes are disabled in this organization.")
+
+
+async def change_own_avatar(tx: Tx, actor: Actor, avatar_key: str | None) -> Avatar:
+    """Let this be the actor's picture, or the one that they had before all. Raises BadRequestError.
+
+    What is shown then is in the store already; what was shown before goes.
+    """
+    ground = await stand(tx, actor)
+    check_may_change(ground.standing(actor.user_id))
+    [row] = await tx.lock(users.locking(tx.realm_id, [actor.user_id]))
+    if row.avatar_key is not None or avatar_key is not None:
+        row = await set_avatar(tx, actor, ground, row, avatar_key)
+    return avatar_of(row, (await tx.directory()).address_of(ground.realm))
+
+
+async def set_avatar(
+    tx: Tx, actor: Actor, ground: Ground, old: UserRow, avatar_key: str | None
+) -> UserRow:
+    """Give a locked user another picture, as the actor says; who knows them is told."""
+    new = replace(old, avatar_key=avatar_key, avatar_version=old.avatar_version + 1)
+    connection = await tx.changing()
+    await users.update_avatar(
+        connection,
+        tx.realm_id,
+        new.user_id,
+        avatar_key=new.avatar_key,
+        avatar_version=new.avatar_version,
+    )
+    onlookers = await Onlookers.of(
+        connection,
+        tx.realm_id,
+        address=(await tx.directory()).address_of(ground.realm),
+        guests_know_everybody=ground.settings.guests_know_everybody(ground.graph),
+        rows=[old],
+    )
+    avatar = avatar_of(new, onlookers.address)
+    knowing = await onlookers.who_know(connection, tx.realm_id, new)
+    entry = tx.append(AvatarChanged.to(new.user_id, avatar), knowing)
+    tx.at_position(entry, users.changed(tx.realm_id, [new.user_id]))
+    version = {"avatar_version": (old.avatar_version, new.avatar_version)}
+    audit.record_each(tx, entry, actor.user_id, "avatar_changed", {new.user_id: version})
+    if new.bot_type is not None:
+        bot = BotChange(user_id=new.user_id, avatar_url=avatar.url)
+        tx.append(BotChanged(bot=bot), onlookers.of_bot(new))
+    if old.avatar_key is not None:
+        keys = (old.avatar_key, medium_key(old.avatar_key))
+        enqueue(tx, BlobRemoval(realm_id=tx.realm_id, keys=keys))
+    return new

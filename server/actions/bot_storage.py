@@ -1,0 +1,58 @@
+"""Bots keep texts by name, for themselves alone."""
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from server.domain.actor import Actor
+from server.domain.errors import BadRequestError, InvalidParameterError, UserDeactivatedError
+from server.events.base import Tx
+from storage import bot_storage, users
+
+MAX_CHARACTERS: Final = 10_000_000
+"""Of all that a bot keeps, keys counted."""
+MAX_KEY_LENGTH: Final = 500
+NO_SUCH_KEY: Final = "Key does not exist."
+
+
+async def put(tx: Tx, actor: Actor, values: Mapping[str, str]) -> None:
+    """Keep these, in place of what was under their keys; all or nothing. Raises a DomainError."""
+    for key, value in values.items():
+        if len(key) > MAX_KEY_LENGTH:
+            raise InvalidParameterError("storage", f"Keys have at most {MAX_KEY_LENGTH} characters")
+        if "\0" in key or "\0" in value:
+            raise InvalidParameterError("storage", "storage must not contain null characters")
+    await _lock(tx, actor)
+    connection = await tx.changing()
+    others = await bot_storage.size(connection, tx.realm_id, actor.user_id, but=list(values))
+    excess = others + sum(len(k) + len(v) for k, v in values.items()) - MAX_CHARACTERS
+    if excess > 0:
+        raise BadRequestError(
+            f"Request exceeds storage limit by {excess} characters."
+            f" The limit is {MAX_CHARACTERS} characters."
+        )
+    await bot_storage.put(connection, tx.realm_id, actor.user_id, values)
+
+
+async def remove(tx: Tx, actor: Actor, keys: Sequence[str] | None) -> None:
+    """Forget what is under these keys, or nothing if one is not there; everything with None.
+
+    Raises BadRequestError.
+    """
+    await _lock(tx, actor)
+    connection = await tx.changing()
+    if keys is not None:
+        found = await bot_storage.of_user(connection, tx.realm_id, actor.user_id, keys)
+        check_all_found(keys, found)
+    await bot_storage.delete(connection, tx.realm_id, actor.user_id, keys)
+
+
+def check_all_found(keys: Sequence[str], found: Mapping[str, str]) -> None:
+    """Raise BadRequestError if there is nothing under one of the keys."""
+    if set(keys) - found.keys():
+        raise BadRequestError(NO_SUCH_KEY)
+
+
+async def _lock(tx: Tx, actor: Actor) -> None:
+    [row] = await tx.lock(users.locking(tx.realm_id, [actor.user_id]))
+    if not row.is_active:
+        raise UserDeactivatedError("Account is deactivated")

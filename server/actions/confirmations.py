@@ -1,0 +1,46 @@
+"""Somebody has to confirm something by mail."""
+
+from server.domain.confirmations import VALID_SECONDS
+from server.domain.errors import DomainError
+from server.events.base import Tx
+from server.jobs import ConfirmationEmail, enqueue
+from storage import confirmations
+from storage.confirmations import ConfirmationRow
+from storage.ids import UserId
+
+
+class LinkExpiredError(DomainError):
+    """What the link was to confirm has been confirmed, or it is too late."""
+
+    def __init__(self) -> None:
+        super().__init__("This link has been used already, or it is too old. Ask for a new one.")
+
+
+async def ask_to_confirm(
+    tx: Tx, *, purpose: str, email: str, user_id: UserId | None = None
+) -> None:
+    """Send a mail to this address; whoever reads it can confirm."""
+    connection = await tx.changing()
+    confirmation_id = await confirmations.insert(
+        connection,
+        tx.realm_id,
+        purpose=purpose,
+        email=email,
+        user_id=user_id,
+        seconds=VALID_SECONDS,
+    )
+    enqueue(tx, ConfirmationEmail(realm_id=tx.realm_id, confirmation_id=confirmation_id))
+
+
+async def to_be_confirmed(tx: Tx, digest: bytes, *purposes: str) -> ConfirmationRow:
+    """What the token of this digest confirms, of these. Raises LinkExpiredError."""
+    row = await confirmations.by_token(await tx.connection(), tx.realm_id, digest, purposes)
+    if row is None:
+        raise LinkExpiredError
+    return row
+
+
+async def confirm(tx: Tx, row: ConfirmationRow) -> None:
+    """It is confirmed, and cannot be again. Raises LinkExpiredError if somebody was faster."""
+    if not await confirmations.take(await tx.changing(), tx.realm_id, row.confirmation_id):
+        raise LinkExpiredError

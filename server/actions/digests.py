@@ -1,0 +1,37 @@
+"""Digests are asked for: once for each person and day, whatever dies."""
+
+from datetime import date, datetime
+from typing import Final
+
+from server.actions.ground import lock_realm
+from server.actions.user_settings import OwnChange, change_own_settings
+from server.domain.actor import Actor
+from server.domain.realm_settings import RealmSettings
+from server.events.base import Tx
+from server.jobs import DigestEmails, enqueue
+from storage import digests
+
+TOGETHER: Final = 50
+"""People in one job, and one commit."""
+NO_DIGESTS: Final = {"enable_digest_emails": False}
+
+
+async def begin_digests(tx: Tx, day: date, *, away_since: datetime) -> int:
+    """Ask for the digests of some who are due; how many. They are due no more with that."""
+    realm = await lock_realm(tx, alone=True)
+    settings = RealmSettings.of(realm.settings)
+    if realm.deactivated or not settings.digest_emails_enabled:
+        return 0
+    due = await digests.due(
+        await tx.connection(), tx.realm_id, day=day, away_since=away_since, limit=TOGETHER
+    )
+    if due:
+        await digests.begin(await tx.changing(), tx.realm_id, due, day)
+        enqueue(tx, DigestEmails(realm_id=tx.realm_id, user_ids=tuple(due), day=day))
+    return len(due)
+
+
+async def stop_digests(tx: Tx, actor: Actor) -> None:
+    """No more digests for the actor. May be repeated. Raises UserDeactivatedError."""
+    tx.must_be_exact()
+    await change_own_settings(tx, actor, OwnChange(settings=NO_DIGESTS))

@@ -1,0 +1,131 @@
+"""Somebody's account gets another address, once it is shown to be theirs."""
+
+from dataclasses import replace
+
+from server.actions import audit
+from server.actions.confirmations import LinkExpiredError, ask_to_confirm, confirm, to_be_confirmed
+from server.actions.ground import Ground, ground_of, lock_realm
+from server.actions.onlookers import Onlookers
+from server.actions.passwords import mail_news
+from server.domain.access import GUEST, MEMBER
+from server.domain.account_news import AddressChanged
+from server.domain.actor import Actor
+from server.domain.admission import check_address
+from server.domain.avatars import avatar_of
+from server.domain.confirmations import CHANGE_EMAIL, RESET_PASSWORD
+from server.domain.errors import BadRequestError
+from server.domain.profiles import least_role_to_see_email, public_email
+from server.events.base import NOBODY, Audience, Tx, to_users
+from server.events.log import Tick
+from server.events.users import EmailChanged, PersonChange, UserChanged
+from storage import confirmations, realm_domains, users
+from storage.database import Connection
+from storage.ids import UserId
+from storage.users import UserRow
+
+
+async def ask_for_new_address(tx: Tx, actor: Actor, email: str) -> None:
+    """Mail a link to the new address; what was asked for before is void.
+
+    Raises BadRequestError for an address that cannot be theirs.
+    """
+    ground, row = await _stand(tx, actor.user_id)
+    await _check(await tx.connection(), ground, row, email)
+    connection = await tx.changing()
+    await confirmations.drop_of_user(connection, tx.realm_id, row.user_id, purpose=CHANGE_EMAIL)
+    await ask_to_confirm(tx, purpose=CHANGE_EMAIL, email=email, user_id=row.user_id)
+
+
+async def change_address(tx: Tx, digest: bytes) -> None:
+    """Give the account the address to which the token was mailed; the old one is told.
+
+    Raises LinkExpiredError, and BadRequestError for what does not hold any more.
+    """
+    asked = await to_be_confirmed(tx, digest, CHANGE_EMAIL)
+    assert asked.user_id is not None, "it is about an account"
+    ground, old = await _stand(tx, asked.user_id)
+    await _check(await tx.connection(), ground, old, asked.email)
+    await confirm(tx, asked)
+    await _give(tx, ground, old, asked.email)
+
+
+async def readdress(tx: Tx, user_id: UserId, email: str) -> None:
+    """Give the account this address, which others vouch for; the old one is told.
+
+    Whether people may change theirs does not matter. Raises LinkExpiredError for a closed account,
+    and BadRequestError for an address that cannot be theirs.
+    """
+    ground, old = await _stand(tx, user_id)
+    await _check_free(await tx.connection(), ground, old, email)
+    await _give(tx, ground, old, email)
+
+
+async def _give(tx: Tx, ground: Ground, old: UserRow, email: str) -> None:
+    new = replace(old, email=email)
+    connection = await tx.changing()
+    await confirmations.drop_of_email(
+        connection, tx.realm_id, purpose=RESET_PASSWORD, email=old.email
+    )
+    await users.update_email(connection, tx.realm_id, new.user_id, new.email)
+    await _tell(tx, connection, ground, old, new)
+    mail_news(tx, old, AddressChanged(new_address=new.email))
+
+
+async def _stand(tx: Tx, user_id: UserId) -> tuple[Ground, UserRow]:
+    """The realm, and the user's row, alone. Raises LinkExpiredError for a closed account."""
+    realm = await lock_realm(tx, alone=True)
+    [row] = await tx.lock(users.locking(tx.realm_id, [user_id]))
+    if not row.is_active:
+        raise LinkExpiredError
+    return await ground_of(tx, realm, [row]), row
+
+
+async def _check(connection: Connection, ground: Ground, row: UserRow, email: str) -> None:
+    is_administrator = ground.standing_of(row).person.is_administrator
+    if ground.settings.email_changes_disabled and not is_administrator:
+        raise BadRequestError("Email address changes are disabled in this organization.")
+    await _check_free(connection, ground, row, email)
+
+
+async def _check_free(connection: Connection, ground: Ground, row: UserRow, email: str) -> None:
+    realm_id = ground.realm.realm_id
+    check_address(email, ground.settings, await realm_domains.of_realm(connection, realm_id))
+    taken = await users.by_emails(connection, realm_id, [email])
+    if any(each.user_id != row.user_id for each in taken):
+        raise BadRequestError("Already has an account.")
+
+
+async def _tell(tx: Tx, connection: Connection, ground: Ground, old: UserRow, new: UserRow) -> None:
+    address = (await tx.directory()).address_of(ground.realm)
+    onlookers = await Onlookers.of(
+        connection,
+        tx.realm_id,
+        address=address,
+        guests_know_everybody=ground.settings.guests_know_everybody(ground.graph),
+        rows=[old, new],
+    )
+    knowing = await onlookers.who_know(connection, tx.realm_id, new)
+    person = PersonChange(user_id=new.user_id, delivery_email=new.email)
+    entry = tx.append(UserChanged(person=person), _who_know_email(onlookers, knowing, new))
+    public = public_email(new, address.domain)
+    if public != public_email(old, address.domain):
+        event = EmailChanged(
+            user_id=new.user_id,
+            new_email=public,
+            avatar_source=avatar_of(new, address).source,
+            avatar_version=new.avatar_version,
+        )
+        tx.append(event, knowing)
+    changed = {new.user_id: {"email": (old.email, new.email)}}
+    audit.record_each(tx, entry, new.user_id, "user_email_changed", changed)
+    tx.at_position(tx.append(Tick(), NOBODY), users.changed(tx.realm_id, [new.user_id]))
+
+
+def _who_know_email(onlookers: Onlookers, knowing: Audience, row: UserRow) -> Audience:
+    """Those who know the user with their real address."""
+    least = least_role_to_see_email(row)
+    if least >= GUEST:
+        return knowing
+    if least == MEMBER:
+        return Audience(everyone=True, users=(row.user_id,))
+    return to_users(*{*onlookers.up_to(least), row.user_id})

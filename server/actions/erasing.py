@@ -1,0 +1,258 @@
+"""What a person has said, done and uploaded goes, on request; a number without a name stays."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime
+from typing import Final
+
+import msgspec
+
+from server.actions import audit
+from server.actions.attachments import delete_file_of
+from server.actions.ground import Ground, lock_realm, stand_on_realm
+from server.actions.messages.audience import of_messages
+from server.actions.messages.decide import Draft
+from server.actions.messages.delete import delete_locked
+from server.actions.realm_exports import drop_exports
+from server.actions.stepped_work import Kind, put_off
+from server.actions.user_activation import deactivate_user
+from server.actions.users import onlookers_of
+from server.domain.api_keys import new_api_key
+from server.domain.avatars import avatar_of, medium_key
+from server.domain.clock import SystemClock
+from server.domain.errors import BadRequestError
+from server.events.base import NOBODY, Tx
+from server.events.log import LogBlanked, Tick
+from server.events.reactions import ReactionRemoved, Reactor
+from server.events.user_status import UserStatusChanged
+from server.events.users import AvatarChanged, ChangedValue, EmailChanged, PersonChange, UserChanged
+from server.jobs import BlobRemoval, enqueue
+from storage import (
+    channels,
+    conversations,
+    credentials,
+    erasure,
+    event_log,
+    message_edits,
+    profile_data,
+    reactions,
+    resumable_uploads,
+    users,
+)
+from storage.channels import ChannelRow
+from storage.conversations import TopicRow
+from storage.database import Connection
+from storage.erasure import Written
+from storage.ids import AttachmentId, ChannelId, Position, ProfileFieldId, TopicId, UserId
+from storage.users import UserRow
+
+STEP: Final = 200
+"""So many messages, reactions or files go at once."""
+ROWS_AT_ONCE: Final = 5_000
+ENTRIES_AT_ONCE: Final = 2_000
+KEYS_AT_ONCE: Final = 1_000
+UPLOADS_UNDER_WAY: Final = "resumable_uploads"
+"""The table whose rows have content beside the database."""
+
+
+class Plan(msgspec.Struct, frozen=True, kw_only=True):
+    """Whose account it was."""
+
+    user_id: UserId
+    words: list[str]
+    """By which the log knew them."""
+
+
+async def erase_person(tx: Tx, user_id: UserId, *, now: datetime) -> str:
+    """Close the account at once, and let all that is of its person go in steps; their id.
+
+    Raises BadRequestError for an unknown user, a bot of the system, and the only owner.
+    """
+    await lock_realm(tx, alone=True)
+    found = await users.by_ids(await tx.connection(), tx.realm_id, [user_id])
+    if not found or found[0].is_system_bot:
+        raise BadRequestError("No such user")
+    row = found[0]
+    await deactivate_user(tx, user_id, by=None, now=now)
+    plan = Plan(user_id=user_id, words=[row.email, row.full_name])
+    return await put_off(tx, ERASING, plan, done=0)
+
+
+async def _take(tx: Tx, plan: Plan, done: int, size: int) -> int | None:
+    """The next that is left, whatever it is; the work is done when there is nothing."""
+    ground = await stand_on_realm(tx, [plan.user_id])
+    if done == 0:
+        await _forget_person(tx, ground, plan.user_id)
+        return 1
+    connection = await tx.connection()
+    realm_id, user_id = tx.realm_id, plan.user_id
+    if written := await erasure.some_messages(connection, realm_id, user_id, limit=size):
+        await _delete_messages(tx, ground, written)
+    elif told := await erasure.some_from_the_system(connection, realm_id, user_id, limit=size):
+        await _delete_messages(tx, ground, told)
+    elif reacted := await erasure.some_reacted(connection, realm_id, user_id, limit=size):
+        await _take_off_reactions(tx, ground.people[user_id], reacted)
+    elif files := await erasure.some_files(connection, realm_id, user_id, limit=size):
+        for attachment_id in files:
+            await delete_file_of(tx, user_id, AttachmentId(attachment_id))
+    elif tables := await erasure.tables_left(connection, realm_id, user_id):
+        if tables[0] == UPLOADS_UNDER_WAY:
+            await _drop_parts(tx, user_id)
+        entry = tx.append(Tick(), NOBODY)
+        tx.at_position(entry, erasure.delete_own(realm_id, user_id, tables[0], limit=ROWS_AT_ONCE))
+    elif (reached := await _blank_log(tx, plan, done)) is not None:
+        return reached
+    else:
+        # They hold what is to be nowhere any more.
+        await drop_exports(tx, now=SystemClock().now())
+        await erasure.forget_record(await tx.changing(), realm_id, user_id)
+        entry = tx.append(Tick(), NOBODY)
+        audit.record(tx, entry, None, "user_erased", subject_id=user_id, before={}, after={})
+        return None
+    return done
+
+
+async def _drop_parts(tx: Tx, user_id: UserId) -> None:
+    """Let the content go of what they have begun to upload; its rows go with this step."""
+    keys = await resumable_uploads.content_of_owner(await tx.connection(), tx.realm_id, user_id)
+    for at in range(0, len(keys), KEYS_AT_ONCE):
+        some = tuple(keys[at : at + KEYS_AT_ONCE])
+        enqueue(tx, BlobRemoval(realm_id=tx.realm_id, keys=some))
+
+
+async def _blank_log(tx: Tx, plan: Plan, done: int) -> int | None:
+    """Go on through the log; how far it has come then, less than 0 after the farewell, or None.
+
+    What came after the farewell tells others that nobody is behind the account any more.
+    """
+    found = await erasure.stretch_of_log(
+        await tx.connection(),
+        tx.realm_id,
+        plan.user_id,
+        words=plan.words,
+        farewell=_nameless(plan.user_id),
+        after=Position(abs(done) - 1),
+        limit=ENTRIES_AT_ONCE,
+    )
+    if found is None:
+        return None
+    end = found.last + 1 if found.farewell is None else found.farewell
+    about = [position for position in found.about if done > 0 and position < end]
+    if entries := sorted({*found.own, *about}):
+        await event_log.blank(await tx.changing(), tx.realm_id, entries)
+        tx.append(LogBlanked(entries=tuple(entries)), NOBODY)
+    is_after = done < 0 or found.farewell is not None
+    return -(found.last + 1) if is_after else found.last + 1
+
+
+def _nameless(user_id: UserId) -> str:
+    return f"Deleted user {user_id}"
+
+
+async def _forget_person(tx: Tx, ground: Ground, user_id: UserId) -> None:
+    """Whoever knows the account is told that nobody is behind it any more."""
+    [row] = await tx.lock(users.locking(tx.realm_id, [user_id]))
+    values = (await profile_data.of_users(await tx.connection(), tx.realm_id, [user_id])).get(
+        user_id, {}
+    )
+    new = replace(
+        row,
+        email=f"user{user_id}@deleted.invalid",
+        full_name=_nameless(user_id),
+        timezone="",
+        avatar_key=None,
+        avatar_version=row.avatar_version + 1,
+        settings={},
+    )
+    connection = await tx.changing()
+    await erasure.forget_person(
+        connection, tx.realm_id, user_id, email=new.email, full_name=new.full_name
+    )
+    await credentials.update_api_keys(connection, tx.realm_id, {user_id: new_api_key()})
+    if row.avatar_key is not None:
+        keys = (row.avatar_key, medium_key(row.avatar_key))
+        enqueue(tx, BlobRemoval(realm_id=tx.realm_id, keys=keys))
+    await _tell(tx, connection, replace(ground, people={user_id: new}), new, list(values))
+
+
+async def _tell(
+    tx: Tx, connection: Connection, ground: Ground, row: UserRow, fields: Sequence[ProfileFieldId]
+) -> None:
+    onlookers = await onlookers_of(tx, connection, ground)
+    knowing = await onlookers.who_know(connection, tx.realm_id, row)
+    user_id = row.user_id
+    changes = [
+        PersonChange(user_id=user_id, full_name=row.full_name),
+        PersonChange(user_id=user_id, timezone=""),
+        PersonChange(user_id=user_id, delivery_email=row.email),
+        *(
+            PersonChange(user_id=user_id, custom_profile_field=ChangedValue(id=field, value=None))
+            for field in fields
+        ),
+    ]
+    for change in changes:
+        tx.append(UserChanged(person=change), knowing)
+    status = UserStatusChanged(
+        user_id=user_id, away=False, status_text="", emoji_name="", emoji_code="", reaction_type=""
+    )
+    tx.append(status, knowing)
+    avatar = avatar_of(row, onlookers.address)
+    address = EmailChanged(
+        user_id=user_id,
+        new_email=row.email,
+        avatar_source=avatar.source,
+        avatar_version=avatar.version,
+    )
+    tx.append(address, knowing)
+    entry = tx.append(AvatarChanged.to(user_id, avatar), knowing)
+    tx.at_position(entry, users.changed(tx.realm_id, [user_id]))
+
+
+async def _delete_messages(tx: Tx, ground: Ground, written: Written) -> None:
+    channel, topic = await _place(tx, written)
+    locked = await tx.lock(message_edits.locking(tx.realm_id, written.message_ids))
+    rows = [row for row in locked if row.conversation_id == written.conversation_id]
+    if rows:
+        await delete_locked(tx, ground, channel, topic, rows, SystemClock().now())
+
+
+async def _take_off_reactions(tx: Tx, row: UserRow, reacted: Written) -> None:
+    channel, _ = await _place(tx, reacted)
+    connection = await tx.connection()
+    own = await erasure.reactions_to(connection, tx.realm_id, row.user_id, reacted.message_ids)
+    await tx.lock(message_edits.locking(tx.realm_id, sorted(reacted.message_ids)))
+    reactor = Reactor(row.email, row.full_name, row.user_id)
+    tellings = await of_messages(tx, channel, reacted.conversation_id, reacted.message_ids)
+    audiences = {each: telling.audience for telling in tellings for each in telling.message_ids}
+    for reaction in own:
+        event = ReactionRemoved(
+            message_id=reaction.message_id,
+            user_id=row.user_id,
+            user=reactor,
+            emoji_name=reaction.emoji_name,
+            emoji_code=reaction.emoji_code,
+            reaction_type=reaction.reaction_type,
+        )
+        entry = tx.append(event, audiences.get(reaction.message_id, NOBODY))
+        tx.at_position(entry, reactions.delete(tx.realm_id, reaction))
+
+
+async def _place(tx: Tx, written: Written) -> tuple[ChannelRow | None, TopicRow | None]:
+    """The channel, from which nothing is moved until the commit, and the topic; or neither."""
+    if written.channel_id is None:
+        return None, None
+    [channel] = await tx.lock(
+        channels.locking(tx.realm_id, [ChannelId(written.channel_id)]).shared()
+    )
+    [topic] = await conversations.topics_by_ids(
+        await tx.connection(), tx.realm_id, [TopicId(written.conversation_id)]
+    )
+    return channel, topic
+
+
+def _drafts(plan: Plan, work_id: str) -> list[Draft]:
+    del plan, work_id
+    return []
+
+
+ERASING: Final = Kind("erase_person", Plan, STEP, _take, _drafts)

@@ -1,0 +1,70 @@
+"""What bots say when somebody has joined: to them, and to whoever has invited them."""
+
+from collections.abc import Sequence
+from hashlib import sha256
+from typing import Final
+
+from server.actions.messages import send
+from server.actions.messages.decide import Draft
+from server.actions.messages.notices import deliver, system_bot
+from server.actions.workbench import Workbench
+from server.domain.actor import Actor
+from server.domain.markdown.writing import literal, mention
+from server.domain.system_bots import NOTIFICATION_BOT, WELCOME_BOT, SystemBot
+from storage import users
+from storage.ids import MessageId, UserId
+
+WELCOME: Final = """\
+Hello {name}, and welcome to {realm}! :wave:
+
+People talk in **channels** here, and in each channel in **topics**: look around in those that you \
+are in, and answer where you have something to say. Only you and I see this conversation."""
+
+
+async def greet(
+    bench: Workbench, user_id: UserId, text: str | None, inviter_id: UserId | None
+) -> None:
+    """Say it, each thing once however often this is called.
+
+    `text` is what the welcome bot adds; None: what the organization has for that.
+    """
+    async with bench.read() as connection:
+        found = await users.by_ids(connection, bench.realm_id, [user_id])
+    if not found or not found[0].is_active:
+        return
+    [row] = found
+    realm, settings = await bench.directory.realm(), await bench.directory.settings()
+    own = settings.welcome_message_custom_text if text is None else text
+    welcome = WELCOME.format(name=literal(row.full_name), realm=literal(realm.name))
+    for name, content in (("welcome", welcome), ("custom", own)):
+        if content.strip():
+            await _say(bench, WELCOME_BOT, [user_id], content, f"{name}:{user_id}")
+    if inviter_id is not None:
+        content = f"{mention(row)} accepted your invitation to join."
+        await _say(bench, NOTIFICATION_BOT, [inviter_id], content, f"joined:{user_id}")
+
+
+async def try_out(bench: Workbench, actor: Actor, text: str) -> MessageId:
+    """Let the welcome bot say it to the actor. Raises a DomainError."""
+    bot = await system_bot(bench.directory, WELCOME_BOT)
+    draft = Draft(type="direct", to=[actor.user_id], topic=None, content=text, read_by_sender=True)
+    now = bench.clock.now()
+    decision = await send.prepare(bench.directory, bot, draft, bench.read)
+    sent = await bench.write(lambda tx: send.send_message(tx, bot, draft, decision, now))
+    message_id: MessageId = sent.result.message_id
+    return message_id
+
+
+async def _say(
+    bench: Workbench, bot: SystemBot, to: Sequence[UserId], content: str, name: str
+) -> None:
+    draft = Draft(
+        type="direct",
+        to=list(to),
+        topic=None,
+        content=content,
+        idempotency_key=f"greeting:{name}",
+        # What the bot says may change between two tries: it is the same greeting.
+        idempotency_digest=sha256(name.encode()).digest(),
+    )
+    await deliver(bench, draft, bot)

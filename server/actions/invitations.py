@@ -1,0 +1,297 @@
+"""Members invite others, by email or by a link, and take it back."""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from typing import Final, TypeVar
+
+from server.actions import audit
+from server.actions.ground import Ground, stand
+from server.domain.access import ADMINISTRATOR, OWNER, ROLES
+from server.domain.accounts import checked_email
+from server.domain.actor import Actor
+from server.domain.admission import check_address
+from server.domain.channels import Standing
+from server.domain.errors import BadRequestError, InvitationFailedError
+from server.domain.groups import may_add
+from server.domain.invitations import MAX_ADDRESSES
+from server.events.base import Entry, Tx, to_users
+from server.events.invitations import InvitationsChanged
+from server.jobs import InvitationEmail, enqueue
+from storage import channels, groups, invitations, realm_domains, subscriptions, users
+from storage.database import Connection
+from storage.ids import ChannelId, GroupId, InvitationId, RealmId, UserId
+from storage.invitations import InvitationRow, Terms
+
+A_DAY: Final = timedelta(days=1)
+KEPT: Final = timedelta(days=90)
+"""How long a link still says what has become of it."""
+
+Each = TypeVar("Each")
+
+NO_SUCH: Final = "No such invitation"
+Problem = tuple[str, str, bool]
+"""An address, why it is not invited, and whether it has an account that is deactivated."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wish:
+    """What somebody wants others to be asked to join as."""
+
+    role: int
+    channel_ids: Sequence[ChannelId] = ()
+    group_ids: Sequence[GroupId] = ()
+    includes_defaults: bool = False
+    welcome_text: str | None = None
+    tells_inviter: bool = False
+    ends_at: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Invited:
+    """Whose addresses have accounts, and so were passed over; the others were invited."""
+
+    passed_over: Sequence[Problem] = field(default=())
+    sent: bool = False
+
+
+async def invite(
+    tx: Tx, actor: Actor, emails: Sequence[str], wish: Wish, *, per_day: int, now: datetime
+) -> Invited:
+    """Ask those who have these addresses to join; each gets a mail.
+
+    With anything wrong nobody is invited: raises BadRequestError for no address, and for what the
+    actor may not give or do; InvitationFailedError for addresses that cannot be or are not
+    admitted, where the day's limit is reached, and where all of them have accounts.
+    """
+    if not emails:
+        raise BadRequestError("You must specify at least one email address.")
+    if len(emails) > MAX_ADDRESSES:
+        raise BadRequestError(f"Too many addresses (limit: {MAX_ADDRESSES})")
+    ground = await stand(tx, actor, names_change=True)  # one after another: mails are counted
+    terms = await _terms(tx, ground, actor, wish, by_link=False)
+    connection = await tx.connection()
+    await _check_addresses(connection, ground, tx.realm_id, emails)
+    passed_over = await _with_accounts(connection, tx.realm_id, emails)
+    wanted = _without(emails, [email for email, _, _ in passed_over])
+    if not wanted:
+        raise InvitationFailedError("We weren't able to invite anyone.", passed_over)
+    mailed = await invitations.mailed_since(connection, tx.realm_id, now - A_DAY)
+    check_limit(mailed + len(wanted), per_day, len(emails))
+
+    connection = await tx.changing()
+    await invitations.forget(connection, tx.realm_id, before=now - KEPT)
+    ids = await invitations.insert(connection, tx.realm_id, terms, wanted, now=now)
+    _keep(tx, await tell(tx, actor.user_id), actor, "invitations_sent", *ids, role=wish.role)
+    for invitation_id in ids:
+        enqueue(tx, InvitationEmail(realm_id=tx.realm_id, invitation_id=invitation_id))
+    return Invited(passed_over, sent=True)
+
+
+async def make_link(tx: Tx, actor: Actor, wish: Wish, *, now: datetime) -> InvitationId:
+    """A link by which anybody may join who has it. Raises BadRequestError."""
+    ground = await stand(tx, actor)
+    terms = await _terms(tx, ground, actor, wish, by_link=True)
+    [made] = await invitations.insert(await tx.changing(), tx.realm_id, terms, [None], now=now)
+    _keep(tx, await tell(tx, actor.user_id), actor, "invitation_link_made", made, role=wish.role)
+    return made
+
+
+async def revoke(
+    tx: Tx, actor: Actor, invitation_id: InvitationId, *, is_link: bool, now: datetime
+) -> None:
+    """Nobody joins by it any more. Raises BadRequestError."""
+    ground = await stand(tx, actor)
+    row = await _held(tx, ground, actor, invitation_id, is_link=is_link, now=now)
+    await invitations.end(await tx.changing(), tx.realm_id, row.invitation_id, state="revoked")
+    entry = await tell(tx, row.inviter_id)
+    _keep(tx, entry, actor, "invitation_revoked", row.invitation_id, inviter_id=row.inviter_id)
+
+
+async def resend(
+    tx: Tx, actor: Actor, invitation_id: InvitationId, *, per_day: int, now: datetime
+) -> None:
+    """Mail it once more; it ends when it would have. Raises BadRequestError."""
+    ground = await stand(tx, actor, names_change=True)
+    row = await _held(tx, ground, actor, invitation_id, is_link=False, now=now)
+    check_may_invite(ground.standing(actor.user_id), row.role, by_link=False)
+    mailed = await invitations.mailed_since(await tx.connection(), tx.realm_id, now - A_DAY)
+    check_limit(mailed + 1, per_day, 1)
+    connection = await tx.changing()
+    await invitations.mail_again(
+        connection, tx.realm_id, row.invitation_id, since=now - A_DAY, now=now
+    )
+    entry = await tell(tx, row.inviter_id)
+    _keep(tx, entry, actor, "invitation_resent", row.invitation_id, inviter_id=row.inviter_id)
+    enqueue(tx, InvitationEmail(realm_id=tx.realm_id, invitation_id=row.invitation_id))
+
+
+async def visible(connection: Connection, actor: Actor, now: datetime) -> list[InvitationRow]:
+    """The open invitations that somebody may know of: administrators all, others their own."""
+    own_only = None if actor.row.role <= ADMINISTRATOR else actor.user_id
+    return await invitations.open_ones(connection, actor.realm_id, now=now, of_inviter=own_only)
+
+
+async def tell(tx: Tx, *inviter_ids: UserId) -> Entry:
+    """Let those who see the invitations look again: their inviters, and administrators."""
+    by_role = await users.ids_by_role(await tx.connection(), tx.realm_id, without_bots=True)
+    seeing = {*by_role.get(OWNER, ()), *by_role.get(ADMINISTRATOR, ()), *inviter_ids}
+    return tx.append(InvitationsChanged(), to_users(*sorted(seeing)))
+
+
+def _keep(
+    tx: Tx, entry: Entry, actor: Actor, action: str, *ids: InvitationId, **facts: int
+) -> None:
+    """Without addresses: those are nobody's yet whom the organization could ask."""
+    what = {"invitation_ids": list(ids), **facts}
+    audit.record_outcomes(tx, entry, actor.user_id, action, {actor.user_id: what})
+
+
+# -- what an inviter may give
+
+
+def check_may_invite(standing: Standing, role: int, *, by_link: bool) -> None:
+    """Raise BadRequestError unless they may ask others to join, and as that."""
+    name = "create_multiuse_invite_group" if by_link else "can_invite_users_group"
+    if not standing.realm_permits(name):
+        raise BadRequestError("Insufficient permission")
+    if role not in ROLES:
+        raise BadRequestError("Invalid role")
+    if role < standing.person.role:
+        raise BadRequestError("You cannot invite somebody to a role above your own.")
+
+
+async def grantable(
+    connection: Connection, ground: Ground, realm_id: RealmId, terms: Terms
+) -> Terms:
+    """The same terms without those channels and groups to which the inviter may add nobody."""
+    standing = ground.standing(terms.inviter_id)
+    channel_ids = list(terms.channel_ids)
+    found = await channels.by_ids(connection, realm_id, channel_ids)
+    own = await subscriptions.in_channels(
+        connection, realm_id, user_ids=[terms.inviter_id], channel_ids=channel_ids
+    )
+    subscribed = {row.channel_id for row in own if row.active}
+    adds_anywhere = standing.realm_permits("can_add_subscribers_group")
+    open_to_them = {
+        row.channel_id
+        for row in found
+        if not row.is_archived
+        and (
+            standing.adds_others(row, subscribed=row.channel_id in subscribed)
+            or (row.is_default and adds_anywhere)
+        )
+    }
+    teams = [await groups.by_id(connection, realm_id, each) for each in terms.group_ids]
+    joinable = {
+        row.group_id
+        for row in teams
+        if row is not None
+        and not (row.deactivated or row.is_system_group)
+        and may_add(standing, row, only_themselves=False)
+    }
+    return replace(
+        terms,
+        channel_ids=[each for each in channel_ids if each in open_to_them],
+        group_ids=[each for each in terms.group_ids if each in joinable],
+    )
+
+
+async def _terms(tx: Tx, ground: Ground, actor: Actor, wish: Wish, *, by_link: bool) -> Terms:
+    """What the actor may offer. Raises BadRequestError if it is less than they want."""
+    standing = ground.standing(actor.user_id)
+    check_may_invite(standing, wish.role, by_link=by_link)
+    terms = Terms(
+        inviter_id=actor.user_id,
+        role=wish.role,
+        channel_ids=list(dict.fromkeys(wish.channel_ids)),
+        group_ids=list(dict.fromkeys(wish.group_ids)),
+        includes_defaults=wish.includes_defaults,
+        # Only administrators speak for the organization.
+        welcome_text=wish.welcome_text if standing.person.is_administrator else None,
+        tells_inviter=wish.tells_inviter,
+        ends_at=wish.ends_at,
+    )
+    given = await grantable(await tx.connection(), ground, tx.realm_id, terms)
+    if refused := _without(terms.channel_ids, given.channel_ids):
+        raise BadRequestError(
+            f"Invalid channel ID {refused[0]}, or you do not have permission to subscribe other"
+            " users to it."
+        )
+    if missing := _without(terms.group_ids, given.group_ids):
+        raise BadRequestError(
+            f"Invalid user group ID {missing[0]}, or you do not have permission to add members."
+        )
+    return terms
+
+
+async def _held(
+    tx: Tx,
+    ground: Ground,
+    actor: Actor,
+    invitation_id: InvitationId,
+    *,
+    is_link: bool,
+    now: datetime,
+) -> InvitationRow:
+    """An open invitation over which the actor may decide, locked. Raises BadRequestError."""
+    found = await tx.lock(invitations.locking(tx.realm_id, invitation_id))
+    person = ground.standing(actor.user_id).person
+    for row in found:
+        is_listed = row.state == "open" and not row.is_over(now) and row.by_link is None
+        is_seen = row.inviter_id == actor.user_id or person.is_administrator
+        if is_listed and is_seen and (row.email is None) == is_link:
+            if row.inviter_id != actor.user_id and row.role < person.role:
+                raise BadRequestError("Must be an organization owner")
+            return row
+    raise BadRequestError(NO_SUCH)
+
+
+# -- addresses
+
+
+def check_limit(mails: int, per_day: int, wanted: int) -> None:
+    """Raise InvitationFailedError if the organization would mail more than it may in a day."""
+    if mails > per_day:
+        people = "somebody" if wanted == 1 else f"{wanted} people"
+        raise InvitationFailedError(
+            f"To protect users, the number of invitations that an organization sends in a day is"
+            f" limited (to {per_day}), and inviting {people} now would be too many. Nobody was"
+            " invited. Try again later, or share a link.",
+            daily_limit_reached=True,
+        )
+
+
+async def _check_addresses(
+    connection: Connection, ground: Ground, realm_id: RealmId, emails: Sequence[str]
+) -> None:
+    """Raise InvitationFailedError if one of them cannot be, or is not admitted here."""
+    domains = await realm_domains.of_realm(connection, realm_id)
+    problems: list[Problem] = []
+    for email in emails:
+        try:
+            checked_email(email)
+            check_address(email, ground.settings, domains)
+        except BadRequestError as error:
+            problems.append((email, error.message, False))
+    if problems:
+        raise InvitationFailedError(
+            "Some emails did not validate, so we didn't send any invitations.", problems
+        )
+
+
+async def _with_accounts(
+    connection: Connection, realm_id: RealmId, emails: Sequence[str]
+) -> list[Problem]:
+    """Those whose people have accounts here."""
+    found = {row.email.lower(): row for row in await users.by_emails(connection, realm_id, emails)}
+    problems: list[Problem] = []
+    for email in emails:
+        if row := found.get(email.lower()):
+            reason = "Already has an account." if row.is_active else "Account has been deactivated."
+            problems.append((email, reason, not row.is_active))
+    return problems
+
+
+def _without(every: Sequence[Each], some: Collection[object]) -> list[Each]:
+    return [each for each in every if each not in some]

@@ -1,0 +1,235 @@
+"""Somebody takes up an invitation: what it offers is looked at again, as everything stands now."""
+
+import hmac
+from dataclasses import dataclass
+from datetime import datetime
+
+from server.actions import audit
+from server.actions.ground import Ground, stand_on_realm
+from server.actions.invitations import check_may_invite, grantable, tell
+from server.actions.users import NewUser, Start, create_users
+from server.domain import admission
+from server.domain.channels import Standing
+from server.domain.errors import BadRequestError, NotFoundError
+from server.domain.invitations import Key
+from server.domain.realm_settings import RealmSettings
+from server.events.base import Tx
+from server.jobs import Greeting, InvitationEmail, enqueue
+from storage import invitations, realm_domains, users
+from storage.database import Connection
+from storage.ids import InvitationId, RealmId, UserId
+from storage.invitations import InvitationRow
+from storage.realms import RealmRow
+from storage.users import UserRow
+
+NOT_OURS = "This link is not one of ours. Look whether all of it was copied."
+ENDED = "This invitation has ended. Ask whoever sent it for another."
+REVOKED = "This invitation was taken back. Ask whoever sent it."
+USED = "This invitation has been used. Sign in with the account that was made by it."
+ORPHANED = "Whoever sent this invitation may not invite anybody any more. Ask somebody else there."
+DEACTIVATED = "This organization has been deactivated."
+
+
+class LinkError(NotFoundError):
+    """Nobody joins by this link; the message says why."""
+
+
+class HasAccountError(BadRequestError):
+    """The address has an account already."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Newcomer:
+    """What somebody chooses who joins."""
+
+    full_name: str
+    password_hash: str | None
+    timezone: str = ""
+
+
+async def open_invitation(
+    connection: Connection, realm: RealmRow, key: Key, link_secret: str, now: datetime
+) -> tuple[InvitationRow, UserRow]:
+    """What the key opens, and who has sent it. `link_secret`: which a link has of this id.
+
+    Raises LinkError.
+    """
+    row = await invitations.by_id(connection, realm.realm_id, key.invitation_id)
+    if row is None:
+        raise LinkError(NOT_OURS)
+    _check_key(row, key, link_secret)
+    _check_open(row, now)
+    await _check_link(connection, realm.realm_id, row)
+    found = await users.by_ids(connection, realm.realm_id, [row.inviter_id])
+    if realm.deactivated:
+        raise LinkError(DEACTIVATED)
+    if not found or not found[0].is_active:
+        raise LinkError(ORPHANED)
+    return row, found[0]
+
+
+async def accept(tx: Tx, key: Key, newcomer: Newcomer, *, now: datetime) -> UserId:
+    """An account for whoever holds the key of a mail: once. Raises LinkError, BadRequestError."""
+    tx.must_be_exact()
+    realm, row, ground = await _held(tx, key.invitation_id, now)
+    if row.email is None or not _is_of_mail(row, key):
+        raise LinkError(NOT_OURS)
+    await check_address(await tx.connection(), realm, row.email)
+    return await _join(tx, row, row.email, ground, newcomer, now=now)
+
+
+async def accept_of_address(
+    tx: Tx, email: str, newcomer: Newcomer, *, now: datetime
+) -> UserId | None:
+    """The same for somebody whose address others vouch for, by the newest that is still good.
+
+    None if nobody asks them to join. Raises BadRequestError.
+    """
+    tx.must_be_exact()
+    connection = await tx.connection()
+    for each in await invitations.open_of_email(connection, tx.realm_id, email, now=now):
+        try:
+            realm, row, ground = await _held(tx, each, now)
+        except LinkError:
+            continue
+        await check_address(await tx.connection(), realm, email)
+        return await _join(tx, row, email, ground, newcomer, now=now)
+    return None
+
+
+async def _join(
+    tx: Tx, row: InvitationRow, email: str, ground: Ground, newcomer: Newcomer, *, now: datetime
+) -> UserId:
+    """An account, as the held invitation says."""
+    connection = await tx.connection()
+    terms = await grantable(connection, ground, tx.realm_id, row)
+    start = Start(
+        channel_ids=terms.channel_ids,
+        includes_defaults=terms.includes_defaults,
+        group_ids=terms.group_ids,
+    )
+    new = NewUser(
+        email=email,
+        full_name=newcomer.full_name,
+        role=row.role,
+        password_hash=newcomer.password_hash,
+        timezone=newcomer.timezone,
+        start=start,
+    )
+    [made] = await create_users(tx, [new], now=now)
+    connection = await tx.changing()
+    await invitations.end_of_email(connection, tx.realm_id, email)
+    entry = await tell(tx, row.inviter_id)
+    facts = {"email": made.email, "role": made.role, "invited_by": row.inviter_id}
+    changed = {made.user_id: audit.differences({}, facts)}
+    audit.record_each(tx, entry, made.user_id, "invitation_accepted", changed)
+    enqueue(
+        tx,
+        Greeting(
+            realm_id=tx.realm_id,
+            user_id=made.user_id,
+            text=row.welcome_text,
+            inviter_id=row.inviter_id if row.tells_inviter else None,
+        ),
+    )
+    return made.user_id
+
+
+async def ask_by_link(tx: Tx, invitation_id: InvitationId, email: str, *, now: datetime) -> None:
+    """Whoever has the link is mailed an invitation of their own: so the address is theirs.
+
+    Raises LinkError, BadRequestError.
+    """
+    tx.must_be_exact()
+    realm, row, _ = await _held(tx, invitation_id, now)
+    if row.email is not None:
+        raise LinkError(NOT_OURS)
+    await check_address(await tx.connection(), realm, email)
+    [made] = await invitations.insert(
+        await tx.changing(), tx.realm_id, row, [email], now=now, by_link=row.invitation_id
+    )
+    enqueue(tx, InvitationEmail(realm_id=tx.realm_id, invitation_id=made))
+
+
+async def check_address(connection: Connection, realm: RealmRow, email: str) -> None:
+    """Raise BadRequestError for an address that is not admitted, or has an account."""
+    domains = await realm_domains.of_realm(connection, realm.realm_id)
+    admission.check_address(email, RealmSettings.of(realm.settings), domains)
+    for row in await users.by_emails(connection, realm.realm_id, [email]):
+        if row.is_active:
+            raise HasAccountError(f"{row.email} has an account here already. Sign in with it.")
+        raise BadRequestError(
+            f"The account of {row.email} here is deactivated. Ask whoever invited you to have it"
+            " reactivated."
+        )
+
+
+async def _held(
+    tx: Tx, invitation_id: InvitationId, now: datetime
+) -> tuple[RealmRow, InvitationRow, Ground]:
+    """The realm, held alone, the open invitation, locked, and its inviter, who may still invite.
+
+    Raises LinkError.
+    """
+    known = await invitations.by_id(await tx.connection(), tx.realm_id, invitation_id)
+    if known is None:
+        raise LinkError(NOT_OURS)
+    ground = await stand_on_realm(tx, [known.inviter_id], names_change=True)
+    if ground.realm.deactivated:
+        raise LinkError(DEACTIVATED)
+    found = await tx.lock(invitations.locking(tx.realm_id, invitation_id))
+    if not found:
+        raise LinkError(NOT_OURS)
+    [row] = found
+    _check_open(row, now)
+    await _check_link(await tx.connection(), tx.realm_id, row)
+    _check_inviter(ground, row)
+    return ground.realm, row, ground
+
+
+async def _check_link(connection: Connection, realm_id: RealmId, row: InvitationRow) -> None:
+    """Raise LinkError if it was asked for by a link that has been taken back."""
+    if row.by_link is not None:
+        link = await invitations.by_id(connection, realm_id, row.by_link)
+        if link is None or link.state == "revoked":
+            raise LinkError(REVOKED)
+
+
+def _check_inviter(ground: Ground, row: InvitationRow) -> None:
+    """Raise LinkError unless the inviter is there, and may still invite as that."""
+    inviter = ground.people.get(row.inviter_id)
+    if inviter is None or not inviter.is_active:
+        raise LinkError(ORPHANED)
+    check_still_invites(ground.standing(row.inviter_id), row)
+
+
+def check_still_invites(standing: Standing, row: InvitationRow) -> None:
+    """Raise LinkError unless whoever stands like this may invite as that."""
+    by_link = row.email is None or row.by_link is not None
+    try:
+        check_may_invite(standing, row.role, by_link=by_link)
+    except BadRequestError as error:
+        raise LinkError(ORPHANED) from error
+
+
+def _check_open(row: InvitationRow, now: datetime) -> None:
+    if row.state == "accepted":
+        raise LinkError(USED)
+    if row.state == "revoked":
+        raise LinkError(REVOKED)
+    if row.is_over(now):
+        raise LinkError(ENDED)
+
+
+def _is_of_mail(row: InvitationRow, key: Key) -> bool:
+    return any(hmac.compare_digest(bytes(each), key.digest) for each in row.token_digests)
+
+
+def _check_key(row: InvitationRow, key: Key, link_secret: str) -> None:
+    """Raise LinkError unless the secret is the invitation's own."""
+    if row.email is None:
+        is_known = hmac.compare_digest(key.secret, link_secret)
+    else:
+        is_known = _is_of_mail(row, key)
+    if not is_known:
+        raise LinkError(NOT_OURS)

@@ -1,0 +1,68 @@
+"""Messages that everybody has already look different, and say the same."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from datetime import datetime
+
+from server.actions.ground import Ground, stand_on_realm
+from server.actions.messages.audience import of_messages
+from server.actions.messages.edit import tell_of_content
+from server.events.base import StaleDecisionError, Tx
+from server.events.message_changes import ContentChange, MessagesChanged
+from storage import channels, message_previews, messages
+from storage.channels import ChannelRow
+from storage.ids import MessageId
+from storage.message_edits import ChangingRow
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """A message that stays as it is until the commit."""
+
+    row: ChangingRow
+    channel: ChannelRow | None
+    ground: Ground
+
+
+Draw = Callable[[Seen], Awaitable[str]]
+"""Gives the HTML that a message is to have."""
+
+
+async def redraw(tx: Tx, message_id: MessageId, draw: Draw, now: datetime) -> None:
+    """Let the message look so, unless it is gone; its readers are told if that is different."""
+    tx.must_be_exact()
+    connection = await tx.connection()
+    found = await message_previews.current(connection, tx.realm_id, message_id)
+    if found is None:
+        return
+    ground = await stand_on_realm(tx, [])
+    channel: ChannelRow | None = None
+    if found.channel_id is not None:
+        locking = channels.locking(tx.realm_id, [found.channel_id])
+        [channel] = await tx.lock(locking.shared())
+    rows = await tx.lock(message_previews.locking(tx.realm_id, message_id))
+    if not rows:
+        return
+    [row] = rows
+    if row.channel_id != found.channel_id:
+        raise StaleDecisionError
+    html = await draw(Seen(row, channel, ground))
+    if html == row.rendered_content:
+        return
+    tellings = await of_messages(tx, channel, row.conversation_id, [row.id])
+    await message_previews.update(await tx.changing(), tx.realm_id, row.id, html)
+    event = MessagesChanged(
+        message_id=row.id,
+        message_ids=(row.id,),
+        user_id=None,
+        edit_timestamp=int(now.timestamp()),
+        channel_id=row.channel_id,
+        channel_name="" if channel is None else channel.name,
+        content=ContentChange(
+            content=row.content,
+            rendered_content=html,
+            is_me_message=bool(row.traits & messages.IS_ME_MESSAGE),
+        ),
+        rendering_only=True,
+    )
+    tell_of_content(tx, event, tellings)

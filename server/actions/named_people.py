@@ -1,0 +1,96 @@
+"""People whom permissions name are deactivated, or come back: what everybody is told of that."""
+
+from collections import defaultdict
+from collections.abc import Collection, Iterator
+from dataclasses import replace
+from typing import Any
+
+from server.actions.ground import Ground
+from server.actions.subscriptions.audiences import seers
+from server.domain.access import GroupGraph
+from server.domain.channels import setting_of
+from server.domain.permission_settings import CHANNEL_PERMISSIONS, REALM_PERMISSIONS
+from server.events.base import EVERYONE, MAX_WIRE_EVENTS, Audience, Tx, decode_audience
+from server.events.channels import ChannelsUpdated, ChannelUpdated
+from server.events.groups import GroupChanged, permissions_of
+from server.events.realm import RealmSettingsChanged
+from storage import channels, groups
+from storage.channels import ChannelRow
+from storage.database import Connection
+from storage.ids import UserId
+
+
+async def tell_of_permissions(
+    tx: Tx, connection: Connection, ground: Ground, user_ids: Collection[UserId], *, active: bool
+) -> None:
+    """Tell of each permission that names one of these people, as it stands from now on.
+
+    They have just become active, or ceased to be it; the ground may be from before that.
+    """
+    there = replace(ground.graph, gone=ground.graph.gone - set(user_ids))
+    away = replace(ground.graph, gone=ground.graph.gone | set(user_ids))
+    before, after = (away, there) if active else (there, away)
+    _tell_of_realm(tx, ground, before, after)
+    await _tell_of_groups(tx, connection, before, after)
+    named = await channels.naming_people(connection, tx.realm_id, user_ids)
+    await _tell_of_channels(tx, connection, ground, _updates(named, before, after))
+
+
+def _tell_of_realm(tx: Tx, ground: Ground, before: GroupGraph, after: GroupGraph) -> None:
+    data: dict[str, Any] = {}
+    for name in REALM_PERMISSIONS:
+        setting = ground.settings.permission(name, after)
+        if setting != ground.settings.permission(name, before):
+            data[name] = setting.as_json()
+    if data:
+        tx.append(RealmSettingsChanged(data=data), EVERYONE)
+
+
+async def _tell_of_groups(
+    tx: Tx, connection: Connection, before: GroupGraph, after: GroupGraph
+) -> None:
+    for row in await groups.all_of_realm(connection, tx.realm_id):
+        was, now = permissions_of(row, before), permissions_of(row, after)
+        data = {name: value for name, value in now.items() if value != was[name]}
+        if data:
+            event = GroupChanged(group_id=row.group_id, data=data, deactivated=row.deactivated)
+            tx.append(event, EVERYONE)
+
+
+def _updates(
+    named: Collection[ChannelRow], before: GroupGraph, after: GroupGraph
+) -> Iterator[tuple[ChannelRow, ChannelUpdated]]:
+    for channel in named:
+        for name in CHANNEL_PERMISSIONS:
+            setting = setting_of(channel, name, after)
+            if setting != setting_of(channel, name, before):
+                yield (
+                    channel,
+                    ChannelUpdated(
+                        stream_id=channel.channel_id,
+                        name=channel.name,
+                        property=name,
+                        value=setting.as_json(),
+                        archived=channel.is_archived,
+                    ),
+                )
+
+
+async def _tell_of_channels(
+    tx: Tx,
+    connection: Connection,
+    ground: Ground,
+    updates: Iterator[tuple[ChannelRow, ChannelUpdated]],
+) -> None:
+    """Somebody may have made hundreds: those that the same people see are told of together."""
+    told = list(updates)
+    concerned = {channel.channel_id: channel for channel, _ in told}
+    audiences = await seers(connection, tx.realm_id, ground, concerned.values())
+    together: dict[bytes, list[ChannelUpdated]] = defaultdict(list)
+    for channel, update in told:
+        together[audiences[channel.channel_id].encode()].append(update)
+    for encoded, alike in together.items():
+        audience: Audience = decode_audience(encoded)
+        for start in range(0, len(alike), MAX_WIRE_EVENTS):
+            some = alike[start : start + MAX_WIRE_EVENTS]
+            tx.append(ChannelsUpdated(updates=some), audience)

@@ -1,0 +1,54 @@
+"""Who gets an account because somebody in the organization says so."""
+
+from datetime import datetime
+
+from server.actions import audit
+from server.actions.ground import lock_as_administrator
+from server.actions.users import CreatedUser, NewUser, create_users
+from server.domain.actor import Actor
+from server.domain.admission import check_address
+from server.domain.errors import BadRequestError
+from server.domain.realm_settings import RealmSettings
+from server.events.base import NOBODY, Tx
+from server.events.log import Tick
+from server.jobs import Greeting, enqueue
+from storage import realm_domains, users
+from storage.database import Connection
+from storage.ids import RealmId, UserId
+
+MAY_NOT_CREATE = "User not authorized to create users"
+
+
+async def create_person(tx: Tx, actor: Actor, new: NewUser, *, now: datetime) -> CreatedUser:
+    """An account for a person, whose address nobody has to confirm.
+
+    Raises BadRequestError for who may not do it, for an address that the organization does not
+    admit, and as `create_users` does.
+    """
+    realm = await lock_as_administrator(tx, actor)
+    connection = await tx.connection()
+    await check_may_create(connection, tx.realm_id, actor.user_id)
+    domains = await realm_domains.of_realm(connection, tx.realm_id)
+    check_address(new.email, RealmSettings.of(realm.settings), domains)
+    [person] = await create_users(tx, [new], now=now)
+    entry = tx.append(Tick(), NOBODY)
+    facts = {"email": person.email, "full_name": person.full_name, "role": person.role}
+    changed = {person.user_id: audit.differences({}, facts)}
+    audit.record_each(tx, entry, actor.user_id, "user_created", changed)
+    enqueue(tx, Greeting(realm_id=tx.realm_id, user_id=person.user_id))
+    return person
+
+
+async def check_may_create(connection: Connection, realm_id: RealmId, user_id: UserId) -> None:
+    """Raise BadRequestError unless the operator lets this administrator make accounts."""
+    if not await users.can_create_users(connection, realm_id, user_id):
+        raise BadRequestError(MAY_NOT_CREATE)
+
+
+async def grant_creation(tx: Tx, user_id: UserId, *, create_users: bool) -> None:
+    """The operator lets somebody make accounts, or no longer."""
+    connection = await tx.changing()
+    before = await users.can_create_users(connection, tx.realm_id, user_id)
+    await users.grant(connection, tx.realm_id, user_id, create_users=create_users)
+    changed = {user_id: {"can_create_users": (before, create_users)}}
+    audit.record_each(tx, tx.append(Tick(), NOBODY), None, "user_granted", changed)

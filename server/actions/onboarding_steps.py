@@ -1,0 +1,34 @@
+"""What clients explain once is marked as explained, for all of one's clients."""
+
+from server.actions import audit
+from server.domain.actor import Actor
+from server.domain.errors import BadRequestError, UserDeactivatedError
+from server.domain.onboarding_steps import STEPS, due
+from server.events.base import Tx, to_users
+from server.events.onboarding_steps import OnboardingStepsChanged, shown
+from storage import onboarding_steps, users
+
+
+async def mark_seen(tx: Tx, actor: Actor, step: str) -> None:
+    """Let it be explained no more; a second time changes nothing. Raises DomainError."""
+    if step not in STEPS:
+        raise BadRequestError(f"Unknown onboarding_step: {step}")
+    [row] = await tx.lock(users.locking(tx.realm_id, [actor.user_id]))
+    if not row.is_active:
+        raise UserDeactivatedError("Account is deactivated")
+    connection = await tx.connection()
+    seen = await onboarding_steps.seen_by(connection, tx.realm_id, actor.user_id)
+    if step in seen:
+        return
+    await onboarding_steps.insert(await tx.changing(), tx.realm_id, actor.user_id, step)
+    event = OnboardingStepsChanged(onboarding_steps=shown(due({*seen, step})))
+    entry = tx.append(event, to_users(actor.user_id))
+    audit.record(
+        tx,
+        entry,
+        actor.user_id,
+        "onboarding_step_seen",
+        subject_id=actor.user_id,
+        before={},
+        after={"step": step},
+    )

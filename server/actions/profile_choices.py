@@ -1,0 +1,115 @@
+"""Whoever chose what is no choice any more chooses nothing, and everybody is told: in steps."""
+
+from collections.abc import Sequence
+from typing import Final
+
+import msgspec
+
+from server.actions import audit
+from server.actions.ground import Ground, stand_on_realm
+from server.actions.stepped_work import Kind, put_off
+from server.domain.access import GUEST
+from server.domain.profile_fields import FieldType, choices
+from server.events.base import EVERYONE, MEMBERS, Audience, Tx, to_users
+from server.events.users import ProfileValueWithdrawn
+from storage import acquaintances, profile_data, profile_fields, users
+from storage.database import Connection
+from storage.ids import ProfileFieldId, UserId
+from storage.profile_fields import FieldRow
+
+PEOPLE_PER_STEP: Final = 500
+"""Whose choice one transaction withdraws: bounds how long others' writes wait. One entry tells of
+so many."""
+
+
+class Plan(msgspec.Struct, frozen=True, kw_only=True):
+    """A field has lost choices."""
+
+    actor_id: UserId
+    field_id: ProfileFieldId
+    gone: list[str]
+
+
+def choices_of(row: FieldRow) -> set[str]:
+    """What people may choose there; nothing where they say it in their own words."""
+    return choices(row.field_data) if row.field_type == FieldType.SELECT else set()
+
+
+async def lock_first(tx: Tx, plan: Plan) -> list[UserId]:
+    """Some of those who chose it: their rows will say that they have changed.
+
+    Nobody else chooses it, for the realm is held.
+    """
+    return await _lock_some(tx, plan, PEOPLE_PER_STEP)
+
+
+async def withdraw_first(
+    tx: Tx, ground: Ground, plan: Plan, user_ids: Sequence[UserId]
+) -> str | None:
+    """Withdraw the choice of these, and leave the others, if there are more, to later transactions.
+
+    Under the id that is returned they go on with it.
+    """
+    await _withdraw(tx, ground, plan, user_ids)
+    if len(user_ids) < PEOPLE_PER_STEP:
+        return None
+    return await put_off(tx, WITHDRAWING, plan, done=len(user_ids))
+
+
+async def _take(tx: Tx, plan: Plan, done: int, people_per_step: int) -> int | None:
+    """Withdraw the choice of the next few, unless it is one again."""
+    ground = await stand_on_realm(tx, [])
+    fields = await profile_fields.of_realm(await tx.connection(), tx.realm_id)
+    there = [choices_of(row) for row in fields if row.field_id == plan.field_id]
+    left = msgspec.structs.replace(plan, gone=sorted(set(plan.gone).difference(*there)))
+    user_ids = await _lock_some(tx, left, people_per_step)
+    await _withdraw(tx, ground, left, user_ids)
+    return done + len(user_ids) if len(user_ids) == people_per_step else None
+
+
+WITHDRAWING: Final = Kind(
+    "finish_withdrawing_choices", Plan, PEOPLE_PER_STEP, _take, lambda _plan, _work_id: ()
+)
+
+
+async def _lock_some(tx: Tx, plan: Plan, limit: int) -> list[UserId]:
+    tx.must_be_exact()
+    user_ids = await profile_data.who_say(
+        await tx.connection(), tx.realm_id, plan.field_id, plan.gone, limit=limit
+    )
+    await tx.lock(users.locking(tx.realm_id, user_ids))
+    return user_ids
+
+
+async def _withdraw(tx: Tx, ground: Ground, plan: Plan, user_ids: Sequence[UserId]) -> None:
+    """These do not say it any more; whoever knows one of them is told."""
+    if not user_ids:
+        return
+    connection = await tx.changing()
+    withdrawn = await profile_data.delete_values(
+        connection, tx.realm_id, user_ids, plan.field_id, plan.gone
+    )
+    if not withdrawn:
+        return
+    entry = None
+    for audience, known in await _who_know_of(connection, ground, list(withdrawn)):
+        if known:
+            event = ProfileValueWithdrawn(field_id=plan.field_id, user_ids=tuple(known))
+            entry = tx.append(event, audience)
+    assert entry is not None, "members know everybody"
+    tx.at_position(entry, users.changed(tx.realm_id, list(withdrawn)))
+    lost = {user_id: {str(plan.field_id): (value, None)} for user_id, value in withdrawn.items()}
+    audit.record_each(tx, entry, plan.actor_id, "profile_data_changed", lost)
+
+
+async def _who_know_of(
+    connection: Connection, ground: Ground, user_ids: Sequence[UserId]
+) -> list[tuple[Audience, Sequence[UserId]]]:
+    """Everybody with whom of these they know; nobody twice."""
+    if ground.settings.guests_know_everybody(ground.graph):
+        return [(EVERYONE, user_ids)]
+    realm_id = ground.realm.realm_id
+    guests = (await users.ids_by_role(connection, realm_id)).get(GUEST, ())
+    met = await acquaintances.known_to_each(connection, realm_id, guests, among=user_ids)
+    known = {guest: sorted(met[guest].intersection(user_ids)) for guest in guests}
+    return [(MEMBERS, user_ids), *((to_users(guest), known[guest]) for guest in guests)]

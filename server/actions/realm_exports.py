@@ -1,0 +1,136 @@
+"""Administrators ask for a file with the organization's data; a worker makes it."""
+
+from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import Final
+
+import msgspec
+
+from server.actions import audit
+from server.actions.ground import lock_as_administrator, lock_realm
+from server.domain.access import ADMINISTRATOR, OWNER
+from server.domain.actor import Actor
+from server.domain.errors import BadRequestError
+from server.events.base import Audience, Entry, Tx
+from server.events.realm_exports import ExportConsentChanged, ExportsChanged, ShownExport
+from server.jobs import BlobRemoval, DeferredWork, enqueue
+from storage import realm_exports, users
+from storage.ids import UserId
+from storage.realm_exports import ExportRow
+
+STEP: Final = "export_realm"
+KEPT: Final = timedelta(days=7)
+"""After that a file goes by itself."""
+
+
+class Wanted(msgspec.Struct, frozen=True):
+    """The job's arguments."""
+
+    export_id: int
+
+
+async def ask_for_export(tx: Tx, actor: Actor, export_type: int, *, now: datetime) -> int:
+    """Let a worker make a file; its id. Raises BadRequestError while another is being made."""
+    await lock_as_administrator(tx, actor)
+    there = await realm_exports.all_of_them(await tx.connection(), tx.realm_id)
+    if any(row.is_pending for row in there):
+        raise BadRequestError("An export is being made already. Wait until it is there.")
+    export_id = await realm_exports.insert(
+        await tx.changing(),
+        tx.realm_id,
+        export_type=export_type,
+        acting_user_id=actor.user_id,
+        requested_at=now,
+    )
+    entry = await _tell(tx)
+    after = {"export_type": export_type}
+    audit.record(
+        tx, entry, actor.user_id, "realm_exported", subject_id=export_id, before={}, after=after
+    )
+    enqueue(tx, DeferredWork.of(tx.realm_id, STEP, Wanted(export_id)))
+    return export_id
+
+
+async def tell_of_consent(tx: Tx, user_id: UserId, *, consented: bool) -> None:
+    """Administrators know who lets their private data be exported."""
+    event = ExportConsentChanged(user_id=user_id, consented=consented)
+    tx.append(event, await _administrators(tx))
+
+
+async def keep_export(tx: Tx, export_id: int, *, blob_key: str, size: int, digest: bytes) -> bool:
+    """The file is there, under this key; False if nobody waits for it any more."""
+    row = await _lock(tx, export_id)
+    if row is None or not row.is_pending:
+        return False
+    await _become(tx, replace(row, blob_key=blob_key, size=size, digest=digest))
+    return True
+
+
+async def give_export_up(tx: Tx, export_id: int, *, now: datetime) -> None:
+    """It cannot be made."""
+    row = await _lock(tx, export_id)
+    if row is not None and row.is_pending:
+        await _become(tx, replace(row, failed_at=now))
+
+
+async def delete_export(tx: Tx, actor: Actor, export_id: int, *, now: datetime) -> None:
+    """An administrator takes a file away. Raises BadRequestError."""
+    await lock_as_administrator(tx, actor)
+    await _delete(tx, export_id, by=actor.user_id, now=now)
+
+
+async def expire_export(tx: Tx, export_id: int, *, now: datetime) -> None:
+    """It was there for long enough."""
+    await lock_realm(tx, alone=True)
+    row = await realm_exports.by_id(await tx.connection(), tx.realm_id, export_id)
+    if row is not None and row.deleted_at is None:
+        await _delete(tx, export_id, by=None, now=now)
+
+
+async def drop_exports(tx: Tx, *, now: datetime) -> None:
+    """No file is there any more, and none that is being made will be."""
+    for row in await realm_exports.all_of_them(await tx.connection(), tx.realm_id):
+        if row.is_pending:
+            await give_export_up(tx, row.export_id, now=now)
+        elif row.blob_key is not None and row.deleted_at is None:
+            await _delete(tx, row.export_id, by=None, now=now)
+
+
+async def _delete(tx: Tx, export_id: int, *, by: UserId | None, now: datetime) -> None:
+    row = await _lock(tx, export_id)
+    if row is None:
+        raise BadRequestError("Invalid data export ID")
+    if row.deleted_at is not None:
+        raise BadRequestError("Export already deleted")
+    if row.failed_at is not None:
+        raise BadRequestError("Export failed, nothing to delete")
+    if row.blob_key is None:
+        raise BadRequestError("Export still in progress")
+    entry = await _become(tx, replace(row, deleted_at=now))
+    audit.record(tx, entry, by, "realm_export_deleted", subject_id=export_id, before={}, after={})
+    enqueue(tx, BlobRemoval(realm_id=tx.realm_id, keys=(row.blob_key,)))
+
+
+async def _lock(tx: Tx, export_id: int) -> ExportRow | None:
+    tx.must_be_exact()
+    found = await tx.lock(realm_exports.locking(tx.realm_id, export_id))
+    return found[0] if found else None
+
+
+async def _become(tx: Tx, row: ExportRow) -> Entry:
+    await realm_exports.update(await tx.changing(), tx.realm_id, row)
+    return await _tell(tx)
+
+
+async def _tell(tx: Tx) -> Entry:
+    """All administrators see how they are now."""
+    directory = await tx.directory()
+    address = directory.address_of(await directory.realm()).url
+    rows = await realm_exports.all_of_them(await tx.connection(), tx.realm_id)
+    shown = [ShownExport.of(row, address) for row in rows]
+    return tx.append(ExportsChanged(exports=shown), await _administrators(tx))
+
+
+async def _administrators(tx: Tx) -> Audience:
+    roles = await users.ids_by_role(await tx.connection(), tx.realm_id, without_bots=True)
+    return Audience(users=(*roles.get(OWNER, ()), *roles.get(ADMINISTRATOR, ())))

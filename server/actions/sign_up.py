@@ -1,0 +1,87 @@
+"""People come into an open organization by themselves."""
+
+from dataclasses import replace
+from datetime import datetime
+
+from server.actions import audit
+from server.actions.confirmations import confirm, to_be_confirmed
+from server.actions.ground import lock_realm
+from server.actions.joining import Newcomer, accept_of_address
+from server.actions.users import NewUser, create_users
+from server.domain.admission import check_address
+from server.domain.confirmations import SIGN_UP, VOUCHED_SIGN_UP
+from server.domain.errors import BadRequestError
+from server.domain.realm_settings import RealmSettings
+from server.domain.sign_in import PASSWORDS
+from server.events.base import NOBODY, Tx
+from server.events.log import Tick
+from server.jobs import Greeting, enqueue
+from storage import invitations, realm_domains
+from storage.database import Connection
+from storage.ids import UserId
+from storage.realms import RealmRow
+
+NOT_BY_EMAIL = "People of this organization do not join by email: they sign in."
+BY_INVITATION = "You need an invitation to join this organization."
+
+
+async def sign_up(tx: Tx, digest: bytes, new: NewUser, *, now: datetime) -> UserId:
+    """An account for whoever holds the token, under the address that it was made for.
+
+    Raises LinkExpiredError, and BadRequestError for what does not hold any more: the organization
+    is closed, or does not take this address.
+    """
+    realm = await lock_realm(tx, alone=True)
+    asked = await to_be_confirmed(tx, digest, SIGN_UP, VOUCHED_SIGN_UP)
+    check_way(RealmSettings.of(realm.settings), asked.purpose)
+    user_id = await admit(tx, replace(new, email=asked.email), now=now)
+    await confirm(tx, asked)
+    return user_id
+
+
+async def admit(tx: Tx, new: NewUser, *, now: datetime) -> UserId:
+    """An account for somebody who comes by themselves, and whose address is theirs.
+
+    Whoever has an invitation joins by that. Raises BadRequestError where the organization is not
+    open to them, and as `create_users` does.
+    """
+    newcomer = Newcomer(
+        full_name=new.full_name, password_hash=new.password_hash, timezone=new.timezone
+    )
+    invited = await accept_of_address(tx, new.email, newcomer, now=now)
+    if invited is not None:
+        return invited
+    realm = await lock_realm(tx, alone=True)
+    await check_may_join(await tx.connection(), realm, new.email)
+    [person] = await create_users(tx, [new], now=now)
+    facts = {"email": person.email, "full_name": person.full_name, "role": person.role}
+    changed = {person.user_id: audit.differences({}, facts)}
+    audit.record_each(tx, tx.append(Tick(), NOBODY), person.user_id, "user_created", changed)
+    enqueue(tx, Greeting(realm_id=tx.realm_id, user_id=person.user_id))
+    return person.user_id
+
+
+async def check_known_may_join(
+    connection: Connection, realm: RealmRow, email: str, *, now: datetime
+) -> None:
+    """The same for somebody whose address is theirs: if they are invited, that will do."""
+    if not await invitations.open_of_email(connection, realm.realm_id, email, now=now):
+        await check_may_join(connection, realm, email)
+
+
+def check_way(settings: RealmSettings, purpose: str) -> None:
+    """Raise BadRequestError for a link in a mail where people come from elsewhere.
+
+    Else anybody with an address could pass by the directory or the site that knows its people.
+    """
+    if purpose == SIGN_UP and not settings.wants_method(PASSWORDS):
+        raise BadRequestError(NOT_BY_EMAIL)
+
+
+async def check_may_join(connection: Connection, realm: RealmRow, email: str) -> None:
+    """Raise BadRequestError unless somebody with this address may join without an invitation."""
+    settings = RealmSettings.of(realm.settings)
+    if settings.invite_required:
+        raise BadRequestError(BY_INVITATION)
+    domains = await realm_domains.of_realm(connection, realm.realm_id)
+    check_address(email, settings, domains)

@@ -1,0 +1,30 @@
+"""How much an organization may upload: the operator's word, as it is the operator's disk."""
+
+import msgspec
+
+from server.actions import audit
+from server.actions.ground import lock_realm
+from server.domain.realm_settings import RealmSettings
+from server.events.base import EVERYONE, Tx
+from server.events.realm import RealmSettingChanged
+from storage import realms
+
+NAME = "upload_quota_mib"
+
+
+async def change_upload_quota(tx: Tx, mib: int | None) -> bool:
+    """Let all files of the organization take so much together; None: as much as there is.
+
+    What is there already stays. Whether that is something new.
+    """
+    realm = await lock_realm(tx, alone=True)
+    settings = RealmSettings.of(realm.settings)
+    before = settings.upload_quota_mib
+    if before == mib:
+        return False
+    changed = msgspec.structs.replace(settings, upload_quota_mib=mib)
+    await realms.update_settings(await tx.changing(), tx.realm_id, changed.stored())
+    entry = tx.append(RealmSettingChanged(property=NAME, value=mib), EVERYONE)
+    tx.at_position(entry, realms.changed(tx.realm_id))
+    audit.record(tx, entry, None, "realm_changed", before={NAME: before}, after={NAME: mib})
+    return True

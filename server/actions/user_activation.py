@@ -1,0 +1,276 @@
+"""Accounts are closed, and opened again."""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+from typing import Final
+
+from server.actions import audit
+from server.actions.api_keys import end_queues
+from server.actions.ground import Ground, ground_of, lock_as_administrator, lock_realm
+from server.actions.named_people import tell_of_permissions
+from server.actions.push_devices import drop_all_devices
+from server.actions.subscriptions.membership import Move, readmit, withdraw
+from server.actions.unique_names import check_unique
+from server.actions.user_roles import owners_of
+from server.actions.users import onlookers_of, tell_role_groups
+from server.domain.access import MEMBER, OWNER
+from server.domain.account_news import Deactivated
+from server.domain.actor import Actor
+from server.domain.api_keys import new_api_key
+from server.domain.errors import BadRequestError, CannotDeactivateLastUserError
+from server.events.base import EVERYONE, Entry, Tx
+from server.events.bots import BotChange, BotChanged
+from server.events.groups import MembersAdded, MembersRemoved
+from server.events.users import InaccessibleUserChanged, PersonChange, UserChanged
+from server.jobs import AccountEmail, enqueue
+from storage import (
+    api_keys,
+    bots,
+    channels,
+    credentials,
+    groups,
+    realms,
+    sessions,
+    subscriptions,
+    users,
+)
+from storage.database import Connection
+from storage.ids import RealmId, UserId
+from storage.users import UserRow
+
+MAX_COMMENT: Final = 2_000
+ONLY_OWNER: Final = "Cannot deactivate the only organization owner"
+
+
+async def deactivate_as_administrator(
+    tx: Tx, actor: Actor, user_id: UserId, *, comment: str | None, now: datetime
+) -> None:
+    """Close somebody's account; a comment, even an empty one, is mailed to a person.
+
+    Raises BadRequestError: for who may not do it, an unknown user, and for the only owner.
+    """
+    await lock_as_administrator(tx, actor)
+    row = await _known(tx, actor, user_id)
+    if not row.is_active:
+        return
+    await deactivate_user(tx, user_id, by=actor.user_id, now=now)
+    if comment is not None and row.bot_type is None:
+        news = Deactivated(comment=comment.strip())
+        enqueue(
+            tx,
+            AccountEmail(
+                realm_id=tx.realm_id, address=row.email, full_name=row.full_name, news=news
+            ),
+        )
+
+
+async def deactivate_own(tx: Tx, actor: Actor, *, now: datetime) -> None:
+    """Somebody closes their own account. Raises CannotDeactivateLastUserError."""
+    await lock_realm(tx, alone=True)
+    connection = await tx.connection()
+    people = await users.ids_by_role(connection, tx.realm_id, without_bots=True)
+    if set(people.get(OWNER, ())) == {actor.user_id}:
+        raise CannotDeactivateLastUserError(entity="organization owner", is_last_owner=True)
+    if {user_id for ids in people.values() for user_id in ids} == {actor.user_id}:
+        raise CannotDeactivateLastUserError(entity="user", is_last_owner=False)
+    await deactivate_user(tx, actor.user_id, by=actor.user_id, now=now)
+
+
+async def reactivate_as_administrator(
+    tx: Tx, actor: Actor, user_id: UserId, *, now: datetime
+) -> None:
+    """Open somebody's account again. A bot whose owner is gone is the actor's from now on.
+
+    Raises BadRequestError: for who may not do it, an unknown user, one who is active, and for a
+    name that somebody else has by now.
+    """
+    realm = await lock_as_administrator(tx, actor)
+    row = await _known(tx, actor, user_id)
+    heir = None if row.is_active else await _heir(tx, actor, row)
+    if heir is not None:
+        await tx.lock(users.locking(tx.realm_id, [user_id]))
+        await _inherit(tx, await ground_of(tx, realm, [row]), row, heir)
+    await reactivate_user(tx, user_id, by=actor.user_id, now=now)
+
+
+async def deactivate_user(
+    tx: Tx, user_id: UserId, *, by: UserId | None = None, now: datetime
+) -> None:
+    """Close the account, and those of the user's bots; their event queues end at once.
+
+    Their keys and sessions open nothing any more, also when the account is opened again.
+    Somebody who is deactivated already stays it. `by` is who is kept as having done it; None: the
+    operator. Raises BadRequestError for an unknown user and for the only owner.
+    """
+    realm = await lock_realm(tx, alone=True)
+    connection = await tx.connection()
+    own = await users.bots(connection, tx.realm_id, owner_id=user_id)
+    people = await _lock(tx, [user_id, *(bot.user_id for bot in own)])
+    leaving = {row.user_id: row for row in people.values() if row.is_active}
+    await _refuse_to_deactivate(connection, tx.realm_id, people.get(user_id), leaving)
+    if not leaving:
+        return
+    move = await _subscribed(tx, connection, leaving)
+
+    connection = await tx.changing()
+    left = list(leaving)
+    keys = {left_id: new_api_key() for left_id in left}
+    await users.update_active(connection, tx.realm_id, left, active=False)
+    await credentials.update_api_keys(connection, tx.realm_id, keys)
+    await api_keys.delete_of_users(connection, tx.realm_id, left)
+    await sessions.end_of_users(connection, tx.realm_id, left)
+    await drop_all_devices(tx, left)
+    gone = [replace(row, api_key=keys[row.user_id]) for row in leaving.values()]
+    ground = await ground_of(tx, realm, gone)
+    await _tell(tx, connection, ground, active=False, now=now)
+    await tell_of_permissions(tx, connection, ground, left, active=False)
+    entry = await end_queues(tx, left)
+    _keep(tx, entry, by, left, active=False)
+    await withdraw(tx, ground, move, entry)
+
+
+async def reactivate_user(
+    tx: Tx, user_id: UserId, *, by: UserId | None = None, now: datetime
+) -> None:
+    """Open the account again: with its role, groups and channels, and with another key.
+
+    The user's bots stay closed. `by` is as above. Raises BadRequestError for an unknown user, one
+    who is active, and for a name that somebody else has by now.
+    """
+    realm = await lock_realm(tx, alone=True)
+    connection = await tx.connection()
+    row = (await _lock(tx, [user_id])).get(user_id)
+    if row is None or row.is_system_bot:
+        raise BadRequestError("No such user")
+    if row.is_active:
+        raise BadRequestError("User is already active")
+    ground = await ground_of(tx, realm, [replace(row, is_active=True)])
+    await check_unique(connection, ground, row, row.full_name)
+    move = await _subscribed(tx, connection, {user_id: row})
+
+    connection = await tx.changing()
+    await users.update_active(connection, tx.realm_id, [user_id], active=True)
+    entry = await _tell(tx, connection, ground, active=True, now=now)
+    await tell_of_permissions(tx, connection, ground, [user_id], active=True)
+    _keep(tx, entry, by, [user_id], active=True)
+    await readmit(tx, ground, move, entry)
+
+
+# -- what may be
+
+
+async def _known(tx: Tx, actor: Actor, user_id: UserId) -> UserRow:
+    """The user, whose account the actor, an administrator, may close and open."""
+    found = await users.by_ids(await tx.connection(), tx.realm_id, [actor.user_id, user_id])
+    rows = {row.user_id: row for row in found}
+    row = rows.get(user_id)
+    if row is None or row.is_system_bot:
+        raise BadRequestError("No such user")
+    if row.role == OWNER and rows[actor.user_id].role != OWNER:
+        raise BadRequestError("Must be an organization owner")
+    return row
+
+
+async def _refuse_to_deactivate(
+    connection: Connection,
+    realm_id: RealmId,
+    user: UserRow | None,
+    leaving: Collection[UserId],
+) -> None:
+    """Raise BadRequestError if there is no such user, or if no owner would be left."""
+    if user is None or user.is_system_bot:
+        raise BadRequestError("No such user")
+    owners = await owners_of(connection, realm_id)
+    if owners and set(owners) <= set(leaving):
+        raise BadRequestError(ONLY_OWNER)
+
+
+# -- bots whose owner is gone
+
+
+async def _heir(tx: Tx, actor: Actor, row: UserRow) -> UserRow | None:
+    """Who has to take over the bot, if it is one without an owner who could look after it."""
+    if row.bot_type is None:
+        return None
+    wanted = [actor.user_id, *([] if row.bot_owner_id is None else [row.bot_owner_id])]
+    found = {
+        each.user_id: each
+        for each in await users.by_ids(await tx.connection(), tx.realm_id, wanted)
+    }
+    owner = None if row.bot_owner_id is None else found.get(row.bot_owner_id)
+    if owner is not None and owner.is_active and owner.role <= MEMBER:
+        return None
+    if actor.is_bot:
+        raise BadRequestError("The bot has no owner any more, and a bot cannot be one.")
+    return found[actor.user_id]
+
+
+async def _inherit(tx: Tx, ground: Ground, row: UserRow, heir: UserRow) -> None:
+    """The bot is the heir's: an administrator, who knows of it already."""
+    connection = await tx.changing()
+    await bots.update(
+        connection, tx.realm_id, row.user_id, full_name=row.full_name, owner_id=heir.user_id
+    )
+    onlookers = await onlookers_of(tx, connection, ground)
+    person = PersonChange(user_id=row.user_id, bot_owner_id=heir.user_id)
+    entry = tx.append(UserChanged(person=person), onlookers.of_person(row))
+    bot = BotChange(user_id=row.user_id, owner_id=heir.user_id)
+    tx.append(BotChanged(bot=bot), onlookers.of_bot(row))
+    changed = {row.user_id: {"owner_id": (row.bot_owner_id, heir.user_id)}}
+    audit.record_each(tx, entry, heir.user_id, "bot_changed", changed)
+
+
+# -- rows, and who is told
+
+
+async def _lock(tx: Tx, user_ids: Sequence[UserId]) -> dict[UserId, UserRow]:
+    """The rows of these users, to change them; of those who do not exist none."""
+    found = await users.by_ids(await tx.connection(), tx.realm_id, user_ids)
+    rows = await tx.lock(users.locking(tx.realm_id, [row.user_id for row in found]))
+    return {row.user_id: row for row in rows}
+
+
+async def _subscribed(tx: Tx, connection: Connection, people: Mapping[UserId, UserRow]) -> Move:
+    """Where they are subscribed; those channels are locked."""
+    rows = await subscriptions.of_users(connection, tx.realm_id, list(people))
+    pairs = [(row.user_id, row.channel_id) for row in rows if row.active]
+    ids = sorted({channel_id for _, channel_id in pairs})
+    locked = await tx.lock(channels.locking(tx.realm_id, ids)) if ids else []
+    return Move(
+        channels={channel.channel_id: channel for channel in locked}, people=people, pairs=pairs
+    )
+
+
+async def _tell(
+    tx: Tx, connection: Connection, ground: Ground, *, active: bool, now: datetime
+) -> Entry:
+    """Tell whoever may know them that they are there, or not any more; the last entry of each."""
+    onlookers = await onlookers_of(tx, connection, ground)
+    entry: Entry | None = None
+    for row in ground.people.values():
+        change = PersonChange(user_id=row.user_id, is_active=active)
+        knowing, strangers = await onlookers.split(connection, tx.realm_id, row)
+        entry = tx.append(UserChanged(person=change), knowing)
+        if strangers is not None:
+            tx.append(InaccessibleUserChanged(person=change), strangers)
+        if row.bot_type is not None:
+            bot = BotChange(user_id=row.user_id, is_active=active, api_key=row.api_key)
+            tx.append(BotChanged(bot=bot), onlookers.of_bot(row))
+    assert entry is not None, "somebody comes or goes"
+    kind = MembersAdded if active else MembersRemoved
+    memberships = await groups.memberships(connection, tx.realm_id, list(ground.people))
+    for group_id, user_ids in memberships.items():
+        hidden = group_id in ground.graph.deactivated
+        tx.append(kind(group_id=group_id, user_ids=user_ids, deactivated=hidden), EVERYONE)
+    await tell_role_groups(tx, connection, ground, kind, now=now)
+    return entry
+
+
+def _keep(
+    tx: Tx, entry: Entry, by: UserId | None, user_ids: Sequence[UserId], *, active: bool
+) -> None:
+    # Who is gone counts with the groups: decisions on older ones are stale.
+    tx.at_position(entry, realms.groups_changed(tx.realm_id))
+    changed = {user_id: {"is_active": (not active, active)} for user_id in user_ids}
+    audit.record_each(tx, entry, by, "user_reactivated" if active else "user_deactivated", changed)
