@@ -8,24 +8,19 @@ from server.api.files import File, send_file
 from server.api.params import Params
 from server.domain import file_links
 from server.domain.actor import Actor, spectator
+from server.domain.api_keys import Scope
 from server.domain.attachments import (
     MIB,
     PATH,
-    clean_name,
     disposition,
     is_shown,
-    name_in_address,
-    type_by_name,
     url_of,
 )
 from server.domain.errors import BadRequestError, NotFoundError
 from server.settings import Settings
 from storage import attachments, server_keys
-from storage.attachments import AttachmentRow
-from storage.blobs import new_key
 from storage.ids import AttachmentId
 
-UPLOADS: Final = "uploads"
 _CACHE_CONTROL: Final = "private, no-cache"
 """Whoever has it asks again each time: they may not be allowed to see it any more."""
 
@@ -48,22 +43,13 @@ async def upload(request: Request, params: NoParams) -> Uploaded:
         used = await attachments.space_used(connection, actor.realm_id)
     quota = (await request.directory.settings()).upload_quota_mib
     actions.check_quota(quota, used, file.content.size)
-    key, name = new_key(UPLOADS, actor.realm_id), clean_name(file.name)
-    row = AttachmentRow(
-        attachment_id=AttachmentId(0),
-        path_id=f"{key.removeprefix(UPLOADS + '/')}/{name_in_address(name)}",
-        name=name,
-        content_type=type_by_name(name),
-        size=file.content.size,
-        digest=file.content.digest,
-        owner_id=actor.user_id,
-        created_at=request.app.clock.now(),
-    )
-    await file.content.keep(key)
+    now = request.app.clock.now()
+    row = actions.new_attachment(actor.realm_id, actor.user_id, file.name, file.content, now)
+    await file.content.keep(row.blob_key)
     # If this fails, the content is one that no row knows: the keeper of files finds it.
     await request.write(actions.add_attachment, row)
     url = url_of(row.path_id)
-    return Uploaded(url=url, uri=url, filename=name)
+    return Uploaded(url=url, uri=url, filename=row.name)
 
 
 class Attachments(Result):
@@ -144,6 +130,8 @@ async def read_by_link(request: Request, params: TemporaryParams) -> None:
         key = await server_keys.key_for(connection, file_links.PURPOSE)
     reader = file_links.reader_of(key, params.token, request.app.clock.now())
     if reader is None or reader.realm_id != request.realm_id:
+        # Those that were made are fetched by pages full of pictures; this one is a guess.
+        await request.limits.count_address(request.remote_address, request.respond_with)
         raise BadRequestError("This link is invalid, or too old.")
     await _send(request, await _actor(request, reader), reader.path_id)
 
@@ -179,7 +167,16 @@ async def _send(request: Request, actor: Actor, path_id: str, *, is_download: bo
 
 
 ENDPOINTS = (
-    Endpoint("POST", PATH, Access.USER, NoParams, upload, Uploaded, takes_file=max_upload_bytes),
+    Endpoint(
+        "POST",
+        PATH,
+        Access.USER,
+        NoParams,
+        upload,
+        Uploaded,
+        takes_file=max_upload_bytes,
+        scope=Scope.MESSAGES,
+    ),
     Endpoint(
         "GET",
         PATH + "/{realm_id_str}/{filename}",
@@ -211,7 +208,15 @@ ENDPOINTS = (
         TemporaryParams,
         read_by_link,
         at_root=True,
+        fetches_quietly=True,
     ),
     Endpoint("GET", "/attachments", Access.USER, NoParams, list_own, Attachments),
-    Endpoint("DELETE", "/attachments/{attachment_id}", Access.USER, AttachmentParams, delete),
+    Endpoint(
+        "DELETE",
+        "/attachments/{attachment_id}",
+        Access.USER,
+        AttachmentParams,
+        delete,
+        scope=Scope.MESSAGES,
+    ),
 )

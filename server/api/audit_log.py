@@ -1,16 +1,22 @@
 """Who changed what, for administrators."""
 
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Annotated, Any
 
 import msgspec
 
 from server.api.endpoint import Access, Endpoint, Request, Result
 from server.api.params import Field, Params
-from storage import audit_log
+from server.domain.profiles import knows_email
+from storage import audit_log, users
 from storage.audit_log import AuditRow
+from storage.database import Connection
 from storage.ids import Position, UserId
 
 MAX_ENTRIES = 1_000
+EMAIL = "email"
+"""By this name an entry has the real address of whoever it is about."""
 
 
 class LogParams(Params):
@@ -62,7 +68,30 @@ async def read(request: Request, params: LogParams) -> LogResult:
             actor_id=None if params.actor_id is None else UserId(params.actor_id),
             action=params.action,
         )
-    return LogResult(entries=[LogEntry.of(row) for row in rows])
+        hidden = await _hidden_addresses(request, connection, rows)
+    return LogResult(entries=[LogEntry.of(_without(row, hidden)) for row in rows])
+
+
+async def _hidden_addresses(
+    request: Request, connection: Connection, rows: Sequence[AuditRow]
+) -> set[int]:
+    """Of whom the entries name addresses that the caller may not know."""
+    ids = {row.subject_id for row in rows if EMAIL in {*row.before, *row.after}}
+    people = await users.by_ids(
+        connection, request.actor.realm_id, [UserId(each) for each in ids if each is not None]
+    )
+    return {row.user_id for row in people if not knows_email(request.actor.row, row)}
+
+
+def _without(row: AuditRow, hidden: set[int]) -> AuditRow:
+    """The row, without an address that is hidden."""
+    if row.subject_id not in hidden:
+        return row
+    before, after = (
+        {name: value for name, value in each.items() if name != EMAIL}
+        for each in (row.before, row.after)
+    )
+    return replace(row, before=before, after=after)
 
 
 ENDPOINTS = (Endpoint("GET", "/realm/audit_log", Access.ADMIN, LogParams, read, LogResult),)

@@ -4,10 +4,14 @@ import base64
 import binascii
 import hmac
 import re
+from dataclasses import replace
 from typing import Final
 
 from server.app import App
+from server.directory import Directory
 from server.domain.actor import Actor, spectator
+from server.domain.api_keys import API_KEY_LENGTH, Scope, digest_of, is_named, reaches, scopes_of
+from server.domain.bots import INCOMING_WEBHOOK
 from server.domain.errors import (
     InvalidApiKeyError,
     InvalidParameterError,
@@ -16,10 +20,11 @@ from server.domain.errors import (
     UnauthorizedError,
     UserDeactivatedError,
 )
-from storage import realms
+from server.domain.sessions import Session
+from storage import api_keys, credentials, realms
 from storage.ids import RealmId
+from storage.users import UserRow
 
-API_KEY_LENGTH: Final = 32
 MAX_CLIENT_NAME_LENGTH: Final = 30
 _PRODUCT: Final = re.compile(r"^\s*([A-Za-z][\w.-]*)")
 _NO_CREDENTIALS: Final = "Not logged in: API authentication or user session required"
@@ -69,15 +74,74 @@ async def authenticate(app: App, realm_id: RealmId | None, authorization: str | 
         raise InvalidApiKeyError("Account is not associated with this subdomain")
     directory = app.directories.of(realm_id)
     row = await directory.user_by_email(email)
+    if is_named(api_key):
+        return await _by_named_key(app, directory, row, api_key)
     known = row.api_key if row is not None else "-" * API_KEY_LENGTH
     matches = hmac.compare_digest(known.encode(), api_key.encode())
     if row is None or not matches:
         raise InvalidApiKeyError("Invalid API key")
+    return await _let_in(directory, row)
+
+
+async def _by_named_key(app: App, directory: Directory, row: UserRow | None, api_key: str) -> Actor:
+    """The user of this row, if the key is theirs.
+
+    The database is asked each time, so that a key that is revoked is so everywhere at once.
+    """
+    async with app.database.connection() as connection:
+        key = await api_keys.used(connection, directory.realm_id, digest_of(api_key))
+        if row is None or key is None or key.user_id != row.user_id:
+            raise InvalidApiKeyError("Invalid API key")
+        if not key.is_noted:
+            await api_keys.note_use(connection, directory.realm_id, key.key_id)
+    actor, scopes = await _let_in(directory, row), scopes_of(key.scopes)
+    if actor.scopes is not None:
+        scopes = frozenset(scope for scope in actor.scopes if reaches(scopes, scope))
+    return replace(actor, scopes=scopes)
+
+
+async def holder_of_key(app: App, realm_id: RealmId | None, api_key: str | None) -> Actor:
+    """The active user whose key this is, who need not say who they are.
+
+    Raises a DomainError of status 401.
+    """
+    if not api_key or realm_id is None:
+        raise UnauthorizedError("Missing 'api_key' in the address")
+    directory = app.directories.of(realm_id)
+    digest = digest_of(api_key)
+    async with app.database.connection() as connection:
+        if is_named(api_key):
+            key = await api_keys.used(connection, realm_id, digest)
+            user_id = None if key is None else key.user_id
+        else:
+            user_id = await credentials.user_of_key(connection, realm_id, digest)
+    row = None if user_id is None else await directory.user(user_id)
+    if row is None:
+        raise InvalidApiKeyError("Invalid API key")
+    if is_named(api_key):
+        return await _by_named_key(app, directory, row, api_key)
+    if not hmac.compare_digest(row.api_key.encode(), api_key.encode()):
+        raise InvalidApiKeyError("Invalid API key")
+    return await _let_in(directory, row)
+
+
+async def holder_of(app: App, realm_id: RealmId, session: Session) -> Actor:
+    """The active user whose session it is. Raises a DomainError of status 401."""
+    directory = app.directories.of(realm_id)
+    row = await directory.user(session.user_id)
+    if row is None:
+        raise UnauthorizedError(_NO_CREDENTIALS)
+    return await _let_in(directory, row)
+
+
+async def _let_in(directory: Directory, row: UserRow) -> Actor:
     if (await directory.realm()).deactivated:
         raise RealmDeactivatedError("This organization has been deactivated")
     if not row.is_active:
         raise UserDeactivatedError("Account is deactivated")
-    return Actor(realm_id, row)
+    # Their keys are in addresses, which many get to see.
+    narrow = frozenset({Scope.MESSAGES}) if row.bot_type == INCOMING_WEBHOOK else None
+    return Actor(directory.realm_id, row, scopes=narrow)
 
 
 async def spectator_or_user(app: App, realm_id: RealmId | None, authorization: str | None) -> Actor:

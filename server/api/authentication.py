@@ -1,18 +1,25 @@
 """From a name and a password to an API key."""
 
-from server.actions.users import keep_rehashed_password
-from server.api.endpoint import Access, Endpoint, Request, Result
+import msgspec
+from msgspec import UNSET, UnsetType
+
+from server.api.endpoint import Access, Endpoint, NoParams, Request, Result
 from server.api.params import Params
+from server.api.sign_in import who_signs_in
 from server.directory import Directory
+from server.domain.access import ADMINISTRATOR
 from server.domain.errors import (
     AuthenticationFailedError,
     BadRequestError,
-    PasswordAuthDisabledError,
     RealmDeactivatedError,
     UserDeactivatedError,
 )
-from storage import users
-from storage.users import CredentialsRow
+from server.events.users import User, shown_user
+from server.identity.jwt_keys import email_in
+from storage import credentials, profile_data, users
+from storage.credentials import CredentialsRow
+from storage.profile_data import NO_DATA
+from storage.users import UserRow
 
 
 class FetchParams(Params):
@@ -30,22 +37,38 @@ class KeyFetched(Result):
     user_id: int
 
 
+class JwtParams(Params):
+    token: str
+    include_profile: bool = False
+
+
+class KeyOfToken(Result):
+    api_key: str
+    email: str
+    user: User | UnsetType = UNSET
+
+
+class DevUser(msgspec.Struct, kw_only=True):
+    email: str
+    realm_url: str
+    realm_uri: str
+
+
+class DevUsers(Result):
+    direct_admins: list[DevUser]
+    direct_users: list[DevUser]
+
+
 async def fetch_api_key(request: Request, params: FetchParams) -> KeyFetched:
-    """The key of whoever has this password; it takes as long to find out that nobody has."""
-    directory = await _directory(request)
-    if not (await directory.settings()).wants_method("Email"):
-        raise PasswordAuthDisabledError("Password authentication is disabled in your organization")
-    await request.count_sign_in(params.username)
-    found = await _credentials(request, directory, params.username)
-    known = None if found is None else found.password_hash
-    verdict = await request.app.passwords.verify(params.password, known)
-    if found is None or known is None or not verdict.right:
-        raise AuthenticationFailedError("Your username or password is incorrect")
-    await request.forget_sign_ins(params.username)
-    if verdict.new_hash is not None:
-        user_id, new = found.user_id, verdict.new_hash
-        writer = request.app.writers.of(directory.realm_id)
-        await writer.write(lambda tx: keep_rehashed_password(tx, user_id, old=known, new=new))
+    """The key of whoever has this password."""
+    found = await who_signs_in(
+        request.app,
+        request.limits,
+        await _directory(request),
+        params.username,
+        params.password,
+        request.respond_with,
+    )
     return _key(found)
 
 
@@ -57,6 +80,57 @@ async def dev_fetch_api_key(request: Request, params: DevFetchParams) -> KeyFetc
     if found is None:
         raise AuthenticationFailedError("Your username or password is incorrect")
     return _key(found)
+
+
+async def jwt_fetch_api_key(request: Request, params: JwtParams) -> KeyOfToken:
+    """The key of whomever a site of the organization's own names in a token that it has signed."""
+    directory = await _directory(request)
+    realm = await directory.realm()
+    key = request.app.settings.jwt_keys.by_subdomain.get(realm.subdomain)
+    if key is None:
+        raise BadRequestError("JWT authentication is not enabled for this organization")
+    email = email_in(params.token, key, request.app.clock)
+    found = await _credentials(request, directory, email)
+    row = None if found is None else await directory.user(found.user_id)
+    if found is None or row is None or row.bot_type is not None:
+        raise AuthenticationFailedError("Your username or password is incorrect")
+    fetched = _key(found)
+    profile: User | UnsetType = UNSET
+    if params.include_profile:
+        profile = await _profile(request, directory, row)
+    return KeyOfToken(api_key=fetched.api_key, email=fetched.email, user=profile)
+
+
+async def _profile(request: Request, directory: Directory, row: UserRow) -> User:
+    async with request.read() as connection:
+        said = await profile_data.of_users(connection, directory.realm_id, [row.user_id])
+    return shown_user(
+        row,
+        await directory.address(),
+        knows_email=True,
+        profile=said.get(row.user_id, NO_DATA),
+    )
+
+
+async def dev_list_users(request: Request, params: NoParams) -> DevUsers:
+    """Everybody, on a server that is for development: clients offer to sign in as them."""
+    del params
+    directory = await _directory(request)
+    url = (await directory.address()).url
+    async with request.read() as connection:
+        rows = await users.all_of_realm(connection, directory.realm_id)
+    people = [row for row in rows if row.is_active and row.bot_type is None]
+
+    def shown(*, administrators: bool) -> list[DevUser]:
+        return [
+            DevUser(email=row.email, realm_url=url, realm_uri=url)
+            for row in people
+            if (row.role <= ADMINISTRATOR) is administrators
+        ]
+
+    return DevUsers(
+        direct_admins=shown(administrators=True), direct_users=shown(administrators=False)
+    )
 
 
 async def _directory(request: Request) -> Directory:
@@ -73,7 +147,7 @@ async def _credentials(
     request: Request, directory: Directory, username: str
 ) -> CredentialsRow | None:
     async with request.read() as connection:
-        return await users.credentials(connection, directory.realm_id, username.strip())
+        return await credentials.by_email(connection, directory.realm_id, username.strip())
 
 
 def _key(found: CredentialsRow) -> KeyFetched:
@@ -92,4 +166,13 @@ ENDPOINTS = (
         dev_fetch_api_key,
         KeyFetched,
     ),
+    Endpoint(
+        "POST",
+        "/jwt/fetch_api_key",
+        Access.ANONYMOUS,
+        JwtParams,
+        jwt_fetch_api_key,
+        KeyOfToken,
+    ),
+    Endpoint("GET", "/dev_list_users", Access.INTERNAL, NoParams, dev_list_users, DevUsers),
 )

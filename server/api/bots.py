@@ -1,24 +1,29 @@
 """Bots over HTTP: those of the caller, and what may be changed about them."""
 
-from typing import Final
-
 from server.actions import bots
-from server.actions.bots import BotChanges, ChangedBot, NewBot
+from server.actions.bots import NO_SUCH_BOT, BotChanges, ChangedBot, NewBot
 from server.actions.users import NewService
 from server.api.endpoint import Access, Empty, Endpoint, NoParams, Request, Result
 from server.api.params import JsonOrBareStr, Params
-from server.domain.bots import GENERIC, OUTGOING_WEBHOOK, check_may_have_bots
+from server.api.pictures import keep_pictures, max_picture_bytes
+from server.domain.addresses import RealmAddress
+from server.domain.api_keys import Scope
+from server.domain.avatars import avatar_of
+from server.domain.bots import (
+    GENERIC,
+    OUTGOING_WEBHOOK,
+    check_may_create,
+    check_may_have_bots,
+    looks_after,
+)
 from server.domain.errors import BadRequestError, InvalidParameterError
 from server.domain.outgoing_webhooks import GENERIC as GENERIC_INTERFACE
 from server.domain.outgoing_webhooks import INTERFACES
-from server.domain.profiles import avatar_url, public_email
+from server.domain.profiles import public_email
 from server.egress import RefusedError
 from storage import users
 from storage.ids import UserId
 from storage.users import UserRow
-
-FIRST_AVATAR: Final = 1
-"""The version of everybody's picture at first."""
 
 
 class Places(Params):
@@ -92,17 +97,16 @@ async def get_own(request: Request, params: NoParams) -> OwnBots:
     check_may_have_bots(actor.person)
     async with request.read() as connection:
         rows = await users.bots(connection, actor.realm_id, owner_id=actor.user_id)
-    domain = (await request.directory.address()).domain
-    return OwnBots(bots=[_own(row, domain) for row in rows if row.is_active])
+    address = await request.directory.address()
+    return OwnBots(bots=[_own(row, address) for row in rows if row.is_active])
 
 
-def _own(row: UserRow, domain: str) -> OwnBot:
-    email = public_email(row, domain)
+def _own(row: UserRow, address: RealmAddress) -> OwnBot:
     return OwnBot(
-        username=email,
+        username=public_email(row, address.domain),
         full_name=row.full_name,
         api_key=row.api_key,
-        avatar_url=avatar_url(email, row.avatar_version),
+        avatar_url=avatar_of(row, address).url,
     )
 
 
@@ -116,16 +120,21 @@ async def create(request: Request, params: CreateParams) -> CreatedBot:
         service = NewService(base_url=params.payload_url, interface=params.interface_type)
     elif params.payload_url:
         raise InvalidParameterError("payload_url", "Only outgoing webhooks are called.")
+    directory, person = request.directory, request.actor.person
+    graph, settings = await directory.groups(), await directory.settings()
+    check_may_create(params.bot_type, person, graph, settings)
     new = NewBot(
         full_name=params.full_name,
         short_name=params.short_name,
         bot_type=params.bot_type,
         service=service,
+        avatar_key=await _avatar_key(request),
     )
     bot = await request.write(bots.create_bot, new, now=request.app.clock.now())
-    return CreatedBot(
-        user_id=bot.user_id, api_key=bot.api_key, avatar_url=avatar_url(bot.email, FIRST_AVATAR)
-    )
+    row = await request.directory.user(bot.user_id)
+    assert row is not None, "it has just been made"
+    avatar = avatar_of(row, await request.directory.address())
+    return CreatedBot(user_id=bot.user_id, api_key=bot.api_key, avatar_url=avatar.url)
 
 
 async def change(request: Request, params: ChangeParams) -> ChangedBotResult:
@@ -135,27 +144,36 @@ async def change(request: Request, params: ChangeParams) -> ChangedBotResult:
         _check_interface("service_interface", params.service_interface)
     if params.service_payload_url is not None:
         _check_url(request, "service_payload_url", params.service_payload_url)
+    row = await request.directory.user(UserId(params.bot_id))
+    if row is None or not looks_after(request.actor.person, row):
+        raise BadRequestError(NO_SUCH_BOT)
     changes = BotChanges(
         full_name=params.full_name,
         owner_id=None if params.bot_owner_id is None else UserId(params.bot_owner_id),
         role=params.role,
         payload_url=params.service_payload_url,
         interface=params.service_interface,
+        avatar_key=await _avatar_key(request),
     )
     now = request.app.clock.now()
     changed = await request.write(bots.change_bot, UserId(params.bot_id), changes, now=now)
-    return _shown(changed, (await request.directory.address()).domain)
+    return _shown(changed, await request.directory.address())
 
 
-def _shown(changed: ChangedBot, domain: str) -> ChangedBotResult:
+async def _avatar_key(request: Request) -> str | None:
+    """Of the picture that has come with the form, if one has."""
+    return (await keep_pictures(request, "avatar"))["small"] if request.files else None
+
+
+def _shown(changed: ChangedBot, address: RealmAddress) -> ChangedBotResult:
     row, owner, service = changed.row, changed.owner, changed.service
     return ChangedBotResult(
         full_name=row.full_name,
-        avatar_url=avatar_url(public_email(row, domain), row.avatar_version),
+        avatar_url=avatar_of(row, address).url,
         default_all_public_streams=False,
         default_events_register_stream=None,
         default_sending_stream=None,
-        bot_owner=None if owner is None else public_email(owner, domain),
+        bot_owner=None if owner is None else public_email(owner, address.domain),
         service_interface=None if service is None else service.interface,
         service_payload_url=None if service is None else service.base_url,
     )
@@ -169,6 +187,16 @@ async def deactivate(request: Request, params: BotParams) -> Empty:
 
 class BotKey(Result):
     api_key: str
+
+
+async def get_key(request: Request, params: BotParams) -> BotKey:
+    actor = request.actor
+    async with request.read() as connection:
+        rows = await users.by_ids(connection, actor.realm_id, [UserId(params.bot_id)])
+    for row in rows:
+        if row.bot_type is not None and not row.is_system_bot and looks_after(actor.person, row):
+            return BotKey(api_key=row.api_key)
+    raise BadRequestError(bots.NO_SUCH_BOT)
 
 
 async def regenerate_key(request: Request, params: BotParams) -> BotKey:
@@ -198,10 +226,37 @@ def _refuse_config(config: dict[str, str]) -> None:
 
 
 ENDPOINTS = (
-    Endpoint("GET", "/bots", Access.USER, NoParams, get_own, OwnBots),
-    Endpoint("POST", "/bots", Access.USER, CreateParams, create, CreatedBot),
-    Endpoint("PATCH", "/bots/{bot_id}", Access.USER, ChangeParams, change, ChangedBotResult),
+    Endpoint("GET", "/bots", Access.USER, NoParams, get_own, OwnBots, scope=Scope.EVERYTHING),
+    Endpoint(
+        "POST",
+        "/bots",
+        Access.USER,
+        CreateParams,
+        create,
+        CreatedBot,
+        takes_file=max_picture_bytes,
+        file_is_optional=True,
+    ),
+    Endpoint(
+        "PATCH",
+        "/bots/{bot_id}",
+        Access.USER,
+        ChangeParams,
+        change,
+        ChangedBotResult,
+        takes_file=max_picture_bytes,
+        file_is_optional=True,
+    ),
     Endpoint("DELETE", "/bots/{bot_id}", Access.USER, BotParams, deactivate),
+    Endpoint(
+        "GET",
+        "/bots/{bot_id}/api_key",
+        Access.USER,
+        BotParams,
+        get_key,
+        BotKey,
+        scope=Scope.EVERYTHING,
+    ),
     Endpoint(
         "POST",
         "/bots/{bot_id}/api_key/regenerate",

@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 from server.actions import drafts as actions
 from server.api.endpoint import Access, Empty, Endpoint, NoParams, Request, Result
 from server.api.params import Field, Params, Part
+from server.domain.api_keys import Scope
 from server.domain.clock import LAST_SECOND
 from server.events.drafts import ShownDraft
 from storage import drafts, users
@@ -77,7 +78,11 @@ async def delete(request: Request, params: DraftParams) -> Empty:
 
 ENDPOINTS = (
     Endpoint("GET", "/drafts", Access.USER, NoParams, get_all, Drafts),
-    Endpoint("POST", "/drafts", Access.USER, CreateParams, create, CreatedDrafts),
-    Endpoint("PATCH", "/drafts/{draft_id}", Access.USER, EditParams, edit),
-    Endpoint("DELETE", "/drafts/{draft_id}", Access.USER, DraftParams, delete),
+    Endpoint(
+        "POST", "/drafts", Access.USER, CreateParams, create, CreatedDrafts, scope=Scope.MESSAGES
+    ),
+    Endpoint("PATCH", "/drafts/{draft_id}", Access.USER, EditParams, edit, scope=Scope.MESSAGES),
+    Endpoint(
+        "DELETE", "/drafts/{draft_id}", Access.USER, DraftParams, delete, scope=Scope.MESSAGES
+    ),
 )

@@ -16,7 +16,9 @@ from server.app import App
 from server.directory import Directory
 from server.domain.actor import Actor
 from server.domain.addresses import API_PREFIX
+from server.domain.api_keys import Scope
 from server.domain.errors import BadRequestError, UnauthorizedError
+from server.domain.sessions import Session
 from server.events.base import Tx
 from server.settings import Settings
 from storage.database import Connection
@@ -34,6 +36,7 @@ class Access(Enum):
     SPECTATOR = "any active user, and anyone where the organization lets spectators look"
     USER = "any active user"
     ADMIN = "administrators and owners"
+    WEBHOOK = "any active user, whose key may be in the address as `api_key`"
     INTERNAL = "development servers"
 
 
@@ -66,6 +69,36 @@ class RawResult:
     body: bytes
     is_enveloped: bool = True
     """False: it has no envelope, and gets none."""
+    status: int = 200
+
+
+class Taker(Protocol):
+    """Takes the body of an answer, once."""
+
+    def take(self, body: bytes) -> None: ...
+
+
+class Later:
+    """An answer that will be brought: while it waits, nothing of the request is kept.
+
+    A class rather than a protocol, because each answer is asked whether it is one.
+    """
+
+    __slots__ = ()
+
+    def then(self, taker: Taker) -> None:
+        """Bring it to this one. To be said before anything else runs."""
+        raise NotImplementedError
+
+    def give_up(self) -> None:
+        """Nobody waits for it any more."""
+        raise NotImplementedError
+
+
+async def _nothing() -> AsyncIterator[bytes]:
+    """No content."""
+    for chunk in list[bytes]():
+        yield chunk
 
 
 @dataclass(slots=True)
@@ -84,8 +117,14 @@ class Request:
     """Headers that the handler adds to the answer."""
     method: str = "GET"
     caller: Actor | None = None
+    session: Session | None = None
+    """The caller's, if it is a browser that they have signed in with."""
+    payload: bytes = b""
+    """The body, on endpoints that take one whole."""
+    content: AsyncIterator[bytes] = field(default_factory=_nothing)
+    """The body of an endpoint that takes content, as it comes. It may be read once."""
     files: list[ReceivedFile] = field(default_factory=list)
-    """On endpoints that take a file: just one. What the handler does not keep is dropped."""
+    """On endpoints that take a file: one, or none. What the handler does not keep is dropped."""
 
     @property
     def actor(self) -> Actor:
@@ -155,7 +194,10 @@ class Stream(Protocol):
         ...
 
 
-Handler = Callable[[Request, ParamsT], Awaitable[Result | RawResult | None]]
+Answered = Result | RawResult | Later | None
+"""None: the handler has answered by a stream."""
+
+Handler = Callable[[Request, ParamsT], Awaitable[Answered]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,15 +215,35 @@ class Endpoint(Generic[ParamsT]):
     handler: Handler[ParamsT]
     result: type[Result] = Empty
     fetches_quietly: bool = False
-    """The call itself is no sign of a problem if it is frequent: not rate limited (long polls)."""
+    """A success is no sign of a problem, however frequent: not rate limited (polls, pictures)."""
+    streams_events: bool = False
+    """A success may come in pieces for as long as the client likes: there is no HEAD of it."""
     answers_with_page: bool = False
     """A success is HTML for people, not JSON; what is refused is JSON all the same."""
+    answers_with_nothing: bool = False
+    """A success is 204: what there is to say is in its headers."""
+    succeeds_with: tuple[int, ...] = (200,)
+    """How a success may be called; 201 says that something new is there, 204 has no body."""
     leads_elsewhere: bool = False
     """A success is another address, and no body."""
     takes_file: Callable[[Settings], int] | None = None
     """The body is a form with one file, of so many bytes at most."""
+    takes_content: Callable[[Settings], int] | None = None
+    """The body is content and no form, of so many bytes at most: `content` of the request."""
+    file_is_optional: bool = False
+    """Forms without one are taken too, also such that could hold none."""
+    takes_payload: bool = False
+    """The body is whatever a stranger's program sends: parameters are in the address alone."""
+    scope: Scope | None = None
+    """What a key with a name has to reach; without it, to read for GET, and else everything."""
     at_root: bool = False
     """Its path is the whole path: it answers with files, which browsers fetch by their address."""
+
+    @property
+    def needs(self) -> Scope:
+        if self.scope is not None:
+            return self.scope
+        return Scope.READ if self.method == "GET" else Scope.EVERYTHING
 
     @property
     def full_path(self) -> str:

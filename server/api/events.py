@@ -3,9 +3,21 @@
 from contextlib import aclosing
 from typing import Any, Final
 
-from server.api.endpoint import Access, Empty, Endpoint, RawResult, Request, Result
+from typing_extensions import override
+
+from server.api.endpoint import (
+    Access,
+    Empty,
+    Endpoint,
+    Later,
+    RawResult,
+    Request,
+    Result,
+    Taker,
+)
 from server.api.envelopes import error_body
 from server.api.params import Params
+from server.domain.api_keys import Scope
 from server.domain.errors import DomainError, InvalidParameterError
 from server.realtime import poll as polls
 from server.realtime.queue import WireEvent
@@ -37,23 +49,36 @@ class PollResult(Result):
     queue_id: str
 
 
-async def get_events(request: Request, params: PollParams) -> RawResult | None:
+async def get_events(request: Request, params: PollParams) -> RawResult | Later | None:
     """One poll; or, for a client that accepts them, server-sent events until it goes away."""
     if EVENT_STREAM in request.headers.get("Accept", ""):
         await _stream(request, params)
         return None
     queue_id = QueueId(params.queue_id)
-    polling = polls.poll(
+    begun = await polls.begin(
         request.app.realtime,
+        _LaterPoll,
         realm_id=request.actor.realm_id,
         user_id=request.actor.user_id,
         queue_id=queue_id,
         last_event_id=params.last_event_id,
         dont_block=params.dont_block,
     )
-    # It may wait for a minute: what it does not need is let go.
-    del request, params
-    return RawResult(polls.answer(queue_id, await polling))
+    return begun if isinstance(begun, _LaterPoll) else RawResult(polls.answer(queue_id, begun))
+
+
+class _LaterPoll(polls.Waiting, Later):
+    """A poll that waits is an answer that will be brought."""
+
+    __slots__ = ("_taker",)
+
+    @override
+    def then(self, taker: Taker) -> None:
+        self._taker = taker
+
+    @override
+    def bring(self, events: list[WireEvent]) -> None:
+        self._taker.take(polls.answer(self.queue.queue_id, events))
 
 
 async def _stream(request: Request, params: PollParams) -> None:
@@ -105,7 +130,14 @@ async def delete_queue(request: Request, params: QueueParams) -> Empty:
 
 ENDPOINTS = (
     Endpoint(
-        "GET", "/events", Access.USER, PollParams, get_events, PollResult, fetches_quietly=True
+        "GET",
+        "/events",
+        Access.USER,
+        PollParams,
+        get_events,
+        PollResult,
+        fetches_quietly=True,
+        streams_events=True,
     ),
-    Endpoint("DELETE", "/events", Access.USER, QueueParams, delete_queue),
+    Endpoint("DELETE", "/events", Access.USER, QueueParams, delete_queue, scope=Scope.READ),
 )

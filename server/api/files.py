@@ -1,5 +1,6 @@
 """Answers with a file: whole or a range of it, or that the client has it already."""
 
+import hashlib
 import re
 from collections.abc import Mapping
 from contextlib import aclosing
@@ -62,6 +63,30 @@ async def send_file(request: Request, file: File) -> None:
     else:
         headers["Content-Range"] = f"bytes */{file.size}"
         await _send(request, 416, headers)
+
+
+async def send_picture(
+    request: Request, content: bytes, *, content_type: str, cache_control: str
+) -> None:
+    """Send what is in memory, to be looked at."""
+    etag = f'"{hashlib.sha256(content).hexdigest()}"'
+    headers = {**SAFE_HEADERS, "ETag": etag, "Cache-Control": cache_control}
+    if _is_known(request.headers.get("If-None-Match"), etag):
+        await _send(request, 304, headers)
+        return
+    stream = request.open_stream()
+    await stream.start(
+        {
+            **request.respond_with,
+            **headers,
+            "Content-Type": content_type,
+            "Content-Disposition": "inline",
+            "Content-Length": str(len(content)),
+        }
+    )
+    if request.method != "HEAD":
+        await stream.send(content)
+    stream.close()
 
 
 async def redirect(request: Request, url: str, *, cache_control: str) -> None:

@@ -2,10 +2,11 @@
 
 import re
 from binascii import a2b_qp
+from collections.abc import Mapping
 from itertools import islice
 from typing import Final
 
-from tornado.httputil import HTTPFile, HTTPHeaders, HTTPInputError, parse_body_arguments
+from tornado.httputil import HTTPFile, HTTPInputError, parse_body_arguments
 
 from server.domain.errors import BadRequestError, BodyTooLargeError, DomainError
 
@@ -30,7 +31,7 @@ def read_query(query: str) -> dict[str, str]:
     return _read_pairs(query.encode("latin-1")) if query else {}
 
 
-def read_body(headers: HTTPHeaders, body: bytes) -> dict[str, str]:
+def read_body(headers: Mapping[str, str], body: bytes) -> dict[str, str]:
     """The fields of a body; one that is empty has none, whatever it says it is.
 
     Files in it are passed over (server/api/incoming.py takes those that are wanted).
@@ -39,19 +40,28 @@ def read_body(headers: HTTPHeaders, body: bytes) -> dict[str, str]:
     """
     if not body:
         return {}
-    kind, _, attributes = headers.get("Content-Type", "").partition(";")
-    kind = kind.strip().lower()
+    content_type = headers.get("Content-Type", "")
+    kind = _kind(content_type)
     if headers.get("Content-Encoding", "identity").lower() != "identity":
         raise UnsupportedContentTypeError("Send the body as it is, without Content-Encoding.")
     if kind == "application/x-www-form-urlencoded":
         if len(body) > MAX_FORM_BYTES:
             raise BodyTooLargeError("The form is too large.")
         return _read_pairs(body)
-    if kind == "multipart/form-data":
-        return _read_multipart(f"{kind};{attributes}", body)
+    if may_hold_files(content_type):
+        return _read_multipart(f"{kind};{content_type.partition(';')[2]}", body)
     raise UnsupportedContentTypeError(
         "Send parameters as application/x-www-form-urlencoded or multipart/form-data."
     )
+
+
+def may_hold_files(content_type: str) -> bool:
+    """Whether it is the one kind of form in which there can be files."""
+    return _kind(content_type) == "multipart/form-data"
+
+
+def _kind(content_type: str) -> str:
+    return content_type.partition(";")[0].strip().lower()
 
 
 def percent_decoded(data: bytes) -> str:

@@ -3,7 +3,6 @@
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from datetime import timedelta
 from typing import TypeVar
 
 from server.actions import stepped_work
@@ -37,17 +36,13 @@ class Groups(Result):
 
 
 async def get_all(request: Request, params: GroupsParams) -> Groups:
-    settings = await request.directory.settings()
     async with request.app.database.snapshot() as connection:
+        realm = await realms.by_id(connection, request.actor.realm_id)
+        assert realm is not None, "a realm is never removed"
+        graph = await request.directory.groups_of(connection, realm)
         people = await read_people(connection, request.directory)
         rows = await groups.all_of_realm(connection, request.actor.realm_id)
-    shown = shown_groups(
-        rows,
-        people,
-        waiting_period=timedelta(days=settings.waiting_period_threshold),
-        now=request.app.clock.now(),
-        include_deactivated=params.include_deactivated_groups,
-    )
+    shown = shown_groups(rows, people, graph, include_deactivated=params.include_deactivated_groups)
     return Groups(user_groups=shown)
 
 
@@ -233,9 +228,7 @@ class _Look:
         """Active ones, by id."""
         graph, row = self.graph, self.row
         if direct_only:
-            return direct_members(
-                row, self.people, waiting_period=graph.waiting_period, now=graph.clock.now()
-            )
+            return direct_members(row, self.people, graph)
         everybody = GroupSetting(group_id=row.group_id)
         if not row.is_system_group:
             everybody = within(row)

@@ -1,62 +1,79 @@
-"""The one HTTP handler: route, authenticate, limit, parse, run, render, map errors."""
+"""The one way to answer: route, authenticate, limit, parse, run, render, map errors."""
 
 import asyncio
-from collections.abc import Awaitable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from http import HTTPStatus
 from typing import Any, Final
 
 import structlog
-from structlog.contextvars import bind_contextvars
-from tornado.concurrent import Future
-from tornado.http1connection import HTTP1Connection
-from tornado.httputil import (
-    HTTPConnection,
-    HTTPHeaders,
-    HTTPMessageDelegate,
-    HTTPServerConnectionDelegate,
-    RequestStartLine,
-    ResponseStartLine,
-)
-from tornado.iostream import StreamClosedError
 from typing_extensions import override
 
 from server.api import forms
 from server.api import params as parameters
-from server.api.auth import Realms, authenticate, client_name, spectator_or_user
-from server.api.bodies import Body, Room
-from server.api.connections import ApiStream
-from server.api.endpoint import Access, Endpoint, RawResult, Request, Result, Stream
-from server.api.envelopes import REASONS, error_body, success_body
-from server.api.incoming import (
-    FORM_BYTES,
-    SILENCE_SECONDS,
-    IncomingBody,
-    Received,
-    patience,
-    receive,
-    too_large,
+from server.api.auth import (
+    Realms,
+    authenticate,
+    client_name,
+    holder_of,
+    holder_of_key,
+    spectator_or_user,
 )
+from server.api.bodies import Body, Room
+from server.api.browsers import (
+    SAFE_METHODS,
+    TOKEN_FIELD,
+    TOKEN_HEADER,
+    check_form,
+    session_of,
+)
+from server.api.endpoint import (
+    Access,
+    Answered,
+    Endpoint,
+    Later,
+    RawResult,
+    Request,
+    Stream,
+    Taker,
+)
+from server.api.envelopes import error_body, success_body
+from server.api.incoming import FORM_BYTES, IncomingBody, Received, receive, too_large
 from server.api.proxies import client_address
 from server.api.rate_limit import RateLimits
 from server.api.routes import Router
 from server.api.streams import ChunkedStream
+from server.api.visits import Pages, Visit
+from server.api.wire import Wire
 from server.app import App
 from server.checks import CHECKED_PATHS, Checks
+from server.domain.addresses import API_PREFIX
+from server.domain.api_keys import lacking
 from server.domain.errors import (
     BadRequestError,
     DomainError,
+    FilesNotReadyError,
+    NotFoundError,
     ServerNotReadyError,
+    UnauthorizedError,
 )
-from server.logs import new_request_id
-from storage.database import DatabaseUnavailableError, StatementTimeoutError
+from server.pages import Page
+from server.settings import Settings
+from storage.blobs import BlobStoreError
+from storage.database import (
+    ConnectionLostError,
+    DatabaseUnavailableError,
+    StatementTimeoutError,
+)
+from storage.ids import RealmId
 
 logger = structlog.get_logger(__name__)
 
-DISCARD_BYTES: Final = 64 * 1024 * 1024
-"""Up to here an oversize body is read and dropped, so that its sender sees the refusal."""
-READ_RETRY_SECONDS: Final = 0.1
+RETRY_SECONDS: Final = 0.1
+WITH_BODY: Final = frozenset({"POST", "PUT", "PATCH"})
+BROWSER_PREFIX: Final = "/json"
+"""Under it browsers find the API, which also asks for a session rather than for a password."""
 
 
 class InternalServerError(DomainError):
@@ -66,193 +83,170 @@ class InternalServerError(DomainError):
     status = 500
 
 
-class ApiServer(HTTPServerConnectionDelegate):
-    """What Tornado's HTTPServer hands requests to."""
+class Answering:
+    """What answers requests: shared by all of a process."""
 
-    def __init__(self, app: App, router: Router) -> None:
+    def __init__(self, app: App, router: Router[Endpoint[Any]], pages: Pages) -> None:
         self.app = app
         self.router = router
+        self.pages = pages
         self.realms = Realms(app)
         self.rate_limits = RateLimits(app)
         self.room = Room(app.settings.max_body_bytes)
         self.checks = Checks(app, lambda: self.is_draining)
-        self.in_hand: set[asyncio.Task[None]] = set()
         self.is_draining = False
-
-    @override
-    def start_request(
-        self, server_conn: object, request_conn: HTTPConnection
-    ) -> HTTPMessageDelegate:
-        return _Exchange(self, request_conn)
-
-    async def drain(self) -> None:
-        """Answer what has been asked: open polls at once, the rest when done.
-
-        From now on each answer is the last of its connection: clients go elsewhere.
-        """
-        self.is_draining = True
-        self.app.realtime.release_all()
-        while self.in_hand:
-            await asyncio.wait(self.in_hand)
+        """Clients are to go elsewhere."""
 
 
-class _Exchange(HTTPMessageDelegate):
-    """One request and its answer."""
+class Handling:
+    """One request, from its head on; its body comes meanwhile."""
 
-    def __init__(self, server: ApiServer, connection: HTTPConnection) -> None:
-        assert isinstance(connection, HTTP1Connection)
-        self._server = server
-        self._connection = connection
-        self._body = Body(server.room)
-        self._task: asyncio.Task[None] | None = None
-        self._is_streaming = False
-        self._endpoint = "none"
-        self._incoming: IncomingBody | None = None
-        self._received = Received({}, [])
-
-    @override
-    def headers_received(
-        self, start_line: RequestStartLine | ResponseStartLine, headers: HTTPHeaders
+    def __init__(
+        self,
+        server: Answering,
+        wire: Wire,
+        method: str,
+        target: str,
+        headers: Mapping[str, str],
     ) -> None:
-        assert isinstance(start_line, RequestStartLine)
-        self._start_line = start_line
+        self._server = server
+        self._wire = wire
+        self._method = method
+        path, _, self._query = target.partition("?")
+        self._is_for_browsers = path.startswith(f"{BROWSER_PREFIX}/")
+        if self._is_for_browsers:
+            path = API_PREFIX + path.removeprefix(BROWSER_PREFIX)
+        self._path = path
         self._headers = headers
+        self._found: tuple[Endpoint[Any], dict[str, str]] | None = None
+        self.endpoint = "none"
+        """What answers, as metrics and logs call it."""
         announced = headers.get("Content-Length", "")
-        size = int(announced) if announced.isdecimal() else 0
-        path = start_line.path.partition("?")[0]
-        if self._server.router.takes_file(start_line.method, path):
-            # Who sends it, and how much, is looked at before it is taken.
-            self._incoming = IncomingBody()
-            self._announced = size
-            # One that comes in chunks says nothing of its size.
-            self._connection.set_body_timeout(patience(size or DISCARD_BYTES))
-            self._begin()
-        elif size > DISCARD_BYTES:
-            self._body.size = size
-            self._begin()
+        self.announced = int(announced) if announced.isdecimal() else 0
+        """The size of the body; 0 if nobody says, which is so if it comes in chunks."""
+        self.body = Body(server.room)
+        self.incoming = IncomingBody() if method in WITH_BODY and self._takes_file() else None
+        """The body, if it is taken as it comes: who sends it, and how much, is looked at first."""
+        self.received = Received({}, [])
+        self.cookies: list[str] = []
+        """Those that the answer sets."""
+        self.is_streaming = False
+        """The handler answers by itself, in pieces."""
+        self._may_have_acted = False
+        """What is done so far is more than to read: nothing is done twice."""
 
-    @override
-    def data_received(self, chunk: bytes) -> Future[None] | None:
-        if self._incoming is not None:
-            return self._incoming.add(chunk)
-        self._body.add(chunk)
-        if self._body.size > DISCARD_BYTES:
-            self._begin()
-        return None
-
-    @override
-    def finish(self) -> None:
-        if self._incoming is not None:
-            self._incoming.end()
-        self._begin()
-
-    def _begin(self) -> None:
-        """Answer; before all of the body is there only if it is far too large."""
-        if self._task is not None:
-            return
-        if self._body.size > DISCARD_BYTES and isinstance(self._connection.stream, ApiStream):
-            self._connection.stream.lingers = True
-        self._task = asyncio.get_running_loop().create_task(self._serve())
-        self._server.in_hand.add(self._task)
-        self._task.add_done_callback(self._server.in_hand.discard)
-        self._connection.set_close_callback(self.on_connection_close)
-
-    @override
-    def on_connection_close(self) -> None:
-        # A poll that nobody waits for ends; a write goes on in the realm's writer.
-        self._body.give_up()
-        if self._incoming is not None:
-            self._incoming.give_up()
-        if self._task is not None:
-            self._task.cancel()
-
-    async def _serve(self) -> None:
-        # The task is this request's alone, and so is its context.
-        bind_contextvars(request_id=new_request_id())
-        headers: dict[str, str] = {}
-        began = self._server.app.clock.monotonic()
-        try:
-            status, body = await self._answer(headers)
-            self._measure(status, began)
-            if self._incoming is not None:
-                await self._received.discard()
-                await self._read_off(self._incoming)
-            if not self._is_streaming:
-                await self._respond(status, headers, body)
-            elif status != HTTPStatus.OK:
-                self._connection.close()
-        except asyncio.CancelledError:
-            self._connection.close()
-        finally:
-            self._body.give_up()
-            await self._received.discard()
-
-    async def _read_off(self, incoming: IncomingBody) -> None:
-        """Whoever sends a file that is refused may not look before all of it is gone."""
-        if self._announced <= DISCARD_BYTES:
-            await incoming.rest(SILENCE_SECONDS)
-        else:
-            incoming.give_up()
-            if isinstance(self._connection.stream, ApiStream):
-                self._connection.stream.lingers = True
-
-    def _measure(self, status: int, began: float) -> None:
-        app = self._server.app
-        app.metrics.request(
-            method=self._start_line.method,
-            endpoint=self._endpoint,
-            status=status,
-            seconds=app.clock.monotonic() - began,
-        )
-
-    async def _answer(
+    async def answer(
         self, headers: dict[str, str], *, is_second_try: bool = False
-    ) -> tuple[int, bytes]:
+    ) -> tuple[int, bytes | Later]:
         """Status and body; `headers` get those that go with them."""
-        path = self._start_line.path.partition("?")[0]
-        if path in CHECKED_PATHS:
-            return await self._server.checks.answer(path)
+        if self._path in CHECKED_PATHS:
+            return await self._server.checks.answer(self._path)
         try:
-            handling, unknown = await self._begin_handling(path, headers)
-            result = await handling
-            return HTTPStatus.OK, b"" if result is None else success_body(result, unknown)
+            return await self._succeed(headers)
         except DomainError as error:
             refusal = error
         except (DatabaseUnavailableError, StatementTimeoutError) as error:
             # A connection of the pool was dead; reading again hurts nobody. Writes see to
             # themselves (server/writer).
-            may_try_again = isinstance(error, DatabaseUnavailableError) and not is_second_try
-            if may_try_again and self._start_line.method == "GET" and not self._is_streaming:
-                await asyncio.sleep(READ_RETRY_SECONDS)
-                return await self._answer(headers, is_second_try=True)
-            logger.warning("the database is away", endpoint=self._endpoint, error=str(error))
+            may_try_again = isinstance(error, ConnectionLostError) and not is_second_try
+            if may_try_again and not self._may_have_acted:
+                await asyncio.sleep(RETRY_SECONDS)
+                return await self.answer(headers, is_second_try=True)
+            logger.warning("the database is away", endpoint=self.endpoint, error=str(error))
             refusal = ServerNotReadyError("The server is not ready. Try again shortly.")
+        except BlobStoreError as error:
+            logger.warning("the store of files is away", endpoint=self.endpoint, error=str(error))
+            refusal = FilesNotReadyError("Files cannot be reached or kept now. Try again shortly.")
         except ConnectionError:
             raise asyncio.CancelledError from None
         except Exception:
-            logger.exception("unexpected error", endpoint=self._endpoint)
+            logger.exception("unexpected error", endpoint=self.endpoint)
             refusal = InternalServerError("Internal server error")
+        return self._refuse(refusal, headers)
+
+    async def _succeed(self, headers: dict[str, str]) -> tuple[int, bytes | Later]:
+        if self._server.pages.serves(self._path):
+            return self._turn(await self._page(headers), headers)
+        handling, unknown = await self._begin_handling(headers)
+        self._may_have_acted = self._method not in SAFE_METHODS
+        result = await handling
+        if isinstance(result, Later):
+            return HTTPStatus.OK, _Naming(result, unknown) if unknown else result
+        status = result.status if isinstance(result, RawResult) else HTTPStatus.OK
+        return status, b"" if result is None else success_body(result, unknown)
+
+    def _refuse(self, refusal: DomainError, headers: dict[str, str]) -> tuple[int, bytes]:
         headers |= refusal.headers
+        is_for_people = self._server.pages.serves(self._path) or (
+            isinstance(refusal, NotFoundError) and self._is_seen_by_somebody
+        )
+        if is_for_people:
+            return self._turn(self._server.pages.refusal(refusal), headers)
+        if self._is_for_browsers and isinstance(refusal, UnauthorizedError):
+            headers["WWW-Authenticate"] = 'Session realm="zulip"'
         return refusal.status, error_body(refusal)
 
+    @property
+    def _is_seen_by_somebody(self) -> bool:
+        """Whether it is a browser that has been led to some address, rather than a program."""
+        is_api = self._path.startswith(f"{API_PREFIX}/")
+        return not is_api and "text/html" in self._headers.get("Accept", "")
+
+    def _turn(self, page: Page, headers: dict[str, str]) -> tuple[int, bytes]:
+        """The page's status and body; `headers` get its headers."""
+        headers |= {"Content-Type": page.kind, **page.headers}
+        self.cookies.extend(page.cookies)
+        return page.status, page.body
+
+    async def _page(self, headers: dict[str, str]) -> Page:
+        server = self._server
+        route, place = server.pages.find(self._method, self._path)
+        self.endpoint = route.path
+        self.body.check()
+        address = self._remote_address()
+        realm_id = await self._realm(address, headers)
+        visit = Visit(
+            app=server.app,
+            limits=server.rate_limits,
+            method=self._method,
+            path=self._path,
+            host=self._headers.get("Host", ""),
+            remote_address=address,
+            headers=self._headers,
+            realm_id=realm_id,
+            place=place,
+            query=forms.read_query(self._query),
+            form=forms.read_body(self._headers, self.body.content()),
+        )
+        self._may_have_acted = self._method not in SAFE_METHODS
+        return await server.pages.answer(route, visit)
+
     async def _begin_handling(
-        self, path: str, headers: dict[str, str]
-    ) -> tuple[Awaitable[Result | RawResult | None], list[str]]:
+        self, headers: dict[str, str]
+    ) -> tuple[Awaitable[Answered], list[str]]:
         """What will answer, once everything is known to be right, and parameters without meaning.
 
         It keeps nothing that a long wait does not need: there may be thousands of polls.
         """
-        endpoint, from_path = self._server.router.find(self._start_line.method, path)
-        self._endpoint = endpoint.path
-        self._body.check()
+        endpoint, from_path = self._find()
+        self.endpoint = endpoint.path
+        self.body.check()
         request = await self._request(endpoint, headers)
-        fields = forms.read_query(self._start_line.path.partition("?")[2])
-        if endpoint.takes_file is not None:
-            await self._receive(endpoint.takes_file(self._server.app.settings))
-            request.files = self._received.files
-            fields |= self._received.fields
+        fields = forms.read_query(self._query)
+        if self.incoming is not None and endpoint.takes_content is not None:
+            request.content = self._content(self.incoming, endpoint.takes_content)
+        elif self.incoming is not None:
+            await self._receive(endpoint)
+            request.files = self.received.files
+            fields |= self.received.fields
+        elif endpoint.takes_payload:
+            request.payload = self.body.content()
         else:
-            fields |= forms.read_body(self._headers, self._body.content())
+            fields |= forms.read_body(self._headers, self.body.content())
+        if request.session is not None:
+            sent = fields.pop(TOKEN_FIELD, "")
+            if self._method not in SAFE_METHODS:
+                check_form(request.session.token, self._headers.get(TOKEN_HEADER) or sent)
         if request.caller is not None:
             client = client_name(fields.get("client"), self._headers.get("User-Agent"))
             request.caller = replace(request.caller, client=client)
@@ -261,92 +255,142 @@ class _Exchange(HTTPMessageDelegate):
         params, unknown = parameters.parse(endpoint.params, fields | from_path)
         return endpoint.handler(request, params), unknown
 
-    async def _receive(self, max_file_bytes: int) -> None:
-        assert self._incoming is not None
-        if self._announced > max_file_bytes + FORM_BYTES:
+    def _content(
+        self, incoming: IncomingBody, limit: Callable[[Settings], int]
+    ) -> AsyncIterator[bytes]:
+        max_bytes = limit(self._server.app.settings)
+        if self.announced > max_bytes:
+            raise too_large(max_bytes)
+        return incoming.chunks()
+
+    async def _receive(self, endpoint: Endpoint[Any]) -> None:
+        assert self.incoming is not None
+        assert endpoint.takes_file is not None
+        max_file_bytes = endpoint.takes_file(self._server.app.settings)
+        if self.announced > max_file_bytes + FORM_BYTES:
             raise too_large(max_file_bytes)
         await receive(
-            self._incoming.chunks(),
+            self.incoming.chunks(),
             self._headers.get("Content-Type", ""),
             self._server.app.blobs,
-            self._received,
+            self.received,
             max_file_bytes=max_file_bytes,
         )
+        if not self.received.files and not endpoint.file_is_optional:
+            raise BadRequestError("You must specify a file to upload")
 
     async def _request(self, endpoint: Endpoint[Any], headers: dict[str, str]) -> Request:
         """The request with its caller; limits are counted here."""
         server = self._server
-        host = self._headers.get("Host", "")
         address = self._remote_address()
-        try:
-            realm_id = await server.realms.of_host(host)
-        except DomainError:
-            await server.rate_limits.count_address(address, headers)
-            raise
-        if realm_id is not None:
-            await server.app.realtime.follower(realm_id)
+        realm_id = await self._realm(address, headers)
         request = Request(
             app=server.app,
             headers=self._headers,
-            host=host,
+            host=self._headers.get("Host", ""),
             remote_address=address,
             realm_id=realm_id,
             limits=server.rate_limits,
             respond_with=headers,
             open_stream=self._open_stream,
-            method=self._start_line.method,
+            method=self._method,
         )
-        if endpoint.access in (Access.ANONYMOUS, Access.INTERNAL):
-            await server.rate_limits.count_address(address, headers)
-            if endpoint.access is Access.INTERNAL and not server.app.settings.development:
-                raise BadRequestError("This is not a development server.")
-            return request
-        try:
-            credentials = self._headers.get("Authorization")
-            if endpoint.access is Access.SPECTATOR:
-                request.caller = await spectator_or_user(server.app, realm_id, credentials)
-            else:
-                request.caller = await authenticate(server.app, realm_id, credentials)
-        except DomainError:
-            await server.rate_limits.count_address(address, headers)
-            raise
-        if request.caller.is_spectator:
-            await server.rate_limits.count_address(address, headers)
-        elif not endpoint.fetches_quietly:
-            actor = request.caller
-            await server.rate_limits.count_user(actor.realm_id, actor.user_id, headers)
-        if endpoint.access is Access.ADMIN and not request.caller.person.is_administrator:
+        if endpoint.access not in (Access.ANONYMOUS, Access.INTERNAL):
+            await self._find_caller(endpoint, request)
+        if not endpoint.fetches_quietly:
+            await self._count(request)
+        if request.caller is not None and not request.caller.reaches(endpoint.needs):
+            raise BadRequestError(f"This API key does not reach this: {lacking(endpoint.needs)}.")
+        if endpoint.access is Access.INTERNAL and not server.app.settings.development:
+            raise BadRequestError("This is not a development server.")
+        if endpoint.access is Access.ADMIN and not request.actor.person.is_administrator:
             raise BadRequestError("Must be an organization administrator")
         return request
 
+    async def _find_caller(self, endpoint: Endpoint[Any], request: Request) -> None:
+        """Know who asks. Raises a DomainError, for which their address answers."""
+        app, realm_id = request.app, request.realm_id
+        find = spectator_or_user if endpoint.access is Access.SPECTATOR else authenticate
+        credentials = self._headers.get("Authorization")
+        try:
+            if endpoint.access is Access.WEBHOOK and credentials is None:
+                request.caller = await holder_of_key(
+                    app, realm_id, forms.read_query(self._query).get("api_key")
+                )
+                return
+            if credentials is None:
+                request.session = await session_of(app, realm_id, self._headers)
+            if request.session is not None and realm_id is not None:
+                request.caller = await holder_of(app, realm_id, request.session)
+            else:
+                request.caller = await find(app, realm_id, credentials)
+        except DomainError:
+            await request.limits.count_address(request.remote_address, request.respond_with)
+            raise
+
+    async def _count(self, request: Request) -> None:
+        """Count the request. Raises RateLimitedError."""
+        caller, headers = request.caller, request.respond_with
+        if caller is None or caller.is_spectator:
+            await request.limits.count_address(request.remote_address, headers)
+        else:
+            await request.limits.count_user(caller.realm_id, caller.user_id, headers)
+
+    async def _realm(self, address: str, headers: dict[str, str]) -> RealmId | None:
+        """The organization at this address, and from now on all that happens in it."""
+        server = self._server
+        try:
+            realm_id = await server.realms.of_host(self._headers.get("Host", ""))
+        except DomainError:
+            await server.rate_limits.count_address(address, headers)
+            raise
+        if realm_id is not None:
+            await server.app.realtime.follower(realm_id)
+        return realm_id
+
+    def _takes_file(self) -> bool:
+        """Whether the body is to be taken as it comes."""
+        with suppress(DomainError):
+            endpoint, _ = self._find()
+            if endpoint.takes_content is not None:
+                return True
+            is_form_of_files = forms.may_hold_files(self._headers.get("Content-Type", ""))
+            return endpoint.takes_file is not None and (
+                is_form_of_files or not endpoint.file_is_optional
+            )
+        return False
+
+    def _find(self) -> tuple[Endpoint[Any], dict[str, str]]:
+        """The endpoint and its path parameters, found once. Raises a DomainError."""
+        if self._found is None:
+            self._found = self._server.router.find(self._method, self._path)
+        return self._found
+
     def _open_stream(self) -> Stream:
-        self._is_streaming = True
-        return ChunkedStream(self._connection)
+        self.is_streaming = self._may_have_acted = True
+        return ChunkedStream(self._wire)
 
     def _remote_address(self) -> str:
-        peer: str = getattr(self._connection.context, "remote_ip", None) or ""
         forwarded = self._headers.get("X-Forwarded-For")
-        return client_address(peer, forwarded, self._server.app.settings.trusted_proxies)
+        trusted = self._server.app.settings.trusted_proxies
+        return client_address(self._wire.remote_ip, forwarded, trusted)
 
-    async def _respond(self, status: int, headers: Mapping[str, str], body: bytes) -> None:
-        lines = HTTPHeaders(
-            {
-                "Content-Type": "application/json",
-                "Content-Length": str(len(body)),
-                "Vary": "Accept-Language",
-            }
-        )
-        for name, value in headers.items():
-            lines[name] = value
-        is_last = self._server.is_draining
-        if is_last:
-            lines["Connection"] = "close"
-        if self._start_line.method == "HEAD":
-            body = b""
-        start_line = ResponseStartLine("HTTP/1.1", status, REASONS[status])
-        with suppress(StreamClosedError):
-            written = self._connection.write_headers(start_line, lines, body)
-            self._connection.finish()
-            await written
-        if is_last:
-            self._connection.close()
+
+class _Naming(Later):
+    """An answer that will also name the parameters that meant nothing."""
+
+    def __init__(self, later: Later, unknown: list[str]) -> None:
+        self._later = later
+        self._unknown = unknown
+
+    @override
+    def then(self, taker: Taker) -> None:
+        self._taker = taker
+        self._later.then(self)
+
+    @override
+    def give_up(self) -> None:
+        self._later.give_up()
+
+    def take(self, body: bytes) -> None:
+        self._taker.take(success_body(RawResult(body), self._unknown))

@@ -119,7 +119,7 @@ async def receive(
     *,
     max_file_bytes: int,
 ) -> None:
-    """Take a multipart form with one file. Raises a DomainError as soon as it cannot be one."""
+    """Take a multipart form with at most one file. Raises a DomainError as soon as it is none."""
     kind, options = parse_options_header(content_type)
     if kind != "multipart/form-data":
         raise BadRequestError("You must specify a file to upload, as multipart/form-data.")
@@ -135,8 +135,6 @@ async def receive(
         raise BadRequestError("The form is too large.") from None
     except (MultipartError, UnicodeDecodeError):
         raise BadRequestError("Malformed form") from None
-    if not received.files:
-        raise BadRequestError("You must specify a file to upload")
 
 
 class _Reader:

@@ -12,6 +12,7 @@ from server.actions.messages.move import Begun, MoveRequest
 from server.actions.messages.moving_steps import MOVING
 from server.api.endpoint import Access, Empty, Endpoint, Request, Result
 from server.api.params import Field, Params, alias
+from server.domain.api_keys import Scope
 from server.domain.errors import BadRequestError
 from server.events.base import ClientView
 from storage import attachments
@@ -168,9 +169,26 @@ async def report(request: Request, params: ReportParams) -> Empty:
 
 
 ENDPOINTS = (
-    Endpoint("POST", "/messages/{message_id}/report", Access.USER, ReportParams, report),
-    Endpoint("PATCH", "/messages/{message_id}", Access.USER, ChangeParams, change, ChangeResult),
-    Endpoint("DELETE", "/messages/{message_id}", Access.USER, MessageParams, remove),
+    Endpoint(
+        "POST",
+        "/messages/{message_id}/report",
+        Access.USER,
+        ReportParams,
+        report,
+        scope=Scope.MESSAGES,
+    ),
+    Endpoint(
+        "PATCH",
+        "/messages/{message_id}",
+        Access.USER,
+        ChangeParams,
+        change,
+        ChangeResult,
+        scope=Scope.MESSAGES,
+    ),
+    Endpoint(
+        "DELETE", "/messages/{message_id}", Access.USER, MessageParams, remove, scope=Scope.MESSAGES
+    ),
     Endpoint(
         "GET",
         "/messages/{message_id}/history",
@@ -186,5 +204,6 @@ ENDPOINTS = (
         DeleteTopicParams,
         delete_topic,
         DeleteTopicResult,
+        scope=Scope.MESSAGES,
     ),
 )

@@ -7,6 +7,7 @@ from server.actions.messages import read
 from server.api.channel_access import seen_channel
 from server.api.endpoint import Access, Empty, Endpoint, NoParams, Request, Result
 from server.api.params import Field, Params
+from server.domain import api_keys
 from server.domain.errors import BadRequestError
 from server.domain.messages import clean_topic
 from server.domain.narrow import parse_narrow
@@ -139,7 +140,15 @@ async def mark_topic_as_read(request: Request, params: TopicParams) -> Empty:
 
 
 ENDPOINTS = (
-    Endpoint("POST", "/messages/flags", Access.USER, FlagParams, change_flag, FlagResult),
+    Endpoint(
+        "POST",
+        "/messages/flags",
+        Access.USER,
+        FlagParams,
+        change_flag,
+        FlagResult,
+        scope=api_keys.Scope.MESSAGES,
+    ),
     Endpoint(
         "POST",
         "/messages/flags/narrow",
@@ -147,8 +156,31 @@ ENDPOINTS = (
         NarrowParams,
         change_flag_in_narrow,
         NarrowResult,
+        scope=api_keys.Scope.MESSAGES,
     ),
-    Endpoint("POST", "/mark_all_as_read", Access.USER, NoParams, mark_all_as_read, MarkedResult),
-    Endpoint("POST", "/mark_stream_as_read", Access.USER, ChannelParams, mark_channel_as_read),
-    Endpoint("POST", "/mark_topic_as_read", Access.USER, TopicParams, mark_topic_as_read),
+    Endpoint(
+        "POST",
+        "/mark_all_as_read",
+        Access.USER,
+        NoParams,
+        mark_all_as_read,
+        MarkedResult,
+        scope=api_keys.Scope.MESSAGES,
+    ),
+    Endpoint(
+        "POST",
+        "/mark_stream_as_read",
+        Access.USER,
+        ChannelParams,
+        mark_channel_as_read,
+        scope=api_keys.Scope.MESSAGES,
+    ),
+    Endpoint(
+        "POST",
+        "/mark_topic_as_read",
+        Access.USER,
+        TopicParams,
+        mark_topic_as_read,
+        scope=api_keys.Scope.MESSAGES,
+    ),
 )

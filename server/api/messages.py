@@ -11,6 +11,7 @@ from server.actions.messages import content, read, send
 from server.actions.messages.decide import Draft
 from server.api.endpoint import Access, Endpoint, Request, Result
 from server.api.params import Field, Params, alias
+from server.domain.api_keys import Scope
 from server.domain.errors import (
     BadRequestError,
     IdempotencyKeyReusedError,
@@ -247,8 +248,18 @@ def _view(params: FetchParams) -> ClientView:
 
 
 ENDPOINTS = (
-    Endpoint("POST", "/messages", Access.USER, SendParams, send_message, SendResult),
-    Endpoint("POST", "/messages/render", Access.USER, RenderParams, render, RenderResult),
+    Endpoint(
+        "POST", "/messages", Access.USER, SendParams, send_message, SendResult, scope=Scope.MESSAGES
+    ),
+    Endpoint(
+        "POST",
+        "/messages/render",
+        Access.USER,
+        RenderParams,
+        render,
+        RenderResult,
+        scope=Scope.READ,
+    ),
     Endpoint("GET", "/messages", Access.SPECTATOR, FetchParams, get_messages, FetchResult),
     Endpoint("GET", "/messages/{message_id}", Access.SPECTATOR, OneParams, get_message, OneResult),
 )

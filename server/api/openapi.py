@@ -3,6 +3,7 @@
 import asyncio
 import re
 from collections.abc import Iterable, Sequence
+from http import HTTPStatus
 from typing import Any, Final
 
 import msgspec
@@ -17,6 +18,7 @@ PATH: Final = "/openapi.json"
 FORM: Final = "application/x-www-form-urlencoded"
 JSON: Final = "application/json"
 _REF: Final = "#/components/schemas/{name}"
+_NOTHING: Final[dict[str, Any]] = {"description": "Success."}
 _SECURITY: Final[list[dict[str, list[str]]]] = [{"basic": []}]
 _WITH_BODY: Final = frozenset({"POST", "PUT", "PATCH"})
 
@@ -68,7 +70,7 @@ def document_of(routes: Sequence[Endpoint[Any]]) -> dict[str, Any]:
     results, schemas = _result_schemas(routes)
     paths: dict[str, dict[str, Any]] = {}
     for (path, method), endpoints in _by_operation(routes).items():
-        operation = _operation(endpoints, results, schemas)
+        operation = _operation(path, endpoints, results, schemas)
         paths.setdefault(path, {})[method.lower()] = operation
     return {
         "openapi": "3.1.0",
@@ -111,13 +113,16 @@ def _merged(paths: Sequence[str]) -> str:
 
 
 def _operation(
-    endpoints: Sequence[Endpoint[Any]], results: dict[Any, Any], schemas: dict[str, Any]
+    path: str,
+    endpoints: Sequence[Endpoint[Any]],
+    results: dict[Any, Any],
+    schemas: dict[str, Any],
 ) -> dict[str, Any]:
     endpoint = endpoints[0]
     described = _params_of(endpoints, schemas)
     in_path = [p for pair in zip(endpoints, described, strict=True) for p in _in_path(*pair)]
     others = [p for p in described[0] if f"{{{p.name}}}" not in endpoint.path]
-    parameters = _path_parameters(endpoints, in_path)
+    parameters = _path_parameters(path, in_path)
     operation: dict[str, Any] = {
         "operationId": f"{_tag(endpoint)}_{endpoint.handler.__name__}",
         "tags": [_tag(endpoint)],
@@ -132,7 +137,9 @@ def _operation(
     if endpoint.method not in _WITH_BODY:
         parameters.extend(p for each in others for p in _query_parameters(each))
     elif endpoint.takes_file is not None:
-        operation["requestBody"] = _form_with_file(others)
+        operation["requestBody"] = _form_with_file(
+            others, is_required=not endpoint.file_is_optional
+        )
     elif others:
         operation["requestBody"] = _form(others)
     return operation
@@ -154,10 +161,8 @@ def _in_path(endpoint: Endpoint[Any], described: Sequence[Described]) -> list[De
     return [each for name in names for each in described if each.name == name]
 
 
-def _path_parameters(
-    endpoints: Sequence[Endpoint[Any]], in_path: Sequence[Described]
-) -> list[dict[str, Any]]:
-    names = re.findall(r"\{(\w+)\}", _merged([each.path for each in endpoints]))
+def _path_parameters(path: str, in_path: Sequence[Described]) -> list[dict[str, Any]]:
+    names = re.findall(r"\{(\w+)\}", path)
     if len(names) == len(in_path):
         schemas = [each.schema for each in in_path]
     else:
@@ -210,14 +215,18 @@ def _form(described: Sequence[Described]) -> dict[str, Any]:
     }
 
 
-def _form_with_file(described: Sequence[Described]) -> dict[str, Any]:
+def _form_with_file(described: Sequence[Described], *, is_required: bool) -> dict[str, Any]:
+    needed = [each.name for each in described if each.is_required]
     file = {"type": "string", "contentMediaType": "application/octet-stream"}
     schema = {
         "type": "object",
         "properties": {"file": file, **{each.name: each.schema for each in described}},
-        "required": ["file", *(each.name for each in described if each.is_required)],
+        "required": ["file", *needed] if is_required else needed,
     }
-    return {"required": True, "content": {"multipart/form-data": {"schema": schema}}}
+    return {
+        "required": is_required or bool(needed),
+        "content": {"multipart/form-data": {"schema": schema}},
+    }
 
 
 def _other_name(described: Described) -> str:
@@ -232,19 +241,25 @@ def _responses(endpoint: Endpoint[Any], results: Sequence[dict[str, Any]]) -> di
         else {JSON: {"schema": schema}}
     )
     success: dict[str, Any] = {"description": "Success.", "content": content}
-    if endpoint.fetches_quietly:
+    if endpoint.streams_events:
         content["text/event-stream"] = {"schema": {"type": "string"}}
-    else:
+    if not endpoint.fetches_quietly:
         success["headers"] = {
             name: {"$ref": f"#/components/headers/{name}"} for name in _LIMIT_HEADERS
         }
-    successes: dict[str, Any] = {"200": success}
+    successes = {
+        str(status): success if status != HTTPStatus.NO_CONTENT else _NOTHING
+        for status in endpoint.succeeds_with
+    }
+    if endpoint.answers_with_nothing:
+        successes = {"204": _NOTHING}
     if endpoint.leads_elsewhere:
         successes = {"302": {"description": "It is at the address in `Location`."}}
     responses = {**successes, "400": {"$ref": "#/components/responses/BadRequest"}}
-    if endpoint.access in {Access.SPECTATOR, Access.USER, Access.ADMIN}:
+    if endpoint.access in {Access.SPECTATOR, Access.USER, Access.ADMIN, Access.WEBHOOK}:
         responses["401"] = {"$ref": "#/components/responses/Unauthorized"}
     responses["429"] = {"$ref": "#/components/responses/TooManyRequests"}
+    responses["503"] = {"$ref": "#/components/responses/NotReady"}
     return responses | {"default": {"$ref": "#/components/responses/Error"}}
 
 
@@ -315,6 +330,7 @@ def _error_responses() -> dict[str, Any]:
         "BadRequest": response("Something is wrong with the request, or a permission is missing."),
         "Unauthorized": response("The credentials are missing, or not accepted."),
         "TooManyRequests": response("Too many requests.", ["Retry-After"]),
+        "NotReady": response("The server is not ready: try again shortly.", ["Retry-After"]),
         "Error": response("Any other error."),
     }
 

@@ -4,9 +4,7 @@ from collections.abc import Sequence
 
 from server.api.endpoint import Request
 from server.domain.errors import BadRequestError
-from server.domain.profiles import public_email
-from server.events.users import knows_email
-from storage import users
+from storage import acquaintances, users
 from storage.database import Connection
 from storage.ids import UserId
 from storage.users import UserRow
@@ -18,7 +16,7 @@ async def known_ids(request: Request, connection: Connection) -> set[UserId] | N
     settings = await directory.settings()
     if not actor.is_guest or settings.guests_know_everybody(await directory.groups()):
         return None
-    return await users.known_to(connection, actor.realm_id, actor.user_id)
+    return await acquaintances.known_to(connection, actor.realm_id, actor.user_id)
 
 
 async def known_users(
@@ -42,8 +40,5 @@ async def known_user(request: Request, connection: Connection, user_id: UserId) 
 
 async def user_by_email(request: Request, email: str) -> UserRow | None:
     """Whose address this is; None if the caller may not know that it is theirs."""
-    row = await request.directory.user_by_email(email)
-    if row is None or knows_email(request.actor.row, row):
-        return row
-    domain = (await request.directory.address()).domain
-    return row if email.lower() == public_email(row, domain).lower() else None
+    found = await request.directory.users_known_by(request.actor.row, [email])
+    return found[0] if found else None

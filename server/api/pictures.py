@@ -1,19 +1,24 @@
 """Pictures that the server has made itself: kept, and shown to whoever knows their address."""
 
 import hashlib
+import re
 from typing import Final
 
-from server.api.endpoint import Access, Endpoint, Request
-from server.api.files import File, send_file
+from server.api.endpoint import Access, Endpoint, RawResult, Request
+from server.api.files import SAFE_HEADERS, File, send_file
 from server.api.params import Params
 from server.domain.attachments import MAX_PICTURE_MIB, MIB, SHOWN_TYPES
+from server.domain.avatars import IDENTICONS
+from server.domain.avatars import MEDIUM as MEDIUM_END
 from server.domain.emoji import PICTURES_PATH
 from server.domain.errors import BadRequestError, NotFoundError
+from server.domain.identicons import MEDIUM, SMALL, identicon
 from server.pictures import Recipe
 from server.settings import Settings
 from storage.blobs import check_key, new_key
 
-KINDS: Final = frozenset({"emoji", "icon", "logo"})
+KINDS: Final = frozenset({"avatar", "emoji", "icon", "logo"})
+_IDENTICON: Final = re.compile(rf"((?:realm-)?[0-9]{{1,20}})({MEDIUM_END})?\.png")
 _CACHE_CONTROL: Final = "public, max-age=31536000, immutable"
 """Another picture has another address."""
 
@@ -24,16 +29,20 @@ def max_picture_bytes(settings: Settings) -> int:
 
 
 async def keep_pictures(request: Request, recipe: Recipe) -> dict[str, str]:
-    """The keys of what the recipe makes of the file that came. Raises BadRequestError."""
+    """The keys of what the recipe makes of the file that came. Raises BadRequestError.
+
+    The first picture has the bare name, and the others say in theirs what they are: clients work
+    out the address of a medium avatar from that of the small one.
+    """
     (file,) = request.files
     if file.content.size == 0:
         raise BadRequestError("You must specify a file to upload")
     store = request.app.blobs
     made = await request.app.pictures.make(recipe, file.content.read())
     base = new_key(recipe, request.actor.realm_id)
-    keys = {}
-    for name, picture in made.items():
-        keys[name] = f"{base}.{name}.{picture.kind}"
+    keys: dict[str, str] = {}
+    for name, picture in made.pictures.items():
+        keys[name] = f"{base}-{name}.{picture.kind}" if keys else f"{base}.{picture.kind}"
         incoming = await store.receive()
         try:
             await incoming.write(picture.content)
@@ -69,7 +78,30 @@ async def read(request: Request, params: PictureParams) -> None:
     await send_file(request, file)
 
 
+class IdenticonParams(Params):
+    filename: str
+
+
+async def make(request: Request, params: IdenticonParams) -> RawResult:
+    """A pattern for somebody, or an organization, without a picture."""
+    wanted = _IDENTICON.fullmatch(params.filename)
+    if wanted is None:
+        raise NotFoundError("This file does not exist.")
+    headers = {"Content-Type": "image/png", "Cache-Control": _CACHE_CONTROL}
+    request.respond_with.update({**SAFE_HEADERS, **headers})
+    return RawResult(identicon(wanted[1], MEDIUM if wanted[2] else SMALL), is_enveloped=False)
+
+
 ENDPOINTS = (
+    Endpoint(
+        "GET",
+        f"{PICTURES_PATH}/{IDENTICONS}/{{filename}}",
+        Access.ANONYMOUS,
+        IdenticonParams,
+        make,
+        at_root=True,
+        fetches_quietly=True,
+    ),
     Endpoint(
         "GET",
         PICTURES_PATH + "/{realm_id}/{filename}",
@@ -77,5 +109,6 @@ ENDPOINTS = (
         PictureParams,
         read,
         at_root=True,
+        fetches_quietly=True,
     ),
 )

@@ -2,13 +2,13 @@
 
 from typing import Any
 
-from server.actions import profile_data, profile_fields
+from server.actions import profile_data, profile_fields, stepped_work
+from server.actions.profile_choices import WITHDRAWING
 from server.actions.profile_data import Answers
 from server.actions.profile_fields import FieldWish
 from server.api.endpoint import Access, Empty, Endpoint, NoParams, Request, Result
 from server.api.params import Field, Params
 from server.api.profile_answers import AnswerParam, answers_of
-from server.domain.errors import BadRequestError
 from server.domain.profile_fields import MAX_FIELDS, Terms
 from server.events.profile_fields import ShownField, shown_fields
 from storage import profile_fields as rows
@@ -79,7 +79,9 @@ async def change(request: Request, params: ChangeParams) -> Empty:
         editable_by_user=params.editable_by_user,
         display_in_profile_summary=params.display_in_profile_summary,
     )
-    await request.write(profile_fields.change_field, ProfileFieldId(params.field_id), wish)
+    field_id = ProfileFieldId(params.field_id)
+    work_id = await request.write(profile_fields.change_field, field_id, wish)
+    await stepped_work.finish(request.workbench, WITHDRAWING, work_id)
     return Empty()
 
 
@@ -105,8 +107,7 @@ async def unsay(request: Request, params: UnsayParams) -> Empty:
 
 
 async def _change_own(request: Request, answers: Answers) -> None:
-    if request.actor.is_bot:
-        raise BadRequestError("This endpoint does not accept bot requests.")
+    request.refuse_bots()
     await request.write(profile_data.change_own_data, answers)
 
 

@@ -6,6 +6,7 @@ a lease is used up, and never of a single request.
 """
 
 import asyncio
+import unicodedata
 from dataclasses import dataclass
 from hashlib import sha256
 from ipaddress import IPv6Address, ip_address
@@ -16,7 +17,7 @@ import structlog
 from server.app import App
 from server.domain.clock import Clock
 from server.domain.errors import RateLimitedError
-from server.settings import Rate
+from server.settings import Rate, Rates
 from storage import rate_limits
 from storage.database import Connection, Database, DatabaseUnavailableError, StatementTimeoutError
 from storage.ids import RealmId, UserId
@@ -213,6 +214,8 @@ class RateLimits:
         self.by_user = Limiter("user", settings.rate_limit_user, app.database, app.clock)
         self.by_address = Limiter("address", settings.rate_limit_address, app.database, app.clock)
         self.sign_ins = Limiter("sign-in", settings.rate_limit_sign_in, app.database, app.clock)
+        self.mails_to = _limiters("mail-to", settings.rate_limit_account_mail, app)
+        self.mails_from = _limiters("mail-from", settings.rate_limit_account_mail_address, app)
 
     async def count_user(self, realm_id: RealmId, user_id: UserId, headers: dict[str, str]) -> None:
         """Count a request of a user. Raises RateLimitedError."""
@@ -234,10 +237,31 @@ class RateLimits:
         if self._is_on:
             await self.sign_ins.forget(_sign_in_key(realm_id, name))
 
+    async def count_account_mail(
+        self, realm_id: RealmId, email: str, address: str, headers: dict[str, str]
+    ) -> None:
+        """Count a mail to somebody, asked for from this network address. Raises RateLimitedError.
+
+        The same whether anybody has the email address.
+        """
+        if not self._is_on:
+            return
+        for limiter in self.mails_from:
+            await limiter.count(home_of(address), headers)
+        for limiter in self.mails_to:
+            await limiter.count(_sign_in_key(realm_id, email), headers)
+
+
+def _limiters(kind: str, rates: Rates, app: App) -> list[Limiter]:
+    """One for each rate."""
+    return [Limiter(f"{kind}-{rate.seconds}", rate, app.database, app.clock) for rate in rates]
+
 
 def _sign_in_key(realm_id: RealmId, name: str) -> str:
-    # A name may be of any length, and a key may not.
-    return f"{realm_id}:{sha256(name.strip().lower().encode()).hexdigest()[:32]}"
+    # What directories take for the same name is counted as one. A name may be of any length, and
+    # a key may not.
+    known = " ".join(unicodedata.normalize("NFKC", name).casefold().split())
+    return f"{realm_id}:{sha256(known.encode(errors='replace')).hexdigest()[:32]}"
 
 
 def home_of(address: str) -> str:

@@ -3,6 +3,7 @@
 from server.actions import reactions
 from server.api.endpoint import Access, Empty, Endpoint, Request
 from server.api.params import Params
+from server.domain.api_keys import Scope
 from server.domain.emoji import emoji_of
 from server.domain.errors import BadRequestError
 from storage.ids import MessageId
@@ -50,6 +51,20 @@ async def remove(request: Request, params: RemoveParams) -> Empty:
 
 
 ENDPOINTS = (
-    Endpoint("POST", "/messages/{message_id}/reactions", Access.USER, AddParams, add),
-    Endpoint("DELETE", "/messages/{message_id}/reactions", Access.USER, RemoveParams, remove),
+    Endpoint(
+        "POST",
+        "/messages/{message_id}/reactions",
+        Access.USER,
+        AddParams,
+        add,
+        scope=Scope.MESSAGES,
+    ),
+    Endpoint(
+        "DELETE",
+        "/messages/{message_id}/reactions",
+        Access.USER,
+        RemoveParams,
+        remove,
+        scope=Scope.MESSAGES,
+    ),
 )

@@ -1,19 +1,24 @@
 """The organization's settings over HTTP."""
 
+from collections.abc import Sequence
 from typing import Annotated, Any, Final, Literal, get_type_hints
 
+from server.actions.greetings import try_out
 from server.actions.realm_settings import RealmChange, change_realm
-from server.api.endpoint import Access, Empty, Endpoint, Request
+from server.api.endpoint import Access, Empty, Endpoint, Request, Result
 from server.api.group_values import GroupUpdateParam, permission_change
-from server.api.params import JsonOrBareStr, Params, Part, declare
+from server.api.params import Field, JsonOrBareStr, Params, Part, declare
+from server.domain.calls import NOT_CONFIGURED
 from server.domain.errors import InvalidParameterError
 from server.domain.group_settings import PermissionChange
 from server.domain.legacy_policies import OLD_PARAMETERS, group_of_policy
 from server.domain.markdown import render_description
 from server.domain.permission_settings import REALM_PERMISSIONS
-from server.domain.realm_changes import TIME_LIMITS
+from server.domain.realm_changes import BIG_BLUE_BUTTON, MAX_WELCOME_LENGTH, TIME_LIMITS
 from server.domain.realm_settings import RealmSettings
-from server.domain.sign_in import FOR_DEVELOPERS, PASSWORDS
+from server.domain.sign_in import FOR_DEVELOPERS
+from server.settings import Settings
+from storage.ids import MessageId
 
 UNLIMITED: Final = "unlimited"
 DEFAULT_SERVER: Final = "default"
@@ -93,20 +98,29 @@ RealmParams = declare(
 
 async def change(request: Request, params: Params) -> Empty:
     assert isinstance(params, IdentityParams)
+    _check_calls(params, request.app.settings)
     description = params.description
     wanted = RealmChange(
         name=params.name,
         description=description,
         rendered_description=render_description(description or ""),
         subdomain=params.string_id,
-        settings=_settings(params, development=request.app.settings.development),
+        settings=_settings(params, request.app.settings.sign_in_methods),
         permissions=_permissions(params),
     )
-    await request.write(change_realm, wanted, development=request.app.settings.development)
+    available = request.app.settings.sign_in_methods
+    await request.write(change_realm, wanted, available=available)
     return Empty()
 
 
-def _settings(params: IdentityParams, *, development: bool) -> dict[str, Any]:
+def _check_calls(params: IdentityParams, server: Settings) -> None:
+    """Raise InvalidParameterError for calls that this server is not told how to make."""
+    name = "video_chat_provider"
+    if getattr(params, name, None) == BIG_BLUE_BUTTON and not server.has_big_blue_button:
+        raise InvalidParameterError(name, NOT_CONFIGURED)
+
+
+def _settings(params: IdentityParams, available: Sequence[str]) -> dict[str, Any]:
     """The settings that the request names, as they are kept. Raises InvalidParameterError."""
     given = {name: getattr(params, name) for name in params.model_fields_set}
     wanted: dict[str, Any] = {name: given[name] for name in AS_KEPT if name in given}
@@ -129,7 +143,7 @@ def _settings(params: IdentityParams, *, development: bool) -> dict[str, Any]:
         url = params.jitsi_server_url
         wanted["jitsi_server_url"] = None if url == DEFAULT_SERVER else url
     if params.authentication_methods is not None:
-        methods = _methods(params.authentication_methods, development=development)
+        methods = _methods(params.authentication_methods, available)
         wanted["authentication_methods"] = methods
     return wanted
 
@@ -140,11 +154,10 @@ def _positive(name: str, value: int) -> int:
     return value
 
 
-def _methods(wanted: dict[str, bool | MethodParam], *, development: bool) -> tuple[str, ...]:
+def _methods(wanted: dict[str, bool | MethodParam], available: Sequence[str]) -> tuple[str, ...]:
     """The names of those that are wanted. Raises InvalidParameterError."""
     name_of_parameter = "authentication_methods"
-    known = {PASSWORDS, FOR_DEVELOPERS} if development else {PASSWORDS}
-    unknown = sorted({*wanted} - known)
+    unknown = sorted({*wanted} - {*available})
     if unknown:
         raise InvalidParameterError(
             name_of_parameter, f"Invalid authentication method: {unknown[0]}."
@@ -171,4 +184,28 @@ def _permissions(params: IdentityParams) -> dict[str, PermissionChange]:
     return changes
 
 
-ENDPOINTS = (Endpoint("PATCH", "/realm", Access.ADMIN, RealmParams, change),)
+class WelcomeParams(Params):
+    welcome_message_custom_text: Annotated[str, Field(max_length=MAX_WELCOME_LENGTH)]
+
+
+class WelcomeResult(Result):
+    message_id: MessageId
+
+
+async def try_welcome(request: Request, params: WelcomeParams) -> WelcomeResult:
+    """Let the welcome bot say to the caller what it would say to newcomers."""
+    text = params.welcome_message_custom_text
+    return WelcomeResult(message_id=await try_out(request.workbench, request.actor, text))
+
+
+ENDPOINTS = (
+    Endpoint("PATCH", "/realm", Access.ADMIN, RealmParams, change),
+    Endpoint(
+        "POST",
+        "/realm/test_welcome_bot_custom_message",
+        Access.ADMIN,
+        WelcomeParams,
+        try_welcome,
+        WelcomeResult,
+    ),
+)

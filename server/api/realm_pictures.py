@@ -8,7 +8,7 @@ from server.api.endpoint import Access, Empty, Endpoint, NoParams, Request, Resu
 from server.api.files import redirect
 from server.api.params import Params
 from server.api.pictures import keep_pictures, max_picture_bytes
-from server.domain.profiles import realm_picture_url
+from server.domain.avatars import realm_picture_url
 
 _CACHE_CONTROL: Final = "private, no-cache"
 
@@ -62,7 +62,7 @@ def _logo(params: LogoParams) -> Place:
 async def _lead_to(request: Request, place: Place) -> None:
     directory = request.directory
     key = getattr(await directory.settings(), f"{place}_key")
-    url = realm_picture_url(await directory.realm(), key)
+    url = realm_picture_url(await directory.realm(), key, await directory.address())
     await redirect(request, url, cache_control=_CACHE_CONTROL)
 
 

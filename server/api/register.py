@@ -7,6 +7,7 @@ import msgspec
 from server.actions.message_flags import fold_reads
 from server.api.endpoint import Access, Endpoint, OpenResult, RawResult, Request
 from server.api.params import Field, Params
+from server.domain.api_keys import Scope
 from server.events.base import ClientView
 from server.events.queue_params import QueueParams
 from server.initial_state import register as registrations
@@ -58,6 +59,7 @@ async def register(request: Request, params: RegisterParams) -> RawResult:
             narrow=tuple((operator, operand) for operator, operand in params.narrow),
             all_public_channels=params.all_public_streams and not request.actor.is_guest,
             view=_view(params),
+            knows_keys=request.actor.reaches(Scope.EVERYTHING),
         ),
         fetch_types=None if wanted is None else frozenset(wanted),
         include_subscribers="false" if request.actor.is_spectator else params.include_subscribers,
@@ -109,5 +111,13 @@ def _view(params: RegisterParams) -> ClientView:
 
 
 ENDPOINTS = (
-    Endpoint("POST", "/register", Access.SPECTATOR, RegisterParams, register, RegisterResult),
+    Endpoint(
+        "POST",
+        "/register",
+        Access.SPECTATOR,
+        RegisterParams,
+        register,
+        RegisterResult,
+        scope=Scope.READ,
+    ),
 )

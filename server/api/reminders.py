@@ -5,6 +5,7 @@ from typing import Annotated
 from server.actions import reminders as actions
 from server.api.endpoint import Access, Empty, Endpoint, NoParams, Request, Result
 from server.api.params import Field, Params
+from server.domain.api_keys import Scope
 from server.domain.clock import LAST_SECOND
 from server.domain.errors import BadRequestError
 from server.events.reminders import ShownReminder
@@ -58,6 +59,21 @@ async def delete(request: Request, params: ReminderParams) -> Empty:
 
 ENDPOINTS = (
     Endpoint("GET", "/reminders", Access.USER, NoParams, get_all, Reminders),
-    Endpoint("POST", "/reminders", Access.USER, CreateParams, create, CreatedReminder),
-    Endpoint("DELETE", "/reminders/{reminder_id}", Access.USER, ReminderParams, delete),
+    Endpoint(
+        "POST",
+        "/reminders",
+        Access.USER,
+        CreateParams,
+        create,
+        CreatedReminder,
+        scope=Scope.MESSAGES,
+    ),
+    Endpoint(
+        "DELETE",
+        "/reminders/{reminder_id}",
+        Access.USER,
+        ReminderParams,
+        delete,
+        scope=Scope.MESSAGES,
+    ),
 )

@@ -2,20 +2,28 @@
 
 import re
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Any, Final, Generic, Protocol, TypeVar
 
 from server.api import (
     alert_words,
+    api_keys,
     attachments,
     audit_log,
     authentication,
+    avatars,
+    bot_storage,
     bots,
+    calls,
     channel_folders,
     channels,
+    default_channel_groups,
     drafts,
     emoji,
     events,
+    external,
+    external_content,
     groups,
+    invitations,
     linkifiers,
     message_changes,
     message_flags,
@@ -23,6 +31,7 @@ from server.api import (
     muted_users,
     narrows,
     navigation_views,
+    onboarding_steps,
     openapi,
     pictures,
     presence,
@@ -31,8 +40,10 @@ from server.api import (
     reactions,
     read_receipts,
     realm,
+    realm_activation,
     realm_domains,
     realm_emoji,
+    realm_exports,
     realm_pictures,
     register,
     reminders,
@@ -41,7 +52,9 @@ from server.api import (
     server_settings,
     submessages,
     subscriptions,
+    thumbnails,
     topics,
+    tus,
     typing,
     unsubscribing,
     user_settings,
@@ -52,26 +65,35 @@ from server.api import (
 )
 from server.api.endpoint import Access, Endpoint
 from server.api.forms import percent_decoded
-from server.domain.errors import DomainError, MethodNotAllowedError, NotFoundError
+from server.domain.errors import MethodNotAllowedError, NotFoundError
 
 _AREAS: Final[tuple[Endpoint[Any], ...]] = (
     *alert_words.ENDPOINTS,
+    *api_keys.ENDPOINTS,
     *attachments.ENDPOINTS,
     *audit_log.ENDPOINTS,
     *authentication.ENDPOINTS,
+    *avatars.ENDPOINTS,
+    *bot_storage.ENDPOINTS,
     *bots.ENDPOINTS,
+    *calls.ENDPOINTS,
     *channel_folders.ENDPOINTS,
     *channels.ENDPOINTS,
+    *default_channel_groups.ENDPOINTS,
     *drafts.ENDPOINTS,
     *emoji.ENDPOINTS,
     *events.ENDPOINTS,
+    *external.ENDPOINTS,
+    *external_content.ENDPOINTS,
     *groups.ENDPOINTS,
+    *invitations.ENDPOINTS,
     *linkifiers.ENDPOINTS,
     *message_changes.ENDPOINTS,
     *message_flags.ENDPOINTS,
     *messages.ENDPOINTS,
     *narrows.ENDPOINTS,
     *navigation_views.ENDPOINTS,
+    *onboarding_steps.ENDPOINTS,
     *muted_users.ENDPOINTS,
     *presence.ENDPOINTS,
     *push_devices.ENDPOINTS,
@@ -80,8 +102,10 @@ _AREAS: Final[tuple[Endpoint[Any], ...]] = (
     *read_receipts.ENDPOINTS,
     *pictures.ENDPOINTS,
     *realm.ENDPOINTS,
+    *realm_activation.ENDPOINTS,
     *realm_domains.ENDPOINTS,
     *realm_emoji.ENDPOINTS,
+    *realm_exports.ENDPOINTS,
     *realm_pictures.ENDPOINTS,
     *register.ENDPOINTS,
     *reminders.ENDPOINTS,
@@ -90,7 +114,9 @@ _AREAS: Final[tuple[Endpoint[Any], ...]] = (
     *server_settings.ENDPOINTS,
     *submessages.ENDPOINTS,
     *subscriptions.ENDPOINTS,
+    *thumbnails.ENDPOINTS,
     *topics.ENDPOINTS,
+    *tus.ENDPOINTS,
     *typing.ENDPOINTS,
     *unsubscribing.ENDPOINTS,
     *user_topics.ENDPOINTS,
@@ -106,18 +132,40 @@ class RoutesError(Exception):
     """The declarations contradict each other: the server does not start."""
 
 
-class Router:
+class Route(Protocol):
+    """An endpoint, or a page."""
+
+    @property
+    def method(self) -> str: ...
+
+    @property
+    def path(self) -> str: ...
+
+    @property
+    def full_path(self) -> str: ...
+
+    @property
+    def access(self) -> Access: ...
+
+    @property
+    def streams_events(self) -> bool: ...
+
+
+RouteT = TypeVar("RouteT", bound=Route)
+
+
+class Router(Generic[RouteT]):
     """Finds endpoints. Raises RoutesError at once for duplicates and for what has no access."""
 
-    def __init__(self, routes: Sequence[Endpoint[Any]] = ROUTES) -> None:
-        self._fixed: dict[str, dict[str, Endpoint[Any]]] = {}
-        self._patterns: list[tuple[re.Pattern[str], str, dict[str, Endpoint[Any]]]] = []
+    def __init__(self, routes: Sequence[RouteT]) -> None:
+        self._fixed: dict[str, dict[str, RouteT]] = {}
+        self._patterns: list[tuple[re.Pattern[str], str, dict[str, RouteT]]] = []
         for endpoint in routes:
             self._add(endpoint)
         # Where a segment may be an integer or text, the integer is tried first.
         self._patterns.sort(key=lambda item: (_openness(item[0].pattern), item[1]))
 
-    def find(self, method: str, path: str) -> tuple[Endpoint[Any], dict[str, str]]:
+    def find(self, method: str, path: str) -> tuple[RouteT, dict[str, str]]:
         """The endpoint and its path parameters, for HEAD those of GET.
 
         Raises NotFoundError, MethodNotAllowedError, and BadRequestError for a path that is no text.
@@ -140,14 +188,11 @@ class Router:
             raise MethodNotAllowedError(sorted(allowed))
         raise NotFoundError("Page not found.")
 
-    def takes_file(self, method: str, path: str) -> bool:
-        """Whether the body of such a request is to be taken as it comes."""
-        try:
-            return self.find(method, path)[0].takes_file is not None
-        except DomainError:
-            return False
+    def knows(self, path: str) -> bool:
+        """Whether there is something at this path, for whatever method."""
+        return path in self._fixed or any(p.fullmatch(path) for p, _, _ in self._patterns)
 
-    def _add(self, endpoint: Endpoint[Any]) -> None:
+    def _add(self, endpoint: RouteT) -> None:
         if not isinstance(endpoint.access, Access):
             raise RoutesError(f"{endpoint.method} {endpoint.path} does not say who may call it")
         if "{" not in endpoint.path:
@@ -160,7 +205,7 @@ class Router:
         if endpoint.method in by_method:
             raise RoutesError(f"{endpoint.method} {endpoint.path} is declared twice")
         by_method[endpoint.method] = endpoint
-        if endpoint.method == "GET" and not endpoint.fetches_quietly:
+        if endpoint.method == "GET" and not endpoint.streams_events:
             by_method.setdefault("HEAD", endpoint)
 
 

@@ -7,6 +7,7 @@ from server.actions.messages.content import typeset_ahead
 from server.actions.scheduled_messages import Changes, MessageType, Wanted
 from server.api.endpoint import Access, Empty, Endpoint, NoParams, Request, Result
 from server.api.params import Field, Params
+from server.domain.api_keys import Scope
 from server.domain.clock import LAST_SECOND
 from server.events.scheduled_messages import ShownScheduledMessage
 from storage import scheduled_messages
@@ -101,8 +102,14 @@ ENDPOINTS = (
         "GET", "/scheduled_messages", Access.USER, NoParams, get_all, result=ScheduledMessages
     ),
     Endpoint(
-        "POST", "/scheduled_messages", Access.USER, CreateParams, create, result=CreatedMessage
+        "POST",
+        "/scheduled_messages",
+        Access.USER,
+        CreateParams,
+        create,
+        result=CreatedMessage,
+        scope=Scope.MESSAGES,
     ),
-    Endpoint("PATCH", _ONE, Access.USER, EditParams, edit),
-    Endpoint("DELETE", _ONE, Access.USER, MessageParams, delete),
+    Endpoint("PATCH", _ONE, Access.USER, EditParams, edit, scope=Scope.MESSAGES),
+    Endpoint("DELETE", _ONE, Access.USER, MessageParams, delete, scope=Scope.MESSAGES),
 )

@@ -7,9 +7,10 @@ from msgspec import UNSET, UnsetType
 
 from server.api.endpoint import Access, Endpoint, NoParams, Request, Result
 from server.directory import Directory
-from server.domain.profiles import icon_url_of
-from server.domain.realm_settings import DEFAULTS
-from server.domain.sign_in import METHODS, is_too_old
+from server.domain.avatars import icon_url
+from server.domain.providers import OIDC, SAML
+from server.domain.realm_settings import DEFAULTS, RealmSettings
+from server.domain.sign_in import LDAP, METHODS, PASSWORDS, is_too_old, takes_passwords
 from server.version import announced
 from storage import channels
 
@@ -53,37 +54,63 @@ async def get(request: Request, params: NoParams) -> ServerSettings:
         directory = request.app.directories.of(request.realm_id)
         settings = await directory.settings()
         of_realm = await _of_realm(request, directory)
-    by_password = settings.wants_method("Email")
+    available = request.app.settings.sign_in_methods
+    by_password = settings.wants_method(PASSWORDS)
+    by_ldap = LDAP in available and settings.wants_method(LDAP)
+    elsewhere, providers = _elsewhere(request, settings), request.app.settings.sign_in_providers
     usable = {
         "dev": request.app.settings.development,
-        "password": by_password,
+        "password": takes_passwords(settings, available),
         "email": by_password,
+        "ldap": by_ldap,
+        **{providers.method_of(name).lower(): True for name in elsewhere},
     }
     return ServerSettings(
         authentication_methods={name: usable.get(name, False) for name in METHODS},
-        external_authentication_methods=[],
+        external_authentication_methods=list(elsewhere.values()),
         push_notifications_enabled=request.app.pushes is not None,
         is_incompatible=is_too_old(request.headers.get("User-Agent") or ""),
         email_auth_enabled=by_password,
-        require_email_format_usernames=True,
+        require_email_format_usernames=not by_ldap,
         **announced(),
         **of_realm,
     )
 
 
+def _elsewhere(request: Request, settings: RealmSettings) -> dict[str, ExternalMethod]:
+    """Other sites where people of the organization sign in, in the order of the settings."""
+    providers = request.app.settings.sign_in_providers
+    return {
+        name: ExternalMethod(
+            name=_wire_name(name, providers.kind_of(name)),
+            display_name=providers.label_of(name),
+            display_icon=None,
+            login_url=f"/accounts/login/social/{name}",
+            signup_url=f"/accounts/register/social/{name}",
+        )
+        for name in providers
+        if request.realm_id is not None and settings.wants_method(providers.method_of(name))
+    }
+
+
+def _wire_name(name: str, kind: str) -> str:
+    """Of those that there may be several of, the kind is part of the name."""
+    return f"{kind}:{name}" if kind in {OIDC, SAML} else name
+
+
 async def _of_realm(request: Request, directory: Directory) -> dict[str, Any]:
     """What is to be known of the organization at this address."""
     realm, settings = await directory.realm(), await directory.settings()
-    url = directory.address_of(realm).url
+    address = directory.address_of(realm)
     opened = request.app.settings.web_public_channels and settings.enable_spectator_access
     if opened:
         async with request.read() as connection:
             opened = await channels.has_web_public(connection, realm.realm_id)
     return {
-        "realm_url": url,
-        "realm_uri": url,
+        "realm_url": address.url,
+        "realm_uri": address.url,
         "realm_name": realm.name,
-        "realm_icon": icon_url_of(realm),
+        "realm_icon": icon_url(realm, address),
         "realm_description": realm.rendered_description,
         "realm_web_public_access_enabled": opened,
     }

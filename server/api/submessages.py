@@ -3,6 +3,7 @@
 from server.actions import submessages
 from server.api.endpoint import Access, Empty, Endpoint, Request
 from server.api.params import Params
+from server.domain.api_keys import Scope
 from storage.ids import MessageId
 
 
@@ -23,4 +24,4 @@ async def add(request: Request, params: AddParams) -> Empty:
     return Empty()
 
 
-ENDPOINTS = (Endpoint("POST", "/submessage", Access.USER, AddParams, add),)
+ENDPOINTS = (Endpoint("POST", "/submessage", Access.USER, AddParams, add, scope=Scope.MESSAGES),)

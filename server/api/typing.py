@@ -5,6 +5,7 @@ from typing import Annotated, Literal
 from server.actions import typing
 from server.api.endpoint import Access, Empty, Endpoint, Request
 from server.api.params import Field, Params
+from server.domain.api_keys import Scope
 from server.domain.errors import MissingParameterError
 from storage.ids import ChannelId, MessageId, UserId
 
@@ -58,8 +59,13 @@ async def set_edit_typing(request: Request, params: EditTypingParams) -> Empty:
 
 
 ENDPOINTS = (
-    Endpoint("POST", "/typing", Access.USER, TypingParams, set_typing),
+    Endpoint("POST", "/typing", Access.USER, TypingParams, set_typing, scope=Scope.MESSAGES),
     Endpoint(
-        "POST", "/messages/{message_id}/typing", Access.USER, EditTypingParams, set_edit_typing
+        "POST",
+        "/messages/{message_id}/typing",
+        Access.USER,
+        EditTypingParams,
+        set_edit_typing,
+        scope=Scope.MESSAGES,
     ),
 )

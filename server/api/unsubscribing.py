@@ -5,11 +5,19 @@ from html import escape
 from typing import Final
 
 from server.actions import unsubscribing
+from server.actions.digests import stop_digests
 from server.api.endpoint import Access, Endpoint, RawResult, Request
 from server.api.params import Params
 from server.domain.actor import Actor
 from server.domain.errors import BadRequestError, UserDeactivatedError
-from server.domain.unsubscribing import PATH, PURPOSE, Subscriber, subscriber_of
+from server.domain.unsubscribing import (
+    DIGESTS,
+    MISSED,
+    PATH,
+    PURPOSE,
+    Subscriber,
+    subscriber_of,
+)
 from storage import server_keys
 
 CLIENT: Final = "email"
@@ -19,6 +27,20 @@ _PAGE: Final = """<!DOCTYPE html>
 <body style="max-width: 32em; margin: 4em auto; font: 16px/1.5 sans-serif">
 <h1 style="font-size: 20px">{title}</h1>{body}</body></html>
 """
+_WORDS: Final = {
+    MISSED: (
+        "Emails about missed messages",
+        "Do you want no more emails from {realm} about messages that you have missed?",
+        "You will get no more emails about missed messages.",
+    ),
+    DIGESTS: (
+        "Weekly digests",
+        "Do you want no more weekly digests from {realm}?",
+        "You will get no more weekly digests.",
+    ),
+}
+"""By kind: what the emails are called, the question, and what is so then."""
+_STOPPING: Final = {MISSED: unsubscribing.stop_emails, DIGESTS: stop_digests}
 _HEADERS: Final = {
     "Content-Type": "text/html; charset=utf-8",
     "Cache-Control": "no-store",
@@ -37,11 +59,10 @@ async def ask(request: Request, params: UnsubscribeParams) -> RawResult:
     """A page that asks whether one means it: programs that look at links change nothing."""
     subscriber = await _subscriber(request, params.token)
     realm = await request.app.directories.of(subscriber.realm_id).realm()
-    body = (
-        f"<p>Do you want no more emails from {escape(realm.name)} about messages that you have"
-        ' missed?</p><form method="post"><button>No more emails</button></form>'
-    )
-    return _page(request, "Emails about missed messages", body)
+    title, question, _ = _WORDS[subscriber.kind]
+    asked = question.format(realm=escape(realm.name))
+    body = f'<p>{asked}</p><form method="post"><button>No more emails</button></form>'
+    return _page(request, title, body)
 
 
 async def stop(request: Request, params: UnsubscribeParams) -> RawResult:
@@ -53,11 +74,9 @@ async def stop(request: Request, params: UnsubscribeParams) -> RawResult:
         actor = Actor(subscriber.realm_id, row, CLIENT)
         writer = request.app.writers.of(subscriber.realm_id)
         with suppress(UserDeactivatedError):
-            await writer.write(lambda tx: unsubscribing.stop_emails(tx, actor))
-    body = (
-        "<p>You will get no more emails about missed messages. Your settings bring them back.</p>"
-    )
-    return _page(request, "Done", body)
+            await writer.write(lambda tx: _STOPPING[subscriber.kind](tx, actor))
+    _, _, done = _WORDS[subscriber.kind]
+    return _page(request, "Done", f"<p>{done} Your settings bring them back.</p>")
 
 
 async def _subscriber(request: Request, token: str) -> Subscriber:

@@ -3,13 +3,14 @@
 from typing import Any, Final, Literal, get_type_hints
 
 from server.actions import user_settings
+from server.actions.email_changes import ask_for_new_address
 from server.actions.user_settings import NewPassword, OwnChange
 from server.api.endpoint import Access, Empty, Endpoint, Request
 from server.api.params import Params, declare
 from server.domain.accounts import checked_email, checked_password
 from server.domain.errors import BadRequestError
 from server.domain.user_settings import ONES_OWN, UserSettings
-from storage import users
+from storage import credentials
 
 HomeView = Literal["recent_topics", "recent", "inbox", "all_messages"]
 NEWER_NAMES: Final = {"recent": "recent_topics"}
@@ -35,8 +36,6 @@ DefaultsParams = declare("DefaultsParams", Params, **_TYPES_OF_DEFAULTS)
 
 async def change_own(request: Request, params: Params) -> Empty:
     assert isinstance(params, PersonalParams)
-    if params.email is not None:
-        await _check_address(request, params.email)
     change = OwnChange(
         settings=_settings(params),
         full_name=params.full_name,
@@ -44,6 +43,8 @@ async def change_own(request: Request, params: Params) -> Empty:
         password=await _new_password(request, params),
     )
     await request.write(user_settings.change_own_settings, change)
+    if params.email is not None:
+        await _ask_for_address(request, params.email)
     return Empty()
 
 
@@ -71,16 +72,17 @@ def _settings(params: Params) -> dict[str, Any]:
     return given
 
 
-async def _check_address(request: Request, email: str) -> None:
-    """Raise BadRequestError unless that is the caller's address already.
-
-    Whoever claims another one would have to prove by mail that it is theirs.
-    """
-    if checked_email(email).lower() == request.actor.row.email.lower():
+async def _ask_for_address(request: Request, email: str) -> None:
+    """Mail a link to the new address, by which whoever reads it shows that it is theirs."""
+    email, actor = checked_email(email), request.actor
+    if email.lower() == actor.row.email.lower():
         return
-    if (await request.directory.settings()).email_changes_disabled:
-        raise BadRequestError("Email address changes are disabled in this organization.")
-    raise BadRequestError("The address cannot be changed: it would have to be confirmed by mail.")
+    if request.app.mailer is None:
+        raise BadRequestError("The address cannot be changed: this server sends no emails.")
+    await request.limits.count_account_mail(
+        actor.realm_id, email, request.remote_address, request.respond_with
+    )
+    await request.write(ask_for_new_address, email)
 
 
 async def _new_password(request: Request, params: PersonalParams) -> NewPassword | None:
@@ -94,12 +96,15 @@ async def _new_password(request: Request, params: PersonalParams) -> NewPassword
     actor, passwords = request.actor, request.app.passwords
     await request.count_sign_in(actor.row.email)
     async with request.read() as connection:
-        known = await users.password_hash(connection, actor.realm_id, actor.user_id)
+        known = await credentials.password_hash(connection, actor.realm_id, actor.user_id)
     verdict = await passwords.verify(params.old_password or "", known)
     if known is None or not verdict.right:
         raise BadRequestError("Wrong password!")
+    if await passwords.is_weak(params.new_password, actor.row.email, actor.row.full_name):
+        raise BadRequestError("New password is too weak!")
     await request.forget_sign_ins(actor.row.email)
-    return NewPassword(known, await passwords.hash(params.new_password))
+    own = None if request.session is None else request.session.digest
+    return NewPassword(known, await passwords.hash(params.new_password), own)
 
 
 ENDPOINTS = (

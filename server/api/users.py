@@ -4,15 +4,26 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
+from server.actions.newcomers import check_may_create, create_person
+from server.actions.user_activation import (
+    MAX_COMMENT,
+    deactivate_as_administrator,
+    deactivate_own,
+    reactivate_as_administrator,
+)
 from server.actions.user_changes import UserChange, change_user
+from server.actions.users import NewUser
 from server.api.endpoint import Access, Empty, Endpoint, NoParams, Request, Result
 from server.api.params import Field, Params
 from server.api.people import known_users, user_by_email
 from server.api.profile_answers import AnswerParam, answers_of
+from server.domain.accounts import checked_password
+from server.domain.api_keys import Scope
 from server.domain.errors import BadRequestError
 from server.domain.profile_fields import MAX_FIELDS
+from server.domain.profiles import knows_email
 from server.events.base import ClientView
-from server.events.users import User, knows_email, shown_user
+from server.events.users import User, shown_user
 from storage import profile_data, users
 from storage.ids import UserId
 from storage.profile_data import NO_DATA, ProfileData
@@ -53,6 +64,25 @@ class ChangeByEmailParams(ChangeParams):
     email: str
 
 
+class CreateParams(Params):
+    email: str
+    full_name: str
+    password: str
+
+
+class DeactivateParams(Params):
+    user_id: int
+    deactivation_notification_comment: str | None = Field(None, max_length=MAX_COMMENT)
+
+
+class ReactivateParams(Params):
+    user_id: int
+
+
+class CreatedPerson(Result):
+    user_id: int
+
+
 class OwnUser(User, Result, frozen=True, kw_only=True):  # type: ignore[misc]
     """The caller's own profile: both bases in one, since the Result part has no fields."""
 
@@ -71,8 +101,8 @@ async def get_own(request: Request, params: NoParams) -> OwnUser:
         own_id, realm_id = request.actor.user_id, request.actor.realm_id
         [row] = await users.by_ids(connection, realm_id, [own_id])
         said = await profile_data.of_users(connection, realm_id, [own_id])
-    domain = (await request.directory.address()).domain
-    user = shown_user(row, domain, knows_email=True, profile=said.get(own_id, NO_DATA))
+    address = await request.directory.address()
+    user = shown_user(row, address, knows_email=True, profile=said.get(own_id, NO_DATA))
     return OwnUser(**msgspec.structs.asdict(user))
 
 
@@ -128,6 +158,41 @@ async def _change(request: Request, user_id: UserId, params: ChangeParams) -> Em
     return Empty()
 
 
+async def create(request: Request, params: CreateParams) -> CreatedPerson:
+    """An account for a person; an empty password is none."""
+    actor = request.actor
+    async with request.read() as connection:
+        await check_may_create(connection, actor.realm_id, actor.user_id)
+    password = checked_password(params.password or None)
+    hashed = None if password is None else await request.app.passwords.hash(password)
+    new = NewUser(email=params.email, full_name=params.full_name, password_hash=hashed)
+    made = await request.write(create_person, new, now=request.app.clock.now())
+    return CreatedPerson(user_id=made.user_id)
+
+
+async def deactivate(request: Request, params: DeactivateParams) -> Empty:
+    await request.write(
+        deactivate_as_administrator,
+        UserId(params.user_id),
+        comment=params.deactivation_notification_comment,
+        now=request.app.clock.now(),
+    )
+    return Empty()
+
+
+async def deactivate_own_account(request: Request, params: NoParams) -> Empty:
+    del params
+    request.refuse_bots()
+    await request.write(deactivate_own, now=request.app.clock.now())
+    return Empty()
+
+
+async def reactivate(request: Request, params: ReactivateParams) -> Empty:
+    user_id, now = UserId(params.user_id), request.app.clock.now()
+    await request.write(reactivate_as_administrator, user_id, now=now)
+    return Empty()
+
+
 async def _found(request: Request, rows: Sequence[UserRow], params: HowToShow) -> UserFound:
     """The one user, if the caller may know them. Raises BadRequestError."""
     shown = await _shown(request, rows, params)
@@ -138,7 +203,7 @@ async def _found(request: Request, rows: Sequence[UserRow], params: HowToShow) -
 
 async def _shown(request: Request, rows: Sequence[UserRow], params: HowToShow) -> list[User]:
     """These users, whom the caller may know."""
-    domain = (await request.directory.address()).domain
+    address = await request.directory.address()
     view = ClientView(client_gravatar=params.client_gravatar)
     said: Mapping[UserId, ProfileData] = {}
     if params.include_custom_profile_fields:
@@ -149,7 +214,7 @@ async def _shown(request: Request, rows: Sequence[UserRow], params: HowToShow) -
     def shown(row: UserRow) -> User:
         knows = knows_email(request.actor.row, row)
         profile = said.get(row.user_id, NO_DATA)
-        user = shown_user(row, domain, knows_email=knows, profile=profile).for_view(view)
+        user = shown_user(row, address, knows_email=knows, profile=profile).for_view(view)
         if params.include_custom_profile_fields:
             return user
         return msgspec.structs.replace(user, profile_data=msgspec.UNSET)
@@ -159,6 +224,12 @@ async def _shown(request: Request, rows: Sequence[UserRow], params: HowToShow) -
 
 ENDPOINTS = (
     Endpoint("GET", "/users", Access.USER, UsersParams, get_all, Users),
+    Endpoint("POST", "/users", Access.ADMIN, CreateParams, create, CreatedPerson),
+    Endpoint(
+        "DELETE", "/users/me", Access.USER, NoParams, deactivate_own_account, scope=Scope.ACCOUNT
+    ),
+    Endpoint("DELETE", "/users/{user_id}", Access.ADMIN, DeactivateParams, deactivate),
+    Endpoint("POST", "/users/{user_id}/reactivate", Access.ADMIN, ReactivateParams, reactivate),
     Endpoint("GET", "/users/me", Access.USER, NoParams, get_own, OwnUser),
     Endpoint("GET", "/users/{user_id}", Access.USER, UserByIdParams, get_by_id, UserFound),
     Endpoint("GET", "/users/{email}", Access.USER, UserByEmailParams, get_by_email, UserFound),

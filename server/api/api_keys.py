@@ -1,0 +1,131 @@
+"""API keys over HTTP: that of one's account, and those that one gives to programs."""
+
+from datetime import UTC, datetime
+from typing import Annotated
+
+from server.actions import api_keys as actions
+from server.actions.api_keys import NewKey
+from server.api.endpoint import Access, Empty, Endpoint, NoParams, Request, Result
+from server.api.params import Field, Params
+from server.domain.api_keys import Scope, checked_scopes
+from server.domain.clock import LAST_SECOND
+from storage import api_keys
+from storage.api_keys import KeyRow
+from storage.ids import ApiKeyId
+
+
+class CreateParams(Params):
+    name: str
+    scopes: list[str]
+    expires_at: Annotated[int | None, Field(ge=0, le=LAST_SECOND)] = None
+
+
+class KeyParams(Params):
+    key_id: int
+
+
+class OwnKey(Result):
+    api_key: str
+
+
+class CreatedKey(Result):
+    key_id: int
+    api_key: str
+
+
+class ShownKey(Result):
+    key_id: int
+    name: str
+    hint: str
+    scopes: list[str]
+    created_at: int
+    expires_at: int | None
+    last_used_at: int | None
+
+    @classmethod
+    def of(cls, row: KeyRow) -> "ShownKey":
+        return cls(
+            key_id=row.key_id,
+            name=row.name,
+            hint=row.hint,
+            scopes=row.scopes,
+            created_at=int(row.created_at.timestamp()),
+            expires_at=_seconds(row.expires_at),
+            last_used_at=_seconds(row.last_used_at),
+        )
+
+
+class OwnKeys(Result):
+    api_keys: list[ShownKey]
+
+
+async def regenerate(request: Request, params: NoParams) -> OwnKey:
+    del params
+    return OwnKey(api_key=await request.write(actions.regenerate_own))
+
+
+async def get_all(request: Request, params: NoParams) -> OwnKeys:
+    del params
+    actor = request.actor
+    async with request.read() as connection:
+        rows = await api_keys.of_user(connection, actor.realm_id, actor.user_id)
+    return OwnKeys(api_keys=[ShownKey.of(row) for row in rows])
+
+
+async def create(request: Request, params: CreateParams) -> CreatedKey:
+    expires_at = params.expires_at
+    new = NewKey(
+        name=params.name,
+        scopes=checked_scopes(params.scopes),
+        expires_at=None if expires_at is None else datetime.fromtimestamp(expires_at, UTC),
+    )
+    own_id, now = request.actor.user_id, request.app.clock.now()
+    key_id, key = await request.write(
+        lambda tx, actor: actions.make_key(tx, own_id, new, by=actor.user_id, now=now)
+    )
+    return CreatedKey(key_id=key_id, api_key=key)
+
+
+async def revoke(request: Request, params: KeyParams) -> Empty:
+    key_id = ApiKeyId(params.key_id)
+    await request.write(
+        lambda tx, actor: actions.revoke_key(tx, actor.user_id, key_id, by=actor.user_id)
+    )
+    return Empty()
+
+
+def _seconds(moment: datetime | None) -> int | None:
+    return None if moment is None else int(moment.timestamp())
+
+
+ENDPOINTS = (
+    Endpoint(
+        "POST",
+        "/users/me/api_key/regenerate",
+        Access.USER,
+        NoParams,
+        regenerate,
+        OwnKey,
+        scope=Scope.ACCOUNT,
+    ),
+    Endpoint(
+        "GET", "/users/me/api_keys", Access.USER, NoParams, get_all, OwnKeys, scope=Scope.ACCOUNT
+    ),
+    Endpoint(
+        "POST",
+        "/users/me/api_keys",
+        Access.USER,
+        CreateParams,
+        create,
+        CreatedKey,
+        scope=Scope.ACCOUNT,
+    ),
+    Endpoint(
+        "DELETE",
+        "/users/me/api_keys/{key_id}",
+        Access.USER,
+        KeyParams,
+        revoke,
+        scope=Scope.ACCOUNT,
+    ),
+)

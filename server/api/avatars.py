@@ -1,0 +1,162 @@
+"""Pictures of people over HTTP: given, taken away, and found by who they are."""
+
+from typing import Final
+
+from server.actions import avatars as actions
+from server.api.endpoint import Access, Endpoint, NoParams, Request, Result
+from server.api.files import redirect
+from server.api.params import Params
+from server.api.people import known_users, user_by_email
+from server.api.pictures import keep_pictures, max_picture_bytes
+from server.domain.avatars import Avatar, avatar_of, avatar_of_unknown
+from server.domain.channels import Standing
+from server.domain.errors import NotFoundError
+from storage.ids import UserId
+from storage.users import UserRow
+
+_KNOWN_VERSION: Final = "private, max-age=86400"
+_ANY_VERSION: Final = "private, no-cache"
+
+
+class AvatarResult(Result):
+    avatar_url: str
+
+
+async def set_own(request: Request, params: NoParams) -> AvatarResult:
+    del params
+    directory = request.directory
+    standing = Standing(request.actor.person, await directory.groups(), await directory.settings())
+    actions.check_may_change(standing)
+    keys = await keep_pictures(request, "avatar")
+    avatar = await request.write(actions.change_own_avatar, keys["small"])
+    return AvatarResult(avatar_url=avatar.url)
+
+
+async def remove_own(request: Request, params: NoParams) -> AvatarResult:
+    del params
+    avatar = await request.write(actions.change_own_avatar, None)
+    return AvatarResult(avatar_url=avatar.url)
+
+
+# -- where they are
+
+
+class LookParams(Params):
+    version: int | None = None
+    """As the client knows it: another one has another address."""
+
+
+class ByIdParams(LookParams):
+    user_id: int
+
+
+class ByEmailParams(LookParams):
+    email: str
+
+
+async def lead_by_id(request: Request, params: ByIdParams) -> None:
+    avatar = await _avatar(request, UserId(params.user_id))
+    await _lead_to(request, avatar, avatar.url, params)
+
+
+async def lead_by_id_to_medium(request: Request, params: ByIdParams) -> None:
+    avatar = await _avatar(request, UserId(params.user_id))
+    await _lead_to(request, avatar, avatar.medium_url, params)
+
+
+async def lead_by_email(request: Request, params: ByEmailParams) -> None:
+    avatar = await _avatar_of_address(request, params.email)
+    await _lead_to(request, avatar, avatar.url, params)
+
+
+async def lead_by_email_to_medium(request: Request, params: ByEmailParams) -> None:
+    avatar = await _avatar_of_address(request, params.email)
+    await _lead_to(request, avatar, avatar.medium_url, params)
+
+
+async def _avatar(request: Request, user_id: UserId) -> Avatar:
+    """The user's picture as far as the caller may know them. Raises NotFoundError."""
+    row = await request.directory.user(user_id)
+    if row is None:
+        raise NotFoundError("No such user")
+    address = await request.directory.address()
+    if await _is_known(request, row) and _may_see(request, row):
+        return avatar_of(row, address)
+    return avatar_of_unknown(user_id, address)
+
+
+async def _avatar_of_address(request: Request, email: str) -> Avatar:
+    """That of the user with this address. Raises NotFoundError if it is nobody's, or unknown."""
+    row = await user_by_email(request, email)
+    if row is None or not await _is_known(request, row):
+        raise NotFoundError("No such user")
+    return avatar_of(row, await request.directory.address())
+
+
+async def _is_known(request: Request, row: UserRow) -> bool:
+    async with request.read() as connection:
+        return bool(await known_users(request, connection, [row]))
+
+
+def _may_see(request: Request, row: UserRow) -> bool:
+    """Spectators learn nothing that is made of an address."""
+    return not request.actor.is_spectator or row.avatar_key is not None
+
+
+async def _lead_to(request: Request, avatar: Avatar, url: str, params: LookParams) -> None:
+    is_current = params.version == avatar.version
+    await redirect(request, url, cache_control=_KNOWN_VERSION if is_current else _ANY_VERSION)
+
+
+ENDPOINTS = (
+    Endpoint(
+        "POST",
+        "/users/me/avatar",
+        Access.USER,
+        NoParams,
+        set_own,
+        AvatarResult,
+        takes_file=max_picture_bytes,
+    ),
+    Endpoint("DELETE", "/users/me/avatar", Access.USER, NoParams, remove_own, AvatarResult),
+    Endpoint(
+        "GET",
+        "/avatar/{user_id}",
+        Access.SPECTATOR,
+        ByIdParams,
+        lead_by_id,
+        leads_elsewhere=True,
+        at_root=True,
+        fetches_quietly=True,
+    ),
+    Endpoint(
+        "GET",
+        "/avatar/{user_id}/medium",
+        Access.SPECTATOR,
+        ByIdParams,
+        lead_by_id_to_medium,
+        leads_elsewhere=True,
+        at_root=True,
+        fetches_quietly=True,
+    ),
+    Endpoint(
+        "GET",
+        "/avatar/{email}",
+        Access.USER,
+        ByEmailParams,
+        lead_by_email,
+        leads_elsewhere=True,
+        at_root=True,
+        fetches_quietly=True,
+    ),
+    Endpoint(
+        "GET",
+        "/avatar/{email}/medium",
+        Access.USER,
+        ByEmailParams,
+        lead_by_email_to_medium,
+        leads_elsewhere=True,
+        at_root=True,
+        fetches_quietly=True,
+    ),
+)

@@ -1,0 +1,67 @@
+"""Links to calls, over HTTP; server/web/calls.py is where they lead."""
+
+import secrets
+from typing import Final
+
+from server.api.endpoint import Access, Endpoint, Request, Result
+from server.api.params import Field, Params
+from server.app import App
+from server.domain.calls import (
+    MAX_NAME_LENGTH,
+    NOT_CONFIGURED,
+    PURPOSE,
+    BigBlueButton,
+    Meeting,
+    link_to,
+)
+from server.domain.errors import BadRequestError
+from storage import server_keys
+
+ID_BYTES: Final = 20
+
+
+class MeetingParams(Params):
+    meeting_name: str = Field(max_length=MAX_NAME_LENGTH)
+    voice_only: bool = False
+
+
+class ZoomParams(Params):
+    is_video_call: bool = True
+
+
+class CallResult(Result):
+    url: str
+
+
+def big_blue_button(app: App) -> BigBlueButton:
+    """That of this server. Raises BadRequestError if there is none."""
+    url, secret = app.settings.bigbluebutton_url, app.settings.bigbluebutton_secret
+    if url is None or secret is None:
+        raise BadRequestError(NOT_CONFIGURED)
+    return BigBlueButton(url, secret)
+
+
+async def create(request: Request, params: MeetingParams) -> CallResult:
+    """A link to a call of its own. Nothing is asked of BigBlueButton before somebody follows it."""
+    _ = big_blue_button(request.app)
+    meeting = Meeting(
+        request.actor.realm_id,
+        secrets.token_urlsafe(ID_BYTES),
+        params.meeting_name,
+        params.voice_only,
+        request.actor.user_id,
+    )
+    async with request.read() as connection:
+        key = await server_keys.key_for(connection, PURPOSE)
+    return CallResult(url=(await request.directory.address()).url + link_to(key, meeting))
+
+
+async def create_by_zoom(_: Request, __: ZoomParams) -> CallResult:
+    """This server has no credentials of Zoom's."""
+    raise BadRequestError("Zoom credentials have not been configured")
+
+
+ENDPOINTS = (
+    Endpoint("GET", "/calls/bigbluebutton/create", Access.USER, MeetingParams, create, CallResult),
+    Endpoint("POST", "/calls/zoom/create", Access.USER, ZoomParams, create_by_zoom, CallResult),
+)

@@ -1,0 +1,68 @@
+"""Channels that newcomers may choose to join together, over HTTP."""
+
+from typing import Final, Literal
+
+from server.actions import default_channel_groups as actions
+from server.api.endpoint import Access, Empty, Endpoint, Request
+from server.api.params import Field, Params
+from server.domain.default_channel_groups import MAX_CHANNELS
+from server.domain.errors import BadRequestError
+from storage.ids import ChannelGroupId
+
+PATH: Final = "/default_stream_groups"
+
+
+class AddParams(Params):
+    group_name: str
+    description: str
+    stream_names: list[str] = Field(max_length=MAX_CHANNELS)
+
+
+class OneParams(Params):
+    group_id: ChannelGroupId
+
+
+class ChangeParams(OneParams):
+    new_group_name: str | None = None
+    new_description: str | None = None
+
+
+class ChannelsParams(OneParams):
+    op: Literal["add", "remove"]
+    stream_names: list[str] = Field(max_length=MAX_CHANNELS)
+
+
+async def add(request: Request, params: AddParams) -> Empty:
+    await request.write(
+        actions.add_group, params.group_name, params.description, params.stream_names
+    )
+    return Empty()
+
+
+async def change(request: Request, params: ChangeParams) -> Empty:
+    name, description = params.new_group_name, params.new_description
+    if name is None and description is None:
+        raise BadRequestError('You must pass "new_description" or "new_group_name".')
+    await request.write(actions.change_group, params.group_id, name, description)
+    return Empty()
+
+
+async def remove(request: Request, params: OneParams) -> Empty:
+    await request.write(actions.remove_group, params.group_id)
+    return Empty()
+
+
+async def change_channels(request: Request, params: ChannelsParams) -> Empty:
+    action = actions.add_channels if params.op == "add" else actions.remove_channels
+    await request.write(action, params.group_id, params.stream_names)
+    return Empty()
+
+
+ENDPOINTS = (
+    Endpoint("POST", f"{PATH}/create", Access.ADMIN, AddParams, add),
+    Endpoint("PATCH", f"{PATH}/{{group_id}}", Access.ADMIN, ChangeParams, change),
+    Endpoint("DELETE", f"{PATH}/{{group_id}}", Access.ADMIN, OneParams, remove),
+    Endpoint(
+        "PATCH", f"{PATH}/{{group_id}}/streams", Access.ADMIN, ChannelsParams, change_channels
+    ),
+)

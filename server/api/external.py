@@ -1,0 +1,149 @@
+"""Messages from programs that know nothing of us: incoming webhooks.
+
+The bot's key is in the address, beside where its messages go: `?api_key=...&stream=...&topic=...`.
+"""
+
+import hashlib
+import re
+from dataclasses import replace
+from typing import Any, Final
+
+import orjson
+
+from server.actions.messages import send
+from server.actions.messages.decide import Draft
+from server.actions.messages.notices import deliver
+from server.api import forms
+from server.api.endpoint import Access, Empty, Endpoint, Request, Result
+from server.api.params import Params
+from server.domain.api_keys import Scope
+from server.domain.errors import BadRequestError, DomainError, InvalidJsonError, WebhookPayloadError
+from server.domain.incoming_webhooks import JSON_WEBHOOK, SLACK_WEBHOOK
+from server.domain.markdown.writing import mention, quoted
+from server.domain.messages import MAX_MESSAGE_LENGTH, MAX_TOPIC_LENGTH
+from server.domain.slack import channel_of, markdown_of
+
+SLACK: Final = "SlackIncoming"
+JSON: Final = "JSON"
+CUT: Final = "\n[message cut]"
+_ID: Final = re.compile(r"[0-9]{1,18}")
+_FORM: Final = "application/x-www-form-urlencoded"
+
+
+class WebhookParams(Params):
+    api_key: str | None = None
+    stream: str | None = None
+    """A channel by name or id; without it, the bot's owner is written to."""
+    topic: str | None = None
+
+
+class SlackAnswer(Result):
+    ok: bool = True
+    """As Slack says it."""
+
+
+async def slack(request: Request, params: WebhookParams) -> SlackAnswer:
+    payload = _payload(request, SLACK)
+    content = markdown_of(payload)
+    if not content:
+        raise WebhookPayloadError(
+            "Nothing to say: there is neither a text nor blocks nor attachments.", SLACK
+        )
+    topic = params.topic or channel_of(payload)
+    await _post(request, params, topic or "Slack", _cut(content, CUT))
+    return SlackAnswer()
+
+
+async def plain_json(request: Request, params: WebhookParams) -> Empty:
+    try:
+        shown = orjson.dumps(_payload(request, JSON), option=orjson.OPT_INDENT_2).decode()
+    except orjson.JSONEncodeError:
+        raise InvalidJsonError("Malformed JSON: it is nested too deeply") from None
+    fence = "`" * max(3, 1 + max(map(len, re.findall("`+", shown)), default=0))
+    end = f"\n{fence}"
+    content = f"{fence}json\n{_cut(shown + end, CUT + end)}"
+    await _post(request, params, params.topic or JSON, content)
+    return Empty()
+
+
+def _payload(request: Request, name: str) -> Any:
+    """What was sent: JSON, or JSON in the field `payload` of a form. Raises a DomainError.
+
+    What looks like JSON is that, whatever it is called: programs leave their library's word for it.
+    """
+    body = request.payload
+    if not body.lstrip().startswith((b"{", b"[")) and request.headers.get(
+        "Content-Type", ""
+    ).lower().startswith((_FORM, "multipart/form-data")):
+        fields = forms.read_body(request.headers, body)
+        body = fields.get("payload", "").encode()
+    if not body.strip():
+        raise WebhookPayloadError("Nothing was sent.", name)
+    try:
+        return orjson.loads(body)
+    except orjson.JSONDecodeError:
+        raise InvalidJsonError("Malformed JSON") from None
+
+
+async def _post(request: Request, params: WebhookParams, topic: str, content: str) -> None:
+    """Send it, to the channel or to the bot's owner, who is told where that cannot be."""
+    row = request.actor.row
+    draft = _draft(request, params, topic, content)
+    try:
+        decision = await send.prepare(request.directory, request.actor, draft, request.read)
+        await request.write(send.send_message, draft, decision, request.app.clock.now())
+    except DomainError as refusal:
+        if row.bot_owner_id is not None and params.stream is not None:
+            await _tell_owner(request, refusal.message)
+        raise
+
+
+def _draft(request: Request, params: WebhookParams, topic: str, content: str) -> Draft:
+    row = request.actor.row
+    if params.stream:
+        is_id = _ID.fullmatch(params.stream) is not None
+        to = int(params.stream) if is_id else params.stream
+        return Draft(type="channel", to=to, topic=topic[:MAX_TOPIC_LENGTH], content=content)
+    if row.bot_owner_id is None:
+        raise BadRequestError("Say with `stream` where messages go: the bot has no owner.")
+    return Draft(type="direct", to=[row.bot_owner_id], topic=None, content=content)
+
+
+async def _tell_owner(request: Request, reason: str) -> None:
+    """By the notification bot, once an hour: nobody reads what a program is answered."""
+    row, now = request.actor.row, request.app.clock.now()
+    assert row.bot_owner_id is not None
+    content = f"Your bot {mention(row)} could not post what it was sent:\n\n{quoted(reason)}"
+    key = f"webhook:{row.user_id}:{now:%Y-%m-%dT%H}"
+    draft = Draft(type="direct", to=[row.bot_owner_id], topic=None, content=content)
+    digest = hashlib.sha256(key.encode()).digest()
+    await deliver(request.workbench, replace(draft, idempotency_key=key, idempotency_digest=digest))
+
+
+def _cut(text: str, end: str) -> str:
+    """The text as far as a message may be long; where it is cut, it ends like this."""
+    room = MAX_MESSAGE_LENGTH - 100
+    return text if len(text) <= room else text[: room - len(end)] + end
+
+
+ENDPOINTS = (
+    Endpoint(
+        "POST",
+        SLACK_WEBHOOK.path,
+        Access.WEBHOOK,
+        WebhookParams,
+        slack,
+        SlackAnswer,
+        takes_payload=True,
+        scope=Scope.MESSAGES,
+    ),
+    Endpoint(
+        "POST",
+        JSON_WEBHOOK.path,
+        Access.WEBHOOK,
+        WebhookParams,
+        plain_json,
+        takes_payload=True,
+        scope=Scope.MESSAGES,
+    ),
+)

@@ -1,0 +1,182 @@
+"""Invitations over HTTP."""
+
+from datetime import timedelta
+from typing import Annotated, Any, Final
+
+import msgspec
+
+from server.actions import invitations
+from server.actions.invitations import Wish
+from server.api.endpoint import Access, Empty, Endpoint, NoParams, Request, Result
+from server.api.params import Field, Params
+from server.domain.access import MEMBER
+from server.domain.errors import BadRequestError, InvitationFailedError
+from server.domain.invitations import MAX_MINUTES, PATH, PURPOSE, addresses_in, link_key
+from server.domain.realm_changes import MAX_WELCOME_LENGTH
+from storage import server_keys
+from storage.ids import ChannelId, GroupId, InvitationId
+from storage.invitations import InvitationRow
+
+NO_MAIL: Final = "This server sends no emails. Share a link instead."
+PASSED_OVER: Final = (
+    "Some of those addresses have accounts here already, so we didn't send them an invitation. We"
+    " did send invitations to everyone else!"
+)
+
+
+class LinkParams(Params):
+    invite_as: int = MEMBER
+    invite_expires_in_minutes: Annotated[int, Field(ge=1, le=MAX_MINUTES)] | None = None
+    stream_ids: list[ChannelId] = Field(default_factory=list)
+    group_ids: list[GroupId] = Field(default_factory=list)
+    include_realm_default_subscriptions: bool = False
+    welcome_message_custom_text: Annotated[str, Field(max_length=MAX_WELCOME_LENGTH)] | None = None
+
+
+class InviteParams(LinkParams):
+    invitee_emails: str
+    stream_ids: list[ChannelId]
+    notify_referrer_on_join: bool = True
+
+
+class InvitationParams(Params):
+    invite_id: int
+
+
+class Invitation(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """An invitation as clients know it."""
+
+    id: InvitationId
+    invited_by_user_id: int
+    invited: int
+    expiry_date: int | None
+    invited_as: int
+    is_multiuse: bool
+    stream_ids: list[ChannelId]
+    group_ids: list[GroupId]
+    include_realm_default_subscriptions: bool
+    email: str | msgspec.UnsetType = msgspec.UNSET
+    notify_referrer_on_join: bool | msgspec.UnsetType = msgspec.UNSET
+    link_url: str | msgspec.UnsetType = msgspec.UNSET
+
+
+class Invitations(Result):
+    invites: list[Invitation]
+
+
+class LinkResult(Result):
+    invite_link: str
+
+
+async def list_all(request: Request, params: NoParams) -> Invitations:
+    del params
+    async with request.read() as connection:
+        rows = await invitations.visible(connection, request.actor, request.app.clock.now())
+        key = await server_keys.key_for(connection, PURPOSE)
+    url = (await request.directory.address()).url
+    return Invitations(invites=[_shown(request, row, key, url) for row in rows])
+
+
+async def invite(request: Request, params: InviteParams) -> Empty:
+    if request.app.mailer is None:
+        raise BadRequestError(NO_MAIL)
+    invited = await request.write(
+        invitations.invite,
+        addresses_in(params.invitee_emails),
+        _wish(request, params, tells_inviter=params.notify_referrer_on_join),
+        per_day=request.app.settings.invitations_per_day,
+        now=request.app.clock.now(),
+    )
+    if invited.passed_over:
+        raise InvitationFailedError(PASSED_OVER, invited.passed_over, sent_invitations=True)
+    return Empty()
+
+
+async def make_link(request: Request, params: LinkParams) -> LinkResult:
+    now = request.app.clock.now()
+    made = await request.write(invitations.make_link, _wish(request, params), now=now)
+    async with request.read() as connection:
+        key = await server_keys.key_for(connection, PURPOSE)
+    url = (await request.directory.address()).url
+    return LinkResult(invite_link=_link(request, made, key, url))
+
+
+async def revoke(request: Request, params: InvitationParams) -> Empty:
+    return await _revoke(request, params, is_link=False)
+
+
+async def revoke_link(request: Request, params: InvitationParams) -> Empty:
+    return await _revoke(request, params, is_link=True)
+
+
+async def resend(request: Request, params: InvitationParams) -> Empty:
+    if request.app.mailer is None:
+        raise BadRequestError(NO_MAIL)
+    await request.write(
+        invitations.resend,
+        InvitationId(params.invite_id),
+        per_day=request.app.settings.invitations_per_day,
+        now=request.app.clock.now(),
+    )
+    return Empty()
+
+
+async def _revoke(request: Request, params: InvitationParams, *, is_link: bool) -> Empty:
+    await request.write(
+        invitations.revoke,
+        InvitationId(params.invite_id),
+        is_link=is_link,
+        now=request.app.clock.now(),
+    )
+    return Empty()
+
+
+def _wish(request: Request, params: LinkParams, *, tells_inviter: bool = False) -> Wish:
+    minutes = params.invite_expires_in_minutes
+    if "invite_expires_in_minutes" not in params.model_fields_set:
+        minutes = request.app.settings.invitation_minutes
+    now = request.app.clock.now()
+    return Wish(
+        role=params.invite_as,
+        channel_ids=params.stream_ids,
+        group_ids=params.group_ids,
+        includes_defaults=params.include_realm_default_subscriptions,
+        welcome_text=params.welcome_message_custom_text,
+        tells_inviter=tells_inviter,
+        ends_at=None if minutes is None else now + timedelta(minutes=minutes),
+    )
+
+
+def _shown(request: Request, row: InvitationRow, key: bytes, url: str) -> Invitation:
+    own: dict[str, Any] = (
+        {"link_url": _link(request, row.invitation_id, key, url)}
+        if row.email is None
+        else {"email": row.email, "notify_referrer_on_join": row.tells_inviter}
+    )
+    return Invitation(
+        id=row.invitation_id,
+        invited_by_user_id=row.inviter_id,
+        invited=int(row.invited_at.timestamp()),
+        expiry_date=None if row.ends_at is None else int(row.ends_at.timestamp()),
+        invited_as=row.role,
+        is_multiuse=row.email is None,
+        stream_ids=list(row.channel_ids),
+        group_ids=list(row.group_ids),
+        include_realm_default_subscriptions=row.includes_defaults,
+        **own,
+    )
+
+
+def _link(request: Request, invitation_id: InvitationId, key: bytes, url: str) -> str:
+    token = link_key(key, request.actor.realm_id, invitation_id).token
+    return url + PATH.format(token=token)
+
+
+ENDPOINTS = (
+    Endpoint("GET", "/invites", Access.USER, NoParams, list_all, Invitations),
+    Endpoint("POST", "/invites", Access.USER, InviteParams, invite),
+    Endpoint("POST", "/invites/multiuse", Access.USER, LinkParams, make_link, LinkResult),
+    Endpoint("DELETE", "/invites/multiuse/{invite_id}", Access.USER, InvitationParams, revoke_link),
+    Endpoint("DELETE", "/invites/{invite_id}", Access.USER, InvitationParams, revoke),
+    Endpoint("POST", "/invites/{invite_id}/resend", Access.USER, InvitationParams, resend),
+)

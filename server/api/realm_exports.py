@@ -1,0 +1,138 @@
+"""Files with the organization's data over HTTP, for administrators."""
+
+from typing import Any, Literal
+
+import msgspec
+
+from server.actions import realm_exports as actions
+from server.api.endpoint import Access, Empty, Endpoint, NoParams, Request, Result
+from server.api.files import File, send_file
+from server.api.params import JsonOrBareStr, Params
+from server.domain.access import ADMINISTRATOR
+from server.domain.errors import InvalidParameterError, NotFoundError
+from server.domain.realm_exports import KEYS, NAMES, PATH
+from server.domain.user_settings import UserSettings
+from server.events.realm_exports import ShownExport
+from storage import realm_exports, users
+from storage.ids import UserId
+
+
+class ExportList(Result):
+    exports: list[ShownExport]
+
+
+async def list_all(request: Request, params: NoParams) -> ExportList:
+    del params
+    directory = request.directory
+    address = directory.address_of(await directory.realm()).url
+    async with request.read() as connection:
+        rows = await realm_exports.all_of_them(connection, directory.realm_id)
+    return ExportList(exports=[ShownExport.of(row, address) for row in rows])
+
+
+class AskParams(Params):
+    export_type: int | JsonOrBareStr = 1
+
+
+class Asked(Result):
+    id: int
+
+
+async def ask(request: Request, params: AskParams) -> Asked:
+    kind: Any = NAMES.get(params.export_type) if isinstance(params.export_type, str) else None
+    kind = params.export_type if kind is None else kind
+    if kind not in NAMES.values():
+        raise InvalidParameterError("export_type", "Invalid export_type")
+    now = request.app.clock.now()
+    return Asked(id=await request.write(actions.ask_for_export, kind, now=now))
+
+
+class ExportParams(Params):
+    export_id: int
+
+
+async def delete(request: Request, params: ExportParams) -> Empty:
+    now = request.app.clock.now()
+    await request.write(actions.delete_export, params.export_id, now=now)
+    return Empty()
+
+
+class Consent(msgspec.Struct, frozen=True, kw_only=True):
+    """Whether somebody lets their private data be exported."""
+
+    user_id: UserId
+    consented: bool
+    email_address_visibility: int
+
+
+class Consents(Result):
+    export_consents: list[Consent]
+
+
+async def list_consents(request: Request, params: NoParams) -> Consents:
+    del params
+    async with request.read() as connection:
+        roles = await users.ids_by_role(connection, request.actor.realm_id, without_bots=True)
+        people = sorted(user_id for ids in roles.values() for user_id in ids)
+        rows = await users.by_ids(connection, request.actor.realm_id, people)
+    found = []
+    for row in rows:
+        settings = UserSettings.of(row.settings)
+        found.append(
+            Consent(
+                user_id=row.user_id,
+                consented=settings.allow_private_data_export,
+                email_address_visibility=settings.email_address_visibility,
+            )
+        )
+    return Consents(export_consents=found)
+
+
+class FileParams(Params):
+    folder: str
+    secret: str
+    filename: Literal["organization.zip"]
+
+
+async def read(request: Request, params: FileParams) -> None:
+    """The file, for whoever knows its address, while who asked for it is an administrator."""
+    row = None
+    if request.realm_id is not None:
+        key = f"{KEYS}/{request.realm_id}/{params.folder}/{params.secret}"
+        async with request.read() as connection:
+            row = await realm_exports.by_key(connection, request.realm_id, key)
+    if row is None or request.realm_id is None:
+        await request.limits.count_address(request.remote_address, request.respond_with)
+        raise NotFoundError("This file does not exist.")
+    directory = request.app.directories.of(request.realm_id)
+    asker = await directory.user(row.acting_user_id)
+    closed = (await directory.realm()).deactivated
+    if closed or asker is None or not asker.is_active or asker.role > ADMINISTRATOR:
+        raise NotFoundError("This file does not exist.")
+    assert row.blob_key is not None
+    file = File(
+        blob_key=row.blob_key,
+        size=row.size or 0,
+        digest=row.digest or b"",
+        content_type="application/zip",
+        disposition='attachment; filename="organization.zip"',
+        cache_control="private, no-store",
+    )
+    await send_file(request, file)
+
+
+ENDPOINTS = (
+    Endpoint("GET", "/export/realm", Access.ADMIN, NoParams, list_all, ExportList),
+    Endpoint("POST", "/export/realm", Access.ADMIN, AskParams, ask, Asked),
+    Endpoint("DELETE", "/export/realm/{export_id}", Access.ADMIN, ExportParams, delete),
+    Endpoint("GET", "/export/realm/consents", Access.ADMIN, NoParams, list_consents, Consents),
+    Endpoint(
+        "GET",
+        PATH + "/{folder}/{secret}/{filename}",
+        Access.ANONYMOUS,
+        FileParams,
+        read,
+        at_root=True,
+        fetches_quietly=True,
+    ),
+)

@@ -1,0 +1,179 @@
+"""Who signs in with a name and a password, wherever they are typed."""
+
+from typing import TYPE_CHECKING, Final
+
+import structlog
+
+from server.actions.directory_people import (
+    call_as_directory_does,
+    join_from_directory,
+    know_by_directory_id,
+    write_as_directory_does,
+)
+from server.actions.users import NewUser, keep_rehashed_password
+from server.api.rate_limit import RateLimits
+from server.app import App
+from server.directory import Directory
+from server.domain.errors import (
+    AuthenticationFailedError,
+    BadRequestError,
+    PasswordAuthDisabledError,
+    RealmDeactivatedError,
+    UserDeactivatedError,
+)
+from server.domain.sign_in import LDAP, PASSWORDS
+from server.identity import DirectoryAwayError, IdentityError
+from storage import credentials, directory_ids, users
+from storage.credentials import CredentialsRow
+
+if TYPE_CHECKING:
+    from server.identity.ldap import Entry, Ldap
+
+logger = structlog.get_logger(__name__)
+
+TAKEN: Final = (
+    "Your address in the directory is that of another account here. Ask an administrator."
+)
+
+
+async def who_signs_in(
+    app: App,
+    limits: RateLimits,
+    directory: Directory,
+    username: str,
+    password: str,
+    headers: dict[str, str],
+) -> CredentialsRow:
+    """The active user whose password this is; it takes as long to find out that it is nobody's.
+
+    Where the organization has a directory of its people, it is asked for those who have no such
+    password here; whoever is new gets an account, if the organization is open to them. Tries are
+    counted by name; `headers` get what is left of them. Raises DomainError.
+    """
+    if (await directory.realm()).deactivated:
+        raise RealmDeactivatedError("This organization has been deactivated")
+    settings = await directory.settings()
+    ldap = app.identities.ldap if settings.wants_method(LDAP) else None
+    if ldap is None and not settings.wants_method(PASSWORDS):
+        raise PasswordAuthDisabledError("Password authentication is disabled in your organization")
+    await limits.count_sign_in(directory.realm_id, username, headers)
+    found = None
+    if settings.wants_method(PASSWORDS):
+        found = await _by_password(app, directory, username, password)
+    if found is None and ldap is not None:
+        # Only now: so no password of ours goes to the directory, and who has one does not wait.
+        found = await _by_directory(app, directory, ldap, username, password)
+    if found is None:
+        raise AuthenticationFailedError("Your username or password is incorrect")
+    await limits.forget_sign_ins(directory.realm_id, username)
+    if not found.is_active:
+        raise UserDeactivatedError("Account is deactivated")
+    return found
+
+
+async def person_with(app: App, directory: Directory, email: str) -> CredentialsRow | None:
+    """Whoever has this address, which somebody else vouches for; None if nobody has.
+
+    Raises UserDeactivatedError for whom no such word lets in.
+    """
+    async with app.database.connection() as connection:
+        found = await credentials.by_email(connection, directory.realm_id, email)
+    if found is None:
+        return None
+    row = await directory.user(found.user_id)
+    if not found.is_active or row is None or row.bot_type is not None:
+        raise UserDeactivatedError("Account is deactivated")
+    return found
+
+
+async def _by_password(
+    app: App, directory: Directory, username: str, password: str
+) -> CredentialsRow | None:
+    """Whoever has this password here, active or not."""
+    async with app.database.connection() as connection:
+        found = await credentials.by_email(connection, directory.realm_id, username.strip())
+    known = None if found is None else found.password_hash
+    verdict = await app.passwords.verify(password, known)
+    if found is None or known is None or not verdict.right:
+        return None
+    if verdict.new_hash is not None:
+        user_id, new = found.user_id, verdict.new_hash
+        writer = app.writers.of(directory.realm_id)
+        await writer.write(lambda tx: keep_rehashed_password(tx, user_id, old=known, new=new))
+    return found
+
+
+async def _by_directory(
+    app: App, directory: Directory, ldap: "Ldap", username: str, password: str
+) -> CredentialsRow | None:
+    """Whoever has this password in the directory of people, with the account that is theirs."""
+    try:
+        entry = await ldap.sign_in(username, password)
+    except (DirectoryAwayError, IdentityError) as error:
+        logger.warning("the directory lets somebody not in", reason=error.reason)
+        raise
+    if entry is None:
+        return None
+    found = await account_of(app, directory, entry)
+    if found is None:
+        return await _join(app, directory, entry)
+    await _keep_up(app, directory, found, entry)
+    return await account_of(app, directory, entry)
+
+
+async def account_of(app: App, directory: Directory, entry: "Entry") -> CredentialsRow | None:
+    """Whose entry it is, by its id, else by its address. Raises DomainError if it opens nothing."""
+    realm_id, directory_id = directory.realm_id, entry.directory_id
+    if directory_id is None:
+        return await person_with(app, directory, entry.identity.email)
+    async with app.database.connection() as connection:
+        user_id = await directory_ids.user_of(connection, realm_id, directory_id)
+        rows = await users.by_ids(connection, realm_id, [user_id]) if user_id is not None else []
+    if rows:
+        return await person_with(app, directory, rows[0].email)
+    found = await person_with(app, directory, entry.identity.email)
+    if found is not None:
+        async with app.database.connection() as connection:
+            other = await directory_ids.of_user(connection, realm_id, found.user_id)
+        if other is not None:
+            logger.warning("an address has gone to another entry", entry=entry.dn)
+            raise AuthenticationFailedError(TAKEN)
+    return found
+
+
+async def _join(app: App, directory: Directory, entry: "Entry") -> CredentialsRow | None:
+    """An account for who is new. Raises BadRequestError where the organization is not open."""
+    new = NewUser(email=entry.identity.email, full_name=entry.identity.full_name)
+    writer, now = app.writers.of(directory.realm_id), app.clock.now()
+    try:
+        await writer.write(
+            lambda tx: join_from_directory(tx, new, directory_id=entry.directory_id, now=now)
+        )
+    except BadRequestError:
+        # The same person may have been faster, in another window.
+        found = await account_of(app, directory, entry)
+        if found is None:
+            raise
+        return found
+    return await account_of(app, directory, entry)
+
+
+async def _keep_up(app: App, directory: Directory, found: CredentialsRow, entry: "Entry") -> None:
+    """Let the account be as the entry is; what cannot be keeps nobody outside."""
+    row = await directory.user(found.user_id)
+    if row is None:
+        return
+    user_id, identity, directory_id = found.user_id, entry.identity, entry.directory_id
+    writer = app.writers.of(directory.realm_id)
+    try:
+        if directory_id is not None:
+            async with app.database.connection() as connection:
+                known = await directory_ids.of_user(connection, directory.realm_id, user_id)
+            if known is None:
+                await writer.write(lambda tx: know_by_directory_id(tx, user_id, directory_id))
+        if row.email.lower() != identity.email.lower():
+            await writer.write(lambda tx: write_as_directory_does(tx, user_id, identity.email))
+        if row.full_name != identity.full_name:
+            await writer.write(lambda tx: call_as_directory_does(tx, user_id, identity.full_name))
+    except BadRequestError as error:
+        logger.warning("an account is not as its entry is", entry=entry.dn, reason=error.message)

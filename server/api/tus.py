@@ -1,0 +1,184 @@
+"""Resumable uploads as tus 1.0.0 has them (https://tus.io/protocols/resumable-upload)."""
+
+from base64 import b64decode
+from dataclasses import replace
+from datetime import UTC
+from email.utils import format_datetime
+from http import HTTPStatus
+from typing import Final
+
+from server.api.attachments import Uploaded, max_upload_bytes
+from server.api.endpoint import Access, Endpoint, NoParams, RawResult, Request
+from server.api.envelopes import success_body
+from server.api.params import Params
+from server.api.resumable import OffsetConflictError, Resumable
+from server.domain.addresses import API_PREFIX
+from server.domain.api_keys import Scope
+from server.domain.attachments import UNNAMED
+from server.domain.errors import BadRequestError, DomainError
+from storage.resumable_uploads import ResumableRow
+
+PATH: Final = "/tus"
+VERSION: Final = "1.0.0"
+EXTENSIONS: Final = "creation,creation-with-upload,termination,expiration"
+CONTENT_TYPE: Final = "application/offset+octet-stream"
+MAX_METADATA: Final = 4096
+MAX_DIGITS: Final = 18
+
+
+class UnknownVersionError(DomainError):
+    """The client speaks another version, or none."""
+
+    status = 412
+
+
+class WrongContentError(DomainError):
+    status = 415
+
+
+class UploadParams(Params):
+    upload: str
+
+
+async def options(request: Request, params: NoParams) -> RawResult:
+    """What this server can do."""
+    del params
+    request.respond_with |= {
+        "Tus-Resumable": VERSION,
+        "Tus-Version": VERSION,
+        "Tus-Extension": EXTENSIONS,
+        "Tus-Max-Size": str(max_upload_bytes(request.app.settings)),
+    }
+    return RawResult(b"", is_enveloped=False, status=HTTPStatus.NO_CONTENT)
+
+
+async def create(request: Request, params: NoParams) -> RawResult:
+    """Begin an upload, with the first of its content if that has come along."""
+    del params
+    _check_version(request)
+    size = _number(request, "Upload-Length")
+    uploads = Resumable(request)
+    row = await uploads.begin(size, _name(request.headers.get("Upload-Metadata", "")))
+    request.respond_with["Location"] = f"{API_PREFIX}{PATH}/{row.upload_id}"
+    if request.headers.get("Content-Type") == CONTENT_TYPE:
+        row = replace(row, received=await uploads.take(row, request.content))
+    return await _answer(uploads, row, HTTPStatus.CREATED)
+
+
+async def look(request: Request, params: UploadParams) -> RawResult:
+    """How much is there."""
+    _check_version(request)
+    uploads = Resumable(request)
+    row = await uploads.find(params.upload)
+    if row.received == row.size:
+        # Its last answer may be lost, and with it whoever was about to finish it.
+        await uploads.finish(row)
+    _tell(request, row)
+    request.respond_with |= {"Upload-Length": str(row.size), "Cache-Control": "no-store"}
+    return RawResult(b"", is_enveloped=False)
+
+
+async def go_on(request: Request, params: UploadParams) -> RawResult:
+    """Take what follows."""
+    _check_version(request)
+    if request.headers.get("Content-Type") != CONTENT_TYPE:
+        raise WrongContentError(f"Content-Type must be {CONTENT_TYPE}.")
+    uploads = Resumable(request)
+    row = await uploads.find(params.upload)
+    if _number(request, "Upload-Offset") != row.received:
+        raise OffsetConflictError(f"Upload-Offset must be {row.received}.")
+    row = replace(row, received=await uploads.take(row, request.content))
+    return await _answer(uploads, row, HTTPStatus.NO_CONTENT)
+
+
+async def end(request: Request, params: UploadParams) -> RawResult:
+    """Forget it."""
+    _check_version(request)
+    uploads = Resumable(request)
+    await uploads.end(await uploads.find(params.upload))
+    return RawResult(b"", is_enveloped=False, status=HTTPStatus.NO_CONTENT)
+
+
+async def _answer(uploads: Resumable, row: ResumableRow, status: int) -> RawResult:
+    """How much is there; once that is all of it, where the file is, as after other uploads."""
+    _tell(uploads.request, row)
+    if row.received < row.size:
+        return RawResult(b"", is_enveloped=False, status=status)
+    uploaded = await uploads.finish(row)
+    # Clients read the address from this body, and so cannot have 204, which has none.
+    status = HTTPStatus.OK if status == HTTPStatus.NO_CONTENT else status
+    return RawResult(success_body(uploaded, []), is_enveloped=False, status=status)
+
+
+def _tell(request: Request, row: ResumableRow) -> None:
+    request.respond_with |= {
+        "Upload-Offset": str(row.received),
+        "Upload-Expires": format_datetime(row.expires_at.astimezone(UTC), usegmt=True),
+    }
+
+
+def _check_version(request: Request) -> None:
+    request.respond_with["Tus-Resumable"] = VERSION
+    if request.headers.get("Tus-Resumable") != VERSION:
+        request.respond_with["Tus-Version"] = VERSION
+        raise UnknownVersionError(f"Tus-Resumable must be {VERSION}.")
+
+
+def _number(request: Request, header: str) -> int:
+    text = request.headers.get(header, "")
+    if not (text.isascii() and text.isdecimal() and len(text) <= MAX_DIGITS):
+        raise BadRequestError(f"{header} must be a number of bytes.")
+    return int(text)
+
+
+def _name(metadata: str) -> str:
+    """The name of the file, from pairs of a key and a value in base64."""
+    if len(metadata) > MAX_METADATA:
+        raise BadRequestError("Upload-Metadata is too long.")
+    known: dict[str, str] = {}
+    for pair in metadata.split(","):
+        key, _, value = pair.strip().partition(" ")
+        try:
+            known[key] = b64decode(value, validate=True).decode()
+        except ValueError:
+            raise BadRequestError("Upload-Metadata holds values in base64.") from None
+    return known.get("filename") or known.get("name") or UNNAMED
+
+
+_ONE: Final = PATH + "/{upload}"
+
+ENDPOINTS = (
+    Endpoint("OPTIONS", PATH, Access.ANONYMOUS, NoParams, options, answers_with_nothing=True),
+    Endpoint(
+        "POST",
+        PATH,
+        Access.USER,
+        NoParams,
+        create,
+        Uploaded,
+        succeeds_with=(HTTPStatus.CREATED,),
+        takes_content=max_upload_bytes,
+        scope=Scope.MESSAGES,
+    ),
+    Endpoint("HEAD", _ONE, Access.USER, UploadParams, look, scope=Scope.MESSAGES),
+    Endpoint(
+        "PATCH",
+        _ONE,
+        Access.USER,
+        UploadParams,
+        go_on,
+        Uploaded,
+        succeeds_with=(HTTPStatus.OK, HTTPStatus.NO_CONTENT),
+        takes_content=max_upload_bytes,
+        scope=Scope.MESSAGES,
+    ),
+    Endpoint(
+        "DELETE",
+        _ONE,
+        Access.USER,
+        UploadParams,
+        end,
+        answers_with_nothing=True,
+        scope=Scope.MESSAGES,
+    ),
+)
