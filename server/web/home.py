@@ -1,0 +1,93 @@
+"""The first page: what runs here, and how to connect to it. And what all pages load."""
+
+from collections.abc import Sequence
+from ipaddress import ip_address
+from typing import Final, NamedTuple
+from urllib.parse import urlsplit
+
+from server.api.endpoint import Access
+from server.api.visits import PageRoute, Visit
+from server.app import App
+from server.domain.channels import Standing
+from server.domain.errors import DomainError, NotFoundError
+from server.mail.folder import MailFolder
+from server.pages import Page
+from server.version import FEATURE_LEVEL, VERSION
+from server.web.places import HOME
+from server.web.rendering import STATIC_PATH, show, static_file
+
+NOTICES: Final = {"invited": "The invitation is on its way."}
+
+
+class Mailing(NamedTuple):
+    """What becomes of the server's emails."""
+
+    words: str
+    shown_at: str = ""
+    """Where those that are not sent are to be read, for those who look after the organization."""
+
+
+async def home(visit: Visit) -> Page:
+    """For those who have signed in: there is no client in the browser yet, and it says so."""
+    return await show_home(visit)
+
+
+async def show_home(
+    visit: Visit, error: DomainError | None = None, details: Sequence[str] = ()
+) -> Page:
+    """The page, and what is wrong with the invitation that was asked for on it."""
+    address, actor = await visit.directory.address(), visit.actor
+    mailing = _mailing(visit.app)
+    standing = Standing(
+        actor.person, await visit.directory.groups(), await visit.directory.settings()
+    )
+    invites = visit.app.mailer is not None and standing.realm_permits("can_invite_users_group")
+    return await show(
+        visit,
+        "home.html",
+        error=error,
+        url=address.url,
+        is_local=_is_local(address.url),
+        runs_it=actor.person.is_administrator,
+        version=VERSION,
+        level=FEATURE_LEVEL,
+        emails=mailing.words,
+        emails_at=mailing.shown_at if actor.person.is_administrator else "",
+        pushes=visit.app.pushes is not None,
+        invites=invites,
+        invitees=visit.sent("invitees"),
+        notice=NOTICES.get(visit.query.get("done", ""), ""),
+        details=details,
+    )
+
+
+def _mailing(app: App) -> Mailing:
+    if app.mailer is None:
+        return Mailing("are not sent: no mail server is set")
+    if isinstance(app.mailer, MailFolder):
+        return Mailing(
+            "stay on the machine of the server: no mail server is set", app.mailer.shown_at
+        )
+    return Mailing("are sent")
+
+
+def _is_local(url: str) -> bool:
+    """Whether the address leads every device to itself."""
+    host = urlsplit(url).hostname or ""
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost" or host.endswith(".localhost")
+
+
+async def static(visit: Visit) -> Page:
+    found = static_file(visit.place["name"])
+    if found is None:
+        raise NotFoundError("There is no such page.")
+    return found
+
+
+PAGES = (
+    PageRoute("GET", HOME, Access.USER, home),
+    PageRoute("GET", STATIC_PATH, Access.ANONYMOUS, static, fetches_quietly=True),
+)

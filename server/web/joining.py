@@ -1,0 +1,164 @@
+"""Where invitations lead: to a page on which one chooses a name and a password, and is in."""
+
+from typing import NamedTuple
+
+from server.actions.joining import (
+    NOT_OURS,
+    HasAccountError,
+    LinkError,
+    Newcomer,
+    accept,
+    ask_by_link,
+    check_address,
+    check_still_invites,
+    open_invitation,
+)
+from server.api.endpoint import Access
+from server.api.visits import PageRoute, Visit
+from server.domain.access import Person
+from server.domain.accounts import checked_email, checked_full_name
+from server.domain.channels import Standing
+from server.domain.errors import BadRequestError, DomainError
+from server.domain.invitations import PATH, PURPOSE, Key, link_key, read_token
+from server.domain.realm_settings import RealmSettings
+from server.domain.sign_in import PASSWORDS
+from server.pages import Page
+from server.web.mailing import count_mail
+from server.web.new_passwords import checked_new_password
+from server.web.places import HOME, SIGN_IN
+from server.web.rendering import go, show
+from server.web.sign_in import begin_session
+from storage import server_keys
+from storage.invitations import InvitationRow
+from storage.realms import RealmRow
+from storage.users import UserRow
+
+
+class _Opened(NamedTuple):
+    """An open invitation."""
+
+    realm: RealmRow
+    key: Key
+    row: InvitationRow
+    inviter: UserRow
+
+
+async def look(visit: Visit) -> Page:
+    """The page to which the link leads."""
+    opened = await _open(visit)
+    if opened.row.email is None:
+        if "sent" in visit.query:
+            return await show(visit, "join_sent.html", realm_name=opened.realm.name)
+        return await _address_form(visit, opened)
+    async with visit.app.database.connection() as connection:
+        try:
+            await check_address(connection, opened.realm, opened.row.email)
+        except HasAccountError as error:
+            return await _refusal(visit, error, place=SIGN_IN)
+    return await _form(visit, opened)
+
+
+async def join(visit: Visit) -> Page:
+    """What was chosen there becomes an account, whose owner is signed in at once."""
+    opened = await _open(visit)
+    if opened.row.email is None:
+        return await _ask(visit, opened)
+    try:
+        newcomer = await _newcomer(visit, opened)
+    except BadRequestError as error:
+        return await _form(visit, opened, error)
+    now = visit.app.clock.now()
+    try:
+        user_id = await visit.write(lambda tx: accept(tx, opened.key, newcomer, now=now))
+    except HasAccountError as error:
+        return await _refusal(visit, error, place=SIGN_IN)
+    except BadRequestError as error:
+        return await _form(visit, opened, error)
+    await begin_session(visit, user_id)
+    return go(visit, HOME)
+
+
+async def _open(visit: Visit) -> _Opened:
+    """What the link of this page opens. Raises LinkError."""
+    key = read_token(visit.place["token"])
+    if key is None:
+        raise LinkError(NOT_OURS)
+    realm, now = await visit.directory.realm(), visit.app.clock.now()
+    async with visit.app.database.connection() as connection:
+        signing = await server_keys.key_for(connection, PURPOSE)
+        secret = link_key(signing, realm.realm_id, key.invitation_id).secret
+        row, inviter = await open_invitation(connection, realm, key, secret, now)
+    person = Person(
+        inviter.user_id, inviter.role, inviter.date_joined, is_bot=inviter.bot_type is not None
+    )
+    groups, settings = await visit.directory.groups(), await visit.directory.settings()
+    check_still_invites(Standing(person, groups, settings), row)
+    return _Opened(realm, key, row, inviter)
+
+
+async def _ask(visit: Visit, opened: _Opened) -> Page:
+    """Mail an invitation to whoever has entered their address."""
+    email = visit.sent("email")
+    now = visit.app.clock.now()
+    try:
+        email = checked_email(email)
+        await count_mail(visit, email)
+        link_id = opened.row.invitation_id
+        await visit.write(lambda tx: ask_by_link(tx, link_id, email, now=now))
+    except LinkError:
+        raise
+    except HasAccountError as error:
+        return await _refusal(visit, error, place=SIGN_IN)
+    except DomainError as error:
+        return await _address_form(visit, opened, error, email)
+    return go(visit, f"{PATH.format(token=opened.key.token)}?sent=yes")
+
+
+async def _newcomer(visit: Visit, opened: _Opened) -> Newcomer:
+    """What they have chosen. Raises BadRequestError."""
+    name = checked_full_name(visit.sent("full_name"))
+    password_hash = None
+    if _takes_passwords(opened):
+        password = await checked_new_password(visit, name, opened.row.email or "")
+        password_hash = await visit.app.passwords.hash(password)
+    return Newcomer(full_name=name, password_hash=password_hash)
+
+
+def _takes_passwords(opened: _Opened) -> bool:
+    return RealmSettings.of(opened.realm.settings).wants_method(PASSWORDS)
+
+
+async def _form(visit: Visit, opened: _Opened, error: DomainError | None = None) -> Page:
+    return await show(
+        visit,
+        "join.html",
+        error=error,
+        action=PATH.format(token=opened.key.token),
+        inviter=opened.inviter.full_name,
+        email=opened.row.email,
+        full_name=visit.sent("full_name"),
+        by_password=_takes_passwords(opened),
+    )
+
+
+async def _address_form(
+    visit: Visit, opened: _Opened, error: DomainError | None = None, email: str = ""
+) -> Page:
+    return await show(
+        visit,
+        "join_address.html",
+        error=error,
+        action=PATH.format(token=opened.key.token),
+        inviter=opened.inviter.full_name,
+        email=email,
+    )
+
+
+async def _refusal(visit: Visit, error: DomainError, *, place: str) -> Page:
+    return await show(visit, "join_refused.html", error=error, place=place)
+
+
+PAGES = (
+    PageRoute("GET", PATH, Access.ANONYMOUS, look),
+    PageRoute("POST", PATH, Access.ANONYMOUS, join),
+)

@@ -1,0 +1,27 @@
+"""A password that somebody chooses on a page."""
+
+from typing import Final
+
+from server.api.visits import Visit
+from server.domain.accounts import checked_password
+from server.domain.errors import BadRequestError
+
+FIELD: Final = "new_password"
+WEAK: Final = (
+    "This password is too easy to guess. Take a longer one, like four words that have nothing to"
+    " do with each other."
+)
+
+
+async def checked_new_password(visit: Visit, *known: str) -> str:
+    """What was typed, if it cannot be guessed from what is known of them.
+
+    Raises BadRequestError.
+    """
+    password = visit.sent(FIELD)
+    checked_password(password)
+    realm = await visit.directory.realm() if visit.realm_id is not None else None
+    names = (realm.name,) if realm is not None else ()
+    if await visit.app.passwords.is_weak(password, *known, *names):
+        raise BadRequestError(WEAK)
+    return password

@@ -1,0 +1,179 @@
+"""The way to one's organization, and to a new one."""
+
+from typing import Final
+
+from server.actions.confirmations import LinkExpiredError
+from server.actions.realms import create_realm, open_first_channel
+from server.actions.users import NewUser
+from server.api.endpoint import Access
+from server.api.visits import PageRoute, Visit
+from server.domain.accounts import checked_email, checked_full_name
+from server.domain.actor import Actor
+from server.domain.addresses import Addresses
+from server.domain.admission import is_disposable
+from server.domain.confirmations import FOUND_REALM, PATHS, VALID_SECONDS
+from server.domain.errors import BadRequestError, DomainError, NotFoundError
+from server.domain.realms import checked_realm_name, checked_subdomain
+from server.jobs import ConfirmationEmail, outgoing
+from server.pages import Page
+from server.web.confirming import to_confirm
+from server.web.mailing import count_mail
+from server.web.new_passwords import checked_new_password
+from server.web.places import FIND, SIGN_IN
+from server.web.rendering import go, show
+from storage import confirmations, realms
+from storage.confirmations import THE_SERVER, ConfirmationRow
+
+ASK: Final = "/new"
+FOUND: Final = PATHS[FOUND_REALM]
+RESERVED: Final = frozenset({"admin", "api", "ftp", "imap", "mail", "ns", "smtp", "static", "www"})
+"""Names that people take for something else than an organization."""
+
+
+async def find(visit: Visit) -> Page:
+    """Ask for an organization's name in addresses, and lead there."""
+    wanted, wrong = visit.query.get("subdomain", ""), None
+    if wanted and visit.app.settings.root_domain is not None:
+        try:
+            subdomain = checked_subdomain(wanted)
+            async with visit.app.database.connection() as connection:
+                found = await realms.id_of_subdomain(connection, subdomain)
+            if found is not None:
+                return go(visit, _url(visit, subdomain) + SIGN_IN)
+            wrong = NotFoundError("There is no organization of this name.")
+        except BadRequestError as error:
+            wrong = NotFoundError(error.message)
+    return await show(
+        visit,
+        "find.html",
+        error=wrong,
+        form_leads_to=_everywhere(visit),
+        wanted=wanted,
+        root=visit.app.settings.root_domain,
+        is_open=visit.app.settings.open_realm_creation,
+    )
+
+
+async def ask(visit: Visit) -> Page:
+    if "sent" in visit.query:
+        return await show(visit, "mail_sent.html", title="Read your email", next=ASK)
+    return await _asking(visit)
+
+
+async def send(visit: Visit) -> Page:
+    """Mail a link to whoever wants to found an organization."""
+    try:
+        _check_open(visit)
+        email = checked_email(visit.sent("email"))
+        if is_disposable(email):
+            raise BadRequestError("Please use your real email address, not a disposable one.")
+        await count_mail(visit, email)
+    except DomainError as error:
+        return await _asking(visit, error)
+    async with visit.app.database.connection() as connection:
+        confirmation_id = await confirmations.insert(
+            connection, THE_SERVER, purpose=FOUND_REALM, email=email, seconds=VALID_SECONDS
+        )
+    # There is no log yet that could hold it; who gets nothing asks again.
+    job = ConfirmationEmail(realm_id=THE_SERVER, confirmation_id=confirmation_id)
+    await visit.app.jobs.publish(outgoing(job, key=f"found.{confirmation_id}"))
+    return go(visit, f"{ASK}?sent=yes")
+
+
+async def choose(visit: Visit) -> Page:
+    """The page to which the mail leads."""
+    return await _choosing(visit, await _confirmed(visit))
+
+
+async def found(visit: Visit) -> Page:
+    """Make the organization, and lead its owner there."""
+    row = await _confirmed(visit)
+    try:
+        _check_open(visit)
+        subdomain = await _found(visit, row)
+    except BadRequestError as error:
+        return await _choosing(visit, row, error)
+    return go(visit, f"{_url(visit, subdomain)}{SIGN_IN}?done=founded")
+
+
+async def _found(visit: Visit, row: ConfirmationRow) -> str:
+    """Make what the form says; its subdomain. Raises BadRequestError, and nothing has happened."""
+    name, subdomain = checked_realm_name(visit.sent("name")), _subdomain(visit)
+    full_name = checked_full_name(visit.sent("full_name"))
+    password = await checked_new_password(visit, row.email, full_name, name)
+    password_hash = await visit.app.passwords.hash(password)
+    owner = NewUser(email=row.email, full_name=full_name, password_hash=password_hash)
+    now = visit.app.clock.now()
+    async with visit.app.database.transaction() as connection:
+        if not await confirmations.take(connection, THE_SERVER, row.confirmation_id):
+            raise LinkExpiredError
+        made = await create_realm(connection, name=name, subdomain=subdomain, owner=owner, now=now)
+    founder = await visit.app.directories.of(made.realm_id).user(made.owner.user_id)
+    assert founder is not None, "it was just made"
+    actor = Actor(made.realm_id, founder)
+    await visit.app.writers.of(made.realm_id).write(lambda tx: open_first_channel(tx, actor))
+    return subdomain
+
+
+def _check_open(visit: Visit) -> None:
+    if not visit.app.settings.open_realm_creation:
+        raise BadRequestError("Ask whoever looks after this server for a new organization.")
+
+
+def _subdomain(visit: Visit) -> str:
+    """The name in addresses that was chosen. Raises BadRequestError for one that cannot be."""
+    if visit.app.settings.root_domain is None:
+        return ""
+    subdomain = checked_subdomain(visit.sent("subdomain"))
+    if not subdomain or subdomain in RESERVED:
+        raise BadRequestError("Choose another name for the address.")
+    return subdomain
+
+
+async def _asking(visit: Visit, error: DomainError | None = None) -> Page:
+    return await show(
+        visit,
+        "found_ask.html",
+        error=error,
+        email=visit.sent("email"),
+        is_open=visit.app.settings.open_realm_creation,
+    )
+
+
+async def _choosing(visit: Visit, row: ConfirmationRow, error: DomainError | None = None) -> Page:
+    return await show(
+        visit,
+        "found.html",
+        error=error,
+        form_leads_to=_everywhere(visit),
+        action=FOUND.format(token=visit.place["token"]),
+        email=row.email,
+        name=visit.sent("name"),
+        subdomain=visit.sent("subdomain"),
+        full_name=visit.sent("full_name"),
+        root=visit.app.settings.root_domain,
+    )
+
+
+async def _confirmed(visit: Visit) -> ConfirmationRow:
+    """What the link proves, whose address has no organization's name in it."""
+    return await to_confirm(visit, FOUND_REALM, realm_id=THE_SERVER)
+
+
+def _url(visit: Visit, subdomain: str) -> str:
+    settings = visit.app.settings
+    return Addresses(settings.public_url, settings.root_domain).of_realm(subdomain).url
+
+
+def _everywhere(visit: Visit) -> str:
+    """The origins of all organizations, to which forms here lead."""
+    return "" if visit.app.settings.root_domain is None else _url(visit, "*")
+
+
+PAGES = (
+    PageRoute("GET", FIND, Access.ANONYMOUS, find, is_of_server=True),
+    PageRoute("GET", ASK, Access.ANONYMOUS, ask, is_of_server=True),
+    PageRoute("POST", ASK, Access.ANONYMOUS, send, is_of_server=True),
+    PageRoute("GET", FOUND, Access.ANONYMOUS, choose, is_of_server=True),
+    PageRoute("POST", FOUND, Access.ANONYMOUS, found, is_of_server=True),
+)

@@ -1,0 +1,36 @@
+"""Where pages are, and which of them somebody may be sent to."""
+
+import re
+from typing import Final
+from urllib.parse import urlencode, urlsplit
+
+from server.api.browsers import SAFE_METHODS
+from server.api.visits import Visit
+
+HOME: Final = "/"
+SIGN_IN: Final = "/login"
+SIGN_OUT: Final = "/logout"
+ACCOUNT: Final = "/account"
+FIND: Final = "/accounts/go"
+
+MAX_LENGTH: Final = 2_000
+_PATH: Final = re.compile(r"/(?![/\\])[\x21-\x5b\x5d-\x7e]*")
+
+
+def place_here(wanted: str) -> str:
+    r"""The wanted place if it is one of this very address, else the first page.
+
+    Browsers take `//host`, `/\host` and what holds control characters for other sites.
+    """
+    if len(wanted) > MAX_LENGTH or _PATH.fullmatch(wanted) is None:
+        return HOME
+    parts = urlsplit(wanted)
+    return HOME if parts.scheme or parts.netloc else wanted
+
+
+def sign_in_first(visit: Visit) -> str:
+    """Where somebody signs in before they see this page."""
+    if visit.method not in SAFE_METHODS:
+        return SIGN_IN
+    wanted = place_here(visit.path + (f"?{urlencode(visit.query)}" if visit.query else ""))
+    return SIGN_IN if wanted == HOME else f"{SIGN_IN}?{urlencode({'next': wanted})}"

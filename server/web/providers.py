@@ -1,0 +1,167 @@
+"""Signing in at another site, and what comes of it here."""
+
+from collections.abc import Mapping
+from hmac import compare_digest
+from http import HTTPStatus
+from typing import Final
+from urllib.parse import urlencode
+
+import structlog
+
+from server.actions.sign_up import check_known_may_join
+from server.api.browsers import cookie, read_cookie
+from server.api.endpoint import Access
+from server.api.sign_in import person_with
+from server.api.visits import PageRoute, Visit
+from server.domain.accounts import as_full_name, checked_email
+from server.domain.confirmations import PATHS, VALID_SECONDS, VOUCHED_SIGN_UP
+from server.domain.errors import NotFoundError, RealmDeactivatedError
+from server.domain.mobile_flow import checked_otp
+from server.domain.sessions import digest_of, new_token
+from server.identity import Identity, IdentityError
+from server.identity.flows import VALID_SECONDS as FLOW_SECONDS
+from server.identity.flows import Flow
+from server.pages import Page
+from server.web.places import place_here
+from server.web.rendering import HEADERS, go
+from server.web.sign_in import let_in
+from storage import confirmations, ended_flows
+
+logger = structlog.get_logger(__name__)
+
+BEGIN: Final = "/accounts/login/social/{provider}"
+SIGN_UP_BEGIN: Final = "/accounts/register/social/{provider}"
+BACK: Final = "/complete/{provider}"
+METADATA: Final = f"{BACK}/metadata"
+FLOW: Final = "parley_flow"
+"""The cookie of somebody who is at another site."""
+MAX_FLOW_LENGTH: Final = 4_000
+
+
+async def begin(visit: Visit) -> Page:
+    """Send the browser to the other site, and remember what for."""
+    name = await _wanted(visit)
+    otp = visit.query.get("mobile_flow_otp", "")
+    if otp:
+        checked_otp(otp)
+    wanted = place_here(visit.query.get("next", ""))
+    flow = Flow.begin(name, visit.directory.realm_id, wanted=wanted, otp=otp)
+    identities = visit.app.identities
+    provider = identities.providers[name]
+    try:
+        place = await provider.way_there(flow, await _redirect_uri(visit, name))
+    except IdentityError as error:
+        logger.warning("a provider cannot be used", provider=name, reason=error.reason)
+        raise
+    visit.cookies.append(
+        cookie(
+            visit.app,
+            FLOW,
+            identities.flows.dump(flow),
+            seconds=FLOW_SECONDS,
+            others_may_post=provider.posts_back,
+        )
+    )
+    return go(visit, place)
+
+
+async def come_back(visit: Visit) -> Page:
+    """Learn who they are, and let them in; whoever has no account may be asked to join."""
+    name = await _wanted(visit)
+    said = visit.form if visit.method == "POST" else visit.query
+    try:
+        flow = _flow(visit, name, said)
+        provider = visit.app.identities.providers[name]
+        answer = said[provider.answer_field]
+        identity = await provider.identify(flow, answer, await _redirect_uri(visit, name))
+        email = checked_email(identity.email)
+        await _end(visit, flow)
+    except IdentityError as error:
+        logger.warning("a provider's word is not taken", provider=name, reason=error.reason)
+        raise
+    visit.cookies.append(cookie(visit.app, FLOW, "", seconds=0))
+    found = await person_with(visit.app, visit.directory, email)
+    if found is None:
+        return await _join(visit, Identity(email, identity.full_name))
+    return await let_in(visit, found.user_id, wanted=flow.wanted, otp=flow.otp)
+
+
+def _flow(visit: Visit, name: str, said: Mapping[str, str]) -> Flow:
+    """The flow that this answer ends, in this very browser. Raises IdentityError."""
+    kept = read_cookie(visit.app, visit.headers, FLOW, longest=MAX_FLOW_LENGTH)
+    flow = visit.app.identities.flows.load(kept) if kept is not None else None
+    if flow is None:
+        raise IdentityError("there is no flow", "That took too long. Sign in again.")
+    is_own = flow.provider == name and flow.realm_id == visit.directory.realm_id
+    provider = visit.app.identities.providers[name]
+    state = said.get(provider.state_field, "")
+    if not is_own or not compare_digest(flow.state.encode(), state.encode()):
+        raise IdentityError("the state is of another flow")
+    if "error" in said or not said.get(provider.answer_field):
+        raise IdentityError(f"the provider says {said.get('error', 'nothing')[:100]!r}")
+    return flow
+
+
+async def _end(visit: Visit, flow: Flow) -> None:
+    """Nobody comes in by this flow again. Raises IdentityError if somebody has."""
+    digest, seconds, realm_id = digest_of(flow.state), FLOW_SECONDS, visit.directory.realm_id
+    async with visit.app.database.transaction() as connection:
+        if not await ended_flows.end(connection, realm_id, digest, seconds=seconds):
+            raise IdentityError("the flow has ended before", "That took too long. Sign in again.")
+
+
+async def _join(visit: Visit, identity: Identity) -> Page:
+    """Let somebody choose a name whose address the other site has verified."""
+    directory, token = visit.directory, new_token()
+    async with visit.app.database.transaction() as connection:
+        realm, now = await directory.realm(), visit.app.clock.now()
+        await check_known_may_join(connection, realm, identity.email, now=now)
+        confirmation_id = await confirmations.insert(
+            connection,
+            directory.realm_id,
+            purpose=VOUCHED_SIGN_UP,
+            email=identity.email,
+            seconds=VALID_SECONDS,
+        )
+        await confirmations.add_token(
+            connection, directory.realm_id, confirmation_id, digest_of(token)
+        )
+    place = PATHS[VOUCHED_SIGN_UP].format(token=token)
+    name = as_full_name(identity.full_name, email=identity.email)
+    return go(visit, f"{place}?{urlencode({'full_name': name})}")
+
+
+async def metadata(visit: Visit) -> Page:
+    """What a site reads to know this organization, before anybody signs in there."""
+    name = visit.place["provider"]
+    site = visit.app.identities.providers.get(name)
+    found = None if site is None else site.metadata(await _redirect_uri(visit, name))
+    if found is None:
+        raise NotFoundError("There is no such site.")
+    return Page(HTTPStatus.OK, found, "application/samlmetadata+xml", HEADERS)
+
+
+async def _wanted(visit: Visit) -> str:
+    """The provider's name. Raises NotFoundError if people do not sign in there."""
+    name, directory = visit.place["provider"], visit.directory
+    if (await directory.realm()).deactivated:
+        raise RealmDeactivatedError("This organization has been deactivated")
+    settings, known = await directory.settings(), visit.app.settings.sign_in_providers
+    if name not in known or not settings.wants_method(known.method_of(name)):
+        raise NotFoundError("Nobody signs in to this organization like that.")
+    return name
+
+
+async def _redirect_uri(visit: Visit, name: str) -> str:
+    """Where the other site sends the browser back to: it has to know that address."""
+    address = await visit.directory.address()
+    return address.url + BACK.format(provider=name)
+
+
+PAGES = (
+    PageRoute("GET", BEGIN, Access.ANONYMOUS, begin),
+    PageRoute("GET", SIGN_UP_BEGIN, Access.ANONYMOUS, begin),
+    PageRoute("GET", METADATA, Access.ANONYMOUS, metadata),
+    PageRoute("GET", BACK, Access.ANONYMOUS, come_back),
+    PageRoute("POST", BACK, Access.ANONYMOUS, come_back, takes_foreign_forms=True),
+)

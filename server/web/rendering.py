@@ -1,0 +1,144 @@
+"""From a template to a page, for every browser and nobody else's site."""
+
+import hashlib
+from functools import lru_cache
+from http import HTTPStatus
+from typing import Any, Final
+
+from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
+
+from server.api.browsers import TOKEN_FIELD, cookie
+from server.api.visits import Visit
+from server.domain.emoji import picture_url
+from server.domain.errors import DomainError, RateLimitedError
+from server.domain.realm_settings import RealmSettings
+from server.domain.sessions import VISITOR, form_token, new_token
+from server.pages import Page, static_content
+from server.wording import counted, span
+
+STATIC: Final = {"style.css": "text/css; charset=utf-8", "icon.svg": "image/svg+xml"}
+STATIC_PATH: Final = "/static/{name}"
+A_YEAR: Final = 365 * 24 * 3600
+HEADERS: Final = {
+    "Cache-Control": "no-store",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Referrer-Policy": "same-origin",
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "X-Robots-Tag": "noindex",
+}
+
+
+async def show(
+    visit: Visit,
+    template: str,
+    *,
+    error: DomainError | None = None,
+    form_leads_to: str = "",
+    **values: Any,
+) -> Page:
+    """The page that the template makes, in the organization's name.
+
+    Besides `values` it knows the realm, the caller, `token` for its forms, and as `problem` what is
+    wrong with what was sent: the `error`, whose status the page has. `form_leads_to`: to which
+    origin besides this one the answer to its form may send the browser.
+    """
+    realm, icon = None, None
+    if visit.realm_id is not None:
+        realm = await visit.directory.realm()
+        key = RealmSettings.of(realm.settings).icon_key
+        icon = None if key is None else picture_url(key)
+    body = (
+        _environment()
+        .get_template(template)
+        .render(
+            {
+                "realm": realm,
+                "icon": icon,
+                "caller": visit.caller,
+                "token": _token_for(visit),
+                "problem": "" if error is None else said(error),
+                **values,
+            }
+        )
+    )
+    headers = {**HEADERS, "Content-Security-Policy": _policy(form_leads_to)}
+    status = HTTPStatus.OK if error is None else error.status
+    return Page(status, body.encode(), headers=headers, cookies=visit.cookies)
+
+
+def said(error: DomainError) -> str:
+    """What a page says of the problem."""
+    if isinstance(error, RateLimitedError):
+        return f"Too many tries. Try again in {span(error.details['retry-after'])}."
+    return error.message
+
+
+def refusal(status: int, sentence: str) -> Page:
+    """A page that says what is wrong, and knows nothing of who asks."""
+    values = {"realm": None, "icon": None, "caller": None, "sentence": sentence}
+    body = _environment().get_template("refusal.html").render(values)
+    headers = {**HEADERS, "Content-Security-Policy": _policy("")}
+    return Page(status, body.encode(), headers=headers)
+
+
+def go(visit: Visit, place: str) -> Page:
+    """Send the browser there."""
+    return Page(
+        HTTPStatus.SEE_OTHER, b"", headers={"Location": place, **HEADERS}, cookies=visit.cookies
+    )
+
+
+def static_file(name: str) -> Page | None:
+    """What pages load; None if there is no such thing."""
+    return _static(name) if name in STATIC else None
+
+
+@lru_cache
+def _static(name: str) -> Page:
+    headers = {**HEADERS, "Cache-Control": f"public, max-age={A_YEAR}, immutable"}
+    return Page(HTTPStatus.OK, _content(name), STATIC[name], headers)
+
+
+def _content(name: str) -> bytes:
+    return static_content("server.web", name)
+
+
+@lru_cache
+def _static_url(name: str) -> str:
+    """Where it is to be had: another address with each change, since browsers keep it."""
+    version = hashlib.sha256(_content(name)).hexdigest()[:12]
+    return f"{STATIC_PATH.format(name=name)}?v={version}"
+
+
+def _policy(form_leads_to: str) -> str:
+    return (
+        "default-src 'none'; style-src 'self'; img-src 'self';"
+        f" form-action 'self'{form_leads_to and f' {form_leads_to}'};"
+        " frame-ancestors 'none'; base-uri 'none'"
+    )
+
+
+def _token_for(visit: Visit) -> str:
+    """What the page's forms carry; a visitor gets the cookie that it belongs to."""
+    if visit.session is not None:
+        return visit.session.form_token
+    if visit.visitor is None:
+        visit.visitor = new_token()
+        visit.cookies.append(cookie(visit.app, VISITOR, visit.visitor))
+    return form_token(visit.visitor)
+
+
+@lru_cache(maxsize=1)
+def _environment() -> Environment:
+    environment = Environment(
+        loader=PackageLoader("server.web"),
+        autoescape=select_autoescape(),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {"span": span}
+    environment.globals |= {"static": _static_url, "counted": counted, "token_field": TOKEN_FIELD}
+    return environment

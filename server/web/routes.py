@@ -1,0 +1,30 @@
+"""Every page."""
+
+from typing import Final
+
+from server.api.visits import PageRoute
+from server.web import (
+    account,
+    calls,
+    home,
+    invitations,
+    joining,
+    organizations,
+    passwords,
+    providers,
+    sign_in,
+    sign_up,
+)
+
+PAGES: Final[tuple[PageRoute, ...]] = (
+    *account.PAGES,
+    *calls.PAGES,
+    *home.PAGES,
+    *invitations.PAGES,
+    *joining.PAGES,
+    *organizations.PAGES,
+    *passwords.PAGES,
+    *providers.PAGES,
+    *sign_in.PAGES,
+    *sign_up.PAGES,
+)

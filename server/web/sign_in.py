@@ -1,0 +1,167 @@
+"""Signing in by password, and out."""
+
+from collections.abc import Mapping
+from typing import Final
+from urllib.parse import urlencode
+
+from server.api.browsers import cookie
+from server.api.endpoint import Access
+from server.api.sign_in import who_signs_in
+from server.api.visits import PageRoute, Visit
+from server.domain.errors import DomainError
+from server.domain.mobile_flow import checked_otp, way_back
+from server.domain.realm_settings import RealmSettings
+from server.domain.sessions import (
+    FORM_TOKEN,
+    SESSION,
+    VISITOR,
+    Session,
+    digest_of,
+    new_token,
+)
+from server.domain.sign_in import LDAP, PASSWORDS, takes_passwords
+from server.pages import Page
+from server.web.places import SIGN_IN, SIGN_OUT, place_here
+from server.web.rendering import go, show
+from storage import sessions
+from storage.ids import UserId
+
+MAX_USER_AGENT_LENGTH: Final = 300
+NOTICES: Final = {
+    "founded": "The organization is there. Sign in as its owner.",
+    "closed": "Your account is closed. Administrators can open it again.",
+    "email": "Your account has its new address. Sign in with it.",
+    "password": "Your password has been changed. Sign in with it.",
+}
+"""What the page says of what has led to it."""
+
+
+async def ask(visit: Visit) -> Page:
+    """The page with the form; whoever has signed in already goes on at once."""
+    otp = visit.query.get("mobile_flow_otp", "")
+    if otp:
+        checked_otp(otp)
+    elif visit.caller is not None:
+        return go(visit, place_here(visit.query.get("next", "")))
+    return await _form(visit, visit.query)
+
+
+async def sign_in(visit: Visit) -> Page:
+    """Look at the password, and let its owner in."""
+    try:
+        found = await who_signs_in(
+            visit.app,
+            visit.limits,
+            visit.directory,
+            visit.sent("username"),
+            visit.sent("password"),
+            visit.limit_headers,
+        )
+    except DomainError as error:
+        return await _form(visit, visit.form, error)
+    return await let_in(
+        visit, found.user_id, wanted=visit.sent("next"), otp=visit.sent("mobile_flow_otp")
+    )
+
+
+async def let_in(visit: Visit, user_id: UserId, *, wanted: str, otp: str) -> Page:
+    """Somebody has shown who they are: a session begins, or their app gets its key.
+
+    They go to the wanted place if it is one of ours. What was known of the browser before is
+    forgotten: nobody can have put it there.
+    """
+    if otp:
+        return await _give_to_app(visit, user_id, otp)
+    await begin_session(visit, user_id)
+    return go(visit, place_here(wanted))
+
+
+async def begin_session(visit: Visit, user_id: UserId) -> None:
+    """Let the browser be that user's from now on; the session that it had ends."""
+    app, realm_id = visit.app, visit.directory.realm_id
+    seconds = app.settings.session_days * 24 * 3600
+    token = new_token()
+    user_agent = visit.headers.get("User-Agent", "")[:MAX_USER_AGENT_LENGTH].replace("\0", "")
+    async with app.database.transaction() as connection:
+        if visit.session is not None:
+            await sessions.end(connection, realm_id, visit.session.digest)
+        await sessions.insert(
+            connection,
+            realm_id,
+            user_id,
+            digest_of(token),
+            user_agent=user_agent,
+            seconds=seconds,
+        )
+    visit.session = Session(token, user_id)
+    form_token = visit.session.form_token
+    visit.cookies += [
+        cookie(app, SESSION, token, seconds=seconds),
+        cookie(app, FORM_TOKEN, form_token, seconds=seconds, scripts_may=True),
+        cookie(app, VISITOR, "", seconds=0),
+    ]
+
+
+async def sign_out(visit: Visit) -> Page:
+    """End the session, here and in every other tab."""
+    if visit.session is not None:
+        async with visit.app.database.connection() as connection:
+            await sessions.end(connection, visit.directory.realm_id, visit.session.digest)
+    visit.cookies += [cookie(visit.app, name, "", seconds=0) for name in (SESSION, FORM_TOKEN)]
+    return go(visit, SIGN_IN)
+
+
+async def _give_to_app(visit: Visit, user_id: UserId, otp: str) -> Page:
+    row = await visit.directory.user(user_id)
+    assert row is not None, "whoever has signed in exists"
+    place = way_back(
+        visit.app.settings.mobile_scheme,
+        otp,
+        realm_url=(await visit.directory.address()).url,
+        email=row.email,
+        user_id=user_id,
+        key=row.api_key,
+    )
+    return go(visit, place)
+
+
+async def _form(visit: Visit, sent: Mapping[str, str], error: DomainError | None = None) -> Page:
+    otp = sent.get("mobile_flow_otp", "")
+    settings, available = await visit.directory.settings(), visit.app.settings.sign_in_methods
+    has_own_passwords = settings.wants_method(PASSWORDS)
+    return await show(
+        visit,
+        "sign_in.html",
+        error=error,
+        form_leads_to=f"{visit.app.settings.mobile_scheme}:" if otp else "",
+        username=sent.get("username", ""),
+        next=place_here(sent.get("next", "")),
+        otp=otp,
+        notice=NOTICES.get(sent.get("done", ""), ""),
+        by_password=takes_passwords(settings, available),
+        by_name=LDAP in available and settings.wants_method(LDAP),
+        has_own_passwords=has_own_passwords,
+        is_open=has_own_passwords and not settings.invite_required,
+        providers=_providers(visit, settings, sent),
+    )
+
+
+def _providers(
+    visit: Visit, settings: RealmSettings, sent: Mapping[str, str]
+) -> list[tuple[str, str, str]]:
+    """Other sites to sign in at: their names, what to read there, and where that leads."""
+    kept = {name: sent[name] for name in ("next", "mobile_flow_otp") if sent.get(name)}
+    tail = f"?{urlencode(kept)}" if kept else ""
+    wanted = visit.app.settings.sign_in_providers
+    return [
+        (name, wanted.label_of(name), f"/accounts/login/social/{name}{tail}")
+        for name in wanted
+        if settings.wants_method(wanted.method_of(name))
+    ]
+
+
+PAGES = (
+    PageRoute("GET", SIGN_IN, Access.ANONYMOUS, ask),
+    PageRoute("POST", SIGN_IN, Access.ANONYMOUS, sign_in),
+    PageRoute("POST", SIGN_OUT, Access.USER, sign_out),
+)
