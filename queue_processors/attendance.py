@@ -10,12 +10,12 @@ from typing import Final
 
 import structlog
 
+from queue_processors.keeping import PASSING
 from queue_processors.shipper import Shipper
-from server.messaging.job_broker import BrokerUnavailableError
 from server.messaging.job_desk import JobDesk
 from server.version import VERSION
 from storage import workers
-from storage.database import Database, DatabaseUnavailableError, StatementTimeoutError
+from storage.database import Database
 from storage.workers import WorkerRow
 
 logger = structlog.get_logger(__name__)
@@ -26,7 +26,7 @@ FIRST_SECONDS: Final = 0.5
 
 
 class Attendance:
-    """One process among those that serve clients or work on the queues."""
+    """One process among those that serve clients, take mail or work on the queues."""
 
     def __init__(
         self,
@@ -38,6 +38,7 @@ class Attendance:
         shipper: Shipper | None,
         work: Callable[[], dict[str, dict[str, object]]],
         serves: bool = False,
+        takes_mail: bool = False,
         state: Callable[[], Mapping[str, float]] = dict,
     ) -> None:
         self._database = database
@@ -47,6 +48,7 @@ class Attendance:
         self._shipper = shipper
         self._work = work
         self._serves = serves
+        self._takes_mail = takes_mail
         self._state = state
         self._id = uuid.uuid4().hex
 
@@ -73,6 +75,7 @@ class Attendance:
             ship_lag_seconds=lag,
             queues={queue: {} for queue in self._queues} | self._work(),
             serves=self._serves,
+            takes_mail=self._takes_mail,
             state=self._state(),
         )
         async with self._database.connection() as connection:
@@ -90,5 +93,7 @@ class Attendance:
     async def _try(self, step: Callable[[], Awaitable[None]]) -> None:
         try:
             await step()
-        except (DatabaseUnavailableError, BrokerUnavailableError, StatementTimeoutError) as lost:
+        except PASSING as lost:
             logger.warning("cannot say what this process does", reason=str(lost))
+        except Exception:
+            logger.exception("cannot say what this process does")

@@ -1,7 +1,5 @@
 """Removes files that nobody needs: uploads in no message, and content that no row knows."""
 
-import asyncio
-import random
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from functools import partial
@@ -9,22 +7,33 @@ from typing import Final
 
 import structlog
 
+from queue_processors.keeping import PASSING, now_and_then
 from server.actions import attachments as actions
+from server.actions.realm_exports import KEPT, expire_export
 from server.actions.workbench import Workbench
 from server.app import App
 from server.domain.errors import DomainError
-from storage import attachments, realm_emoji, realms
+from storage import attachments, realm_emoji, realm_exports, realms, resumable_uploads, users
 from storage.blobs import INCOMING, BlobStore, check_key
-from storage.database import Database, DatabaseUnavailableError, StatementTimeoutError
+from storage.database import Database
 from storage.ids import RealmId
 
 logger = structlog.get_logger(__name__)
 
 LOOK_SECONDS: Final = 6 * 3600.0
+FIRST_LOOK_SECONDS: Final = 600.0
+"""After the start: a server that is started anew each night tidies too."""
 STRAYS_KEPT: Final = timedelta(days=1)
 """How long content may be there before its row: much longer than any upload takes."""
 AT_ONCE: Final = 500
-KNOWN_BLOBS: Final = (attachments.known_blobs, realm_emoji.known_blobs, realms.known_blobs)
+KNOWN_BLOBS: Final = (
+    attachments.known_blobs,
+    realm_emoji.known_blobs,
+    realm_exports.known_blobs,
+    realms.known_blobs,
+    resumable_uploads.known_blobs,
+    users.known_blobs,
+)
 """Whoever has rows that speak of content says here of which."""
 
 
@@ -37,24 +46,34 @@ class BlobKeeper:
         blobs: BlobStore,
         workbench: Callable[[RealmId], Workbench],
         now: Callable[[], datetime],
+        *,
+        first_look_seconds: float = FIRST_LOOK_SECONDS,
     ) -> None:
         self._database = database
         self._blobs = blobs
         self._workbench = workbench
         self._now = now
+        self._first_look_seconds = first_look_seconds
 
     @classmethod
-    def of(cls, app: App) -> "BlobKeeper":
-        return cls(app.database, app.blobs, app.workbench, app.clock.now)
+    def of(cls, app: App, *, first_look_seconds: float = FIRST_LOOK_SECONDS) -> "BlobKeeper":
+        return cls(
+            app.database,
+            app.blobs,
+            app.workbench,
+            app.clock.now,
+            first_look_seconds=first_look_seconds,
+        )
 
     async def run(self) -> None:
         """Work until cancelled."""
-        while True:
-            await asyncio.sleep(LOOK_SECONDS * random.uniform(0.5, 1.0))  # noqa: S311 - spreads load
-            try:
-                await self.tidy()
-            except (DatabaseUnavailableError, StatementTimeoutError, OSError, DomainError) as error:
-                logger.warning("cannot tidy the files now", error=str(error))
+        await now_and_then(
+            self.tidy,
+            what="tidy the files",
+            seconds=LOOK_SECONDS,
+            first_seconds=self._first_look_seconds,
+            passing=(*PASSING, OSError, DomainError),
+        )
 
     async def tidy(self) -> None:
         """Delete what has been in no message for long; then what is in the store for no row."""
@@ -63,7 +82,18 @@ class BlobKeeper:
             realm_ids = await realms.ids(connection)
         for realm_id in realm_ids:
             await self._delete_orphans(realm_id, before)
+            await self._end_uploads(realm_id)
+            await self._expire_exports(realm_id)
         await self._delete_strays()
+
+    async def _expire_exports(self, realm_id: RealmId) -> None:
+        now = self._now()
+        async with self._database.connection() as connection:
+            old = await realm_exports.too_old(connection, realm_id, before=now - KEPT)
+        for export_id in old:
+            await self._workbench(realm_id).write(
+                partial(expire_export, export_id=export_id, now=now)
+            )
 
     async def _delete_orphans(self, realm_id: RealmId, before: datetime) -> None:
         bench = self._workbench(realm_id)
@@ -71,9 +101,21 @@ class BlobKeeper:
             async with self._database.connection() as connection:
                 rows = await attachments.orphans(connection, realm_id, before=before, limit=AT_ONCE)
             for row in rows:
-                await bench.write(partial(actions.delete_orphan, row=row, before=before))
+                went = await bench.write(partial(actions.delete_orphan, row=row, before=before))
+                if went is not None and went.result:
+                    for key in actions.blob_keys(row):
+                        await self._blobs.delete(key)
             if len(rows) < AT_ONCE:
                 return
+
+    async def _end_uploads(self, realm_id: RealmId) -> None:
+        """Forget uploads that have waited too long for their rest; their parts are strays then."""
+        async with self._database.connection() as connection:
+            while expired := await resumable_uploads.expired(
+                connection, realm_id, now=self._now(), limit=AT_ONCE
+            ):
+                for upload_id in expired:
+                    await resumable_uploads.delete(connection, realm_id, upload_id)
 
     async def _delete_strays(self) -> None:
         oldest = (self._now() - STRAYS_KEPT).timestamp()

@@ -6,14 +6,20 @@ from typing import Any
 import msgspec
 
 from queue_processors.processor import PermanentError, Processor
+from queue_processors.realm_exports import make_export
+from server.actions import realm_exports
 from server.actions.channels.aftermath import AFTERMATH
+from server.actions.erasing import ERASING
 from server.actions.messages.moving_steps import MOVING
+from server.actions.profile_choices import WITHDRAWING
 from server.actions.stepped_work import Finish, Kind, finish
 from server.actions.subscriptions.steps import SUBSCRIBING
 from server.app import App
 from server.jobs import DeferredWork
 
-KINDS: Mapping[str, Kind[Any]] = {kind.step: kind for kind in (AFTERMATH, MOVING, SUBSCRIBING)}
+KINDS: Mapping[str, Kind[Any]] = {
+    kind.step: kind for kind in (AFTERMATH, ERASING, MOVING, SUBSCRIBING, WITHDRAWING)
+}
 """By the name that jobs give the step. A name stays for as long as a job may hold it."""
 
 
@@ -23,6 +29,9 @@ async def handle(app: App, job: DeferredWork, *, kinds: Mapping[str, Kind[Any]] 
     It goes on from the progress that the work's own transactions have recorded, so doing it
     twice, or beside the process that began it, does no harm.
     """
+    if job.step == realm_exports.STEP:
+        await make_export(app, job.realm_id, bytes(job.arguments))
+        return
     kind = kinds.get(job.step)
     if kind is None:
         raise PermanentError(f"no step is named {job.step!r}")

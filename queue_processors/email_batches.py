@@ -1,24 +1,15 @@
 """Batches of emails on their way to their queue, and those that were lost on it."""
 
-import asyncio
 from datetime import timedelta
 from typing import Final
 
-import structlog
-
+from queue_processors.keeping import now_and_then
 from server.jobs import EmailNotifications, outgoing
-from server.messaging.job_broker import (
-    MAX_DELAY_SECONDS,
-    BrokerUnavailableError,
-    JobPublisher,
-    OutgoingJob,
-)
+from server.messaging.job_broker import MAX_DELAY_SECONDS, JobPublisher, OutgoingJob
 from storage import notifications
-from storage.database import Database, DatabaseUnavailableError, StatementTimeoutError
+from storage.database import Database
 from storage.ids import RealmId
 from storage.notifications import BatchRow
-
-logger = structlog.get_logger(__name__)
 
 LATE: Final = timedelta(minutes=30)
 """A batch that is closed so long after its time was forgotten, or its queue is very far behind."""
@@ -31,8 +22,7 @@ def job_of(realm_id: RealmId, batch: BatchRow) -> OutgoingJob:
     job = EmailNotifications(realm_id=realm_id, user_id=batch.user_id, batch_id=batch.batch_id)
     return outgoing(
         job,
-        key=f"{realm_id}:{batch.user_id}:{batch.batch_id}",
-        realm_id=realm_id,
+        key=f"{batch.user_id}:{batch.batch_id}",
         after_seconds=min(max(batch.due_in_seconds, 0.0), MAX_DELAY_SECONDS),
     )
 
@@ -50,16 +40,7 @@ class BatchKeeper:
 
     async def run(self) -> None:
         """Work until cancelled."""
-        while True:
-            await asyncio.sleep(LOOK_SECONDS)
-            try:
-                await self.look()
-            except (
-                DatabaseUnavailableError,
-                StatementTimeoutError,
-                BrokerUnavailableError,
-            ) as error:
-                logger.warning("cannot look for lost emails now", error=str(error))
+        await now_and_then(self.look, what="look for lost emails", seconds=LOOK_SECONDS)
 
     async def look(self, *, at_once: int = AT_ONCE) -> int:
         """Ask for what is late; how many batches."""

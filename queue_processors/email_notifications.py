@@ -1,7 +1,7 @@
 """Mails what somebody has missed, one email for each conversation, once its batch is due."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from email.message import EmailMessage
 from functools import partial
@@ -27,6 +27,7 @@ from server.mail.mailer import (
     Mailer,
     MailNotTakenNowError,
     MailRefusedError,
+    addressee_of,
 )
 from server.mail.missed_messages import (
     Conversation,
@@ -113,7 +114,20 @@ class Post:
             return None
         realm = await realms.by_id(connection, realm_id)
         assert realm is not None, "a realm is never removed"
-        found = await email_notifications.conversations_of(connection, realm_id, reasons)
+        parcel = _Parcel(
+            job=job,
+            realm=realm,
+            row=row,
+            head=await self._head(connection, realm, row),
+            reasons=reasons,
+            addresses=self.addresses,
+        )
+        return await self._filled(connection, parcel) if parcel.may_show else parcel
+
+    async def _filled(self, connection: Connection, parcel: "_Parcel") -> "_Parcel":
+        """The same with what was said."""
+        realm_id = parcel.job.realm_id
+        found = await email_notifications.conversations_of(connection, realm_id, parcel.reasons)
         shown = {each.message_ids[0]: each.message_ids for each in found[:CONVERSATIONS_SHOWN]}
         missed = await email_notifications.missed(
             connection,
@@ -122,17 +136,12 @@ class Post:
         )
         people = {user for each in missed for user in each.user_ids or ()}
         names = await users.by_ids(connection, realm_id, sorted(people))
-        return _Parcel(
-            job=job,
-            realm=realm,
-            row=row,
-            head=await self._head(connection, realm, row),
-            reasons=reasons,
+        return replace(
+            parcel,
             conversations=[ids for _, ids in sorted(shown.items())],
             missed={each.id: each for each in missed},
             left_out=[each for row in found[CONVERSATIONS_SHOWN:] for each in row.message_ids],
             names={each.user_id: each.full_name for each in names},
-            addresses=self.addresses,
         )
 
     async def _wanted(
@@ -191,7 +200,7 @@ class Post:
         for mail in parcel.mails():
             try:
                 message = mail.build()
-                await self.mailer.send(message, message["To"].addresses[0].addr_spec)
+                await self.mailer.send(message, addressee_of(message))
             except AddressRefusedError as error:
                 await self._note_refusal(parcel, str(error))
                 return
@@ -247,21 +256,26 @@ class _Parcel:
     row: UserRow
     head: Letterhead
     reasons: dict[MessageId, Reason]
-    conversations: Sequence[Sequence[MessageId]]
+    conversations: Sequence[Sequence[MessageId]] = ()
     """All of them, of those conversations that get an email each."""
-    missed: dict[MessageId, MissedRow]
+    missed: dict[MessageId, MissedRow] = field(default_factory=dict)
     """Those that are shown."""
-    left_out: Sequence[MessageId]
+    left_out: Sequence[MessageId] = ()
     """What is in more conversations than that."""
-    names: dict[UserId, str]
+    names: dict[UserId, str] = field(default_factory=dict)
     addresses: MailAddresses | None
+
+    @property
+    def may_show(self) -> bool:
+        """Whether anything of what was said may be in their emails."""
+        return (
+            RealmSettings.of(self.realm.settings).message_content_allowed_in_email_notifications
+            and UserSettings.of(self.row.settings).message_content_in_email_notifications
+        )
 
     def mails(self) -> list[_Mail]:
         """One for each conversation, or a single one that says nothing of what was missed."""
-        if not (
-            RealmSettings.of(self.realm.settings).message_content_allowed_in_email_notifications
-            and UserSettings.of(self.row.settings).message_content_in_email_notifications
-        ):
+        if not self.may_show:
             return [self._counting(list(self.reasons), shown_elsewhere=False)]
         mails = [
             _Mail(partial(self._about, ids), ids)

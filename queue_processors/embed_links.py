@@ -9,7 +9,7 @@ from queue_processors.processor import Processor
 from server.actions.messages.previews import show_previews
 from server.actions.workbench import Workbench
 from server.app import App
-from server.domain.markdown.previews import links_to_preview, preview
+from server.domain.markdown.previews import links_to_preview, preview, with_previews
 from server.jobs import EmbedLinks, outgoing
 from server.messaging.job_broker import JobPublisher
 from server.previews import Previews
@@ -33,11 +33,14 @@ class Embedder:
         own = (await bench.directory.address()).host
         links = [link for link in links_to_preview(row.content) if _host(link) != own]
         pages = await asyncio.gather(*map(self.previews.page, links))
-        shown = [
-            found
+        proxy = bench.directory.rendering.proxy
+        drawn = [
+            preview(link, page.image, page.title, page.description, proxy)
             for link, page in zip(links, pages, strict=True)
-            if (found := preview(link, page.image, page.title, page.description)) is not None
         ]
+        shown = [each for each in drawn if each is not None]
+        if with_previews(row.rendered_content, shown) == row.rendered_content:
+            return
         content, now = row.content, bench.clock.now()
         await bench.write(lambda tx: show_previews(tx, message_id, content, shown, now))
 
@@ -60,8 +63,7 @@ async def ask_for_previews(
             *(
                 outgoing(
                     EmbedLinks(realm_id=realm_id, message_id=message_id),
-                    key=f"{realm_id}:{message_id}",
-                    realm_id=realm_id,
+                    key=f"{message_id}",
                 )
                 for message_id in wanting
             )

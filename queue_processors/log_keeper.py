@@ -1,15 +1,14 @@
 """Keeps the log in shape: partitions ahead of time, old days, keys and notifications away."""
 
-import asyncio
-import random
 from datetime import timedelta
 from typing import Final
 
 import structlog
 
+from queue_processors.keeping import now_and_then
 from server.domain.clock import Clock
 from storage import event_log, notifications, sends, shipping, user_activity, webhook_calls
-from storage.database import Database, DatabaseUnavailableError, StatementTimeoutError
+from storage.database import Database
 
 logger = structlog.get_logger(__name__)
 
@@ -32,12 +31,7 @@ class LogKeeper:
 
     async def run(self) -> None:
         """Work until cancelled."""
-        while True:
-            await asyncio.sleep(LOOK_SECONDS * random.uniform(0.5, 1.0))  # noqa: S311 - spreads load
-            try:
-                await self.tidy()
-            except (DatabaseUnavailableError, StatementTimeoutError) as error:
-                logger.warning("cannot tidy the log now", error=str(error))
+        await now_and_then(self.tidy, what="tidy the log", seconds=LOOK_SECONDS)
 
     async def tidy(self) -> list[str]:
         """Make the coming days' partitions, drop old ones; the names of those dropped.

@@ -8,6 +8,7 @@ from typing import Final
 from queue_processors import reminders, scheduled_messages
 from queue_processors.attendance import Attendance
 from queue_processors.blob_keeper import BlobKeeper
+from queue_processors.digest_keeper import DigestKeeper
 from queue_processors.email_batches import BatchKeeper
 from queue_processors.log_keeper import LogKeeper
 from queue_processors.pauses import Pauses, work_unless_paused
@@ -17,6 +18,7 @@ from queue_processors.retention import PAUSE_SECONDS, RetentionKeeper
 from queue_processors.search_indexer import SearchIndexer
 from queue_processors.shipper import Shipper, into_table, through
 from queue_processors.timekeeper import Timekeeper
+from queue_processors.traffic_keeper import TrafficKeeper
 from queue_processors.work_log import WorkLog
 from server.app import App
 
@@ -24,13 +26,18 @@ TIMERS: Final = (scheduled_messages.KIND, reminders.KIND)
 
 
 async def run(
-    app: App, processors: Sequence[AnyProcessor], *, with_shipper: bool, serves: bool = False
+    app: App,
+    processors: Sequence[AnyProcessor],
+    *,
+    with_shipper: bool,
+    serves: bool = False,
+    takes_mail: bool = False,
 ) -> None:
     """Work until cancelled; then each processor finishes what it has in hand.
 
     With the shipper come those who keep the log in shape, look for lost emails, index messages,
-    delete what is too old, remove files that nobody needs, and send what is due. Others are told
-    what this process does, and whether it also `serves` clients.
+    delete what is too old, remove files that nobody needs, ask for digests, and send what is due.
+    Others are told what this process does, and whether it also `serves` clients or `takes_mail`.
     """
     broker = WorkLog(app.jobs, app.metrics, lambda: app.clock.now().timestamp())
     shipper = await shipper_of(app) if with_shipper else None
@@ -43,6 +50,7 @@ async def run(
         shipper=shipper,
         work=broker.report,
         serves=serves,
+        takes_mail=takes_mail,
         state=app.state,
     )
     async with asyncio.TaskGroup() as group:
@@ -54,7 +62,9 @@ async def run(
             group.create_task(SearchIndexer(app.database).run())
             group.create_task(timekeeper_of(app).run())
             group.create_task(PushKeeper(app).run())
+            group.create_task(DigestKeeper(app).run())
             group.create_task(retention_keeper_of(app).run())
+            group.create_task(TrafficKeeper(app.database, app.clock).run())
         group.create_task(attendance.run())
         if processors:
             group.create_task(pauses.run())

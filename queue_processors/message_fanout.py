@@ -11,6 +11,7 @@ from queue_processors.email_batches import job_of
 from queue_processors.embed_links import ask_for_previews
 from queue_processors.outgoing_webhooks import ask_bots
 from queue_processors.processor import Processor
+from queue_processors.thumbnails import ask_for_thumbnails
 from server.app import App
 from server.directory import Directory
 from server.domain.notifications import Decision, Facts, Mentions, decide, mentions_in
@@ -21,6 +22,7 @@ from server.jobs import (
     MessageFanout,
     OutgoingWebhook,
     PushNotification,
+    Thumbnails,
     outgoing,
 )
 from server.messaging.job_broker import BrokerUnavailableError, JobPublisher, OutgoingJob
@@ -63,6 +65,8 @@ class Fanout:
                 await ask_bots(self.database, self.broker, self.realm_id, job.sent)
             if EmbedLinks.queue in self.hands_to:
                 await ask_for_previews(self.database, self.broker, self.realm_id, job.sent)
+            if Thumbnails.queue in self.hands_to:
+                await ask_for_thumbnails(self.database, self.broker, self.realm_id, job.sent)
         if job.mentioning:
             await self._of_all(job.mentioning, only_mentions=True)
         if job.newly_mentioned:
@@ -82,8 +86,9 @@ class Fanout:
             logger.exception("messages are looked at one by one", realm_id=self.realm_id)
             await self.broker.publish(
                 *(
-                    self._outgoing(
-                        MessageFanout(realm_id=self.realm_id, sent=(message_id,)), f"{message_id}"
+                    outgoing(
+                        MessageFanout(realm_id=self.realm_id, sent=(message_id,)),
+                        key=f"{message_id}",
                     )
                     for message_id in message_ids
                 )
@@ -170,7 +175,8 @@ class Fanout:
             return
         job = MessageFanout(realm_id=self.realm_id, again=tuple(pairs), look=look)
         key = f"{pairs[0][1]}:{pairs[0][0]}:again:{look}"
-        await self.broker.publish(self._outgoing(job, key, FIRST_LOOK_SECONDS * 2**look))
+        later = FIRST_LOOK_SECONDS * 2**look
+        await self.broker.publish(outgoing(job, key=key, after_seconds=later))
 
     async def _hand_over(self, message_ids: Sequence[MessageId]) -> None:
         """Let the next queues know of what was decided, now or by a process that has died."""
@@ -212,7 +218,7 @@ class Fanout:
             reason=row.reason,
             group_id=row.group_id,
         )
-        return self._outgoing(job, f"{row.message_id}:{row.user_id}:push")
+        return outgoing(job, key=f"{row.message_id}:{row.user_id}:push")
 
     # -- withdrawing
 
@@ -247,15 +253,7 @@ class Fanout:
         job = PushNotification(
             realm_id=self.realm_id, user_id=user_id, message_ids=tuple(message_ids), op="remove"
         )
-        return self._outgoing(job, f"{message_ids[0]}:{user_id}:removal")
-
-    def _outgoing(self, job: Job, key: str, after_seconds: float = 0.0) -> OutgoingJob:
-        return outgoing(
-            job,
-            key=f"{self.realm_id}:{key}",
-            realm_id=self.realm_id,
-            after_seconds=after_seconds,
-        )
+        return outgoing(job, key=f"{message_ids[0]}:{user_id}:removal")
 
 
 def _new(facts: Facts, decision: Decision, groups: Mapping[Pair, GroupId]) -> NewNotification:

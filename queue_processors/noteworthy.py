@@ -92,8 +92,7 @@ class Notes:
     def _outgoing(self, job: MessageFanout) -> OutgoingJob:
         # How much of the log is read at once is chance: which job this is, only what it says tells.
         digest = hashlib.sha256(msgspec.json.encode(job)).hexdigest()[:DIGEST_LENGTH]
-        key = f"{self._realm_id}:{self._first}:{digest}"
-        return outgoing(job, key=key, realm_id=self._realm_id)
+        return outgoing(job, key=f"{self._first}:{digest}")
 
 
 def _slices(items: Iterable[Item], size: int) -> list[Sequence[Item]]:

@@ -3,7 +3,7 @@
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from http import HTTPStatus
 from typing import Any, Final
 
@@ -21,6 +21,7 @@ from server.domain.markdown.writing import mention, quoted
 from server.domain.messages import NO_TOPIC
 from server.domain.outgoing_webhooks import MAX_QUOTED, AnswerError, Call, reply_in, signed
 from server.domain.profiles import public_email
+from server.domain.retrying import is_passing, seconds_to_wait
 from server.egress import Answer, Egress, EgressError, Limits, UnreachableError
 from server.events.base import ClientView
 from server.jobs import OutgoingWebhook, outgoing
@@ -40,16 +41,11 @@ PAUSES_SECONDS: Final = (5, 30, 120, 600, 1_800, 3_600, 7_200, 14_400, 28_800, 2
 FAILURES_UNTOLD: Final = 2
 """A bot that is away for a moment is no news."""
 TOLD_AGAIN_AFTER: Final = timedelta(hours=1)
-LONGEST_WISH_SECONDS: Final = 3_600.0
-"""What a bot may ask for by Retry-After."""
 MAX_ANSWER_BYTES: Final = 256 * 1024
 AT_ONCE: Final = 50
 """Calls of one process; each waits for somebody else."""
 CLIENT: Final = "OutgoingWebhookResponse"
 
-_TRY_AGAIN: Final = frozenset(
-    {HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.TOO_EARLY, HTTPStatus.TOO_MANY_REQUESTS}
-)
 _VIEW: Final = ClientView(apply_markdown=False, client_gravatar=False, empty_topic_name=True)
 
 
@@ -205,7 +201,7 @@ class Caller:
             raise _NotNowError(str(error)) from error
         except EgressError as error:
             raise _FailedError(str(error)) from error
-        return _said(answer)
+        return _said(answer, self.bench.clock.now())
 
     # -- what follows
 
@@ -269,21 +265,15 @@ class Caller:
             await bots.owner_told(connection, self._realm_id, case.bot.user_id, at=now)
 
 
-def _said(answer: Answer) -> str | None:
+def _said(answer: Answer, now: datetime) -> str | None:
     status = answer.status
     if HTTPStatus.OK <= status < HTTPStatus.MULTIPLE_CHOICES:
         return reply_in(answer.body)
     reason = f"It answered {status}."
-    if status in _TRY_AGAIN or status >= HTTPStatus.INTERNAL_SERVER_ERROR:
-        raise _NotNowError(reason, _wished(answer))
+    if is_passing(status):
+        raise _NotNowError(reason, seconds_to_wait(answer.headers.get("retry-after", ""), now))
     text = answer.body.decode(errors="replace").replace("\0", "").strip()[:MAX_QUOTED]
     raise _FailedError(f"{reason}\n{text}" if text else reason)
-
-
-def _wished(answer: Answer) -> float:
-    """How long the bot asks us to wait."""
-    wish = answer.headers.get("retry-after", "")
-    return min(float(wish), LONGEST_WISH_SECONDS) if wish.isdecimal() else 0.0
 
 
 def _reply(case: _Case, said: str) -> Draft:
@@ -328,8 +318,7 @@ def _job(
     )
     return outgoing(
         job,
-        key=f"{realm_id}:{call.message_id}:{call.bot_id}:{failures}",
-        realm_id=realm_id,
+        key=f"{call.message_id}:{call.bot_id}:{failures}",
         after_seconds=after_seconds,
     )
 

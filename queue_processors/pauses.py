@@ -1,14 +1,14 @@
 """Queues that an operator has stopped: nobody begins work on them."""
 
 import asyncio
-from contextlib import suppress
 from typing import Any, Final
 
+from queue_processors.keeping import now_and_then
 from queue_processors.registry import AnyProcessor
 from server.messaging.background import to_the_end
 from server.messaging.job_broker import JobBroker
 from storage import workers
-from storage.database import Database, DatabaseUnavailableError
+from storage.database import Database
 
 LOOK_SECONDS: Final = 1.0
 
@@ -23,10 +23,9 @@ class Pauses:
 
     async def run(self) -> None:
         """Keep looking until cancelled."""
-        while True:
-            with suppress(DatabaseUnavailableError):
-                await self.look()
-            await asyncio.sleep(LOOK_SECONDS)
+        await now_and_then(
+            self.look, what="hear of stopped queues", seconds=LOOK_SECONDS, first_seconds=0.0
+        )
 
     async def look(self) -> None:
         """Ask the database now."""

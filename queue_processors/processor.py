@@ -2,7 +2,7 @@
 
 import asyncio
 import traceback
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from random import SystemRandom
@@ -12,7 +12,6 @@ import msgspec
 import structlog
 
 from server.jobs import Job
-from server.messaging.background import running
 from server.messaging.job_broker import BrokerUnavailableError, Delivery, JobBroker
 
 logger = structlog.get_logger(__name__)
@@ -82,71 +81,10 @@ class Processor(Generic[App, Payload]):
             await case.answer(self.handle(app, payload))
 
 
-@dataclass(frozen=True, slots=True)
-class BatchProcessor(Generic[App, Payload]):
-    """A processor that takes many jobs at once: all that come within `max_wait_seconds`.
-
-    The jobs of a batch that fails are tried again one by one: a bad job harms no other.
-    """
-
-    job: type[Payload]
-    handle: Callable[[App, Sequence[Payload]], Awaitable[None]]
-    max_size: int
-    max_wait_seconds: float
-    max_attempts: int = MAX_ATTEMPTS
-    pause_after: Callable[[int], float] = pause_after
-    """Seconds from a failed attempt to the next one."""
-    finish_seconds: float = FINISH_SECONDS
-
-    @property
-    def queue(self) -> str:
-        return self.job.queue
-
-    async def run(self, app: App, broker: JobBroker) -> None:
-        """Work the queue off until cancelled; then finish the batch in hand, as Processor does."""
-        arrived: asyncio.Queue[Delivery] = asyncio.Queue()
-        async with (
-            broker.consume(self.queue, prefetch=self.max_size) as deliveries,
-            _finishing(self.finish_seconds) as in_hand,
-            running(_pour(deliveries, arrived)),
-        ):
-            while True:
-                batch = await self._collect(arrived)
-                await asyncio.shield(in_hand.start(self._process(app, batch)))
-
-    async def _collect(self, arrived: asyncio.Queue[Delivery]) -> list[Delivery]:
-        """Wait for a first delivery, and for those that come soon after it."""
-        batch = [await arrived.get()]
-        try:
-            async with asyncio.timeout(self.max_wait_seconds):
-                while len(batch) < self.max_size:
-                    batch.append(await arrived.get())
-        except TimeoutError:
-            pass
-        return batch
-
-    async def _process(self, app: App, batch: Sequence[Delivery]) -> None:
-        cases = [_Case(self, delivery) for delivery in batch]
-        readable = [(case, payload) for case in cases if (payload := await case.decode())]
-        if not readable:
-            return
-        try:
-            await self.handle(app, [payload for _, payload in readable])
-        except Exception:
-            logger.exception("a batch failed", queue=self.queue, size=len(readable))
-            for case, payload in readable:
-                await case.answer(self.handle(app, [payload]))
-        else:
-            for case, _ in readable:
-                await case.answer(_done())
-
-
 class _Case(Generic[Payload]):
     """One delivery on its way to its answer."""
 
-    def __init__(
-        self, processor: Processor[Any, Payload] | BatchProcessor[Any, Payload], delivery: Delivery
-    ) -> None:
+    def __init__(self, processor: Processor[Any, Payload], delivery: Delivery) -> None:
         self._processor = processor
         self._delivery = delivery
         self._logger = logger.bind(
@@ -198,15 +136,6 @@ class _Case(Generic[Payload]):
             await answering
         except BrokerUnavailableError as lost:
             self._logger.warning("a job will be handed out again", reason=str(lost))
-
-
-async def _done() -> None:
-    """Work that the batch has done already."""
-
-
-async def _pour(deliveries: AsyncIterator[Delivery], into: asyncio.Queue[Delivery]) -> None:
-    async for delivery in deliveries:
-        into.put_nowait(delivery)
 
 
 class _InHand:

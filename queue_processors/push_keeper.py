@@ -1,27 +1,26 @@
-"""Keeps what is known of whether organizations get push notifications."""
+"""Keeps what is known of whether organizations get push notifications, and phones are taken."""
 
 import asyncio
-import random
 from collections.abc import Awaitable
 from dataclasses import dataclass
+from datetime import timedelta
 from functools import partial
 from typing import Final
 
-import structlog
-
+from queue_processors.keeping import PASSING, now_and_then
 from queue_processors.processor import NotNowError
+from server.actions.push_devices import expire_device
 from server.actions.push_status import PushStatus, keep_push_status
 from server.app import App
 from server.domain.realm_settings import RealmSettings
 from server.push.realms import introduce
 from server.push.service import NeedsOperatorError, PushError, RefusedError, UnknownRealmError
-from storage import realms
-from storage.database import DatabaseUnavailableError, StatementTimeoutError
+from storage import push_devices, realms
 from storage.realms import RealmRow
 
-logger = structlog.get_logger(__name__)
-
 LOOK_SECONDS: Final = 6 * 3600.0
+REGISTRATIONS_LAST: Final = timedelta(days=1)
+"""A bouncer takes none that is older."""
 OFF: Final = PushStatus(enabled=False)
 
 
@@ -33,35 +32,58 @@ class PushKeeper:
 
     async def run(self) -> None:
         """Work until cancelled."""
-        while True:
-            try:
-                await self.settle()
-            except (DatabaseUnavailableError, StatementTimeoutError, PushError) as error:
-                logger.warning("cannot ask about push notifications now", error=str(error))
-            await asyncio.sleep(LOOK_SECONDS * random.uniform(0.5, 1.0))  # noqa: S311 - spreads load
+        async with asyncio.TaskGroup() as group:
+            for look, what in (
+                (self.settle, "settle who gets push notifications"),
+                (self.expire, "let registrations of phones expire"),
+            ):
+                group.create_task(
+                    now_and_then(
+                        look,
+                        what=what,
+                        seconds=LOOK_SECONDS,
+                        first_seconds=0.0,
+                        passing=(*PASSING, PushError),
+                    )
+                )
 
     async def settle(self) -> None:
         """Keep for each organization whether its people get push notifications.
 
-        While the service cannot be asked, what it said last holds. Raises a PushError then.
+        While the service cannot be asked, what it said last holds; where it takes nothing from
+        this server, nobody gets any. Raises a PushError in both cases.
         """
+        rows = await self._realms()
+        try:
+            said = await self._ask(rows)
+        except (NeedsOperatorError, RefusedError):
+            await self._keep(rows, {})
+            raise
+        await self._keep(rows, said)
+
+    async def expire(self) -> None:
+        """Let phones fail of which no bouncer has said anything in time: they may try again."""
+        before = self.app.clock.now() - REGISTRATIONS_LAST
+        for realm in await self._realms():
+            async with self.app.database.connection() as connection:
+                late = await push_devices.pending_since(connection, realm.realm_id, before)
+            for user_id, device_id in late:
+                write = self.app.writers.of(realm.realm_id).write
+                await write(partial(expire_device, user_id=user_id, device_id=device_id))
+
+    async def _realms(self) -> list[RealmRow]:
         async with self.app.database.connection() as connection:
-            rows = await realms.all_of_them(connection)
-        said = await self._ask(rows)
+            return await realms.all_of_them(connection)
+
+    async def _ask(self, rows: list[RealmRow]) -> dict[str, PushStatus]:
+        return {} if self.app.pushes is None else await introduce(self.app.pushes, rows, self.app)
+
+    async def _keep(self, rows: list[RealmRow], said: dict[str, PushStatus]) -> None:
         for row in rows:
             status = said.get(row.uuid, OFF)
             if not (row.deactivated or status.is_kept_in(RealmSettings.of(row.settings))):
                 write = self.app.writers.of(row.realm_id).write
                 await write(partial(keep_push_status, status=status))
-
-    async def _ask(self, rows: list[RealmRow]) -> dict[str, PushStatus]:
-        if self.app.pushes is None:
-            return {}
-        try:
-            return await introduce(self.app.pushes, rows, self.app)
-        except (NeedsOperatorError, RefusedError) as error:
-            logger.warning("no push notifications are taken from here", error=str(error))
-            return {}
 
 
 async def introducing(app: App, work: Awaitable[None]) -> None:

@@ -10,8 +10,9 @@ from queue_processors.processor import NotNowError, PermanentError, Processor
 from queue_processors.push_keeper import introducing
 from server.app import App
 from server.domain.access import GUEST
+from server.domain.avatars import avatar_of, avatar_of_unknown
 from server.domain.notifications import Facts, Reason, decide
-from server.domain.profiles import avatar_url, hidden_email, public_email
+from server.domain.profiles import hidden_email, public_email
 from server.domain.realm_settings import RealmSettings
 from server.jobs import PushNotification, outgoing
 from server.messaging.job_broker import JobPublisher, OutgoingJob
@@ -27,7 +28,7 @@ from server.push.payloads import (
 from server.push.plain_text import as_notification
 from server.push.recipients import addressee_of
 from server.push.service import Outcome, RefusedError, TryLaterError
-from storage import notifications, push_devices, push_notifications, realms, users
+from storage import acquaintances, notifications, push_devices, push_notifications, realms, users
 from storage.database import Connection
 from storage.ids import RealmId
 from storage.push_devices import DeviceRow
@@ -115,12 +116,14 @@ class Pusher:
         self, job: PushNotification, reader: "_Reader", row: PushedRow, *, is_known: bool
     ) -> PushedMessage:
         """The message, without more about its sender than its reader may know."""
-        domain = self.courier.bench.directory.address_of(reader.realm).domain
+        address = self.courier.bench.directory.address_of(reader.realm)
         sender = row.sender
-        name, email = row.sender_name, public_email(sender, domain)
+        name, email = row.sender_name, public_email(sender, address.domain)
+        avatar = avatar_of(sender, address)
         if not is_known:
             name = reader.to.phrases.unknown_user
-            email = hidden_email(sender.user_id, domain)
+            email = hidden_email(sender.user_id, address.domain)
+            avatar = avatar_of_unknown(sender.user_id, address)
         return PushedMessage(
             message_id=row.message_id,
             sent_at=row.sent_at,
@@ -128,7 +131,7 @@ class Pusher:
             sender_id=sender.user_id,
             sender_email=email,
             sender_name=name,
-            sender_avatar_url=avatar_url(email, row.sender_avatar_version if is_known else 1),
+            sender_avatar_url=avatar.url,
             reason=Reason(job.reason),
             group=None if row.group_name is None else (job.group_id or 0, row.group_name),
             channel=None if row.channel_id is None else (row.channel_id, row.channel_name or ""),
@@ -143,8 +146,11 @@ class Pusher:
         graph = await self.courier.bench.directory.groups_of(connection, reader.realm)
         if reader.settings.guests_know_everybody(graph):
             return True
-        known = await users.known_to(connection, self.realm_id, reader.row.user_id)
-        return row.sender.user_id in known
+        user_id, sender_id = reader.row.user_id, row.sender.user_id
+        known = await acquaintances.known_to_each(
+            connection, self.realm_id, [user_id], among=[sender_id]
+        )
+        return sender_id in known[user_id]
 
     async def _is_unread(self, job: PushNotification) -> bool:
         """Whether the reader has not been faster: what is read from now on is taken back later."""
@@ -187,8 +193,7 @@ class Pusher:
         names = ",".join(map(str, ids))
         return outgoing(
             replace(job, devices=ids),
-            key=f"{self.realm_id}:{job.message_ids[0]}:{job.user_id}:{job.op}:{names}",
-            realm_id=self.realm_id,
+            key=f"{job.message_ids[0]}:{job.user_id}:{job.op}:{names}",
             after_seconds=max(outcome.again_after_seconds, FIRST_PAUSE_SECONDS),
         )
 

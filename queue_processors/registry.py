@@ -4,34 +4,47 @@ from collections.abc import Iterable
 from typing import Any
 
 from queue_processors import (
+    account_emails,
     blob_removals,
+    confirmation_emails,
     deferred_work,
+    digest_emails,
     email_notifications,
     embed_links,
+    greetings,
+    invitation_emails,
     message_fanout,
     outgoing_webhooks,
     push_notifications,
     push_registrations,
+    thumbnails,
 )
-from queue_processors.processor import BatchProcessor, Processor
+from queue_processors.processor import Processor
 from queue_processors.shipper import UNREADABLE
 
-AnyProcessor = Processor[Any, Any] | BatchProcessor[Any, Any]
+AnyProcessor = Processor[Any, Any]
 
 PROCESSORS: tuple[AnyProcessor, ...] = (
+    account_emails.PROCESSOR,
     blob_removals.PROCESSOR,
+    confirmation_emails.PROCESSOR,
     deferred_work.PROCESSOR,
+    digest_emails.PROCESSOR,
     email_notifications.PROCESSOR,
     embed_links.PROCESSOR,
+    greetings.PROCESSOR,
+    invitation_emails.PROCESSOR,
     message_fanout.processor(
         email_notifications.PROCESSOR.job,
         embed_links.PROCESSOR.job,
         outgoing_webhooks.PROCESSOR.job,
         push_notifications.PROCESSOR.job,
+        thumbnails.PROCESSOR.job,
     ),
     outgoing_webhooks.PROCESSOR,
     push_notifications.PROCESSOR,
     push_registrations.PROCESSOR,
+    thumbnails.PROCESSOR,
 )
 
 

@@ -1,20 +1,20 @@
 """Deletes the messages whose time is over, and at last what was kept of them."""
 
 import asyncio
-import random
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from typing import Final
 
 import structlog
 
+from queue_processors.keeping import now_and_then
 from server.actions.messages.expire import expire
 from server.actions.workbench import Workbench
 from server.domain.clock import Clock
 from server.domain.realm_settings import RealmSettings
 from server.events.message_changes import MAX_GONE
 from storage import realms, retention
-from storage.database import Database, DatabaseUnavailableError, StatementTimeoutError
+from storage.database import Database, DatabaseUnavailableError
 from storage.ids import RealmId
 from storage.realms import RealmRow
 from storage.retention import Expired
@@ -48,16 +48,12 @@ class RetentionKeeper:
 
     async def run(self) -> None:
         """Work until cancelled. A deletion that has begun is made all the same."""
-        pause = FIRST_LOOK_SECONDS
-        while True:
-            await asyncio.sleep(pause * random.uniform(0.5, 1.0))  # noqa: S311 - spreads load
-            try:
-                await self.tidy()
-            except (DatabaseUnavailableError, StatementTimeoutError) as error:
-                logger.warning("cannot delete old messages now", error=str(error))
-            except Exception:
-                logger.exception("cannot delete old messages")
-            pause = LOOK_SECONDS
+        await now_and_then(
+            self.tidy,
+            what="delete old messages",
+            seconds=LOOK_SECONDS,
+            first_seconds=FIRST_LOOK_SECONDS,
+        )
 
     async def tidy(self) -> int:
         """Delete all that is too old now; how many messages. Deactivated organizations rest.

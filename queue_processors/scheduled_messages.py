@@ -2,7 +2,7 @@
 
 from collections.abc import Hashable
 
-from queue_processors.timekeeper import Kind
+from queue_processors.timer_kind import Kind
 from server.actions.scheduled_messages import deliver, give_up
 from storage import scheduled_messages
 from storage.scheduled_messages import ScheduledMessageRow
@@ -18,6 +18,7 @@ def place_of(row: ScheduledMessageRow) -> Hashable:
 KIND = Kind(
     "scheduled_messages",
     scheduled_messages.due,
+    scheduled_messages.among,
     lambda row: row.scheduled_message_id,
     place_of,
     deliver,

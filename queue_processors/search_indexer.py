@@ -1,14 +1,15 @@
 """Brings new and edited messages into the search index, a moment after they are written."""
 
-import asyncio
 from typing import Final
 
 import structlog
 
+from queue_processors.keeping import PASSING, now_and_then
 from server.domain.realm_settings import RealmSettings
 from server.domain.search import language_of
 from storage import search
-from storage.database import Database, DatabaseUnavailableError, StatementTimeoutError
+from storage.database import Database
+from storage.search import Behind
 
 logger = structlog.get_logger(__name__)
 
@@ -26,22 +27,25 @@ class SearchIndexer:
 
     async def run(self) -> None:
         """Work until cancelled."""
-        while True:
-            await asyncio.sleep(LOOK_SECONDS)
-            try:
-                await self.catch_up()
-            except (DatabaseUnavailableError, StatementTimeoutError) as error:
-                logger.warning("cannot index messages now", error=str(error))
+        await now_and_then(self.catch_up, what="index messages", seconds=LOOK_SECONDS)
 
     async def catch_up(self) -> None:
-        """Index all that there is."""
+        """Index all that there is. What cannot be indexed of one realm holds up no other."""
         async with self._database.connection() as connection:
             behind = await search.lagging(connection)
         for realm in behind:
-            language = language_of(realm.language or RealmSettings().default_language)
-            has_more = True
-            while has_more:
-                async with self._database.transaction() as connection:
-                    has_more = await search.index_some(
-                        connection, realm.realm_id, language, limit=MESSAGES_AT_ONCE
-                    )
+            try:
+                await self._in_realm(realm)
+            except PASSING:
+                raise
+            except Exception:
+                logger.exception("cannot index messages", realm_id=realm.realm_id)
+
+    async def _in_realm(self, realm: Behind) -> None:
+        language = language_of(realm.language or RealmSettings().default_language)
+        has_more = True
+        while has_more:
+            async with self._database.transaction() as connection:
+                has_more = await search.index_some(
+                    connection, realm.realm_id, language, limit=MESSAGES_AT_ONCE
+                )

@@ -8,12 +8,13 @@ import msgspec
 import structlog
 
 from queue_processors import noteworthy
+from queue_processors.keeping import PASSING
 from server.events.log import JobEnqueued
 from server.messaging.backoff import Backoff
 from server.messaging.job_broker import BrokerUnavailableError, JobPublisher, OutgoingJob
 from server.messaging.postgres import new_row
 from storage import jobs, shipping
-from storage.database import Connection, Database, DatabaseUnavailableError
+from storage.database import Connection, Database
 from storage.ids import RealmId
 from storage.shipping import CursorRow, LaggingRow, ShippableRow
 
@@ -23,6 +24,7 @@ LOOK_SECONDS = 0.5
 """How late a job can be that nobody has told the shipper about."""
 REST_SECONDS = 0.05
 """Between two rounds in any case, so that a busy log is read in larger pieces."""
+INSIST_SECONDS = 30.0
 REMEMBER_SECONDS = 10.0
 """How long a cursor that passed no job may move in memory only."""
 ENTRIES_AT_ONCE = 500
@@ -100,17 +102,35 @@ class Shipper:
         while True:
             try:
                 async with shipping.leading(self._database, self._shard) as connection:
-                    logger.info("shipping", shard=self._shard)
-                    backoff.succeeded()
                     self._leads = True
-                    await self._lead(connection)
-            except (DatabaseUnavailableError, BrokerUnavailableError, CursorMovedError) as lost:
-                logger.warning("not shipping", shard=self._shard, reason=repr(lost))
+                    await self._insist(connection, backoff)
+            except (*PASSING, CursorMovedError) as lost:
+                backoff.tell(logger, "not shipping", shard=self._shard, reason=repr(lost))
+            except Exception:
+                # Something in the log, perhaps: what this process does beside goes on.
+                logger.exception("cannot ship", shard=self._shard)
             finally:
                 self._leads = False
             await backoff.pause()
 
-    async def _lead(self, connection: Connection) -> None:
+    async def _insist(self, connection: Connection, backoff: Backoff) -> None:
+        """Ship; while the broker is away, tell how far behind that is, and try again.
+
+        After a while another worker is to try, to which perhaps the broker answers.
+        """
+        loop = asyncio.get_running_loop()
+        until = loop.time() + INSIST_SECONDS
+        while True:
+            try:
+                await self._lead(connection, backoff)
+            except BrokerUnavailableError as away:
+                if loop.time() > until:
+                    raise
+                backoff.tell(logger, "not shipping", shard=self._shard, reason=str(away))
+                await backoff.pause()
+
+    async def _lead(self, connection: Connection, backoff: Backoff) -> None:
+        is_told = False
         round_of = _Round(connection, self._ship)
         loop = asyncio.get_running_loop()
         remember_at = loop.time() + REMEMBER_SECONDS
@@ -122,6 +142,10 @@ class Shipper:
             if self._behind_since is None:
                 self._behind_since = loop.time()
             more = await round_of.ship(lagging)
+            backoff.succeeded()
+            if not is_told:
+                logger.info("shipping", shard=self._shard)
+                is_told = True
             if not more:
                 self._behind_since = None
             if loop.time() >= remember_at:

@@ -2,15 +2,16 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import Awaitable, Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Final, Generic, Protocol, TypeVar
+from typing import Any, Final, TypeVar
 
 import structlog
 
 from queue_processors.processor import MAX_ATTEMPTS, pause_after
+from queue_processors.timer_kind import Kind, Row
+from queue_processors.timer_troubles import Troubles
 from server.actions.workbench import Workbench
 from server.events.base import KeepsChangingError
 from server.metrics import Metrics
@@ -33,49 +34,9 @@ TOGETHER: Final = 16
 """Of these, that are prepared at the same time: the first ones do not wait for all others."""
 REALMS_AT_ONCE: Final = 20
 """Of each kind; those that have waited longest come first."""
-FORGET_SECONDS: Final = 3_600.0
 
 
-class Timer(Protocol):
-    """A row with a time."""
-
-    @property
-    def realm_id(self) -> RealmId: ...
-
-    @property
-    def due_at(self) -> datetime: ...
-
-
-Row = TypeVar("Row", bound=Timer)
 Item = TypeVar("Item")
-
-
-@dataclass(frozen=True, slots=True)
-class Kind(Generic[Row]):
-    """One kind of thing that is sent at its time."""
-
-    name: str
-    due: Callable[[Connection, timers.Window], Awaitable[list[Row]]]
-    """What the window shows, each realm's in order."""
-    id_of: Callable[[Row], int]
-    place_of: Callable[[Row], Hashable]
-    """Where it goes: what goes to the same place is sent in order, one after the other."""
-    deliver: Callable[[Workbench, Row], Awaitable[bool]]
-    """Sends it once, however many try, or lets it fail; whether it was done by this call."""
-    give_up: Callable[[Workbench, Row], Awaitable[None]]
-    """Lets it fail: each try ended in an error of ours."""
-
-
-@dataclass(slots=True)
-class _Trouble:
-    """What could not be dealt with, and until when it is left alone."""
-
-    attempts: int = 0
-    until: float = 0.0
-
-
-_Key = tuple[str, RealmId, int]
-_Place = tuple[str, RealmId, Hashable]
 
 
 class Timekeeper:
@@ -100,11 +61,8 @@ class Timekeeper:
         self._metrics = metrics
         self._kinds = kinds
         self._now = now
-        self._pause_after = pause_after
         self._busy: set[tuple[str, RealmId]] = set()
-        self._troubles: dict[_Key, _Trouble] = {}
-        self._held_up: dict[_Place, float] = {}
-        """Until when nothing goes to these places: what could not be sent for now goes first."""
+        self._troubles = {kind.name: Troubles(kind, pause_after) for kind in kinds}
         self._has_more = asyncio.Event()
 
     async def run(self) -> None:
@@ -117,6 +75,8 @@ class Timekeeper:
                     _, pause = await self._look(group)
                 except (DatabaseUnavailableError, StatementTimeoutError) as error:
                     logger.warning("cannot look for what is due now", error=str(error))
+                except Exception:
+                    logger.exception("cannot look for what is due")
                 with suppress(TimeoutError):
                     async with asyncio.timeout(pause):
                         await self._has_more.wait()
@@ -154,9 +114,11 @@ class Timekeeper:
         free = REALMS_AT_ONCE - len(busy)
         if free <= 0:
             return {}
+        troubles = self._troubles[kind.name]
+        await troubles.look_after(connection)
         window = timers.Window(
             now=now,
-            without=self._left_alone(kind.name),
+            without=troubles.left_alone(),
             busy=busy,
             realms=free,
             limit=AT_ONCE,
@@ -188,73 +150,39 @@ class Timekeeper:
         return done
 
     async def _deliver(self, kind: Kind[Row], bench: Workbench, row: Row) -> bool:
-        key = (kind.name, row.realm_id, kind.id_of(row))
-        place = (kind.name, row.realm_id, kind.place_of(row))
-        held_up_until = self._held_up.get(place, 0.0)
-        if held_up_until > _now():
-            self._troubles.setdefault(key, _Trouble()).until = held_up_until
+        troubles = self._troubles[kind.name]
+        if troubles.waits(row):
             return False
+        log = logger.bind(kind=kind.name, realm_id=row.realm_id, timer_id=kind.id_of(row))
         try:
             is_ours = await kind.deliver(bench, row)
         except (KeepsChangingError, StatementTimeoutError) as error:
-            logger.warning("not sent yet", what=key, error=str(error))
-            self._held_up[place] = self._count_attempt(key)
+            log.warning("not sent yet", error=str(error))
+            troubles.count(row, holds_up=True)
         except DatabaseUnavailableError as error:
-            logger.warning("not sent yet", what=key, error=str(error))
-            self._held_up[place] = _now() + self._pause_after(0)
-            self._troubles.setdefault(key, _Trouble()).until = self._held_up[place]
+            log.warning("not sent yet", error=str(error))
+            troubles.postpone(row)
             return False
         except Exception:
-            logger.exception("cannot be sent", what=key)
-            _ = self._count_attempt(key)
+            log.exception("cannot be sent")
+            troubles.count(row, holds_up=False)
         else:
-            self._forget(key, place)
+            troubles.forget(row)
             if is_ours:
                 late = (bench.clock.now() - row.due_at).total_seconds()
                 self._metrics.timer_done(kind.name, max(0.0, late))
             return is_ours
-        if self._troubles[key].attempts >= MAX_ATTEMPTS:
-            await self._give_up(kind, bench, row, key, place)
+        if troubles.attempts(row) >= MAX_ATTEMPTS:
+            await self._give_up(kind, bench, row)
         return False
 
-    def _count_attempt(self, key: _Key) -> float:
-        """Leave it alone for longer and longer; until when."""
-        trouble = self._troubles.setdefault(key, _Trouble())
-        trouble.attempts += 1
-        trouble.until = _now() + self._pause_after(trouble.attempts)
-        return trouble.until
-
-    async def _give_up(
-        self, kind: Kind[Row], bench: Workbench, row: Row, key: _Key, place: _Place
-    ) -> None:
+    async def _give_up(self, kind: Kind[Row], bench: Workbench, row: Row) -> None:
         try:
             await kind.give_up(bench, row)
         except Exception:
-            logger.exception("cannot be given up", what=key)
+            logger.exception("cannot be given up", kind=kind.name, timer_id=kind.id_of(row))
         else:
-            self._forget(key, place)
-
-    def _forget(self, key: _Key, place: _Place) -> None:
-        self._troubles.pop(key, None)
-        self._held_up.pop(place, None)
-
-    def _left_alone(self, name: str) -> list[tuple[RealmId, int]]:
-        now = _now()
-        for key, trouble in list(self._troubles.items()):
-            if trouble.until < now - FORGET_SECONDS:
-                del self._troubles[key]
-        for place, until in list(self._held_up.items()):
-            if until <= now:
-                del self._held_up[place]
-        return [
-            (realm_id, timer_id)
-            for (kind, realm_id, timer_id), trouble in self._troubles.items()
-            if kind == name and trouble.until > now
-        ]
-
-
-def _now() -> float:
-    return asyncio.get_running_loop().time()
+            self._troubles[kind.name].forget(row)
 
 
 def in_turns(rows: Sequence[Item], place_of: Callable[[Item], Hashable]) -> list[list[Item]]:

@@ -1,7 +1,6 @@
 """What people's clients ask for, counted in memory and written together once a minute."""
 
 import asyncio
-from collections import defaultdict
 from datetime import UTC, datetime
 from itertools import islice
 from typing import Final
@@ -35,19 +34,20 @@ class Activity:
         self._database = database
         self._clock = clock
         self._counts: dict[_Key, tuple[int, float]] = {}
-        self._clients: dict[tuple[RealmId, UserId], set[str]] = defaultdict(set)
+        self._clients: dict[tuple[RealmId, UserId], tuple[str, ...]] = {}
         self._timer: asyncio.TimerHandle | None = None
         self._writing: asyncio.Task[None] | None = None
 
     def note(self, actor: Actor, path: str) -> None:
         """The actor's client has asked for what is at this path, like `/messages/{message_id}`."""
-        clients = self._clients[actor.realm_id, actor.user_id]
+        person = (actor.realm_id, actor.user_id)
+        clients = self._clients.get(person, ())
         client = actor.client
         if client not in clients:
             if len(clients) >= MAX_CLIENTS:
                 client = OTHERS
             else:
-                clients.add(client)
+                self._clients[person] = (*clients, client)
         key = (actor.realm_id, actor.user_id, client, path.split("/", 2)[1])
         known = self._counts.get(key)
         if known is None and len(self._counts) >= MAX_COUNTED:

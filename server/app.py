@@ -7,13 +7,16 @@ from dataclasses import dataclass, replace
 from server.actions.workbench import Workbench
 from server.activity import Activity
 from server.directory import Directories, Rendering
+from server.domain import external_content
 from server.domain.addresses import Addresses
 from server.domain.clock import Clock, SystemClock
+from server.domain.external_content import ProxyLinks
 from server.domain.mail_addresses import PURPOSE, MailAddresses
 from server.domain.passwords import Passwords
 from server.egress import Egress, open_egress
 from server.events.base import NOBODY
 from server.events.log import Tick
+from server.identity import Identities, open_identities
 from server.mail.mailer import Mailer
 from server.messaging.background import running
 from server.messaging.event_bus import EventBus
@@ -24,7 +27,7 @@ from server.messaging.postgres_desk import PostgresJobDesk
 from server.metrics import Metrics
 from server.pictures import Pictures
 from server.presences import Presences
-from server.previews import Previews
+from server.previews import LinkedPictures, Previews
 from server.push.service import PushService
 from server.realtime.queues import Realtime
 from server.settings import Settings
@@ -58,8 +61,11 @@ class App:
     egress: Egress
     """For what strangers point to."""
     previews: Previews
+    linked_pictures: LinkedPictures
+    """Those of other sites, which messages show."""
     pushes: PushService | None
     """None: no phone is reached."""
+    identities: Identities
     blobs: BlobStore
     pictures: Pictures
 
@@ -107,18 +113,19 @@ async def open_app(
         )
         async with database.connection() as connection:
             await event_log.make_partitions(connection)
-        addresses = Addresses(settings.public_url, settings.root_domain)
+        addresses = Addresses(settings.public_url, settings.root_domain, settings.gravatars)
         typesetter = await stack.enter_async_context(
             open_typesetter(wall_seconds=settings.typesetting_seconds)
         )
-        rendering = Rendering(typesetter, frozenset(settings.media_hosts))
+        egress = await stack.enter_async_context(open_egress(settings))
+        proxy = await _proxy_links(settings, database, egress)
+        rendering = Rendering(typesetter, frozenset(settings.media_hosts), proxy)
         directories = Directories(database, clock, addresses, rendering)
         realtime, writers, bus = await _open_delivery(stack, settings, database, directories, clock)
         presences = Presences(database, directories, realtime, clock)
         activity = Activity(database, clock)
         passwords = stack.enter_context(Passwords(settings.hashing_threads))
         jobs, desk = await stack.enter_async_context(_open_jobs(settings, database, clock))
-        egress = await stack.enter_async_context(open_egress(settings))
         app = App(
             settings=settings,
             clock=clock,
@@ -137,14 +144,31 @@ async def open_app(
             mail_addresses=await _mail_addresses(settings, database),
             egress=egress,
             previews=Previews(egress, clock.monotonic),
+            linked_pictures=LinkedPictures(egress, clock.monotonic),
             pushes=await stack.enter_async_context(_open_pushes(settings, clock)),
-            blobs=LocalBlobStore(settings.data_directory / "files"),
+            identities=await stack.enter_async_context(open_identities(settings, database, clock)),
+            blobs=_open_blobs(settings),
             pictures=Pictures(),
         )
         stack.push_async_callback(writers.drain)
         stack.push_async_callback(presences.close)
         stack.push_async_callback(activity.close)
         yield app
+
+
+def _open_blobs(settings: Settings) -> BlobStore:
+    if settings.s3_bucket is None:
+        return LocalBlobStore(settings.files)
+    from storage.s3_blobs import Bucket, S3BlobStore  # starts faster without obstore
+
+    bucket = Bucket(
+        name=settings.s3_bucket,
+        region=settings.s3_region,
+        endpoint=settings.s3_endpoint,
+        access_key=settings.s3_access_key,
+        secret_key=settings.s3_secret_key,
+    )
+    return S3BlobStore(bucket, settings.files)
 
 
 async def _open_delivery(
@@ -214,6 +238,14 @@ async def _open_pushes(settings: Settings, clock: Clock) -> AsyncIterator[PushSe
             yield pushes
     else:
         yield None
+
+
+async def _proxy_links(settings: Settings, database: Database, egress: Egress) -> ProxyLinks | None:
+    if not settings.image_proxy:
+        return None
+    async with database.connection() as connection:
+        key = await server_keys.key_for(connection, external_content.PURPOSE)
+    return ProxyLinks(key, egress.may_fetch)
 
 
 async def _mail_addresses(settings: Settings, database: Database) -> MailAddresses | None:

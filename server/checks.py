@@ -8,15 +8,14 @@ from typing import Final
 import msgspec
 
 from server.app import App
+from server.overview import AWAY, LAG_SECONDS
 from storage import health, workers
-from storage.database import DatabaseUnavailableError, StatementTimeoutError
 
 HEALTH: Final = "/health"
 READY: Final = "/ready"
 CHECKED_PATHS: Final = frozenset({HEALTH, READY})
 
 ANSWER_SECONDS: Final = 3.0
-LAG_SECONDS: Final = 30.0
 WELL: Final = "ok"
 
 
@@ -76,7 +75,7 @@ class Checks:
                 async with self._app.database.connection() as connection:
                     takes_writes = await health.takes_writes(connection)
                     lag = await workers.ship_lag(connection)
-        except (DatabaseUnavailableError, StatementTimeoutError, TimeoutError):
+        except AWAY:
             return "no answer", "not known"
         database = WELL if takes_writes else "takes no writes"
         if lag is None:

@@ -1,14 +1,25 @@
 """Work for queue processors: what it says, and how a transaction asks for it."""
 
+import secrets
+from datetime import date
 from typing import Any, ClassVar, Literal, Self
 
 import msgspec
 
+from server.domain.account_news import AccountNews
 from server.domain.clock import SystemClock
 from server.events.base import NOBODY, Tx
 from server.events.log import JobEnqueued
 from server.messaging.job_broker import OutgoingJob
-from storage.ids import GroupId, MessageId, PushDeviceId, RealmId, UserId
+from storage.ids import (
+    AttachmentId,
+    GroupId,
+    InvitationId,
+    MessageId,
+    PushDeviceId,
+    RealmId,
+    UserId,
+)
 
 
 class Job(msgspec.Struct, frozen=True, kw_only=True):
@@ -22,6 +33,9 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     idempotent_by: ClassVar[str] = ""
     """What tells its processor that the work, or a part of it, is done already; in words."""
 
+    realm_id: RealmId
+    """Whose work it is, which is also by whom queues take turns; THE_SERVER: of no realm."""
+
 
 class DeferredWork(Job, frozen=True, kw_only=True):
     """The rest of a long piece of work: a step of queue_processors/deferred_work.py."""
@@ -29,7 +43,6 @@ class DeferredWork(Job, frozen=True, kw_only=True):
     queue: ClassVar[str] = "deferred_work"
     idempotent_by: ClassVar[str] = "the progress that the work's own rows keep"
 
-    realm_id: RealmId
     step: str
     arguments: msgspec.Raw
 
@@ -46,7 +59,6 @@ class MessageFanout(Job, frozen=True, kw_only=True, omit_defaults=True):
     queue: ClassVar[str] = "message_fanout"
     idempotent_by: ClassVar[str] = "the row of `notifications` for each person and message"
 
-    realm_id: RealmId
     sent: tuple[MessageId, ...] = ()
     """New messages: whoever may want to hear of them."""
     mentioning: tuple[MessageId, ...] = ()
@@ -71,7 +83,6 @@ class EmailNotifications(Job, frozen=True, kw_only=True):
     queue: ClassVar[str] = "email_notifications"
     idempotent_by: ClassVar[str] = "the messages that are still in the batch"
 
-    realm_id: RealmId
     user_id: UserId
     batch_id: int
 
@@ -86,7 +97,6 @@ class PushNotification(Job, frozen=True, kw_only=True, omit_defaults=True):
     queue: ClassVar[str] = "push_notifications"
     idempotent_by: ClassVar[str] = "the message's id, by which devices replace what they show"
 
-    realm_id: RealmId
     user_id: UserId
     message_ids: tuple[MessageId, ...]
     """One, to be shown."""
@@ -112,7 +122,6 @@ class PushRegistration(Job, frozen=True, kw_only=True, omit_defaults=True):
     queue: ClassVar[str] = "push_registrations"
     idempotent_by: ClassVar[str] = "the device's row, and the bouncer, for which twice is as once"
 
-    realm_id: RealmId
     user_id: UserId
     device_id: PushDeviceId | None = None
     """One that it is to know."""
@@ -132,7 +141,6 @@ class OutgoingWebhook(Job, frozen=True, kw_only=True, omit_defaults=True):
     queue: ClassVar[str] = "outgoing_webhooks"
     idempotent_by: ClassVar[str] = "the row of `webhook_calls`, and the key of the bot's reply"
 
-    realm_id: RealmId
     message_id: MessageId
     bot_id: UserId
     failures: int = 0
@@ -145,8 +153,61 @@ class EmbedLinks(Job, frozen=True, kw_only=True):
     queue: ClassVar[str] = "embed_links"
     idempotent_by: ClassVar[str] = "the message itself: its previews are replaced as a whole"
 
-    realm_id: RealmId
     message_id: MessageId
+
+
+class AccountEmail(Job, frozen=True, kw_only=True):
+    """Somebody is to be told something of their account: queue_processors/account_emails.py."""
+
+    queue: ClassVar[str] = "account_emails"
+    idempotent_by: ClassVar[str] = "its Message-ID, by which mail programs show one of two"
+
+    address: str
+    full_name: str
+    news: AccountNews
+    key: str = msgspec.field(default_factory=lambda: secrets.token_hex(8))
+    """Of this email alone."""
+
+
+class Thumbnails(Job, frozen=True, kw_only=True):
+    """Small pictures of an uploaded one are to be made: queue_processors/thumbnails.py."""
+
+    queue: ClassVar[str] = "thumbnails"
+    idempotent_by: ClassVar[str] = "the attachment's row, and what messages that hold it show"
+
+    attachment_id: AttachmentId
+
+
+class InvitationEmail(Job, frozen=True, kw_only=True):
+    """Somebody is to be asked to join: queue_processors/invitation_emails.py."""
+
+    queue: ClassVar[str] = "invitation_emails"
+    idempotent_by: ClassVar[str] = "the mail's Message-ID; each link in mails sent twice works"
+
+    invitation_id: InvitationId
+
+
+class DigestEmails(Job, frozen=True, kw_only=True):
+    """People who were away are to be mailed what happened: queue_processors/digest_emails.py."""
+
+    queue: ClassVar[str] = "digest_emails"
+    idempotent_by: ClassVar[str] = "the row of `digests` for each person, and the Message-ID"
+
+    user_ids: tuple[UserId, ...]
+    day: date
+
+
+class Greeting(Job, frozen=True, kw_only=True):
+    """Somebody has joined: bots say so, to them and to who has invited them."""
+
+    queue: ClassVar[str] = "greetings"
+    idempotent_by: ClassVar[str] = "the idempotency keys of the bots' messages"
+
+    user_id: UserId
+    text: str | None = None
+    """What the welcome bot adds; None: what the organization has for that."""
+    inviter_id: UserId | None = None
+    """Who wants to know."""
 
 
 class BlobRemoval(Job, frozen=True, kw_only=True):
@@ -155,8 +216,19 @@ class BlobRemoval(Job, frozen=True, kw_only=True):
     queue: ClassVar[str] = "blob_removals"
     idempotent_by: ClassVar[str] = "the store, in which nothing is there afterwards"
 
-    realm_id: RealmId
     keys: tuple[str, ...]
+
+
+class ConfirmationEmail(Job, frozen=True, kw_only=True):
+    """Somebody is to confirm something: queue_processors/confirmation_emails.py.
+
+    It holds no link: whoever reads the log, or what waits here, could use it.
+    """
+
+    queue: ClassVar[str] = "confirmation_emails"
+    idempotent_by: ClassVar[str] = "its Message-ID; of two mails, the links of both work"
+
+    confirmation_id: int
 
 
 def enqueue(tx: Tx, job: Job, *, after_seconds: float = 0.0) -> None:
@@ -178,18 +250,18 @@ def asking_for(job: Job, *, after_seconds: float = 0.0) -> JobEnqueued:
 
 
 def outgoing(
-    job: Job, *, key: str, realm_id: int = 0, after_seconds: float = 0.0, asked_at: float = 0.0
+    job: Job, *, key: str, after_seconds: float = 0.0, asked_at: float = 0.0
 ) -> OutgoingJob:
     """A job that follows from another, for the broker: such jobs never enter the log.
 
-    Realms take turns by `realm_id`; 0 is the server. `asked_at` is when it all began, in seconds
-    since 1970, where that is known.
+    `key` is the work's own among those of its realm and queue. `asked_at` is when it all began,
+    in seconds since 1970, where that is known.
     """
     return OutgoingJob(
         queue=job.queue,
         body=msgspec.json.encode(job),
-        key=key,
-        realm_id=realm_id,
+        key=f"{job.realm_id}:{key}",
+        realm_id=job.realm_id,
         asked_at=asked_at,
         after_seconds=after_seconds,
     )

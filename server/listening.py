@@ -3,11 +3,14 @@
 import errno
 import os
 import socket
+import ssl
 from contextlib import suppress
+from pathlib import Path
 
 BACKLOG = 2048
 """Connections that may wait to be accepted: after a restart all clients come at once."""
 
+LAST_PORT = 65_535
 PORTS = 64
 """Processes of one machine that find a port each."""
 
@@ -38,11 +41,28 @@ def open_sockets(host: str, port: int) -> list[socket.socket]:
 
 
 def first_free(host: str, wanted: int) -> list[socket.socket]:
-    """Sockets on this port, or on one of those that follow. Raises ListenError if none is free."""
-    for port in range(wanted, min(wanted + PORTS, 65_536)):
+    """Sockets on this port, or on one of those that follow; after the last comes any.
+
+    Raises ListenError if none is free.
+    """
+    for port in range(wanted, min(wanted + PORTS, LAST_PORT + 1)):
         with suppress(ListenError):
             return open_sockets(host, port)
+    if wanted + PORTS > LAST_PORT:
+        return open_sockets(host, 0)
     return open_sockets(host, wanted)  # and say why not
+
+
+def tls_of(setting: str, certificate: Path | None, key: Path | None) -> ssl.SSLContext | None:
+    """What the setting's certificate is good for, where there is one. Raises ListenError."""
+    if certificate is None:
+        return None
+    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    try:
+        tls.load_cert_chain(certificate, key)
+    except (OSError, ssl.SSLError) as error:
+        raise ListenError(f"{setting} cannot be used: {error}.") from error
+    return tls
 
 
 def port_of(sockets: list[socket.socket]) -> int:

@@ -22,8 +22,10 @@ LONGEST_STRING = 16_384
 SHORTEST_KNOWN_SECRET = 6
 """Replacing a shorter one everywhere would make lines unreadable and give nothing."""
 
-QUIET_LIBRARIES = ("pika", "asyncio", "mail", "httpx", "httpcore", "hpack")
+QUIET_LIBRARIES = ("asyncio", "mail", "httpx", "httpcore", "hpack")
 """They tell about each step at level info; of secret addresses, too, and of where phones are."""
+MUTE_LIBRARIES = ("pika",)
+"""They call each attempt to connect an error, in eight lines; whoever attempts tells of it."""
 
 _WORDS = r"(?:api[_-]?key|passw(?:or)?d|authorization|secret|token|cookie|credentials?)"
 
@@ -49,6 +51,8 @@ _SECRETS_IN_TEXT: tuple[tuple[re.Pattern[str], str], ...] = (
         ),
         rf"\1{REDACTED}",
     ),
+    # a key with a name (server/domain/api_keys.py)
+    (re.compile(r"(?<!\w)ply_[A-Za-z0-9]{16,}"), REDACTED),
     # the shape of an API key: 32 letters and digits, of both cases
     (re.compile(r"(?<!\w)(?=\w*[a-z])(?=\w*[A-Z])[A-Za-z0-9]{32}(?!\w)"), REDACTED),
 )
@@ -140,6 +144,8 @@ def configure_logging(settings: LogSettings, out: BinaryIO | None = None) -> Non
     logging.captureWarnings(capture=True)
     for name in QUIET_LIBRARIES:
         logging.getLogger(name).setLevel(max(level, logging.WARNING))
+    for name in MUTE_LIBRARIES:
+        logging.getLogger(name).setLevel(logging.CRITICAL)
 
 
 def new_request_id() -> str:

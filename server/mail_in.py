@@ -1,10 +1,10 @@
 """Takes email that becomes messages, over LMTP or SMTP: says yes only to what has been written."""
 
 import asyncio
-import ssl
 from collections import Counter
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
+from datetime import datetime
 from http import HTTPStatus
 from typing import Any, Final, cast
 
@@ -14,18 +14,24 @@ from aiosmtpd.smtp import SMTP
 from typing_extensions import override
 
 from server.actions import incoming_mail
+from server.actions.attachments import has_room, new_attachment
 from server.actions.incoming_mail import Mailed
 from server.actions.messages.content import typeset_ahead
-from server.api.rate_limit import Limiter
+from server.api.rate_limit import Limiter, home_of
 from server.app import App
 from server.domain.addresses import mail_domain
+from server.domain.attachments import MIB, url_of
 from server.domain.errors import DomainError, RateLimitedError
 from server.domain.mail_addresses import Destination, MailAddresses, ToMessage
-from server.listening import ListenError, open_sockets, port_of
+from server.listening import open_sockets, port_of, tls_of
 from server.mail import incoming
+from server.mail.enclosures import Enclosure
 from server.mail.incoming import Letter, UnreadableError
-from server.settings import Settings
+from storage import attachments
+from storage.attachments import AttachmentRow
+from storage.blobs import BlobStore
 from storage.database import DatabaseUnavailableError, StatementTimeoutError
+from storage.ids import RealmId, UserId
 
 logger = structlog.get_logger(__name__)
 
@@ -33,13 +39,16 @@ MAX_SESSIONS: Final = 100
 MAX_OF_ONE_PEER: Final = 5
 """Where strangers connect."""
 MAX_HELD_BYTES: Final = 128 << 20
-"""Of all sessions together, in mails that are not complete."""
+"""Of all sessions together, in mails that are not answered."""
 MAX_RECIPIENTS: Final = 50
 SECONDS: Final = 300.0
 """How long one command may take, and the mail itself."""
 LONGEST_LINE: Final = 64 * 1024
 """What some programs call a line; the protocol has 998."""
 MAX_ANSWER: Final = 400
+
+NOBODY: Final = UserId(0)
+"""Who has a file until it is decided in whose name its mail speaks."""
 
 LATER: Final = "451 4.3.0 Not now, try again later"
 
@@ -62,6 +71,7 @@ class MailRoom:
     def admit(self, session: "_Session", peer: str) -> bool:
         """Whether there is room for it."""
         if session not in self._sessions:
+            peer = home_of(peer)
             of_peer = Counter(self._sessions.values())[peer]
             if len(self._sessions) >= MAX_SESSIONS or (
                 not self.is_lmtp and of_peer >= MAX_OF_ONE_PEER
@@ -117,9 +127,8 @@ class MailRoom:
         envelope.rcpt_tos.append(address)
         return "250 2.1.5 OK"
 
-    async def handle_DATA(self, session: "_Session", _state: Any, envelope: Any) -> str:  # noqa: N802
+    async def handle_DATA(self, _session: "_Session", _state: Any, envelope: Any) -> str:  # noqa: N802
         """One answer for each recipient: whether the message is written."""
-        session.received = 0
         sender = (envelope.mail_from or "").strip("<>")
         self._in_hand += 1
         try:
@@ -165,16 +174,22 @@ class MailRoom:
         domain = mail_domain((await directory.address()).url)
         if objection := incoming.objection(letter, mail_from, domain, to_person=to_person):
             raise UnreadableError(objection)
+        said = await asyncio.to_thread(
+            incoming.content_of, letter, destination.options, to_person=to_person
+        )
+        now = app.clock.now()
+        rows = await keep_enclosures(app, target.realm_id, said.enclosures.files, now)
         mailed = Mailed(
             topic=letter.topic(),
-            content=await asyncio.to_thread(
-                incoming.content_of, letter, destination.options, to_person=to_person
-            ),
+            content=said.written([url_of(row.path_id) if row else None for row in rows]),
             mail_id=letter.headers.get("message-id", ""),
+            digest=said.digest,
+            files=[row for row in rows if row is not None],
         )
         await typeset_ahead(directory, mailed.content)
-        now = app.clock.now()
         writer = app.writers.of(target.realm_id)
+        if mailed.files:
+            await writer.write(lambda tx: incoming_mail.add_files(tx, target, mailed))
         await writer.write(lambda tx: incoming_mail.take(tx, target, mailed, now))
 
     def _read(self, address: str) -> Destination | None:
@@ -185,6 +200,43 @@ class MailRoom:
         self._app.metrics.mail_in(how)
         line = " ".join(answer.split())[:MAX_ANSWER]
         return line.encode("ascii", "replace").decode("ascii")
+
+
+async def keep_enclosures(
+    app: App, realm_id: RealmId, files: Sequence[Enclosure], now: datetime
+) -> list[AttachmentRow | None]:
+    """Keep what hangs on an email, as far as the limits of uploads let it; of nobody as yet.
+
+    What no message links to in the end is a file that no row knows: the keeper of files finds it.
+    """
+    if not files:
+        return []
+    quota = (await app.directories.of(realm_id).settings()).upload_quota_mib
+    async with app.database.connection() as connection:
+        await attachments.begin_space(connection, realm_id)
+        used = await attachments.space_used(connection, realm_id)
+    rows: list[AttachmentRow | None] = []
+    for file in files:
+        size = len(file.content)
+        if size > app.settings.max_file_upload_mib * MIB or not has_room(quota, used, size):
+            rows.append(None)
+        else:
+            used += size
+            rows.append(await _keep(app.blobs, realm_id, file, now))
+    return rows
+
+
+async def _keep(
+    blobs: BlobStore, realm_id: RealmId, file: Enclosure, now: datetime
+) -> AttachmentRow:
+    content = await blobs.receive()
+    try:
+        await content.write(file.content)
+        row = new_attachment(realm_id, NOBODY, file.name, content, now)
+        await content.keep(row.blob_key)
+    finally:
+        await content.discard()
+    return row
 
 
 def _place_of(destination: Destination) -> str:
@@ -199,6 +251,8 @@ class _Session(SMTP):
     """A session that takes no more than its room allows."""
 
     line_length_limit = LONGEST_LINE
+    received = 0
+    """Bytes since the last mail was answered."""
 
     def __init__(self, room: MailRoom, **options: Any) -> None:
         super().__init__(
@@ -212,8 +266,6 @@ class _Session(SMTP):
         )
         self._room = room
         self._is_in = False
-        self.received = 0
-        """Bytes since the last mail was complete."""
 
     @override
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -240,6 +292,12 @@ class _Session(SMTP):
             super().data_received(data)
         else:
             self.abort()
+
+    @override
+    def _set_post_data_state(self) -> None:
+        # Taken, refused for its size, or given up: from here on nobody holds the mail.
+        super()._set_post_data_state()  # type: ignore[no-untyped-call]
+        self.received = 0
 
     @override
     def eof_received(self) -> bool | None:
@@ -290,7 +348,7 @@ async def taking_mail(app: App) -> AsyncIterator[int]:
     room = MailRoom(app, addresses)
     kind = _LmtpSession if room.is_lmtp else _Session
     loop = asyncio.get_running_loop()
-    tls = _tls_of(settings)
+    tls = tls_of("PARLEY_MAIL_IN_CERTIFICATE", settings.mail_in_certificate, settings.mail_in_key)
     sockets = open_sockets(settings.mail_in_host, settings.mail_in_port)
 
     def session() -> _Session:
@@ -304,15 +362,3 @@ async def taking_mail(app: App) -> AsyncIterator[int]:
         for server in servers:
             server.close()
         await room.close(settings.drain_seconds)
-
-
-def _tls_of(settings: Settings) -> ssl.SSLContext | None:
-    """What STARTTLS needs, where the settings name it. Raises ListenError."""
-    if settings.mail_in_certificate is None:
-        return None
-    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    try:
-        tls.load_cert_chain(settings.mail_in_certificate, settings.mail_in_key)
-    except (OSError, ssl.SSLError) as error:
-        raise ListenError(f"PARLEY_MAIL_IN_CERTIFICATE cannot be used: {error}.") from error
-    return tls

@@ -3,24 +3,29 @@
 import asyncio
 import signal
 import socket
-import sys
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
-from typing import Any
+from typing import Any, Final
 
 import structlog
 
-from server.api.connections import ApiHTTPServer
 from server.api.endpoint import Endpoint
-from server.api.handler import ApiServer
+from server.api.exchanges import ApiServer
 from server.api.routes import ROUTES, Router
+from server.api.wire import ExchangeFactory
 from server.app import App
+from server.listening import tls_of
+from server.transport.limits import TransportServer
+from server.transport.server import HttpServer
+from server.transport.tornado import TornadoServer
+from server.web import Site
 
 logger = structlog.get_logger(__name__)
 
-MAX_HEADER_BYTES = 64 * 1024
-IDLE_CONNECTION_SECONDS = 120
-BODY_SECONDS = 300
+TRANSPORTS: Final[Mapping[str, Callable[[ExchangeFactory], TransportServer]]] = {
+    "httptools": HttpServer,
+    "tornado": TornadoServer,
+}
 GRACE_SECONDS = 0.1
 """For requests that were under way when their connection was thought idle."""
 
@@ -37,15 +42,11 @@ async def serving(
     Draining: no new connection is taken, open polls are answered at once, requests in hand
     get their answers (for `drain_seconds` at most).
     """
-    api = ApiServer(app, Router(routes))
-    http = ApiHTTPServer(
-        api,
-        max_header_size=MAX_HEADER_BYTES,
-        max_body_size=sys.maxsize,
-        idle_connection_timeout=IDLE_CONNECTION_SECONDS,
-        body_timeout=BODY_SECONDS,
-    )
-    http.add_sockets(sockets)
+    api = ApiServer(app, Router(routes), Site())
+    http = TRANSPORTS[app.settings.transport](api.exchange)
+    settings = app.settings
+    tls = tls_of("PARLEY_CERTIFICATE", settings.certificate, settings.certificate_key)
+    await http.start(sockets, tls)
     try:
         yield api
     finally:
@@ -57,7 +58,7 @@ async def serving(
                 await api.drain()
         with suppress(TimeoutError):
             async with asyncio.timeout(1):
-                await http.close_all_connections()
+                await http.close()
 
 
 async def stop_signal() -> None:

@@ -14,12 +14,10 @@ from tornado.httputil import HTTPServerRequest
 from server.app import App
 from server.checks import CHECKED_PATHS, Checks
 from server.listening import first_free
-from server.messaging.job_broker import BrokerUnavailableError
 from server.operator import OperatorPages, is_below_root
-from server.overview import QueueView, queue_views
+from server.overview import AWAY, QueueView, queue_views
 from server.pages import PLAIN, Page, PageServer
 from storage import workers
-from storage.database import DatabaseUnavailableError
 
 logger = structlog.get_logger(__name__)
 
@@ -61,7 +59,7 @@ class MetricsPort:
         app, metrics = self._app, self._app.metrics
         views: list[QueueView] = []
         lag = None
-        with suppress(BrokerUnavailableError, DatabaseUnavailableError, TimeoutError):
+        with suppress(*AWAY):
             async with asyncio.timeout(ASK_SECONDS):
                 async with app.database.connection() as connection:
                     lag = await workers.ship_lag(connection)

@@ -11,6 +11,7 @@ import msgspec
 from server.messaging.job_broker import BrokerUnavailableError
 from server.messaging.job_desk import JobDesk
 from server.version import VERSION
+from server.wording import span
 from storage import health, workers
 from storage.database import Connection, Database, DatabaseUnavailableError, StatementTimeoutError
 from storage.health import Contents, Facts, Migrations
@@ -19,10 +20,22 @@ from storage.workers import QueueAtWork, WorkerRow
 
 SHARD: Final = 0
 """All realms are one shard so far."""
+LAG_SECONDS: Final = 30.0
+"""Who ships may be so far behind the log before somebody should look."""
+AWAY: Final = (
+    BrokerUnavailableError,
+    DatabaseUnavailableError,
+    StatementTimeoutError,
+    TimeoutError,
+)
+"""What says that the broker or the database does not answer now."""
+
+
+QUEUES_NAMED: Final = 3
 
 
 class ProcessView(msgspec.Struct, frozen=True, kw_only=True):
-    """A process that serves clients, works on queues, or both."""
+    """A process that serves clients, takes mail, works on queues, or all of that."""
 
     host: str
     pid: int
@@ -31,6 +44,8 @@ class ProcessView(msgspec.Struct, frozen=True, kw_only=True):
     seen_seconds: float
     """Since its last sign of life."""
     serves: bool
+    takes_mail: bool = False
+    """Whether email that becomes messages comes to it."""
     leads: bool
     """Whether it ships the jobs of the logs."""
     queues: list[str]
@@ -39,10 +54,13 @@ class ProcessView(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def does(self) -> str:
-        """What it is there for."""
+        """What it is there for; more than a few queues are counted."""
         parts = ["serves"] if self.serves else []
+        parts += ["takes mail"] if self.takes_mail else []
         parts += ["ships"] if self.leads else []
-        return ", ".join([*parts, *self.queues]) or "stands by to ship"
+        few = len(self.queues) <= QUEUES_NAMED
+        parts += self.queues if few else [f"works on {len(self.queues)} queues"]
+        return ", ".join(parts) or "stands by to ship"
 
 
 class ShardView(msgspec.Struct, frozen=True, kw_only=True):
@@ -52,6 +70,15 @@ class ShardView(msgspec.Struct, frozen=True, kw_only=True):
     leader: str | None
     """Host and process; None: nobody ships."""
     lag_seconds: float | None
+
+    @property
+    def problem(self) -> str | None:
+        """What is wrong with it, as a sentence."""
+        if self.leader is None or self.lag_seconds is None:
+            return "Nobody ships the jobs of the log: start a worker."
+        if self.lag_seconds < LAG_SECONDS:
+            return None
+        return f"{self.leader}, ships and is {span(self.lag_seconds)} behind the log."
 
 
 class QueueView(msgspec.Struct, frozen=True, kw_only=True):
@@ -137,8 +164,12 @@ async def _look_at_database(connection: Connection, found: Overview) -> None:
     rows = await workers.at_work(connection)
     found.processes = [_process(row) for row in rows]
     found.shards = [_shard(rows)]
-    if found.shards[0].leader is None:
-        found.problems.append("Nobody ships the jobs of the log: start a worker.")
+    found.problems += [problem for shard in found.shards if (problem := shard.problem)]
+    found.problems += [
+        f"{process.host}, process {process.pid}, hears nothing of the others: its broker is away."
+        for process in found.processes
+        if process.state.get("broker_connected") == 0
+    ]
 
 
 @asynccontextmanager
@@ -167,6 +198,7 @@ def _process(row: WorkerRow) -> ProcessView:
         started_at=row.started_at,
         seen_seconds=round(row.seen_seconds, 1),
         serves=row.serves,
+        takes_mail=row.takes_mail,
         leads=row.ship_lag_seconds is not None,
         queues=sorted(row.queues),
         state=dict(row.state),

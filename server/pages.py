@@ -1,10 +1,11 @@
 """Small answers beside the API's: pages for people, texts for programs."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from http import HTTPStatus
+from importlib.resources import files
 from typing import Final
 
 import structlog
@@ -13,6 +14,7 @@ from tornado.iostream import StreamClosedError
 
 logger = structlog.get_logger(__name__)
 
+STYLE: Final = "style.css"
 HTML: Final = "text/html; charset=utf-8"
 PLAIN: Final = "text/plain"
 
@@ -25,6 +27,14 @@ class Page:
     body: bytes
     kind: str = HTML
     headers: Mapping[str, str] = field(default_factory=dict)
+    cookies: Sequence[str] = ()
+    """What the browser is to keep: values of Set-Cookie."""
+
+
+def static_content(package: str, name: str) -> bytes:
+    """What pages of the package load; its style sheet begins with what all pages have in common."""
+    parts = [(package, name)] if name != STYLE else [("server", "base.css"), (package, STYLE)]
+    return b"\n".join(files(of).joinpath("static", each).read_bytes() for of, each in parts)
 
 
 class PageServer:
@@ -49,6 +59,8 @@ class PageServer:
         headers = HTTPHeaders({"Content-Type": page.kind, "Content-Length": str(len(page.body))})
         for name, value in page.headers.items():
             headers[name] = value
+        for each in page.cookies:
+            headers.add("Set-Cookie", each)
         connection = request.connection
         assert connection is not None
         line = ResponseStartLine("HTTP/1.1", page.status, HTTPStatus(page.status).phrase)

@@ -45,9 +45,14 @@ class Destinations:
 
     def __init__(self, places: str | list[str] = "") -> None:
         parts = _parts(places)
+        self._given = list(parts)
         networks = [part for part in parts if _is_network(part)]
         self.networks = Networks(networks)
         self.hosts = Hosts([part for part in parts if part not in networks])
+
+    def with_also(self, places: str) -> "Destinations":
+        """These and some more."""
+        return Destinations([*self._given, *_parts(places)])
 
     @override
     def __repr__(self) -> str:

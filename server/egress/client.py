@@ -71,6 +71,14 @@ class Egress:
         """Raise RefusedError for a URL that `fetch` would refuse, as far as its text tells."""
         self.guard.check(Target.of(url))
 
+    def may_fetch(self, url: str) -> bool:
+        """Whether `check` lets it pass."""
+        try:
+            self.check(url)
+        except RefusedError:
+            return False
+        return True
+
     async def fetch(
         self,
         method: str,
@@ -177,10 +185,10 @@ def _reason(error: Exception) -> str:
 
 
 @asynccontextmanager
-async def open_egress(settings: Settings) -> AsyncIterator[Egress]:
-    """By the operator's settings."""
+async def open_egress(settings: Settings, also: str = "") -> AsyncIterator[Egress]:
+    """By the operator's settings, and for these places also, written as those are."""
     resolver = SystemResolver()
-    guard = Guard(settings.egress_allow, settings.egress_ports)
+    guard = Guard(settings.egress_allow.with_also(also), settings.egress_ports)
     egress = Egress(guard, resolver, settings.egress_proxy)
     try:
         yield egress

@@ -5,13 +5,15 @@ import email
 import email.policy
 import hashlib
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.message import EmailMessage
 from pathlib import Path
+from threading import Lock
 from typing import Final
 
-from server.mail.mailer import as_sent
+from server.mail.mailer import MailNotTakenNowError, as_sent
 
 KEPT: Final = 200
 """Mails in the folder, the newest of them."""
@@ -42,32 +44,48 @@ class MailFolder:
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory
+        self._keeping = Lock()
+        self.shown_at = ""
+        """The address of the pages that show what is in it; empty while there are none."""
 
     async def send(self, message: EmailMessage, address: str) -> None:
         """Keep it; the oldest beyond KEPT go."""
-        await asyncio.to_thread(self._keep, as_sent(message), f"{message['Message-ID']} {address}")
+        content, key = as_sent(message), f"{message['Message-ID']} {address}"
+        try:
+            await asyncio.to_thread(self._keep, content, key)
+        except OSError as error:
+            raise MailNotTakenNowError(f"the folder of mails: {error.strerror}") from error
 
     def newest_first(self) -> Sequence[KeptMail]:
-        return [self._read(path) for path in reversed(self._paths())]
+        return [mail for path in reversed(self._paths()) if (mail := self._read(path)) is not None]
 
     def named(self, name: str) -> KeptMail | None:
         return next((self._read(path) for path in self._paths() if path.stem == name), None)
 
     def _keep(self, content: bytes, key: str) -> None:
-        self._directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         name = hashlib.sha256(key.encode()).hexdigest()[:16]
-        growing = self._directory / f"{name}.growing"
-        growing.write_bytes(content)
-        growing.rename(self._directory / f"{name}.eml")
-        for path in self._paths()[:-KEPT]:
-            path.unlink(missing_ok=True)
+        with self._keeping:  # the same mail may come twice at once
+            self._directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+            growing = self._directory / f"{name}.growing"
+            growing.write_bytes(content)
+            growing.rename(self._directory / f"{name}.eml")
+            for path in self._paths()[:-KEPT]:
+                path.unlink(missing_ok=True)
 
     def _paths(self) -> list[Path]:
         """The oldest first."""
-        return sorted(self._directory.glob("*.eml"), key=lambda path: path.stat().st_mtime_ns)
+        found = []
+        for path in self._directory.glob("*.eml"):
+            with suppress(FileNotFoundError):  # it has gone meanwhile, as the oldest do
+                found.append((path.stat().st_mtime_ns, path))
+        return [path for _, path in sorted(found)]
 
-    def _read(self, path: Path) -> KeptMail:
-        message = email.message_from_bytes(path.read_bytes(), policy=email.policy.default)
+    def _read(self, path: Path) -> KeptMail | None:
+        """The mail; None if it has gone meanwhile."""
+        try:
+            content, changed_at = path.read_bytes(), path.stat().st_mtime
+        except FileNotFoundError:
+            return None
+        message = email.message_from_bytes(content, policy=email.policy.default)
         assert isinstance(message, EmailMessage), "that is what the policy makes"
-        at = datetime.fromtimestamp(path.stat().st_mtime, UTC)
-        return KeptMail(path.stem, at, message)
+        return KeptMail(path.stem, datetime.fromtimestamp(changed_at, UTC), message)

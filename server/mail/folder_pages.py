@@ -25,8 +25,13 @@ _HEADERS: Final = {
     "Referrer-Policy": "no-referrer",
     "X-Content-Type-Options": "nosniff",
 }
-_SANDBOX: Final = "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:"
-"""The mail's own HTML runs nothing and fetches nothing."""
+_SANDBOX: Final = (
+    "sandbox allow-popups allow-popups-to-escape-sandbox;"
+    " default-src 'none'; style-src 'unsafe-inline'; img-src data:"
+)
+"""The mail's own HTML runs nothing and fetches nothing. Its links open beside it."""
+_HEAD: Final = "<head>"
+_LINKS_OPEN_BESIDE: Final = f'{_HEAD}<base target="_blank">'
 
 
 class FolderPages:
@@ -57,7 +62,8 @@ class FolderPages:
             return self._sorry(HTTPStatus.NOT_FOUND)
         if found[2]:
             alone = {**_HEADERS, "Content-Security-Policy": _SANDBOX}
-            return Page(HTTPStatus.OK, mail.html.encode(), headers=alone)
+            html = mail.html.replace(_HEAD, _LINKS_OPEN_BESIDE, 1)
+            return Page(HTTPStatus.OK, html.encode(), headers=alone)
         return self._page("folder_mail.html", mail=mail)
 
     def _page(self, template: str, **values: object) -> Page:
@@ -83,8 +89,10 @@ async def folder_pages(folder: MailFolder, wanted_port: int) -> AsyncIterator[st
     sockets = first_free(HOST, wanted_port)
     server = HTTPServer(PageServer(FolderPages(folder).answer), max_body_size=0)
     server.add_sockets(sockets)
+    folder.shown_at = f"http://{HOST}:{port_of(sockets)}/"
     try:
-        yield f"http://{HOST}:{port_of(sockets)}/"
+        yield folder.shown_at
     finally:
+        folder.shown_at = ""
         server.stop()
         await server.close_all_connections()

@@ -1,17 +1,20 @@
 """What an email says, as a message says it: without quotes and footers, bounded, as Markdown."""
 
 import email
-import email.policy
 import re
 import unicodedata
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from email.message import EmailMessage
-from itertools import islice
-from typing import Final
+from email.policy import EmailPolicy
+from hashlib import sha256
+from typing import Any, Final
 
-from server.domain.markdown.writing import literal
+from typing_extensions import override
+
+from server.domain.markdown.writing import link, literal
 from server.domain.messages import MAX_MESSAGE_LENGTH, MAX_TOPIC_LENGTH
+from server.mail.enclosures import Enclosures, enclosures_of
 from server.mail.missed_messages import is_ours
 
 NO_SUBJECT: Final = "Email with no subject"
@@ -27,7 +30,11 @@ MAX_RAW_LINES: Final = 100_000
 SHORTEST_LINE: Final = 40
 """On average, in mail that has more lines: each may be a header, and takes memory as such."""
 MAX_PARTS: Final = 20_000
-MAX_ATTACHMENTS: Final = 10
+MAX_HEADER: Final = 10_000
+MAX_PART_HEADER: Final = 2_000
+"""Of a single part: there may be thousands, and each is read several times."""
+MAX_HEADERS: Final = 400_000
+"""Of all headers that are read: the library takes the square of each, in the worst case."""
 MAX_NAME: Final = 100
 
 _FORWARDS: Final = r"(?:fwd?|wg|tr)"
@@ -51,6 +58,28 @@ _HEADERS: Final = frozenset(
 
 class UnreadableError(Exception):
     """It is no email that anything can be made of."""
+
+
+class _Policy(EmailPolicy):
+    """Reads headers up to some length each, and up to another all together."""
+
+    def __init__(self) -> None:
+        super().__init__(message_factory=EmailMessage)
+        object.__setattr__(self, "_read", [0])  # the library lets nobody set anything
+
+    @override
+    def header_source_parse(self, sourcelines: list[str]) -> tuple[str, str]:
+        name, value = super().header_source_parse(sourcelines)
+        is_of_part = name.lower().startswith("content-")
+        return name, value[: MAX_PART_HEADER if is_of_part else MAX_HEADER]
+
+    @override
+    def header_fetch_parse(self, name: str, value: str) -> Any:
+        read: list[int] = self._read  # type: ignore[attr-defined]
+        read[0] += len(value)
+        if read[0] > MAX_HEADERS:
+            raise UnreadableError("This email has too many headers.")
+        return super().header_fetch_parse(name, value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,10 +114,12 @@ def read(raw: bytes) -> Letter:
     if raw.count(b"\n") > lines or raw.count(b"\n--") > MAX_PARTS:
         raise UnreadableError("This email has too many parts.")
     try:
-        message = email.message_from_bytes(raw, policy=email.policy.default)
+        message = email.message_from_bytes(raw, policy=_Policy())
         assert isinstance(message, EmailMessage)
         names = {name.lower() for name in message} & _HEADERS
         return Letter(message, {name: _header(message, name) for name in names})
+    except UnreadableError:
+        raise
     except Exception as error:  # the library fails on hostile headers in many ways
         raise UnreadableError("This is not an email that can be read.") from error
 
@@ -131,26 +162,59 @@ def objection(letter: Letter, mail_from: str, domain: str, *, to_person: bool) -
     return None
 
 
-def content_of(letter: Letter, options: Collection[str], *, to_person: bool) -> str:
-    """The message that the email makes. Raises UnreadableError; so does an answer without text.
+@dataclass(frozen=True, slots=True)
+class Content:
+    """What an email says: `above` who wrote it, the text, and what hangs on it."""
 
-    `options` are those of addresses (server/domain/mail_addresses.py). What is no text is left out
-    and named.
+    above: str
+    text: str
+    enclosures: Enclosures
+
+    @property
+    def digest(self) -> bytes:
+        """What tells it from others, wherever its files are kept."""
+        said = sha256(f"{self.above}\n{self.text}".encode())
+        for file in self.enclosures.files:
+            said.update(file.digest)
+        return said.digest()
+
+    def written(self, urls: Sequence[str | None]) -> str:
+        """The message that it makes, with links to its files where they are kept, in order.
+
+        Those that are not kept (None) are named.
+        """
+        below = "".join(f"\n\n{words}" for words in self._below(urls) if words)
+        room = MAX_MESSAGE_LENGTH - len(self.above) - len(below)
+        text = self.text
+        if len(text) > room:
+            text = text[: room - len(TRUNCATED)].rstrip() + TRUNCATED
+        return f"{self.above}{text or ('' if below else NO_TEXT)}{below}".strip("\n")
+
+    def _below(self, urls: Sequence[str | None]) -> tuple[str, str]:
+        files = list(zip(self.enclosures.files, urls, strict=True))
+        links = "\n".join(link(file.name, url) for file, url in files if url)
+        names = [literal(file.name[:MAX_NAME]) for file, url in files if not url]
+        names += ["…"] if self.enclosures.has_more else []
+        return links, f"*Left out: {', '.join(names)}*" if names else ""
+
+
+def content_of(letter: Letter, options: Collection[str], *, to_person: bool) -> Content:
+    """What the email says. Raises UnreadableError; so does an answer that says nothing.
+
+    `options` are those of addresses (server/domain/mail_addresses.py).
     """
     try:
         text = _text_of(letter, options)
-        left_out = _left_out(letter.message)
+        enclosures = enclosures_of(letter.message)
+    except UnreadableError:
+        raise
     except Exception as error:
         raise UnreadableError("This is not an email that can be read.") from error
     sender = " ".join(letter.headers.get("from", "").split())[:MAX_NAME]
-    if to_person and not (text or left_out):
+    if to_person and not (text or enclosures.files):
         raise UnreadableError("This email says nothing.")
     above = f"**From:** {literal(sender)}\n\n" if "show-sender" in options else ""
-    below = f"\n\n{left_out}" if left_out else ""
-    room = MAX_MESSAGE_LENGTH - len(above) - len(below)
-    if len(text) > room:
-        text = text[: room - len(TRUNCATED)].rstrip() + TRUNCATED
-    return f"{above}{text or NO_TEXT}{below}"
+    return Content(above, text, enclosures)
 
 
 def _text_of(letter: Letter, options: Collection[str]) -> str:
@@ -205,15 +269,3 @@ def _without_quotes(text: str) -> str:
         return text
     above, below = str(found.get("text_top") or ""), str(found.get("text_bottom") or "")
     return text if above and below else above or below
-
-
-def _left_out(message: EmailMessage) -> str:
-    """Which attachments there are."""
-    names = [
-        literal(" ".join(str(part.get_filename() or part.get_content_type()).split())[:MAX_NAME])
-        for part in islice(message.iter_attachments(), MAX_ATTACHMENTS + 1)
-    ]
-    if not names:
-        return ""
-    shown = ", ".join(names[:MAX_ATTACHMENTS]) + (", …" if len(names) > MAX_ATTACHMENTS else "")
-    return f"*Left out, for attachments are not taken: {shown}*"

@@ -10,6 +10,8 @@ from typing import Final, Protocol
 
 from typing_extensions import override
 
+from server.domain.addresses import mailable
+
 
 class MailError(Exception):
     """A mail was not taken."""
@@ -32,10 +34,9 @@ def mailbox(name: str, address: str) -> Address:
 
     The address comes out in ASCII: its domain is encoded, and anything else cannot be.
     """
-    local, _, domain = address.rpartition("@")
     try:
-        return Address(name, addr_spec=f"{local}@{domain.encode('idna').decode('ascii')}")
-    except (ValueError, LookupError, AttributeError, MessageError) as error:
+        return Address(name, addr_spec=mailable(address))
+    except (ValueError, MessageError) as error:
         raise AddressRefusedError(f"not an address: {error}") from error
 
 
@@ -64,6 +65,12 @@ def as_sent(message: EmailMessage) -> bytes:
     whole = io.BytesIO()
     BytesGenerator(whole, policy=_POLICY).flatten(message)
     return whole.getvalue()
+
+
+def addressee_of(message: EmailMessage) -> str:
+    """The address of the one whom the mail is for."""
+    [address] = message["To"].addresses
+    return str(address.addr_spec)
 
 
 class Mailer(Protocol):

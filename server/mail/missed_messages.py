@@ -6,18 +6,12 @@ from dataclasses import dataclass
 from datetime import datetime
 from email.message import EmailMessage
 from email.utils import format_datetime
-from functools import lru_cache
-from typing import Final
 
-import css_inline
-from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
 from markupsafe import Markup
 
+from server.mail.composing import MAX_NAME, MAX_SUBJECT, fill, line
 from server.mail.mailer import mailbox
 from server.mail.message_html import as_text, for_mail
-
-MAX_SUBJECT: Final = 150
-MAX_NAME: Final = 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,35 +64,39 @@ def about(head: Letterhead, conversation: Conversation) -> EmailMessage:
     Raises AddressRefusedError.
     """
     senders = list(dict.fromkeys(message.sender_name for message in conversation.messages))
-    shown = [
-        {
-            "sender_name": message.sender_name,
-            "sent_at": message.sent_at.strftime("%Y-%m-%d %H:%M UTC"),
-            "html": Markup(for_mail(message.rendered, head.realm_url)),  # noqa: S704 - ours
-            "text": as_text(message.rendered)
-            if "spoiler-block" in message.rendered
-            else message.content,
-        }
-        for message in conversation.messages
-    ]
-    title = _line(conversation.title, MAX_SUBJECT)
+    title = line(conversation.title, MAX_SUBJECT)
     message = _envelope(head, title, conversation.key, conversation.last_id)
     if conversation.answers_to is not None:
-        message["Reply-To"] = mailbox(_line(head.realm_name, MAX_NAME), conversation.answers_to)
+        message["Reply-To"] = mailbox(line(head.realm_name, MAX_NAME), conversation.answers_to)
     name = senders[0] if len(senders) == 1 else f"{senders[0]} and others"
-    message["From"] = mailbox(f"{_line(name, MAX_NAME)} (Parley)", head.sender)
-    _fill(
+    message["From"] = mailbox(f"{line(name, MAX_NAME)} (Parley)", head.sender)
+    fill(
         message,
         "missed_messages",
         head=head,
         title=title,
         url=conversation.url,
         reason=conversation.reason,
-        messages=shown,
+        messages=shown(conversation.messages, head.realm_url),
         earlier=conversation.earlier,
         takes_answers=conversation.answers_to is not None,
     )
     return message
+
+
+def shown(messages: Sequence[MailedMessage], realm_url: str) -> list[dict[str, object]]:
+    """The messages as templates take them."""
+    return [
+        {
+            "sender_name": message.sender_name,
+            "sent_at": message.sent_at.strftime("%Y-%m-%d %H:%M UTC"),
+            "html": Markup(for_mail(message.rendered, realm_url)),  # noqa: S704 - ours
+            "text": as_text(message.rendered)
+            if "spoiler-block" in message.rendered
+            else message.content,
+        }
+        for message in messages
+    ]
 
 
 def without_content(
@@ -113,7 +111,7 @@ def without_content(
         title = "More new messages"
     message = _envelope(head, title, "hidden", batch_id)
     message["From"] = mailbox("Parley", head.sender)
-    _fill(
+    fill(
         message,
         "missed_hidden",
         head=head,
@@ -136,50 +134,30 @@ def is_ours(headers: Mapping[str, str], domain: str) -> bool:
 
 
 def _envelope(head: Letterhead, title: str, key: str, last_id: int) -> EmailMessage:
-    message = EmailMessage()
-    subject = f"[{head.realm_name}] {title}" if head.names_realm else title
-    message["Subject"] = _line(subject, MAX_SUBJECT)
-    message["To"] = mailbox(_line(head.full_name, MAX_NAME), head.address)
-    message["Date"] = format_datetime(head.now)
+    """The beginning of an email that belongs to the thread of this key."""
     # The same for the same messages: of two, mail programs show one.
-    message["Message-ID"] = f"<{key}.{last_id}@{head.domain}>"
+    message = envelope(head, title, f"{key}.{last_id}")
     thread = f"<{key}@{head.domain}>"
     message["In-Reply-To"] = thread
     message["References"] = thread
+    return message
+
+
+def envelope(head: Letterhead, title: str, key: str, language: str = "en") -> EmailMessage:
+    """The beginning of an email that can be unsubscribed from; `key` tells it from all others.
+
+    Raises AddressRefusedError.
+    """
+    message = EmailMessage()
+    subject = f"[{head.realm_name}] {title}" if head.names_realm else title
+    message["Subject"] = line(subject, MAX_SUBJECT)
+    message["To"] = mailbox(line(head.full_name, MAX_NAME), head.address)
+    message["Date"] = format_datetime(head.now)
+    message["Message-ID"] = f"<{key}@{head.domain}>"
     message["List-Id"] = f"<notifications.{head.domain}>"
     message["List-Unsubscribe"] = f"<{head.unsubscribe_url}>"
     message["List-Unsubscribe-Post"] = "List-Unsubscribe=One-Click"
     message["Auto-Submitted"] = "auto-generated"
     message["X-Auto-Response-Suppress"] = "All"
-    message["Content-Language"] = "en"
+    message["Content-Language"] = language
     return message
-
-
-def _fill(message: EmailMessage, template: str, **values: object) -> None:
-    message.set_content(_templates().get_template(f"{template}.txt").render(values))
-    html = _templates().get_template(f"{template}.html").render(values)
-    message.add_alternative(_inliner().inline(html), subtype="html")
-
-
-def _line(text: str, longest: int) -> str:
-    """The text as a header takes it: one line, not too long."""
-    line = " ".join("".join(c if c.isprintable() else " " for c in text).split())
-    return line if len(line) <= longest else f"{line[: longest - 1]}…"
-
-
-@lru_cache(maxsize=1)
-def _templates() -> Environment:
-    return Environment(
-        loader=PackageLoader("server.mail"),
-        autoescape=select_autoescape(["html"]),
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-    )
-
-
-@lru_cache(maxsize=1)
-def _inliner() -> css_inline.CSSInliner:
-    # What depends on the screen stays in a style element: it cannot be inlined.
-    return css_inline.CSSInliner(keep_at_rules=True, load_remote_stylesheets=False)

@@ -2,11 +2,16 @@
 
 import asyncio
 from random import SystemRandom
+from typing import Any, Protocol
 
 FIRST_SECONDS = 0.05  # a broker that only restarted should be found at once
 LONGEST_SECONDS = 5.0
 
 _random = SystemRandom()
+
+
+class Logger(Protocol):
+    def warning(self, event: str, **facts: Any) -> Any: ...
 
 
 class Backoff:
@@ -16,6 +21,11 @@ class Backoff:
         self._first = first
         self._longest = longest
         self._next = first
+
+    def tell(self, logger: Logger, what: str, **facts: object) -> None:
+        """Log a failure: the first since something has succeeded; the others are the same."""
+        if self._next == self._first:
+            logger.warning(what, **facts)
 
     def succeeded(self) -> None:
         """Start over: the next failure is a new one."""

@@ -1,18 +1,24 @@
 """Looking at what lies in a queue of RabbitMQ, and moving some of it."""
 
 import asyncio
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable
+from contextlib import AsyncExitStack
+from typing import Any, Self
 
 from msgspec import Struct
 from pika import spec
 
 from server.messaging.confirms import Message
-from server.messaging.job_topology import Carried, read
+from server.messaging.job_topology import Carried, Topology, read
 from server.messaging.rabbitmq_jobs import Publisher
 
 MOST = 10_000
 """More than this of one queue is not looked at: it is all held in memory."""
+PIECE = 30
+"""Of each link. A broker that was told of more than 32 messages on one that they are done with
+may keep the others to itself, and forget them when the link closes: they would be there twice."""
+MOST_HELD = 100
+"""Links that are kept open for what stays; a broker has room for so many. The rest is not met."""
 
 
 class Found(Struct, frozen=True):
@@ -22,43 +28,101 @@ class Found(Struct, frozen=True):
     job: Carried
 
 
+class Stays(Struct, frozen=True):
+    """It is left as it is: it goes back to its place when the link closes."""
+
+
+class Goes(Struct, frozen=True):
+    """Nothing becomes of it."""
+
+
+STAYS, GOES = Stays(), Goes()
+Fate = Message | Stays | Goes
+
+
 class Browser:
-    """Takes messages out one by one. What is not moved goes back when the link closes."""
+    """Goes through queues message by message, over as many links as it takes."""
 
-    def __init__(self, publisher: Publisher) -> None:
-        self._publisher = publisher
-        self._answer: asyncio.Future[Found | None] | None = None
-        publisher.link.channel.add_callback(self._empty, [spec.Basic.GetEmpty], one_shot=False)
+    def __init__(self, url: str, topology: Topology) -> None:
+        self._url = url
+        self._topology = topology
 
-    async def take(self, queue: str, *, limit: int = MOST) -> list[Found]:
-        """What is ready in the queue, the first of it first. Raises LinkLostError."""
+    async def go_through(
+        self, queue: str, becomes: Callable[[Found], Fate], *, limit: int = MOST
+    ) -> list[Found]:
+        """Let each message that is ready now become what that says; all of them, in order.
+
+        What is published into the same queue again is not met a second time. Raises
+        LinkLostError, BrokerUnavailableError.
+        """
+        limit = min(limit, await self._topology.ready(queue))
         found: list[Found] = []
-        while len(found) < limit:
-            one = await self._get(queue)
-            if one is None:
-                break
-            found.append(one)
+        held = 0
+        async with AsyncExitStack() as holding:
+            while len(found) < limit and held < MOST_HELD:
+                page = await _Page.open(self._url, queue)
+                piece = await page.turn(becomes, min(PIECE, limit - len(found)))
+                if page.holds_any:
+                    # It goes back to its place when its link closes: not before the end.
+                    holding.push_async_callback(page.close)
+                    held += 1
+                else:
+                    await page.close()
+                if not piece:
+                    break
+                found += piece
         return found
 
-    async def move(
-        self, found: Sequence[Found], message: Callable[[Found], Message] | None
-    ) -> None:
-        """Publish these as what they are to become (None: as nothing), and take them out."""
-        publisher = self._publisher
-        if message is not None:
-            await publisher.confirms.publish([message(each) for each in found])
-        for each in found:
-            publisher.link.channel.basic_ack(each.tag)
-        await publisher.barrier.passed()
 
-    async def _get(self, queue: str) -> Found | None:
+class _Page:
+    """A few messages, on a link of their own."""
+
+    def __init__(self, publisher: Publisher, queue: str) -> None:
+        self._publisher = publisher
+        self._queue = queue
+        self._answer: asyncio.Future[Found | None] | None = None
+        self.holds_any = False
+        publisher.link.channel.add_callback(self._empty, [spec.Basic.GetEmpty], one_shot=False)
+
+    @classmethod
+    async def open(cls, url: str, queue: str) -> Self:
+        return cls(await Publisher.open(url), queue)
+
+    async def close(self) -> None:
+        await self._publisher.link.close()
+
+    async def turn(self, becomes: Callable[[Found], Fate], count: int) -> list[Found]:
+        """Take so many, publish what they become, and be done with them."""
+        publisher = self._publisher
+        try:
+            taken = await self._take(count)
+            fates = [becomes(each) for each in taken]
+            await publisher.confirms.publish([each for each in fates if isinstance(each, Message)])
+            for found, fate in zip(taken, fates, strict=True):
+                if isinstance(fate, Stays):
+                    self.holds_any = True
+                else:
+                    publisher.link.channel.basic_ack(found.tag)
+            await publisher.barrier.passed()
+        except BaseException:
+            await self.close()
+            raise
+        return taken
+
+    async def _take(self, count: int) -> list[Found]:
+        taken: list[Found] = []
+        while len(taken) < count and (one := await self._get()) is not None:
+            taken.append(one)
+        return taken
+
+    async def _get(self) -> Found | None:
         answer: asyncio.Future[Found | None] = asyncio.get_running_loop().create_future()
         self._answer = answer
 
         def got(_channel: Any, method: Any, properties: Any, body: bytes) -> None:
-            answer.set_result(Found(method.delivery_tag, read(properties, queue, body)))
+            answer.set_result(Found(method.delivery_tag, read(properties, self._queue, body)))
 
-        self._publisher.link.channel.basic_get(queue, got)
+        self._publisher.link.channel.basic_get(self._queue, got)
         found: Found | None = await self._publisher.link.answered(answer)
         return found
 

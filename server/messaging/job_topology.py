@@ -213,6 +213,11 @@ class Topology:
             for name, milliseconds in map(delay_queue, DELAYS_SECONDS)
         }
 
+    async def ready(self, name: str) -> int:
+        """How many messages are ready in a queue of the broker that is there."""
+        asked = self._link.request(self._link.channel.queue_declare, queue=name, passive=True)
+        return int((await self._link.answered(asked)).method.message_count)
+
     async def _count(self, name: str, arguments: dict[str, Any]) -> int:
         frame = await self._link.answered(self._ask(name, arguments))
         return int(frame.method.message_count)

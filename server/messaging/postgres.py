@@ -14,7 +14,7 @@ from server.messaging.event_bus import BusListener, Hint, check_ephemeral
 from server.messaging.inbox import Inbox
 from server.messaging.job_broker import BrokerUnavailableError, OutgoingJob, check_delays
 from storage import jobs
-from storage.database import Connection, Database, DatabaseUnavailableError
+from storage.database import NOT_NOW, Connection, Database
 from storage.ids import Position, RealmId
 from storage.wakeups import Notifier, listening, notifying
 
@@ -79,8 +79,8 @@ class PostgresEventBus:
                         self._inbox.gap()
                     async for payload in payloads:
                         self._receive(payload)
-            except DatabaseUnavailableError as lost:
-                logger.warning("not listening for events", reason=str(lost))
+            except NOT_NOW as lost:
+                backoff.tell(logger, "not listening for events", reason=str(lost))
             missed = True
             self.is_connected = False
             self._tried.set()
@@ -94,9 +94,9 @@ class PostgresEventBus:
                 async with notifying(self._database) as notifier:
                     backoff.succeeded()
                     await self._send_over(notifier)
-            except DatabaseUnavailableError as lost:
+            except NOT_NOW as lost:
                 self.dropped += self._outbox.clear()
-                logger.warning("not announcing events", reason=str(lost))
+                backoff.tell(logger, "not announcing events", reason=str(lost))
             await backoff.pause()
 
     async def _send_over(self, notifier: Notifier) -> None:
@@ -104,7 +104,7 @@ class PostgresEventBus:
             payloads = await self._outbox.take()
             try:
                 await notifier.notify(CHANNEL, payloads)
-            except DatabaseUnavailableError:
+            except NOT_NOW:
                 self.dropped += len(payloads)
                 raise
 
@@ -224,7 +224,7 @@ class PostgresJobBroker:
         await self._consumed.wait()
         backoff = Backoff()
         while True:
-            with suppress(DatabaseUnavailableError):
+            with suppress(*NOT_NOW):
                 async with listening(self._database, jobs.CHANNEL) as queues:
                     backoff.succeeded()
                     self._wake(None)
@@ -274,8 +274,8 @@ class _Consumer:
                 backoff.succeeded()
                 if not rows:
                     await self._wait_for_more()
-            except DatabaseUnavailableError as lost:
-                logger.warning("cannot look for jobs", queue=self.queue, reason=str(lost))
+            except NOT_NOW as lost:
+                backoff.tell(logger, "cannot look for jobs", queue=self.queue, reason=str(lost))
                 await backoff.pause()
                 continue
             for row in rows:
@@ -287,7 +287,7 @@ class _Consumer:
             await asyncio.sleep(self._lease_seconds / 3)
             held = list(self._held.values())
             if held:
-                with suppress(DatabaseUnavailableError):  # the lease may end; that is allowed
+                with suppress(*NOT_NOW):  # the lease may end; that is allowed
                     async with self.database.connection() as connection:
                         await jobs.extend(connection, held, lease_seconds=self._lease_seconds)
 
@@ -297,7 +297,7 @@ class _Consumer:
             await asyncio.wait([self._claiming])
         held = list(self._held.values())
         if held:
-            with suppress(DatabaseUnavailableError):  # then they get it when the leases end
+            with suppress(*NOT_NOW):  # then they get it when the leases end
                 async with self.database.connection() as connection:
                     await jobs.give_back(connection, held)
                     await jobs.announce(connection, [self.queue])
@@ -376,7 +376,7 @@ async def _reachable(database: Database) -> AsyncIterator[Connection]:
     try:
         async with database.connection() as connection:
             yield connection
-    except DatabaseUnavailableError as lost:
+    except NOT_NOW as lost:
         raise BrokerUnavailableError(str(lost)) from lost
 
 

@@ -5,7 +5,7 @@ from contextlib import asynccontextmanager
 
 from server.messaging.job_broker import BrokerUnavailableError
 from storage import jobs
-from storage.database import Connection, Database, DatabaseUnavailableError
+from storage.database import NOT_NOW, Connection, Database
 from storage.jobs import DeadJobRow, QueueStats, WaitingJobRow
 
 
@@ -51,5 +51,5 @@ class PostgresJobDesk:
         try:
             async with self._database.connection() as connection:
                 yield connection
-        except DatabaseUnavailableError as lost:
+        except NOT_NOW as lost:
             raise BrokerUnavailableError(str(lost)) from lost

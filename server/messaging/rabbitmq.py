@@ -102,7 +102,7 @@ class RabbitEventBus:
                         self._inbox.gap()
                     await link.until_lost()
             except LinkLostError as lost:
-                logger.warning("the event bus is away", reason=str(lost))
+                backoff.tell(logger, "the event bus is away", reason=str(lost))
             missed = True
             self._tried.set()
             await backoff.pause()

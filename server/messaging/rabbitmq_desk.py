@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from msgspec.structs import replace
 
 from server.messaging.amqp import LinkLostError
-from server.messaging.browsing import Browser, Found
+from server.messaging.browsing import GOES, STAYS, Browser, Fate, Found
 from server.messaging.confirms import Message
 from server.messaging.job_broker import BrokerUnavailableError
 from server.messaging.job_topology import graveyard_of, lanes_of
@@ -45,30 +45,34 @@ class RabbitJobDesk:
 
     async def waiting(self, queue: str, *, limit: int) -> list[WaitingJobRow]:
         async with self._publisher(queue) as publisher:
-            browser = Browser(publisher)
+            browser = Browser(self._url, publisher.topology)
             found: list[Found] = []
             for lane in lanes_of(queue):
-                found += await browser.take(lane, limit=limit - len(found))
-            await browser.move(found, lambda each: each.job.message())
+                found += await browser.go_through(
+                    lane, lambda each: each.job.message(), limit=limit - len(found)
+                )
         return [_waiting(each) for each in found]
 
     async def dead(self, queue: str, *, limit: int) -> list[DeadJobRow]:
         async with self._publisher(queue) as publisher:
-            found = await Browser(publisher).take(graveyard_of(queue))
+            found = await Browser(self._url, publisher.topology).go_through(
+                graveyard_of(queue), lambda each: _reburied(queue, each)
+            )
         rows = [_dead(queue, each) for each in found]
         return sorted(rows, key=lambda row: row.died_at, reverse=True)[:limit]
 
     async def retry(self, queue: str) -> int:
         lanes = lanes_of(queue)
-        count = 0
+
+        def becomes(found: Found) -> Fate:
+            return found.job.message() if found.job.lane in lanes else STAYS
+
         async with self._publisher(queue) as publisher:
-            browser = Browser(publisher)
-            for name, waiting in (await publisher.topology.delayed()).items():
-                found = await browser.take(name, limit=waiting)
-                mine = [each for each in found if each.job.lane in lanes]
-                await browser.move(mine, lambda each: each.job.message())
-                count += len(mine)
-        return count
+            browser = Browser(self._url, publisher.topology)
+            found: list[Found] = []
+            for name in await publisher.topology.delayed():
+                found += await browser.go_through(name, becomes)
+        return sum(each.job.lane in lanes for each in found)
 
     async def replay(self, queue: str, ids: Collection[str] | None) -> int:
         return await self._exhume(
@@ -80,21 +84,22 @@ class RabbitJobDesk:
         )
 
     async def drop(self, queue: str, ids: Collection[str] | None) -> int:
-        return await self._exhume(queue, ids, None)
+        return await self._exhume(queue, ids, lambda _: GOES)
 
     async def _exhume(
-        self,
-        queue: str,
-        ids: Collection[str] | None,
-        message: Callable[[Found], Message] | None,
+        self, queue: str, ids: Collection[str] | None, becomes: Callable[[Found], Fate]
     ) -> int:
-        """Take these out of the graveyard, and publish what each is to become, if anything."""
+        """Take these out of the graveyard; how many."""
+
+        def is_wanted(found: Found) -> bool:
+            return ids is None or found.job.id in ids
+
         async with self._publisher(queue) as publisher:
-            browser = Browser(publisher)
-            found = await browser.take(graveyard_of(queue))
-            wanted = [each for each in found if ids is None or each.job.id in ids]
-            await browser.move(wanted, message)
-        return len(wanted)
+            found = await Browser(self._url, publisher.topology).go_through(
+                graveyard_of(queue),
+                lambda each: becomes(each) if is_wanted(each) else _reburied(queue, each),
+            )
+        return sum(map(is_wanted, found))
 
     @asynccontextmanager
     async def _publisher(self, *queues: str) -> AsyncIterator[Publisher]:
@@ -108,6 +113,11 @@ class RabbitJobDesk:
                 await publisher.link.close()
         except LinkLostError as lost:
             raise BrokerUnavailableError(str(lost)) from lost
+
+
+def _reburied(queue: str, found: Found) -> Message:
+    """The same dead job again: a broker drops what is taken and given back too often."""
+    return found.job.message(routing_key=graveyard_of(queue))
 
 
 def _waiting(found: Found) -> WaitingJobRow:

@@ -2,9 +2,9 @@
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import aclosing, asynccontextmanager, suppress
-from typing import Any, Self
+from typing import Self
 
 import structlog
 from msgspec.structs import replace
@@ -21,6 +21,8 @@ from server.messaging.job_topology import Carried, Lanes, Topology, carried, lan
 
 logger = structlog.get_logger(__name__)
 
+ALL = 0
+"""Stands for all tags. One by one, many answers at once get lost when the link closes: PIECE."""
 BUSY_SHARE = 4  # of what a consumer may hold, a busy lane gets this part
 
 
@@ -159,14 +161,19 @@ class _Session:
                 self._publisher.topology.forget()  # perhaps somebody has deleted a queue
                 if self.link.lost.done():
                     raise
-                logger.warning("a job stays in hand", queue=self.queue, reason=str(refused))
+                backoff.tell(logger, "a job stays in hand", queue=self.queue, reason=str(refused))
             else:
                 return
             await backoff.pause()
 
-    async def settle(self, tags: Sequence[int]) -> None:
-        """These are answered, and the broker knows. Raises LinkLostError."""
-        self._say(self.link.channel.basic_ack, tags)
+    async def settle(self, tag: int) -> None:
+        """It is answered, or ALL are, and the broker knows. Raises LinkLostError."""
+        if self.link.lost.done():
+            raise LinkLostError("the link on which the job was handed out has ended")
+        try:
+            self.link.channel.basic_ack(tag, multiple=tag == ALL)
+        except AMQPError as error:
+            raise LinkLostError(repr(error)) from error
         await self._publisher.barrier.passed()
 
     async def give_back(self) -> None:
@@ -177,16 +184,8 @@ class _Session:
         await self.stop()
         given = list(self.unanswered.values())
         await self._publisher.confirms.publish([each.untouched.message() for each in given])
-        await self.settle([delivery.tag for delivery in given])
-
-    def _say(self, answer: Callable[[int], Any], tags: Sequence[int]) -> None:
-        if self.link.lost.done():
-            raise LinkLostError("the link on which the job was handed out has ended")
-        try:
-            for tag in tags:
-                answer(tag)
-        except AMQPError as error:
-            raise LinkLostError(repr(error)) from error
+        if given:
+            await self.settle(ALL)
 
 
 class RabbitDelivery:
@@ -228,7 +227,7 @@ class RabbitDelivery:
     async def _answering(self) -> AsyncIterator[None]:
         try:
             yield
-            await self._session.settle([self.tag])
+            await self._session.settle(self.tag)
         except LinkLostError as lost:
             raise BrokerUnavailableError(str(lost)) from lost
         finally:
@@ -258,7 +257,7 @@ class _Consumer:
                     backoff.succeeded()
                     await link.until_lost()
             except LinkLostError as lost:
-                logger.warning("cannot get jobs", queue=self._queue, reason=str(lost))
+                backoff.tell(logger, "cannot get jobs", queue=self._queue, reason=str(lost))
             await backoff.pause()
 
     async def deliveries(self) -> AsyncGenerator[RabbitDelivery, None]:

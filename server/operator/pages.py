@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from functools import lru_cache
 from http import HTTPStatus
-from importlib.resources import files
 from typing import Any, Final
 from urllib.parse import urlencode, urlsplit
 
@@ -19,13 +18,11 @@ from server.api.proxies import client_address
 from server.api.rate_limit import Limiter, home_of
 from server.app import App
 from server.domain.errors import RateLimitedError
-from server.messaging.job_broker import BrokerUnavailableError
 from server.operator.actions import ACTIONS, Action
 from server.operator.sessions import COOKIE, LIFE_SECONDS, Session, Sessions
-from server.overview import Overview
-from server.pages import Page
+from server.overview import AWAY, Overview
+from server.pages import Page, static_content
 from server.wording import counted, size, span
-from storage.database import DatabaseUnavailableError, StatementTimeoutError
 
 logger = structlog.get_logger(__name__)
 
@@ -38,12 +35,6 @@ LOOK_SECONDS: Final = 3.0
 PATIENCE_SECONDS: Final = 1.0
 LONG_SECONDS: Final = 60.0
 """For what takes as long as there are dead jobs."""
-AWAY: Final = (
-    BrokerUnavailableError,
-    DatabaseUnavailableError,
-    StatementTimeoutError,
-    TimeoutError,
-)
 FRESH_SECONDS: Final = 2.0
 """How old what is shown may be: many may look at once."""
 STATIC: Final = {
@@ -82,6 +73,7 @@ class OperatorPages:
             "operator", app.settings.rate_limit_sign_in, app.database, app.clock
         )
         self._seen: tuple[float, Overview] | None = None
+        self._looking = asyncio.Lock()
 
     async def answer(self, request: HTTPServerRequest) -> Page:
         """The page, or where to go instead."""
@@ -108,7 +100,7 @@ class OperatorPages:
             case [""]:
                 return await self._overview(session)
             case ["sign-out"] if is_post:
-                return _go("/sign-in", {"Set-Cookie": _cookie("", 0, request, self._app)})
+                return _go("/sign-in", _cookie("", 0, request, self._app))
             case ["queues", queue] if queue in self._queues:
                 return await self._queue(request, session, queue)
             case ["queues", queue, name] if queue in self._queues and name in ACTIONS:
@@ -144,7 +136,7 @@ class OperatorPages:
             logger.warning("tries to sign in stay counted", reason=str(lost))
         logger.info("an operator has signed in", address=address)
         cookie = _cookie(self._sessions.begin(), LIFE_SECONDS, request, self._app)
-        return _go("", {"Set-Cookie": cookie})
+        return _go("", cookie)
 
     def _session(self, request: HTTPServerRequest) -> Session | None:
         morsel = request.cookies.get(COOKIE)
@@ -226,13 +218,14 @@ class OperatorPages:
         return _page(template, token=session.token, now=self._app.clock.now(), **values)
 
     async def _look(self) -> Overview:
-        now = self._app.clock.monotonic()
-        if self._seen is None or now - self._seen[0] > FRESH_SECONDS:
-            found = await overview.look(
-                self._app.database, self._app.desk, self._queues, patience_seconds=LOOK_SECONDS
-            )
-            self._seen = now, found
-        return self._seen[1]
+        app = self._app
+        async with self._looking:
+            if self._seen is None or app.clock.monotonic() - self._seen[0] > FRESH_SECONDS:
+                found = await overview.look(
+                    app.database, app.desk, self._queues, patience_seconds=LOOK_SECONDS
+                )
+                self._seen = app.clock.monotonic(), found
+            return self._seen[1]
 
 
 def _notice(request: HTTPServerRequest) -> str:
@@ -272,14 +265,14 @@ def _cookie(value: str, seconds: int, request: HTTPServerRequest, app: App) -> s
     return "; ".join([*parts, "SameSite=Strict", *(["Secure"] if is_secure else [])])
 
 
-def _go(path: str, headers: Mapping[str, str] | None = None) -> Page:
-    where = {"Location": ROOT + path, **HEADERS, **(headers or {})}
-    return Page(HTTPStatus.SEE_OTHER, b"", headers=where)
+def _go(path: str, *cookies: str) -> Page:
+    where = {"Location": ROOT + path, **HEADERS}
+    return Page(HTTPStatus.SEE_OTHER, b"", headers=where, cookies=cookies)
 
 
 @lru_cache
 def _static(name: str) -> Page:
-    body = files("server.operator").joinpath("static", name).read_bytes()
+    body = static_content("server.operator", name)
     headers = {**HEADERS, "Cache-Control": "no-cache"}
     return Page(HTTPStatus.OK, body, STATIC[name], headers)
 

@@ -1,20 +1,18 @@
 """Makes pictures of what strangers upload, in a process that a deadline ends."""
 
 import asyncio
-import sys
 from collections.abc import AsyncIterator
 from contextlib import suppress
-from pathlib import Path
 from typing import Final
 
 import msgspec
 import structlog
 
-import server
+from server import confined
 from server.domain.errors import BadImageError
 from server.pictures.wire import Made, Picture, Recipe
 
-__all__ = ["Picture", "Pictures", "Recipe"]
+__all__ = ["Made", "Picture", "Pictures", "Recipe"]
 
 logger = structlog.get_logger(__name__)
 
@@ -22,7 +20,6 @@ WALL_SECONDS: Final = 20.0
 AT_ONCE: Final = 1
 """Of one serving process: a picture takes a core, and up to a gigabyte."""
 WORKER: Final = "server.pictures.worker"
-ROOT: Final = Path(server.__file__).parents[1]
 TOO_LONG: Final = "Image could not be read in time."
 
 
@@ -36,20 +33,10 @@ class Pictures:
         self._wall_seconds = wall_seconds
         self._turn = asyncio.Semaphore(AT_ONCE)
 
-    async def make(self, recipe: Recipe, content: AsyncIterator[bytes]) -> dict[str, Picture]:
-        """What the recipe makes of the content, by name. Raises BadImageError."""
+    async def make(self, recipe: Recipe, content: AsyncIterator[bytes]) -> Made:
+        """What the recipe makes of the content. Raises BadImageError."""
         async with self._turn:
-            process = await asyncio.create_subprocess_exec(
-                sys.executable,
-                "-m",
-                WORKER,
-                recipe,
-                stdin=asyncio.subprocess.PIPE,
-                stdout=asyncio.subprocess.PIPE,
-                stderr=asyncio.subprocess.DEVNULL,
-                cwd=ROOT,
-                start_new_session=True,
-            )
+            process = await confined.start(WORKER, recipe, stderr=asyncio.subprocess.DEVNULL)
             try:
                 async with asyncio.timeout(self._wall_seconds):
                     answer = await _exchange(process, content)
@@ -66,7 +53,7 @@ class Pictures:
         made = msgspec.msgpack.decode(answer, type=Made)
         if made.refusal:
             raise BadImageError(made.refusal)
-        return made.pictures
+        return made
 
 
 async def _exchange(process: asyncio.subprocess.Process, content: AsyncIterator[bytes]) -> bytes:

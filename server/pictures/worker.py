@@ -31,6 +31,11 @@ TOO_LARGE: Final = "Image size exceeds limit."
 EMOJI_SIZE: Final = (64, 64)
 AVATAR_SIZES: Final = {"small": (100, 100), "medium": (500, 500)}
 LOGO_SIZE: Final = (800, 100)
+THUMBNAIL_SIZE: Final = (840, 560)
+MAX_THUMBNAIL_PIXELS: Final = 25_000_000
+"""Of all frames of one that moves: about as many as can be made in time."""
+EXIF_ORIENTATION: Final = 0x0112
+ON_THEIR_SIDE: Final = frozenset({5, 6, 7, 8})
 
 
 class RefusedError(Exception):
@@ -50,7 +55,7 @@ def answer(recipe: Recipe, content: bytes) -> Made:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            return Made(make(recipe, content))
+            return make(recipe, content)
     except RefusedError as refusal:
         return Made(refusal=str(refusal))
     except (Image.DecompressionBombError, MemoryError):
@@ -59,21 +64,30 @@ def answer(recipe: Recipe, content: bytes) -> Made:
         return Made(refusal=UNREADABLE)
 
 
-def make(recipe: Recipe, content: bytes) -> dict[str, Picture]:
+def make(recipe: Recipe, content: bytes) -> Made:
     if len(content) > MAX_INPUT_BYTES:
         raise RefusedError(TOO_LARGE)
     Image.MAX_IMAGE_PIXELS = MAX_PIXELS
     with Image.open(BytesIO(content), formats=FORMATS) as original:
         _check(original)
-        match recipe:
-            case "emoji":
-                return _emoji(original)
-            case "avatar":
-                return {name: _fitted(original, size) for name, size in AVATAR_SIZES.items()}
-            case "icon":
-                return {"small": _fitted(original, AVATAR_SIZES["small"])}
-            case "logo":
-                return {"wide": _contained(original, LOGO_SIZE)}
+        width, height = original.size
+        if original.getexif().get(EXIF_ORIENTATION) in ON_THEIR_SIDE:
+            width, height = height, width
+        return Made(_pictures(recipe, original), width, height)
+
+
+def _pictures(recipe: Recipe, original: Image.Image) -> dict[str, Picture]:
+    match recipe:
+        case "emoji":
+            return _emoji(original)
+        case "avatar":
+            return {name: _fitted(original, size) for name, size in AVATAR_SIZES.items()}
+        case "icon":
+            return {"small": _fitted(original, AVATAR_SIZES["small"])}
+        case "logo":
+            return {"wide": _contained(original, LOGO_SIZE)}
+        case "thumbnail":
+            return _thumbnails(original)
 
 
 def _check(original: Image.Image) -> None:
@@ -105,6 +119,30 @@ def _emoji(original: Image.Image) -> dict[str, Picture]:
         disposal=2,
     )
     return {"image": Picture(target.getvalue(), "gif"), "still": still}
+
+
+def _thumbnails(original: Image.Image) -> dict[str, Picture]:
+    still = _upright(original, THUMBNAIL_SIZE)
+    still.thumbnail(THUMBNAIL_SIZE)
+    made = {"still": _webp([_seen(still)], [])}
+    frames = getattr(original, "n_frames", 1)
+    if frames > 1 and frames * still.width * still.height <= MAX_THUMBNAIL_PIXELS:
+        moving, durations = [], []
+        for frame in ImageSequence.Iterator(original):
+            small = frame.convert("RGBA")
+            small.thumbnail(THUMBNAIL_SIZE)
+            moving.append(_seen(small))
+            durations.append(max(20, int(frame.info.get("duration") or 100)))
+        made["animated"] = _webp(moving, durations)
+    return made
+
+
+def _webp(frames: list[Image.Image], durations: list[int]) -> Picture:
+    target = BytesIO()
+    first, *others = frames
+    moving = {"save_all": True, "append_images": others, "duration": durations, "loop": 0}
+    first.save(target, "WEBP", quality=80, method=2, **(moving if others else {}))
+    return Picture(target.getvalue(), "webp")
 
 
 def _fitted(original: Image.Image, size: tuple[int, int]) -> Picture:

@@ -11,7 +11,7 @@ from server.domain.access import GUEST
 from server.domain.presence import Presence
 from server.events.base import EVERYONE, MEMBERS, Audience, to_users
 from server.events.presence import PresencesChanged
-from storage import users
+from storage import acquaintances, users
 from storage.database import Database
 from storage.ids import UserId
 
@@ -55,7 +55,7 @@ async def _known_to_guests(
         guests = (await users.ids_by_role(connection, realm_id)).get(GUEST, ())
         if not guests:
             return {}
-        known = await users.known_to_each(connection, realm_id, list(people), among=guests)
+        known = await acquaintances.known_to_each(connection, realm_id, list(people), among=guests)
     alike: dict[tuple[UserId, ...], list[Presence]] = defaultdict(list)
     for user_id, others in known.items():
         knowing = tuple(guest for guest in guests if guest in others)

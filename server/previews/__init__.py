@@ -1,5 +1,6 @@
-"""What linked pages say of themselves."""
+"""What linked pages say of themselves, and the pictures of others that messages show."""
 
 from server.previews.fetching import Previews
+from server.previews.pictures import LinkedPictures
 
-__all__ = ["Previews"]
+__all__ = ["LinkedPictures", "Previews"]

@@ -1,13 +1,14 @@
 """Fetches what pages say of themselves, and remembers it for a while."""
 
 import asyncio
-from collections import OrderedDict
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from http import HTTPStatus
 from typing import Final
 
-from server.egress import Answer, Egress, EgressError, Limits, TooSlowError, UnreachableError
+from server.domain.retrying import is_passing
+from server.egress import Answer, Egress, EgressError, Limits, UnreachableError
+from server.previews.memory import Memory
 from server.previews.page import Page, read_page, with_oembed
 from server.version import VERSION
 
@@ -15,6 +16,7 @@ REMEMBERED: Final = 1_000
 """Pages, of about a kilobyte each."""
 KEPT_SECONDS: Final = 3_600.0
 FAILURES_KEPT_SECONDS: Final = 300.0
+USER_AGENT: Final = f"Mozilla/5.0 (compatible; ParleyBot/{VERSION})"
 LIMITS: Final = Limits(
     seconds=5.0, silence_seconds=3.0, max_bytes=1024 * 1024, may_cut=True, redirects=3
 )
@@ -23,62 +25,48 @@ _JSON: Final = frozenset({"application/json", "application/json+oembed", "text/j
 _NOTHING: Final = Page()
 
 
-@dataclass(slots=True)
+class NotNowError(EgressError):
+    """There is an answer, which says that it may be another one later."""
+
+
 class Previews:
     """Looks at each page once in a while, however many messages link it."""
 
-    egress: Egress
-    monotonic: Callable[[], float]
-    _known: OrderedDict[str, tuple[float, Page]] = field(default_factory=OrderedDict, init=False)
-    _coming: dict[str, asyncio.Future[Page]] = field(default_factory=dict, init=False)
+    def __init__(self, egress: Egress, monotonic: Callable[[], float]) -> None:
+        self.egress = egress
+        self.pages: Memory[Page] = Memory(self._look, monotonic, REMEMBERED)
 
     async def page(self, url: str) -> Page:
         """What the page says; nothing where there is no page, or none that may be fetched."""
-        known = self._known.get(url)
-        if known is not None and self.monotonic() < known[0]:
-            self._known.move_to_end(url)
-            return known[1]
-        if url not in self._coming:
-            coming = asyncio.ensure_future(self._look(url))
-            self._coming[url] = coming
-            coming.add_done_callback(lambda done: self._arrived(url, done))
-        return await asyncio.shield(self._coming[url])
+        return await self.pages.find(url)
 
-    def _arrived(self, url: str, done: asyncio.Future[Page]) -> None:
-        del self._coming[url]
-        if not done.cancelled():
-            done.exception()  # is for those who wait, if there is still anybody
-
-    async def _look(self, url: str) -> Page:
-        page, seconds = _NOTHING, FAILURES_KEPT_SECONDS
+    async def _look(self, url: str) -> tuple[Page, float]:
         try:
-            page, seconds = await self._fetched(url), KEPT_SECONDS
-        except (TooSlowError, UnreachableError):
-            pass
-        except EgressError:
-            seconds = KEPT_SECONDS
-        self._known[url] = (self.monotonic() + seconds, page)
-        self._known.move_to_end(url)
-        while len(self._known) > REMEMBERED:
-            self._known.popitem(last=False)
-        return page
+            return await self._fetched(url)
+        except EgressError as error:
+            return _NOTHING, kept_seconds(error)
 
-    async def _fetched(self, url: str) -> Page:
+    async def _fetched(self, url: str) -> tuple[Page, float]:
+        """What the page says, and for how many seconds that is good. Raises an EgressError."""
         answer = await self._get(url, "text/html")
         if _kind(answer) not in _HTML:
-            return _NOTHING
+            return _NOTHING, KEPT_SECONDS
         content_type = answer.headers.get("content-type", "")
         page = await asyncio.to_thread(
             read_page, answer.body, url=answer.url, content_type=content_type
         )
+        seconds = KEPT_SECONDS
         if page.oembed_url and not (page.image and page.title):
             try:
-                more = await self._get(page.oembed_url, "application/json")
-            except EgressError:
-                return self._with_harmless_picture(page)
-            if _kind(more) in _JSON:
-                page = with_oembed(page, more.body, url=more.url)
-        return self._with_harmless_picture(page)
+                page = await self._with_more(page)
+            except EgressError as error:
+                seconds = kept_seconds(error)
+        return self._with_harmless_picture(page), seconds
+
+    async def _with_more(self, page: Page) -> Page:
+        """The page with what it says elsewhere, by oEmbed."""
+        answer = await self._get(page.oembed_url, "application/json")
+        return with_oembed(page, answer.body, url=answer.url) if _kind(answer) in _JSON else page
 
     def _with_harmless_picture(self, page: Page) -> Page:
         """Readers' clients fetch the picture themselves: not from networks they stand in."""
@@ -89,8 +77,17 @@ class Previews:
         return page
 
     async def _get(self, url: str, accept: str) -> Answer:
-        headers = {"Accept": accept, "User-Agent": f"Mozilla/5.0 (compatible; ParleyBot/{VERSION})"}
-        return await self.egress.fetch("GET", url, headers=headers, limits=LIMITS)
+        headers = {"Accept": accept, "User-Agent": USER_AGENT}
+        answer = await self.egress.fetch("GET", url, headers=headers, limits=LIMITS)
+        if is_passing(answer.status):
+            raise NotNowError(str(answer.status))
+        return answer
+
+
+def kept_seconds(error: EgressError) -> float:
+    """For how long it is not tried again."""
+    is_passing_trouble = isinstance(error, UnreachableError | NotNowError)
+    return FAILURES_KEPT_SECONDS if is_passing_trouble else KEPT_SECONDS
 
 
 def _kind(answer: Answer) -> str:

@@ -25,8 +25,8 @@ from server.push.service import (
     Recipient,
     RefusedError,
     SealedNotice,
-    TryLaterError,
     UnknownDeviceError,
+    the_longest_wait,
 )
 from storage.ids import PushDeviceId, UserId
 from storage.push_devices import DeviceRow, PlainDevice, SealedDevice
@@ -60,7 +60,8 @@ class Courier:
     ) -> Outcome:
         """Tell these devices of the user's; `again` are those that were not reached now.
 
-        What is gone is forgotten. Raises a PushError if none was reached that could be.
+        What is gone is forgotten. Raises a PushError if none was reached that could be, and either
+        all may be tried again or none.
         """
         recipient = recipient_of(realm, user_id)
         rows = list(rows)
@@ -77,8 +78,9 @@ class Courier:
         outcome = _merged(one for one, _ in found)
         await self._heed(realm, user_id, outcome)
         errors = [error for _, error in found if error is not None]
+        errors = [error for error in errors if not isinstance(error, RefusedError)] or errors
         if errors and len(errors) == len(found):
-            raise errors[0]
+            raise the_longest_wait(errors)
         return outcome
 
     async def register(self, recipient: Recipient, device: PlainDevice) -> bool:
@@ -206,9 +208,9 @@ async def _tried(
         return Outcome(counts=_counts(devices, "refused")), error
     except PushError as error:
         again = frozenset(device.device_id for device in devices)
-        wait = error.after_seconds if isinstance(error, TryLaterError) else 0.0
         counts = _counts(devices, "later")
-        return Outcome(again=again, again_after_seconds=wait, counts=counts), error
+        outcome = Outcome(again=again, again_after_seconds=error.after_seconds, counts=counts)
+        return outcome, error
 
 
 def _counts(devices: Sequence[PlainDevice | SealedDevice], what: str) -> Counter[tuple[str, str]]:

@@ -16,8 +16,8 @@ from server.push.service import (
     PushError,
     Recipient,
     RefusedError,
-    TryLaterError,
     UnknownDeviceError,
+    the_longest_wait,
 )
 from storage.push_devices import Kind, PlainDevice
 
@@ -55,7 +55,7 @@ class Direct:
         errors = [error for error in found if error is not None]
         later = [e for e in errors if not isinstance(e, UnknownDeviceError | RefusedError)]
         if later and len(later) == len(reached):
-            raise _the_longest_wait(later)
+            raise the_longest_wait(later)
         gone, again = set(), set()
         counts: Counter[tuple[str, str]] = Counter()
         for device, error in zip(reached, found, strict=True):
@@ -73,7 +73,7 @@ class Direct:
         return Outcome(
             gone=frozenset(gone),
             again=frozenset(again),
-            again_after_seconds=_after(_the_longest_wait(later)) if later else 0.0,
+            again_after_seconds=the_longest_wait(later).after_seconds if later else 0.0,
             counts=counts,
         )
 
@@ -119,11 +119,3 @@ def _for_apple(notice: Notice) -> dict[str, Any]:
     if "alert" not in system:
         system["content-available"] = 1  # the app is woken, to take messages away
     return {"aps": system, **notice.apple.get("custom", {})}
-
-
-def _the_longest_wait(errors: Sequence[PushError]) -> PushError:
-    return max(errors, key=_after)
-
-
-def _after(error: PushError) -> float:
-    return error.after_seconds if isinstance(error, TryLaterError) else 0.0

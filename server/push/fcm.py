@@ -89,10 +89,13 @@ class Fcm:
             "android": {"priority": "high" if is_urgent else "normal", "ttl": DAY},
         }
         body = msgspec.json.encode({"message": message})
-        response = await self._post(body, await self._access_token())
+        used = await self._access_token()
+        response = await self._post(body, used)
         if response.status_code == HTTPStatus.UNAUTHORIZED:
-            # The token was withdrawn before its time: one more try with another.
-            self._token_ends = 0.0
+            # The token was withdrawn before its time: one more try with another, which may have
+            # come meanwhile.
+            if used == self._token:
+                self._token_ends = 0.0
             response = await self._post(body, await self._access_token())
         if not response.is_success:
             raise _refusal(response)

@@ -34,13 +34,14 @@ def as_notification(rendered: str) -> str:
 
 
 def _leave_out_quotes(body: LexborNode) -> None:
-    blocks = list(body.iter(include_text=False))
-    quotes = [node for node in blocks if node.tag == "blockquote" or _introduces(node)]
-    if len(quotes) in (0, len(blocks)):
+    blocks = [
+        (node, node.tag == "blockquote" or _introduces(node))
+        for node in body.iter(include_text=False)
+    ]
+    if len({is_quote for _, is_quote in blocks}) <= 1:
         return
     was_quote = False
-    for node in blocks:
-        is_quote = node in quotes
+    for node, is_quote in blocks:
         if is_quote and was_quote:
             node.decompose()
         elif is_quote:

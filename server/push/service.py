@@ -1,7 +1,7 @@
 """Who takes push notifications on their way to phones, and what may come of it."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -13,14 +13,14 @@ from storage.push_devices import PlainDevice, SealedDevice
 class PushError(Exception):
     """Something was not taken."""
 
-
-class TryLaterError(PushError):
-    """It may be taken later, if nobody changes anything."""
-
     def __init__(self, reason: str, *, after_seconds: float = 0.0) -> None:
         super().__init__(reason)
         self.after_seconds = after_seconds
         """How long the service asks to be left alone."""
+
+
+class TryLaterError(PushError):
+    """It may be taken later, if nobody changes anything."""
 
 
 class UnreachableError(TryLaterError):
@@ -53,6 +53,11 @@ class RefusedError(PushError):
     def __init__(self, reason: str, *, code: str = "") -> None:
         super().__init__(reason)
         self.code = code
+
+
+def the_longest_wait(errors: Iterable[PushError]) -> PushError:
+    """Of several the one after which all may be tried again."""
+    return max(errors, key=lambda error: error.after_seconds)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,18 +1,16 @@
 """Keeps the typesetting process: starts it when it is needed, and ends it at a deadline."""
 
 import asyncio
-import sys
 from collections import OrderedDict
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
-from pathlib import Path
 from typing import Any, Final
 
 import msgspec
 import structlog
 from typing_extensions import override
 
-import server
+from server import confined
 from server.domain.markdown.nodes import Element
 from server.domain.markdown.typesetting import Typeset, TypesetJob, Typesetter
 from server.typesetting.wire import HEADER, Delivery, Order, frame
@@ -24,7 +22,6 @@ CPU_SECONDS: Final = 0.5
 REMEMBERED: Final = 2_000
 """Jobs whose outcome is kept, for the rendering that follows and for the same code quoted."""
 WORKER: Final = "server.typesetting.worker"
-ROOT: Final = Path(server.__file__).parents[1]
 
 
 class _GoneError(Exception):
@@ -130,7 +127,7 @@ class ProcessTypesetter(Typesetter):
     async def _running(self) -> asyncio.subprocess.Process:
         if self._process is None or self._process.returncode is not None:
             self.starts += 1
-            starting = asyncio.ensure_future(_start())
+            starting = asyncio.ensure_future(confined.start(WORKER))
             try:
                 self._process = await asyncio.shield(starting)
             except asyncio.CancelledError:
@@ -152,18 +149,6 @@ class ProcessTypesetter(Typesetter):
         self._known[job] = typeset
         while len(self._known) > REMEMBERED:
             self._known.popitem(last=False)
-
-
-async def _start() -> asyncio.subprocess.Process:
-    return await asyncio.create_subprocess_exec(
-        sys.executable,
-        "-m",
-        WORKER,
-        stdin=asyncio.subprocess.PIPE,
-        stdout=asyncio.subprocess.PIPE,
-        cwd=ROOT,
-        start_new_session=True,
-    )
 
 
 def delivered(delivery: Delivery) -> Typeset | None:

@@ -25,6 +25,7 @@ async function refresh() {
     if (answer.type === "opaqueredirect") return location.reload();
     if (!answer.ok) throw new Error(answer.statusText);
     const fresh = new DOMParser().parseFromString(await answer.text(), "text/html");
+    if (!toggle.checked) return; // switched off while the answer was on its way
     for (const element of document.querySelectorAll("[data-live]")) {
       const found = fresh.getElementById(element.id);
       if (found) replace(element, found);

@@ -1,0 +1,32 @@
+"""Mails people what happens to their accounts."""
+
+from queue_processors.letters import post
+from queue_processors.processor import Processor
+from server.app import App
+from server.domain.addresses import mail_domain
+from server.jobs import AccountEmail
+from server.mail.account_emails import AccountHead, about_account
+from storage import realms
+
+
+async def handle(app: App, job: AccountEmail) -> None:
+    """Send it, where mail is sent at all. Raises MailNotTakenNowError, and PermanentError."""
+    if app.mailer is None:
+        return
+    async with app.database.connection() as connection:
+        realm = await realms.by_id(connection, job.realm_id)
+    assert realm is not None, "a realm is never removed"
+    address = app.directories.of(job.realm_id).address_of(realm)
+    head = AccountHead(
+        realm_name=realm.name,
+        realm_url=address.url,
+        domain=mail_domain(address.url),
+        sender=app.settings.mail_address,
+        address=job.address,
+        full_name=job.full_name,
+        now=app.clock.now(),
+    )
+    await post(app.mailer, lambda: about_account(head, job.news, key=job.key), job.realm_id)
+
+
+PROCESSOR = Processor(AccountEmail, handle)

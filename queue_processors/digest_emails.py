@@ -1,0 +1,202 @@
+"""Mails people who have been away what has happened in their channels."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Final
+
+import structlog
+
+from queue_processors.processor import PermanentError, Processor
+from server.app import App
+from server.domain.access import GUEST
+from server.domain.addresses import mail_domain
+from server.domain.realm_settings import RealmSettings
+from server.domain.unsubscribing import DIGESTS, PURPOSE, Subscriber, link_for
+from server.domain.user_settings import UserSettings
+from server.jobs import DigestEmails
+from server.mail.digests import Digest, Talk, digest_email
+from server.mail.mailer import (
+    AddressRefusedError,
+    MailNotTakenNowError,
+    MailRefusedError,
+    addressee_of,
+)
+from server.mail.missed_messages import Letterhead, MailedMessage
+from storage import digests, email_notifications, server_keys, users
+from storage.database import NOT_NOW, Connection
+from storage.digests import HotTopic
+from storage.ids import RealmId, UserId
+from storage.realms import RealmRow
+from storage.users import UserRow
+
+logger = structlog.get_logger(__name__)
+
+WEEK: Final = timedelta(days=7)
+TOO_LATE: Final = timedelta(days=3)
+"""A digest that could not be sent for so long is dropped: the next one follows."""
+LOOKED_AT: Final = 500
+"""Conversations of the organization, of which each person's are chosen."""
+TALKS: Final = 5
+MESSAGES: Final = 3
+CHANNELS: Final = 10
+REFUSALS: Final = 3
+LEFT_ALONE: Final = timedelta(days=7)
+
+
+@dataclass(frozen=True, slots=True)
+class _Week:
+    """What has happened, before it is known who asks."""
+
+    realm: RealmRow
+    topics: Sequence[HotTopic]
+    channels: Sequence[str]
+    now: datetime
+
+
+async def handle(app: App, job: DigestEmails) -> None:
+    """Mail each of them once; who has got it is passed over.
+
+    Raises MailNotTakenNowError, and PermanentError where some mail was refused, or could not be
+    made: that holds up nobody else's.
+    """
+    now = app.clock.now()
+    if app.mailer is None or now.date() - job.day > TOO_LATE:
+        return
+    async with app.database.connection() as connection:
+        left = await digests.undone(connection, job.realm_id, job.user_ids, job.day)
+    if not left:
+        return
+    week = await _week(app, job.realm_id, now)
+    faults = [fault for user_id in left if (fault := await _mail(app, job, week, user_id))]
+    if faults:
+        raise PermanentError("; ".join(map(str, faults))) from faults[0]
+
+
+async def _week(app: App, realm_id: RealmId, now: datetime) -> _Week:
+    async with app.database.connection() as connection:
+        topics = await digests.hot_topics(
+            connection, realm_id, since=now - WEEK, limit=LOOKED_AT, shown=MESSAGES
+        )
+        channels = await digests.new_public_channels(
+            connection, realm_id, since=now - WEEK, limit=CHANNELS
+        )
+    realm = await app.directories.afresh(realm_id).realm()
+    return _Week(realm, topics, channels, now)
+
+
+async def _mail(app: App, job: DigestEmails, week: _Week, user_id: UserId) -> Exception | None:
+    """Send it, if there is something to say. Why that can never be done, if it cannot."""
+    assert app.mailer is not None, "the caller has looked"
+    try:
+        async with app.database.connection() as connection:
+            digest = await _digest(app, connection, job, week, user_id)
+        if digest is not None:
+            message = digest_email(digest)
+            await app.mailer.send(message, addressee_of(message))
+    except AddressRefusedError as error:
+        logger.warning("an address takes no mail", user_id=user_id, reason=str(error))
+    except MailRefusedError as error:
+        await _finish(app, job, user_id)
+        return error
+    except (*NOT_NOW, MailNotTakenNowError):
+        raise
+    except Exception as error:
+        # It stays to be done, for whoever mends this.
+        logger.exception("a digest cannot be made", user_id=user_id)
+        return error
+    await _finish(app, job, user_id)
+    return None
+
+
+async def _finish(app: App, job: DigestEmails, user_id: UserId) -> None:
+    async with app.database.connection() as connection:
+        await digests.finish(connection, job.realm_id, user_id, job.day)
+
+
+async def _digest(
+    app: App, connection: Connection, job: DigestEmails, week: _Week, user_id: UserId
+) -> Digest | None:
+    """What they are to read; None if there is nothing, or nobody to read it."""
+    realm = week.realm
+    [row] = await users.by_ids(connection, job.realm_id, [user_id])
+    settings = UserSettings.of(row.settings)
+    if not row.is_active or not settings.enable_digest_emails or realm.deactivated:
+        return None
+    if await email_notifications.is_undeliverable(
+        connection, job.realm_id, user_id, row.email, times=REFUSALS, within=LEFT_ALONE
+    ):
+        return None
+    talks = await _talks(connection, job.realm_id, week, row)
+    channels = () if row.role == GUEST else week.channels
+    if not talks and not channels:
+        return None
+    head = await _head(app, connection, week, row)
+    may_show = (
+        settings.message_content_in_email_notifications
+        and RealmSettings.of(realm.settings).message_content_allowed_in_email_notifications
+    )
+    return Digest(
+        head=head,
+        talks=talks,
+        new_channels=channels,
+        shows=may_show,
+        language=settings.default_language,
+        key=f"{job.realm_id}.{user_id}.{job.day.isoformat()}",
+    )
+
+
+async def _talks(
+    connection: Connection, realm_id: RealmId, week: _Week, row: UserRow
+) -> list[Talk]:
+    """The hottest of their conversations in which they have not read what was said first."""
+    loud = await digests.loud_for(
+        connection, realm_id, row.user_id, [topic.topic_id for topic in week.topics]
+    )
+    own = [topic for topic in week.topics if topic.topic_id in loud][: TALKS * 4]
+    ids = [message_id for topic in own for message_id in topic.message_ids]
+    unread = {
+        each.id: each for each in await digests.unread_of(connection, realm_id, row.user_id, ids)
+    }
+    empty = RealmSettings.of(week.realm.settings).empty_topic_display_name
+    talks = []
+    for topic in own:
+        found = [unread[each] for each in topic.message_ids if each in unread]
+        if found:
+            shown = [
+                MailedMessage(each.sender_name, each.sent_at, each.content, each.rendered_content)
+                for each in found
+            ]
+            talks.append(
+                Talk(
+                    channel_id=topic.channel_id,
+                    channel=topic.channel,
+                    topic=topic.topic,
+                    title=topic.topic or empty,
+                    people=topic.people,
+                    count=topic.count,
+                    messages=shown,
+                )
+            )
+    return talks[:TALKS]
+
+
+async def _head(app: App, connection: Connection, week: _Week, row: UserRow) -> Letterhead:
+    realm = week.realm
+    address = app.directories.of(realm.realm_id).address_of(realm)
+    key = await server_keys.key_for(connection, PURPOSE)
+    subscriber = Subscriber(realm.realm_id, row.user_id, DIGESTS)
+    return Letterhead(
+        realm_name=realm.name,
+        realm_url=address.url,
+        domain=mail_domain(address.url),
+        sender=app.settings.mail_address,
+        address=row.email,
+        full_name=row.full_name,
+        names_realm=False,
+        unsubscribe_url=link_for(key, subscriber, address),
+        now=week.now,
+    )
+
+
+PROCESSOR = Processor(DigestEmails, handle)

@@ -1,0 +1,63 @@
+"""Asks once a week for the digests of those who have been away."""
+
+from datetime import timedelta
+from typing import Final
+
+from queue_processors.keeping import now_and_then
+from server.actions.digests import TOGETHER, begin_digests
+from server.app import App
+from server.domain.realm_settings import RealmSettings
+from storage import realms
+from storage.ids import RealmId
+
+FIRST_LOOK_SECONDS: Final = 120.0
+LOOK_SECONDS: Final = 1800.0
+FIRST_HOUR: Final = 6
+"""Of the day, in UTC: before that it is night for most."""
+AWAY: Final = timedelta(days=5)
+"""Whoever has been here since has seen what there is."""
+
+
+class DigestKeeper:
+    """Looks twice an hour. Several may run: each asks for what nobody has asked for."""
+
+    def __init__(self, app: App) -> None:
+        self._app = app
+
+    async def run(self) -> None:
+        """Work until cancelled."""
+        await now_and_then(
+            self.look,
+            what="ask for digests",
+            seconds=LOOK_SECONDS,
+            first_seconds=FIRST_LOOK_SECONDS,
+        )
+
+    async def look(self) -> int:
+        """Ask for all that are due now; how many. Raises DatabaseUnavailableError."""
+        now = self._app.clock.now()
+        if self._app.mailer is None or now.hour < FIRST_HOUR:
+            return 0
+        async with self._app.database.connection() as connection:
+            rows = await realms.all_of_them(connection)
+        count = 0
+        for realm in rows:
+            settings = RealmSettings.of(realm.settings)
+            if (
+                settings.digest_emails_enabled
+                and settings.digest_weekday == now.weekday()
+                and not realm.deactivated
+            ):
+                count += await self._in_realm(realm.realm_id)
+        return count
+
+    async def _in_realm(self, realm_id: RealmId) -> int:
+        now, writer = self._app.clock.now(), self._app.writers.of(realm_id)
+        count = 0
+        while True:
+            asked: int = await writer.write(
+                lambda tx: begin_digests(tx, now.date(), away_since=now - AWAY)
+            )
+            count += asked
+            if asked < TOGETHER:
+                return count

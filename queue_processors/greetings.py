@@ -1,0 +1,13 @@
+"""Lets bots greet those who have joined."""
+
+from queue_processors.processor import Processor
+from server.actions.greetings import greet
+from server.app import App
+from server.jobs import Greeting
+
+
+async def handle(app: App, job: Greeting) -> None:
+    await greet(app.workbench(job.realm_id), job.user_id, job.text, job.inviter_id)
+
+
+PROCESSOR = Processor(Greeting, handle)

@@ -1,0 +1,66 @@
+"""Makes the files with an organization's data that administrators have asked for."""
+
+import tempfile
+from pathlib import Path
+from typing import Final
+
+import msgspec
+import structlog
+
+from server.actions.realm_exports import Wanted, give_export_up, keep_export
+from server.app import App
+from server.domain.realm_exports import KEYS, KINDS
+from server.version import VERSION
+from storage import exports, realm_exports
+from storage.backups import BackupError
+from storage.blobs import new_key
+from storage.exports import Request
+from storage.ids import RealmId
+
+logger = structlog.get_logger(__name__)
+
+PIECE_BYTES: Final = 1024 * 1024
+
+
+async def make_export(app: App, realm_id: RealmId, arguments: bytes) -> None:
+    """Make it, unless it is there, or nobody waits for it any more."""
+    export_id = msgspec.json.decode(arguments, type=Wanted).export_id
+    async with app.database.connection() as connection:
+        row = await realm_exports.by_id(connection, realm_id, export_id)
+    if row is None or not row.is_pending:
+        return
+    bench, url = app.workbench(realm_id), app.settings.database_url
+    assert url is not None
+    wanted = Request(
+        realm_id=realm_id,
+        scope=KINDS[row.export_type],
+        secrets=False,
+        version=VERSION,
+        now=app.clock.now(),
+    )
+    try:
+        with tempfile.TemporaryDirectory(prefix="parley-export-") as folder:
+            path = Path(folder) / "organization.zip"
+            await exports.export(url, path, wanted, app.blobs, lambda *_: None)
+            key, size, digest = await _keep(app, realm_id, path)
+    except (BackupError, OSError) as error:
+        logger.exception("an export could not be made", realm_id=realm_id, error=str(error))
+        await bench.write(lambda tx: give_export_up(tx, export_id, now=app.clock.now()))
+        return
+    if not await bench.write(
+        lambda tx: keep_export(tx, export_id, blob_key=key, size=size, digest=digest)
+    ):
+        await app.blobs.delete(key)
+
+
+async def _keep(app: App, realm_id: RealmId, path: Path) -> tuple[str, int, bytes]:
+    """Put the file into the store: its key, its length, its digest."""
+    incoming, key = await app.blobs.receive(), new_key(KEYS, realm_id)
+    try:
+        with path.open("rb") as file:
+            while piece := file.read(PIECE_BYTES):
+                await incoming.write(piece)
+        await incoming.keep(key)
+    finally:
+        await incoming.discard()
+    return key, incoming.size, incoming.digest

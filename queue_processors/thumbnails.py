@@ -1,0 +1,122 @@
+"""Makes small pictures of uploaded ones, and shows them in the messages that wait for them."""
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import suppress
+from functools import partial
+from typing import Final
+
+from queue_processors.processor import Processor
+from server.actions.messages.thumbnails import show_thumbnails
+from server.actions.workbench import Workbench
+from server.app import App
+from server.domain.errors import BadImageError
+from server.domain.thumbnails import (
+    ANIMATED,
+    PENDING_CLASS,
+    STILL,
+    Format,
+    has_thumbnails,
+    key_of,
+)
+from server.jobs import Thumbnails, outgoing
+from server.messaging.job_broker import JobPublisher
+from server.pictures import Made, Picture
+from storage import attachments
+from storage.attachments import AttachmentRow
+from storage.blobs import BlobStore
+from storage.database import Database
+from storage.ids import AttachmentId, MessageId, RealmId
+
+AT_ONCE: Final = 100
+_FORMATS: Final = {"still": STILL, "animated": ANIMATED}
+"""By what the process that makes them calls them."""
+_NO_PICTURE: Final = Made()
+
+
+async def handle(app: App, job: Thumbnails) -> None:
+    bench = app.workbench_afresh(job.realm_id)
+    async with bench.read() as connection:
+        row = await attachments.by_id(connection, job.realm_id, job.attachment_id)
+    if row is None or not has_thumbnails(row.content_type):
+        return
+    if row.width is None:
+        await _make(app, job.realm_id, row)
+    await _show(bench, job.attachment_id)
+
+
+async def _make(app: App, realm_id: RealmId, row: AttachmentRow) -> None:
+    try:
+        made = await app.pictures.make("thumbnail", app.blobs.read(row.blob_key))
+    except (BadImageError, FileNotFoundError):
+        made = _NO_PICTURE
+    for name, picture in made.pictures.items():
+        await _keep(app.blobs, row, _FORMATS[name], picture)
+    async with app.database.connection() as connection:
+        await attachments.note_picture(
+            connection,
+            realm_id,
+            row.attachment_id,
+            width=made.width,
+            height=made.height,
+            is_animated="animated" in made.pictures,
+        )
+
+
+async def _keep(blobs: BlobStore, row: AttachmentRow, wanted: Format, picture: Picture) -> None:
+    incoming = await blobs.receive()
+    try:
+        await incoming.write(picture.content)
+        # An earlier try may have come this far.
+        with suppress(FileExistsError):
+            await incoming.keep(key_of(row.blob_key, wanted))
+    finally:
+        await incoming.discard()
+
+
+async def _show(bench: Workbench, attachment_id: AttachmentId) -> None:
+    async for message_id in _waiting(bench, attachment_id):
+        now = bench.clock.now()
+        await bench.write(partial(show_thumbnails, message_id=message_id, now=now))
+
+
+async def _waiting(bench: Workbench, attachment_id: AttachmentId) -> AsyncIterator[MessageId]:
+    before: MessageId | None = None
+    while True:
+        async with bench.read() as connection:
+            found = await attachments.waiting_messages(
+                connection,
+                bench.realm_id,
+                attachment_id,
+                pending=PENDING_CLASS,
+                before=before,
+                limit=AT_ONCE,
+            )
+        for message_id in found:
+            yield message_id
+        if len(found) < AT_ONCE:
+            return
+        before = found[-1]
+
+
+async def ask_for_thumbnails(
+    database: Database, broker: JobPublisher, realm_id: RealmId, message_ids: Sequence[MessageId]
+) -> None:
+    """Have the pictures looked at for which new messages wait.
+
+    They may have been made while the messages were on their way.
+    """
+    async with database.connection() as connection:
+        wanted = await attachments.awaited(connection, realm_id, message_ids, pending=PENDING_CLASS)
+    if wanted:
+        await broker.publish(
+            *(
+                outgoing(
+                    Thumbnails(realm_id=realm_id, attachment_id=attachment_id),
+                    key=f"{attachment_id}",
+                )
+                for attachment_id in wanted
+            )
+        )
+
+
+PROCESSOR = Processor(Thumbnails, handle, prefetch=2)

@@ -1,0 +1,44 @@
+"""Counts once a day how much was sent to each channel, for clients that sort by it."""
+
+from datetime import timedelta
+from typing import Final
+
+from queue_processors.keeping import now_and_then
+from server.domain.channels import TRAFFIC_WEEKS
+from server.domain.clock import Clock
+from storage import channel_traffic
+from storage.database import Database
+
+FIRST_LOOK_SECONDS: Final = 60.0
+LOOK_SECONDS: Final = 3600.0
+
+
+class TrafficKeeper:
+    """Looks soon after the start, then once an hour. Several may run: each counts what is left."""
+
+    def __init__(self, database: Database, clock: Clock) -> None:
+        self._database = database
+        self._clock = clock
+
+    async def run(self) -> None:
+        """Work until cancelled."""
+        await now_and_then(
+            self.count,
+            what="count the traffic of channels",
+            seconds=LOOK_SECONDS,
+            first_seconds=FIRST_LOOK_SECONDS,
+        )
+
+    async def count(self) -> None:
+        """Count in every organization in which it has not been done today."""
+        now = self._clock.now()
+        async with self._database.connection() as connection:
+            realm_ids = await channel_traffic.realms_to_count(connection, now.date())
+        for realm_id in realm_ids:
+            async with self._database.transaction() as connection:
+                await channel_traffic.count(
+                    connection,
+                    realm_id,
+                    since=now - timedelta(weeks=TRAFFIC_WEEKS),
+                    day=now.date(),
+                )

@@ -1,0 +1,49 @@
+"""Emails to somebody about their account."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from email.message import EmailMessage
+from email.utils import format_datetime
+
+from server.domain.account_news import AccountNews
+from server.mail.composing import MAX_NAME, MAX_SUBJECT, fill, line
+from server.mail.confirmation_letters import Letter
+from server.mail.mailer import mailbox
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AccountHead:
+    """From where to whom."""
+
+    realm_name: str
+    realm_url: str
+    domain: str
+    """What stands after the @ of the ids that mails have."""
+    sender: str
+    address: str
+    full_name: str
+    now: datetime
+
+
+def about_account(head: AccountHead, news: AccountNews | Letter, *, key: str) -> EmailMessage:
+    """The email that says so; `key` is its own. Raises AddressRefusedError."""
+    message = EmailMessage()
+    title = line(news.subject(head.realm_name), MAX_SUBJECT)
+    message["Subject"] = title
+    message["To"] = mailbox(line(head.full_name, MAX_NAME), head.address)
+    message["From"] = mailbox(f"{line(head.realm_name, MAX_NAME)} (Parley)", head.sender)
+    message["Date"] = format_datetime(head.now)
+    # The same however often it is sent: of two, mail programs show one.
+    message["Message-ID"] = f"<account.{key}@{head.domain}>"
+    message["Auto-Submitted"] = "auto-generated"
+    message["X-Auto-Response-Suppress"] = "All"
+    message["Content-Language"] = "en"
+    fill(
+        message,
+        str(news.__struct_config__.tag),
+        title=title,
+        news=news,
+        realm_name=head.realm_name,
+        realm_url=head.realm_url,
+    )
+    return message

@@ -1,0 +1,121 @@
+"""Emails with which people confirm something, or that tell them why they cannot."""
+
+from collections.abc import Sequence
+
+import msgspec
+
+
+class Letter(msgspec.Struct, frozen=True, kw_only=True, tag="confirmation"):
+    """What an email says, in plain sentences."""
+
+    title: str
+    paragraphs: Sequence[str]
+    button: str = ""
+    url: str = ""
+    """Where the button leads; empty: there is none."""
+
+    def subject(self, realm_name: str) -> str:
+        del realm_name
+        return self.title
+
+
+class Place(msgspec.Struct, frozen=True, kw_only=True):
+    """In whose name a letter is written: an organization, or the server itself."""
+
+    name: str
+    url: str
+
+
+def reset_password(place: Place, full_name: str, url: str) -> Letter:
+    return Letter(
+        title=f"Choose a new password for {place.name}",
+        paragraphs=(
+            f"Hello {full_name},",
+            (
+                f"somebody, probably you, wants a new password for your account at {place.url}. The"
+                " link below leads to a page where you choose one. It works once, within a day."
+            ),
+            "If it was not you, do nothing: your password stays as it is.",
+        ),
+        button="Choose a new password",
+        url=url,
+    )
+
+
+def no_account(place: Place, *, is_closed: bool) -> Letter:
+    what = (
+        "the account of this address is deactivated"
+        if is_closed
+        else ("no account has this address")
+    )
+    return Letter(
+        title=f"No account at {place.name}",
+        paragraphs=(
+            f"Somebody, probably you, wants a new password at {place.url}, but {what} there.",
+            (
+                "If you have an account, it may have another address. Who looks after the"
+                " organization can tell you."
+            ),
+        ),
+    )
+
+
+def confirm_new_address(place: Place, full_name: str, url: str) -> Letter:
+    return Letter(
+        title=f"Confirm your new address for {place.name}",
+        paragraphs=(
+            f"Hello {full_name},",
+            (
+                f"your account at {place.url} is to have this address. Confirm on the page to which"
+                " the link below leads that it is yours. It works once, within a day."
+            ),
+            "If you do not know what this is about, do nothing.",
+        ),
+        button="Confirm the address",
+        url=url,
+    )
+
+
+def confirm_sign_up(place: Place, url: str) -> Letter:
+    return Letter(
+        title=f"Join {place.name}",
+        paragraphs=(
+            (
+                f"This address was entered to join {place.name} at {place.url}. Go on where the"
+                " link below leads. It works once, within a day."
+            ),
+            "If it was not you, do nothing.",
+        ),
+        button="Join",
+        url=url,
+    )
+
+
+def has_account(place: Place) -> Letter:
+    return Letter(
+        title=f"You have an account at {place.name}",
+        paragraphs=(
+            (
+                f"This address was entered to join {place.name} at {place.url}, but it has an"
+                " account there already. Sign in with it; if you have forgotten the password, or"
+                " never had one, the page for new passwords helps."
+            ),
+        ),
+        button="Sign in",
+        url=f"{place.url}/login",
+    )
+
+
+def confirm_founding(place: Place, url: str) -> Letter:
+    return Letter(
+        title="A new organization",
+        paragraphs=(
+            (
+                f"This address was entered to create an organization at {place.url}. Go on where"
+                " the link below leads. It works once, within a day."
+            ),
+            "If it was not you, do nothing.",
+        ),
+        button="Create the organization",
+        url=url,
+    )
