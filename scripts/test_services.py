@@ -1,4 +1,4 @@
-"""Run a command with the Postgres, the RabbitMQ, the browser and the terminal that the tests need.
+"""Run a command with what the tests need: Postgres, RabbitMQ, browser, terminal, directory.
 
 What runs is used; what is installed is started; on Debian, what is missing is installed.
 """
@@ -29,7 +29,17 @@ TERMINAL_CLIENT = Path(sys.prefix) / "terminal-client"
 """An environment with the client for terminals."""
 TERMINAL_CLIENT_NEEDS = Path(__file__).parents[1] / "tests" / "acceptance" / "terminal_client.txt"
 
+DIRECTORY_SERVER = Path(sys.prefix) / "slapd"
+"""Debian's OpenLDAP, unpacked: installed, it would run as a service of the machine."""
+
+TUS_CLIENT = Path(sys.prefix) / "tus-client"
+"""A folder with the client that browsers upload with."""
+TUS_CLIENT_NEEDS = Path(__file__).parents[1] / "tests" / "acceptance" / "tus_client.txt"
+
 BROWSERS = ("chromium-headless-shell", "chromium", "google-chrome")
+
+PROGRAMS = f"{ENVIRONMENT.get('PATH', '')}:/usr/sbin:/usr/local/sbin"
+"""Where programs are that only root runs, otherwise."""
 
 START_SECONDS = 60
 
@@ -40,6 +50,8 @@ def main() -> None:
         _broker()
         _browser()
         _terminal()
+        _tus_client()
+        _directory_server()
         environment = {**ENVIRONMENT, DATABASE_VARIABLE: database_url}
         sys.exit(subprocess.call(sys.argv[1:], env=environment))
 
@@ -132,6 +144,38 @@ def _terminal() -> None:
     installed.write_text(needs)
 
 
+def _directory_server() -> None:
+    """The program of a directory (LDAP), which tests start for themselves."""
+    if DIRECTORY_SERVER.exists() or shutil.which("slapd", path=PROGRAMS):
+        return
+    with tempfile.TemporaryDirectory(
+        prefix="parley-slapd-",
+        ignore_cleanup_errors=True,  # what apt has made there is root's
+    ) as archives:
+        _install("slapd", "--download-only", "-o", f"Dir::Cache::archives={archives}")
+        unpacked = DIRECTORY_SERVER.with_suffix(".unpacking")
+        shutil.rmtree(unpacked, ignore_errors=True)
+        for package in sorted(Path(archives).glob("*.deb")):
+            subprocess.run(["dpkg", "-x", str(package), str(unpacked)], check=True)
+        unpacked.rename(DIRECTORY_SERVER)
+
+
+def _tus_client() -> None:
+    """The client for uploads, and what runs it."""
+    needs, installed = TUS_CLIENT_NEEDS.read_text(), TUS_CLIENT / "installed.txt"
+    for program, package in (("node", "nodejs"), ("npm", "npm")):
+        if not shutil.which(program):
+            _install(package)
+    if installed.exists() and installed.read_text() == needs:
+        return
+    sys.stderr.write("Installing the client for uploads for the tests ...\n")
+    TUS_CLIENT.mkdir(parents=True, exist_ok=True)
+    npm = ["npm", "install", "--prefix", str(TUS_CLIENT), "--no-audit", "--no-fund"]
+    quiet = ["--ignore-scripts", "--no-save", "--loglevel=error"]
+    subprocess.run([*npm, *quiet, *needs.split()], stdout=subprocess.DEVNULL, check=True)
+    installed.write_text(needs)
+
+
 def _answers(host: str | None, port: int | None) -> bool:
     try:
         socket.create_connection((host or "127.0.0.1", port or 5672), timeout=5).close()
@@ -157,12 +201,12 @@ def _is_installed(package: str, program: str) -> bool:
     return shutil.which(program) is not None
 
 
-def _install(package: str) -> None:
+def _install(package: str, *options: str) -> None:
     if not shutil.which("apt-get"):
         sys.exit(f"parley: the tests need {package}, and only on Debian it can be installed here.")
     sys.stderr.write(f"Installing {package} for the tests ...\n")
     _as_root(["apt-get", "update", "-qq"])
-    _as_root(["apt-get", "install", "-y", "-qq", "--no-install-recommends", package])
+    _as_root(["apt-get", "install", "-y", "-qq", "--no-install-recommends", *options, package])
 
 
 def _as_root(command: list[str]) -> None:

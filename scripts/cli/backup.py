@@ -2,7 +2,6 @@
 
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
@@ -10,9 +9,6 @@ from scripts.cli.database import database_url_of
 from scripts.cli.failures import Failure, sentences
 from scripts.cli.options import place_options, read_settings
 from server.wording import counted, size
-
-if TYPE_CHECKING:
-    from server.settings import Settings
 
 PROGRESS_SECONDS = 2.0
 
@@ -52,7 +48,7 @@ def backup(file: Path | None, *, force: bool, config: Path | None, data: Path | 
         if path.exists() and not force:
             raise Failure(f"{path} is there already: name another file, or use --force.")
         with database_url_of(settings) as url:
-            told, folder = Told("Writing"), files_of(settings)
+            told, folder = Told("Writing"), settings.files
             backups.dump(url, path, folder=folder, version=VERSION, now=now, progress=told)
         manifest = backups.verify(path, Told("Comparing"))
     rows = counted(manifest.rows, "row", "rows")
@@ -62,8 +58,3 @@ def backup(file: Path | None, *, force: bool, config: Path | None, data: Path | 
     click.echo(
         f"{path}: {rows} of {tables} and {uploads}, {written}, read again and found to be right."
     )
-
-
-def files_of(settings: "Settings") -> Path:
-    """Where what people upload is kept."""
-    return settings.data_directory.expanduser().absolute() / "files"

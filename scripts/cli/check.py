@@ -1,6 +1,7 @@
 """`parley check`: is everything in order, and if not, what to do."""
 
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import dataclass, replace
 from enum import Enum
 from pathlib import Path
@@ -45,8 +46,8 @@ class Finding:
 def check(context: click.Context, /, *, config: Path | None, **overrides: object) -> None:
     """Say what is wrong, and what to do about it.
 
-    Looks at the settings, the data directory, the database, the broker, the mail server and
-    whoever pushes to phones.
+    Looks at the settings, the data directory, the database, the broker, the mail server, whoever
+    pushes to phones, and the directory in which people have their passwords.
     Changes nothing. The status is 1 if something is wrong.
     """
     verdicts = set()
@@ -70,6 +71,7 @@ def _findings(config: Path | None, overrides: dict[str, object]) -> Iterator[Fin
         return
     yield from _about_mail(settings)
     yield from _about_pushes(settings)
+    yield from _about_directory(settings)
     place = {name: overrides.get(name) for name in ("host", "port")}
     yield from _about_settings(as_it_runs(settings, **place))
     yield from _about_operator(settings)
@@ -252,6 +254,31 @@ def _reached(kinds: frozenset[str] | None) -> Finding:
         name = {"fcm": "Android", "apns": "Apple"}[lacking.pop()]
         return Finding(Verdict.DOUBTFUL, "push", f"There is no key for phones of {name}.")
     return Finding(Verdict.GOOD, "push", "Whoever pushes to phones lets this server in.")
+
+
+def _about_directory(settings: "Settings") -> Iterator[Finding]:
+    import asyncio
+
+    if settings.ldap_url is None:
+        return
+    from server.identity.errors import DirectoryAwayError
+    from server.identity.ldap import Ldap
+
+    if not settings.ldap_starttls and "ldap://" in settings.ldap_url:
+        yield Finding(
+            Verdict.DOUBTFUL,
+            "directory",
+            "PARLEY_LDAP_STARTTLS is off: people's passwords cross the network as they are.",
+        )
+    with closing(Ldap(settings)) as ldap:
+        try:
+            asyncio.run(ldap.check())
+        except DirectoryAwayError as error:
+            sentence = f"The directory cannot be asked: {error.reason}."
+            yield Finding(Verdict.BAD, "directory", sentence)
+        else:
+            sentence = "The directory answers: `parley ldap check NAME` tries somebody."
+            yield Finding(Verdict.GOOD, "directory", sentence)
 
 
 def _about_broker(url: str) -> Finding:

@@ -24,8 +24,15 @@ def sentences() -> Iterator[None]:
         yield
     except Exception as error:
         if isinstance(error, _speaking_errors()):
-            raise Failure(str(error)) from error
+            raise Failure(_sentence(error)) from error
         raise
+
+
+def _sentence(error: Exception) -> str:
+    from server.messaging.job_broker import BrokerUnavailableError
+
+    is_bare = isinstance(error, BrokerUnavailableError)  # it says only what went wrong
+    return f"The broker does not answer: {error}" if is_bare else str(error)
 
 
 def _speaking_errors() -> tuple[type[Exception], ...]:

@@ -39,10 +39,11 @@ def faults(
 ) -> None:
     """Prove that no kill loses, doubles or reorders anything.
 
-    Starts a Postgres, a RabbitMQ, a mail server, server processes and workers of its own, lets
-    clients send and poll, and kills, stops, restarts and cuts everything meanwhile. In the end
-    it compares what each client saw with what the log says it must have seen, and what was
-    mailed to people who were away with what they missed. Fails if there is any difference.
+    Starts a Postgres, a RabbitMQ, a mail server, a bouncer, server processes and workers of its
+    own, lets clients send and poll, and kills, stops, restarts and cuts everything meanwhile. In
+    the end it compares what each client saw with what the log says it must have seen, and what was
+    mailed and pushed to people who were away with what they missed. Fails if there is any
+    difference.
     """
     # An installation maps packages one by one, and `benchmarks` is none that is installed.
     sys.path.append(str(CHECKOUT))

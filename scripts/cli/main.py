@@ -10,6 +10,7 @@ from scripts.cli.audit import audit
 from scripts.cli.backup import backup
 from scripts.cli.check import check
 from scripts.cli.faults import faults
+from scripts.cli.ldap import ldap
 from scripts.cli.leaks import leaks
 from scripts.cli.mail_in import mail_in
 from scripts.cli.migrate import migrate
@@ -20,6 +21,7 @@ from scripts.cli.restore import restore
 from scripts.cli.run import run
 from scripts.cli.serve import serve
 from scripts.cli.status import status
+from scripts.cli.transfer import export_realm, import_realm
 from scripts.cli.user import user
 from scripts.cli.worker import worker
 
@@ -62,9 +64,12 @@ for command in (
     queues,
     backup,
     restore,
+    export_realm,
+    import_realm,
     push,
     realm,
     user,
+    ldap,
     audit,
     activity,
     faults,

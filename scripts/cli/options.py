@@ -32,6 +32,11 @@ _SERVER = (
         type=click.Choice(["on", "off"]),
         help="Limit how often one may ask.  [env: PARLEY_RATE_LIMITS]",
     ),
+    click.option(
+        "--transport",
+        type=click.Choice(["httptools", "tornado"]),
+        help="The HTTP server that owns the port.  [env: PARLEY_TRANSPORT]",
+    ),
 )
 
 _PASSWORD = click.option(

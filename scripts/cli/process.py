@@ -3,10 +3,11 @@
 import asyncio
 import gc
 import os
+import resource
 import socket
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
-from contextlib import AsyncExitStack
-from typing import Any
+from contextlib import AsyncExitStack, suppress
+from typing import Any, Final
 
 from queue_processors.main import run as run_processors
 from queue_processors.registry import AnyProcessor, queue_names
@@ -20,6 +21,9 @@ from server.settings import Settings
 
 Prepare = Callable[[App], Awaitable[None]]
 Ready = Callable[[str | None], None]
+
+MOST_FILES: Final = 1_048_576
+"""More than that, where there is no limit, some systems refuse."""
 
 
 async def serve_until_stopped(
@@ -40,11 +44,15 @@ async def serve_until_stopped(
     `prepare` runs before the first request is taken, `ready` right after it could be, and is
     given the address of the pages that show what is in the folder `mail`, if there is one.
     """
+    open_many_files()
     async with AsyncExitStack() as stack:
         app = await stack.enter_async_context(open_app(settings, mailer=mail))
         if prepare is not None:
             await prepare(app)
-        work = run_processors(app, processors, with_shipper=with_shipper, serves=True)
+        takes_mail = takes_mail and settings.mail_in_port is not None
+        work = run_processors(
+            app, processors, with_shipper=with_shipper, serves=True, takes_mail=takes_mail
+        )
         await stack.enter_async_context(running(work, *beside))
         api = await stack.enter_async_context(serving(app, sockets))
         await stack.enter_async_context(
@@ -60,7 +68,7 @@ async def serve_until_stopped(
             from server.mail.folder_pages import folder_pages  # where it is wanted
 
             emails = await stack.enter_async_context(folder_pages(mail, settings.port + 1))
-        if takes_mail and settings.mail_in_port is not None:
+        if takes_mail:
             from server.mail_in import taking_mail  # most servers start without
 
             await stack.enter_async_context(taking_mail(app))
@@ -89,9 +97,11 @@ async def take_mail_until_stopped(settings: Settings) -> None:
 
     async with (
         open_app(settings) as app,
-        metrics_port(app, []),
+        metrics_port(app, all_queues=queue_names()),
         taking_mail(app),
+        running(run_processors(app, (), with_shipper=False, takes_mail=True)),
     ):
+        set_start_apart()
         await stop_signal()
 
 
@@ -103,6 +113,14 @@ def set_start_apart() -> None:
     """
     gc.collect()
     gc.freeze()
+
+
+def open_many_files() -> None:
+    """Let the process open as many files as the system lets it: each connection is one."""
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    most = MOST_FILES if hard == resource.RLIM_INFINITY else min(hard, MOST_FILES)
+    with suppress(OSError, ValueError):
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
 
 
 def _told_of(processors: Sequence[AnyProcessor], with_shipper: bool) -> list[str]:  # noqa: FBT001

@@ -75,10 +75,13 @@ def register(
                 new_key=new_key,
             )
 
+        if new_key is not None:
+            # Once it is asked, the bouncer may want the key even if its answer never arrives.
+            click.echo("Keep both keys until this is done. The new one is:")
+            click.echo(f"PARLEY_PUSH_SERVER_KEY={new_key}")
         is_new = _ask(settings, enroll)
         if new_key is not None:
-            click.echo("From now on the bouncer wants this key:")
-            click.echo(f"PARLEY_PUSH_SERVER_KEY={new_key}")
+            click.echo("The bouncer wants the new key from now on.")
             return
         with _told():
             with_app(settings, _introduce)

@@ -10,6 +10,7 @@ import click
 from scripts.cli.failures import Failure, sentences
 from scripts.cli.options import place_options, read_settings
 from scripts.cli.tables import Cell, show
+from server.wording import counted
 
 if TYPE_CHECKING:
     from server.messaging.job_desk import JobDesk
@@ -23,7 +24,13 @@ SHOWN = 20
 BODY_CHARACTERS = 200
 
 _as_json = click.option("--json", "as_json", is_flag=True, help="For programs.")
-_limit = click.option("--limit", default=SHOWN, show_default=True, help="How many to show.")
+_limit = click.option(
+    "--limit",
+    type=click.IntRange(min=1),
+    default=SHOWN,
+    show_default=True,
+    help="How many to show.",
+)
 _queue = click.argument("queue")
 _which = click.argument("ids", nargs=-1)
 _all = click.option("--all", "everything", is_flag=True, help="All of them.")
@@ -113,7 +120,7 @@ def resume(queue: str, *, config: Path | None, data: Path | None) -> None:
 def retry(queue: str, *, config: Path | None, data: Path | None) -> None:
     """Hand out now what waits in QUEUE for its next attempt."""
     count = _with_desk(config, data, lambda desk, _: desk.retry(_known(queue)))
-    click.echo(f"{_jobs(count)} of {queue} may be tried again now.")
+    click.echo(f"{counted(count, 'job', 'jobs')} of {queue} may be tried again now.")
 
 
 @queues.command()
@@ -127,7 +134,7 @@ def replay(
     """Put dead jobs of QUEUE back into it, as if new: those with these IDS, or --all."""
     chosen = _chosen(ids, everything=everything)
     count = _with_desk(config, data, lambda desk, _: desk.replay(_known(queue), chosen))
-    click.echo(f"{_jobs(count)} went back into {queue}.")
+    click.echo(f"{counted(count, 'job', 'jobs')} went back into {queue}.")
 
 
 @queues.command()
@@ -141,7 +148,7 @@ def drop(
     """Forget dead jobs of QUEUE: those with these IDS, or --all."""
     chosen = _chosen(ids, everything=everything)
     count = _with_desk(config, data, lambda desk, _: desk.drop(_known(queue), chosen))
-    click.echo(f"{_jobs(count)} of {queue} forgotten.")
+    click.echo(f"{counted(count, 'job', 'jobs')} of {queue} forgotten.")
 
 
 async def overview(desk: "JobDesk", database: "Database") -> list[dict[str, Cell]]:
@@ -196,10 +203,6 @@ def _dead(row: "DeadJobRow") -> dict[str, Cell]:
 def _body(body: bytes) -> str:
     text = body.decode(errors="replace")
     return text if len(text) <= BODY_CHARACTERS else text[:BODY_CHARACTERS] + "…"
-
-
-def _jobs(count: int) -> str:
-    return "1 job" if count == 1 else f"{count} jobs"
 
 
 def _with_desk(

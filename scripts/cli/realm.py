@@ -1,5 +1,6 @@
-"""`parley realm create`: found an organization."""
+"""`parley realm`: found an organization, close it, open it again, and bound what it uploads."""
 
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,11 +12,12 @@ from scripts.cli.options import password_option, place_options, read_password, r
 if TYPE_CHECKING:
     from server.actions.realms import CreatedRealm
     from server.app import App
+    from server.writer import WriteTx
 
 
 @click.group()
 def realm() -> None:
-    """Found organizations."""
+    """Found organizations, close and open them, and bound what they upload."""
 
 
 @realm.command()
@@ -59,7 +61,7 @@ def create(
             raise Failure(error.message) from error
 
         async def found(app: "App") -> "CreatedRealm":
-            return await found_realm(
+            made = await found_realm(
                 app,
                 name=name,
                 subdomain=subdomain,
@@ -67,9 +69,89 @@ def create(
                 full_name=owner_name,
                 password=password,
             )
+            await _open_first_channel(app, made)
+            return made
 
         made = with_app(settings, found, may_found=True)
     show(Line.of(made.owner), as_json=as_json)
+
+
+@realm.command()
+@click.option("--realm", "subdomain", help="Its subdomain, where there are several.")
+@place_options
+def deactivate(*, subdomain: str | None, config: Path | None, data: Path | None) -> None:
+    """Close an organization: within a second nobody is in, and nobody gets in.
+
+    Nothing is lost. Sessions and event queues end, keys and passwords open nothing, and what is
+    scheduled rests until it is opened again.
+    """
+    from server.actions.realm_activation import deactivate_realm, end_queues
+
+    changes = (lambda tx: deactivate_realm(tx, by=None), end_queues)
+    done = _change(subdomain, config, data, *changes)
+    click.echo("It is deactivated." if done else "It was deactivated already.")
+
+
+@realm.command()
+@click.option("--realm", "subdomain", help="Its subdomain, where there are several.")
+@place_options
+def reactivate(*, subdomain: str | None, config: Path | None, data: Path | None) -> None:
+    """Open an organization again, as it was when it was closed."""
+    from server.actions.realm_activation import reactivate_realm
+
+    done = _change(subdomain, config, data, reactivate_realm)
+    click.echo("It is active again." if done else "It was active already.")
+
+
+@realm.command()
+@click.option("--realm", "subdomain", help="Its subdomain, where there are several.")
+@click.option("--mib", type=click.IntRange(min=0), help="How much all files may take together.")
+@click.option("--none", "is_open", is_flag=True, help="As much as there is room for.")
+@place_options
+def quota(
+    *, subdomain: str | None, mib: int | None, is_open: bool, config: Path | None, data: Path | None
+) -> None:
+    """Say how much an organization may upload.
+
+    What is there already stays, also when it is more than that; nothing is added to it then.
+    """
+    if (mib is None) != is_open:
+        raise click.UsageError("Say either --mib and how much, or --none.")
+    from server.actions.upload_quota import change_upload_quota
+
+    done = _change(subdomain, config, data, lambda tx: change_upload_quota(tx, mib))
+    click.echo("From now on." if done else "That was so already.")
+
+
+def _change(
+    subdomain: str | None,
+    config: Path | None,
+    data: Path | None,
+    *changes: "Callable[[WriteTx], Awaitable[bool | None]]",
+) -> bool:
+    """Let the changes happen, one after another; what the first of them says."""
+
+    async def run(app: "App") -> bool:
+        from scripts.cli.session import realm_named
+
+        writer = app.writers.of(await realm_named(app, subdomain))
+        answers = [await writer.write(change) for change in changes]
+        return bool(answers[0])
+
+    with sentences():
+        from scripts.cli.session import with_app
+
+        return with_app(read_settings(config, data=data), run)
+
+
+async def _open_first_channel(app: "App", made: "CreatedRealm") -> None:
+    from server.actions.realms import open_first_channel
+    from server.domain.actor import Actor
+
+    row = await app.directories.of(made.realm_id).user(made.owner.user_id)
+    assert row is not None, "it was just made"
+    owner = Actor(made.realm_id, row, client="parley")
+    await app.writers.of(made.realm_id).write(lambda tx: open_first_channel(tx, owner))
 
 
 async def found_realm(

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from scripts.cli.backup import Told, files_of
+from scripts.cli.backup import Told
 from scripts.cli.database import private_database_of
 from scripts.cli.failures import Failure, sentences
 from scripts.cli.options import place_options, read_settings
@@ -59,7 +59,7 @@ def _restore(settings: "Settings", url: str, file: Path, *, force: bool, dry_run
     if refusal := backups.refusal(url, replace=force):
         raise Failure(refusal)
     if not dry_run:
-        backups.restore(url, file, folder=files_of(settings), progress=Told("Restoring"))
+        backups.restore(url, file, folder=settings.files, progress=Told("Restoring"))
 
 
 def _restore_privately(settings: "Settings", file: Path, *, force: bool, dry_run: bool) -> None:
@@ -77,7 +77,7 @@ def _restore_privately(settings: "Settings", file: Path, *, force: bool, dry_run
 def _require_room(settings: "Settings", manifest: "Manifest") -> None:
     """Whether it fits into the data directory; of another machine's disk nothing is known."""
     rows = manifest.database_bytes + SPARE_BYTES if settings.database_url is None else 0
-    data = settings.data_directory.expanduser().absolute()
+    data = settings.data_directory
     place = next(path for path in (data, *data.parents) if path.exists())
     needed = rows + manifest.file_bytes
     free = shutil.disk_usage(place).free

@@ -116,12 +116,10 @@ def _start_again(postgres: "EmbeddedPostgres") -> None:
 
 
 def _as_it_is(settings: "Settings", port: int) -> "Settings":
-    """The settings with the port that was really taken, and with an absolute path."""
+    """The settings with the port that was really taken."""
     import msgspec
 
-    return msgspec.structs.replace(
-        settings, port=port, data_directory=settings.data_directory.expanduser().absolute()
-    )
+    return msgspec.structs.replace(settings, port=port)
 
 
 def _finish_in_peace() -> None:

@@ -43,7 +43,7 @@ def as_it_runs(settings: "Settings", *, host: object = None, port: object = None
 def _place(data: Path) -> dict[str, str | int] | None:
     """What the file says; None where there is none that can be read."""
     try:
-        noted = json.loads((data.expanduser() / FILE_NAME).read_text())
+        noted = json.loads((data / FILE_NAME).read_text())
         return {"host": str(noted["host"]), "port": int(noted["port"])}
     except (OSError, ValueError, KeyError, TypeError):
         return None

@@ -1,4 +1,4 @@
-"""`parley user create`: give people accounts."""
+"""`parley user`: give people accounts, and look after them."""
 
 import asyncio
 from collections.abc import Awaitable, Sequence
@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 import click
 import msgspec
 
+from scripts.cli.accounts import COMMANDS
+from scripts.cli.erasing import erase
 from scripts.cli.failures import Failure, sentences
 from scripts.cli.options import password_option, place_options, read_password, read_settings
 
@@ -51,7 +53,11 @@ class Line(msgspec.Struct, frozen=True, kw_only=True):
 
 @click.group()
 def user() -> None:
-    """Give people accounts."""
+    """Give people accounts, and look after them."""
+
+
+for command in (*COMMANDS, erase):
+    user.add_command(command)
 
 
 @user.command()

@@ -1,0 +1,209 @@
+"""`parley user deactivate`, `grant`, `keys` and the like: an operator looks after accounts."""
+
+from collections.abc import Awaitable, Callable
+from datetime import timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from scripts.cli.failures import sentences
+from scripts.cli.options import place_options, read_settings
+from scripts.cli.tables import Cell, show
+
+if TYPE_CHECKING:
+    from server.app import App
+    from server.writer import WriteTx
+    from storage.ids import RealmId, UserId
+
+Change = Callable[["App", "WriteTx", "UserId"], Awaitable[None]]
+
+
+def person_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Whom it is about."""
+    for option in (
+        place_options,
+        click.option("--realm", help="The organization's subdomain, where there are several."),
+        click.option("--email", required=True, help="Whose account."),
+    ):
+        command = option(command)
+    return command
+
+
+@click.command()
+@person_options
+def deactivate(*, email: str, realm: str | None, config: Path | None, data: Path | None) -> None:
+    """Close somebody's account, and those of their bots.
+
+    Their keys, sessions and event queues end at once. What they have written stays.
+    """
+
+    async def close(app: "App", tx: "WriteTx", user_id: "UserId") -> None:
+        from server.actions.user_activation import deactivate_user
+
+        await deactivate_user(tx, user_id, by=None, now=app.clock.now())
+
+    _change(email, realm, config, data, close)
+    click.echo(f"{email} is deactivated.")
+
+
+@click.command()
+@person_options
+def reactivate(*, email: str, realm: str | None, config: Path | None, data: Path | None) -> None:
+    """Open somebody's account again, with its role, groups and channels.
+
+    Their API key is another one. Their bots stay closed: administrators open them one by one.
+    """
+
+    async def reopen(app: "App", tx: "WriteTx", user_id: "UserId") -> None:
+        from server.actions.user_activation import reactivate_user
+
+        await reactivate_user(tx, user_id, by=None, now=app.clock.now())
+
+    _change(email, realm, config, data, reopen)
+    click.echo(f"{email} is active again.")
+
+
+@click.command()
+@person_options
+@click.option(
+    "--create-users/--no-create-users",
+    required=True,
+    help="Whether they may make accounts over the API, while they are an administrator.",
+)
+def grant(
+    *,
+    email: str,
+    realm: str | None,
+    create_users: bool,
+    config: Path | None,
+    data: Path | None,
+) -> None:
+    """Let an administrator do what administrators may not by themselves."""
+
+    async def permit(app: "App", tx: "WriteTx", user_id: "UserId") -> None:
+        del app
+        from server.actions.newcomers import grant_creation
+
+        await grant_creation(tx, user_id, create_users=create_users)
+
+    _change(email, realm, config, data, permit)
+    click.echo(f"{email} {'may' if create_users else 'may not'} make accounts.")
+
+
+@click.command()
+@person_options
+@click.option("--json", "as_json", is_flag=True, help="For programs.")
+def keys(
+    *, email: str, realm: str | None, as_json: bool, config: Path | None, data: Path | None
+) -> None:
+    """List the keys that somebody has given to programs, beside the account's own."""
+
+    async def read(app: "App") -> list[dict[str, Cell]]:
+        from storage import api_keys
+
+        realm_id, user_id = await _person(app, email, realm)
+        async with app.database.connection() as connection:
+            rows = await api_keys.of_user(connection, realm_id, user_id)
+        return [
+            {
+                "number": row.key_id,
+                "name": row.name,
+                "begins with": row.hint,
+                "reaches": ", ".join(row.scopes),
+                "made": row.created_at,
+                "expires": row.expires_at,
+                "last used": row.last_used_at,
+            }
+            for row in rows
+        ]
+
+    with sentences():
+        from scripts.cli.session import with_app
+
+        rows = with_app(read_settings(config, data=data), read)
+    show(rows, as_json=as_json, nothing="There are none.")
+
+
+@click.command()
+@person_options
+@click.option("--name", required=True, help="What it is for.")
+@click.option(
+    "--scope",
+    "scopes",
+    multiple=True,
+    required=True,
+    type=click.Choice(["read", "messages", "everything"]),
+    help="What it reaches; may be given more than once.",
+)
+@click.option("--days", type=click.IntRange(1, 36_500), help="After how many it expires.")
+def make_key(
+    *,
+    email: str,
+    realm: str | None,
+    name: str,
+    scopes: tuple[str, ...],
+    days: int | None,
+    config: Path | None,
+    data: Path | None,
+) -> None:
+    """Make a key for a program, and print it: nobody is shown it again."""
+    made: list[str] = []
+
+    async def make(app: "App", tx: "WriteTx", user_id: "UserId") -> None:
+        from server.actions import api_keys
+        from server.domain.api_keys import checked_scopes
+
+        now = app.clock.now()
+        expires_at = None if days is None else now + timedelta(days=days)
+        new = api_keys.NewKey(name=name, scopes=checked_scopes(scopes), expires_at=expires_at)
+        _, key = await api_keys.make_key(tx, user_id, new, by=None, now=now)
+        made.append(key)
+
+    _change(email, realm, config, data, make)
+    click.echo(made[-1])
+
+
+@click.command()
+@person_options
+@click.option("--number", required=True, type=int, help="As `parley user keys` says.")
+def revoke_key(
+    *, email: str, realm: str | None, number: int, config: Path | None, data: Path | None
+) -> None:
+    """Revoke a key: it opens nothing any more, at once."""
+
+    async def revoke(app: "App", tx: "WriteTx", user_id: "UserId") -> None:
+        del app
+        from server.actions import api_keys
+        from storage.ids import ApiKeyId
+
+        await api_keys.revoke_key(tx, user_id, ApiKeyId(number), by=None)
+
+    _change(email, realm, config, data, revoke)
+    click.echo(f"Key {number} of {email} is revoked.")
+
+
+def _change(
+    email: str, realm: str | None, config: Path | None, data: Path | None, change: Change
+) -> None:
+    """Let the change happen to whoever has the address, beside a running server or without one."""
+
+    async def run(app: "App") -> None:
+        realm_id, user_id = await _person(app, email, realm)
+        await app.writers.of(realm_id).write(lambda tx: change(app, tx, user_id))
+
+    with sentences():
+        from scripts.cli.session import with_app
+
+        with_app(read_settings(config, data=data), run)
+
+
+async def _person(app: "App", email: str, realm: str | None) -> tuple["RealmId", "UserId"]:
+    from scripts.cli.session import person_named, realm_named
+
+    realm_id = await realm_named(app, realm)
+    async with app.database.connection() as connection:
+        return realm_id, await person_named(connection, realm_id, email)
+
+
+COMMANDS = (deactivate, reactivate, grant, keys, make_key, revoke_key)

@@ -1,0 +1,46 @@
+"""`parley user erase`: everything goes that somebody has said, for good."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from scripts.cli.accounts import person_options
+from scripts.cli.failures import sentences
+from scripts.cli.options import read_settings
+
+if TYPE_CHECKING:
+    from server.app import App
+
+
+@click.command()
+@person_options
+@click.option("--yes", is_flag=True, help="Do not ask.")
+def erase(
+    *, email: str, realm: str | None, yes: bool, config: Path | None, data: Path | None
+) -> None:
+    """Let everything go that somebody has written, uploaded and kept, for good.
+
+    Their account is closed at once and keeps its number, without a name; messages, reactions,
+    files and all else go in steps, and everybody who saw them is told. Cut off, workers go on
+    with it. What others have written of them stays, and so do backups.
+    """
+    if not yes:
+        click.confirm(f"Erase {email} and all that they have written? It is for good", abort=True)
+
+    async def run(app: "App") -> None:
+        from scripts.cli.session import person_named, realm_named
+        from server.actions.erasing import ERASING, erase_person
+        from server.actions.stepped_work import finish
+
+        bench = app.workbench(await realm_named(app, realm))
+        async with bench.read() as connection:
+            user_id = await person_named(connection, bench.realm_id, email)
+        work_id = await bench.write(lambda tx: erase_person(tx, user_id, now=app.clock.now()))
+        await finish(bench, ERASING, work_id)
+
+    with sentences():
+        from scripts.cli.session import with_app
+
+        with_app(read_settings(config, data=data), run)
+    click.echo(f"{email} is erased. A worker removes the content of their files.")

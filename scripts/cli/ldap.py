@@ -1,0 +1,113 @@
+"""`parley ldap`: try the directory in which people have their passwords."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from scripts.cli.failures import Failure, sentences
+from scripts.cli.options import password_option, place_options, read_password, read_settings
+
+if TYPE_CHECKING:
+    from server.app import App
+    from server.identity.ldap import Entry
+    from storage.ids import RealmId
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    entry: "Entry"
+    account: str
+    """What becomes of it here."""
+
+
+@click.group()
+def ldap() -> None:
+    """Try the directory (LDAP) in which people have their passwords."""
+
+
+@ldap.command()
+@click.argument("name")
+@password_option
+@click.option("--realm", help="The organization's subdomain, where there are several.")
+@place_options
+def check(
+    *,
+    name: str,
+    password_file: Path | None,
+    realm: str | None,
+    config: Path | None,
+    data: Path | None,
+) -> None:
+    """Say what the directory knows of somebody, and what would be made of it. Changes nothing.
+
+    NAME is what they sign in with. With their password it is looked at, too.
+    """
+    with sentences():
+        from scripts.cli.session import with_app
+
+        settings = read_settings(config, data=data)
+        if settings.ldap_url is None:
+            raise Failure("There is no directory: PARLEY_LDAP_URL is not set.")
+        password = read_password(password_file)
+        found = with_app(settings, lambda app: _look(app, name, password, realm))
+    identity = found.entry.identity
+    for about, what in (
+        ("entry", found.entry.dn),
+        ("name", identity.full_name),
+        ("email", identity.email),
+        ("password", "right" if password is not None else "not tried: --password-file tries it"),
+        ("account", found.account),
+    ):
+        click.echo(f"{about:<9} {what}")
+
+
+async def _look(app: "App", name: str, password: str | None, subdomain: str | None) -> _Found:
+    from scripts.cli.session import realm_named
+    from server.identity import DirectoryAwayError, IdentityError
+
+    realm_id = await realm_named(app, subdomain)
+    directory = app.identities.ldap
+    assert directory is not None, "the settings name one"
+    try:
+        if password is None:
+            entry = await directory.find(name)
+        else:
+            entry = await directory.sign_in(name, password)
+    except DirectoryAwayError as error:
+        raise Failure(f"The directory cannot be asked: {error.reason}.") from error
+    except IdentityError as error:
+        raise Failure(
+            f"No account can be made of what the directory has: {error.reason}."
+        ) from error
+    if entry is None and password is None:
+        raise Failure(f"The directory shows the server nobody who signs in as {name}.")
+    if entry is None:
+        raise Failure(f"The directory lets nobody in who is {name} with this password.")
+    return _Found(entry, await _account(app, realm_id, entry))
+
+
+async def _account(app: "App", realm_id: "RealmId", entry: "Entry") -> str:
+    """What becomes of the entry in this organization, in a sentence."""
+    from server.actions.sign_up import check_known_may_join
+    from server.api.sign_in import account_of
+    from server.domain.errors import DomainError
+    from server.domain.sign_in import LDAP
+
+    directory = app.directories.of(realm_id)
+    realm, settings = await directory.realm(), await directory.settings()
+    if not settings.wants_method(LDAP):
+        return f"none: {realm.name} does not use the directory; its owners choose LDAP."
+    if realm.deactivated:
+        return f"none: {realm.name} is deactivated."
+    try:
+        found = await account_of(app, directory, entry)
+        if found is not None:
+            return f"{found.email}, user id {found.user_id}"
+        async with app.database.connection() as connection:
+            email, now = entry.identity.email, app.clock.now()
+            await check_known_may_join(connection, realm, email, now=now)
+    except DomainError as error:
+        return f"none: {error.message}"
+    return f"would be made in {realm.name} with the first sign-in"

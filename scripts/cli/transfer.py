@@ -1,0 +1,155 @@
+"""`parley export` and `parley import`: one organization as a file, and made of it elsewhere."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from scripts.cli.backup import Told
+from scripts.cli.failures import Failure, sentences
+from scripts.cli.options import place_options, read_settings
+from server.wording import counted, size
+
+if TYPE_CHECKING:
+    from server.app import App
+    from server.settings import Settings
+    from storage.exports import Manifest, Scope
+
+
+@click.command("export")
+@click.argument("file", required=False, type=click.Path(dir_okay=False, path_type=Path))
+@click.option("--realm", "subdomain", help="Its subdomain; nothing: the only one there is.")
+@click.option(
+    "--only",
+    type=click.Choice(["public", "consented"]),
+    help="What every member may read; `consented`: and what those have who allow it.",
+)
+@click.option(
+    "--secrets",
+    "with_secrets",
+    is_flag=True,
+    help="With hashes of passwords, API keys and tokens, so that people go on as they are.",
+)
+@click.option("--force", is_flag=True, help="Write over a file that is there.")
+@place_options
+def export_realm(
+    *,
+    file: Path | None,
+    subdomain: str | None,
+    only: "Scope | None",
+    with_secrets: bool,
+    force: bool,
+    config: Path | None,
+    data: Path | None,
+) -> None:
+    """Write an organization into FILE, beside a running server or not.
+
+    It holds one moment of all that is the organization's: people, settings, channels, messages,
+    what everybody has read, and files, as lines of JSON in a ZIP archive (docs/exports.md).
+    """
+    with sentences():
+        from scripts.cli.session import realm_named, with_app
+        from server.version import VERSION
+        from storage import exports
+
+        if only is not None and with_secrets:
+            raise Failure("--secrets goes with everything, not with --only.")
+
+        async def write(app: "App") -> "tuple[Path, Manifest]":
+            now = app.clock.now()
+            realm = await app.directories.of(await realm_named(app, subdomain)).realm()
+            path = file or Path(f"{realm.subdomain or 'parley'}-{now:%Y%m%d-%H%M%S}.export")
+            if path.exists() and not force:
+                raise Failure(f"{path} is there already: name another file, or use --force.")
+            wanted = exports.Request(
+                realm_id=realm.realm_id,
+                scope=only or "everything",
+                secrets=with_secrets,
+                version=VERSION,
+                now=now,
+            )
+            url = app.settings.database_url
+            assert url is not None
+            written = await exports.export(url, path, wanted, app.blobs, Told("Writing"))
+            return path, written
+
+        path, manifest = with_app(read_settings(config, data=data), write)
+        exports.verify(path, Told("Comparing"))
+    click.echo(f"{path}: {_amount(manifest)}, {size(path.stat().st_size)}.")
+
+
+@click.command("import")
+@click.argument("file", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.option("--subdomain", help="Where it is reached; nothing: where it was.")
+@click.option("--dry-run", is_flag=True, help="Only read and compare the file.")
+@place_options
+def import_realm(
+    file: Path, *, subdomain: str | None, dry_run: bool, config: Path | None, data: Path | None
+) -> None:
+    """Make an organization of FILE, which `parley export` wrote, beside a running server or not.
+
+    It appears whole, or not at all. Ids of messages, and what people have read, stay what they
+    are; ids that the server gives out (people, channels) stay on a server that is new, and
+    change elsewhere, with all that names them. Take files only from whom you trust: they say what
+    people have written.
+    """
+    with sentences():
+        from scripts.cli.session import with_app
+        from storage import exports
+
+        settings = read_settings(config, data=data)
+        manifest = exports.verify(file, Told("Comparing"))
+        if problem := exports.refusal_of_version(manifest):
+            raise Failure(problem)
+        if dry_run:
+            click.echo(f"{_amount(manifest)} of {manifest.name!r} can be imported.")
+            return
+        place = manifest.subdomain if subdomain is None else subdomain
+        _check_place(settings, place)
+        with_app(settings, lambda app: _import(app, file, place), may_found=True)
+    where = f"at the subdomain `{place}`" if place else "at the server's own address"
+    click.echo(f"{_amount(manifest)} of {manifest.name!r} are here, {where}.")
+    if not manifest.secrets:
+        click.echo("Nobody has a password, and API keys are new: they were not in the export.")
+
+
+async def _import(app: "App", file: Path, subdomain: str) -> None:
+    from server.domain.api_keys import new_api_key
+    from storage import exports
+    from storage.migrate import connected
+
+    url = app.settings.database_url
+    assert url is not None
+    with connected(url) as connection, exports.reading(file) as (archive, manifest):
+        numbers = exports.renumbering(connection, manifest, subdomain)
+        # Before their rows: content without rows would be removed, but not within a day.
+        kept = await exports.take_files(archive, app.blobs, numbers.key, Told("Importing"))
+        try:
+            proxy = app.directories.rendering.proxy
+            with_own_links = str if proxy is None else proxy.made_own
+            place = exports.Place(subdomain, new_api_key, with_own_links)
+            exports.load(connection, archive, manifest, numbers, place, Told("Importing"))
+        except BaseException:
+            await exports.drop_files(app.blobs, kept)
+            raise
+
+
+def _check_place(settings: "Settings", subdomain: str) -> None:
+    from server.domain.realms import checked_subdomain
+
+    checked_subdomain(subdomain)
+    if subdomain and settings.root_domain is None:
+        raise Failure(
+            "Organizations at subdomains need PARLEY_ROOT_DOMAIN: without it every address is the"
+            " organization at the root. Set it, or use --subdomain ''."
+        )
+
+
+def _amount(manifest: "Manifest") -> str:
+    messages = next((table.rows for table in manifest.tables if table.name == "messages"), 0)
+    parts = (
+        counted(messages, "message", "messages"),
+        counted(manifest.rows, "row", "rows"),
+        counted(manifest.files, "file", "files"),
+    )
+    return ", ".join(parts[:2]) + f" and {parts[2]}"
