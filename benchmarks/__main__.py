@@ -11,7 +11,8 @@ import platform
 import sys
 from pathlib import Path
 
-from benchmarks.measures import MEASURES, median_and_range
+from benchmarks.figures import median_and_range
+from benchmarks.measures import MEASURES
 from benchmarks.server import load_average
 
 

@@ -11,10 +11,10 @@ from urllib.parse import urlencode
 class Client:
     """One connection of one user to the server under test."""
 
-    def __init__(self, port: int, email: str, api_key: str) -> None:
+    def __init__(self, port: int, email: str, api_key: str, host: str = "localhost") -> None:
         self._port = port
         credentials = base64.b64encode(f"{email}:{api_key}".encode()).decode()
-        self._head = f"Host: localhost\r\nAuthorization: Basic {credentials}\r\n"
+        self._head = f"Host: {host}\r\nAuthorization: Basic {credentials}\r\n"
         self._reader: asyncio.StreamReader | None = None
         self._writer: asyncio.StreamWriter | None = None
 

@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import statistics
 import time
 from collections.abc import Callable
 from typing import cast
@@ -10,30 +9,24 @@ from typing import cast
 import uvloop
 
 import benchmarks.changing
+import benchmarks.holding
 import benchmarks.narrows
 import benchmarks.notifying
 import benchmarks.organization
 import benchmarks.presence
+import benchmarks.processing
 import benchmarks.pushing
+import benchmarks.signing_in
+import benchmarks.transferring
+import benchmarks.uploading
 from benchmarks import world as worlds
 from benchmarks.client import Client
+from benchmarks.crowd_measures import masses, queue_memory, reconnecting, slow_sockets, waking
+from benchmarks.figures import Figures, milliseconds, percentile
 from benchmarks.server import Server, running, temporary_data
 
-Figures = dict[str, float]
 SECONDS = 5.0
 SENDING_CONNECTIONS = 64
-
-
-def percentile(values: list[float], share: float) -> float:
-    ordered = sorted(values)
-    return ordered[min(len(ordered) - 1, int(len(ordered) * share))]
-
-
-def _milliseconds(name: str, seconds: list[float]) -> Figures:
-    return {
-        f"{name} p50 ms": percentile(seconds, 0.5) * 1000,
-        f"{name} p99 ms": percentile(seconds, 0.99) * 1000,
-    }
 
 
 async def _send_for(clients: list[Client], channel_id: int, seconds: float) -> list[float]:
@@ -72,7 +65,7 @@ def sends() -> Figures:
                 uvloop.run(_send_for(clients[:1], channel_id, 0.5))
                 taken = uvloop.run(_measure_sends(server, world, senders, channel_id))
                 name = f"send to {subscribers}, {senders} senders"
-                figures |= _milliseconds(name, taken)
+                figures |= milliseconds(name, taken)
                 figures[f"{name}, a second"] = len(taken) / SECONDS
     return figures
 
@@ -97,7 +90,7 @@ def slow_disk() -> Figures:
         ).fetchall()
     return {
         "slow disk, 16 senders, a second": len(taken) / SECONDS,
-        **_milliseconds("slow disk, 16 senders", taken),
+        **milliseconds("slow disk, 16 senders", taken),
         "slow disk, writes a commit": cast("float", writes),
     }
 
@@ -125,8 +118,8 @@ def snapshot() -> Figures:
             beside = uvloop.run(_measure_sends(server, world, 1, channel_id))
             for holder in (dump, forgotten):
                 holder.execute("ROLLBACK")
-    figures |= _milliseconds("send, no snapshot open", alone)
-    figures |= _milliseconds(f"send, snapshot open for {SNAPSHOT_POSITIONS} positions", beside)
+    figures |= milliseconds("send, no snapshot open", alone)
+    figures |= milliseconds(f"send, snapshot open for {SNAPSHOT_POSITIONS} positions", beside)
     figures["send p99, with a snapshot / without"] = percentile(beside, 0.99) / percentile(
         alone, 0.99
     )
@@ -143,7 +136,7 @@ def delivery() -> Figures:
         for rate in (5, 50, 200):
             latencies, sent = uvloop.run(_deliver(server, world, channel_id, rate))
             name = f"delivery to 200 queues at {rate}/s"
-            figures |= _milliseconds(name, latencies)
+            figures |= milliseconds(name, latencies)
             figures[f"{name}, deliveries a second"] = len(latencies) / SECONDS
             assert len(latencies) == 200 * sent, "every message reaches every queue"
     return figures
@@ -204,7 +197,7 @@ def marking() -> Figures:
         with server.database() as database:
             world = worlds.fill(database, people=201)
             channel_id = worlds.channel(database, world, "marking", 201)
-        return _milliseconds(
+        return milliseconds(
             "send while 200 mark as read", uvloop.run(_send_and_mark(server, world, channel_id))
         )
 
@@ -241,44 +234,6 @@ async def _send_and_mark(server: Server, world: worlds.World, channel_id: int) -
     return taken
 
 
-def queue_memory() -> Figures:
-    """Memory of the serving process for each of 5,000 waiting queues with their connections."""
-    count = 5_000
-    with running() as server:
-        with server.database() as database:
-            world = worlds.fill(database, people=count)
-            worlds.channel(database, world, "memory", count)
-        uvloop.run(_wait_with(server, world, 50))
-        before = server.rss_kib()
-        after = uvloop.run(_wait_with(server, world, count))
-    return {"waiting queue KiB": (after - before) / count}
-
-
-async def _wait_with(server: Server, world: worlds.World, count: int) -> int:
-    clients = _clients(server, world, count)
-    limit = asyncio.Semaphore(20)
-    registered = 0
-
-    async def wait(client: Client) -> None:
-        nonlocal registered
-        async with limit:
-            queue_id = await client.register(event_types=["message"], fetch_event_types=[])
-        registered += 1
-        await client.get("/events", queue_id=queue_id, last_event_id=-1)
-
-    waiting = [asyncio.create_task(wait(client)) for client in clients]
-    while registered < count:  # noqa: ASYNC110 - a look now and then is enough here
-        await asyncio.sleep(0.1)
-    await asyncio.sleep(3)
-    memory = server.rss_kib()
-    for task in waiting:
-        task.cancel()
-    await asyncio.gather(*waiting, return_exceptions=True)
-    for client in clients:
-        client.close()
-    return memory
-
-
 def register() -> Figures:
     """Register with everything, in realms of 1,000 and 10,000 people."""
     figures: Figures = {}
@@ -290,11 +245,11 @@ def register() -> Figures:
                     worlds.channel(database, world, f"register {n}", people) for n in range(20)
                 ]
             nothing = uvloop.run(_register_often(server, world))
-            figures |= _milliseconds(f"register, {people} people, nothing unread", nothing)
+            figures |= milliseconds(f"register, {people} people, nothing unread", nothing)
             with server.database() as database:
                 worlds.messages(database, world, channels, count=9_000, topics_a_channel=5)
             much = uvloop.run(_register_often(server, world))
-            figures |= _milliseconds(f"register, {people} people, 9,000 unread", much)
+            figures |= milliseconds(f"register, {people} people, 9,000 unread", much)
     return figures
 
 
@@ -333,7 +288,7 @@ async def _read_history(server: Server, world: worlds.World, channel_id: int) ->
         for _ in range(5):
             await client.timed(request)
         taken = [await client.timed(request) for _ in range(100)]
-        figures |= _milliseconds(f"newest 100 of {name}", taken)
+        figures |= milliseconds(f"newest 100 of {name}", taken)
     return figures
 
 
@@ -345,7 +300,7 @@ def narrows() -> Figures:
         taken = uvloop.run(benchmarks.narrows.read(server, world, channels))
     figures: Figures = {}
     for name, seconds in taken.items():
-        figures |= _milliseconds(f"narrow {name}", seconds)
+        figures |= milliseconds(f"narrow {name}", seconds)
     return figures
 
 
@@ -369,8 +324,8 @@ def organization() -> Figures:
         taken = uvloop.run(benchmarks.organization.measure(server, world))
     by_groups = percentile(taken["nested"], 0.5) - percentile(taken["plain"], 0.5)
     return {
-        **_milliseconds("register, 10,000 people, 1,000 channels", taken["register"]),
-        **_milliseconds("subscribing 1,000 people to 10 channels", taken["subscribing"]),
+        **milliseconds("register, 10,000 people, 1,000 channels", taken["register"]),
+        **milliseconds("subscribing 1,000 people to 10 channels", taken["subscribing"]),
         "a nested permission adds, p50 ms": by_groups * 1000,
     }
 
@@ -381,7 +336,7 @@ def notifying() -> Figures:
         taken = benchmarks.notifying.decide(database, server.database_url)
     figures: Figures = {}
     for name, seconds in taken.items():
-        figures |= _milliseconds(f"decide for 10,000, {name}", seconds)
+        figures |= milliseconds(f"decide for 10,000, {name}", seconds)
     return figures
 
 
@@ -389,10 +344,21 @@ def pushing() -> Figures:
     """From a send to a bouncer on this machine: now and then, and to 1,000 phones at once."""
     measured = uvloop.run(benchmarks.pushing.measure())
     return {
-        **_milliseconds("push, now and then", measured.single),
-        **_milliseconds("push to 1,000 phones at once", measured.at_once),
+        **milliseconds("push, now and then", measured.single),
+        **milliseconds("push to 1,000 phones at once", measured.at_once),
         "push to 1,000 phones at once, a second": measured.a_second,
     }
+
+
+def processing() -> Figures:
+    """Each queue processor: how long a job takes from the log to its end, and how many a second."""
+    with running() as server:
+        taken = uvloop.run(benchmarks.processing.measure(server))
+    figures: Figures = {}
+    for queue, found in taken.items():
+        figures |= milliseconds(f"{queue}, asked to done", found.single)
+        figures[f"{queue}, jobs a second"] = found.a_second
+    return figures
 
 
 def presence() -> Figures:
@@ -405,8 +371,58 @@ def presence() -> Figures:
         ).fetchall()
     for name, each in measured.items():
         figures[f"{name}, CPU ms"] = each.cpu_seconds * 1000
-        figures |= _milliseconds(name, each.latencies)
+        figures |= milliseconds(name, each.latencies)
     return figures | {"writes of all these pings": cast("float", writes)}
+
+
+def transferring() -> Figures:
+    """An organization of a million messages is exported, and imported beside itself."""
+    with running() as server, server.database() as database:
+        taken = benchmarks.transferring.measure(server, database)
+    figures: Figures = {}
+    for name, each in taken.items():
+        figures |= {f"{name} of a million messages s": each.seconds, f"{name} MiB": each.mib}
+    return figures
+
+
+def holding() -> Figures:
+    """200 people wait 95 seconds for one message."""
+    with running() as server, server.database() as database:
+        held = benchmarks.holding.measure(server, database)
+    return {
+        "a heartbeat comes after s, at least": min(held.beats),
+        "a heartbeat comes after s, at most": max(held.beats),
+        "answers and ends that nobody expected": held.strange,
+        **milliseconds("delivery after 95 quiet seconds", held.delivered),
+    }
+
+
+def signing_in() -> Figures:
+    """What 4 people a second who sign in with a password cost those who send messages."""
+    with running() as server, server.database() as database:
+        measured = benchmarks.signing_in.measure(server, database)
+    ratio = percentile(measured.beside, 0.99) / percentile(measured.alone, 0.99)
+    return {
+        **milliseconds("send, nobody signs in", measured.alone),
+        **milliseconds("send, 4 a second sign in", measured.beside),
+        **milliseconds("sign-in", measured.sign_ins),
+        "send p99, with sign-ins / without": ratio,
+    }
+
+
+def uploading() -> Figures:
+    """A file of 1 GiB comes and is read: seconds, and by how much the process grows."""
+    limit = {"PARLEY_MAX_FILE_UPLOAD_MIB": str(benchmarks.uploading.FILE_MIB)}
+    with running(environment=limit) as server, server.database() as database:
+        moved = benchmarks.uploading.measure(server, database)
+    figures: Figures = {}
+    for name, each in moved.items():
+        figures |= {
+            f"1 GiB {name} s": each.seconds,
+            f"1 GiB {name}, growth MiB": each.growth_mib,
+            f"1 GiB {name}, CPU s": each.cpu_seconds,
+        }
+    return figures
 
 
 def starts() -> Figures:
@@ -430,6 +446,10 @@ MEASURES: dict[str, Callable[[], Figures]] = {
     "delivery": delivery,
     "marking": marking,
     "queue-memory": queue_memory,
+    "waking": waking,
+    "slow-sockets": slow_sockets,
+    "reconnecting": reconnecting,
+    "masses": masses,
     "register": register,
     "history": history,
     "narrows": narrows,
@@ -437,9 +457,10 @@ MEASURES: dict[str, Callable[[], Figures]] = {
     "organization": organization,
     "notifying": notifying,
     "pushing": pushing,
+    "processing": processing,
     "presence": presence,
+    "transferring": transferring,
+    "holding": holding,
+    "signing-in": signing_in,
+    "uploading": uploading,
 }
-
-
-def median_and_range(values: list[float]) -> tuple[float, float, float]:
-    return statistics.median(values), min(values), max(values)

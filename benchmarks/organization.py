@@ -3,9 +3,13 @@
 import json
 from typing import Any
 
+from psycopg.types.json import Jsonb
+
 from benchmarks import world as worlds
 from benchmarks.client import Client
 from benchmarks.server import Server
+from server.domain.channel_creation import default_permissions
+from storage.ids import UserId
 
 PEOPLE = 10_000
 CHANNELS = 1_000
@@ -25,10 +29,11 @@ def fill(database: Any) -> worlds.World:
     world = worlds.fill(database, people=PEOPLE)
     database.execute(
         """
-        INSERT INTO channels (realm_id, name, created_at, subscriber_count)
-        SELECT %s, 'large ' || g, now(), %s FROM generate_series(1, %s) AS g
+        INSERT INTO channels
+               (realm_id, name, created_at, creator_id, subscriber_count, permissions)
+        SELECT %s, 'large ' || g, now(), %s, %s, %s FROM generate_series(1, %s) AS g
         """,
-        [world.realm_id, FEW, CHANNELS],
+        [world.realm_id, world.first_user_id, FEW, _permissions(database, world), CHANNELS],
     )
     database.execute(
         """
@@ -48,6 +53,16 @@ def fill(database: Any) -> worlds.World:
     )
     database.execute("ANALYZE users, channels, subscriptions")
     return world
+
+
+def _permissions(database: Any, world: worlds.World) -> Jsonb:
+    """What the server keeps for a channel that the first of the people makes by name only."""
+    rows = database.execute(
+        "SELECT name, group_id FROM user_groups WHERE realm_id = %s AND is_system_group",
+        [world.realm_id],
+    )
+    defaults = default_permissions(dict(rows.fetchall()), UserId(world.first_user_id))
+    return Jsonb({name: value.as_json() for name, value in defaults.items()})
 
 
 async def measure(server: Server, world: worlds.World) -> dict[str, list[float]]:

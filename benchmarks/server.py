@@ -10,8 +10,8 @@ import tempfile
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import psutil
@@ -26,9 +26,17 @@ START_SECONDS = 60
 class Server:
     """A running server, its data, and its processes."""
 
-    def __init__(self, data: Path, *arguments: str) -> None:
+    def __init__(
+        self,
+        data: Path,
+        *arguments: str,
+        log: Path | None = None,
+        environment: Mapping[str, str] | None = None,
+    ) -> None:
         self.data = data
-        self.port = _free_port()
+        self._log = log
+        self._environment = {**os.environ, **(environment or {})}  # noqa: TID251
+        self.port = free_port()
         self._arguments = arguments
         self._process: subprocess.Popen[bytes] | None = None
 
@@ -36,23 +44,15 @@ class Server:
         """Seconds from the command to the first answered request."""
         started = time.perf_counter()
         command = [str(PARLEY), "run", "--port", str(self.port), "--data", str(self.data)]
-        self._process = subprocess.Popen(
-            [*command, "--rate-limits", "off", *self._arguments],
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-        )
-        while True:
-            try:
-                url = f"http://127.0.0.1:{self.port}/api/v1/server_settings"
-                with urllib.request.urlopen(url, timeout=5):
-                    return time.perf_counter() - started
-            except (urllib.error.URLError, OSError):
-                if (
-                    time.perf_counter() - started > START_SECONDS
-                    or self._process.poll() is not None
-                ):
-                    raise
-                time.sleep(0.005)
+        with Path(os.devnull if self._log is None else self._log).open("ab") as told:
+            self._process = subprocess.Popen(
+                [*command, "--rate-limits", "off", *self._arguments],
+                stdout=told,
+                stderr=told,
+                env=self._environment,
+            )
+        wait_for_answer(self._process, self.port)
+        return time.perf_counter() - started
 
     def stop(self) -> None:
         if self._process is not None:
@@ -82,7 +82,7 @@ class Server:
         parent = psutil.Process(self._process.pid)
         postgres = [p for p in psutil.process_iter() if _belongs_to(p, self.data)]
         every = {parent, *parent.children(recursive=True), *postgres}
-        return sum(_pss(p) for p in every) / 1024
+        return sum(pss(p) for p in every) / 1024
 
     def cpu_seconds(self) -> float:
         """What the serving process has used of the processors so far."""
@@ -90,11 +90,36 @@ class Server:
         times = psutil.Process(self._process.pid).cpu_times()
         return float(times.user + times.system)
 
+    def database_cpu_seconds(self) -> float:
+        """The same of its Postgres, as far as its backends live."""
+        assert self._process is not None
+        total = 0.0
+        for process in psutil.process_iter():
+            if _belongs_to(process, self.data):
+                with suppress(psutil.Error):
+                    times = process.cpu_times()
+                    total += times.user + times.system
+        return total
+
     def rss_kib(self) -> int:
         """Memory of the serving process alone."""
         assert self._process is not None
         rss: int = psutil.Process(self._process.pid).memory_info().rss
         return rss // 1024
+
+
+def wait_for_answer(process: subprocess.Popen[bytes], port: int) -> None:
+    """Return once the process answers on the port; raises if it ends, or takes too long."""
+    started = time.perf_counter()
+    while True:
+        try:
+            url = f"http://127.0.0.1:{port}/api/v1/server_settings"
+            with urllib.request.urlopen(url, timeout=5):
+                return
+        except (urllib.error.URLError, OSError):
+            if time.perf_counter() - started > START_SECONDS or process.poll() is not None:
+                raise
+            time.sleep(0.005)
 
 
 def _belongs_to(process: psutil.Process, data: Path) -> bool:
@@ -106,7 +131,8 @@ def _belongs_to(process: psutil.Process, data: Path) -> bool:
         return False
 
 
-def _pss(process: psutil.Process) -> int:
+def pss(process: psutil.Process) -> int:
+    """KiB of the process, what it shares divided among those who share it."""
     try:
         rollup = Path(f"/proc/{process.pid}/smaps_rollup").read_text()
     except (OSError, psutil.Error):
@@ -114,7 +140,8 @@ def _pss(process: psutil.Process) -> int:
     return next(int(line.split()[1]) for line in rollup.splitlines() if line.startswith("Pss:"))
 
 
-def _free_port() -> int:
+def free_port() -> int:
+    """A port of loopback that nobody has now."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port: int = free.getsockname()[1]
@@ -133,10 +160,12 @@ def temporary_data() -> Iterator[Path]:
 
 
 @contextmanager
-def running(*arguments: str) -> Iterator[Server]:
-    """A fresh server, which has just made its first organization."""
+def running(
+    *arguments: str, log: Path | None = None, environment: Mapping[str, str] | None = None
+) -> Iterator[Server]:
+    """A fresh server, which has just made its first organization; `log` gets what it tells."""
     with temporary_data() as data:
-        server = Server(data, *arguments)
+        server = Server(data, *arguments, log=log, environment=environment)
         server.start()
         try:
             yield server

@@ -142,3 +142,21 @@ def let_time_pass(database: psycopg.Connection, world: World, positions: int) ->
         END $$
         """
     )
+
+
+def queues(database: psycopg.Connection[Any], world: World, count: int) -> list[str]:
+    """An event queue for each of the first people, which listens to messages."""
+    rows = database.execute(
+        """
+        INSERT INTO event_queues (realm_id, queue_id, user_id, epoch, base, params,
+                                  lifespan_seconds, last_seen_at)
+        SELECT realm_id, 'bench-' || lpad(g::text, 26, '0'), %s + g, epoch, position,
+               '{"event_types": ["message"]}', 86400, now()
+          FROM realm_clock, generate_series(0, %s - 1) AS g
+         WHERE realm_id = %s
+        RETURNING queue_id
+        """,
+        [world.first_user_id, count, world.realm_id],
+    ).fetchall()
+    database.execute("ANALYZE event_queues")
+    return sorted(str(queue_id) for (queue_id,) in rows)

@@ -4,9 +4,8 @@ import asyncio
 import email
 import email.policy
 import re
-import time
 from collections import Counter, defaultdict
-from collections.abc import AsyncIterator, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from email.message import EmailMessage
@@ -15,13 +14,12 @@ from typing import Any, Final, Literal
 from aiosmtpd.smtp import SMTP
 
 from benchmarks.faults.history import SendRecord
-from benchmarks.faults.oracle import Ledger, Message
-from benchmarks.faults.world import User, World
+from benchmarks.faults.oracle import Ledger
+from benchmarks.faults.readers import arrived, others_in, readers_of
+from benchmarks.faults.world import World
 
 TOKEN: Final = re.compile(r"\bt\d+x\d+x[0-9a-f]{8}\b")
 SHOWN: Final = 5
-LATE_SECONDS: Final = 3.0
-"""So long after all emails have come, another copy of one may come."""
 
 Key = tuple[str, str]
 """An address, and the token of a message."""
@@ -94,15 +92,12 @@ async def mailed(
 ) -> None:
     """Wait until whoever is away has an email of each accepted message, for so long at most."""
     due = {
-        key
+        (user.email, send.token)
         for send in sends
         if send.message_id is not None and isinstance(send.where, tuple)
-        for key in _keys(world.absent, send.where, send.sender_id, send.token)
+        for user in others_in(world.absent, send.where, send.sender_id)
     }
-    deadline = time.monotonic() + seconds
-    while not due <= mail.held.keys() and time.monotonic() < deadline:  # noqa: ASYNC110 - it takes mail meanwhile
-        await asyncio.sleep(0.2)
-    await asyncio.sleep(LATE_SECONDS)
+    await arrived(due, mail.held, seconds)
 
 
 def check_mail(world: World, ledger: Ledger, held: Mapping[Key, set[str]]) -> Iterator[str]:
@@ -114,35 +109,13 @@ def check_mail(world: World, ledger: Ledger, held: Mapping[Key, set[str]]) -> It
     must: set[Key] = set()
     may: set[Key] = set()
     for message in ledger.messages.values():
-        people = _receivers(ledger, message)
-        may |= {*_keys(world.users, people, message.sender_id, message.content)}
+        token = message.content
+        may |= {(user.email, token) for user in readers_of(world.users, ledger, message)}
         if message.channel_id is None:
-            must |= {*_keys(world.absent, people, message.sender_id, message.content)}
+            must |= {(user.email, token) for user in readers_of(world.absent, ledger, message)}
     for name, keys in (("never got", must - held.keys()), ("must not have got", held.keys() - may)):
         for address, token in sorted(keys)[:SHOWN]:
             yield f"{address} {name} an email of {token} ({len(keys)} such)"
     twice = sorted(key for key, ids in held.items() if len(ids) > 1)
     for address, token in twice[:SHOWN]:
         yield f"{address} got {len(held[address, token])} emails of {token} ({len(twice)} such)"
-
-
-def _receivers(ledger: Ledger, message: Message) -> Collection[int]:
-    if message.channel_id is None:
-        return ledger.dm_groups[message.conversation_id]
-    return {
-        user_id
-        for (user_id, channel_id), stays in ledger.spans.items()
-        if channel_id == message.channel_id
-        for first, last in stays
-        if first <= message.message_id and (last is None or message.message_id <= last)
-    }
-
-
-def _keys(
-    users: Iterable[User], people: Collection[int], sender_id: int, token: str
-) -> Iterator[Key]:
-    return (
-        (user.email, token)
-        for user in users
-        if user.user_id in people and user.user_id != sender_id
-    )

@@ -12,6 +12,7 @@ from types import MappingProxyType
 
 import psycopg
 
+from benchmarks.faults import pushes
 from benchmarks.faults.clients import Pace
 from benchmarks.faults.history import Evidence
 from benchmarks.faults.http import InFlight
@@ -46,6 +47,9 @@ WEIGHTS: Mapping[str, int] = MappingProxyType(
         "drain a worker": 3,
         "let the mail server refuse": 3,
         "let the mail server forget to answer": 3,
+        "let the bouncer refuse": 3,
+        "let the bouncer forget to answer": 3,
+        "kill the bouncer": 3,
         "cut replies to clients": 14,
         "cut connections to Postgres": 12,
         "cut connections to Postgres, and deliver late": 8,
@@ -80,6 +84,7 @@ class Nemesis:
     servers: Servers
     workers: Workers
     mail: MailServer
+    bouncer: pushes.BouncerServer
     postgres: PrivatePostgres
     rabbit: PrivateRabbit | None
     client_proxy: CuttingProxy
@@ -104,6 +109,9 @@ class Nemesis:
             "drain a worker": lambda: self._drain(self.workers),
             "let the mail server refuse": lambda: self._upset_mail("refuses"),
             "let the mail server forget to answer": lambda: self._upset_mail("forgets"),
+            "let the bouncer refuse": lambda: self._upset_bouncer("refuses"),
+            "let the bouncer forget to answer": lambda: self._upset_bouncer("forgets"),
+            "kill the bouncer": self._kill_bouncer,
             "cut replies to clients": self._cut_replies,
             "cut connections to Postgres": self._cut_database,
             "cut connections to Postgres, and deliver late": self._delay_database,
@@ -212,6 +220,16 @@ class Nemesis:
         self.mail.mood = mood
         await asyncio.sleep(self.rng.choice((0.5, 2.0, 4.0)))
         self.mail.mood = "takes"
+
+    async def _upset_bouncer(self, mood: pushes.Mood) -> None:
+        self.bouncer.mood = mood
+        await asyncio.sleep(self.rng.choice((0.5, 2.0, 4.0)))
+        self.bouncer.mood = "takes"
+
+    async def _kill_bouncer(self) -> None:
+        self.bouncer.kill()
+        await asyncio.sleep(self.rng.choice((0.5, 2.0, 4.0)))
+        await self.bouncer.start()
 
     async def _cut_replies(self) -> None:
         self.client_proxy.cut_soon(self.rng, share=0.7, bytes_ahead=900)

@@ -34,7 +34,7 @@ class Plan:
     workers: int = 2
     """Processes that run the queue processors."""
     away: int = 6
-    """People besides who have no client, and get emails of direct messages."""
+    """People besides who have no client, and get emails and pushes of direct messages."""
     public_channels: int = 5
     private_channels: int = 3
     think_seconds: float = 2.5
@@ -50,10 +50,8 @@ class Plan:
     """Done to the database before anything starts: how a broken build is made."""
     drain_seconds: float = 120.0
     """How long the clients may take to see everything after the last fault."""
-    mail_seconds: float = 300.0
-    """How long emails may take then: RabbitMQ keeps what is delayed for three minutes more if
-    it is killed at the wrong moment.
-    """
+    notices_seconds: float = 300.0
+    """How long emails and pushes may take then: what has failed often waits for minutes."""
     report_seconds: float = 60.0
     keep_log: Path | None = None
     """Where to leave what the server processes have logged."""
@@ -71,7 +69,8 @@ class Report:
     moves: int = 0
     commits: int = 0
     starts: int = 0
-    mail: Counter[str] = field(default_factory=Counter)
+    notices: Counter[str] = field(default_factory=Counter)
+    """What became of emails and pushes."""
 
     def lines(self) -> Iterator[str]:
         """The report, for people."""
@@ -97,7 +96,7 @@ class Report:
         )
         for trouble, count in sorted(evidence.troubles.items()):
             yield f"  {count:5} {trouble}"
-        for name, count in sorted(self.mail.items()):
+        for name, count in sorted(self.notices.items()):
             yield f"  {count:5} {name}"
         yield f"violations: {len(self.violations)}"
         for violation in self.violations[:SHOWN_VIOLATIONS]:

@@ -15,6 +15,9 @@ SCRIPTS = (
     Path("/opt/homebrew/sbin/rabbitmq-server"),
     Path("/usr/local/sbin/rabbitmq-server"),
 )
+CONFIRM_MILLISECONDS = 10_000
+"""After that a queue hands on anew what no other has confirmed: delayed jobs, after a kill. By
+itself a broker waits for three minutes."""
 PROTOCOL_HEADER = b"AMQP\x00\x00\x09\x01"
 
 
@@ -107,7 +110,8 @@ class PrivateRabbit:
             "RABBITMQ_PID_FILE": str(home / "pid"),
             # Two schedulers that do not spin: the machine has other work to do.
             "RABBITMQ_SERVER_ADDITIONAL_ERL_ARGS": "+S 2:2 +sbwt none +sbwtdcpu none +sbwtdio none"
-            " -kernel inet_dist_use_interface {127,0,0,1}",
+            " -kernel inet_dist_use_interface {127,0,0,1}"
+            f" -rabbit dead_letter_worker_publisher_confirm_timeout {CONFIRM_MILLISECONDS}",
         }
         with (home / "output").open("ab") as output:
             self._process = spawn(

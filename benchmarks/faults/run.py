@@ -30,6 +30,14 @@ from benchmarks.faults.plan import Plan, Report
 from benchmarks.faults.postgres import PrivatePostgres
 from benchmarks.faults.processes import Servers, Workers
 from benchmarks.faults.proxy import proxy_to
+from benchmarks.faults.pushes import (
+    SERVER_ID,
+    SERVER_KEY,
+    bouncer_server,
+    check_pushes,
+    give_phones,
+    pushed,
+)
 from benchmarks.faults.rabbitmq import PrivateRabbit, rabbitmq_script
 from benchmarks.faults.world import EVERYBODY, FINISH_TOPIC
 from storage import migrate
@@ -76,7 +84,9 @@ async def _run(plan: Plan, directory: Path, say: Callable[[str], None]) -> Repor
         started = time.monotonic()
         report.moves = await _live(plan, around, nemesis, say)
         report.seconds = time.monotonic() - started
-        await mailed(nemesis.mail, world, report.evidence.sends, plan.mail_seconds)
+        sends = report.evidence.sends
+        await mailed(nemesis.mail, world, sends, plan.notices_seconds)
+        await pushed(nemesis.bouncer, world, sends, plan.notices_seconds)
         await _end(plan, nemesis, world, report)
     return report
 
@@ -90,11 +100,13 @@ async def _begin(
     await asyncio.to_thread(_prepare, plan, postgres.url(), world)
     database_proxy = await stack.enter_async_context(proxy_to(postgres.port))
     mail = await stack.enter_async_context(mail_server())
+    bouncer = await stack.enter_async_context(bouncer_server())
     environment = _environment(
         directory,
         postgres.url(database_proxy.port),
         rabbit.url if rabbit else plan.amqp_url,
-        mail.port,
+        PARLEY_SMTP_PORT=str(mail.port),
+        PARLEY_PUSH_BOUNCER_URL=f"http://127.0.0.1:{bouncer.port}",
     )
     servers = stack.enter_context(
         _kept(Servers(plan.serve, environment, plan.processes, directory / "servers.log"))
@@ -116,6 +128,7 @@ async def _begin(
         servers=servers,
         workers=workers,
         mail=mail,
+        bouncer=bouncer,
         postgres=postgres,
         rabbit=rabbit,
         client_proxy=client_proxy,
@@ -133,13 +146,14 @@ async def _end(plan: Plan, nemesis: Nemesis, world: worlds.World, report: Report
     """Drain the processes, and compare what was seen and mailed with what the database holds."""
     servers, workers, mail = nemesis.servers, nemesis.workers, nemesis.mail
     report.starts = servers.starts + workers.starts
-    report.mail = mail.tally
+    report.notices = mail.tally + nemesis.bouncer.tally
     if not (await servers.stop() and await workers.stop()):
         report.evidence.violation("not all processes drained in the end")
     ledger = await asyncio.to_thread(read_ledger, nemesis.postgres.url())
     report.commits = ledger.position
     report.violations = await asyncio.to_thread(check, world, ledger, report.evidence)
     report.violations += check_mail(world, ledger, mail.held)
+    report.violations += check_pushes(world, ledger, nemesis.bouncer.held)
     if plan.keep_log is not None:
         plan.keep_log.write_bytes(servers.log.read_bytes() + workers.log.read_bytes())
 
@@ -231,13 +245,14 @@ async def _report(plan: Plan, nemesis: Nemesis, say: Callable[[str], None]) -> N
 def _prepare(plan: Plan, url: str, world: worlds.World) -> None:
     migrate.migrate(url)
     worlds.create(url, world)
+    give_phones(url, world)
     if plan.sabotage is not None:
         with psycopg.connect(url, autocommit=True) as database:
             plan.sabotage(database)
 
 
 def _environment(
-    directory: Path, database_url: str, amqp_url: str | None, smtp_port: int
+    directory: Path, database_url: str, amqp_url: str | None, **more: str
 ) -> dict[str, str]:
     found = {
         "PATH": "/usr/bin:/bin",
@@ -249,8 +264,10 @@ def _environment(
         "PARLEY_LOG_FORMAT": "json",
         "PARLEY_LOG_LEVEL": "warning",
         "PARLEY_SMTP_HOST": "127.0.0.1",
-        "PARLEY_SMTP_PORT": str(smtp_port),
         "PARLEY_SMTP_SECURITY": "none",
+        "PARLEY_PUSH_SERVER_ID": SERVER_ID,
+        "PARLEY_PUSH_SERVER_KEY": SERVER_KEY,
+        **more,
     }
     return found if amqp_url is None else found | {"AMQP_URL": amqp_url}
 

@@ -98,9 +98,9 @@ def create(url: str, world: World) -> None:
     """Write the world into a migrated database."""
     with psycopg.connect(url) as database:
         database.execute(
-            "INSERT INTO realms (realm_id, subdomain, name, created_at)"
-            " VALUES (%s, '', 'Faults', now())",
-            [REALM],
+            "INSERT INTO realms (realm_id, subdomain, name, created_at, settings)"
+            " VALUES (%s, '', 'Faults', now(), %s)",
+            [REALM, Jsonb({"push_notifications_enabled": True})],
         )
         database.execute("INSERT INTO realm_clock (realm_id) VALUES (%s)", [REALM])
         for name in ROLE_GROUPS:

@@ -279,17 +279,15 @@ class ChangePrivacy(Changing):
         return was == (wanted.is_private, wanted.is_protected, wanted.is_web_public)
 
     def _hidden(self, model: Model, saw: frozenset[int]) -> list[Told]:
-        """Whoever may read a message no longer may be told that it is read."""
-        return [
-            Told(
-                kind="update_message_flags",
-                key=("update_message_flags", "add", "read", number),
-                must=NOBODY,
-                may=saw - model.readers(message),
-            )
-            for number, message in model.messages.items()
-            if message.channel == self.channel
-        ]
+        """For whoever may read a message no longer, it may be read, of which they may be told."""
+        told = []
+        for number, message in model.messages.items():
+            if message.channel == self.channel:
+                lost = saw - model.readers(message)
+                message.marked |= lost
+                key = ("update_message_flags", "add", "read", number)
+                told.append(Told(kind="update_message_flags", key=key, must=NOBODY, may=lost))
+        return told
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -83,7 +83,9 @@ class Message:
     starred: set[int] = field(default_factory=set)
     read: set[int] = field(default_factory=set)
     marked: set[int] = field(default_factory=set)
-    """Who received it and marked a place as read in which it was, though they could not read it."""
+    """For whom it may count as read though they have not read it: who received it and marked a
+    place as read in which it was, though they could not read it, and who may read it no longer.
+    """
     reactions: set[tuple[int, str]] = field(default_factory=set)
     noticed: set[int] = field(default_factory=set)
     """Who starred it, reacted to it or marked it unread without having received it: it is in their
@@ -150,6 +152,14 @@ class Model:
         """Whether they know of the other, or did while what they had said was not deleted."""
         pair = {user.number, other.number}
         return self.knows(user, other) or any(pair <= people for people in self.talked)
+
+    def writes_to(self, user: User, people: Iterable[int]) -> bool | None:
+        """Whether they may address these directly; None where the rules leave it to the server."""
+        others = [self.users[each] for each in people]
+        if not all(self.has_known(user, other) for other in others):
+            return False
+        sure = all(other.is_active and self.knows(user, other) for other in others)
+        return True if sure else None
 
     # ------------------------------------------------------------ channels
 

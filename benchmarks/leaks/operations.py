@@ -110,7 +110,7 @@ class Send(Step):
     def allowed(self, model: Model) -> bool | None:
         if self.channel is not None:
             return model.posts(model.users[self.actor], model.channels[self.channel])
-        return all(model.users[each].is_active for each in self.people) or None
+        return model.writes_to(model.users[self.actor], self.people)
 
     def content(self) -> str:
         content = f"secret {self.number} of {self.realm}{self.names.text()}"
@@ -336,7 +336,7 @@ class Type(Step):
     @override
     def allowed(self, model: Model) -> bool | None:
         if self.channel is None:
-            return all(model.users[each].is_active for each in self.people) or None
+            return model.writes_to(model.users[self.actor], self.people)
         channel = model.channels[self.channel]
         reads = model.reads(model.users[self.actor], channel)
         return (

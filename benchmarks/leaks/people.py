@@ -6,11 +6,11 @@ from typing_extensions import override
 
 from benchmarks.faults.http import Answer
 from benchmarks.leaks.hands import Hands
-from benchmarks.leaks.model import ADMINISTRATOR, OWNER, Model
+from benchmarks.leaks.model import ADMINISTRATOR, OWNER, Channel, Model
 from benchmarks.leaks.operations import Step
-from benchmarks.leaks.told import NOBODY, Told
+from benchmarks.leaks.told import NOBODY, Key, Told
+from server.actions.user_activation import deactivate_user
 from server.actions.user_roles import change_role
-from server.actions.users import deactivate_user
 from server.domain.actor import Actor
 from server.events.base import Tx
 from storage.ids import UserId
@@ -70,17 +70,14 @@ class ChangeGroup(Step):
             for channel in sorted(sees - saw)
             for peer in sorted(model.subscribers(channel))
         ]
-        # Whoever may read a message no longer may be told that it is read.
-        return told + [
-            Told(
-                kind="update_message_flags",
-                key=("update_message_flags", "add", "read", number),
-                must=NOBODY,
-                may=themselves,
-            )
-            for number in sorted(readable)
-            if not model.may_read(user, model.messages[number])
-        ]
+        # For whoever may read a message no longer, it may be read, of which they may be told.
+        for number in sorted(readable):
+            message = model.messages[number]
+            if not model.may_read(user, message):
+                message.marked.add(self.user)
+                key = ("update_message_flags", "add", "read", number)
+                told.append(Told(kind="update_message_flags", key=key, must=NOBODY, may=themselves))
+        return told
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -110,15 +107,24 @@ class Deactivate(Step):
     def happen(self, model: Model, hands: Hands, answer: Answer) -> list[Told]:
         del hands, answer
         model.users[self.user].is_active = False
-        return [
-            Told(
-                kind="subscription",
-                key=("subscription", "peer_remove", channel.number, self.user),
-                must=model.seers(channel),
-            )
-            for channel in model.channels.values()
-            if model.is_in(self.user, channel.number)
-        ]
+        told = []
+        for channel in model.channels.values():
+            seers = model.seers(channel)
+            if model.is_in(self.user, channel.number):
+                key: Key = ("subscription", "peer_remove", channel.number, self.user)
+                told.append(Told(kind="subscription", key=key, must=seers))
+            for name, grant in channel.grants.items():
+                if self.user in grant.people:
+                    key = ("stream", "update", channel.number, name)
+                    told.append(_of_permission(channel, key, seers))
+        return told
+
+
+def _of_permission(channel: Channel, key: Key, seers: frozenset[int]) -> Told:
+    """Somebody whom a permission names is gone; not all clients hear of archived channels."""
+    if channel.is_archived:
+        return Told(kind="stream", key=key, must=NOBODY, may=seers)
+    return Told(kind="stream", key=key, must=seers)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

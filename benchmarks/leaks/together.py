@@ -126,7 +126,9 @@ async def settled(
         for wrong, candidate in found:
             if not wrong:
                 return candidate, []
-    wrong, candidate = min(found, key=lambda each: len(each[0]))
+    wrong, candidate = min(
+        found, key=lambda each: (each[1].contradiction is not None, len(each[0]))
+    )
     return candidate, wrong
 
 

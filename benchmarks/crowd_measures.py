@@ -1,0 +1,96 @@
+"""What is measured with thousands of clients."""
+
+import asyncio
+
+import uvloop
+
+from benchmarks import crowds
+from benchmarks import masses as many
+from benchmarks import world as worlds
+from benchmarks.client import Client
+from benchmarks.figures import Figures, milliseconds, percentile
+from benchmarks.server import Server, running
+
+
+def queue_memory() -> Figures:
+    """Memory of the serving process for each of 5,000 waiting queues with their connections."""
+    count = 5_000
+    with running() as server:
+        with server.database() as database:
+            world = worlds.fill(database, people=count)
+            worlds.channel(database, world, "memory", count)
+        uvloop.run(_wait_with(server, world, 50))
+        before = server.rss_kib()
+        after = uvloop.run(_wait_with(server, world, count))
+    return {"waiting queue KiB": (after - before) / count}
+
+
+async def _wait_with(server: Server, world: worlds.World, count: int) -> int:
+    clients = [Client(server.port, world.email(n), worlds.API_KEY) for n in range(1, count + 1)]
+    limit = asyncio.Semaphore(20)
+    registered = 0
+
+    async def wait(client: Client) -> None:
+        nonlocal registered
+        async with limit:
+            queue_id = await client.register(event_types=["message"], fetch_event_types=[])
+        registered += 1
+        await client.get("/events", queue_id=queue_id, last_event_id=-1)
+
+    waiting = [asyncio.create_task(wait(client)) for client in clients]
+    while registered < count:  # noqa: ASYNC110 - a look now and then is enough here
+        await asyncio.sleep(0.1)
+    await asyncio.sleep(3)
+    memory = server.rss_kib()
+    for task in waiting:
+        task.cancel()
+    await asyncio.gather(*waiting, return_exceptions=True)
+    for client in clients:
+        client.close()
+    return memory
+
+
+def waking() -> Figures:
+    """One message to 2,000 queues that wait, and how long it holds up others."""
+    with running() as server:
+        with server.database() as database:
+            world, channel_id, queue_ids = crowds.fill(database, crowds.WAITING)
+        woken = uvloop.run(crowds.wake(server, world, channel_id, queue_ids))
+    return {
+        "waking 2,000, the last one, median ms": percentile(woken.last, 0.5) * 1000,
+        "waking 2,000, longest hold, median ms": percentile(woken.held, 0.5) * 1000,
+        **milliseconds("beside, when nobody is woken", woken.idle),
+    }
+
+
+def slow_sockets() -> Figures:
+    """Sends and fetches, alone and beside 10,000 slow sockets."""
+    with running() as server:
+        with server.database() as database:
+            world = worlds.fill(database, people=100)
+            channel_id = worlds.channel(database, world, "slow", 100)
+        beside = uvloop.run(crowds.stand(server, world, channel_id))
+    before, meanwhile = (percentile(each, 0.99) for each in (beside.before, beside.meanwhile))
+    return {
+        **milliseconds("without slow sockets", beside.before),
+        **milliseconds("beside 10,000 slow sockets", beside.meanwhile),
+        "beside 10,000 slow sockets, times the p99": meanwhile / before,
+    }
+
+
+def reconnecting() -> Figures:
+    """20,000 clients come back within a second after a restart, to two processes."""
+    with running() as server:
+        answers = many.come_back(server, 20_000, 2)
+    return {
+        **milliseconds("reconnect of 20,000", answers.seconds),
+        "reconnect, 5xx": sum(n for status, n in answers.statuses.items() if status >= 500),
+        "reconnect, lost": answers.lost,
+    }
+
+
+def masses() -> Figures:
+    """Direct messages while 50,000 clients wait at four processes, and the memory of these."""
+    with running() as server:
+        taken, mib, _ = many.wait_in_thousands(server, 50_000, 4)
+    return {**milliseconds("direct message among 50,000", taken), "50,000 waiting MiB": mib}

@@ -1,0 +1,36 @@
+"""What an operation costs: time of the processors, which holds on a busy machine, and latency."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from benchmarks.client import Client
+from benchmarks.figures import Figures, percentile
+from benchmarks.server import Server
+
+WARM_UP: Final = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """Something that somebody asks for."""
+
+    name: str
+    request: bytes
+    times: int = 150
+
+
+async def costs(server: Server, client: Client, operations: Sequence[Operation]) -> Figures:
+    """Milliseconds of each: of the server, of the database, and until its answer (p50)."""
+    figures: Figures = {}
+    for one in operations:
+        for _ in range(WARM_UP):
+            await client.timed(one.request)
+        cpu, database = server.cpu_seconds(), server.database_cpu_seconds()
+        taken = [await client.timed(one.request) for _ in range(one.times)]
+        each = 1000 / one.times
+        figures[f"{one.name}, server CPU ms"] = (server.cpu_seconds() - cpu) * each
+        spent = server.database_cpu_seconds() - database
+        figures[f"{one.name}, database CPU ms"] = max(0.0, spent) * each
+        figures[f"{one.name}, p50 ms"] = percentile(taken, 0.5) * 1000
+    return figures

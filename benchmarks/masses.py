@@ -1,0 +1,217 @@
+"""More clients than one process may have files: everybody at once, and very many who wait.
+
+They live in processes of their own, and the server is `parley serve --processes N` beside the
+`parley run` that brings the database.
+"""
+
+import asyncio
+import json
+import multiprocessing
+import os
+import subprocess
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from multiprocessing.managers import SyncManager
+from queue import Queue
+from threading import Event
+from typing import Final
+
+import psutil
+import uvloop
+
+from benchmarks import crowds
+from benchmarks import world as worlds
+from benchmarks.client import Client
+from benchmarks.crowd import Crowd
+from benchmarks.server import PARLEY, Server, free_port, pss, wait_for_answer
+from benchmarks.world import World
+
+A_PROCESS: Final = 10_000
+"""Connections of one process of clients."""
+PATIENCE_SECONDS: Final = 600.0
+DIRECT_MESSAGES: Final = 200
+BETWEEN_SECONDS: Final = 0.02
+
+
+@dataclass(slots=True)
+class Answers:
+    """What a process of clients saw."""
+
+    seconds: list[float] = field(default_factory=list)
+    statuses: Counter[int] = field(default_factory=Counter)
+    lost: int = 0
+
+
+class Processes:
+    """`parley serve` with several processes, on the database of a server that runs."""
+
+    def __init__(self, server: Server, count: int) -> None:
+        self.port = free_port()
+        self._count = count
+        self._environment = {**os.environ, "DATABASE_URL": server.database_url}  # noqa: TID251
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        options = ["--port", str(self.port), "--rate-limits", "off"]
+        self._process = subprocess.Popen(
+            [str(PARLEY), "serve", "--processes", str(self._count), *options],
+            env=self._environment,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        wait_for_answer(self._process, self.port)
+
+    def stop(self) -> None:
+        if self._process is not None:
+            self._process.terminate()
+            self._process.wait(60)
+            self._process = None
+
+    def cpu_seconds(self) -> float:
+        """What all of them have used of the processors so far."""
+        times = [each.cpu_times() for each in self._all()]
+        return float(sum(each.user + each.system for each in times))
+
+    def pss_mib(self) -> float:
+        return sum(pss(each) for each in self._all()) / 1024
+
+    def _all(self) -> list[psutil.Process]:
+        assert self._process is not None
+        parent = psutil.Process(self._process.pid)
+        return [parent, *parent.children(recursive=True)]
+
+
+@contextmanager
+def processes(server: Server, count: int) -> Iterator[Processes]:
+    serving = Processes(server, count)
+    serving.start()
+    try:
+        yield serving
+    finally:
+        serving.stop()
+
+
+def come_back(server: Server, people: int, processes_of_server: int) -> Answers:
+    """Everybody has a queue; the server starts anew, and within a second all ask for it."""
+    with server.database() as database:
+        world, _, queue_ids = crowds.fill(database, people)
+    with processes(server, processes_of_server) as serving, _clients() as (pool, _):
+        requests = _polls(serving, world, queue_ids, dont_block=True)
+        serving.stop()
+        serving.start()
+        begin = time.perf_counter() + 3
+        parts = [requests[n : n + A_PROCESS] for n in range(0, people, A_PROCESS)]
+        return _together(pool.submit(_all_at_once, serving.port, part, begin) for part in parts)
+
+
+def wait_in_thousands(
+    server: Server, people: int, processes_of_server: int
+) -> tuple[list[float], float, Answers]:
+    """Seconds of direct messages among so many who wait; MiB of the server's processes."""
+    with server.database() as database:
+        world, _, queue_ids = crowds.fill(database, people + 1)
+    with processes(server, processes_of_server) as serving, _clients() as (pool, manager):
+        done, ready = manager.Event(), manager.Queue()
+        requests = _polls(serving, world, queue_ids[1:], dont_block=False, first=1)
+        parts = [requests[n : n + A_PROCESS] for n in range(0, people, A_PROCESS)]
+        waiting = [pool.submit(_wait, serving.port, part, ready, done) for part in parts]
+        for _ in parts:
+            ready.get(timeout=PATIENCE_SECONDS)
+        taken = uvloop.run(_tell(serving, world, queue_ids[0]))
+        mib = serving.pss_mib()
+        done.set()
+        return taken, mib, _together(waiting)
+
+
+@contextmanager
+def _clients() -> Iterator[tuple[ProcessPoolExecutor, SyncManager]]:
+    context = multiprocessing.get_context("spawn")
+    with context.Manager() as manager, ProcessPoolExecutor(8, mp_context=context) as pool:
+        yield pool, manager
+
+
+def _polls(
+    serving: Processes, world: World, queue_ids: Sequence[str], *, dont_block: bool, first: int = 0
+) -> list[bytes]:
+    return [
+        Client(serving.port, world.email(number + 1), worlds.API_KEY).request(
+            "GET", "/events", queue_id=queue_id, last_event_id=-1, dont_block=dont_block
+        )
+        for number, queue_id in enumerate(queue_ids, first)
+    ]
+
+
+def _together(futures: "Iterator[Future[Answers]] | list[Future[Answers]]") -> Answers:
+    every = Answers()
+    for one in [each.result(PATIENCE_SECONDS) for each in list(futures)]:
+        every.seconds += one.seconds
+        every.statuses += one.statuses
+        every.lost += one.lost
+    return every
+
+
+def _all_at_once(port: int, requests: Sequence[bytes], begin: float) -> Answers:
+    """In a process of its own: connect and ask, spread over the second that begins then."""
+    return uvloop.run(_come(port, requests, begin))
+
+
+async def _come(port: int, requests: Sequence[bytes], begin: float) -> Answers:
+    found = Answers()
+
+    async def one(number: int, request: bytes) -> None:
+        await asyncio.sleep(max(0.0, begin + number / len(requests) - time.perf_counter()))
+        crowd = Crowd()
+        crowd.expect(1)
+        began = time.perf_counter()
+        try:
+            waiter = await crowd.connect(port, number, request)
+            await crowd.all_there(PATIENCE_SECONDS)
+        except OSError:
+            found.lost += 1
+            return
+        found.seconds.append(crowd.arrived[0] - began)
+        found.statuses += crowd.statuses
+        waiter.leave()
+
+    await asyncio.gather(*[one(n, request) for n, request in enumerate(requests)])
+    return found
+
+
+def _wait(port: int, requests: Sequence[bytes], ready: "Queue[int]", done: Event) -> Answers:
+    """In a process of its own: wait until all is over."""
+    return uvloop.run(_wait_there(port, requests, ready, done))
+
+
+async def _wait_there(
+    port: int, requests: Sequence[bytes], ready: "Queue[int]", done: Event
+) -> Answers:
+    crowd = Crowd()
+    crowd.expect(10 * len(requests))
+    await crowd.come(port, requests)
+    ready.put(len(requests))
+    await asyncio.to_thread(done.wait)
+    crowd.leave()
+    return Answers([], crowd.statuses, crowd.cut)
+
+
+async def _tell(serving: Processes, world: World, queue_id: str) -> list[float]:
+    """Somebody writes to themselves, and waits for it on another connection."""
+    await crowds.settled(serving)
+    sender = Client(serving.port, world.email(1), worlds.API_KEY)
+    reader = Client(serving.port, world.email(1), worlds.API_KEY)
+    taken: list[float] = []
+    last_id = -1
+    for number in range(DIRECT_MESSAGES):
+        poll = asyncio.create_task(reader.get("/events", queue_id=queue_id, last_event_id=last_id))
+        await asyncio.sleep(BETWEEN_SECONDS)
+        begin = time.perf_counter()
+        await sender.post(
+            "/messages", type="direct", to=[world.first_user_id], content=f"note {number}"
+        )
+        last_id = json.loads(await poll)["events"][-1]["id"]
+        taken.append(time.perf_counter() - begin)
+    return taken
