@@ -329,7 +329,7 @@ def _setting(value: GroupSetting | GroupId | Sequence[UserRow]) -> GroupSetting:
         return value
     if isinstance(value, int):
         return GroupSetting(group_id=GroupId(value))
-    return GroupSetting(direct_members=tuple(UserId(row.user_id) for row in value))
+    return GroupSetting(direct_members=tuple(sorted(UserId(row.user_id) for row in value)))
 
 
 def user_ids(people: Iterable[UserRow]) -> list[UserId]:

@@ -134,6 +134,30 @@ async def test_a_private_database_of_another_version_takes_it(
 
 
 @pytest.mark.asyncio
+async def test_restored_files_belong_to_whoever_has_the_data_directory(
+    make: Make, database_url: str, server_url: str, tmp_path: Path
+):
+    """A server that is not root has to read what root restores."""
+    await make.user()
+    there, here, file = tmp_path / "there", tmp_path / "here", tmp_path / "one.backup"
+    key = new_key("uploads", make.realm_id)
+    kept = there / "files" / key
+    kept.parent.mkdir(parents=True)
+    kept.write_bytes(b"content")
+    here.mkdir()
+    if os.geteuid() == 0:
+        os.chown(here, 65534, 65534)
+    done = parley("backup", file, DATABASE_URL=database_url, PARLEY_DATA=str(there))
+    assert done.exit_code == 0, done.output
+    with new_database(server_url) as url:
+        done = parley("restore", file, DATABASE_URL=url, PARLEY_DATA=str(here))
+        assert done.exit_code == 0, done.output
+    assert (here / "files" / key).read_bytes() == b"content"
+    restored = [here / "files", *(here / "files").rglob("*")]
+    assert {path.stat().st_uid for path in restored} == {here.stat().st_uid}
+
+
+@pytest.mark.asyncio
 async def test_nothing_is_written_over_or_restored_by_mistake(
     make: Make, database_url: str, server_url: str, template_database: str, tmp_path: Path
 ):

@@ -7,6 +7,7 @@ import re
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -209,8 +210,9 @@ def test_one_process_needs_no_parent(migrated: str):
     serving = Serving(migrated)
     assert status_of_when_ready(serving) == 200
 
+    deadline = time.monotonic() + 30
     while not (process := told_of(serving, migrated)):
-        pass
+        assert time.monotonic() < deadline, "it gave no sign of life"
     assert (process["serves"], process["leads"], process["queues"]) == (True, False, [])
     assert process["state"]["event_queues"] == 0
     assert process["state"]["database_connections_size"] >= 1
@@ -227,11 +229,13 @@ def told_of(serving: Serving, url: str) -> dict[str, Any]:
 
 
 def status_of_when_ready(serving: Serving) -> int:
-    while True:
+    deadline = time.monotonic() + 30
+    while time.monotonic() < deadline:
         try:
             return status_of(serving.port)
         except ConnectionRefusedError:
             assert serving.process.poll() is None
+    raise AssertionError("it does not answer")
 
 
 def test_a_worker_runs_the_queues_it_is_told(migrated: str):
@@ -249,3 +253,38 @@ def test_a_worker_runs_the_queues_it_is_told(migrated: str):
         worker.terminate()
         worker.communicate(timeout=60)
     assert worker.returncode == 0
+
+
+def test_who_takes_mail_is_known_and_told(migrated: str):
+    assert "Set PARLEY_MAIL_IN_PORT" in parley("mail-in", DATABASE_URL=migrated).err
+    settings = {
+        "DATABASE_URL": migrated,
+        "PARLEY_MAIL_IN_PORT": "0",
+        "PARLEY_METRICS_PORT": (port := free_port()),
+        "PARLEY_OPERATOR_PASSWORD": "correct horse battery",
+    }
+    with subprocess.Popen(
+        [*PARLEY, "mail-in"], stderr=subprocess.PIPE, text=True, env=environment(**settings)
+    ) as process:
+        assert process.stderr
+        next(line for line in process.stderr if "taking mail" in line)
+        while not any(each["takes_mail"] for each in processes(migrated)):
+            assert process.poll() is None
+        text = parley("status", DATABASE_URL=migrated).out
+        assert "takes mail" in text
+        connection = http.client.HTTPConnection("127.0.0.1", int(port), timeout=20)
+        connection.request("GET", "/operator/")
+        assert connection.getresponse().status < 400
+        connection.close()
+        process.terminate()
+        process.communicate(timeout=60)
+    assert process.returncode == 0
+    assert not any(each["takes_mail"] for each in processes(migrated))
+
+
+def processes(url: str) -> list[dict[str, Any]]:
+    """What `parley status` knows of."""
+    found: list[dict[str, Any]] = json.loads(parley("status", "--json", DATABASE_URL=url).out)[
+        "processes"
+    ]
+    return found

@@ -6,36 +6,10 @@ from tornado.httpclient import AsyncHTTPClient
 from server.messaging.job_broker import OutgoingJob
 from storage import workers
 from storage.database import Database
-from tests.fixtures.browser import Page
+from tests.fixtures.browser import CONTRAST, Page
 from tests.fixtures.operators import PASSWORD, QUEUE, Operated
 
 pytestmark = pytest.mark.asyncio
-
-CONTRAST = """
-(() => {
-  const channels = (color) => color.match(/[\\d.]+/g).map(Number);
-  const light = ([r, g, b]) => [r, g, b].map((c) => c / 255)
-    .map((c) => c <= 0.03928 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4)
-    .reduce((sum, c, i) => sum + c * [0.2126, 0.7152, 0.0722][i], 0);
-  const behind = (element) => {
-    for (let e = element; e; e = e.parentElement) {
-      const color = channels(getComputedStyle(e).backgroundColor);
-      if (color.length < 4 || color[3] > 0) return color;
-    }
-  };
-  const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
-  const poor = [];
-  while (texts.nextNode()) {
-    const element = texts.currentNode.parentElement;
-    if (!texts.currentNode.textContent.trim() || !element.checkVisibility()) continue;
-    const [a, b] = [channels(getComputedStyle(element).color), behind(element)].map(light);
-    const ratio = (Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05);
-    if (ratio < 4.5) poor.push([texts.currentNode.textContent.trim(), ratio]);
-  }
-  return poor;
-})()
-"""
-"""Texts that are hard to tell from what is behind them (WCAG 1.4.3)."""
 
 
 async def sign_in(page: Page, operators: Operated) -> None:
@@ -111,8 +85,8 @@ async def test_the_page_keeps_itself_up_to_date_and_the_focus_where_it_is(
     operators: Operated, page: Page
 ):
     await sign_in(page, operators)
-    before = await page.text("#updated")
     await page.click("#live")
+    before = await page.text("#updated")
     await operators.bury("1:7")
     await page.run("refresh()")
     assert await page.text("#updated") == before
@@ -124,6 +98,37 @@ async def test_the_page_keeps_itself_up_to_date_and_the_focus_where_it_is(
     assert await page.run("document.activeElement.id") == f"pause-{QUEUE}"
     assert await page.run("document.title") == "Dead jobs – Parley"
     assert page.complaints == []
+
+
+async def test_an_answer_that_comes_after_it_was_switched_off_changes_nothing(
+    operators: Operated, page: Page
+):
+    await sign_in(page, operators)
+    await page.run(
+        """
+        window.asked = new Promise((told) => {
+          const ask = window.fetch;
+          window.fetch = async (...about) => {
+            const answer = await ask(...about);
+            document.getElementById("updated").textContent = "then";
+            document.getElementById("live").checked = false;
+            told();
+            return answer;
+          };
+        })
+        .then(() => new Promise((later) => setTimeout(later, 200)));
+        refresh().then(() => window.asked)
+        """
+    )
+    assert await page.text("#updated") == "then"
+
+
+async def test_the_page_of_a_queue_does_not_look_again_by_itself(operators: Operated, page: Page):
+    """Each look goes through all that has died."""
+    await sign_in(page, operators)
+    await page.go(f"{operators.url}/queues/{QUEUE}")
+    assert await page.run("document.scripts.length") == 0
+    assert not await page.run("document.getElementById('live-toggle').checkVisibility()")
 
 
 @pytest.mark.parametrize("mode", ["light", "dark"])

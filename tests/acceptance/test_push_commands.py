@@ -1,6 +1,7 @@
 """A bouncer comes to know a server, by commands, as an operator does it."""
 
 import asyncio
+import json
 import os
 import sys
 from dataclasses import dataclass
@@ -50,6 +51,20 @@ def parley(database_url: str, tmp_path: Path) -> Any:
     return parley
 
 
+def of(bouncer: FakeBouncer) -> dict[str, str]:
+    """Settings for a server that is known there."""
+    return {
+        "PARLEY_PUSH_BOUNCER_URL": bouncer.url,
+        "PARLEY_PUSH_SERVER_ID": SERVER_ID,
+        "PARLEY_PUSH_SERVER_KEY": SERVER_KEY,
+    }
+
+
+def printed_key(done: Done) -> str:
+    [line] = [line for line in done.out.splitlines() if "PARLEY_PUSH_SERVER_KEY=" in line]
+    return line.partition("=")[2]
+
+
 async def test_a_server_enrolls_and_is_let_in(
     parley: Any, bouncer: FakeBouncer, make: Make, tmp_path: Path
 ):
@@ -72,12 +87,40 @@ async def test_a_server_enrolls_and_is_let_in(
     assert "ok     push       Whoever pushes" in (await parley("check", **given)).out
 
     rotated = await parley(*ENROLL, "--rotate-key", **given)
-    new_key = rotated.out.strip().rpartition("=")[2]
+    new_key = printed_key(rotated)
+    assert rotated.out.endswith("The bouncer wants the new key from now on.\n")
     assert bouncer.servers == {SERVER_ID: new_key}
     key.write_text(new_key)
     assert (await parley("push", "deregister", **given)).status == 0
     assert bouncer.servers == {}
     assert SERVER_KEY not in before.out + done.out + rotated.out
+
+
+async def test_a_new_key_is_printed_even_if_the_bouncers_answer_is_lost(
+    parley: Any, bouncer: FakeBouncer
+):
+    bouncer.lost = 1
+    rotated = await parley(*ENROLL, "--rotate-key", **of(bouncer))
+    assert rotated.status == 1
+    assert "The bouncer does not do it: the bouncer answers 502." in rotated.out
+    assert bouncer.servers == {SERVER_ID: printed_key(rotated)}
+
+
+@pytest.mark.parametrize(
+    ("status", "code"), [(403, "REMOTE_REALM_SERVER_MISMATCH_ERROR"), (400, "BAD_REQUEST")]
+)
+async def test_an_organization_that_the_bouncer_does_not_take_is_told(
+    parley: Any, bouncer: FakeBouncer, make: Make, status: int, code: str
+):
+    refusal = json.dumps({"code": code, "msg": "It is another server's."})
+    bouncer.answers_to["server/analytics"] = [(status, refusal, {})]
+    done = await parley(*ENROLL, **of(bouncer))
+    assert done.status == 1
+    assert f"The bouncer does not do it: {code}: It is another server's." in done.out
+    assert "knows" not in done.out
+    realm = await realms.by_id(make.connection, make.realm_id)
+    assert realm is not None
+    assert not realm.settings.get("push_notifications_enabled", False)
 
 
 async def test_what_is_lacking_is_told(parley: Any, bouncer: FakeBouncer):

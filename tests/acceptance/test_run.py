@@ -1,128 +1,19 @@
 """`parley run`: one command brings everything, keeps it, and ends without a trace."""
 
-import base64
-import http.client
 import json
 import os
 import re
-import shutil
 import signal
 import subprocess
-import sys
-import tempfile
 import time
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
-from urllib.parse import urlencode
 from urllib.request import urlopen
 
 import psycopg
-import pytest
 
 from server.listening import open_sockets, port_of
 from storage.embedded import embedded_postgres, running_url
-from storage.embedded.pid_file import Postmaster, read_postmaster
-
-PARLEY = (sys.executable, "-m", "scripts.cli.main")
-ANSWER_SECONDS = 30
-
-
-started: list[subprocess.Popen[str]] = []
-
-
-class Run:
-    """A running `parley run` and what it has printed until it was ready."""
-
-    def __init__(self, data: Path, *options: str) -> None:
-        self.data = data
-        command = [*PARLEY, "run", "--data", str(data), "--port", "0", *options]
-        self.process = subprocess.Popen(
-            command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-        )
-        started.append(self.process)
-        self.printed = self._read_until_ready()
-        found = re.search(r"running at http://localhost:(\d+)", self.printed)
-        if not found:
-            raise AssertionError(self.printed + self.process.communicate()[1])
-        self.port = int(found[1])
-
-    def _read_until_ready(self) -> str:
-        assert self.process.stdout
-        lines: list[str] = []
-        for line in self.process.stdout:
-            lines.append(line)
-            if "Parley is running at" in line:
-                break
-        return "".join(lines)
-
-    @property
-    def login(self) -> str:
-        email = re.search(r"Owner +(\S+)", self.printed)
-        key = re.search(r"API key +(\S+)", self.printed)
-        assert email
-        assert key
-        return f"{email[1]}:{key[1]}"
-
-    @property
-    def things_to_try(self) -> list[str]:
-        """The commands that are printed, each as it would be pasted."""
-        blocks = re.split(r"^\d\. .*:$", self.printed, flags=re.MULTILINE)[1:]
-        return [
-            "\n".join(line for line in block.splitlines() if line.startswith("   "))
-            for block in blocks
-        ]
-
-    def postmaster(self) -> Postmaster:
-        found = read_postmaster(self.data.resolve() / "postgres")
-        assert found
-        return found
-
-    def ask(self, login: str, method: str, path: str, **form: str) -> dict[str, Any]:
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=ANSWER_SECONDS)
-        headers = {
-            "Authorization": f"Basic {base64.b64encode(login.encode()).decode()}",
-            "Content-Type": "application/x-www-form-urlencoded",
-        }
-        connection.request(method, f"/api/v1{path}", urlencode(form), headers)
-        answer: dict[str, Any] = json.loads(connection.getresponse().read())
-        connection.close()
-        return answer
-
-    def send(self, login: str, content: str) -> dict[str, Any]:
-        return self.ask(
-            login, "POST", "/messages", type="channel", to="general", topic="t", content=content
-        )
-
-    def wait_for_queue(self) -> None:
-        """Until somebody has registered an event queue."""
-        url = running_url(self.data)
-        assert url
-        with psycopg.connect(url, autocommit=True) as connection:
-            while connection.execute("SELECT 1 FROM event_queues").fetchone() is None:
-                pass
-
-    def end(self, number: signal.Signals = signal.SIGINT) -> int:
-        """Stop it as Ctrl-C does; its status."""
-        self.process.send_signal(number)
-        self.process.communicate(timeout=ANSWER_SECONDS)
-        return self.process.returncode
-
-
-@pytest.fixture
-def data() -> Iterator[Path]:
-    directory = Path(tempfile.mkdtemp(prefix="parley-"))
-    data = directory / "data"
-    yield data
-    for process in started:  # what a failed test has left
-        if process.poll() is None:
-            process.terminate()
-        process.communicate()
-    started.clear()
-    if running_url(data):
-        with embedded_postgres(data):
-            pass
-    shutil.rmtree(directory)
+from tests.fixtures.running import ANSWER_SECONDS, PARLEY, Run
 
 
 def refusal(*arguments: str, **environment: str) -> str:
@@ -293,6 +184,9 @@ def test_accounts_are_made_without_a_running_server(data: Path):
 
     assert json.loads(founded)["role"] == "owner"
     assert json.loads(made)["role"] == "moderator"
+    with embedded_postgres(data) as url, psycopg.connect(url) as connection:
+        found = connection.execute("SELECT name, is_default FROM channels").fetchall()
+    assert found == [("general", True)]
     assert running_url(data) is None
 
 

@@ -15,8 +15,10 @@ from tests.fixtures.real_clients import say
 from tests.fixtures.terminal import ProgramFailedError, Terminal, without
 
 TURNS: Final = 5
+SETTLED_SECONDS: Final = 5
 FAILURE: Final = "An exception occurred|Traceback|AssertionError"
 COMPOSE: Final = "# everybody +▶ greetings"
+CONVERSATION: Final = "Private conversation +Search"
 EDIT: Final = "Also change later messages"
 
 
@@ -81,5 +83,8 @@ def live(terminal: Terminal, bob: zulip.Client, alice_id: int, turn: int) -> Non
     terminal.until(f"▒ and {turn} comes live")
     say(bob, f"{turn} only for you", type="private", to=[alice_id])
     terminal.until(f"▒ {turn} only for you")
-    terminal.press_until(without(f"hello {turn} from Bob"), "G", "s")
+    terminal.press_until(CONVERSATION, "G", "s")
     terminal.until(f"▒ {turn} only for you")
+    # Messages that it was still loading when it opened the conversation, it may show there.
+    if not terminal.comes(without(f"hello {turn} from Bob"), SETTLED_SECONDS):
+        raise ProgramFailedError(terminal.shown())

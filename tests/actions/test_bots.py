@@ -42,8 +42,8 @@ async def test_who_looks_after_a_new_bot_is_told_where_it_is_called(hall, witnes
     ],
 )
 async def test_changes_reach_who_looks_after_it(hall, witnesses, changes):
-    bot_id = await make_bot(hall, hall.member)
-    actor = hall.owner if "role" in changes else hall.member
+    actor = hall.admin if "role" in changes else hall.member
+    bot_id = await make_bot(hall, actor)
     await witnesses.watch(lambda: change(hall, actor, bot_id, **changes), hall.everybody)
 
 

@@ -382,94 +382,6 @@ async def test_only_the_empty_topic_where_there_is_no_other(hall, changes):
     assert (await hall.make.again(channel)).topics_policy == "empty_topic_only"
 
 
-async def told_in(hall, channel, work_id):
-    """The notices, once they are sent: topics and texts."""
-    await stepped_work.finish(hall.workbench(), AFTERMATH, work_id)
-    return [
-        (topic, content)
-        for topic, content in await hall.make.connection.tuples(
-            """
-            SELECT t.name, m.content FROM messages m
-              JOIN topics t ON t.realm_id = m.realm_id AND t.topic_id = m.conversation_id
-             WHERE m.realm_id = %(realm_id)s AND m.channel_id = %(channel_id)s ORDER BY m.id
-            """,
-            realm_id=hall.make.realm_id,
-            channel_id=channel.channel_id,
-        )
-    ]
-
-
-async def test_the_channel_is_told_what_has_changed(hall):
-    await hall.make.notification_bot()
-    await let_spectators_look(hall)
-    channel = await hall.make.channel("plans", subscribers=[hall.owner], description="Old `words`")
-    who = f"@_**Owner|{hall.owner.user_id}** changed this channel:"
-    owners = (await hall.make.role_groups())["role:owners"]
-
-    work_id = await change(
-        hall,
-        channel,
-        hall.owner,
-        name="goals",
-        description="",
-        topics_policy="empty_topic_only",
-        message_retention_days=1,
-        permissions={"can_send_message_group": PermissionChange(GroupSetting(group_id=owners))},
-        **OPEN,
-    )
-    [(topic, content)] = await told_in(hall, channel, work_id)
-
-    assert topic == ""
-    assert content.splitlines() == [
-        who,
-        "",
-        "* Its name is #**goals** now. It was **plans**.",
-        "* It is **open to the web** now. It was **public**.",
-        f"* Who may post: **{OWNERS}**. It was: **{EVERYONE}**.",
-        "* Topics: **no topics but the empty one**. It was: **as the organization has it**.",
-        "* Messages are kept **for a day** now. It was **as long as the organization says**.",
-        "* It is described so now: not at all.",
-        "* It was described so:",
-        "```quote",
-        "Old `words`",
-        "```",
-    ]
-
-
-async def test_a_closed_channel_is_told_when_it_is_open_again(hall):
-    await hall.make.notification_bot()
-    channel = await hall.make.channel("plans", is_archived=True)
-
-    assert await change(hall, channel, name="goals") is None
-    work_id = await change(hall, channel, is_archived=False)
-
-    [(topic, content)] = await told_in(hall, channel, work_id)
-    assert topic == "channel events"
-    assert "open again" in content
-
-
-async def test_people_and_groups_who_may_post_are_told_by_number_and_name(hall):
-    await hall.make.notification_bot()
-    cooks = await hall.make.group("cooks", members=[hall.other])
-    channel = await hall.make.channel("plans")
-    setting = GroupSetting(direct_members=(hall.member.user_id,), direct_subgroups=(cooks,))
-
-    work_id = await change(
-        hall, channel, permissions={"can_send_message_group": PermissionChange(setting)}
-    )
-
-    [(_, content)] = await told_in(hall, channel, work_id)
-    assert "**1 person, cooks**" in content
-
-
-async def test_nobody_is_told_of_what_does_not_concern_readers(hall):
-    channel = await hall.make.channel("plans")
-    people = permit(can_remove_subscribers_group=[hall.member])
-
-    assert await change(hall, channel, permissions=people) is None
-    assert hall.stage.kinds() == ["stream/update"]
-
-
 async def test_an_archived_channel_is_read_for_everybody_in_steps(hall, changes, witnesses):
     channel = await hall.make.channel("plans", subscribers=hall.everybody)
     sent = [await changes.send(hall.member, "plans", content="@**all** now") for _ in range(3)]
@@ -523,13 +435,3 @@ async def test_who_has_marked_something_as_unread_there_has_read_it_when_it_is_a
 async def unread_of(hall, row):
     found = await read_state.unread(hall.make.connection, hall.make.realm_id, row.user_id)
     return [message_id for each in found.conversations for message_id in each.message_ids]
-
-
-async def test_what_a_channel_was_called_is_only_text_in_the_notice(hall):
-    await hall.make.notification_bot()
-    channel = await hall.make.channel("x @**all**", subscribers=[hall.member, hall.other])
-    work_id = await change(hall, channel, name="plans")
-    await told_in(hall, channel, work_id)
-    [rendered] = await hall.make.connection.values("SELECT rendered_content FROM messages")
-    assert "x @**all**" in rendered
-    assert "user-mention channel-wildcard" not in rendered

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 import pytest_asyncio
 
-from server.actions.users import deactivate_user
+from server.actions.user_activation import deactivate_user
 from server.domain.errors import BadRequestError, GroupInUseError
 from tests.actions.test_groups import Club
 

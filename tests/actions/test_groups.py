@@ -238,15 +238,28 @@ async def test_permissions_are_for_those_whom_their_rules_allow(hall, club):
         await club.edit(hall.member, group, **{name: club.roles["role:nobody"]})
 
 
-async def test_somebody_who_is_named_and_deactivated_since_may_stay_named(hall, club):
+async def test_whoever_is_deactivated_is_named_no_more_and_cannot_be(hall, club):
+    group = await club.create(hall.owner, can_manage_group=[hall.member, hall.other])
+    await hall.make.connection.execute(
+        "UPDATE users SET is_active = false WHERE user_id = %(id)s", id=hall.member.user_id
+    )
+    with pytest.raises(BadRequestError, match="Invalid user ID"):
+        await club.edit(hall.owner, group, can_manage_group=[hall.member, hall.admin])
+    known = [hall.member, hall.other]
+    with pytest.raises(ExpectationMismatchError):
+        await club.edit(hall.owner, group, old=known, can_manage_group=[hall.admin])
+    await club.edit(hall.owner, group, old=[hall.other], can_manage_group=[])
+    assert (await club.row(group)).permissions["can_manage_group"] == club.roles["role:nobody"]
+
+
+async def test_a_permission_of_which_nobody_is_left_is_known_as_that(hall, club):
     group = await club.create(hall.owner, can_manage_group=[hall.member])
     await hall.make.connection.execute(
         "UPDATE users SET is_active = false WHERE user_id = %(id)s", id=hall.member.user_id
     )
-    await club.edit(hall.owner, group, can_manage_group=[hall.member, hall.other])
-    await club.edit(hall.owner, group, can_manage_group=[hall.other])
-    with pytest.raises(BadRequestError, match="Invalid user ID"):
-        await club.edit(hall.owner, group, can_manage_group=[hall.member])
+    await club.edit(hall.owner, group, old=[], can_manage_group=[hall.other])
+    kept = (await club.row(group)).permissions["can_manage_group"]
+    assert kept["direct_members"] == [hall.other.user_id]
 
 
 async def test_role_groups_stay_as_they_are(hall, club):

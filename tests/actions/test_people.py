@@ -6,7 +6,8 @@ from dataclasses import replace
 import pytest
 from typing_extensions import override
 
-from server.actions.users import NewUser, create_users, deactivate_user
+from server.actions.user_activation import deactivate_user
+from server.actions.users import NewUser, create_users
 from server.domain.access import GUEST, OWNER
 from server.domain.actor import Actor
 from server.domain.realm_settings import RealmSettings

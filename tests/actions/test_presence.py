@@ -5,8 +5,9 @@ from datetime import timedelta
 import pytest
 import pytest_asyncio
 
+from server.actions.user_activation import deactivate_user
 from server.actions.user_settings import OwnChange, change_own_settings
-from server.actions.users import NewUser, create_users, deactivate_user
+from server.actions.users import NewUser, create_users
 from server.domain.presence import OFFLINE_AFTER_SECONDS
 from server.domain.user_settings import ADMINISTRATORS
 from storage import presences

@@ -1,8 +1,12 @@
 """Custom profile fields: who may change them, who hears of it, and what goes with them."""
 
+import asyncio
+
 import pytest
 import pytest_asyncio
 
+from queue_processors.deferred_work import KINDS
+from server.actions.profile_choices import PEOPLE_PER_STEP, WITHDRAWING
 from server.actions.profile_data import change_own_data
 from server.actions.profile_fields import (
     FieldWish,
@@ -11,14 +15,15 @@ from server.actions.profile_fields import (
     order_fields,
     remove_field,
 )
+from server.actions.stepped_work import finish
 from server.domain import profile_fields as rules
 from server.domain.access import ADMINISTRATOR, GUEST, MEMBER, MODERATOR
 from server.domain.errors import BadRequestError, InvalidParameterError
 from server.domain.profile_fields import FieldType, Terms
-from server.events import base
 from server.events.users import ProfileValueWithdrawn
-from storage import audit_log, profile_data, profile_fields
-from tests.factories import new_realm
+from storage import audit_log, profile_data, profile_fields, users
+from tests.factories import new_realm, user_ids
+from tests.fixtures.database import until_somebody_waits_for_a_lock
 
 pytestmark = pytest.mark.asyncio
 
@@ -146,21 +151,83 @@ async def test_whose_choice_is_gone_says_nothing_any_more(office, make, witnesse
     assert (await office.actions())[-3:] == ["profile_field_changed"] + ["profile_data_changed"] * 2
 
 
-async def test_many_whose_choice_is_gone_are_told_of_in_pieces(office, make):
-    many = await make.users(base.MAX_WIRE_EVENTS + 1)
+async def test_whose_choice_is_gone_is_waited_for_before_the_clock(office, make, database):
     field = await office.add("Drink", FieldType.SELECT, field_data=CHOICES)
-    for row in many:
-        value = {field: profile_data.ValueRow("c", None)}
-        await profile_data.upsert(make.connection, make.realm_id, row.user_id, value)
-    office.stage.happened.clear()
-
-    await office.do(change_field, field, FieldWish(field_data=ONLY_TEA))
-
-    entries = [
-        each for each in office.stage.happened if isinstance(each.event, ProfileValueWithdrawn)
-    ]
-    assert [len(entry.wire()) for entry in entries] == [base.MAX_WIRE_EVENTS, 1]
+    await office.say(office.member, **{f"f{field}": "c"})
+    async with database.transaction() as busy:
+        await users.locking(make.realm_id, [office.member.user_id]).waiting(busy)
+        wish = FieldWish(field_data=ONLY_TEA)
+        change = asyncio.create_task(office.do(change_field, field, wish))
+        await until_somebody_waits_for_a_lock(make.connection)
+        assert await make.connection.value(
+            "SELECT 1 FROM realm_clock WHERE realm_id = %(realm_id)s FOR UPDATE SKIP LOCKED",
+            realm_id=make.realm_id,
+        ), "others write meanwhile"
+    await change
     assert await office.said() == {}
+
+
+@pytest_asyncio.fixture
+async def drinkers(office, make):
+    """More who have chosen coffee than one transaction deals with; and the field."""
+    field = await office.add("Drink", FieldType.SELECT, field_data=CHOICES)
+    many = await make.users(PEOPLE_PER_STEP + 3)
+    await make.connection.execute(
+        "INSERT INTO profile_values (realm_id, user_id, field_id, value)"
+        " SELECT %(realm_id)s, unnest(%(user_ids)s::bigint[]), %(field_id)s, 'c'",
+        realm_id=make.realm_id,
+        user_ids=user_ids(many),
+        field_id=field,
+    )
+    office.stage.happened.clear()
+    return many, field
+
+
+async def test_many_whose_choice_is_gone_are_dealt_with_in_steps(office, drinkers):
+    many, field = drinkers
+    bench = office.stage.workbench(office.make.realm_id)
+
+    work_id = await office.do(change_field, field, FieldWish(field_data=ONLY_TEA))
+    first = len(await office.said())
+    await finish(bench, WITHDRAWING, work_id)
+    await finish(bench, WITHDRAWING, work_id)
+
+    told = [each.event for each in office.stage.happened]
+    told = [each for each in told if isinstance(each, ProfileValueWithdrawn)]
+    assert [len(each.user_ids) for each in told] == [PEOPLE_PER_STEP, 3]
+    assert sorted(u for each in told for u in each.user_ids) == sorted(user_ids(many))
+    assert (first, await office.said()) == (3, {})
+    changes = await audit_log.newest(office.make.connection, office.make.realm_id, limit=9)
+    assert {(row.actor_id, row.action) for row in changes[:3]} == {
+        (office.admin.user_id, "profile_data_changed")
+    }
+    assert await office.make.connection.value("SELECT count(*) FROM stepped_work") == 0
+
+
+async def test_what_is_a_choice_again_meanwhile_is_withdrawn_no_more(office, drinkers):
+    _, field = drinkers
+    bench = office.stage.workbench(office.make.realm_id)
+
+    work_id = await office.do(change_field, field, FieldWish(field_data=ONLY_TEA))
+    await office.do(change_field, field, FieldWish(field_data=CHOICES))
+    await finish(bench, WITHDRAWING, work_id)
+
+    assert len(await office.said()) == 3
+
+
+async def test_who_chooses_something_else_meanwhile_keeps_it(office, drinkers):
+    many, field = drinkers
+    bench = office.stage.workbench(office.make.realm_id)
+
+    work_id = await office.do(change_field, field, FieldWish(field_data=ONLY_TEA))
+    await office.say(many[-1], **{f"f{field}": "t"})
+    await finish(bench, WITHDRAWING, work_id)
+
+    assert await office.said() == {many[-1].user_id: {field: "t"}}
+
+
+async def test_the_step_goes_by_the_job_too():
+    assert KINDS[WITHDRAWING.step] is WITHDRAWING
 
 
 async def test_what_changes_nothing_is_told_to_nobody(office):

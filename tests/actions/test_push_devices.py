@@ -1,8 +1,10 @@
 """Whoever is told of phones knows afterwards what a fresh register would say."""
 
+import msgspec
 import pytest
 
 from server.actions.push_devices import (
+    ASKED_AGAIN_AFTER,
     add_token,
     drop_devices,
     register_device,
@@ -10,6 +12,7 @@ from server.actions.push_devices import (
     settle_device,
 )
 from server.actions.push_status import PushStatus, keep_push_status
+from server.jobs import PushRegistration
 from storage import push_devices
 from storage.push_devices import DeviceRow
 from tests.fixtures.agreement import Witnesses
@@ -66,6 +69,34 @@ async def test_its_user_alone_hears_what_becomes_of_a_phone(hall: Hall, witnesse
     ]
     assert {each["push_account_id"] for each in member.events} == {str(ACCOUNT)}
     assert other.events == []
+
+
+async def test_a_registration_of_which_nothing_is_heard_gives_way_to_the_next(
+    hall: Hall, witnesses: Witnesses
+):
+    async def change() -> None:
+        await register(hall)
+        [first] = await devices(hall)
+        await register(hall)
+        hall.stage.clock.advance(ASKED_AGAIN_AFTER)
+        assert await devices(hall) == [first]
+        await register(hall)
+        [second] = await devices(hall)
+        assert first.device_id != second.device_id
+        writer = hall.stage.writers.of(hall.make.realm_id)
+        is_there = await writer.write(
+            lambda tx: settle_device(tx, hall.member.user_id, first.device_id, bouncer_id=16)
+        )
+        assert not is_there
+        assert await settle(hall, 17)
+        await register(hall)
+
+    [member] = await witnesses.watch(change, [hall.member], views=[NEWEST_CLIENT])
+    assert [each["status"] for each in member.events] == ["pending", "active"]
+    asked = [msgspec.json.decode(job.event.job, type=PushRegistration) for job in hall.told("job")]
+    assert len(asked) == 2
+    [row] = await devices(hall)
+    assert (row.bouncer_id, row.device_id) == (17, asked[1].device_id)
 
 
 async def test_phones_with_tokens_come_and_go_without_a_word(hall: Hall, witnesses: Witnesses):

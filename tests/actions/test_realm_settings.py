@@ -79,7 +79,7 @@ class Town:
             change = {"settings": change}
         actor = await self.make.actor(self.people[role])
         wanted = RealmChange(**change)
-        await self.stage.write(change_realm, actor, wanted, development=False)
+        await self.stage.write(change_realm, actor, wanted, available=("Email",))
 
     async def permit(self, role=OWNER, **permissions):
         changes = {
@@ -121,7 +121,7 @@ class Town:
 
     async def is_live(self, queue_id):
         realm_id = self.make.realm_id
-        return await event_queues.live(self.make.connection, realm_id, queue_id) is not None
+        return await event_queues.live(self.make.connection, realm_id, [queue_id]) != []
 
 
 @pytest_asyncio.fixture

@@ -10,7 +10,7 @@ from server.domain.access import OWNER, SYSTEM_GROUP_NESTING, SYSTEM_GROUPS
 from server.domain.errors import BadRequestError
 from server.domain.realm_settings import RealmSettings
 from server.domain.system_bots import SYSTEM_BOTS
-from storage import clock, groups, realms, users
+from storage import clock, credentials, groups, realms, users
 from tests.fixtures.clock import StoppedClock
 
 pytestmark = pytest.mark.asyncio
@@ -33,9 +33,9 @@ async def test_it_has_an_owner_who_can_sign_in(connection):
     [owner] = await users.by_emails(connection, realm.realm_id, ["olga@example.com"])
     assert (owner.role, owner.date_joined, len(owner.api_key)) == (OWNER, NOW, 32)
     assert (realm.owner.user_id, realm.owner.api_key) == (owner.user_id, owner.api_key)
-    credentials = await users.credentials(connection, realm.realm_id, "OLGA@example.com")
-    assert credentials is not None
-    assert credentials.password_hash == "hash"
+    known = await credentials.by_email(connection, realm.realm_id, "OLGA@example.com")
+    assert known is not None
+    assert known.password_hash == "hash"
 
 
 async def test_its_clock_is_at_the_start(connection):
@@ -66,7 +66,7 @@ async def test_it_has_the_system_bots(connection):
 
     assert {row.full_name for row in rows} == {bot.full_name for bot in SYSTEM_BOTS}
     assert all(row.is_system_bot and row.bot_type == 1 for row in rows)
-    assert await users.credentials(connection, realm.realm_id, SYSTEM_BOTS[0].email) is None
+    assert await credentials.by_email(connection, realm.realm_id, SYSTEM_BOTS[0].email) is None
 
 
 async def test_every_realm_has_system_bots_of_its_own(connection):

@@ -4,12 +4,15 @@ import asyncio
 
 import msgspec
 import pytest
+import pytest_asyncio
 
 from queue_processors.deferred_work import KINDS
+from server.actions.ground import PEOPLE_IN_BATCH
 from server.actions.stepped_work import Finish, finish, take_step
 from server.actions.subscriptions.steps import SUBSCRIBING, people_per_step
+from server.domain.channels import COLORS
 from server.jobs import DeferredWork
-from storage import stepped_work, subscriptions, users
+from storage import audit_log, stepped_work, subscriptions, users
 from tests.factories import user_ids
 
 pytestmark = pytest.mark.asyncio
@@ -49,6 +52,95 @@ async def test_each_step_subscribes_some_and_the_last_leaves_nothing(hall, witne
     assert await joined(hall) == user_ids(people)
     assert [len(each.event.user_ids) for each in hall.told("subscription/peer_add")] == [5, 5, 2]
     assert await left(hall) == 0
+
+
+@pytest_asyncio.fixture
+async def updates_refused(make):
+    """Nobody may change a row of a subscription that is there."""
+    await make.connection.execute(
+        """
+        CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS
+        $$ BEGIN RAISE EXCEPTION 'written twice'; END $$
+        """
+    )
+    await make.connection.execute(
+        """
+        CREATE TRIGGER once BEFORE UPDATE ON subscriptions
+           FOR EACH ROW EXECUTE FUNCTION refuse()
+        """
+    )
+    yield
+    await make.connection.execute("DROP FUNCTION refuse CASCADE")
+
+
+@pytest.mark.usefixtures("updates_refused")
+async def test_the_subscriptions_of_many_are_written_once(hall):
+    people = await hall.make.users(PEOPLE_IN_BATCH + 1)
+    done = await hall.subscribe(hall.member, "plans", "tasks", people=people, pairs_per_step=40)
+    await finish(hall.workbench(), SUBSCRIBING, done.work_id, size=40)
+
+    for channel in done.created:
+        rows = await subscriptions.active_in(
+            hall.make.connection, hall.make.realm_id, channel.channel_id
+        )
+        assert [row.user_id for row in rows] == user_ids(people)
+        assert {row.color for row in rows} == {COLORS[channel.channel_id % len(COLORS)]}
+
+
+async def audited(hall, action):
+    """Who did that to which channel, and with whom, in order."""
+    rows = await audit_log.newest(
+        hall.make.connection, hall.make.realm_id, limit=100, action=action
+    )
+    return [(row.actor_id, row.subject_id, row.after["user_ids"]) for row in reversed(rows)]
+
+
+async def test_who_has_subscribed_whom_to_what_is_kept(hall):
+    people = await hall.make.users(7)
+    done = await hall.subscribe(
+        hall.member, "plans", "tasks", people=people, pairs_per_step=FEW * 2
+    )
+    await finish(hall.workbench(), SUBSCRIBING, done.work_id, size=FEW * 2)
+
+    ids = [channel.channel_id for channel in done.created]
+    by = hall.member.user_id
+    steps = user_ids(people[:FEW]), user_ids(people[FEW:])
+    assert await audited(hall, "subscribers_added") == [
+        (by, channel_id, some) for some in steps for channel_id in ids
+    ]
+
+    await hall.unsubscribe(hall.admin, "plans", "tasks", people=people[:2])
+    assert await audited(hall, "subscribers_removed") == [
+        (hall.admin.user_id, channel_id, user_ids(people[:2])) for channel_id in ids
+    ]
+
+
+async def test_nothing_is_kept_of_who_is_there_already(hall):
+    await hall.subscribe(hall.member, "plans")
+    await hall.subscribe(hall.member, "plans")
+    assert len(await audited(hall, "subscribers_added")) == 1
+
+
+async def test_whoever_comes_back_among_many_finds_what_they_had_set(hall, witnesses):
+    people = await hall.make.users(PEOPLE_IN_BATCH + 1)
+    plans = await hall.make.channel("plans", subscribers=people[:1])
+    await hall.make.connection.execute(
+        "UPDATE subscriptions SET is_muted = true, color = '#123456'"
+    )
+    await hall.make.unsubscribe(plans, people[:1])
+
+    [there, *_] = await witnesses.watch(
+        lambda: hall.subscribe(hall.member, "plans", people=people), [people[0], hall.guest]
+    )
+
+    [joined] = [e for e in there.events if e["type"] == "subscription" and e["op"] == "add"]
+    [shown] = joined["subscriptions"]
+    assert (shown["is_muted"], shown["color"]) == (True, "#123456")
+    assert shown["subscribers"] == user_ids(people)
+    spans = await subscriptions.spans_of(
+        hall.make.connection, hall.make.realm_id, [people[0].user_id]
+    )
+    assert len(spans) == 2
 
 
 async def test_the_job_finishes_what_its_process_left(hall):

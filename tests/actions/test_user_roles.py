@@ -7,7 +7,7 @@ import pytest
 from server.actions.user_roles import change_role
 from server.domain.access import ADMINISTRATOR, GUEST, MEMBER, MODERATOR, OWNER
 from server.domain.errors import BadRequestError
-from storage import event_queues
+from storage import event_queues, users
 from storage.ids import QueueId, UserId
 from tests.fixtures.app import Server
 
@@ -88,6 +88,32 @@ async def test_nobody_who_is_not_there_gets_a_role(hall, make):
             )
 
 
+async def test_a_bot_is_no_owner_who_is_left(hall, make):
+    """One from the time before bots could not be owners."""
+    await make.user(role=OWNER, bot_type=1, bot_owner=hall.owner)
+    with pytest.raises(BadRequestError, match="only organization owner"):
+        await give(hall, hall.owner, hall.owner, MEMBER)
+
+
+@pytest.mark.parametrize("role", [MEMBER, GUEST])
+async def test_bots_come_down_with_their_owner(hall, make, witnesses, role):
+    boss = await make.user(role=ADMINISTRATOR)
+    own = {"bot_type": 1, "bot_owner": boss}
+    high = await make.user(role=ADMINISTRATOR, **own)
+    gone = await make.user(role=ADMINISTRATOR, is_active=False, **own)
+    low = await make.user(role=GUEST, **own)
+
+    await witnesses.watch(lambda: give(hall, hall.owner, boss, role), hall.everybody)
+
+    ids = [boss.user_id, high.user_id, gone.user_id, low.user_id]
+    rows = await users.by_ids(make.connection, make.realm_id, ids)
+    assert [row.role for row in rows] == [role, role, role, GUEST]
+    [ended] = hall.told("queues_ended")
+    assert set(ended.event.ended_queues()) == {boss.user_id, high.user_id, gone.user_id}
+    with pytest.raises(BadRequestError, match="higher role than its owner"):
+        await give(hall, hall.owner, high, ADMINISTRATOR)
+
+
 async def test_two_owners_do_not_both_leave(hall, make):
     other = await make.user(role=OWNER)
     answers = await asyncio.gather(
@@ -120,7 +146,7 @@ async def test_queues_of_who_becomes_a_guest_end_at_once(server: Server, make, l
     poll = {"queue_id": queue["queue_id"], "last_event_id": -1}
     (await client.call("GET", "/events", **poll)).refused("BAD_EVENT_QUEUE_ID")
     gone = QueueId(queue["queue_id"])
-    assert await event_queues.live(make.connection, make.realm_id, gone) is None
+    assert await event_queues.live(make.connection, make.realm_id, [gone]) == []
     fresh = await client.post("/register")
     assert "public" not in {each["name"] for each in fresh["unsubscribed"]}
     refused = await client.call(

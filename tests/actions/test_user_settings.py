@@ -24,7 +24,7 @@ from server.domain.user_settings import (
     ONES_OWN,
     UserSettings,
 )
-from storage import audit_log, users
+from storage import audit_log, credentials, users
 from tests.fixtures.making import NEWEST_CLIENT
 
 pytestmark = pytest.mark.asyncio
@@ -109,7 +109,11 @@ async def test_everything_changes_at_once_and_the_owner_alone_hears(house, witne
     assert not {e["type"] for e in own.events} & {"update_display_settings"}
     kinds = {e["type"] for e in old.events}
     assert {"update_display_settings", "update_global_notifications"} <= kinds
-    assert {e["type"] for each in others for e in each.events} == {"realm_user", "user_status"}
+    for each in others:
+        # Whether their private data may be exported is for administrators to know.
+        for_administrators = {"realm_export_consent"} if each.user.role <= ADMINISTRATOR else set()
+        heard = {e["type"] for e in each.events}
+        assert heard == {"realm_user", "user_status"} | for_administrators
 
 
 async def test_a_language_is_told_with_its_name(house, witnesses):
@@ -321,7 +325,7 @@ async def test_a_password_changes_for_whom_knows_the_old_one(house, make):
     with pytest.raises(BadRequestError, match="Wrong password"):
         await house.change(password=NewPassword("old", "newest"), full_name="Chef")
 
-    hashed = await users.password_hash(make.connection, make.realm_id, house.cook.user_id)
+    hashed = await credentials.password_hash(make.connection, make.realm_id, house.cook.user_id)
     assert hashed == "new"
     assert (await house.row()).full_name == "Cook"
     [row] = await house.audit()

@@ -6,12 +6,11 @@ from dataclasses import replace
 import pytest
 import pytest_asyncio
 
-from server.actions.users import NewUser, create_users, deactivate_user
+from server.actions.users import NewUser, create_users
 from server.domain.access import ADMINISTRATOR, GUEST, MEMBER, MODERATOR, OWNER
 from server.domain.errors import BadRequestError
 from server.domain.user_settings import ADMINISTRATORS, MEMBERS, MODERATORS, NOBODY
-from storage import event_queues, subscriptions, users
-from storage.ids import Position, QueueId
+from storage import subscriptions, users
 from tests.fixtures.making import Stage
 
 pytestmark = pytest.mark.asyncio
@@ -30,11 +29,6 @@ class Kitchen:
         now = self.stage.clock.now()
         writer = self.stage.writers.of(self.make.realm_id)
         return await writer.write(lambda tx: create_users(tx, new, now=now))
-
-    async def deactivate(self, user_id):
-        writer = self.stage.writers.of(self.make.realm_id)
-        now = self.stage.clock.now()
-        return await writer.write(lambda tx: deactivate_user(tx, user_id, now=now))
 
     async def row(self, user_id):
         [row] = await users.by_ids(self.make.connection, self.make.realm_id, [user_id])
@@ -95,6 +89,7 @@ async def test_many_newcomers_come_together_or_not_at_all(kitchen):
         replace(COOK, full_name="**Cook**"),
         replace(COOK, role=500),
         replace(COOK, bot_type=9),
+        replace(COOK, bot_type=1, role=OWNER),
     ],
 )
 async def test_what_cannot_be_is_refused(kitchen, new):
@@ -102,6 +97,19 @@ async def test_what_cannot_be_is_refused(kitchen, new):
         await kitchen.create(new)
 
     assert kitchen.stage.happened == []
+
+
+async def test_an_address_of_who_has_left_is_still_theirs(kitchen, make):
+    gone = await make.user(is_active=False)
+    with pytest.raises(BadRequestError, match="deactivated"):
+        await kitchen.create(replace(COOK, email=gone.email.upper()))
+
+
+async def test_nobody_gets_the_address_that_stands_for_a_hidden_one(kitchen, make):
+    directory = kitchen.stage.directories.of(make.realm_id)
+    hidden = f"user{kitchen.people[OWNER].user_id}@{(await directory.address()).domain}"
+    with pytest.raises(BadRequestError, match="reserved"):
+        await kitchen.create(replace(COOK, email=hidden.upper()))
 
 
 async def test_an_address_is_taken_once_in_a_request_too(kitchen):
@@ -219,77 +227,3 @@ async def test_a_changed_row_says_when(kitchen):
     row = await kitchen.row(created.user_id)
 
     assert row.changed_at in {each.position for each in kitchen.stage.happened}
-
-
-async def test_who_leaves_is_a_deactivated_user_to_everyone(kitchen, make, witnesses):
-    cook = await make.user("Cook")
-    group_id = await make.group("cooks", members=[cook])
-    watching = list(kitchen.people.values())
-
-    seen = await witnesses.watch(lambda: kitchen.deactivate(cook.user_id), watching)
-
-    assert not (await kitchen.row(cook.user_id)).is_active
-    for witness in seen:
-        [change] = [e["person"] for e in witness.events if e["type"] == "realm_user"]
-        assert change == {"user_id": cook.user_id, "is_active": False}
-        assert group_id in {e.get("group_id") for e in witness.events}
-
-
-async def test_bots_leave_with_their_owner(kitchen, make, witnesses):
-    cook = await make.user("Cook")
-    bot = await make.user("Oven", bot_type=1, bot_owner=cook)
-
-    await witnesses.watch(lambda: kitchen.deactivate(cook.user_id), [kitchen.people[OWNER]])
-
-    assert not (await kitchen.row(bot.user_id)).is_active
-
-
-async def test_event_queues_end_when_their_user_leaves(kitchen, make):
-    cook = await make.user()
-    row = event_queues.EventQueueRow(
-        queue_id=QueueId("queue"),
-        user_id=cook.user_id,
-        epoch=1,
-        base=Position(0),
-        params={},
-        lifespan_seconds=600,
-    )
-    await event_queues.insert(make.connection, make.realm_id, row)
-
-    await kitchen.deactivate(cook.user_id)
-
-    assert await event_queues.live(make.connection, make.realm_id, QueueId("queue")) is None
-    [ended] = kitchen.told("queues_ended")
-    assert ended.event.ended_queues() == (cook.user_id,)
-
-
-async def test_others_no_longer_see_them_as_subscribers(kitchen, make):
-    cook = await make.user()
-    channel = await make.channel(subscribers=[cook, kitchen.people[MEMBER]])
-
-    await kitchen.deactivate(cook.user_id)
-
-    [gone] = kitchen.told("subscription/peer_remove")
-    assert (gone.event.stream_ids, gone.event.user_ids) == ([channel.channel_id], [cook.user_id])
-    assert (await make.again(channel)).subscriber_count == 1
-
-
-async def test_the_only_owner_stays(kitchen, make):
-    with pytest.raises(BadRequestError, match="only organization owner"):
-        await kitchen.deactivate(kitchen.people[OWNER].user_id)
-
-    await make.user(role=OWNER)
-    await kitchen.deactivate(kitchen.people[OWNER].user_id)
-
-
-async def test_nobody_leaves_who_is_not_there(kitchen):
-    with pytest.raises(BadRequestError, match="No such user"):
-        await kitchen.deactivate(999_999_999)
-
-
-async def test_leaving_twice_is_leaving_once(kitchen, make):
-    cook = await make.user(is_active=False)
-
-    await kitchen.deactivate(cook.user_id)
-
-    assert kitchen.stage.happened == []

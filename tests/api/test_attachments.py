@@ -9,6 +9,7 @@ import pytest_asyncio
 
 from server.domain.access import GUEST
 from storage.blobs import CHUNK_BYTES
+from tests.acceptance.test_exports import run
 from tests.factories import new_realm
 from tests.fixtures.clients import basic, multipart
 from tests.fixtures.clock import StoppedClock
@@ -18,6 +19,8 @@ pytestmark = pytest.mark.asyncio
 UPLOADS = "/user_uploads"
 TEXT = b"What is to be read.\n" * 10_000
 MIB = 1024 * 1024
+SHOWN_MESSAGES = 100
+"""How many of the messages that hold a file its owner is told of."""
 
 
 async def uploaded(client, name="notes.txt", content=TEXT):
@@ -164,6 +167,19 @@ async def test_the_owner_is_told_and_nobody_else(alice, bob):
     assert await status(alice, url) == 404
 
 
+async def test_very_many_messages_may_hold_it(alice, bob):
+    url = await uploaded(alice)
+    to_self = {"type": "direct", "to": [alice.user.user_id], "topic": None}
+    await sent(alice, link(url), type="direct", to=[bob.user.user_id], topic=None)
+    queue = await alice.register(event_types=["attachment"])
+    ids = [await sent(alice, link(url), **to_self) for _ in range(SHOWN_MESSAGES + 1)]
+    events = [await queue.until("attachment", "update") for _ in ids]
+    [listed] = (await alice.get("/attachments"))["attachments"]
+    assert [each["id"] for each in listed["messages"]] == ids[1:]
+    assert events[-1]["attachment"] == listed
+    assert await status(bob, url) == 200, "the oldest of them shows it to him"
+
+
 async def test_one_deletes_only_what_is_ones_own(alice, bob):
     url = await uploaded(alice)
     await sent(alice, link(url))
@@ -241,8 +257,11 @@ async def test_what_is_too_large_is_refused_and_leaves_nothing(serving_with, con
 
 
 async def test_a_quota_is_kept(alice, make, server):
-    await make.change_settings(upload_quota_mib=1)
-    server.forget(make.realm_id)
+    realm = (await server.app.directories.of(make.realm_id).realm()).subdomain
+    quota = ("realm", "quota", "--realm", realm)
+    assert await run(server, *quota, "--mib", "1") == "From now on.\n"
+    assert await run(server, *quota, "--mib", "1") == "That was so already.\n"
+    assert (await alice.register(fetch_event_types=["realm"])).state["realm_upload_quota_mib"] == 1
     await uploaded(alice, "most.bin", bytes(MIB - 100))
     full = await alice.upload(UPLOADS, file=("more.bin", bytes(101)))
     full.refused("REALM_UPLOAD_QUOTA")
@@ -251,6 +270,8 @@ async def test_a_quota_is_kept(alice, make, server):
     assert used["upload_space_used"] == MIB
     await alice.delete(f"/attachments/{used['attachments'][0]['id']}")
     await uploaded(alice, "again.bin", bytes(100))
+    await run(server, *quota, "--none")
+    await uploaded(alice, "large.bin", bytes(MIB))
 
 
 async def test_strangers_are_refused_before_they_send(spectator, server):
@@ -454,3 +475,23 @@ async def test_a_body_that_is_no_form_is_refused(alice):
         )
         answer.refused()
     (await alice.send("POST", UPLOADS, body=b"x", headers={"Content-Type": "text/x"})).refused()
+
+
+async def test_files_may_be_in_a_bucket(serving_with, connect, make, bucket):
+    settings = {
+        "s3_bucket": bucket.name,
+        "s3_endpoint": bucket.endpoint,
+        "s3_access_key": bucket.access_key,
+        "s3_secret_key": bucket.secret_key,
+    }
+    async with serving_with(**settings) as server:
+        alice = await connect(server, make.realm_id, await make.user())
+        url = await uploaded(alice)
+        assert (await alice.fetch(url)).content == TEXT
+        part = await alice.fetch(url, headers={"Range": "bytes=5-9"})
+        assert (part.status, part.content) == (206, TEXT[5:10])
+        root = server.app.settings.data_directory / "files"
+        assert [path for path in root.rglob("*") if path.is_file()] == []
+        [blob] = [blob async for blob in server.app.blobs.kept()]
+        await server.app.blobs.delete(blob.key)
+        assert (await alice.fetch(url)).status == 404

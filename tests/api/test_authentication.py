@@ -1,14 +1,23 @@
 """POST /fetch_api_key and its companion for developers."""
 
+import statistics
+import time
+
 import argon2
 import pytest
 import pytest_asyncio
+from joserfc import jwt
+from joserfc.jwk import OctKey
 
 from server.domain.passwords import Passwords
 
 pytestmark = pytest.mark.asyncio
 
 PASSWORD = "correct horse battery"
+HASH_OF = "SELECT password_hash FROM users WHERE user_id = %(user_id)s"
+ROUNDS = 9
+A_HASH = 0.015
+"""Seconds of the processor, on one that is quick."""
 
 
 async def keep(make, user, password_hash):
@@ -60,6 +69,23 @@ async def test_anything_else_is_refused_in_the_same_words(spectator, cook, usern
     )
 
     assert refusal["msg"] == "Your username or password is incorrect"
+
+
+async def test_it_takes_as_long_whoever_is_asked_for(spectator, cook, make):
+    client = await spectator()
+    closed = await make.user("Closed", is_active=False)
+    await keep(make, closed, await make.connection.value(HASH_OF, user_id=cook.user_id))
+    without = await make.user("Without")
+    names = (cook.email, "nobody@example.com", without.email, closed.email, "", "x" * 5_000)
+    spent: dict[str, list[float]] = {name: [] for name in names}
+    for _ in range(ROUNDS):
+        for name, taken in spent.items():
+            begin = time.process_time()
+            assert (await fetch(client, username=name, password="wrong")).status == 401
+            taken.append(time.process_time() - begin)
+    medians = [statistics.median(taken) for taken in spent.values()]
+    assert max(medians) - min(medians) < A_HASH / 2, medians
+    assert min(medians) > A_HASH / 2, medians
 
 
 async def test_who_has_no_password_cannot_sign_in_with_one(spectator, make):
@@ -136,3 +162,74 @@ async def test_development_servers_give_any_key_away(serving_with, connect, make
 
     assert body["api_key"] == cook.api_key
     unknown.refused("AUTHENTICATION_FAILED", 401)
+
+
+# -- tokens of a site of one's own
+
+
+async def test_a_token_of_ones_own_site_is_worth_a_key(serving_with, make, connect, cook):
+    keys = {await subdomain_of(make): {"key": "secret" * 8}}
+    async with serving_with(jwt_keys=keys) as server:
+        client = await connect(server, make.realm_id)
+        token = signed({"email": cook.email.upper()})
+        body = await client.post("/jwt/fetch_api_key", token=token)
+        assert (body["api_key"], body["email"]) == (cook.api_key, cook.email)
+        assert "user" not in body
+        body = await client.post("/jwt/fetch_api_key", token=token, include_profile=True)
+        assert body["user"]["user_id"] == cook.user_id
+
+
+@pytest.mark.parametrize(
+    ("token", "code", "status"),
+    [
+        ("x", "BAD_REQUEST", 400),
+        ("a.b.c", "BAD_REQUEST", 400),
+        ({"email": "cook@example.com", "exp": 1}, "BAD_REQUEST", 400),
+        ({"email": "cook@example.com", "nbf": 2**40}, "BAD_REQUEST", 400),
+        ({"email": ""}, "BAD_REQUEST", 400),
+        ({}, "BAD_REQUEST", 400),
+        ({"email": "nobody@example.com"}, "AUTHENTICATION_FAILED", 401),
+        ({"email": "bot@example.com"}, "AUTHENTICATION_FAILED", 401),
+    ],
+)
+async def test_any_other_token_is_refused(serving_with, make, connect, cook, token, code, status):
+    await make.user("Bot", email="bot@example.com", bot_type=1)
+    async with serving_with(jwt_keys={await subdomain_of(make): {"key": "secret" * 8}}) as server:
+        client = await connect(server, make.realm_id)
+        text = token if isinstance(token, str) else signed(token)
+        answer = await client.call("POST", "/jwt/fetch_api_key", token=text)
+        answer.refused(code, status)
+        text = signed({"email": cook.email}, key="another" * 8)
+        (await client.call("POST", "/jwt/fetch_api_key", token=text)).refused()
+
+
+async def test_tokens_are_taken_where_the_operator_says_so(spectator, cook):
+    answer = await (await spectator()).call(
+        "POST", "/jwt/fetch_api_key", token=signed({"email": cook.email})
+    )
+    assert "not enabled" in answer.refused()["msg"]
+
+
+async def subdomain_of(make) -> str:
+    found = await make.connection.value(
+        "SELECT subdomain FROM realms WHERE realm_id = %(r)s", r=make.realm_id
+    )
+    return str(found)
+
+
+def signed(claims, key="secret" * 8):
+    return jwt.encode({"alg": "HS256"}, claims, OctKey.import_key(key))
+
+
+async def test_developers_see_who_is_there(serving_with, make, connect, cook):
+    owner = await make.user("Owner", role=100)
+    await make.user("Bot", bot_type=1)
+    async with serving_with(development=True) as server:
+        body = await (await connect(server, make.realm_id)).get("/dev_list_users")
+        assert [each["email"] for each in body["direct_users"]] == [cook.email]
+        assert [each["email"] for each in body["direct_admins"]] == [owner.email]
+        assert body["direct_users"][0]["realm_url"].startswith("http://")
+
+
+async def test_nobody_else_does(spectator, cook):
+    (await (await spectator()).call("GET", "/dev_list_users")).refused()

@@ -7,7 +7,7 @@ import pytest
 
 from queue_processors.main import run
 from queue_processors.registry import PROCESSORS
-from server.domain.access import ADMINISTRATOR, GUEST
+from server.domain.access import ADMINISTRATOR, GUEST, OWNER
 from server.messaging.background import running
 from storage import users
 from tests.factories import new_realm
@@ -77,7 +77,7 @@ async def test_a_bot_that_is_called_is_made_changed_and_closed(log_in, server, m
     await owner.delete(path)
     entries = (await boss.get("/realm/audit_log"))["entries"]
     actions = [each["action"] for each in entries if each["subject_id"] == made["user_id"]]
-    assert actions == ["bot_deactivated", "bot_changed", "bot_created"]
+    assert actions == ["user_deactivated", "bot_changed", "bot_created"]
     assert service["token"] not in str(entries)
 
 
@@ -190,8 +190,34 @@ async def test_only_administrators_give_bots_roles(log_in):
     member = await log_in()
     both = {"role": ADMINISTRATOR, "bot_owner_id": member.user.user_id}
     (await boss.call("PATCH", path, **both)).refused()
+    (await boss.call("PATCH", path, role=ADMINISTRATOR)).refused()
+    await boss.patch(path, bot_owner_id=boss.user.user_id)
     await boss.patch(path, role=ADMINISTRATOR)
     (await boss.call("PATCH", path, bot_owner_id=member.user.user_id)).refused()
+
+
+@pytest.mark.parametrize("at", ["/bots/{}", "/users/{}"])
+async def test_nobody_makes_a_bot_an_owner(log_in, at):
+    """Whoever knew its key would be one: that are all administrators."""
+    owner = await log_in(role=OWNER)
+    made = await owner.post("/bots", **CALLED)
+    path = at.format(made["user_id"])
+    answer = await owner.call("PATCH", path, role=OWNER)
+    assert answer.refused()["msg"] == "Bots cannot be organization owners."
+
+
+async def test_bots_do_not_learn_the_keys_of_others(log_in, make):
+    boss = await make.user(role=ADMINISTRATOR)
+    bot = await log_in(await make.user(bot_type=1, bot_owner=boss, role=ADMINISTRATOR))
+    assert await realm_bots(bot) == {}
+    queue = await bot.register(event_types=["realm_bot", "realm_user"])
+    client = await log_in(boss)
+    made = await client.post("/bots", **CALLED)
+    await client.patch(f"/users/{made['user_id']}", full_name="Known")
+    events: list[dict[str, Any]] = []
+    while not events or events[-1].get("op") != "update":
+        events += await queue.poll()
+    assert {event["type"] for event in events} == {"realm_user"}
 
 
 async def test_people_and_the_systems_bots_are_no_bots_of_anybody(log_in, make):

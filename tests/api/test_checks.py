@@ -2,8 +2,9 @@
 
 import json
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import psycopg
@@ -11,16 +12,19 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 from psycopg import sql
 from tornado.httpclient import AsyncHTTPClient, HTTPResponse
+from typing_extensions import override
 
 from server.events.base import NOBODY
 from server.events.log import Tick
 from server.messaging.job_broker import OutgoingJob
+from server.messaging.postgres_desk import PostgresJobDesk
 from server.metrics_port import MetricsPort, metrics_port
 from server.version import VERSION
 from server.writer import WriteTx
 from storage import workers
-from storage.database import Database
+from storage.database import Database, StatementTimeoutError
 from storage.ids import Position
+from storage.jobs import QueueStats
 from storage.workers import WorkerRow
 from tests.factories import Make
 from tests.fixtures.app import Server, serve
@@ -66,7 +70,7 @@ async def test_a_process_is_ready_until_it_drains(server: Server):
     answer = await get(f"{server.url}/ready")
     assert (answer.code, json.loads(answer.body)) == (200, {"status": "ok", "database": "ok"})
     assert (await get(f"{server.url}/ready", "HEAD")).code == 200
-    server.api.is_draining = True
+    server.api.answering.is_draining = True
     answer = await get(f"{server.url}/ready")
     assert (answer.code, json.loads(answer.body)["status"]) == (503, "draining")
 
@@ -82,7 +86,9 @@ async def test_a_database_that_is_away_is_told_of_and_found_again(database_url: 
             ready, health = await get(f"{server.url}/ready"), await get(f"{server.url}/health")
             assert (ready.code, json.loads(ready.body)["database"]) == (503, "no answer")
             assert (health.code, json.loads(health.body)["shipper"]) == (503, "not known")
-            told = samples(await MetricsPort(server.app, server.api.checks, ["x"], []).metrics())
+            told = samples(
+                await MetricsPort(server.app, server.api.answering.checks, ["x"], []).metrics()
+            )
             assert math.isnan(told["parley_state", ("ship_lag_seconds",)])
             assert told["parley_state", ("event_queues",)] == 0
             await proxy.allow()
@@ -163,6 +169,18 @@ def samples(text: bytes) -> dict[tuple[str, tuple[str, ...]], float]:
         for family in text_string_to_metric_families(text.decode())
         for sample in family.samples
     }
+
+
+@pytest.mark.asyncio
+async def test_metrics_tell_the_rest_while_the_queues_are_too_slow(server: Server):
+    class Slow(PostgresJobDesk):
+        @override
+        async def stats(self, queues: Sequence[str]) -> list[QueueStats]:
+            raise StatementTimeoutError
+
+    app = replace(server.app, desk=Slow(server.app.database))
+    told = samples(await MetricsPort(app, server.api.answering.checks, ["x"], []).metrics())
+    assert told["parley_state", ("event_queues",)] == 0
 
 
 @pytest.mark.asyncio

@@ -8,10 +8,9 @@ from typing import Any
 
 import pytest
 
-from server.realtime import poll as polls
 from storage.ids import QueueId
 from tests.fixtures.clients import Client, Events, basic
-from tests.fixtures.sockets import Connection, RawAnswer, connected, request
+from tests.fixtures.sockets import Connection, RawAnswer, connected, request, until
 
 pytestmark = pytest.mark.asyncio
 
@@ -127,10 +126,8 @@ async def test_a_heartbeat_moves_the_cursor_and_is_no_message(sender, make):
     async with source(queue) as stream:
         await until(lambda: client.server.app.realtime.waiting() == 1)
         realtime = client.server.app.realtime
-        follower, live = await realtime.queue(
-            make.realm_id, client.user.user_id, QueueId(queue.queue_id)
-        )
-        polls._beat(realtime, follower, live, live.waiter)
+        _, live = await realtime.queue(make.realm_id, client.user.user_id, QueueId(queue.queue_id))
+        live.waiter.expired()
         beat = await stream.event()
         assert beat["event"] == "heartbeat"
         assert beat["data"]["type"] == "heartbeat"
@@ -250,10 +247,3 @@ async def test_a_slow_reader_slows_its_own_stream_only(sender, make):
         stream = EventSource(connection)
         for _ in range(30):
             assert (await stream.event())["data"]["message"]["content"] == "x" * 10_000
-
-
-async def until(condition: Any) -> None:
-    """Wait for what another task brings about."""
-    async with asyncio.timeout(10):
-        while not condition():  # noqa: ASYNC110 - nothing tells
-            await asyncio.sleep(0.005)

@@ -3,22 +3,22 @@
 import asyncio
 from contextlib import AsyncExitStack
 from dataclasses import replace
-from typing import Any
 
 import pytest
 import pytest_asyncio
 from structlog.testing import capture_logs
 
 from server.api.endpoint import Access, Empty, Endpoint, NoParams, RawResult, Request, Result
-from server.api.handler import DISCARD_BYTES
+from server.api.exchanges import DISCARD_BYTES
 from server.api.params import JsonOrBareStr, Params
 from server.api.routes import ROUTES
 from server.domain.access import ADMINISTRATOR, GUEST, MODERATOR
+from server.main import TRANSPORTS
 from tests.factories import new_realm
 from tests.fixtures.app import ROOT_DOMAIN
 from tests.fixtures.clients import Client, basic, multipart
 from tests.fixtures.database import until_somebody_waits_for_a_lock
-from tests.fixtures.sockets import connected, request
+from tests.fixtures.sockets import connected, request, until
 
 pytestmark = pytest.mark.asyncio
 
@@ -62,9 +62,11 @@ EXTRA = (
 )
 
 
-@pytest_asyncio.fixture
-async def server(serving_with):
-    async with serving_with(routes=(*ROUTES, *EXTRA), max_body_bytes=SMALL_BODY) as server:
+@pytest_asyncio.fixture(params=TRANSPORTS)
+async def server(serving_with, request):
+    async with serving_with(
+        routes=(*ROUTES, *EXTRA), max_body_bytes=SMALL_BODY, transport=request.param
+    ) as server:
         yield server
 
 
@@ -159,7 +161,7 @@ async def test_an_unknown_path_is_told_in_json(client):
 
 async def test_paths_outside_the_api_are_told_in_json(server):
     async with connected(server.port) as connection:
-        for path in ("/", "/api/v1", "/api/v2/messages", "/index.html", "*", "/api/v1messages"):
+        for path in ("/api/v1", "/api/v2/messages", "/index.html", "*", "/api/v1messages"):
             await connection.send(f"GET {path} HTTP/1.1\r\nHost: x\r\n\r\n")
             answer = await connection.answer()
             assert (answer.status, answer.body["result"]) == (404, "error")
@@ -172,7 +174,10 @@ async def test_a_wrong_method_is_told_the_right_ones(client):
         assert body["allowed_methods"] == ["GET", "HEAD", "POST"]
         assert answer.headers["Allow"] == "GET, HEAD, POST"
     assert (await client.call("PUT", "/users/7")).body["allowed_methods"]
-    assert (await client.send("BREW", "/test/echo")).refused("BAD_REQUEST", 405)
+    # A parser may know no such method at all.
+    brewed = await client.send("BREW", "/test/echo")
+    assert brewed.refused("BAD_REQUEST", brewed.status)
+    assert brewed.status in (400, 405)
 
 
 async def test_head_has_the_headers_of_get_and_no_body(server, client):
@@ -218,8 +223,8 @@ async def test_a_malformed_form_is_refused(client, content_type, body):
 async def test_a_malformed_query_or_path_is_refused(server, client):
     (await client.send("GET", "/test/echo?text=%ED%A0%80")).refused()
     (await client.send("GET", "/users/a%FFb@example.com")).refused()
-    async with connected(server.port) as connection:
-        for target in (b"/test/echo?text=\xff", b"/users/\xff@x"):
+    for target in (b"/test/echo?text=\xff", b"/users/\xff@x"):
+        async with connected(server.port) as connection:
             await connection.send(
                 b"GET /api/v1%b HTTP/1.1\r\n" % target,
                 f"Host: {client.host}\r\nAuthorization: {auth(client)}\r\n\r\n",
@@ -510,10 +515,3 @@ async def test_a_server_that_stops_answers_everybody_and_sends_them_elsewhere(
             assert answer.headers["Connection"] == "close"
             assert await idle.is_closed()
             await stopping
-
-
-async def until(condition: Any) -> None:
-    """Wait for what another task brings about."""
-    async with asyncio.timeout(10):
-        while not condition():  # noqa: ASYNC110 - nothing tells
-            await asyncio.sleep(0.005)

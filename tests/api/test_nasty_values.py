@@ -11,7 +11,19 @@ from server.api.routes import ROUTES
 from server.domain.addresses import API_PREFIX
 from tests.fixtures.clients import Client, Events
 
-INTEGERS = (0, -1, 2**31, 2**31 - 1, -(2**31) - 1, 2**53, 2**63 - 1, -(2**63), 2**63, 10**40)
+INTEGERS = (
+    0,
+    -1,
+    2**31,
+    2**31 - 1,
+    -(2**31) - 1,
+    2**53,
+    2**63 - 1,
+    -(2**63),
+    2**63,
+    10**40,
+    -(10**12),
+)
 NASTY: tuple[str, ...] = (
     "",
     " ",
@@ -93,7 +105,11 @@ def sound(log_in, make):
     return sound
 
 
-JSON_ROUTES = [route for route in ROUTES if not route.at_root and route.takes_file is None]
+JSON_ROUTES = [
+    route
+    for route in ROUTES
+    if not route.at_root and (route.takes_file is None or route.file_is_optional)
+]
 
 
 @pytest.mark.asyncio

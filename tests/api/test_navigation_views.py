@@ -35,8 +35,15 @@ async def test_they_are_kept_changed_and_removed(log_in):
     ]
 
 
+@pytest.mark.parametrize("fragment", ["", " ", "\t", "x" * 1_001])
+async def test_a_blank_fragment_is_refused(log_in, fragment):
+    cook = await log_in()
+    (await cook.call("POST", "/navigation_views", **OWN | {"fragment": fragment})).refused()
+    assert await listed(cook) == []
+
+
 @pytest.mark.parametrize(
-    "wrong", [{"fragment": " "}, {"is_pinned": "perhaps"}, {"name": "x" * 101}, {"fragment": None}]
+    "wrong", [{"is_pinned": "perhaps"}, {"name": "x" * 101}, {"fragment": None}]
 )
 async def test_what_cannot_be_is_refused(log_in, wrong):
     cook = await log_in()

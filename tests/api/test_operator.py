@@ -1,6 +1,10 @@
 """Who is let in to the operator's pages, and what they may do there."""
 
+import asyncio
 import re
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
 from http.cookies import SimpleCookie
 from urllib.parse import urlencode
 
@@ -10,10 +14,15 @@ from itsdangerous import TimestampSigner, URLSafeTimedSerializer
 from tornado.httpclient import AsyncHTTPClient, HTTPResponse
 from typing_extensions import override
 
+from server.messaging.postgres_desk import PostgresJobDesk
+from server.operator.pages import OperatorPages
 from server.operator.sessions import COOKIE, LIFE_SECONDS, Sessions
 from server.settings import load_settings
+from server.version import VERSION
 from storage import workers
 from storage.database import Database
+from storage.jobs import QueueStats
+from storage.workers import WorkerRow
 from tests.fixtures.operators import PASSWORD, QUEUE, Operated, operated
 from tests.fixtures.proxy import proxy_to
 
@@ -241,6 +250,46 @@ async def test_it_tells_that_the_database_is_away(database_url: str, database: D
                 pass
         async with database.connection() as connection:
             assert await workers.paused(connection) == [QUEUE]
+
+
+@pytest.mark.parametrize(
+    ("lag", "state", "problem"),
+    [
+        (0.5, {"broker_connected": 1.0}, None),
+        (99.0, {}, "host, process 7, ships and is 99 s behind the log."),
+        (0.5, {"broker_connected": 0.0}, "host, process 7, hears nothing of the others"),
+    ],
+)
+async def test_all_is_well_only_if_health_says_so(
+    database_url: str, database: Database, lag: float, state: dict[str, float], problem: str | None
+):
+    moment = datetime(2026, 1, 1, tzinfo=UTC)
+    row = WorkerRow("w", "host", 7, VERSION, moment, lag, {QUEUE: {}}, state=state)
+    async with database.connection() as connection:
+        await workers.report(connection, row)
+    async with operated(database_url) as found:
+        visitor = Visitor(found)
+        await visitor.sign_in()
+        page = (await visitor.get()).body.decode()
+    assert ("All is well" in page) is (problem is None)
+    assert problem is None or problem in page
+
+
+async def test_many_who_look_at_once_are_one_look(database_url: str, database: Database):
+    class Counting(PostgresJobDesk):
+        looks = 0
+
+        @override
+        async def stats(self, queues: Sequence[str]) -> list[QueueStats]:
+            self.looks += 1
+            return await super().stats(queues)
+
+    desk = Counting(database)
+    async with operated(database_url) as found:
+        pages = OperatorPages(replace(found.server.app, desk=desk), PASSWORD, [QUEUE])
+        for _ in range(2):
+            await asyncio.gather(*[pages._look() for _ in range(5)])
+    assert desk.looks == 1
 
 
 async def test_the_password_is_long_and_a_secret():

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
-from server.actions.users import deactivate_user
+from server.actions.user_activation import deactivate_user
 from server.directory import ROLL
 from server.domain.access import GUEST
 from server.domain.presence import OFFLINE_AFTER_SECONDS
@@ -34,13 +34,6 @@ async def people(make: Make):
 @pytest.fixture
 def clock():
     return StoppedClock()
-
-
-@pytest_asyncio.fixture
-async def server(clock, serving_with):
-    """A server whose time stands still until the test lets it go on."""
-    async with serving_with(clock=clock) as server:
-        yield server
 
 
 @pytest_asyncio.fixture

@@ -12,7 +12,7 @@ from nacl.public import PrivateKey
 
 from queue_processors.push_registrations import handle as register_devices
 from server.actions.push_devices import MAX_DEVICES
-from server.actions.users import deactivate_user
+from server.actions.user_activation import deactivate_user
 from server.domain.access import OWNER
 from server.jobs import PushRegistration
 from storage import push_devices

@@ -13,6 +13,7 @@ from storage.database import Database, open_database
 from tests.fixtures.app import ROOT_DOMAIN
 from tests.fixtures.clients import Client, basic
 from tests.fixtures.clock import StoppedClock
+from tests.fixtures.images import picture
 
 pytestmark = pytest.mark.asyncio
 
@@ -85,6 +86,25 @@ async def test_polls_are_not_counted(serving_with, connect, make):
             await queue.poll(dont_block=True)
         answer = await client.call("GET", "/events", queue_id=queue.queue_id, dont_block=True)
         assert "X-RateLimit-Limit" not in answer.headers
+
+
+async def test_pictures_and_temporary_links_leave_strangers_their_budget(
+    serving_with, connect, make
+):
+    async with serving_with(rate_limits=True, rate_limit_address="2/60") as server:
+        alice = await connect(server, make.realm_id, await make.user())
+        nobody = await connect(server, make.realm_id)
+        await alice.upload("/realm/emoji/parley", file=("e.png", picture()))
+        [emoji] = (await alice.get("/realm/emoji"))["emoji"].values()
+        file = (await alice.upload("/user_uploads", file=("a.txt", b"a"))).succeeded()["url"]
+        link = (await alice.get(file))["url"]
+        for url in (emoji["source_url"], link):
+            answers = [await nobody.fetch(url) for _ in range(5)]
+            assert [answer.status for answer in answers] == [200] * 5
+            assert "X-RateLimit-Limit" not in answers[0].headers
+        assert await statuses(nobody, 1, "/server_settings") == [200]
+        guesses = [await nobody.fetch("/user_uploads/temporary/guess/a.txt") for _ in range(2)]
+        assert [guess.status for guess in guesses] == [400, 429]
 
 
 async def test_nobody_is_limited_with_limits_off(server, log_in):
@@ -294,6 +314,18 @@ async def test_a_name_has_few_tries_wherever_they_come_from(serving_with, connec
         assert [await try_name("A@example.com", n) for n in range(5)] == [401] * 5
         assert await try_name(" a@EXAMPLE.com ", 6) == 429
         assert await try_name("b@example.com", 7) == 401
+
+
+async def test_of_ten_thousand_tries_a_day_few_are_looked_at(database):
+    clock, rate = StoppedClock(), load_settings(environ={}).rate_limit_sign_in
+    assert repr(rate) == "5/1800"
+    counting = Limiter("sign-in", rate, database, clock)
+    looked_at = 0
+    for _ in range(48):
+        looked_at += await allowed(counting, "k", 10_000 // 48)
+        clock.advance(timedelta(seconds=1800))
+        await age_windows(database, 1800)
+    assert 48 <= looked_at <= 240
 
 
 async def test_the_right_password_clears_the_tries(serving_with, connect, make):

@@ -1,5 +1,7 @@
 """Reactions over HTTP: which emoji, on which messages, told to whom."""
 
+import asyncio
+
 import pytest
 import pytest_asyncio
 
@@ -164,3 +166,28 @@ async def test_who_reacts_to_what_they_never_received_hears_of_it(log_in, messag
     (await react(carol, message_id, emoji_name="heart")).succeeded()
     [event] = await queue.poll()
     assert event["emoji_name"] == "heart"
+
+
+async def test_nobody_reacts_in_a_channel_from_which_they_are_being_removed(
+    make, people, log_in, database
+):
+    alice, bob = people[:2]
+    secret = await make.channel("secret", invite_only=True, subscribers=[alice, bob])
+    there = await make.message(alice, await make.topic(secret, "t"))
+    client = await log_in(bob)
+    async with database.transaction() as removal:
+        where = {"realm_id": make.realm_id, "channel_id": secret.channel_id}
+        await removal.execute(
+            "SELECT FROM channels WHERE realm_id = %(realm_id)s AND channel_id = %(channel_id)s"
+            " FOR NO KEY UPDATE",
+            **where,
+        )
+        reacting = asyncio.create_task(react(client, there, emoji_name="tada"))
+        await asyncio.sleep(0.3)  # a reaction that did not wait would be done by now
+        await removal.execute(
+            "UPDATE subscriptions SET active = false WHERE realm_id = %(realm_id)s"
+            " AND channel_id = %(channel_id)s AND user_id = %(user_id)s",
+            **where,
+            user_id=bob.user_id,
+        )
+    (await reacting).refused()

@@ -9,15 +9,6 @@ from tests.fixtures import contract
 
 pytestmark = pytest.mark.asyncio
 
-LEVEL = 421
-
-
-def parameters():
-    """The contract's parameters, up to the level that the server announces."""
-    endpoints = contract.table("endpoints").get("endpoints", ())
-    found = [e["params"] for e in endpoints if (e["method"], e["path"]) == ("PATCH", "/realm")]
-    return [p for p in found[0] if p.get("since_level", 0) <= LEVEL] if found else []
-
 
 async def registered(client):
     return (await client.register(fetch_event_types=["realm"], event_types=[])).state
@@ -44,7 +35,7 @@ async def test_every_parameter_of_the_contract_is_taken(log_in, make):
         "wildcard_mention_policy": 1,
         "create_web_public_stream_policy": 4,
     }
-    for parameter in parameters():
+    for parameter in contract.parameters("PATCH", "/realm"):
         name = parameter["name"]
         if name in special:
             value = special[name]

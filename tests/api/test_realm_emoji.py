@@ -3,6 +3,7 @@
 import pytest
 import pytest_asyncio
 
+from server.actions.realm_emoji import MAX_EMOJI
 from server.domain.access import ADMINISTRATOR, GUEST
 from tests.factories import new_realm
 from tests.fixtures.images import animation, opened, picture
@@ -36,9 +37,9 @@ async def test_an_emoji_is_added_told_and_shown(alice, bob, spectator):
     assert (emoji["still_url"], emoji["deactivated"]) == (None, False)
     told = await queue.until("realm_emoji", "update")
     assert told["realm_emoji"] == {emoji["id"]: emoji}
-    assert (await capable.client.register(fetch_event_types=["realm_emoji"])).state[
-        "realm_emoji"
-    ] == {emoji["id"]: emoji}
+    assert (await capable.until("realm_emoji", "add"))["emoji"] == emoji
+    anew = await bob.register(fetch_event_types=["realm_emoji"])
+    assert anew.state["realm_emoji"] == {emoji["id"]: emoji}
 
     got = await (await spectator()).fetch(emoji["source_url"])
     assert got.status == 200
@@ -103,14 +104,30 @@ async def test_a_deactivated_one_makes_room_for_another(alice, boss):
         event_types=["realm_emoji"], client_capabilities={"individual_emoji_changes": True}
     )
     await boss.delete("/realm/emoji/parley")
-    [event] = [
-        each for each in (await alice.get("/realm/emoji"))["emoji"].values() if each["deactivated"]
-    ]
-    assert event["name"] == "parley"
+    [gone] = (await alice.get("/realm/emoji"))["emoji"].values()
+    assert (gone["name"], gone["deactivated"]) == ("parley", True)
+    told = await queue.until("realm_emoji", "update_one")
+    assert (told["emoji_id"], told["data"]) == (gone["id"], {"deactivated": True})
     (await boss.call("DELETE", "/realm/emoji/parley")).refused(status=404)
     (await add(alice)).succeeded()
-    assert len((await alice.get("/realm/emoji"))["emoji"]) == 2
-    assert queue.state["queue_id"]
+    [_, new] = (await alice.get("/realm/emoji"))["emoji"].values()
+    assert (await queue.until("realm_emoji", "add"))["emoji"] == new
+    assert new["id"] != gone["id"]
+
+
+async def test_there_is_an_end_to_them(alice, boss, make):
+    await make.connection.execute(
+        """
+        INSERT INTO realm_emoji (realm_id, name, author_id, blob_key, deactivated)
+        SELECT %(realm_id)s, n::text, %(author_id)s, 'emoji/1/e', n > 1
+          FROM generate_series(1, %(count)s) AS n
+        """,
+        realm_id=make.realm_id,
+        author_id=alice.user.user_id,
+        count=MAX_EMOJI - 1,
+    )
+    (await add(alice)).succeeded()
+    assert str(MAX_EMOJI) in (await add(boss, "more")).refused()["msg"]
 
 
 async def test_who_may(alice, bob, boss, log_in):

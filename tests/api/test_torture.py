@@ -2,16 +2,17 @@
 
 import asyncio
 import random
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 
 import pytest
 import pytest_asyncio
 
 from server.api.bodies import BODIES_AT_ONCE
+from server.main import TRANSPORTS
 from tests.fixtures.app import Server
 from tests.fixtures.clients import Client, basic
-from tests.fixtures.sockets import connected, request
+from tests.fixtures.sockets import connected, request, until
 
 pytestmark = pytest.mark.asyncio
 
@@ -21,9 +22,9 @@ SLOWEST_SECONDS = 2.0
 """Of an ordinary request beside an attack, on a busy machine."""
 
 
-@pytest_asyncio.fixture
-async def server(serving_with):
-    async with serving_with(max_body_bytes=65_536) as server:
+@pytest_asyncio.fixture(params=TRANSPORTS)
+async def server(serving_with, request):
+    async with serving_with(max_body_bytes=65_536, transport=request.param) as server:
         yield server
 
 
@@ -69,7 +70,6 @@ GARBAGE = [
     b"GET\r\n\r\n",
     b"GET /api/v1/users/me\r\n\r\n",
     b"GET /api/v1/users/me HTTP/9.9\r\n\r\n",
-    b"GET  /api/v1/users/me  HTTP/1.1\r\n\r\n",
     b"G\xc3\x84T / HTTP/1.1\r\nHost: x\r\n\r\n",
     b"GET / HTTP/1.1\r\nno colon\r\n\r\n",
     b"GET / HTTP/1.1\r\n: empty\r\n\r\n",
@@ -126,7 +126,10 @@ async def test_a_huge_head_is_told_to_be_too_large(server, client, head):
     async with others_are_served(client), connected(server.port) as connection:
         sending = asyncio.create_task(connection.send(head))
         answer = await connection.answer()
-        assert (answer.status, answer.body["code"]) == (431, "BAD_REQUEST")
+        # What cannot become a request is malformed as soon as that is seen.
+        statuses = (431,) if head.startswith(b"GET") else (400, 431)
+        assert answer.status in statuses
+        assert answer.body["code"] == "BAD_REQUEST"
         assert await connection.is_closed()
         await asyncio.gather(sending, return_exceptions=True)
 
@@ -158,7 +161,7 @@ async def test_bodies_that_never_come_hold_nobody_up(server, client):
 
 
 async def test_bodies_take_no_more_than_their_room(server, client):
-    room = server.api.room
+    room = server.api.answering.room
     whole = room.left
     async with AsyncExitStack() as stack:
         for _ in range(3 * BODIES_AT_ONCE):
@@ -170,7 +173,7 @@ async def test_bodies_take_no_more_than_their_room(server, client):
             )
         await until(lambda: room.left < room.max_body_bytes)
         late = await client.send("POST", "/messages", body=b"x" * (room.left + 1), headers=FORM)
-        late.refused("SERVER_NOT_READY", 500)
+        late.refused("SERVER_NOT_READY", 503)
         await ask_once(client)
     await until(lambda: room.left == whole)
 
@@ -261,10 +264,3 @@ async def test_attackers_leave_nothing_behind(server: Server, client: Client):
             await attacker.answer()
     await ask_once(client)
     await until(lambda: len(asyncio.all_tasks()) <= tasks + 2)
-
-
-async def until(condition: Callable[[], object]) -> None:
-    """Wait for what another task brings about."""
-    async with asyncio.timeout(10):
-        while not condition():  # noqa: ASYNC110 - nothing tells
-            await asyncio.sleep(0.01)

@@ -86,7 +86,7 @@ async def worlds(serving_with, make, connect) -> AsyncIterator[tuple[World, Worl
         far=FAR,
         realm_id=elsewhere.realm_id,
     )
-    async with serving_with(web_public_channels=True) as server:
+    async with serving_with(web_public_channels=True, smtp_host="127.0.0.1") as server:
         here = await World.of(server, make, connect, "here")
         yield here, await World.of(server, elsewhere, connect, CANARY)
 
@@ -181,6 +181,7 @@ async def test_ids_of_another_realm_are_nobodys(worlds):
     here, there = worlds
     found: list[str] = []
     every = [trial async for trial in trials(here, there)]
+    await there.server.app.activity.write()  # what it took to make all that
     before = await rows_of(there.make.connection, there.make.realm_id)
     for trial in every:
         found += await wrong(here, trial)

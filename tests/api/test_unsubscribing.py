@@ -3,7 +3,14 @@
 import pytest
 from structlog.testing import capture_logs
 
-from server.domain.unsubscribing import PATH, PURPOSE, Subscriber, subscriber_of, token_for
+from server.domain.unsubscribing import (
+    DIGESTS,
+    PATH,
+    PURPOSE,
+    Subscriber,
+    subscriber_of,
+    token_for,
+)
 from storage import audit_log, server_keys
 from storage.ids import RealmId, UserId
 from tests.factories import new_realm
@@ -83,6 +90,7 @@ async def test_each_channel_that_is_silenced_is_written_down_and_no_other(log_in
     loud = await make.channel(subscribers=[ada], is_archived=True)
     quiet = await make.channel(subscribers=[ada])
     left = await make.channel(subscribers=[ada])
+    client = await log_in(ada)
     await make.connection.execute(
         """
         UPDATE subscriptions SET email_notifications = (channel_id <> %(quiet)s),
@@ -91,7 +99,7 @@ async def test_each_channel_that_is_silenced_is_written_down_and_no_other(log_in
         quiet=quiet.channel_id,
         left=left.channel_id,
     )
-    queue = await (await log_in(ada)).register(
+    queue = await client.register(
         event_types=["subscription"], client_capabilities={"archived_channels": True}
     )
     assert (await click(await spectator(), await token_of(make, ada))).status == 200
@@ -101,6 +109,11 @@ async def test_each_channel_that_is_silenced_is_written_down_and_no_other(log_in
     assert [(each.subject_id, each.before, each.after) for each in changed] == [
         (loud.channel_id, {"email_notifications": True}, {"email_notifications": False})
     ]
+    # Nobody is told of a channel that was left, and it is no louder when they come back.
+    await client.post("/users/me/subscriptions", subscriptions=[{"name": left.name}])
+    state = (await client.register(fetch_event_types=["subscription"])).state
+    back = {each["stream_id"]: each["email_notifications"] for each in state["subscriptions"]}
+    assert back[left.channel_id] is False
 
 
 async def test_a_look_at_the_link_changes_nothing(log_in, spectator, make):
@@ -112,6 +125,20 @@ async def test_a_look_at_the_link_changes_nothing(log_in, spectator, make):
     assert '<form method="post">' in page
     assert "A realm" in page
     assert await emails_of(await log_in(ada)) == [True, False, True]
+
+
+async def test_digests_are_stopped_by_links_of_their_own(log_in, spectator, make):
+    ada = await make.user("Ada")
+    client, nobody = await log_in(ada), await spectator()
+    key = await server_keys.key_for(make.connection, PURPOSE)
+    token = token_for(key, Subscriber(make.realm_id, ada.user_id, DIGESTS))
+    assert "weekly digests from A realm" in (await look(nobody, token)).content.decode()
+    assert (await click(nobody, token)).status == 200
+    state = (await client.register(fetch_event_types=["user_settings"])).state["user_settings"]
+    assert state["enable_digest_emails"] is False
+    assert await emails_of(client) == [True, False, True]
+    assert (await click(nobody, await token_of(make, ada))).status == 200
+    assert await emails_of(client) == [False, False, False]
 
 
 async def test_links_that_nobody_was_given_are_refused(log_in, spectator, make):

@@ -9,14 +9,6 @@ from tests.fixtures import contract
 pytestmark = pytest.mark.asyncio
 
 PASSWORD = "correct horse battery"
-LEVEL = 421
-
-
-def parameters(path):
-    """The contract's parameters of a PATCH, up to the level that the server announces."""
-    endpoints = contract.table("endpoints").get("endpoints", ())
-    [found] = [e["params"] for e in endpoints if (e["method"], e["path"]) == ("PATCH", path)]
-    return [p for p in found if p.get("since_level", 0) <= LEVEL]
 
 
 def values(parameter):
@@ -40,7 +32,7 @@ async def test_every_parameter_takes_every_value_of_the_contract(log_in):
     cook = await log_in()
     queue = await cook.register(fetch_event_types=["user_settings"], event_types=[])
     settings = queue.state["user_settings"]
-    for parameter in parameters("/settings"):
+    for parameter in contract.parameters("PATCH", "/settings"):
         if (name := parameter["name"]) in BY_PROOF:
             continue
         for value in values(parameter):
@@ -51,7 +43,7 @@ async def test_every_parameter_takes_every_value_of_the_contract(log_in):
 
 async def test_every_default_takes_every_value_of_the_contract(log_in):
     boss = await log_in(role=ADMINISTRATOR)
-    for parameter in parameters("/realm/user_settings_defaults"):
+    for parameter in contract.parameters("PATCH", "/realm/user_settings_defaults"):
         for value in values(parameter):
             body = await boss.patch("/realm/user_settings_defaults", **{parameter["name"]: value})
             assert "ignored_parameters_unsupported" not in body

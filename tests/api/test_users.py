@@ -4,7 +4,7 @@ import pytest
 import pytest_asyncio
 
 from server.domain.access import ADMINISTRATOR, GUEST, MEMBER, MODERATOR, OWNER
-from server.domain.profiles import avatar_url
+from server.domain.avatars import gravatar_url
 from server.domain.user_settings import ADMINISTRATORS, EVERYONE, MEMBERS, MODERATORS, NOBODY
 from tests.factories import new_realm
 
@@ -69,8 +69,8 @@ async def test_a_picture_does_not_give_a_hidden_address_away(log_in, make):
     client = await log_in(role=GUEST)
     user = (await client.get(f"/users/{cook.user_id}", client_gravatar=False))["user"]
 
-    assert user["avatar_url"] == avatar_url(user["email"], user["avatar_version"])
-    assert user["avatar_url"] != avatar_url(cook.email, user["avatar_version"])
+    assert user["avatar_url"] == gravatar_url(user["email"], user["avatar_version"])
+    assert user["avatar_url"] != gravatar_url(cook.email, user["avatar_version"])
 
 
 async def test_profile_data_come_when_asked_for(log_in, make):

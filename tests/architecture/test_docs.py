@@ -1,8 +1,10 @@
 """The documents name everything that there is."""
 
+import ast
 import configparser
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import click
@@ -12,6 +14,7 @@ from scripts.cli.main import cli
 from server.settings import Settings, variable_of
 
 ROOT = Path(__file__).parents[2]
+FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 DOCUMENTS = (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")))
 
 
@@ -62,8 +65,27 @@ def test_every_dependency_is_explained_with_its_version():
     assert explained == pins
 
 
+def test_every_threat_names_tests_that_there_are():
+    page = read("docs/security.md")
+    named = re.findall(r"`(tests/[\w/]+\.py)::(\w+)`", page)
+    assert len(named) > 50
+    rows = [
+        line for line in page.splitlines() if line.startswith("| ") and "| threat |" not in line
+    ]
+    assert [row for row in rows if "::test_" not in row and not row.startswith("| threat ")] == []
+    missing = [f"{path}::{name}" for path, name in named if name not in functions_of(ROOT / path)]
+    assert missing == []
+
+
+@cache
+def functions_of(path: Path) -> frozenset[str]:
+    tree = ast.parse(path.read_text())
+    return frozenset(node.name for node in tree.body if isinstance(node, FUNCTIONS))
+
+
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
 def test_links_lead_somewhere(document):
-    targets = re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", document.read_text())
+    text = re.sub(r"^```.*?^```", "", document.read_text(), flags=re.MULTILINE | re.DOTALL)
+    targets = re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", text)
     files = [target for target in targets if "://" not in target and not target.startswith("/")]
     assert [target for target in files if not (document.parent / target).exists()] == []

@@ -121,6 +121,12 @@ def test_parameters_are_those_of_the_contract(route):
             assert reader.may_be_bare, f"{param['name']} comes bare and as JSON"
 
 
+def test_all_endpoints_of_the_announced_level_are_there():
+    missing = contract.missing_routes((route.method, route.full_path) for route in ROUTES)
+    found = [rows()[method, shape(path)] for method, path in map(str.split, missing)]
+    assert [row["path"] for row in found if row.get("since_level", 0) <= contract.LEVEL] == []
+
+
 def rows() -> dict[tuple[str, str], dict[str, Any]]:
     endpoints = contract.table("endpoints").get("endpoints", [])
     return {(row["method"], shape(row["path"])): row for row in endpoints}

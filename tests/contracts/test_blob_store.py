@@ -1,23 +1,40 @@
 """What every store of files does."""
 
-import pytest
+import resource
+from dataclasses import replace
+from pathlib import Path
 
-from storage.blobs import CHUNK_BYTES, LocalBlobStore, new_key
+import pytest
+from typing_extensions import override
+
+from storage.blobs import (
+    CHUNK_BYTES,
+    BlobStoreError,
+    IncomingBlob,
+    LocalBlobStore,
+    NamelessFile,
+    new_key,
+)
+from storage.s3_blobs import PART_BYTES, S3BlobStore
 
 pytestmark = pytest.mark.asyncio
 
 
-@pytest.fixture
-def store(tmp_path):
-    return LocalBlobStore(tmp_path / "files")
+@pytest.fixture(params=["local", "S3"])
+def store(request, tmp_path):
+    if request.param == "local":
+        return LocalBlobStore(tmp_path / "files")
+    return S3BlobStore(request.getfixturevalue("bucket"), tmp_path / "files")
 
 
 async def put(store, content, key=None):
     key = key or new_key("uploads", 1)
     incoming = await store.receive()
-    await incoming.write(content)
-    await incoming.keep(key)
-    await incoming.discard()
+    try:
+        await incoming.write(content)
+        await incoming.keep(key)
+    finally:
+        await incoming.discard()
     return key
 
 
@@ -48,6 +65,24 @@ async def test_what_is_dropped_leaves_nothing(store):
     await incoming.discard()
     await incoming.discard()
     assert await names_in(store) == set()
+
+
+async def test_what_came_before_a_full_disk_is_kept_and_nothing_of_what_did_not_fit(store):
+    key = new_key("uploads", 1)
+    incoming = await store.receive()
+    await incoming.write(b"before")
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (10, limits[1]))
+    try:
+        with pytest.raises(OSError, match="too large"):
+            await incoming.write(b"does not fit")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    await incoming.write(b" and after")
+    await incoming.keep(key)
+    assert await content_of(store, key) == b"before and after"
+    assert incoming.size == len(b"before and after")
+    await incoming.discard()
 
 
 async def test_a_key_is_written_once(store):
@@ -87,7 +122,8 @@ async def test_what_is_no_key_reaches_nothing(store, key):
         await content_of(store, key)
 
 
-async def test_a_link_in_the_folder_is_not_followed(store, tmp_path):
+async def test_a_link_in_the_folder_is_not_followed(tmp_path):
+    store = LocalBlobStore(tmp_path / "files")
     secret = tmp_path / "secret"
     secret.write_text("secret")
     key = new_key("uploads", 1)
@@ -95,3 +131,43 @@ async def test_a_link_in_the_folder_is_not_followed(store, tmp_path):
     (tmp_path / "files" / key).symlink_to(secret)
     with pytest.raises(OSError, match="symbolic links"):
         await content_of(store, key)
+
+
+async def test_what_is_large_goes_in_parts(store):
+    content = bytes(range(251)) * (3 * PART_BYTES // 251)
+    key = await put(store, content)
+    assert await store.size(key) == len(content)
+    assert await content_of(store, key, PART_BYTES - 5, 10) == content[PART_BYTES - 5 :][:10]
+    assert await content_of(store, key) == content
+
+
+async def test_nothing_is_read_of_what_is_not_there(store):
+    key = new_key("uploads", 1)
+    for look in (store.size(key), content_of(store, key)):
+        with pytest.raises(FileNotFoundError):
+            await look
+
+
+async def test_a_bucket_that_is_away_is_no_file_that_is_gone(bucket, tmp_path):
+    away = S3BlobStore(replace(bucket, endpoint="http://127.0.0.1:9"), tmp_path / "files")
+    with pytest.raises(BlobStoreError):
+        await away.delete(new_key("uploads", 1))
+
+
+class Full(NamelessFile):
+    """A file on a disk that is full."""
+
+    @override
+    def write(self, chunk: bytes) -> None:
+        with Path("/dev/full").open("wb", buffering=0) as file:
+            file.write(chunk)
+
+
+async def test_a_full_disk_is_a_store_that_does_not_do_what_it_should(tmp_path):
+    async def keep(file: NamelessFile, key: str) -> None:
+        file.keep(key)
+
+    incoming = IncomingBlob(Full(tmp_path), keep)
+    with pytest.raises(BlobStoreError, match="no room for files"):
+        await incoming.write(b"more")
+    await incoming.discard()

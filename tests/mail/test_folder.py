@@ -1,17 +1,19 @@
 """Mail that is not sent: the folder that keeps it, and the pages that show it."""
 
+import asyncio
 import os
+from contextlib import suppress
 from email.message import EmailMessage
 
 import pytest
 import pytest_asyncio
 from tornado.httpclient import AsyncHTTPClient
 
-from server.listening import open_sockets
+from server.listening import LAST_PORT, open_sockets
 from server.mail import folder
 from server.mail.folder import MailFolder
 from server.mail.folder_pages import folder_pages
-from server.mail.mailer import Mailer
+from server.mail.mailer import Mailer, MailNotTakenNowError
 
 pytestmark = pytest.mark.asyncio
 
@@ -63,6 +65,34 @@ async def test_the_newest_are_kept_and_the_same_only_once(kept, tmp_path, monkey
     assert (tmp_path / "emails").stat().st_mode & 0o077 == 0
 
 
+async def test_mails_that_come_together_are_all_kept_and_shown(kept):
+    async def read_on() -> None:
+        while True:
+            await asyncio.to_thread(kept.newest_first)
+
+    reading = asyncio.create_task(read_on())
+    await asyncio.gather(
+        *(kept.send(mail(number % 3), "ada@example.com") for number in range(60)),
+    )
+    reading.cancel()
+    with suppress(asyncio.CancelledError):
+        await reading
+    assert len(kept.newest_first()) == 3
+
+
+async def test_a_mail_that_has_gone_meanwhile_is_not_shown(kept, tmp_path):
+    await kept.send(mail(1), "ada@example.com")
+    (tmp_path / "emails" / "0123456789abcdef.eml").symlink_to("nowhere")
+    assert len(kept.newest_first()) == 1
+    assert kept.named("0123456789abcdef") is None
+
+
+async def test_a_folder_that_cannot_be_written_takes_mail_later(tmp_path):
+    (tmp_path / "emails").write_text("a file")
+    with pytest.raises(MailNotTakenNowError, match="File exists"):
+        await MailFolder(tmp_path / "emails").send(mail(1), "ada@example.com")
+
+
 async def test_pages_show_what_is_kept(kept, get):
     assert "There is none yet" in (await get("/")).body.decode()
     await kept.send(mail(1, "Soup & <b>bread</b>"), "ada@example.com")
@@ -73,9 +103,23 @@ async def test_pages_show_what_is_kept(kept, get):
     shown = await get(f"/{one.name}")
     assert "text 1 &lt;&amp;" in shown.body.decode()
     assert "alert" not in shown.body.decode()
+    assert 'sandbox="allow-popups allow-popups-to-escape-sandbox"' in shown.body.decode()
     html = await get(f"/{one.name}/html")
     assert "<p>html 1</p>" in html.body.decode()
-    assert html.headers["Content-Security-Policy"].startswith("sandbox; default-src 'none'")
+    assert html.headers["Content-Security-Policy"].startswith("sandbox allow-popups")
+    assert "default-src 'none'" in html.headers["Content-Security-Policy"]
+    assert "allow-scripts" not in html.headers["Content-Security-Policy"]
+
+
+async def test_links_of_its_text_can_be_followed(kept, get):
+    message = EmailMessage()
+    message["Subject"], message["Message-ID"] = "Join", "<1@parley.test>"
+    message.set_content("Join: http://x.example/join/1.a?b=1&c=2 <d>\n")
+    await kept.send(message, "ada@example.com")
+    [one] = kept.newest_first()
+    shown = (await get(f"/{one.name}")).body.decode()
+    assert 'href="http://x.example/join/1.a?b=1&amp;c=2"' in shown
+    assert "<d>" not in shown
 
 
 async def test_nobody_else_is_shown_anything(get):
@@ -85,6 +129,12 @@ async def test_nobody_else_is_shown_anything(get):
     for path in ("/0123456789abcdef", "/../../etc/passwd", "/x", "/0123456789abcdef/html"):
         assert (await get(path)).code == 404
     assert (await get("/", method="DELETE")).code == 405
+
+
+async def test_after_the_last_port_comes_any(kept):
+    async with folder_pages(kept, LAST_PORT + 1) as address:
+        assert kept.shown_at == address
+        assert 0 < int(address.rsplit(":", 1)[1].rstrip("/")) <= LAST_PORT
 
 
 async def test_another_port_is_taken_if_one_is_used(kept):

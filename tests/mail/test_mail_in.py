@@ -5,17 +5,18 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from email.message import EmailMessage
-from typing import Any
+from typing import Any, cast
 
 import aiosmtplib
 import pytest
 import pytest_asyncio
 from structlog.testing import capture_logs
 
+from server import mail_in
 from server.domain.mail_addresses import DAYS_TO_ANSWER, MailAddresses, ToMessage
 from server.domain.system_bots import EMAIL_GATEWAY
 from server.mail.incoming import NO_SUBJECT
-from server.mail_in import MAX_OF_ONE_PEER, taking_mail
+from server.mail_in import MAX_OF_ONE_PEER, MailRoom, taking_mail
 from storage import users
 from storage.ids import MessageId
 from storage.users import UserRow
@@ -327,6 +328,81 @@ async def test_the_same_mail_is_one_message(office: Office):
     ]
 
 
+async def test_a_mail_to_two_addresses_is_two_messages(office: Office):
+    ada = await office.make.user("Ada")
+    channels = [await office.make.channel(name, subscribers=[ada]) for name in ("news", "talk")]
+    client = await office.client(ada)
+    addresses = [
+        (await client.get(f"/streams/{channel.channel_id}/email_address"))["email"]
+        for channel in channels
+    ]
+    for address in (*addresses, *addresses):
+        assert await office.deliver(mail("both"), address) == "250 2.6.0 Taken"
+    sent = [await office.make.message(ada, await office.make.topic(channels[0], t)) for t in "ab"]
+    for message_id in sent:
+        await office.deliver(mail("both"), office.answering(ada, message_id))
+    assert [place for _, place, _, _ in await office.said()] == [
+        *("news > soup", "talk > soup", "news > a", "news > b")
+    ]
+
+
+# -- what hangs on it
+
+
+def with_files(text: str, *contents: bytes) -> EmailMessage:
+    message = mail(text)
+    for number, content in enumerate(contents):
+        message.add_attachment(
+            content, maintype="image", subtype="png", filename=f"../{number} ü.png"
+        )
+    return message
+
+
+async def test_files_become_uploads_of_who_says_it_and_are_read_by_who_reads_it(office: Office):
+    ada, bob = await office.make.user("Ada"), await office.make.user("Bob")
+    news = await office.make.channel("news", subscribers=[ada, bob], invite_only=True)
+    sent = await office.make.message(ada, await office.make.topic(news, "t"))
+    given = with_files("Look", b"one", b"two")
+    for _ in range(2):
+        assert (await office.deliver(given, office.answering(ada, sent)))[:3] == "250"
+    [(_, _, content, _)] = await office.said()
+    listed = (await (await office.client(ada)).get("/attachments"))["attachments"]
+    assert [each["name"] for each in listed] == ["1 ü.png", "0 ü.png"]
+    assert all(len(each["messages"]) == 1 for each in listed)
+    paths = [each["path_id"] for each in reversed(listed)]
+    links = [f"[{n} ü\\.png](/user_uploads/{path})" for n, path in enumerate(paths)]
+    assert content == "Look\n\n" + "\n".join(links)
+    reader, stranger = await office.client(bob), await office.make.user("Stranger")
+    assert (await reader.fetch(f"/user_uploads/{paths[1]}")).content == b"two"
+    other = await office.client(stranger)
+    assert (await other.fetch(f"/user_uploads/{paths[1]}")).status == 404
+
+
+async def test_files_beyond_the_limits_are_named(
+    serving_with: ServerFactory, make: Make, connect: Any
+):
+    async with opened(serving_with, make, connect, max_file_upload_mib=1) as office:
+        ada = await office.make.user("Ada")
+        news = await office.make.channel("news", subscribers=[ada])
+        sent = await office.make.message(ada, await office.make.topic(news, "t"))
+        given = with_files("Look", b"x" * (1 << 20), b"x" * (1 << 20) + b"y")
+        assert (await office.deliver(given, office.answering(ada, sent)))[:3] == "250"
+        await office.make.change_settings(upload_quota_mib=1)
+        await office.deliver(with_files("More", b"z"), office.answering(ada, sent))
+        first, second = [content for _, _, content, _ in await office.said()]
+        assert first.endswith(")\n\n*Left out: 1 ü\\.png*")
+        assert second == "More\n\n*Left out: 0 ü\\.png*"
+
+
+async def test_files_of_refused_mail_are_nobodys(office: Office):
+    ada = await office.make.user("Ada")
+    news = await office.make.channel("news", subscribers=[ada])
+    sent = await office.make.message(ada, await office.make.topic(news, "t"))
+    await office.make.archive(news)
+    assert (await office.deliver(with_files("x", b"y"), office.answering(ada, sent)))[:3] == "550"
+    assert await office.make.connection.value("SELECT count(*) FROM attachments") == 0
+
+
 async def test_what_cannot_be_written_now_is_to_come_again(office: Office):
     ada = await office.make.user("Ada")
     news = await office.make.channel("news", subscribers=[ada])
@@ -460,6 +536,38 @@ async def test_too_much_is_refused_and_a_line_without_end_is_cut_off(
         assert reader.at_eof() or reader.exception()
         writer.close()
         assert (await office.deliver(mail("after all"), to)).startswith("250")
+
+
+async def test_what_a_session_holds_is_counted_until_it_is_answered(
+    serving_with: ServerFactory, make: Make, connect: Any, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(mail_in, "MAX_HELD_BYTES", 0)  # twice the largest mail, then
+    async with opened(serving_with, make, connect, mail_in_max_mib=1) as office:
+        ada = await office.make.user("Ada")
+        news = await office.make.channel("news", subscribers=[ada])
+        sent = await office.make.message(ada, await office.make.topic(news, "t"))
+        to = office.answering(ada, sent)
+        good, large = [mail("\n".join(["x" * 900] * lines)).as_bytes() for lines in (1_100, 1_300)]
+        async with office.dialogue() as one, office.dialogue() as two:
+            # What was refused is held by nobody.
+            assert (await one.hand_in(large, to))[0].startswith("552")
+            async with office.server.app.database.transaction() as holding:
+                await holding.execute("SELECT FROM realms FOR UPDATE")
+                answer = asyncio.create_task(one.hand_in(good, to))
+                await until_somebody_waits_for_a_lock(holding)
+                # What is being written is held, and there is no room for more.
+                with suppress(ConnectionError):
+                    assert await two.hand_in(large, to) == [""]
+            assert await answer == ["250 2.6.0 Taken"]
+
+
+async def test_one_home_is_one_peer(serving_with: ServerFactory, make: Make, connect: Any):
+    async with opened(serving_with, make, connect, mail_in_protocol="smtp") as office:
+        room = MailRoom(office.server.app, office.addresses)
+        homes = [f"2001:db8::{n}" for n in range(MAX_OF_ONE_PEER + 1)]
+        admitted = [room.admit(cast("Any", object()), address) for address in homes]
+        assert admitted == [True] * MAX_OF_ONE_PEER + [False]
+        assert room.admit(cast("Any", object()), "2001:db8:0:1::1")
 
 
 async def test_an_address_takes_so_much_in_a_while(

@@ -1,29 +1,17 @@
 """What becomes of pictures that strangers send: bounded, and stripped of all but what is seen."""
 
-import struct
-import zlib
+import asyncio
+from pathlib import Path
 
 import pytest
 from PIL import Image
 from PIL.PngImagePlugin import PngInfo
 
+from server import confined
 from server.domain.errors import BadImageError
-from server.pictures import Pictures
+from server.pictures import WORKER, Pictures
 from server.pictures.worker import MAX_FRAMES, answer
-from tests.fixtures.images import animation, opened, picture
-
-
-def chunk(kind: bytes, data: bytes) -> bytes:
-    return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
-
-
-def bomb(width: int, height: int) -> bytes:
-    """A small file that says that it is large."""
-    rows = zlib.compressobj(9)
-    data = rows.compress(b"\0" * 1_000_000) + rows.flush()
-    head = struct.pack(">IIBBBBB", width, height, 8, 0, 0, 0, 0)
-    parts = chunk(b"IHDR", head) + chunk(b"IDAT", data) + chunk(b"IEND", b"")
-    return b"\x89PNG\r\n\x1a\n" + parts
+from tests.fixtures.images import animation, bomb, opened, picture
 
 
 async def pieces(content):
@@ -114,7 +102,7 @@ def test_what_is_no_picture_says_so(content):
 @pytest.mark.asyncio
 async def test_a_process_makes_them():
     made = await Pictures().make("emoji", pieces(picture()))
-    assert opened(made["image"].content).size == (64, 64)
+    assert opened(made.pictures["image"].content).size == (64, 64)
     with pytest.raises(BadImageError):
         await Pictures().make("emoji", pieces(b"no picture"))
 
@@ -123,3 +111,17 @@ async def test_a_process_makes_them():
 async def test_a_deadline_ends_it():
     with pytest.raises(BadImageError, match="in time"):
         await Pictures(wall_seconds=0.001).make("emoji", pieces(picture()))
+
+
+@pytest.mark.asyncio
+async def test_it_learns_nothing_of_the_server(monkeypatch):
+    monkeypatch.setenv("PARLEY_SECRET", "CANARY")
+    process = await confined.start(WORKER, "emoji")
+    try:
+        environ = Path(f"/proc/{process.pid}/environ")
+        environment = await asyncio.to_thread(environ.read_bytes)
+    finally:
+        process.kill()
+        await process.wait()
+    assert b"LC_ALL" in environment
+    assert b"CANARY" not in environment

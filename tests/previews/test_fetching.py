@@ -77,7 +77,7 @@ async def test_what_is_remembered_is_bounded(site):
     site.web.answers = [answering(404)]
     for number in range(REMEMBERED + 5):
         await site.previews.page(f"ftp://x.example/{number}")
-    assert len(site.previews._known) == REMEMBERED
+    assert len(site.previews.pages) == REMEMBERED
 
 
 @pytest.mark.parametrize(
@@ -101,6 +101,31 @@ async def test_failures_are_forgotten_soon(site):
     assert await site.page(ROCK) == Page()
     site.now = FAILURES_KEPT_SECONDS
     assert (await site.page()).title == "The Rock"
+
+
+@pytest.mark.parametrize("status", [408, 429, 500, 503])
+async def test_a_page_that_cannot_now_is_looked_at_again_soon(site, status):
+    assert await site.page(answering(status, "<title>Busy</title>", content_type=HTML)) == Page()
+    assert await site.page(ROCK) == Page()
+    site.now = FAILURES_KEPT_SECONDS
+    assert (await site.page()).title == "The Rock"
+    assert await site.page(answering(404), "/gone") == Page()
+    site.now += FAILURES_KEPT_SECONDS
+    assert await site.page(ROCK, "/gone") == Page()
+
+
+async def test_a_page_without_what_it_says_elsewhere_is_looked_at_again_soon(site):
+    html = '<title>Film</title><link type="application/json+oembed" href="/o">'
+    film = answering(200, html, content_type=HTML)
+    site.web.answers = [
+        film,
+        answering(503),
+        film,
+        answering_json({"type": "video", "thumbnail_url": "https://x.example/t"}),
+    ]
+    assert (await site.page()) == Page(title="Film", oembed_url=site.web.url("/o"))
+    site.now = FAILURES_KEPT_SECONDS
+    assert (await site.page()).image == "https://x.example/t"
 
 
 async def test_private_networks_are_not_looked_into(site):

@@ -1,19 +1,25 @@
 """Files that nobody needs are removed, and what somebody needs stays."""
 
+import asyncio
 import os
 from datetime import timedelta
+from functools import partial
+from urllib.parse import quote
 
 import pytest
 import pytest_asyncio
 
 from queue_processors import blob_removals
 from queue_processors.blob_keeper import STRAYS_KEPT, BlobKeeper
-from server.actions.attachments import ORPHANS_KEPT
+from server.actions.attachments import ORPHANS_KEPT, delete_orphan
 from server.domain.access import OWNER
 from server.domain.clock import SystemClock
 from server.jobs import BlobRemoval
+from server.messaging.background import running
+from storage import attachments
 from storage.blobs import new_key
 from tests.fixtures.clock import StoppedClock
+from tests.fixtures.database import until_somebody_waits_for_a_lock
 
 pytestmark = pytest.mark.asyncio
 SOON = timedelta(minutes=1)
@@ -22,12 +28,6 @@ SOON = timedelta(minutes=1)
 @pytest.fixture
 def clock():
     return StoppedClock(SystemClock().now())
-
-
-@pytest_asyncio.fixture
-async def server(serving_with, clock):
-    async with serving_with(clock=clock) as server:
-        yield server
 
 
 @pytest_asyncio.fixture
@@ -41,7 +41,7 @@ async def keeper(server):
 
 
 def kept(server):
-    root = server.app.settings.data_directory / "files"
+    root = server.app.settings.files
     return {str(path.relative_to(root)) for path in root.rglob("*") if path.is_file()}
 
 
@@ -92,6 +92,55 @@ async def test_what_somebody_needs_stays(server, alice, keeper, clock):
     assert await listed(alice) == set(urls[1:])
 
 
+async def test_an_address_with_escapes_is_an_address_too(server, alice, keeper, clock):
+    answer = await alice.upload("/user_uploads", file=("Müll.txt", b"content"))
+    url = answer.succeeded()["url"]
+    escaped = quote(url)
+    assert escaped != url
+    draft = {"type": "", "to": [], "topic": "", "content": f"[a]({escaped})"}
+    await alice.post("/drafts", drafts=[draft])
+    clock.advance(ORPHANS_KEPT + SOON)
+    await keeper.tidy()
+    assert await listed(alice) == {url}
+
+
+async def test_a_message_that_comes_while_it_is_about_to_go_keeps_it(
+    server, alice, clock, make, database
+):
+    url = await uploaded(alice)
+    clock.advance(ORPHANS_KEPT + SOON)
+    before = clock.now() - ORPHANS_KEPT
+    [row] = await attachments.orphans(make.connection, make.realm_id, before=before, limit=9)
+    bench = server.app.workbench(make.realm_id)
+    async with database.transaction() as sending:
+        await sending.execute(
+            "SELECT FROM realm_clock WHERE realm_id = %(realm_id)s FOR UPDATE",
+            realm_id=make.realm_id,
+        )
+        deleting = asyncio.create_task(bench.write(partial(delete_orphan, row=row, before=before)))
+        await until_somebody_waits_for_a_lock(make.connection)
+        await sending.execute(
+            "INSERT INTO attachment_messages VALUES (%(realm_id)s, 1, %(attachment_id)s)",
+            realm_id=make.realm_id,
+            attachment_id=row.attachment_id,
+        )
+    verdict = await deleting
+    assert verdict is not None
+    assert verdict.result is False
+    assert await listed(alice) == {url}
+
+
+async def test_it_tidies_soon_after_the_start(server, alice, clock):
+    queue = await alice.register(event_types=["attachment"])
+    await uploaded(alice)
+    clock.advance(ORPHANS_KEPT + SOON)
+    async with running(BlobKeeper.of(server.app, first_look_seconds=0.0).run()):
+        await queue.until("attachment", "remove")
+        async with asyncio.timeout(20):
+            while kept(server):  # noqa: ASYNC110 - a folder tells nobody
+                await asyncio.sleep(0)
+
+
 async def test_content_that_no_row_knows_goes_after_a_day(server, alice, keeper, clock, make):
     url = await uploaded(alice)
     known = "uploads/" + url.removeprefix("/user_uploads/").rpartition("/")[0]
@@ -104,7 +153,7 @@ async def test_content_that_no_row_knows_goes_after_a_day(server, alice, keeper,
     await keeper.tidy()
     assert len(kept(server)) == 3
     old = (clock.now() - STRAYS_KEPT - SOON).timestamp()
-    root = server.app.settings.data_directory / "files"
+    root = server.app.settings.files
     for name in kept(server):
         os.utime(root / name, (old, old))
     await keeper.tidy()

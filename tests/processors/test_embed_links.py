@@ -17,6 +17,7 @@ from server.events.base import ClientView
 from server.jobs import EmbedLinks, outgoing
 from server.places import Destinations, Ports
 from server.previews import Previews
+from storage import message_previews
 from storage.ids import MessageId
 from tests.factories import user_ids
 from tests.fixtures.agreement import Witnesses
@@ -177,6 +178,18 @@ async def test_pages_without_a_picture_have_none(hall: Hall, changes: Changes, w
     assert hall.stage.happened == []
 
 
+async def test_where_there_is_nothing_to_show_nobody_is_waited_for(
+    hall: Hall, changes: Changes, window: Window
+):
+    window.web.answers = [answering(404)]
+    sent = await changes.send(hall.member, "news", content=window.web.url())
+    [job] = await window.jobs()
+    locking = message_previews.locking(hall.make.realm_id, sent)
+    async with asyncio.timeout(20), hall.stage.database.transaction() as held:
+        assert await locking.waiting(held)
+        await window.embedder.handle(job)
+
+
 async def test_an_edit_has_its_own_previews(hall: Hall, changes: Changes, window: Window):
     sent = await changes.send(hall.member, "news", content=window.web.url("/a"))
     await window.work()
@@ -251,7 +264,7 @@ async def test_previews_come_by_both_brokers(
         done.set()
 
     async with place.open() as broker:
-        await broker.publish(outgoing(job, key="one", realm_id=hall.make.realm_id))
+        await broker.publish(outgoing(job, key="one"))
         working = asyncio.create_task(Processor(EmbedLinks, handle).run(None, broker))
         try:
             async with asyncio.timeout(60):

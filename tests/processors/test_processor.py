@@ -1,7 +1,7 @@
 """One delivery in, one answer out, whatever happens in between."""
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
 from typing import Any, ClassVar
@@ -12,7 +12,6 @@ import pytest_asyncio
 
 from queue_processors.processor import (
     LONGEST_PAUSE_SECONDS,
-    BatchProcessor,
     NotNowError,
     PermanentError,
     Processor,
@@ -21,8 +20,11 @@ from queue_processors.processor import (
 from server.jobs import Job, outgoing
 from server.messaging.job_broker import JobBroker, OutgoingJob
 from storage import jobs
+from storage.ids import RealmId
 from storage.jobs import DeadJobRow
 from tests.fixtures.places import Place
+
+REALM = RealmId(1)
 
 
 class Greet(Job, frozen=True, kw_only=True):
@@ -35,21 +37,22 @@ class Guests:
     """An app whose handler does what the name of the guest asks for."""
 
     def __init__(self) -> None:
-        self.seen: asyncio.Queue[list[str]] = asyncio.Queue()
+        self.seen: asyncio.Queue[str] = asyncio.Queue()
         self.may_leave = asyncio.Event()
 
-    async def welcome(self, *names: str) -> None:
-        self.seen.put_nowait(list(names))
-        if "slow" in names:
-            await self.may_leave.wait()
-        if "broken" in names:
-            raise LookupError("broken")
-        if "banned" in names:
-            raise PermanentError("banned")
-        if "patient" in names:
-            raise NotNowError("later", after_seconds=3000)
+    async def welcome(self, name: str) -> None:
+        self.seen.put_nowait(name)
+        match name:
+            case "slow":
+                await self.may_leave.wait()
+            case "broken":
+                raise LookupError("broken")
+            case "banned":
+                raise PermanentError("banned")
+            case "patient":
+                raise NotNowError("later", after_seconds=3000)
 
-    async def next(self) -> list[str]:
+    async def next(self) -> str:
         async with asyncio.timeout(10):
             return await self.seen.get()
 
@@ -58,19 +61,11 @@ async def greet(app: Guests, job: Greet) -> None:
     await app.welcome(job.name)
 
 
-async def greet_all(app: Guests, batch: Sequence[Greet]) -> None:
-    await app.welcome(*[job.name for job in batch])
-
-
 def at_once(_attempt: int) -> float:
     return 0.01
 
 
 ONE_BY_ONE = Processor(Greet, greet, prefetch=5, max_attempts=3, pause_after=at_once)
-TOGETHER = BatchProcessor(
-    Greet, greet_all, max_size=4, max_wait_seconds=0.2, max_attempts=3, pause_after=at_once
-)
-EITHER = pytest.mark.parametrize("processor", [ONE_BY_ONE, TOGETHER], ids=["single", "batch"])
 
 
 @pytest_asyncio.fixture
@@ -80,12 +75,12 @@ async def broker(place: Place) -> AsyncIterator[JobBroker]:
 
 
 async def publish(broker: JobBroker, *names: str) -> None:
-    await broker.publish(*[outgoing(Greet(name=name), key=name) for name in names])
+    await broker.publish(*[outgoing(Greet(realm_id=REALM, name=name), key=name) for name in names])
 
 
 @asynccontextmanager
 async def working(
-    processor: Processor[Any, Any] | BatchProcessor[Any, Any], app: Guests, broker: JobBroker
+    processor: Processor[Any, Any], app: Guests, broker: JobBroker
 ) -> AsyncIterator[asyncio.Task[None]]:
     task = asyncio.create_task(processor.run(app, broker))
     try:
@@ -127,66 +122,59 @@ async def until_dead(place: Place, count: int) -> list[DeadJobRow]:
     return rows
 
 
-@EITHER
 @pytest.mark.asyncio
-async def test_a_job_that_is_done_is_gone(processor, broker: JobBroker, place: Place):
+async def test_a_job_that_is_done_is_gone(broker: JobBroker, place: Place):
     app = Guests()
-    async with working(processor, app, broker):
+    async with working(ONE_BY_ONE, app, broker):
         await publish(broker, "ann")
-        assert await app.next() == ["ann"]
+        assert await app.next() == "ann"
     assert await left(place) == 0
     assert await dead(place) == []
 
 
-@EITHER
 @pytest.mark.asyncio
-async def test_an_unreadable_job_is_dead_at_once(processor, broker: JobBroker, place: Place):
+async def test_an_unreadable_job_is_dead_at_once(broker: JobBroker, place: Place):
     app = Guests()
-    async with working(processor, app, broker):
+    async with working(ONE_BY_ONE, app, broker):
         await broker.publish(
             OutgoingJob(queue="greet", body=b"{", key="a"),
-            OutgoingJob(queue="greet", body=b'{"name":1}', key="b"),
+            OutgoingJob(queue="greet", body=b'{"realm_id":1,"name":1}', key="b"),
         )
         await publish(broker, "ann")
-        assert await app.next() == ["ann"]
+        assert await app.next() == "ann"
         rows = await until_dead(place, 2)
     assert {row.key: row.attempts for row in rows} == {"a": 1, "b": 1}
     assert all("cannot be read" in row.reason for row in rows)
     assert await left(place) == 0
 
 
-@EITHER
 @pytest.mark.asyncio
-async def test_a_permanent_error_is_dead_at_once(processor, broker: JobBroker, place: Place):
-    async with working(processor, Guests(), broker):
+async def test_a_permanent_error_is_dead_at_once(broker: JobBroker, place: Place):
+    async with working(ONE_BY_ONE, Guests(), broker):
         await publish(broker, "banned")
         (row,) = await until_dead(place, 1)
     assert (row.attempts, row.reason) == (1, "PermanentError('banned')")
-    assert msgspec.json.decode(row.body) == {"name": "banned"}
+    assert msgspec.json.decode(row.body) == {"realm_id": REALM, "name": "banned"}
     assert "in welcome" in row.trace
 
 
-@EITHER
 @pytest.mark.asyncio
-async def test_any_other_error_is_retried_up_to_the_limit(
-    processor, broker: JobBroker, place: Place
-):
-    async with working(processor, Guests(), broker):
+async def test_any_other_error_is_retried_up_to_the_limit(broker: JobBroker, place: Place):
+    async with working(ONE_BY_ONE, Guests(), broker):
         await publish(broker, "broken")
         (row,) = await until_dead(place, 1)
     assert (row.attempts, row.reason) == (3, "gave up: LookupError('broken')")
 
 
-@EITHER
 @pytest.mark.asyncio
 async def test_a_job_that_nobody_lives_to_answer_is_dead_after_the_limit(
-    processor, broker: JobBroker, place: Place
+    broker: JobBroker, place: Place
 ):
     await publish(broker, "killer")
     for attempt in (1, 2, 3):
         assert await die_with_one(place) == attempt
     app = Guests()
-    async with working(processor, app, broker):
+    async with working(ONE_BY_ONE, app, broker):
         (row,) = await until_dead(place, 1)
     assert app.seen.empty()
     assert "too often" in row.reason
@@ -198,15 +186,12 @@ def test_the_pauses_between_attempts_grow_to_a_limit():
     assert 0.75 * LONGEST_PAUSE_SECONDS <= pause_after(40) <= LONGEST_PAUSE_SECONDS
 
 
-@EITHER
 @pytest.mark.asyncio
-async def test_work_in_hand_is_finished_when_the_processor_stops(
-    processor, broker: JobBroker, place: Place
-):
+async def test_work_in_hand_is_finished_when_the_processor_stops(broker: JobBroker, place: Place):
     app = Guests()
-    async with working(processor, app, broker) as task:
+    async with working(ONE_BY_ONE, app, broker) as task:
         await publish(broker, "slow")
-        assert await app.next() == ["slow"]
+        assert await app.next() == "slow"
         task.cancel()
         await publish(broker, "late")
         app.may_leave.set()
@@ -216,13 +201,10 @@ async def test_work_in_hand_is_finished_when_the_processor_stops(
     assert await dead(place) == []
 
 
-@EITHER
 @pytest.mark.asyncio
-async def test_what_is_not_finished_in_time_is_given_back(
-    processor, broker: JobBroker, place: Place
-):
+async def test_what_is_not_finished_in_time_is_given_back(broker: JobBroker, place: Place):
     app = Guests()
-    hasty = replace(processor, finish_seconds=0.05)
+    hasty = replace(ONE_BY_ONE, finish_seconds=0.05)
     async with working(hasty, app, broker) as task:
         await publish(broker, "slow")
         await app.next()
@@ -233,37 +215,29 @@ async def test_what_is_not_finished_in_time_is_given_back(
         assert (await anext(deliveries)).attempt == 1
 
 
-@EITHER
 @pytest.mark.asyncio
-async def test_a_job_that_fails_again_and_again_holds_nothing_up(
-    processor, broker: JobBroker, place: Place
-):
+async def test_a_job_that_fails_again_and_again_holds_nothing_up(broker: JobBroker, place: Place):
     app = Guests()
-    patient = replace(processor, pause_after=lambda _: 3000)
+    patient = replace(ONE_BY_ONE, pause_after=lambda _: 3000)
     async with working(patient, app, broker):
         await publish(broker, *["broken"] * 8)
         await publish(broker, *[f"guest {number}" for number in range(20)])
         seen: set[str] = set()
         while not seen >= {f"guest {number}" for number in range(20)}:
-            seen |= set(await app.next())
+            seen.add(await app.next())
     assert await dead(place) == []
     assert await left(place) == 8
 
 
-@EITHER
 @pytest.mark.asyncio
-async def test_what_wants_to_be_left_alone_is_not_tried_before(
-    processor, broker: JobBroker, place: Place
-):
+async def test_what_wants_to_be_left_alone_is_not_tried_before(broker: JobBroker, place: Place):
     app = Guests()
-    async with working(processor, app, broker):
+    async with working(ONE_BY_ONE, app, broker):
         await publish(broker, "patient")
-        assert await app.next() == ["patient"]
+        assert await app.next() == "patient"
         for number in range(5):
             await publish(broker, f"guest {number}")
-            while "patient" in (seen := await app.next()):
-                assert isinstance(processor, BatchProcessor)  # tried once more, alone
-            assert seen == [f"guest {number}"]
+            assert await app.next() == f"guest {number}"
     assert (await dead(place), await left(place)) == ([], 1)
 
 
@@ -272,29 +246,4 @@ async def test_a_slow_job_does_not_hold_up_the_others(broker: JobBroker):
     app = Guests()
     async with working(ONE_BY_ONE, app, broker):
         await publish(broker, "slow", "ann", "bob")
-        assert sorted([*await app.next(), *await app.next(), *await app.next()]) == [
-            "ann",
-            "bob",
-            "slow",
-        ]
-
-
-@pytest.mark.asyncio
-async def test_a_batch_takes_what_comes_soon_and_no_more_than_its_size(broker: JobBroker):
-    app = Guests()
-    await publish(broker, *"abcdef")
-    async with working(replace(TOGETHER, max_wait_seconds=1.5), app, broker):
-        assert await app.next() == ["a", "b", "c", "d"]
-        assert await app.next() == ["e", "f"]
-
-
-@pytest.mark.asyncio
-async def test_a_bad_job_of_a_batch_harms_no_other(broker: JobBroker, place: Place):
-    app = Guests()
-    await publish(broker, "a", "banned", "b")
-    async with working(replace(TOGETHER, max_size=3, max_wait_seconds=10), app, broker):
-        (row,) = await until_dead(place, 1)
-        assert row.key == "banned"
-        assert await app.next() == ["a", "banned", "b"]
-        assert [await app.next() for _ in range(3)] == [["a"], ["banned"], ["b"]]
-    assert await left(place) == 0
+        assert {await app.next() for _ in range(3)} == {"slow", "ann", "bob"}

@@ -32,7 +32,7 @@ from storage.ids import MessageId
 from storage.push_devices import DeviceRow, Kind
 from storage.users import UserRow
 from tests.factories import user_ids
-from tests.fixtures.bouncer import FakeBouncer, asking
+from tests.fixtures.bouncer import Answer, FakeBouncer, asking
 from tests.fixtures.changes import Changes
 from tests.fixtures.fanout import FanoutDesk
 from tests.fixtures.hall import Hall
@@ -401,6 +401,56 @@ async def test_who_was_told_is_not_told_again_because_another_was_not(
     assert [each["content"] for each in pushes.bouncer.got("android")] == ["first", "second"]
     assert [each["content"] for each in pushes.opened()] == ["first", "second"]
     assert await pushes.jobs() == []
+
+
+async def test_what_may_go_later_is_not_lost_because_something_else_is_refused(
+    hall: Hall, changes: Changes, pushes: PushDesk
+):
+    await pushes.phone(hall.other, "android")
+    await pushes.sealed_phone(hall.other, "secret-token")
+    await Registrar(pushes.courier).handle(
+        PushRegistration(
+            realm_id=hall.make.realm_id,
+            user_id=hall.other.user_id,
+            device_id=(await pushes.devices(hall.other))[0].device_id,
+        )
+    )
+    await changes.send(hall.member, user_ids([hall.other]), content="hush")
+    [job] = await pushes.jobs()
+    refused: Answer = (400, '{"code": "BAD_REQUEST", "msg": "no"}', {})
+    pushes.bouncer.answers_to["push/notify"] = [refused]
+    pushes.bouncer.answers_to["push/e2ee/notify"] = [(503, "", {"Retry-After": "40"})]
+    await pushes.pusher().handle(job)
+    [rest] = await pushes.jobs()
+    assert rest.devices == ((await pushes.devices(hall.other))[1].device_id,)
+    [published] = [each for each in pushes.desk.basket.published if b'"devices"' in each.body]
+    assert published.after_seconds == 40
+    await pushes.pusher().handle(rest)
+    assert [each["content"] for each in pushes.opened()] == ["hush"]
+    assert pushes.bouncer.got("android") == []
+
+    pushes.bouncer.answers_to["push/notify"] = [refused]
+    pushes.bouncer.answers_to["push/e2ee/notify"] = [refused]
+    with pytest.raises(PermanentError):
+        await pushes.pusher().handle(job)
+    pushes.bouncer.answers_to["push/notify"] = [(500, "", {"Retry-After": "5"})]
+    pushes.bouncer.answers_to["push/e2ee/notify"] = [(503, "", {"Retry-After": "50"})]
+    with pytest.raises(NotNowError) as caught:
+        await pushes.pusher().handle(job)
+    assert caught.value.after_seconds == 50
+
+
+async def test_a_bouncer_whose_answer_makes_no_sense_is_asked_again(
+    hall: Hall, changes: Changes, pushes: PushDesk
+):
+    await pushes.phone(hall.other, "android")
+    await changes.send(hall.member, user_ids([hall.other]))
+    [job] = await pushes.jobs()
+    pushes.bouncer.answers = [(200, "no gzip", {"Content-Encoding": "gzip"})]
+    with pytest.raises(NotNowError, match="DecodingError"):
+        await pushes.pusher().handle(job)
+    await pushes.pusher().handle(job)
+    assert len(pushes.bouncer.got("android")) == 1
 
 
 async def test_what_a_bouncer_will_never_take_is_dead(

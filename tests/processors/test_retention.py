@@ -14,7 +14,6 @@ from server.domain.channel_changes import ChannelChange
 from server.domain.channel_creation import KEPT_FOR_EVER
 from storage import audit_log, retention
 from storage.retention import Expired
-from tests.fixtures.timers import bench_on
 
 pytestmark = pytest.mark.asyncio
 
@@ -26,7 +25,7 @@ def keeper(hall):
     stage = hall.stage
     return RetentionKeeper(
         stage.database,
-        lambda realm_id: bench_on(stage, realm_id),
+        stage.workbench,
         stage.clock,
         kept_aside=ASIDE,
         pause_seconds=0,
@@ -190,7 +189,7 @@ async def test_what_is_different_meanwhile_stays(hall, sent, changes, days):
         limit=9,
     )
     assert (found.channel_id, found.message_ids) == (week, [sent["week"]])
-    bench = bench_on(hall.stage, hall.make.realm_id)
+    bench = hall.stage.workbench(hall.make.realm_id)
 
     async def attempt(what=found):
         return await bench.write(lambda tx: expire(tx, what, hall.stage.clock.now()))

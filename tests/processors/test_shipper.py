@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
+from itertools import pairwise
 from typing import ClassVar
 
 import psycopg
@@ -23,6 +24,8 @@ from tests.factories import Make, new_realm
 from tests.fixtures.making import Stage
 
 QUEUE = "count"
+GROWING = (0.02, 0.05, 0.1, 0.2, 0.4)
+"""The least pauses between attempts to reach a broker that is away."""
 
 
 class Count(Job, frozen=True, kw_only=True):
@@ -36,7 +39,7 @@ async def ask(stage: Stage, realm_id: RealmId, *numbers: int, after_seconds: flo
 
     async def action(tx: WriteTx) -> None:
         for number in numbers:
-            enqueue(tx, Count(number=number), after_seconds=after_seconds)
+            enqueue(tx, Count(realm_id=realm_id, number=number), after_seconds=after_seconds)
 
     await stage.writers.of(realm_id).write(action)
 
@@ -106,7 +109,7 @@ async def test_jobs_reach_their_queue_with_their_position_as_key(
 @pytest.mark.asyncio
 async def test_a_write_that_fails_asks_for_nothing(stage: Stage, make: Make, database: Database):
     async def refused(tx: WriteTx) -> None:
-        enqueue(tx, Count(number=1))
+        enqueue(tx, Count(realm_id=make.realm_id, number=1))
         raise LookupError
 
     with pytest.raises(LookupError):
@@ -136,7 +139,7 @@ async def test_a_consumer_hears_of_what_is_shipped(stage: Stage, make: Make, dat
         waiting = asyncio.ensure_future(anext(deliveries))
         await ask(stage, make.realm_id, 1)
         async with asyncio.timeout(3):
-            assert (await waiting).body == b'{"number":1}'
+            assert (await waiting).body == b'{"realm_id":%d,"number":1}' % make.realm_id
 
 
 @pytest.mark.asyncio
@@ -366,3 +369,26 @@ async def test_a_shipper_that_has_lost_the_lead_unawares_moves_nothing(
         await ask(stage, make.realm_id, 2)
         rows = await until_shipped(database, 2)
     assert [number for _, number in rows] == [1, 2]
+
+
+@pytest.mark.asyncio
+async def test_while_the_broker_is_away_the_pauses_grow_and_the_lag_is_told(
+    stage: Stage, make: Make, database: Database
+):
+    tries: list[float] = []
+    enough = asyncio.Event()
+
+    async def away(*_: object) -> bool:
+        tries.append(asyncio.get_running_loop().time())
+        if len(tries) == len(GROWING):
+            enough.set()
+        raise BrokerUnavailableError("away")
+
+    await ask(stage, make.realm_id, 1)
+    shipper = Shipper(database, away)
+    async with shipping_by(shipper), asyncio.timeout(60):
+        await enough.wait()
+        assert shipper.lag_seconds is not None
+        assert shipper.lag_seconds >= tries[-1] - tries[0]
+    pauses = [after - before for before, after in pairwise(tries)]
+    assert all(found >= least for found, least in zip(pauses, GROWING, strict=False)), pauses

@@ -51,8 +51,8 @@ async def test_jobs_reach_the_broker_with_their_position_and_realm(
     ):
         taken = await take(deliveries, 2)
     assert taken == [
-        (f"{realm_id}:1", realm_id, b'{"number":1}'),
-        (f"{realm_id}:2", realm_id, b'{"number":2}'),
+        (f"{realm_id}:1", realm_id, b'{"realm_id":%d,"number":1}' % realm_id),
+        (f"{realm_id}:2", realm_id, b'{"realm_id":%d,"number":2}' % realm_id),
     ]
 
 

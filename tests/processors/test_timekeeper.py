@@ -15,7 +15,8 @@ from benchmarks.faults.proxy import CuttingProxy, proxy_to
 from queue_processors.main import TIMERS
 from queue_processors.processor import MAX_ATTEMPTS
 from queue_processors.scheduled_messages import KIND
-from queue_processors.timekeeper import REALMS_AT_ONCE, Kind, Timekeeper, in_turns
+from queue_processors.timekeeper import REALMS_AT_ONCE, Timekeeper, in_turns
+from queue_processors.timer_kind import Kind
 from server.actions.workbench import Workbench
 from server.events.base import KeepsChangingError
 from server.metrics import Metrics
@@ -31,7 +32,7 @@ from storage.users import UserRow
 from tests.factories import Make, new_realm
 from tests.fixtures.clock import StoppedClock
 from tests.fixtures.making import Stage
-from tests.fixtures.timers import HOUR, Timers, bench_on, timekeeper_on
+from tests.fixtures.timers import HOUR, Timers, timekeeper_on
 
 pytestmark = pytest.mark.asyncio
 
@@ -392,10 +393,44 @@ async def test_what_cannot_be_sent_for_now_is_not_overtaken(
     assert sent == ["elsewhere", "first", "second", "third"]
 
 
+@pytest.mark.parametrize("what", ["dropped", "put off", "sent elsewhere", "sent by another"])
+async def test_what_goes_first_holds_nothing_up_once_it_does_not(
+    house: House, stage: Stage, what: str
+):
+    bob = house.bob.user_id
+    first = await house.timers.schedule(house.alice, [bob], "first", seconds=1)
+    await house.timers.schedule(house.alice, [bob], "second", seconds=2)
+    stage.clock.advance(timedelta(seconds=HOUR))
+    keeper = keeper_of(stage, Failing("first", KeepsChangingError).kind, pause_seconds=1e6)
+    assert await keeper.catch_up() == 0
+    match what:
+        case "dropped":
+            await house.timers.drop(house.alice, first)
+        case "put off":
+            await house.timers.edit(house.alice, first, seconds=HOUR)
+        case "sent elsewhere":
+            await house.timers.edit(house.alice, first, to=[house.alice.user_id])
+        case _:
+            await timekeeper_on(stage).catch_up()
+    await keeper.catch_up()
+    assert [content for _, content in await house.messages()][-1] == "second"
+    assert len(await house.messages()) == (2 if what == "sent by another" else 1)
+
+
+async def test_what_has_changed_is_tried_at_once(house: House, stage: Stage):
+    first = await house.timers.schedule(house.alice, [house.bob.user_id], "first")
+    stage.clock.advance(timedelta(seconds=HOUR))
+    keeper = keeper_of(stage, Failing("first", KeepsChangingError).kind, pause_seconds=1e6)
+    assert await keeper.catch_up() == 0
+    await house.timers.edit(house.alice, first, content="better")
+    assert await keeper.catch_up() == 1
+    assert [content for _, content in await house.messages()] == ["better"]
+
+
 async def test_a_realm_that_cannot_be_worked_off_is_tried_again(house: House, stage: Stage):
     await house.timers.schedule(house.alice, [house.bob.user_id], "later")
     stage.clock.advance(timedelta(seconds=HOUR))
-    benches = iter([None, bench_on(stage, house.make.realm_id)])
+    benches = iter([None, stage.workbench(house.make.realm_id)])
 
     def bench(_: RealmId) -> Workbench:
         found = next(benches)
@@ -440,7 +475,7 @@ async def test_what_always_ends_in_an_error_fails_at_last(
 def keeper_of(stage: Stage, kind: Kind[Any], *, pause_seconds: float = 0) -> Timekeeper:
     return Timekeeper(
         stage.database,
-        lambda realm_id: bench_on(stage, realm_id),
+        stage.workbench,
         Metrics(),
         [kind],
         now=stage.clock.now,
@@ -458,9 +493,7 @@ async def test_the_time_is_that_of_the_database(house: House, stage: Stage, data
     stage.clock.step(now - stage.clock.now() - timedelta(days=1))
     await house.timers.schedule(house.alice, [house.bob.user_id], "past", seconds=86_000)
     await house.timers.schedule(house.alice, [house.bob.user_id], "to come", seconds=90_000)
-    keeper = Timekeeper(
-        stage.database, lambda realm_id: bench_on(stage, realm_id), Metrics(), TIMERS
-    )
+    keeper = Timekeeper(stage.database, stage.workbench, Metrics(), TIMERS)
     assert await keeper.catch_up() == 1
     assert [content for _, content in await house.messages()] == ["past"]
 
@@ -486,7 +519,7 @@ async def test_a_timekeeper_that_runs_sends_what_comes_due(house: House, stage: 
 
     await house.timers.schedule(house.alice, [house.bob.user_id], "one", seconds=10)
     await house.timers.remind(house.alice, None, "two", seconds=20)
-    keeper = Timekeeper(stage.database, lambda r: bench_on(stage, r), Metrics(), TIMERS, now=now)
+    keeper = Timekeeper(stage.database, stage.workbench, Metrics(), TIMERS, now=now)
     work = asyncio.create_task(keeper.run())
     try:
         for left in (1, 0):

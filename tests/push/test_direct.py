@@ -29,6 +29,7 @@ from tests.fixtures.makers import (
     TOPIC,
     FakeApns,
     FakeFcm,
+    Late,
     apns_client,
     appling,
     fcm_client,
@@ -170,6 +171,19 @@ async def test_an_access_token_that_was_withdrawn_is_replaced_at_once(makers: Ma
     makers.google.access_tokens.append("another")
     await makers.fcm.send("android-1", {}, is_urgent=True)
     assert len(makers.google.messages) == 2
+
+
+async def test_a_late_refusal_leaves_the_access_token_that_came_meanwhile(makers: Makers):
+    await makers.fcm.send("android-1", {}, is_urgent=True)
+    makers.google.access_tokens.append("another")
+    makers.google.late = late = Late()
+    first = asyncio.create_task(makers.fcm.send("android-1", {}, is_urgent=True))
+    await late.waits.wait()
+    await makers.fcm.send("android-1", {}, is_urgent=True)
+    late.go.set()
+    await first
+    assert len(makers.google.messages) == 3
+    assert makers.google.access_tokens == ["access-0", "another", "access-2"]
 
 
 @pytest.mark.parametrize(

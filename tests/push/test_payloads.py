@@ -2,6 +2,7 @@
 
 import json
 import string
+import time
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any, Final
@@ -22,7 +23,7 @@ from server.push.payloads import (
     removals_to_seal,
 )
 from server.push.phrases import ENGLISH, phrases_in
-from server.push.plain_text import MAX_CONTENT, as_notification, shortened
+from server.push.plain_text import LEFT_OUT, MAX_CONTENT, as_notification, shortened
 from server.push.sealing import sealed
 
 MAX_BYTES: Final = 4_096
@@ -48,6 +49,8 @@ MESSAGE = PushedMessage(
     topic="soup",
 )
 WIDE = "\N{FAMILY}"
+SECONDS: Final = 3.0
+"""Of processor time: ten times what is asked, where comparing each with each takes fifteen."""
 
 
 def huge(people: int = 0) -> PushedMessage:
@@ -208,3 +211,11 @@ def test_each_language_has_all_words_and_every_place():
 )
 def test_messages_are_plain_words(rendered: str, text: str):
     assert as_notification(rendered) == text
+
+
+def test_a_message_of_nothing_but_short_quotes_and_answers_is_no_burden():
+    answer = "<blockquote>\n<p>q</p>\n</blockquote>\n<p>a</p>\n"
+    start = time.thread_time()
+    text = as_notification(answer * 6_000)
+    assert time.thread_time() - start < SECONDS
+    assert text == f"{LEFT_OUT}\na\n" * 5_999 + f"{LEFT_OUT}\na"

@@ -1,6 +1,7 @@
 """The pool and its connections."""
 
 import asyncio
+import logging
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 
@@ -127,3 +128,20 @@ async def test_writes_take_turns_whatever_level_the_database_is_set_to(database_
         turns = [Make(each, make.realm_id) for each in (one, other)]
         positions = await asyncio.gather(*[turn.at_position() for turn in turns])
         assert sorted(positions) == [1, 2]
+
+
+@pytest.mark.asyncio
+async def test_that_the_database_is_away_is_told_once(away: Away, caplog: pytest.LogCaptureFixture):
+    with caplog.at_level(logging.INFO, "storage.database"):
+        away.proxy.refuse()
+        start = away.database.attempts()
+        waiting = asyncio.create_task(hold_for_a_query(away.database))
+        while away.database.attempts() < start + ATTEMPTS:  # noqa: ASYNC110 - the pool tells nobody
+            await asyncio.sleep(0.01)
+        await away.proxy.allow()
+        await waiting
+    assert [each.getMessage() for each in caplog.records if each.name == "storage.database"] == [
+        "the database does not answer",
+        "the database answers again",
+    ]
+    assert logging.getLogger("psycopg.pool").getEffectiveLevel() == logging.CRITICAL

@@ -5,6 +5,7 @@ import pytest
 from server.domain.access import GUEST
 from storage import channels, subscriptions
 from storage.ids import ChannelId
+from storage.subscriptions import Membership
 from tests.factories import Make, user_ids
 
 pytestmark = pytest.mark.asyncio
@@ -58,6 +59,28 @@ async def test_subscribers_are_listed_for_many_channels_at_once(make_here: Make)
         one.channel_id: str(user_ids(people)).replace(" ", ""),
         two.channel_id: f"[{people[0].user_id}]",
         empty.channel_id: "[]",
+    }
+
+
+@pytest.mark.parametrize("written", [True, False])
+async def test_those_who_join_are_listed_whether_it_is_written_yet_or_not(
+    make_here: Make, *, written: bool
+):
+    make = make_here
+    first, second, third = await make.users(3)
+    one, two = await make.channel(subscribers=[first, third]), await make.channel()
+    joining = [
+        Membership(second.user_id, one.channel_id, "#76ce90"),
+        Membership(first.user_id, two.channel_id, "#76ce90"),
+    ]
+    if written:
+        await subscriptions.activate(make.connection, make.realm_id, joining)
+
+    rows = await subscriptions.subscribers_with(make.connection, make.realm_id, joining)
+
+    assert {row.channel_id: row.user_ids for row in rows} == {
+        one.channel_id: str(user_ids([first, second, third])).replace(" ", ""),
+        two.channel_id: f"[{first.user_id}]",
     }
 
 

@@ -107,65 +107,6 @@ async def test_bots_are_found_by_their_owner(make_here: Make):
     assert await bots(owner_id=owner.user_id) == [bot.user_id]
 
 
-async def test_one_knows_whom_one_meets_in_a_channel_or_a_conversation(make_here: Make):
-    connection, realm_id = make_here.connection, make_here.realm_id
-    guest, neighbour, partner, former, stranger = await make_here.users(5)
-    await make_here.channel(subscribers=[guest, neighbour])
-    left = await make_here.channel(subscribers=[guest, former])
-    await make_here.unsubscribe(left, [guest])
-    await make_here.channel(subscribers=[neighbour, stranger])
-    together = sorted([guest.user_id, partner.user_id])
-    group_id = await connection.value(
-        """
-        INSERT INTO dm_groups (realm_id, user_ids) VALUES (%(realm_id)s, %(ids)s)
-        RETURNING dm_group_id
-        """,
-        realm_id=realm_id,
-        ids=together,
-    )
-    await connection.execute(
-        """
-        INSERT INTO dm_group_members (realm_id, user_id, dm_group_id)
-        SELECT %(realm_id)s, unnest(%(ids)s::bigint[]), %(group_id)s
-        """,
-        realm_id=realm_id,
-        ids=together,
-        group_id=group_id,
-    )
-
-    known = await users.known_to(connection, realm_id, guest.user_id)
-
-    assert known == {guest.user_id, neighbour.user_id, partner.user_id}
-    asked, among = [guest.user_id, neighbour.user_id], [partner.user_id]
-    assert await users.known_to_each(connection, realm_id, asked, among=among) == {
-        guest.user_id: {guest.user_id, partner.user_id},
-        neighbour.user_id: {neighbour.user_id},
-    }
-
-
-async def test_credentials_are_found_in_any_letters(make_here: Make):
-    connection, realm_id = make_here.connection, make_here.realm_id
-    cook = await make_here.user(email="Cook@example.com")
-
-    found = await users.credentials(connection, realm_id, "cOOK@example.com")
-
-    assert found is not None
-    assert (found.user_id, found.api_key, found.password_hash) == (cook.user_id, cook.api_key, None)
-    assert await users.credentials(connection, realm_id, "nobody@example.com") is None
-
-
-async def test_a_password_is_rehashed_only_if_it_is_still_the_same(make_here: Make):
-    connection, realm_id = make_here.connection, make_here.realm_id
-    [user_id] = await users.new_ids(connection, 1)
-    await users.insert(connection, realm_id, [new(user_id, password_hash="old")])
-
-    async def update(old, hashed):
-        return await users.update_password_hash(connection, realm_id, user_id, old=old, new=hashed)
-
-    assert await update("old", "new")
-    assert not await update("old", "newer")
-
-
 async def test_one_realm_does_not_see_the_people_of_another(connection: Connection):
     one, other = await new_realm(connection), await new_realm(connection)
     cook = await one.user()
@@ -173,4 +114,3 @@ async def test_one_realm_does_not_see_the_people_of_another(connection: Connecti
     assert await users.all_of_realm(connection, other.realm_id) == []
     assert await users.by_ids(connection, other.realm_id, [cook.user_id]) == []
     assert await users.by_emails(connection, other.realm_id, [cook.email]) == []
-    assert await users.credentials(connection, other.realm_id, cook.email) is None

@@ -1,6 +1,7 @@
 """The permission engine: role groups, nesting, cycles, deactivated groups, full members."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -51,6 +52,14 @@ def graph(
         waiting_period=timedelta(days=waiting_days),
         clock=clock,
     )
+
+
+def test_who_is_gone_is_named_by_nothing():
+    setting = GroupSetting(direct_members=(UserId(7), UserId(8)), direct_subgroups=(COOKS,))
+    everybody = graph()
+    assert everybody.as_it_stands(setting) is setting
+    left = replace(everybody, gone=frozenset({UserId(7)})).as_it_stands(setting)
+    assert left == GroupSetting(direct_members=(UserId(8),), direct_subgroups=(COOKS,))
 
 
 def group(name_or_id):

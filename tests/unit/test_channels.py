@@ -36,6 +36,7 @@ from server.domain.channels import (
     first_free_color,
     post_policy,
     setting_of,
+    weekly_traffic,
 )
 from server.domain.errors import BadRequestError
 from server.domain.realm_settings import RealmSettings
@@ -384,3 +385,22 @@ def test_a_permission_names_only_what_is_there_and_may_have_it(value):
 def test_everyone_may_have_some_permissions():
     everyone = GroupSetting(group_id=IDS["role:everyone"])
     assert checked_permission("can_send_message_group", everyone, GRAPH, set()) == everyone
+
+
+@pytest.mark.parametrize(
+    ("days", "messages", "weekly"),
+    [
+        (6, 100, None),
+        (7, 100, 100),
+        (14, 100, 50),
+        (28, 100, 25),
+        (1000, 100, 25),
+        (1000, 1, 0),
+        (1000, 2, 0),
+        (1000, 3, 1),
+        (1000, 0, 0),
+    ],
+)
+def test_traffic_is_told_by_the_week_for_channels_that_are_a_week_old(days, messages, weekly):
+    created_at = NOW - timedelta(days=days)
+    assert weekly_traffic(messages, created_at=created_at, now=NOW) == weekly

@@ -10,6 +10,7 @@ import pytest
 import structlog
 from structlog.contextvars import bound_contextvars
 
+from server.domain.api_keys import new_named_key
 from server.logs import REDACTED, Redactor, configure_logging, new_request_id
 from server.settings import load_settings
 
@@ -49,7 +50,7 @@ def test_a_line_is_json_with_time_and_level(log):
     assert line == {"event": "queue adopted", "level": "info", "queue": "q1", "events": 3}
 
 
-@pytest.mark.parametrize("library", ["httpx", "httpcore.http2", "hpack.hpack", "pika.adapters"])
+@pytest.mark.parametrize("library", ["httpx", "httpcore.http2", "hpack.hpack"])
 def test_what_libraries_tell_of_each_step_is_left_out(log, library):
     out = log(PARLEY_LOG_LEVEL="debug")
 
@@ -58,6 +59,14 @@ def test_what_libraries_tell_of_each_step_is_left_out(log, library):
 
     (line,) = lines(out)
     assert line["event"] == "lost"
+
+
+def test_what_the_broker_library_calls_errors_is_told_by_ourselves(log):
+    out = log()
+
+    logging.getLogger("pika.adapters.utils.connection_workflow").error("reporting failure")
+
+    assert lines(out) == []
 
 
 def test_libraries_log_the_same_way(log):
@@ -211,3 +220,8 @@ def test_what_takes_mail_says_nothing_of_its_addresses(log):
     out = log(PARLEY_LOG_LEVEL="debug")
     logging.getLogger("mail.log").info("recip: %s", CANARY)
     assert CANARY not in out.getvalue().decode()
+
+
+def test_keys_with_names_are_known_by_how_they_begin():
+    key = new_named_key()
+    assert Redactor().text(f"used {key}, and so on") == f"used {REDACTED}, and so on"

@@ -1,9 +1,13 @@
 """Previews in a message: for which of its links, and as what HTML."""
 
+import re
+from urllib.parse import quote, unquote
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from server.domain.external_content import ProxyLinks
 from server.domain.markdown import render
 from server.domain.markdown.nodes import Preview
 from server.domain.markdown.previews import (
@@ -69,6 +73,19 @@ def test_the_html_is_what_clients_know():
 )  # fmt: skip
 def test_only_pictures_by_https_are_shown(image):
     assert preview(PAGE, image, "A title", "") is None
+
+
+@pytest.mark.parametrize("image", [IMAGE, "http://x.org/ä (b)'\".png"])
+def test_pictures_are_loaded_by_the_server_where_it_does_so(image):
+    links = ProxyLinks(b"k" * 32)
+    html = shown(preview(PAGE, image, "A title", "", links))
+    read(html)
+    [found] = re.findall(r"url\(&quot;/external_content/([0-9a-f]+)/([0-9a-f]+)&quot;\)", html)
+    address = links.address_in(*found)
+    assert address is not None
+    assert unquote(address) == unquote(quote(image, safe="%/:()"))
+    assert preview(PAGE, "ftp://x.org/a.png", "A title", "", links) is None
+    assert preview(PAGE, image, "A title", "", ProxyLinks(b"k", lambda _: False)) is None
 
 
 @given(image=st.text(), title=st.text(), description=st.text())

@@ -1,11 +1,20 @@
 """What depends on more than the text: emoticons, pictures, code in colours, formulas."""
 
+import re
 from random import Random
 
 import pytest
 from typing_extensions import override
 
-from server.domain.markdown import EmptyDirectory, Linkifier, Linkifiers, Style, render
+from server.domain.external_content import ProxyLinks
+from server.domain.markdown import (
+    EmptyDirectory,
+    Linkifier,
+    Linkifiers,
+    MediaPolicy,
+    Style,
+    render,
+)
 from server.domain.markdown.emoji import EMOTICONS
 from server.domain.markdown.linkifiers import MAX_MATCHES, LinkMatch
 from server.domain.markdown.media import MAX_SHOWN
@@ -64,9 +73,7 @@ def test_linked_pictures_and_films_are_shown_below():
 @pytest.mark.parametrize(
     "content",
     [
-        "https://other.example/a.png",
-        "https://pics.example.evil.example/a.png",
-        "https://x@evil.example/pics.example/a.png",
+        "https://other.example/a.mp4",
         "https://other.example/user_uploads/2/a.png",
         "//pics.example/a.png",
         "ftp://pics.example/a.png",
@@ -82,6 +89,32 @@ def test_linked_pictures_and_films_are_shown_below():
 )
 def test_what_is_not_shown(content):
     assert "<img" not in html_of(content)
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "https://other.example/a.png",
+        "http://other.example:8080/a.JPG?b=c&d=e#f",
+        "https://pics.example.evil.example/a.png",
+        "https://other.example/pics.example/ä.webp",
+    ],
+)
+def test_pictures_of_others_are_shown_by_the_server(url):
+    html = html_of(url)
+    [source] = re.findall(r'<img src="([^"]*)">', html)
+    _, _, digest, encoded = source.split("/")
+    assert STYLE.media.proxy is not None
+    assert STYLE.media.proxy.address_in(digest, encoded) == url
+    assert html.count(url.replace("&", "&amp;")) == 3  # where it leads, twice, and what is read
+
+
+def test_pictures_of_others_are_links_where_the_server_does_not_go():
+    nowhere = ProxyLinks(b"k" * 32, may_be_fetched=lambda url: "intranet" not in url)
+    for proxy, shown in ((None, 0), (nowhere, 1)):
+        style = Style(media=MediaPolicy(proxy=proxy))
+        content = "http://intranet.example/a.png https://x.example/a.png"
+        assert render(content, EmptyDirectory(), style).html.count("<img") == shown
 
 
 def test_pictures_in_lists_and_spoilers_stay_there():

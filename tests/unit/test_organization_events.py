@@ -6,17 +6,20 @@ from dataclasses import replace
 import msgspec
 import pytest
 
-from server.domain.access import SYSTEM_GROUPS
+from server.domain.addresses import RealmAddress
+from server.domain.avatars import avatar_of
 from server.events import bots, catalogue, groups, realm, users
 from server.events.base import ClientView
 from storage.groups import GroupRow
 from storage.ids import GroupId, Position, RealmId, UserId
 from tests.fixtures import contract
+from tests.unit.test_access import IDS, graph
 from tests.unit.test_profiles import HIDING, user
 
-DOMAIN = "chat.example.com"
+ADDRESS = RealmAddress("https://chat.example.com")
+OWN = RealmAddress("https://chat.example.com", gravatars=False)
 BOT = user(8, bot_type=1, bot_owner_id=UserId(7))
-SYSTEM_IDS = {name: GroupId(number) for number, name in enumerate(SYSTEM_GROUPS, start=1)}
+GRAPH = graph()
 COOKS = GroupRow(
     group_id=GroupId(21),
     name="cooks",
@@ -37,10 +40,10 @@ def change(**changes):
 
 
 EVENTS = [
-    users.UserAdded(person=users.shown_user(user(), DOMAIN, knows_email=True)),
-    users.UserAdded(person=users.shown_user(user(settings=HIDING), DOMAIN, knows_email=False)),
-    users.UserAdded(person=users.shown_user(BOT, DOMAIN, knows_email=True)),
-    users.InaccessibleUserAdded(person=users.inaccessible_user(user(), DOMAIN)),
+    users.UserAdded(person=users.shown_user(user(), ADDRESS, knows_email=True)),
+    users.UserAdded(person=users.shown_user(user(settings=HIDING), ADDRESS, knows_email=False)),
+    users.UserAdded(person=users.shown_user(BOT, ADDRESS, knows_email=True)),
+    users.InaccessibleUserAdded(person=users.inaccessible_user(user(), ADDRESS)),
     users.UserRemoved(person=users.RemovedPerson(user_id=UserId(7), full_name="Cook")),
     change(full_name="Chef"),
     change(role=200),
@@ -49,17 +52,17 @@ EVENTS = [
     change(delivery_email=None),
     change(new_email="chef@example.com"),
     change(bot_owner_id=UserId(9)),
-    change(avatar_url=None, avatar_url_medium=None, avatar_source="G", avatar_version=2),
-    bots.BotAdded(bot=bots.shown_bot(BOT, DOMAIN)),
+    *(users.AvatarChanged.to(UserId(7), avatar_of(user(), each)) for each in (ADDRESS, OWN)),
+    bots.BotAdded(bot=bots.shown_bot(BOT, ADDRESS)),
     bots.BotChanged(bot=bots.BotChange(user_id=UserId(8), is_active=False)),
     bots.BotDeleted(bot=bots.DeletedBot(user_id=UserId(8))),
-    groups.GroupAdded(group=groups.shown_group(COOKS, SYSTEM_IDS, [UserId(7)])),
+    groups.GroupAdded(group=groups.shown_group(COOKS, GRAPH, [UserId(7)])),
     groups.GroupChanged(group_id=GroupId(21), data={"name": "chefs", "deactivated": False}),
     groups.GroupChanged(group_id=GroupId(21), data={"deactivated": True}),
     groups.GroupChanged(
         group_id=GroupId(21),
         data={"deactivated": False},
-        group=groups.shown_group(COOKS, SYSTEM_IDS, []),
+        group=groups.shown_group(COOKS, GRAPH, []),
     ),
     groups.MembersAdded(group_id=GroupId(21), user_ids=(UserId(7),)),
     groups.MembersRemoved(group_id=GroupId(21), user_ids=(UserId(7),)),
@@ -88,26 +91,26 @@ def test_the_log_gives_back_what_it_was_given(event):
 
 
 def test_a_client_with_an_incomplete_list_hears_nothing_of_whom_it_may_not_know():
-    event = users.InaccessibleUserAdded(person=users.inaccessible_user(user(), DOMAIN))
+    event = users.InaccessibleUserAdded(person=users.inaccessible_user(user(), ADDRESS))
 
     assert event.wire(Position(5), ClientView(user_list_incomplete=True)) == ()
     assert len(event.wire(Position(5), ClientView())) == 1
 
 
 def test_a_group_says_who_may_do_what_with_it():
-    shown = groups.shown_group(COOKS, SYSTEM_IDS, [])
+    shown = groups.shown_group(COOKS, GRAPH, [])
 
     assert shown.can_manage_group == {"direct_members": [7], "direct_subgroups": []}
-    assert shown.can_leave_group == SYSTEM_IDS["role:everyone"]
-    assert shown.can_join_group == SYSTEM_IDS["role:nobody"]
+    assert shown.can_leave_group == IDS["role:everyone"]
+    assert shown.can_join_group == IDS["role:nobody"]
     assert shown.can_mention_group == {"direct_members": [7], "direct_subgroups": []}
 
 
 def test_a_role_group_is_for_nobody_to_change_or_mention():
     system = replace(COOKS, is_system_group=True, creator_id=None, permissions={})
-    shown = groups.shown_group(system, SYSTEM_IDS, [])
+    shown = groups.shown_group(system, GRAPH, [])
 
-    nobody = SYSTEM_IDS["role:nobody"]
+    nobody = IDS["role:nobody"]
     assert shown.can_manage_group == shown.can_mention_group == shown.can_join_group == nobody
 
 

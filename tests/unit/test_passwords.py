@@ -1,12 +1,13 @@
 """Passwords are hashed in a few threads, and checking costs the same whoever is asked for."""
 
 import asyncio
+import os
 import threading
 
 import argon2
 import pytest
 
-from server.domain.passwords import Passwords
+from server.domain.passwords import NICENESS, Passwords
 
 pytestmark = pytest.mark.asyncio
 
@@ -50,6 +51,18 @@ async def test_a_hash_with_less_work_is_to_be_replaced(passwords):
     assert right.new_hash is not None
     assert not (await passwords.verify("correct horse", right.new_hash)).new_hash
     assert wrong.new_hash is None
+
+
+async def test_who_hashes_stands_back_and_nobody_else(passwords):
+    before = os.getpriority(os.PRIO_PROCESS, 0)
+
+    await passwords.hash("correct horse")
+
+    [worker] = [t for t in threading.enumerate() if t.name.startswith("passwords")]
+    assert worker.native_id is not None
+    own = os.getpriority(os.PRIO_PROCESS, worker.native_id)
+    assert own == min(19, before + NICENESS)
+    assert os.getpriority(os.PRIO_PROCESS, threading.get_native_id()) == before
 
 
 async def test_many_are_hashed_in_order_and_few_at_once(passwords):

@@ -76,6 +76,13 @@ def test_only_types_that_need_data_keep_some():
     assert field_data_of(checked_terms(select(CHOICES)).data_text) == CHOICES
 
 
+def test_choices_have_no_blanks_around():
+    spaced = {f" {key}\t": {"text": " Tea ", "order": " 1"} for key in "a"}
+    kept = checked_terms(select(spaced)).data_text
+    assert field_data_of(kept) == {"a": {"text": "Tea", "order": "1"}}
+    assert checked_value("Field", FieldType.SELECT, kept, " a ") == "a"
+
+
 @pytest.mark.parametrize(
     "data",
     [
@@ -89,6 +96,8 @@ def test_only_types_that_need_data_keep_some():
         {"0": "Tea"},
         {"0": {"text": "Tea", "order": "1"}, "1": {"text": "Tea", "order": "2"}},
         {str(n): {"text": str(n), "order": str(n)} for n in range(MAX_CHOICES + 1)},
+        {"a": {"text": "Tea", "order": "1"}, "a ": {"text": "Coffee", "order": "2"}},
+        {"a": {"text": "Tea", "order": "1"}, "b": {"text": "Tea ", "order": "2"}},
     ],
 )
 def test_choices_are_texts_that_differ(data):

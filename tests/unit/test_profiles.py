@@ -6,20 +6,21 @@ import pytest
 
 from server.domain.access import GUEST, MEMBER, OWNER
 from server.domain.accounts import checked_email, checked_full_name
-from server.domain.addresses import Addresses
+from server.domain.addresses import Addresses, RealmAddress
 from server.domain.api_keys import API_KEY_LENGTH, new_api_key
+from server.domain.avatars import avatar_of, avatar_of_unknown, gravatar_url
 from server.domain.errors import BadRequestError
 from server.domain.profiles import (
-    avatar_url,
     hidden_email,
     hides_email,
+    knows_email,
     public_email,
     user_id_of_hidden_email,
 )
 from server.domain.sign_in import is_too_old
 from server.domain.user_settings import ADMINISTRATORS, NOBODY
 from server.events.base import ClientView
-from server.events.users import inaccessible_user, knows_email, shown_user
+from server.events.users import inaccessible_user, shown_user
 from storage.ids import Position, UserId
 from storage.users import UserRow
 
@@ -36,7 +37,7 @@ def user(user_id=7, role=MEMBER, **facts) -> UserRow:
             "bot_owner_id": None,
             "is_system_bot": False,
             "api_key": "k" * 32,
-            "avatar_source": "G",
+            "avatar_key": None,
             "avatar_version": 1,
             "timezone": "Europe/Berlin",
             "date_joined": datetime(2026, 3, 1, 12, 30, tzinfo=UTC),
@@ -47,6 +48,7 @@ def user(user_id=7, role=MEMBER, **facts) -> UserRow:
     )
 
 
+ADDRESS = RealmAddress("https://chat.example.com")
 HIDING = {"email_address_visibility": ADMINISTRATORS}
 
 
@@ -85,18 +87,26 @@ def test_one_always_knows_ones_own_address():
 
 
 def test_a_picture_belongs_to_an_address_in_any_letters():
-    assert avatar_url("Cook@example.com", 2) == avatar_url(" cook@example.com", 2)
-    assert avatar_url("cook@example.com", 2) != avatar_url("cook@example.com", 3)
-    assert avatar_url("cook@example.com", 2, medium=True).endswith("&s=500")
+    assert gravatar_url("Cook@example.com", 2) == gravatar_url(" cook@example.com", 2)
+    assert gravatar_url("cook@example.com", 2) != gravatar_url("cook@example.com", 3)
+    assert gravatar_url("cook@example.com", 2, medium=True).endswith("&s=500")
+
+
+def test_without_the_service_nobody_s_address_leaves_the_server():
+    own = RealmAddress("https://chat.example.com", gravatars=False)
+    avatars = [avatar_of(user(), own), avatar_of_unknown(UserId(7), own)]
+    assert {each.source for each in avatars} == {"J"}
+    assert {each.url for each in avatars} == {"/user_avatars/identicon/7.png"}
+    assert {each.medium_url for each in avatars} == {"/user_avatars/identicon/7-medium.png"}
 
 
 @pytest.mark.parametrize("settings", [{}, HIDING])
 def test_a_client_that_finds_gravatars_finds_this_one(settings):
-    shown = shown_user(user(settings=settings), "chat.example.com", knows_email=False)
+    shown = shown_user(user(settings=settings), ADDRESS, knows_email=False)
 
     assert shown.for_view(ClientView(client_gravatar=True)).avatar_url is None
     found = shown.for_view(ClientView(client_gravatar=False)).avatar_url
-    assert found == avatar_url(shown.email, shown.avatar_version)
+    assert found == gravatar_url(shown.email, shown.avatar_version)
 
 
 def test_what_is_shown_of_a_user_whom_one_may_not_know_says_nothing():
@@ -104,7 +114,7 @@ def test_what_is_shown_of_a_user_whom_one_may_not_know_says_nothing():
         role=GUEST, full_name="Secret", timezone="Asia/Tokyo", bot_type=1, bot_owner_id=UserId(3)
     )
 
-    shown = inaccessible_user(secret, "chat.example.com")
+    shown = inaccessible_user(secret, ADDRESS)
 
     assert shown.email == hidden_email(7, "chat.example.com")
     assert (shown.role, shown.timezone, shown.is_bot) == (MEMBER, "", False)

@@ -168,6 +168,16 @@ def test_data_lives_where_the_user_keeps_data():
     assert directory in {Path("/x/parley"), Path("/var/lib/parley")}
 
 
+def test_the_data_directory_is_a_path_from_the_root_on(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("HOME", "/home/ada")
+    settings = load_settings(environ={"PARLEY_DATA": "~/chat"})
+    assert settings.data_directory == Path("/home/ada/chat")
+    assert settings.files == Path("/home/ada/chat/files")
+    assert load_settings(environ={"PARLEY_DATA": "chat"}).data_directory == Path.cwd() / "chat"
+    with pytest.raises(SettingsError, match="PARLEY_DATA names the home of nobody: '~nobody-here"):
+        load_settings(environ={"PARLEY_DATA": "~nobody-here/chat"})
+
+
 def test_where_the_server_goes_for_strangers_is_networks_and_names():
     settings = load_settings(
         environ={
@@ -199,3 +209,88 @@ def test_where_the_server_goes_for_strangers_is_networks_and_names():
 def test_where_it_goes_must_be_sound(variable: str, value: str):
     [problem] = problems(environ={variable: value})
     assert problem.startswith(f"{variable} must be ")
+
+
+@pytest.mark.parametrize(
+    ("variable", "value"),
+    [
+        ("PARLEY_MAIL_FROM", "a..b@example.com"),
+        ("PARLEY_MAIL_FROM", "parley@example..com"),
+        ("PARLEY_MAIL_FROM", "grüße@example.com"),
+        ("PARLEY_MAIL_IN_ADDRESS", ".%s@example.com"),
+        ("PARLEY_MAIL_IN_ADDRESS", "%s@example..com"),
+        ("PARLEY_EXTERNAL_URL", "https://example..com"),
+    ],
+)
+def test_addresses_that_no_mail_can_have_are_wrong(variable: str, value: str):
+    [problem] = problems(environ={variable: value})
+    assert problem.startswith(f"{variable} must be ")
+    assert problem.endswith(f", not '{value}'.")
+
+
+@pytest.mark.parametrize(
+    ("host", "address"),
+    [
+        ("bücher.example", "noreply@xn--bcher-kva.example"),
+        ("10.0.0.1", "noreply@10.0.0.1"),
+        ("[::1]", "noreply@[IPv6:::1]"),
+    ],
+)
+def test_mail_comes_from_the_name_of_the_server(host: str, address: str):
+    settings = load_settings(environ={"PARLEY_EXTERNAL_URL": f"https://{host}:8443"})
+    assert settings.mail_address == address
+
+
+LDAP = {"PARLEY_LDAP_URL": "ldaps://a.example, ldap://b.example:1389/", "PARLEY_LDAP_BASE": "dc=a"}
+
+
+def test_a_directory_needs_a_place_for_people():
+    assert load_settings(environ=LDAP).ldap_starttls
+    for wrong in ({"PARLEY_LDAP_BASE": None}, {"PARLEY_LDAP_USER_DN": "uid=%s,dc=a"}):
+        environ = {name: text for name, text in {**LDAP, **wrong}.items() if text is not None}
+        [problem] = problems(environ=environ)
+        assert "either PARLEY_LDAP_BASE" in problem
+    [problem] = problems(environ={**LDAP, "PARLEY_LDAP_BIND_DN": "cn=a"})
+    assert "go together" in problem
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("URL", "ldap.example.com"),
+        ("URL", "ldaps://a.example,"),
+        ("FILTER", "uid=%s"),
+        ("FILTER", "(uid=ada)"),
+        ("USER_DN", "uid=ada,dc=a"),
+        ("USER_DN", "%s"),
+        ("NAME_ATTRIBUTE", "c n"),
+        ("EMAIL_DOMAIN", "@example.com"),
+        ("TIMEOUT_SECONDS", "0"),
+    ],
+)
+def test_a_directory_is_described_as_it_can_be_used(name: str, value: str):
+    [problem] = problems(environ={**LDAP, f"PARLEY_LDAP_{name}": value})
+    assert problem.startswith(f"PARLEY_LDAP_{name} must be ")
+
+
+def test_the_password_for_a_directory_is_a_secret(tmp_path: Path):
+    (tmp_path / "password").write_text("directory canary\n")
+    file = {"PARLEY_LDAP_BIND_PASSWORD_FILE": str(tmp_path / "password")}
+    settings = load_settings(environ={**LDAP, **file, "PARLEY_LDAP_BIND_DN": "cn=a"})
+    assert settings.ldap_bind_password == "directory canary"
+    assert "directory canary" not in repr(settings)
+    assert "directory canary" in settings.secrets
+
+
+def test_a_certificate_for_saml_has_a_key(tmp_path: Path):
+    for name, kind in (("certificate", "CERTIFICATE"), ("key", "RSA PRIVATE KEY")):
+        (tmp_path / name).write_text(f"-----BEGIN {kind}-----\ncanary\n-----END {kind}-----\n")
+    certificate = {"PARLEY_SAML_CERTIFICATE_FILE": str(tmp_path / "certificate")}
+    key = {"PARLEY_SAML_KEY_FILE": str(tmp_path / "key")}
+    assert "go together" in problems(environ=certificate)[0]
+    assert "go together" in problems(environ=key)[0]
+    settings = load_settings(environ={**certificate, **key})
+    assert settings.saml_key in settings.secrets
+    assert "RSA" not in repr(settings)
+    problem, _ = problems(environ={**certificate, "PARLEY_SAML_KEY": "canary"})
+    assert problem == "PARLEY_SAML_KEY must be a private key in PEM."

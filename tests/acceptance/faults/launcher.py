@@ -56,7 +56,6 @@ def _take(self: RealmFollower, entries: Iterable[LogEntry]) -> None:
     for entry in entries:
         if entry.position > self.position:
             self._apply(entry)
-    self._flush()
 
 
 def take_positions_early(database: psycopg.Connection) -> None:
@@ -112,7 +111,7 @@ def ask_who_is_there_now() -> None:
 
     def received(self: LiveUser, channel_id: ChannelId, position: Position) -> bool:
         del position
-        return any(last == STILL for _, last in self.spans.get(channel_id, ()))
+        return any(last == STILL for _, last in self.spans(channel_id))
 
     _replace(LiveUser, "received", received)
 
@@ -124,14 +123,14 @@ def forget_names_of_sends() -> None:
 
 def believe_in_answers() -> None:
     """Take whatever was given out for received."""
-    sound = poll.poll
+    sound = poll.begin
 
-    async def trusting(realtime: Any, **asked: Any) -> Any:
+    async def trusting(realtime: Any, wait: Any, **asked: Any) -> Any:
         _, queue = await realtime.queue(asked["realm_id"], asked["user_id"], asked["queue_id"])
         asked["last_event_id"] = max(asked["last_event_id"], queue.last_id)
-        return await sound(realtime, **asked)
+        return await sound(realtime, wait, **asked)
 
-    _replace(poll, "poll", trusting)
+    _replace(poll, "begin", trusting)
 
 
 def show_guests_everything() -> None:

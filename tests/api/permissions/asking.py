@@ -2,13 +2,21 @@
 
 import re
 from typing import Any, Final
+from urllib.parse import urlencode
 
 from server.api.endpoint import Endpoint
 from server.api.routes import ROUTES
+from server.api.tus import CONTENT_TYPE
 from tests.fixtures.clients import Answer, Client
 from tests.fixtures.images import picture
 
 FILE: Final = ("file.png", picture())
+TUS: Final = {
+    "Tus-Resumable": "1.0.0",
+    "Upload-Length": "5",
+    "Upload-Offset": "0",
+    "Content-Type": CONTENT_TYPE,
+}
 
 
 def name_of(route: Endpoint[Any]) -> str:
@@ -30,11 +38,16 @@ async def ask(client: Client, endpoint: str, given: dict[str, Any]) -> Answer:
     fields = {name: value for name, value in given.items() if name not in in_path}
     place = path.format(**{name: given[name] for name in in_path})
     route = _ROUTES[endpoint]
+    if route.path.startswith("/tus"):
+        return await client.send(method, place, body=b"", headers=TUS)
     if route.at_root:
         return await client.fetch(place, method=method)
-    if route.takes_file is not None:
+    if route.takes_file is not None and not route.file_is_optional:
         texts = {name: str(value).lower() for name, value in fields.items()}
         return await client.upload(place, fields=texts, file=FILE)
     if path in _OF_NO_CONTRACT:
         return await client.send(method, place, body=None if method == "GET" else b"")
+    if route.takes_payload:
+        query = urlencode(fields)
+        return await client.send(method, f"{place}?{query}", body=b'{"text": "x"}')
     return await client.call(method, place, **fields)

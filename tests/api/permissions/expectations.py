@@ -99,6 +99,13 @@ may("GET /emoji_data", "public data", allowed=ANYONE)
 may("GET /openapi.json", "public data", allowed=ANYONE)
 may("POST /fetch_api_key", "spec 8: credentials in the body", world.sign_in, ANYONE)
 may("POST /dev_fetch_api_key", "spec 9: in production always an error", world.sign_in, NOBODY)
+may("GET /dev_list_users", "in production always an error", allowed=NOBODY)
+may(
+    "POST /jwt/fetch_api_key",
+    "only where the operator has set a key",
+    allowed=NOBODY,
+    fields={"token": "a.b.c"},
+)
 
 # -- one's own things
 
@@ -152,6 +159,12 @@ for method in ("PATCH", "DELETE"):
     path = f"{method} /navigation_views/{{fragment}}"
     pinned: Words = {"is_pinned": False} if method == "PATCH" else {}
     may(path, "one's own alone", world.view, fields=pinned, own=EVERYBODY, others=NOBODY)
+may(
+    "POST /users/me/onboarding_steps",
+    "people's own; bots are shown nothing",
+    allowed=PEOPLE,
+    fields={"onboarding_step": "intro_resolve_topic"},
+)
 for path in ("/settings", "/settings/display", "/settings/notifications"):
     may(f"PATCH {path}", "one's own", allowed=EVERYBODY, fields={"starred_message_counts": True})
 may(
@@ -228,6 +241,20 @@ may("POST /realm/domains", DOMAINS, world.new_domain, OWNERS)
 subdomains: Words = {"allow_subdomains": True}
 may("PATCH /realm/domains/{domain}", DOMAINS, world.domain, OWNERS, fields=subdomains)
 may("DELETE /realm/domains/{domain}", DOMAINS, world.domain, OWNERS)
+INVITES = "members invite, guests do not; links are for administrators to make"
+may("GET /invites", "administrators see all, others their own", allowed=EVERYBODY)
+nowhere: Words = {"stream_ids": []}
+may("POST /invites", INVITES, world.new_invitation, NOT_GUESTS, fields=nowhere)
+may("POST /invites/multiuse", INVITES, allowed=ADMINISTRATORS)
+TAKEN_BACK = "by whoever has sent it, and by administrators"
+path = "/invites/{invite_id}"
+may(f"DELETE {path}", TAKEN_BACK, world.invitation, own=EVERYBODY, others=ADMINISTRATORS)
+may(f"POST {path}/resend", INVITES, world.invitation, own=NOT_GUESTS, others=ADMINISTRATORS)
+path = "/invites/multiuse/{invite_id}"
+may(f"DELETE {path}", TAKEN_BACK, world.invitation_link, own=EVERYBODY, others=ADMINISTRATORS)
+hello: Words = {"welcome_message_custom_text": "Hello"}
+path = "POST /realm/test_welcome_bot_custom_message"
+may(path, "for administrators", allowed=ADMINISTRATORS, fields=hello)
 FIELDS = "fields are for administrators; everybody sees them"
 may("GET /realm/profile_fields", FIELDS, allowed=EVERYBODY)
 may("POST /realm/profile_fields", FIELDS, world.new_profile_field, ADMINISTRATORS)
@@ -264,6 +291,42 @@ may(
     archived=ADMINISTRATORS,
 )
 
+may(
+    "POST /users",
+    "for administrators whom the operator lets make accounts",
+    world.new_person,
+    ADMINISTRATORS,
+)
+CLOSE = "for administrators; owners' accounts for owners"
+may("DELETE /users/{user_id}", CLOSE, world.person, others=ADMINISTRATORS, owner=OWNERS)
+may(
+    "POST /users/{user_id}/reactivate",
+    CLOSE,
+    world.person_gone,
+    others=ADMINISTRATORS,
+    owner=OWNERS,
+)
+
+OWN_KEYS = "one's own, with the account's own key"
+NEW_KEY = {"name": "A program", "scopes": ["read"]}
+may("GET /users/me/api_keys", OWN_KEYS, allowed=EVERYBODY)
+may("POST /users/me/api_keys", OWN_KEYS, allowed=EVERYBODY, fields=NEW_KEY)
+may(
+    "DELETE /users/me/api_keys/{key_id}",
+    OWN_KEYS,
+    world.api_key,
+    own=EVERYBODY,
+    others=NOBODY,
+)
+
+may("GET /bot_storage", "one's own", allowed=EVERYBODY)
+may("PUT /bot_storage", "one's own", allowed=EVERYBODY, fields={"storage": {"a": "b"}})
+may("DELETE /bot_storage", "one's own", allowed=EVERYBODY)
+
+for path in ("slack_incoming", "json"):
+    # Those of bots, save for outgoing ones, are in the address; a table has none.
+    may(f"POST /external/{path}", "whoever has a key", world.webhook, EVERYBODY + "-")
+
 # -- bots
 
 HAVE_BOTS: Final = "OAMm"
@@ -272,6 +335,7 @@ LOOK_AFTER: Kinds = {"own": HAVE_BOTS, "others": ADMINISTRATORS}
 may("GET /bots", "one's own", allowed=HAVE_BOTS)
 may("POST /bots", "can_create_bots_group: members", world.new_bot, HAVE_BOTS)
 may("PATCH /bots/{bot_id}", "its owner and administrators", world.bot_and_name, **LOOK_AFTER)
+may("GET /bots/{bot_id}/api_key", "its owner and administrators", world.bot, **LOOK_AFTER)
 may("DELETE /bots/{bot_id}", "its owner and administrators", world.bot, **LOOK_AFTER)
 path = "POST /bots/{bot_id}/api_key/regenerate"
 may(path, "its owner and administrators", world.bot, **LOOK_AFTER)
@@ -481,6 +545,25 @@ for method in ("GET", "POST"):
         true=ANYONE,
         false=NOBODY,
     )
+CALLS = "everybody may have a call; this server is told of none of their services"
+may("GET /calls/bigbluebutton/create", CALLS, fields={"meeting_name": "Lunch"}, allowed=NOBODY)
+may("POST /calls/zoom/create", CALLS, allowed=NOBODY)
+CHANNEL_GROUPS = "what newcomers may choose is for administrators to say"
+may("POST /default_stream_groups/create", CHANNEL_GROUPS, world.new_channel_group, ADMINISTRATORS)
+may(
+    "PATCH /default_stream_groups/{group_id}",
+    CHANNEL_GROUPS,
+    world.channel_group,
+    ADMINISTRATORS,
+    fields={"new_description": "Better"},
+)
+may("DELETE /default_stream_groups/{group_id}", CHANNEL_GROUPS, world.channel_group, ADMINISTRATORS)
+may(
+    "PATCH /default_stream_groups/{group_id}/streams",
+    CHANNEL_GROUPS,
+    world.channel_for_a_group,
+    ADMINISTRATORS,
+)
 may("GET /channel_folders", "everybody sees folders", allowed=EVERYBODY)
 FOLDERS = "spec 7: for administrators"
 may("POST /channel_folders/create", FOLDERS, world.new_folder, ADMINISTRATORS)
@@ -733,6 +816,32 @@ may(
     true=ANYONE,
     false=NOBODY,
 )
+may(
+    "GET /user_avatars/identicon/{filename}",
+    "they say nothing of anybody",
+    world.identicon,
+    true=ANYONE,
+    false=NOBODY,
+)
+may(
+    "GET /external_content/{digest}/{url}",
+    "whoever holds the link, which only the server makes",
+    world.linked_picture,
+    true=ANYONE,
+    false=NOBODY,
+)
+may("POST /users/me/avatar", "one's own", allowed=EVERYBODY)
+may("DELETE /users/me/avatar", "one's own", allowed=EVERYBODY)
+for end in ("", "/medium"):
+    may(
+        f"GET /avatar/{{user_id}}{end}",
+        "of everybody; spectators learn nothing that is made of an address",
+        world.user,
+        own=EVERYBODY + "-",
+        others=EVERYBODY + "-",
+        archived=EVERYBODY + "-",
+    )
+    may(f"GET /avatar/{{email}}{end}", "of everybody", world.email, **ALL_PEOPLE)
 may("GET /realm/emoji", "everybody", allowed=EVERYBODY)
 EMOJI = "whom the organization lets add emoji"
 may("POST /realm/emoji/{emoji_name}", EMOJI, world.new_emoji, NOT_GUESTS)
@@ -748,6 +857,17 @@ for picture in ("icon", "logo"):
     may(f"GET /realm/{picture}", "everybody", allowed=EVERYBODY, fields=fields)
     may(f"POST /realm/{picture}", "for administrators", allowed=ADMINISTRATORS, fields=fields)
     may(f"DELETE /realm/{picture}", "for administrators", allowed=ADMINISTRATORS, fields=fields)
+may(
+    "GET /user_uploads/thumbnail/{realm_id}/{filename}/{format}",
+    SHARED,
+    world.thumbnail,
+    **FILES,
+)
+may("GET /static/images/loading/loader-black.svg", "it says nothing", allowed=ANYONE)
+may("OPTIONS /tus", "it says nothing", allowed=ANYONE)
+may("POST /tus", "everybody", allowed=EVERYBODY)
+for method in ("HEAD", "PATCH", "DELETE"):
+    may(f"{method} /tus/{{upload}}", "one's own", world.tus, own=EVERYBODY, others=NOBODY)
 may("GET /attachments", "one's own", allowed=EVERYBODY)
 may(
     "DELETE /attachments/{attachment_id}",
@@ -756,3 +876,19 @@ may(
     own=EVERYBODY,
     others=NOBODY,
 )
+may("GET /export/realm", "for administrators", allowed=ADMINISTRATORS)
+may("GET /export/realm/consents", "for administrators", allowed=ADMINISTRATORS)
+may("POST /export/realm", "for administrators", world.no_exports, allowed=ADMINISTRATORS)
+may("DELETE /export/realm/{export_id}", "for administrators", world.export, allowed=ADMINISTRATORS)
+may(
+    "GET /exports/{folder}/{secret}/{filename}",
+    "whoever knows its address",
+    world.export_file,
+    true=ANYONE,
+    false=NOBODY,
+)
+may("POST /realm/deactivate", "for owners", world.open_realm, allowed="O")
+
+# Last, for afterwards they are gone.
+may("POST /users/me/api_key/regenerate", "one's own", allowed=EVERYBODY)
+may("DELETE /users/me", "people close their own accounts", world.key_again, PEOPLE)

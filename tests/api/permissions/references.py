@@ -17,7 +17,16 @@ from tests.api.permissions.world import OTHER, World
 Given = Callable[[World], Awaitable[Any]]
 
 TEXTS: Final = frozenset(
-    {"domain", "email", "fragment", "queue_id", "stream", "subscriptions", "username"}
+    {
+        "domain",
+        "email",
+        "fragment",
+        "queue_id",
+        "stream",
+        "stream_names",
+        "subscriptions",
+        "username",
+    }
 )
 """Parameters that name something by a text."""
 NUMBERS: Final = frozenset(
@@ -128,6 +137,10 @@ async def queue_id(there: World) -> str:
     return str((await world.queue(there, "m", "own"))["queue_id"])
 
 
+async def export_id(there: World) -> int:
+    return int((await world.export(there, "O", "none"))["export_id"])
+
+
 async def audit_id(there: World) -> int:
     found = (await there.clients["O"].get("/realm/audit_log"))["entries"]
     return int(found[0]["id"])
@@ -220,6 +233,11 @@ for name in ("add", "delete"):
 path = "POST /user_groups/{user_group_id}/members"
 swap(path, "add", user_ids, base=world.group)
 swap(path, "delete", user_ids, base=world.group_of_other)
+swap("POST /invites", "stream_ids", listed(channel_id), base=world.new_invitation)
+nowhere: Mapping[str, Any] = {"stream_ids": []}
+swap("POST /invites", "group_ids", group_ids, base=world.new_invitation, fields=nowhere)
+swap("POST /invites/multiuse", "stream_ids", listed(channel_id))
+swap("POST /invites/multiuse", "group_ids", group_ids)
 swap("POST /messages", "to", channel_name, channel_id, listed(channel_id), fields=CHANNEL)
 swap("POST /messages", "to", user_ids, emails, fields={"type": "direct", "content": "hello"})
 swap("POST /messages", "queue_id", queue_id, base=world.place, fields=CHANNEL | {"local_id": "7"})
@@ -249,6 +267,7 @@ swap("GET /users", "user_ids", user_ids)
 swap("PATCH /users/{email}", "profile_data", answers, base=world.email)
 swap("GET /realm/audit_log", "actor_id", user_id)
 swap("GET /realm/audit_log", "before", audit_id)
+swap("DELETE /export/realm/{export_id}", "export_id", export_id)
 swap("POST /drafts", "drafts", *(listed(draft_to(direct=each)) for each in (True, False)))
 for each in (True, False):
     swap("PATCH /drafts/{draft_id}", "draft", draft_to(direct=each), base=world.draft)
@@ -299,6 +318,7 @@ NAMES_NOTHING: Final = {
     },
     "PATCH /realm/profile_fields/{field_id} field_data": "choices, or an address",
     "PATCH /users/{email} new_email": "a new address",
+    "POST /users email": "a new address",
     "PATCH /users/{user_id} new_email": "a new address",
     "POST /realm/profile_fields field_data": "choices, or an address",
     "POST /realm/domains domain": "a new one",

@@ -4,18 +4,30 @@ import base64
 import itertools
 import re
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from server.domain.access import ADMINISTRATOR, GUEST, MEMBER, MODERATOR, OWNER
 from server.domain.passwords import Passwords
 from server.domain.realm_settings import NO_CHANNEL
+from server.domain.system_bots import WELCOME_BOT
+from server.domain.thumbnails import STILL, key_of
 from server.domain.unsubscribing import PURPOSE, Subscriber, token_for
-from storage import realm_emoji, server_keys, users
+from server.previews.pictures import LinkedPicture
+from storage import (
+    credentials,
+    default_channel_groups,
+    invitations,
+    realm_emoji,
+    realm_exports,
+    server_keys,
+    users,
+)
 from storage.blobs import new_key
 from storage.channels import ChannelRow
 from storage.conversations import TopicRow
 from storage.ids import GroupId
+from storage.invitations import Terms
 from storage.realms import by_id
 from storage.users import UserRow
 from tests.factories import Make
@@ -68,6 +80,7 @@ class World:
     ) -> "World":
         """With settings under which everything works that the operator has not switched off."""
         await make.notification_bot()
+        await make.system_bot(WELCOME_BOT)
         people = {
             letter: await make.user(f"{mark} {letter}", role=role) for letter, role in ROLES.items()
         }
@@ -91,7 +104,7 @@ class World:
         with Passwords(1) as passwords:
             hashed = await passwords.hash(PASSWORD)
         other_id = people[OTHER].user_id
-        await users.update_password(make.connection, make.realm_id, other_id, hashed)
+        await credentials.update_password(make.connection, make.realm_id, other_id, hashed)
         return cls(
             server,
             make,
@@ -123,6 +136,59 @@ class World:
 async def nothing(world: World, who: str, kind: str) -> Values:
     del world, who, kind
     return {}
+
+
+async def open_realm(world: World, who: str, kind: str) -> Values:
+    """The realm is open again: one after another may close it."""
+    del who, kind
+    await world.make.connection.execute(
+        "UPDATE realms SET deactivated = false WHERE realm_id = %(realm_id)s",
+        realm_id=world.make.realm_id,
+    )
+    world.server.forget(world.make.realm_id)
+    return {}
+
+
+async def no_exports(world: World, who: str, kind: str) -> Values:
+    """Nobody waits for one."""
+    del who, kind
+    await world.make.connection.execute(
+        "DELETE FROM realm_exports WHERE realm_id = %(realm_id)s", realm_id=world.make.realm_id
+    )
+    return {}
+
+
+async def export(world: World, who: str, kind: str) -> Values:
+    """One that is there, with its content."""
+    del who, kind
+    key = new_key("exports", world.make.realm_id)
+    incoming = await world.server.app.blobs.receive()
+    await incoming.write(b"content")
+    await incoming.keep(key)
+    connection, realm_id = world.make.connection, world.make.realm_id
+    export_id = await realm_exports.insert(
+        connection,
+        realm_id,
+        export_type=1,
+        acting_user_id=world.people["O"].user_id,
+        requested_at=world.server.app.clock.now(),
+    )
+    row = await realm_exports.by_id(connection, realm_id, export_id)
+    assert row is not None
+    await realm_exports.update(
+        connection, realm_id, replace(row, blob_key=key, size=7, digest=b"7")
+    )
+    return {"export_id": export_id}
+
+
+async def export_file(world: World, who: str, kind: str) -> Values:
+    made = await export(world, who, kind)
+    row = await realm_exports.by_id(world.make.connection, world.make.realm_id, made["export_id"])
+    assert row is not None
+    assert row.blob_key is not None
+    *_, folder, secret = row.blob_key.split("/")
+    secret = secret if kind == "true" else secret[::-1]
+    return {"folder": folder, "secret": secret, "filename": "organization.zip"}
 
 
 async def message(world: World, who: str, kind: str) -> Values:
@@ -262,6 +328,50 @@ async def user(world: World, who: str, kind: str) -> Values:
     if kind == "archived":
         return {"user_id": world.gone.user_id}
     return {"user_id": world.people[world.owner_of(who, kind)].user_id}
+
+
+async def person(world: World, who: str, kind: str) -> Values:
+    """Somebody of whom no other request speaks."""
+    del who
+    role = OWNER if kind == "owner" else MEMBER
+    return {"user_id": (await world.make.user(world.text(), role=role)).user_id}
+
+
+async def person_gone(world: World, who: str, kind: str) -> Values:
+    found = await person(world, who, kind)
+    ids, make = [found["user_id"]], world.make
+    await users.update_active(make.connection, make.realm_id, ids, active=False)
+    return found
+
+
+async def new_person(world: World, who: str, kind: str) -> Values:
+    """As whoever asks may make accounts, as far as the operator is concerned."""
+    del kind
+    await users.grant(
+        world.make.connection, world.make.realm_id, world.people[who].user_id, create_users=True
+    )
+    address = f"{world.text().replace(' ', '.')}@example.com"
+    return {"email": address, "full_name": world.text(), "password": PASSWORD}
+
+
+async def api_key(world: World, who: str, kind: str) -> Values:
+    client = world.clients[world.owner_of(who, kind)]
+    fields = {"name": world.text(), "scopes": ["read"]}
+    return {"key_id": (await client.post("/users/me/api_keys", **fields))["key_id"]}
+
+
+async def webhook(world: World, who: str, kind: str) -> Values:
+    del kind
+    return {"api_key": world.people[who].api_key, "stream": f"{world.mark} public"}
+
+
+async def key_again(world: World, who: str, kind: str) -> Values:
+    """Whoever asks is known by the first key again, whatever has happened to it."""
+    del kind
+    row, make = world.people[who], world.make
+    await credentials.update_api_keys(make.connection, make.realm_id, {row.user_id: row.api_key})
+    world.server.forget(make.realm_id)
+    return {}
 
 
 async def muted_user(world: World, who: str, kind: str) -> Values:
@@ -440,6 +550,26 @@ async def unsubscribe_link(world: World, who: str, kind: str) -> Values:
     return {"token": token if kind == "true" else f"{token}x"}
 
 
+async def new_channel_group(world: World, who: str, kind: str) -> Values:
+    del who, kind
+    name = world.text()
+    await world.clients["O"].post("/channels/create", name=name, subscribers=[])
+    return {"group_name": world.text(), "description": "", "stream_names": [name]}
+
+
+async def channel_group(world: World, who: str, kind: str) -> Values:
+    fields = await new_channel_group(world, who, kind)
+    await world.clients["O"].post("/default_stream_groups/create", **fields)
+    rows = await default_channel_groups.of_realm(world.make.connection, world.make.realm_id)
+    return {"group_id": next(row.group_id for row in rows if row.name == fields["group_name"])}
+
+
+async def channel_for_a_group(world: World, who: str, kind: str) -> Values:
+    group = await channel_group(world, who, kind)
+    names = (await new_channel_group(world, who, kind))["stream_names"]
+    return {**group, "op": "add", "stream_names": names}
+
+
 async def new_folder(world: World, who: str, kind: str) -> Values:
     del who, kind
     return {"name": world.text()}
@@ -484,6 +614,40 @@ def new_pattern() -> dict[str, str]:
         "pattern": f"x{next(_numbers)}-(?P<id>[0-9]+)",
         "url_template": "https://issues.example.com/{id}",
     }
+
+
+async def new_invitation(world: World, who: str, kind: str) -> Values:
+    del who, kind
+    address = world.text().replace(" ", ".").lower()
+    return {"invitee_emails": f"{address}@example.com"}
+
+
+async def invitation(world: World, who: str, kind: str) -> Values:
+    """One that was mailed, by whoever asks or by another member."""
+    fields = await new_invitation(world, who, kind)
+    return await _invitation(world, who, kind, fields["invitee_emails"])
+
+
+async def invitation_link(world: World, who: str, kind: str) -> Values:
+    return await _invitation(world, who, kind, None)
+
+
+async def _invitation(world: World, who: str, kind: str, email: str | None) -> Values:
+    terms = Terms(
+        inviter_id=world.people[world.owner_of(who, kind)].user_id,
+        role=MEMBER,
+        channel_ids=[],
+        group_ids=[],
+        includes_defaults=True,
+        welcome_text=None,
+        tells_inviter=False,
+        ends_at=None,
+    )
+    now = world.server.app.clock.now()
+    [made] = await invitations.insert(
+        world.make.connection, world.make.realm_id, terms, [email], now=now
+    )
+    return {"invite_id": made}
 
 
 async def new_domain(world: World, who: str, kind: str) -> Values:
@@ -592,11 +756,43 @@ async def file_by_text(world: World, who: str, kind: str) -> Values:
     return {"realm_id_str": str(found["realm_id"]), "filename": found["filename"]}
 
 
+async def thumbnail(world: World, who: str, kind: str) -> Values:
+    """A small picture of such a file: it is kept for the test as if it had been made."""
+    found = await file(world, who, kind)
+    await world.make.connection.execute("UPDATE attachments SET width = 1, height = 1")
+    path = f"{found['realm_id']}/{found['filename']}"
+    key = key_of(f"uploads/{path.rpartition('/')[0]}", STILL)
+    incoming = await world.server.app.blobs.receive()
+    await incoming.keep(key)
+    return {**found, "format": STILL.name}
+
+
+async def tus(world: World, who: str, kind: str) -> Values:
+    """An upload of which nothing has come yet."""
+    headers = {"Tus-Resumable": "1.0.0", "Upload-Length": "5"}
+    client = world.clients[world.owner_of(who, kind)]
+    begun = await client.send("POST", "/tus", headers=headers)
+    return {"upload": begun.headers["Location"].rpartition("/")[2]}
+
+
 async def file_link(world: World, who: str, kind: str) -> Values:
     del who
     url = (await world.clients[OTHER].get(await uploaded(world, OTHER)))["url"]
     _, _, _, token, filename = url.split("/")
     return {"token": token if kind == "true" else f"{token}x", "filename": filename}
+
+
+async def linked_picture(world: World, who: str, kind: str) -> Values:
+    """A picture of another site, as if it had been fetched before."""
+    del who
+    url, app = "https://x.example/a.png", world.server.app
+    shown = LinkedPicture(b"picture", "image/png")
+    app.linked_pictures.memory.remember(url, shown, seconds=60)
+    assert app.directories.rendering.proxy is not None
+    link = app.directories.rendering.proxy.to(url)
+    assert link is not None
+    _, _, digest, encoded = link.split("/")
+    return {"digest": digest if kind == "true" else f"{digest}x", "url": encoded}
 
 
 async def attachment(world: World, who: str, kind: str) -> Values:
@@ -625,6 +821,11 @@ async def emoji(world: World, who: str, kind: str) -> Values:
             still_key=None,
         )
     return values
+
+
+async def identicon(world: World, who: str, kind: str) -> Values:
+    del world, who
+    return {"filename": "7.png" if kind == "true" else "7.svg"}
 
 
 async def emoji_picture(world: World, who: str, kind: str) -> Values:

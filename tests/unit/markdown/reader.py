@@ -30,7 +30,8 @@ MENTION_CLASSES = {
 
 
 EMOJI = re.compile(r"emoji emoji(?:-[0-9a-f]{4,5})+")
-PICTURE = re.compile(r'background-image: url\("https://[^\s"\\<>]+"\)')
+EXTERNAL = re.compile(r"/external_content/[0-9a-f]{64}/((?:[0-9a-f]{2})+)")
+PICTURE = re.compile(rf'background-image: url\("(?:https://[^\s"\\<>]+|{EXTERNAL.pattern})"\)')
 PREVIEW_TEXTS = ["message_embed_title", "message_embed_description"]
 MEDIA_CLASSES = {"message_inline_image", "message_inline_image message_inline_video"}
 CODE_CLASS = re.compile(
@@ -216,7 +217,11 @@ def _media(element: Element) -> None:
     shows_film = element.class_name.endswith("video")
     (shown,) = _exactly(link, "video" if shows_film else "img")
     _attributes(shown, "preload", "src")
-    _require(shown.attributes["src"] == link.attributes["href"], "src of a picture")
+    source = EXTERNAL.fullmatch(shown.attributes["src"])
+    address = shown.attributes["src"]
+    if source is not None and not shows_film:
+        address = bytes.fromhex(source[1]).decode()
+    _require(address == link.attributes["href"], "src of a picture")
     _require(not shown.kids, "something in a film")
 
 

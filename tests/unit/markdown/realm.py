@@ -1,5 +1,6 @@
 """The organization that the Markdown tests mention people of."""
 
+from server.domain.external_content import ProxyLinks
 from server.domain.markdown import (
     Linkifier,
     Linkifiers,
@@ -38,7 +39,8 @@ LINKIFIERS = Linkifiers(
     ]
 )
 STYLE = Style(
-    translate_emoticons=True, media=MediaPolicy(is_on=True, hosts=frozenset({"pics.example"}))
+    translate_emoticons=True,
+    media=MediaPolicy(is_on=True, hosts=frozenset({"pics.example"}), proxy=ProxyLinks(b"k" * 32)),
 )
 """Everything on: what must hold, holds with it as well."""
 

@@ -1,0 +1,321 @@
+"""No secret is in what the processes of a server log, whatever fails for those who bring it."""
+
+import asyncio
+import base64
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+from urllib.parse import quote, quote_plus, urlencode, urlsplit
+
+import psycopg
+import pytest
+import pytest_asyncio
+
+from benchmarks.faults.processes import Servers, Workers
+from server.domain.access import OWNER
+from server.domain.system_bots import NOTIFICATION_BOT, WELCOME_BOT
+from tests.factories import Make
+from tests.fixtures.app import ROOT_DOMAIN
+from tests.fixtures.bouncer import SERVER_ID, FakeBouncer
+from tests.fixtures.buckets import Cuttable
+from tests.fixtures.clients import Answer, Client, multipart
+from tests.fixtures.images import picture
+from tests.fixtures.invitations import link_of
+from tests.fixtures.mail import Sink, listening
+from tests.fixtures.proxy import Proxy, proxy_to
+from tests.fixtures.sockets import until
+from tests.fixtures.visitors import FORM, Visitor, give_password
+
+pytestmark = pytest.mark.asyncio
+
+PARLEY = (sys.executable, "-m", "scripts.cli.main")
+BUCKET_KEY, SMTP_PASSWORD = "canary-of-the-bucket", "canary of the mail server"
+OF_THE_OPERATOR = {
+    "PARLEY_S3_SECRET_KEY": BUCKET_KEY,
+    "PARLEY_SMTP_PASSWORD": SMTP_PASSWORD,
+    "PARLEY_PUSH_SERVER_KEY": "canaryBouncer".ljust(64, "k"),
+    "PARLEY_BIGBLUEBUTTON_SECRET": "canary of the calls",
+}
+DATABASE_PASSWORD, PROXY_PASSWORD, BROKER_PASSWORD = "canaryDatabase", "canaryProxy", "canaryBroker"
+SIGN_IN_PASSWORD, WRONG_PASSWORD, NEW_PASSWORD = "canary battery", "canary staple", "canary horse"
+WRONG_KEY = "cAnArYwRoNgKeYcAnArYwRoNgKeY1234"
+PHONE = "c4a4a4" * 10
+AWAY_SECONDS = 2.0
+BROKEN = ("api_keys", "confirmations", "invitations", "resumable_uploads", "sessions")
+"""Tables that are away for a while: what asks them is a fault of ours, with its trace."""
+
+
+@dataclass
+class Operation:
+    """A server and its worker, and what they need, all of which may fail."""
+
+    make: Make
+    owner: Any
+    url: str
+    host: str
+    log: Path
+    sink: Sink
+    bouncer: FakeBouncer
+    secrets: dict[str, str] = field(default_factory=dict)
+    """By what they are."""
+
+    def client(self, row: Any = None) -> Client:
+        server: Any = SimpleNamespace(url=self.url)
+        name, key = (None, None) if row is None else (row.email, row.api_key)
+        return Client(server, self.host, name, key)
+
+    def told(self) -> str:
+        return self.log.read_text(errors="replace")
+
+
+@contextmanager
+def processes(environment: dict[str, str], log: Path) -> Iterator[Servers]:
+    servers = Servers((*PARLEY, "serve"), environment, 1, log)
+    workers = Workers((*PARLEY, "worker"), environment, 1, log)
+    try:
+        servers.start_missing()
+        workers.start_missing()
+        yield servers
+    finally:
+        workers.close()
+        servers.close()
+
+
+@pytest_asyncio.fixture
+async def database_proxy(database_url: str) -> AsyncIterator[Proxy]:
+    port = int(psycopg.conninfo.conninfo_to_dict(database_url).get("port") or 5432)
+    async with proxy_to(port) as proxy:
+        yield proxy
+
+
+@pytest_asyncio.fixture
+async def operation(
+    database_url: str,
+    amqp_url: str,
+    make: Make,
+    cuttable_bucket: Cuttable,
+    database_proxy: Proxy,
+    bouncer: FakeBouncer,
+    tmp_path: Path,
+) -> AsyncIterator[Operation]:
+    owner = await make.user("Olga", email="olga@example.com", role=OWNER)
+    await give_password(make, owner, SIGN_IN_PASSWORD)
+    for bot in (NOTIFICATION_BOT, WELCOME_BOT):
+        await make.system_bot(bot)
+    await make.channel("general", subscribers=[owner])
+    subdomain = await make.connection.value("SELECT subdomain FROM realms")
+    bouncer.servers = {SERVER_ID: OF_THE_OPERATOR["PARLEY_PUSH_SERVER_KEY"]}
+    place = urlsplit(database_url)
+    async with listening(password=SMTP_PASSWORD) as sink:
+        environment = {
+            **OF_THE_OPERATOR,
+            "DATABASE_URL": place._replace(
+                netloc=f"{place.username}:{DATABASE_PASSWORD}@127.0.0.1:{database_proxy.port}"
+            ).geturl(),
+            "AMQP_URL": amqp_url,
+            "PARLEY_DATA": str(tmp_path / "data"),
+            "PARLEY_LOG_LEVEL": "debug",
+            "PARLEY_ROOT_DOMAIN": ROOT_DOMAIN,
+            "PARLEY_RATE_LIMITS": "off",
+            "PARLEY_S3_BUCKET": cuttable_bucket.bucket.name,
+            "PARLEY_S3_ENDPOINT": cuttable_bucket.bucket.endpoint or "",
+            "PARLEY_S3_ACCESS_KEY": "key",
+            "PARLEY_SMTP_HOST": "127.0.0.1",
+            "PARLEY_SMTP_PORT": str(sink.port),
+            "PARLEY_SMTP_USER": "parley",
+            "PARLEY_SMTP_SECURITY": "none",
+            "PARLEY_PUSH_BOUNCER_URL": bouncer.url,
+            "PARLEY_PUSH_SERVER_ID": SERVER_ID,
+            "PARLEY_BIGBLUEBUTTON_URL": "http://calls.example.com/bigbluebutton/",
+            "PARLEY_EGRESS_PROXY": f"http://parley:{PROXY_PASSWORD}@127.0.0.1:9",
+        }
+        log = tmp_path / "log"
+        with processes(environment, log) as servers:
+            url = f"http://127.0.0.1:{servers.port}"
+            found = Operation(make, owner, url, f"{subdomain}.{ROOT_DOMAIN}", log, sink, bouncer)
+            found.secrets |= OF_THE_OPERATOR
+            found.secrets |= {"the database's": DATABASE_PASSWORD, "the proxy's": PROXY_PASSWORD}
+            found.secrets |= {"the right one": SIGN_IN_PASSWORD, "a wrong one": WRONG_PASSWORD}
+            found.secrets |= {"a new one": NEW_PASSWORD, "a key of nobody": WRONG_KEY}
+            found.secrets |= {"a phone": PHONE, "the owner's key": owner.api_key}
+            yield found
+
+
+async def secrets_are_given(operation: Operation) -> Visitor:
+    """All that the server itself makes; whoever has signed in with a browser."""
+    secrets, olga = operation.secrets, operation.client(operation.owner)
+    bot = await olga.post("/bots", full_name="CI", short_name="ci", bot_type=2)
+    called = await olga.post(
+        "/bots",
+        full_name="Called",
+        short_name="called",
+        bot_type=3,
+        payload_url="http://b.example.com",
+    )
+    secrets["a webhook"] = bot["api_key"]
+    secrets["a bot's key"] = called["api_key"]
+    named = await olga.post("/users/me/api_keys", name="mine", scopes=["read"])
+    secrets["a named key"] = named["api_key"]
+    await olga.post("/invites", invitee_emails="ada@example.com", stream_ids=[])
+    await until(lambda: operation.sink.mails)
+    secrets["an invitation"] = link_of(operation.sink.mails[0]).rpartition("/")[2]
+    stranger = Visitor(operation.client())
+    await stranger.look("/accounts/password/reset")
+    await stranger.submit("/accounts/password/reset", email=operation.owner.email)
+    await until(lambda: len(operation.sink.mails) > 1)
+    secrets["a reset"] = reset_token(operation.sink.mails[1].as_string())
+    browser = Visitor(operation.client())
+    await browser.sign_in(operation.owner.email, SIGN_IN_PASSWORD)
+    secrets["a session"] = browser.cookies["parley_session"]
+    secrets["its form token"] = browser.cookies["csrftoken"]
+    return browser
+
+
+def reset_token(mail: str) -> str:
+    return mail.replace("=\n", "").partition("/accounts/password/reset/")[2].split()[0]
+
+
+async def everything_is_asked(operation: Operation, browser: Visitor) -> list[int]:
+    """Each secret is brought to where it belongs, right and wrong; what was answered."""
+    secrets, olga = operation.secrets, operation.client(operation.owner)
+    stranger = Visitor(operation.client())
+    email = operation.owner.email
+    answers: list[Answer] = []
+
+    async def ask(who: Client | Visitor, method: str, path: str, **rest: Any) -> Answer:
+        if isinstance(who, Client):
+            answer = await who.send(method, path, prefix="", **rest)
+        else:
+            answer = await who.send(method, path, **rest)
+        answers.append(answer)
+        return answer
+
+    def form(**fields: str) -> dict[str, Any]:
+        return {"body": urlencode(fields).encode(), "headers": FORM}
+
+    for password in (SIGN_IN_PASSWORD, WRONG_PASSWORD):
+        signing = form(username=email, password=password)
+        await ask(stranger.client, "POST", "/api/v1/fetch_api_key", **signing)
+        with suppress(AssertionError):
+            await stranger.look("/login")
+            answers.append(await stranger.submit("/login", username=email, password=password))
+    for key in (WRONG_KEY, secrets["a named key"]):
+        other = Client(olga.server, olga.host, email, key)
+        await ask(other, "GET", "/api/v1/users/me")
+    for place in ("/accounts/password/reset/", "/join/"):
+        token = secrets["a reset" if "reset" in place else "an invitation"]
+        for each in (token, token[::-1]):
+            await ask(stranger, "GET", place + quote(each))
+            fields = form(password=WRONG_PASSWORD, password_again=NEW_PASSWORD, full_name="")
+            await ask(stranger, "POST", place + quote(each), **fields)
+    hook = f"/api/v1/external/slack_incoming?api_key={secrets['a webhook']}"
+    for body in (b'{"text": "x"}', b"{"):
+        headers = {"Content-Type": "application/json"}
+        await ask(stranger.client, "POST", hook, body=body, headers=headers)
+    proof = {"X-CSRFToken": secrets["its form token"], "Tus-Resumable": "1.0.0"}
+    begun = await ask(
+        browser, "POST", "/api/v1/tus", headers={**proof, "Upload-Length": "5"}, body=b""
+    )
+    content = {"Content-Type": "application/offset+octet-stream", "Upload-Offset": "0"}
+    where = begun.headers.get("Location", "/api/v1/tus/none")
+    await ask(browser, "PATCH", where, headers={**proof, **content}, body=b"bytes")
+    await ask(browser, "HEAD", where, headers=proof)
+    await ask(browser, "POST", "/api/v1/messages", **form(type="x"))
+    given = form(token=PHONE)
+    await ask(olga, "POST", "/api/v1/users/me/android_gcm_reg_id", **given)
+    await ask(olga, "POST", "/api/v1/mobile_push/test_notification", **given)
+    kind, body = multipart({}, {"file": ("a.png", picture())})
+    await ask(olga, "POST", "/api/v1/users/me/avatar", body=body, headers={"Content-Type": kind})
+    await ask(olga, "GET", "/api/v1/calls/bigbluebutton/create?meeting_name=Lunch")
+    said = form(type="channel", to="general", topic="t", content="@**Called** http://example.com/")
+    await ask(olga, "POST", "/api/v1/messages", **said)
+    changing = form(old_password=WRONG_PASSWORD, new_password=NEW_PASSWORD)
+    await ask(olga, "PATCH", "/api/v1/settings", **changing)
+    await stranger.look("/accounts/password/reset")
+    with suppress(AssertionError):
+        await stranger.submit("/accounts/password/reset", email=email)
+    for client in (olga, stranger.client):
+        client.close()
+    return [answer.status for answer in answers]
+
+
+@asynccontextmanager
+async def tables_away(database_url: str) -> AsyncIterator[None]:
+    with psycopg.connect(database_url, autocommit=True) as connection:
+        for table in BROKEN:
+            connection.execute(f"ALTER TABLE {table} RENAME TO {table}_away")
+        try:
+            yield
+        finally:
+            for table in BROKEN:
+                connection.execute(f"ALTER TABLE {table}_away RENAME TO {table}")
+
+
+async def away_for_a_while(proxy: Proxy) -> None:
+    """Whatever is asked meanwhile waits, or gets no answer."""
+    proxy.refuse()
+    await asyncio.sleep(AWAY_SECONDS)
+    await proxy.allow()
+
+
+def spellings(secret: str) -> set[str]:
+    """How a secret may be written in a line."""
+    encoded = base64.b64encode(secret.encode()).decode()
+    return {secret, quote(secret, safe=""), quote_plus(secret), encoded, encoded.rstrip("=")}
+
+
+def without_a_database(tmp_path: Path) -> str:
+    """What commands say that cannot reach what they need, with a password for each."""
+    nowhere = {
+        "DATABASE_URL": f"postgresql://parley:{DATABASE_PASSWORD}@127.0.0.1:9/parley",
+        "AMQP_URL": f"amqp://parley:{BROKER_PASSWORD}@127.0.0.1:9/",
+        "PARLEY_DATA": str(tmp_path / "nowhere"),
+        "PARLEY_LOG_LEVEL": "debug",
+    }
+    told = ""
+    for command in (("serve", "--port", "0"), ("worker",), ("check",)):
+        done = subprocess.run(
+            [*PARLEY, *command],
+            env=nowhere,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+        assert done.returncode != 0
+        told += done.stdout + done.stderr
+    return told
+
+
+async def test_no_secret_is_in_what_processes_log(
+    operation, database_url, database_proxy, cuttable_bucket, tmp_path
+):
+    browser = await secrets_are_given(operation)
+    well = await everything_is_asked(operation, browser)
+    assert max(well) < 500, well
+    async with tables_away(database_url):
+        assert 500 in await everything_is_asked(operation, browser)
+    await until(lambda: "UndefinedTable" in operation.told())
+    cuttable_bucket.proxy.refuse()
+    operation.bouncer.answers = [(500, "no", {})] * 20
+    operation.sink.answers = ["451 later", "550 nobody"] * 5
+    failing = await everything_is_asked(operation, browser)
+    assert max(failing) >= 500, failing
+    await asyncio.gather(everything_is_asked(operation, browser), away_for_a_while(database_proxy))
+    await until(lambda: "the database does not answer" in operation.told())
+    told = operation.told() + await asyncio.to_thread(without_a_database, tmp_path)
+    operation.secrets["the broker's"] = BROKER_PASSWORD
+    for line in ("unexpected error", '"level":"debug"', "a job failed"):
+        assert line in told
+    found = {
+        name: spelling
+        for name, secret in operation.secrets.items()
+        for spelling in spellings(secret)
+        if spelling in told
+    }
+    assert found == {}

@@ -1,0 +1,84 @@
+"""`parley ldap check`, and what `parley check` says of directories."""
+
+import asyncio
+
+import pytest
+
+from tests.acceptance.test_operations import parley
+from tests.fixtures.directory import PEOPLE, READER, READER_PASSWORD
+
+pytestmark = pytest.mark.asyncio
+
+
+async def test_an_operator_tries_the_directory(make, database_url, people, certificate, tmp_path):
+    people.put("ada", "a secret", cn="Ada King", mail="ada@example.com")
+    password = tmp_path / "password"
+    password.write_text("a secret\n")
+    subdomain = await make.connection.value(
+        "SELECT subdomain FROM realms WHERE realm_id = %(realm_id)s", realm_id=make.realm_id
+    )
+    settings = {
+        "DATABASE_URL": database_url,
+        "PARLEY_LDAP_URL": people.url,
+        "PARLEY_LDAP_CA": str(certificate.folder / "certificate.pem"),
+        "PARLEY_LDAP_BIND_DN": READER,
+        "PARLEY_LDAP_BIND_PASSWORD": READER_PASSWORD,
+        "PARLEY_LDAP_BASE": PEOPLE,
+    }
+
+    async def check(name, *options, **changes):
+        arguments = ("ldap", "check", name, "--realm", subdomain, *options)
+        return await asyncio.to_thread(parley, *arguments, **{**settings, **changes})
+
+    async def told(name="ada", *options):
+        answer = await check(name, *options)
+        assert answer.status == 0, answer
+        return dict(line.split(maxsplit=1) for line in answer.out.splitlines())
+
+    assert (await told())["account"].startswith("none: A realm does not use the directory")
+    await make.change_settings(authentication_methods=["LDAP"])
+    assert "You need an invitation" in (await told())["account"]
+    await make.change_settings(authentication_methods=["LDAP"], invite_required=False)
+    assert await told("ada", "--password-file", str(password)) == {
+        "entry": f"uid=ada,{PEOPLE}",
+        "name": "Ada King",
+        "email": "ada@example.com",
+        "password": "right",
+        "account": "would be made in A realm with the first sign-in",
+    }
+    ada = await make.user("Ada", email="ADA@example.com")
+    assert (await told())["account"] == f"ADA@example.com, user id {ada.user_id}"
+    await make.connection.execute(
+        "UPDATE users SET is_active = false WHERE user_id = %(id)s", id=ada.user_id
+    )
+    assert "deactivated" in (await told())["account"]
+
+    password.write_text("wrong\n")
+    for answer, sentence in (
+        (
+            await check("ada", "--password-file", str(password)),
+            "lets nobody in who is ada with this password",
+        ),
+        (await check("nobody"), "The directory shows the server nobody who signs in as nobody"),
+        (await check("ada", PARLEY_LDAP_URL="ldap://127.0.0.1:1"), "The directory cannot be asked"),
+        (await check("ada", PARLEY_LDAP_BIND_PASSWORD="wrong"), "it does not let this server in"),
+        (await check("ada", PARLEY_LDAP_EMAIL_ATTRIBUTE="title"), "has no address in title"),
+    ):
+        assert (answer.status, sentence in str(answer)) == (1, True), answer
+        assert len(answer.err.splitlines()) == 1, answer
+
+
+async def test_parley_check_asks_the_directory(database_url, people, certificate):
+    settings = {
+        "DATABASE_URL": database_url,
+        "PARLEY_LDAP_URL": people.url,
+        "PARLEY_LDAP_CA": str(certificate.folder / "certificate.pem"),
+        "PARLEY_LDAP_USER_DN": f"uid=%s,{PEOPLE}",
+    }
+    answer = await asyncio.to_thread(parley, "check", **settings)
+    assert "ok     directory  The directory answers" in answer.out
+    answer = await asyncio.to_thread(
+        parley, "check", **{**settings, "PARLEY_LDAP_URL": "ldap://127.0.0.1:1"}
+    )
+    assert "wrong  directory  The directory cannot be asked" in answer.out
+    assert answer.status == 1

@@ -1,0 +1,115 @@
+"""Large files come by clients as people install them, though the server is killed."""
+
+import asyncio
+import hashlib
+import random
+import sys
+from collections.abc import AsyncIterator, Callable
+from datetime import timedelta
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from benchmarks.faults.processes import Servers
+from queue_processors.blob_keeper import STRAYS_KEPT, BlobKeeper
+from scripts.test_services import TUS_CLIENT
+from server.domain.attachments import MIB
+from server.domain.clock import SystemClock
+from tests.fixtures.app import serve
+from tests.fixtures.clients import Client, basic
+from tests.fixtures.clock import StoppedClock
+
+pytestmark = pytest.mark.asyncio
+
+HERE = Path(__file__).parent
+SIZE, PIECE = 48 * MIB, 16 * MIB
+PATIENCE_SECONDS = 60.0
+CLIENTS: dict[str, list[str]] = {
+    "tuspy": [sys.executable, "-m", "tests.acceptance.tus_upload"],
+    "tus-js-client": ["node", str(HERE / "tus_upload.cjs"), str(TUS_CLIENT)],
+}
+
+
+async def said(process: asyncio.subprocess.Process) -> AsyncIterator[str]:
+    assert process.stdout is not None
+    async for line in process.stdout:
+        yield line.decode().strip()
+
+
+async def until(is_so: Callable[[], bool]) -> None:
+    async with asyncio.timeout(PATIENCE_SECONDS):
+        while not is_so():  # noqa: ASYNC110 - a folder tells nobody
+            await asyncio.sleep(0.001)
+
+
+def kept(data: Path) -> list[Path]:
+    return [path for path in (data / "files").rglob("*") if path.is_file()]
+
+
+def coming_in(data: Path) -> bool:
+    """Whether a piece is half there."""
+    found = (data / "files" / "incoming").glob("*")
+    return any(path.stat().st_size > MIB for path in found if path.exists())
+
+
+def kill(servers: Servers) -> None:
+    for process in servers.processes:
+        process.kill()
+        process.wait()
+    servers.start_missing()
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+async def test_a_file_is_whole_however_often_the_server_is_killed(
+    client, database_url, make, tmp_path
+):
+    alice = await make.user()
+    await make.connection.execute("UPDATE realms SET subdomain = ''")  # at any address
+    data, path = tmp_path / "data", tmp_path / "film.mp4"
+    content = random.Random(1).randbytes(SIZE)
+    path.write_bytes(content)
+    environment = {
+        "DATABASE_URL": database_url,
+        "PARLEY_DATA": str(data),
+        "PARLEY_MAX_FILE_UPLOAD_MIB": "64",
+    }
+    command = (sys.executable, "-m", "scripts.cli.main", "serve")
+    servers = Servers(command, environment, 1, tmp_path / "log")
+    try:
+        servers.start_missing()
+        address = f"http://127.0.0.1:{servers.port}/api/v1/tus"
+        key = basic(alice.email, alice.api_key)
+        process = await asyncio.create_subprocess_exec(
+            *CLIENTS[client], address, key, str(path), str(PIECE), stdout=asyncio.subprocess.PIPE
+        )
+        async with asyncio.timeout(3 * PATIENCE_SECONDS):
+            await until(lambda: coming_in(data))
+            kill(servers)  # amid the first piece
+            there = [line async for line in between_pieces(process, servers)]
+            assert there[-1] == "done", servers.last_words()
+            assert await process.wait() == 0
+        server: Any = SimpleNamespace(url=f"http://127.0.0.1:{servers.port}")
+        reader = Client(server, "localhost", alice.email, alice.api_key)
+        [listed] = (await reader.get("/attachments"))["attachments"]
+        got = await reader.fetch(f"/user_uploads/{listed['path_id']}")
+        assert listed["size"] == SIZE
+        assert hashlib.sha256(got.content).digest() == hashlib.sha256(content).digest()
+        reader.close()
+    finally:
+        servers.close()
+    later = StoppedClock(SystemClock().now() + STRAYS_KEPT + timedelta(hours=1))
+    async with serve(database_url, data=data, clock=later) as server:
+        await BlobKeeper.of(server.app).tidy()
+        assert [len(each.read_bytes()) for each in kept(data)] == [SIZE]
+
+
+async def between_pieces(
+    process: asyncio.subprocess.Process, servers: Servers
+) -> AsyncIterator[str]:
+    """What the client says; the server is killed after each piece, and after the last one."""
+    async for line in said(process):
+        if line.startswith("there"):
+            kill(servers)
+        yield line

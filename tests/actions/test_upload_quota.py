@@ -1,0 +1,15 @@
+"""How much an organization may upload, as everybody hears of it."""
+
+import pytest
+
+from server.actions.upload_quota import change_upload_quota
+
+pytestmark = pytest.mark.asyncio
+
+
+async def test_everybody_is_told_of_a_quota(hall, witnesses):
+    async def change():
+        for mib in (5, 5, None):
+            await hall.workbench().write(lambda tx, mib=mib: change_upload_quota(tx, mib))
+
+    await witnesses.watch(change, hall.everybody)

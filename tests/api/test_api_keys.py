@@ -1,0 +1,245 @@
+"""API keys over HTTP: the account's own, and those that people give to programs."""
+
+import asyncio
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from server.api.routes import ROUTES
+from server.domain.access import ADMINISTRATOR, MEMBER
+from server.domain.api_keys import GRANTABLE, Scope, digest_of
+from storage import api_keys
+from tests.factories import new_realm
+
+pytestmark = pytest.mark.asyncio
+
+LATER = 4_000_000_000
+
+
+async def made(client, *scopes, name="A program", **more):
+    return await client.post("/users/me/api_keys", name=name, scopes=list(scopes), **more)
+
+
+async def holder(client, *scopes, **more):
+    """A client with a new key of that one's user."""
+    return replace(client, api_key=(await made(client, *scopes, **more))["api_key"])
+
+
+async def send(client, to):
+    return await client.call("POST", "/messages", type="direct", to=[to], content="hello")
+
+
+async def test_a_key_reaches_what_it_is_for(log_in, make):
+    boss, other = await log_in(role=ADMINISTRATOR), await make.user()
+    to = other.user_id
+    reader, writer, all_of_it = [
+        await holder(boss, *scopes) for scopes in (["read"], ["messages"], ["everything"])
+    ]
+    both = await holder(boss, "read", "messages")
+
+    for client in (reader, both, all_of_it):
+        await client.get("/users/me")
+        await client.register(event_types=["message"])
+    for client in (writer, both, all_of_it):
+        (await send(client, to)).succeeded()
+    refused = (await send(reader, to)).refused()
+    assert refused["msg"].endswith("it takes the scope 'messages'.")
+    (await writer.call("GET", "/users/me")).refused()
+    (await both.call("PATCH", "/settings", full_name="Chef")).refused()
+    await all_of_it.patch("/settings", full_name="Chef")
+    for path in ("/users/me/api_keys", "/users/me/api_key/regenerate"):
+        refused = (await all_of_it.call("POST", path)).refused()
+        assert "the account's own key" in refused["msg"]
+    (await all_of_it.call("DELETE", "/users/me")).refused()
+
+
+async def test_no_key_that_only_reads_leads_to_another_key():
+    """Say in the endpoint's declaration that it takes more, where it shows a secret."""
+    for route in ROUTES:
+        if route.needs is not Scope.READ:
+            continue
+        fields = _fields(route.result)
+        secret = {name for name in fields if "api_key" in name or name in {"token", "password"}}
+        assert not secret, f"{route.method} {route.path} shows {secret}"
+
+
+def _fields(kind, seen=None):
+    """The names of all fields of an answer, nested ones too."""
+    seen = set() if seen is None else seen
+    names: set[str] = set()
+    if kind in seen or not hasattr(kind, "__struct_fields__"):
+        return names
+    seen.add(kind)
+    names |= set(kind.__struct_fields__)
+    for hint in getattr(kind, "__annotations__", {}).values():
+        for inner in (hint, *getattr(hint, "__args__", ())):
+            names |= _fields(inner, seen)
+    return names
+
+
+async def test_what_changes_something_is_not_for_who_reads():
+    reading = {(r.method, r.path) for r in ROUTES if r.method != "GET" and r.needs is Scope.READ}
+    assert reading == {
+        ("POST", "/register"),
+        ("POST", "/messages/render"),
+        ("DELETE", "/events"),
+    }
+
+
+async def test_who_reads_does_not_learn_the_keys_of_bots(log_in, make):
+    boss = await log_in(role=ADMINISTRATOR)
+    reader, all_of_it = await holder(boss, "read"), await holder(boss, "everything")
+    queue = await reader.register()
+    bot = await boss.post("/bots", full_name="Oven", short_name="oven")
+    (await reader.call("GET", "/bots")).refused()
+    events: list[dict[str, Any]] = []
+    while not any(event["type"] == "realm_user" for event in events):
+        events += await queue.poll()
+    assert bot["api_key"] not in str(events)
+    assert not [event for event in events if event["type"] == "realm_bot"]
+    assert bot["api_key"] not in str((await reader.register()).state)
+    assert bot["api_key"] in str((await all_of_it.register()).state)
+
+
+async def test_keys_are_listed_without_what_opens_anything(log_in, make):
+    client = await log_in()
+    first = await made(client, "read", name=" My  laptop ")
+    later = LATER
+    second = await made(client, "messages", "read", name="CI", expires_at=later)
+    await (replace(client, api_key=first["api_key"])).get("/users/me")
+
+    listed = (await client.get("/users/me/api_keys"))["api_keys"]
+
+    assert [(key["key_id"], key["name"]) for key in listed] == [
+        (second["key_id"], "CI"),
+        (first["key_id"], "My laptop"),
+    ]
+    assert (listed[0]["scopes"], listed[0]["expires_at"]) == (["messages", "read"], later)
+    assert (listed[0]["last_used_at"], listed[1]["last_used_at"] is None) == (None, False)
+    assert first["api_key"].startswith(listed[1]["hint"])
+    assert len(listed[1]["hint"]) == 8
+    assert first["api_key"] not in str(listed)
+    kept = await make.connection.tuples("SELECT api_keys::text FROM api_keys")
+    assert first["api_key"] not in str(kept)
+
+
+async def test_a_key_that_is_revoked_opens_nothing_and_its_queues_end(log_in, server):
+    client = await log_in()
+    key = await made(client, "read")
+    reader = replace(client, api_key=key["api_key"])
+    queue = await reader.register(event_types=["message"])
+    poll = asyncio.create_task(
+        reader.call("GET", "/events", queue_id=queue.queue_id, last_event_id=-1)
+    )
+    async with asyncio.timeout(20):
+        while not server.app.realtime.waiting():  # noqa: ASYNC110 - polls tell nobody
+            await asyncio.sleep(0.01)
+    path = f"/users/me/api_keys/{key['key_id']}"
+    await client.delete(path)
+    async with asyncio.timeout(1):
+        assert [event["type"] for event in (await poll).body["events"]] == ["heartbeat"]
+    (await reader.call("GET", "/users/me")).refused("INVALID_API_KEY", 401)
+    (await client.call("DELETE", path)).refused()
+    assert (await client.get("/users/me/api_keys"))["api_keys"] == []
+
+
+async def test_a_key_ends_when_it_was_to(log_in, make):
+    client = await log_in()
+    reader = await holder(client, "read", expires_at=LATER)
+    await reader.get("/users/me")
+    await make.connection.execute("UPDATE api_keys SET expires_at = now() - interval '1 second'")
+    (await reader.call("GET", "/users/me")).refused("INVALID_API_KEY", 401)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "code"),
+    [
+        ({"name": ""}, "REQUEST_VARIABLE_INVALID"),
+        ({"name": "x" * 101}, "REQUEST_VARIABLE_INVALID"),
+        ({"scopes": []}, "REQUEST_VARIABLE_INVALID"),
+        ({"scopes": ["account"]}, "REQUEST_VARIABLE_INVALID"),
+        ({"scopes": ["read", "write"]}, "REQUEST_VARIABLE_INVALID"),
+        ({"expires_at": 1}, "BAD_REQUEST"),
+        ({"expires_at": 10**15}, "REQUEST_VARIABLE_INVALID"),
+        ({"expires_at": -253_402_300_799}, "REQUEST_VARIABLE_INVALID"),
+    ],
+)
+async def test_what_cannot_be_is_refused(log_in, wrong, code):
+    client = await log_in()
+    fields = {"name": "A program", "scopes": ["read"], **wrong}
+    (await client.call("POST", "/users/me/api_keys", **fields)).refused(code)
+    assert (await client.get("/users/me/api_keys"))["api_keys"] == []
+
+
+async def test_keys_are_one_person_s_in_one_organization(log_in, make, connect, server):
+    client, other = await log_in(), await log_in(role=ADMINISTRATOR)
+    key = await made(client, "everything")
+    (await other.call("DELETE", f"/users/me/api_keys/{key['key_id']}")).refused()
+    for stranger in (
+        replace(client, email=other.email, api_key=key["api_key"]),
+        replace(client, email="nobody@example.com", api_key=key["api_key"]),
+        replace(client, api_key=key["api_key"][:-1]),
+        replace(client, api_key=key["api_key"] + "x"),
+    ):
+        (await stranger.call("GET", "/users/me")).refused("INVALID_API_KEY", 401)
+    elsewhere = await new_realm(make.connection)
+    namesake = await elsewhere.user(email=client.email)
+    there = await connect(server, elsewhere.realm_id, namesake)
+    with_key = replace(there, api_key=key["api_key"])
+    (await with_key.call("GET", "/users/me")).refused("INVALID_API_KEY", 401)
+
+
+async def test_who_is_deactivated_has_no_keys(log_in, make):
+    boss, cook = await log_in(role=ADMINISTRATOR), await log_in()
+    reader = await holder(cook, "read")
+    await boss.delete(f"/users/{cook.user.user_id}")
+    (await reader.call("GET", "/users/me")).refused("INVALID_API_KEY", 401)
+    await boss.post(f"/users/{cook.user.user_id}/reactivate")
+    (await reader.call("GET", "/users/me")).refused("INVALID_API_KEY", 401)
+    assert await api_keys.of_user(make.connection, make.realm_id, cook.user.user_id) == []
+
+
+@pytest.mark.parametrize("is_bot", [False, True])
+async def test_another_key_for_the_account_closes_it_to_the_old_one(log_in, make, is_bot):
+    owner = await log_in()
+    row = await make.user(bot_type=1, bot_owner=owner.user) if is_bot else await make.user()
+    client = await log_in(row)
+    named = await holder(client, "read")
+    queue = await client.register(event_types=["message"])
+    key = (await client.post("/users/me/api_key/regenerate"))["api_key"]
+    (await client.call("GET", "/users/me")).refused("INVALID_API_KEY", 401)
+    again = replace(client, api_key=key)
+    poll = {"queue_id": queue.queue_id, "last_event_id": -1}
+    (await again.call("GET", "/events", **poll)).refused("BAD_EVENT_QUEUE_ID")
+    await named.get("/users/me")
+    if is_bot:
+        [bot] = (await owner.get("/bots"))["bots"]
+        assert bot["api_key"] == key
+
+
+async def test_a_use_is_noted_once_in_a_while(log_in, make):
+    client = await log_in()
+    key = await made(client, "read")
+    reader = replace(client, api_key=key["api_key"])
+    for _ in range(3):
+        await reader.get("/users/me")
+    digest = digest_of(key["api_key"])
+    row = await api_keys.used(make.connection, make.realm_id, digest)
+    assert row is not None
+    assert row.is_noted
+    [before] = await api_keys.of_user(make.connection, make.realm_id, client.user.user_id)
+    await reader.get("/users/me")
+    [after] = await api_keys.of_user(make.connection, make.realm_id, client.user.user_id)
+    assert before.last_used_at == after.last_used_at
+
+
+async def test_the_key_of_a_bot_is_shown_to_who_looks_after_it(log_in):
+    owner, other = await log_in(role=MEMBER), await log_in()
+    bot = await owner.post("/bots", full_name="Oven", short_name="oven")
+    path = f"/bots/{bot['user_id']}/api_key"
+    shown = await owner.get(f"/bots/{bot['user_id']}/api_key")
+    assert shown["api_key"] == bot["api_key"]
+    (await other.call("GET", path)).refused()
+    reader = await holder(owner, *(s.value for s in GRANTABLE if s is not Scope.EVERYTHING))
+    (await reader.call("GET", path)).refused()

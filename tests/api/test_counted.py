@@ -1,0 +1,98 @@
+"""What requests ask of the database, counted exactly: it must not grow with what is there."""
+
+import re
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+
+import pytest
+import pytest_asyncio
+
+from storage.channels import ChannelRow
+from storage.users import UserRow
+from tests.factories import Make
+from tests.fixtures.app import serve
+from tests.fixtures.clients import Client
+from tests.fixtures.wiretap import Heard, Wiretap, tapped
+
+pytestmark = pytest.mark.asyncio
+
+FEW = 5
+MANY = 150
+COUNTS = {"send": (6, 2), "register": (45, 45), "poll": (0, 0), "history": (1, 1)}
+"""Statements and round trips. A send shares its round trip with its transaction, and tells others
+by another; register's are one for each section of its answer, and those by which its queue begins
+to be served."""
+WRITES = re.compile(r"\b(INSERT|UPDATE|DELETE|NOTIFY|set_config|clock_lock)\b", re.IGNORECASE)
+
+
+@dataclass
+class Case:
+    """Somebody in an organization, and all that their server asks of its database."""
+
+    make: Make
+    wiretap: Wiretap
+    client: Client
+    channel: ChannelRow
+    people: list[UserRow]
+
+    async def send(self) -> Heard:
+        return await self.wiretap.least(
+            lambda: self.client.post(
+                "/messages", type="channel", to=self.channel.name, topic="t", content="hello"
+            )
+        )
+
+    async def register(self) -> Heard:
+        return await self.wiretap.least(lambda: self.client.post("/register"))
+
+    async def poll(self) -> Heard:
+        queue = await self.client.register(event_types=["message"])
+        return await self.wiretap.least(
+            lambda: self.client.get(
+                "/events",
+                queue_id=queue.queue_id,
+                last_event_id=queue.last_event_id,
+                dont_block=True,
+            )
+        )
+
+    async def history(self) -> Heard:
+        return await self.wiretap.least(
+            lambda: self.client.get("/messages", anchor="newest", num_before=20, num_after=0)
+        )
+
+    async def counts(self) -> dict[str, tuple[int, int]]:
+        """Statements and round trips of each."""
+        return {
+            name: (len(heard.statements), heard.round_trips)
+            for name, heard in (
+                ("send", await self.send()),
+                ("register", await self.register()),
+                ("poll", await self.poll()),
+                ("history", await self.history()),
+            )
+        }
+
+
+@pytest_asyncio.fixture
+async def case(database_url: str, make: Make, connect) -> AsyncIterator[Case]:
+    people = await make.users(FEW)
+    channel = await make.channel("counted", subscribers=people)
+    async with tapped(database_url) as wiretap, serve(wiretap.url) as server:
+        yield Case(make, wiretap, await connect(server, make.realm_id, people[0]), channel, people)
+
+
+async def test_requests_ask_for_the_same_whoever_and_whatever_is_there(case: Case):
+    assert await case.counts() == COUNTS
+
+    more = await case.make.users(MANY)
+    case.channel = await case.make.channel("crowded", subscribers=[case.people[0], *more])
+    for number in range(MANY // 3):
+        await case.make.channel(f"more {number}", subscribers=case.people[:1])
+    case.client.server.forget(case.make.realm_id)
+    assert await case.counts() == COUNTS
+
+
+async def test_polls_and_history_write_nothing(case: Case):
+    for heard in (await case.poll(), await case.history()):
+        assert not [sql for sql in heard.statements if WRITES.search(sql)]

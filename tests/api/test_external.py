@@ -1,0 +1,217 @@
+"""Incoming webhooks: programs write to channels, and to the owners of their bots."""
+
+import json
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlencode
+
+import pytest
+import pytest_asyncio
+
+from server.domain.access import OWNER
+from storage import users
+from storage.channels import ChannelRow
+from tests.factories import new_realm
+from tests.fixtures.clients import Client
+
+pytestmark = pytest.mark.asyncio
+
+SLACK, JSON = "/external/slack_incoming", "/external/json"
+MAX_LINE = 65_536
+"""What is longer is no request at all."""
+JSON_TYPE = {"Content-Type": "application/json"}
+
+
+@dataclass
+class Hook:
+    """A webhook of the member's, who is in `kitchen`."""
+
+    member: Client
+    bot: dict[str, Any]
+    channel: ChannelRow
+    stranger: Client
+
+    async def __call__(self, path, payload, *, raw=None, headers=JSON_TYPE, **query):
+        query = {"api_key": self.bot["api_key"], "stream": "kitchen", **query}
+        given = urlencode({name: value for name, value in query.items() if value is not None})
+        body = raw if raw is not None else json.dumps(payload).encode()
+        return await self.stranger.send("POST", f"{path}?{given}", body=body, headers=headers)
+
+
+@pytest_asyncio.fixture
+async def hook(log_in, make, connect, server):
+    member = await log_in()
+    await make.notification_bot()
+    channel = await make.channel("kitchen", subscribers=[member.user])
+    made = await member.post("/bots", full_name="CI", short_name="ci", bot_type=2)
+    return Hook(member, made, channel, await connect(server, make.realm_id))
+
+
+async def newest(client):
+    page = await client.get(
+        "/messages", anchor="newest", num_before=1, num_after=0, apply_markdown=False
+    )
+    return page["messages"][-1]
+
+
+async def test_each_webhook_of_which_clients_are_told_has_its_address(hook):
+    told = (await hook.member.post("/register"))["realm_incoming_webhook_bots"]
+    assert [each["name"] for each in told] == ["slack_incoming", "json"]
+    for each in told:
+        assert each["display_name"]
+        (await hook(f"/external/{each['name']}", {"text": each["name"]})).succeeded()
+        assert each["name"] in (await newest(hook.member))["content"]
+
+
+async def test_what_is_meant_for_slack_is_a_message(hook):
+    answer = await hook(SLACK, {"text": "*Done*", "channel": "#builds"})
+    assert answer.succeeded()["ok"] is True
+    message = await newest(hook.member)
+    assert (message["content"], message["subject"]) == ("**Done**", "builds")
+    assert (message["sender_id"], message["display_recipient"]) == (
+        hook.bot["user_id"],
+        "kitchen",
+    )
+
+
+@pytest.mark.parametrize("by", ["name", "id"])
+async def test_the_address_says_where_it_goes(hook, by):
+    stream = "kitchen" if by == "name" else hook.channel.channel_id
+    answer = await hook(SLACK, {"text": "x", "channel": "#builds"}, topic="deploys", stream=stream)
+    answer.succeeded()
+    assert (await newest(hook.member))["subject"] == "deploys"
+
+
+async def test_forms_as_slack_has_them_are_taken(hook):
+    raw = urlencode({"payload": json.dumps({"text": "from a form"})}).encode()
+    headers = {"Content-Type": "application/x-www-form-urlencoded"}
+    (await hook(SLACK, None, raw=raw, headers=headers)).succeeded()
+    message = await newest(hook.member)
+    assert (message["content"], message["subject"]) == ("from a form", "Slack")
+
+
+@pytest.mark.parametrize("kind", ["application/x-www-form-urlencoded", "text/plain", ""])
+async def test_json_is_taken_whatever_it_is_called(hook, kind):
+    headers = {"Content-Type": kind}
+    (await hook(SLACK, {"text": "a=b&c"}, headers=headers)).succeeded()
+    assert (await newest(hook.member))["content"] == "a=b&c"
+
+
+async def test_without_a_channel_the_owner_is_written_to(hook):
+    (await hook(SLACK, {"text": "psst"}, stream=None)).succeeded()
+    message = await newest(hook.member)
+    assert (message["type"], message["content"]) == ("private", "psst")
+
+
+async def test_plain_json_is_shown_as_it_is(hook):
+    payload = {"b": [1, 2], "a": "```\n*x*"}
+    (await hook(JSON, payload)).succeeded()
+    message = await newest(hook.member)
+    fence, *lines, end = message["content"].split("\n")
+    assert (fence, end) == ("````json", "````")
+    assert json.loads("\n".join(lines)) == payload
+    assert message["subject"] == "JSON"
+
+
+@pytest.mark.parametrize("path", [SLACK, JSON])
+async def test_what_is_too_long_is_cut(hook, path):
+    (await hook(path, {"text": "x" * 50_000}, topic="t" * 100)).succeeded()
+    message = await newest(hook.member)
+    assert 9_000 < len(message["content"]) <= 10_000
+    assert "[message cut]" in message["content"]
+    assert message["subject"] == "t" * 60
+
+
+@pytest.mark.parametrize(
+    ("path", "raw", "code"),
+    [
+        (SLACK, b"", "ANOMALOUS_WEBHOOK_PAYLOAD"),
+        (SLACK, b"{}", "ANOMALOUS_WEBHOOK_PAYLOAD"),
+        (SLACK, b"[1]", "ANOMALOUS_WEBHOOK_PAYLOAD"),
+        (SLACK, b'{"text": "   "}', "BAD_REQUEST"),
+        (SLACK, b"{", "INVALID_JSON"),
+        (JSON, b"", "ANOMALOUS_WEBHOOK_PAYLOAD"),
+        (JSON, b"nonsense", "INVALID_JSON"),
+        (JSON, b"\xff", "INVALID_JSON"),
+        (JSON, b"[" * 600 + b"]" * 600, "INVALID_JSON"),
+        (JSON, b"[" * 100_000, "INVALID_JSON"),
+    ],
+)
+async def test_what_says_nothing_is_refused(hook, path, raw, code):
+    (await hook(path, None, raw=raw)).refused(code)
+
+
+async def test_null_characters_are_left_out(hook):
+    (await hook(SLACK, {"text": "a\0b"})).succeeded()
+    assert (await newest(hook.member))["content"] == "ab"
+
+
+async def test_the_owner_is_told_once_where_it_cannot_go(hook):
+    for _ in range(3):
+        (await hook(SLACK, {"text": "x"}, stream="nowhere")).refused("STREAM_DOES_NOT_EXIST")
+    page = await hook.member.get("/messages", anchor="newest", num_before=10, num_after=0)
+    [told] = page["messages"]
+    assert told["sender_full_name"] != "CI"
+    assert "nowhere" in told["content"]
+
+
+async def test_private_channels_are_closed_to_bots_of_others(hook, make):
+    secret = await make.channel("secret", invite_only=True)
+    answer = await hook(SLACK, {"text": "x"}, stream=secret.name)
+    answer.refused("STREAM_DOES_NOT_EXIST")
+
+
+@pytest.mark.parametrize("key", [None, "", "x" * 32, "ply_" + "x" * 40, "x" * 100_000, "\0"])
+async def test_without_a_right_key_nothing_is_posted(hook, key):
+    answer = await hook(SLACK, {"text": "x"}, api_key=key)
+    assert answer.status == (431 if len(key or "") > MAX_LINE else 401), answer.content
+
+
+async def test_a_key_opens_its_own_organization(hook, make, connect, server):
+    elsewhere = await new_realm(make.connection)
+    await elsewhere.channel("kitchen")
+    stranger = await connect(server, elsewhere.realm_id)
+    query = urlencode({"api_key": hook.bot["api_key"], "stream": "kitchen"})
+    for answer in (
+        await stranger.send("POST", f"/external/slack_incoming?{query}", body=b"{}"),
+        await stranger.send("POST", f"/external/json?{query}", body=b"{}"),
+    ):
+        answer.refused("INVALID_API_KEY", 401)
+
+
+async def test_the_bot_of_a_webhook_may_write_and_nothing_else(hook, make, log_in):
+    [row] = [r for r in await bots_of(make) if r.user_id == hook.bot["user_id"]]
+    bot = await log_in(row)
+    await bot.post("/messages", type="channel", to="kitchen", topic="t", content="x")
+    for method, path in (("GET", "/messages"), ("GET", "/users"), ("POST", "/register")):
+        assert "scope" in (await bot.call(method, path)).refused()["msg"]
+    (await bot.call("POST", "/users/me/api_key/regenerate")).refused()
+
+
+async def bots_of(make):
+    return await users.bots(make.connection, make.realm_id)
+
+
+async def test_keys_of_programs_work_too_if_they_are_for_messages(hook):
+    member = hook.member
+    keys = [
+        (await member.post("/users/me/api_keys", name=scope, scopes=[scope]))["api_key"]
+        for scope in ("messages", "read")
+    ]
+    (await hook(SLACK, {"text": "by a key"}, api_key=keys[0])).succeeded()
+    assert (await newest(member))["sender_id"] == member.user.user_id
+    (await hook(SLACK, {"text": "x"}, api_key=keys[1])).refused()
+
+
+async def test_a_closed_bot_and_a_closed_owner_post_nothing(hook, log_in):
+    boss = await log_in(role=OWNER)
+    await boss.delete(f"/users/{hook.member.user.user_id}")
+    (await hook(SLACK, {"text": "x"})).refused("INVALID_API_KEY", 401)
+
+
+async def test_the_key_is_in_no_log(hook, capfd):
+    (await hook(SLACK, {"text": "x"})).succeeded()
+    (await hook(SLACK, {"text": "x"}, stream="nowhere")).refused("STREAM_DOES_NOT_EXIST")
+    (await hook(SLACK, None, raw=b"{")).refused("INVALID_JSON")
+    written = capfd.readouterr()
+    assert hook.bot["api_key"] not in written.out + written.err

@@ -1,0 +1,257 @@
+"""Our own server's connections: how long they may be silent, how many there may be."""
+
+import asyncio
+from contextlib import AsyncExitStack, asynccontextmanager
+from functools import partial
+
+import pytest
+from typing_extensions import override
+
+from server.listening import open_sockets
+from server.transport import connection as connections
+from server.transport.server import HttpServer
+from tests.fixtures.sockets import connected, until
+
+pytestmark = pytest.mark.asyncio
+
+ASK = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"
+
+
+class Echo:
+    """An exchange that answers with the body, once all of it is there."""
+
+    def __init__(self, wire):
+        self.wire = wire
+        self.body = b""
+        self.is_gone = False
+
+    def headers_received(self, _method, target, _headers):
+        self.target = target
+
+    def data_received(self, chunk):
+        self.body += chunk
+
+    def finish(self):
+        self.wire.respond(200, [("Content-Length", str(len(self.body)))], self.body, is_last=False)
+
+    def on_connection_close(self):
+        self.is_gone = True
+
+
+class Silent(Echo):
+    """One that is answered by the test."""
+
+    @override
+    def finish(self):
+        self.wire.hand_over(self)
+
+
+@asynccontextmanager
+async def serving(begin=Echo):
+    exchanges = []
+
+    def note(wire):
+        exchanges.append(begin(wire))
+        return exchanges[-1]
+
+    server = HttpServer(note)
+    [socket] = open_sockets("127.0.0.1", 0)
+    await server.start([socket])
+    try:
+        yield server, socket.getsockname()[1], exchanges
+    finally:
+        server.stop()
+        await server.close()
+        await asyncio.sleep(0.01)
+
+
+def begun(exchanges, number):
+    return len(exchanges) > number
+
+
+def grown(exchange, size):
+    return len(exchange.body) > size
+
+
+async def pour(wire):
+    await wire.start(200, {})
+    while True:
+        await wire.send(b"x" * 100_000)
+
+
+@pytest.mark.parametrize(
+    ("limit", "sent"),
+    [
+        ("IDLE_SECONDS", b""),
+        ("IDLE_SECONDS", ASK),
+        ("HEAD_SECONDS", b"GET / HT"),
+        ("HEAD_SECONDS", ASK + b"GET / HT"),
+        ("BODY_SECONDS", b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\nabc"),
+    ],
+)
+async def test_who_is_silent_for_too_long_is_let_go(monkeypatch, limit, sent):
+    monkeypatch.setattr(connections, limit, 0.2)
+    async with serving() as (_, port, _), connected(port) as client:
+        await client.send(sent)
+        if sent.startswith(ASK):
+            await client.answer()
+        assert await client.is_closed()
+
+
+async def test_whoever_sends_a_head_slowly_gains_no_time(monkeypatch):
+    monkeypatch.setattr(connections, "HEAD_SECONDS", 0.5)
+    async with serving() as (_, port, _), connected(port) as client:
+        sending = asyncio.create_task(drip(client, b"GET / HTTP/1.1\r\nA: " + b"x" * 10_000))
+        assert await client.is_closed()
+        sending.cancel()
+        await asyncio.gather(sending, return_exceptions=True)
+
+
+async def drip(client, data):
+    for number in range(len(data)):
+        await client.send(data[number : number + 1])
+        await asyncio.sleep(0.05)
+
+
+async def test_whoever_waits_for_an_answer_may_be_silent(monkeypatch):
+    for limit in ("IDLE_SECONDS", "HEAD_SECONDS", "BODY_SECONDS"):
+        monkeypatch.setattr(connections, limit, 0.2)
+    async with serving(Silent) as (_, port, exchanges), connected(port) as client:
+        await client.send(ASK)
+        await until(lambda: exchanges)
+        await asyncio.sleep(2.5)
+        Echo.finish(exchanges[0])
+        assert (await client.answer()).status == 200
+
+
+async def test_whoever_takes_nothing_is_let_go(monkeypatch):
+    monkeypatch.setattr(connections, "STALLED_SECONDS", 0.2)
+    async with serving(Silent) as (_, port, exchanges), connected(port) as client:
+        await client.send(ASK)
+        await until(lambda: exchanges)
+        wire = exchanges[0].wire
+        with pytest.raises(ConnectionError):
+            await pour(wire)
+        assert exchanges[0].is_gone
+
+
+async def test_a_client_that_goes_away_while_it_waits_is_seen():
+    async with serving(Silent) as (_, port, exchanges):
+        async with connected(port) as client:
+            await client.send(ASK)
+            await until(lambda: exchanges)
+        await until(lambda: exchanges[0].is_gone)
+        Echo.finish(exchanges[0])  # what is written to nobody is dropped
+
+
+async def test_requests_that_come_before_their_turn_are_answered_in_it():
+    async with serving(Silent) as (_, port, exchanges), connected(port) as client:
+        post = b"POST /%d HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\n\r\nabc"
+        await client.send(*[post % number for number in range(50)])
+        for number in range(50):
+            await until(partial(begun, exchanges, number))
+            await asyncio.sleep(0)
+            assert len(exchanges) == number + 1
+            assert (exchanges[number].target, exchanges[number].body) == (f"/{number}", b"abc")
+            Echo.finish(exchanges[number])
+            assert (await client.answer()).content == b"abc"
+
+
+async def test_garbage_behind_a_request_that_waits_ends_both():
+    async with serving(Silent) as (_, port, exchanges), connected(port) as client:
+        await client.send(ASK)
+        await until(lambda: exchanges)
+        await client.send(b"\0\0\0\r\n\r\n")
+        assert (await client.answer()).status == 400
+        assert await client.is_closed()
+        assert exchanges[0].is_gone
+
+
+async def test_a_body_waits_for_whoever_takes_it():
+    class Slow(Echo):
+        @override
+        def data_received(self, chunk):
+            super().data_received(chunk)
+            self.taken = asyncio.get_running_loop().create_future()
+            return self.taken
+
+    async with serving(Slow) as (_, port, exchanges), connected(port) as client:
+        body = bytes(range(256)) * 8_192
+        head = b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n" % len(body)
+        sending = asyncio.create_task(client.send(head, body, ASK))
+        await until(lambda: exchanges and exchanges[0].body)
+        await asyncio.sleep(0.1)
+        first = len(exchanges[0].body)
+        assert first < len(body)
+        while len(exchanges[0].body) < len(body):
+            taken, held = exchanges[0].taken, len(exchanges[0].body)
+            taken.set_result(None)
+            await until(partial(grown, exchanges[0], held))
+        exchanges[0].taken.set_result(None)
+        assert (await client.answer()).content == body
+        assert (await client.answer()).content == b""
+        await sending
+
+
+@pytest.mark.parametrize("version", ["1.0", "1.1"])
+async def test_an_answer_in_pieces_ends_where_its_client_can_see_it(version):
+    async with serving(Silent) as (_, port, exchanges), connected(port) as client:
+        await client.send(f"GET / HTTP/{version}\r\nHost: x\r\nConnection: keep-alive\r\n\r\n")
+        await until(lambda: exchanges)
+        wire = exchanges[0].wire
+        await wire.start(200, {"Content-Type": "text/plain"})
+        for piece in (b"one", b"", b"two"):
+            await wire.send(piece)
+        wire.finish()
+        answer = await client.head()
+        if version == "1.1":
+            assert [await client.chunk() for _ in range(3)] == [b"one", b"two", b""]
+            await client.send(ASK)
+            await until(lambda: len(exchanges) == 2)
+        else:
+            assert answer.headers["Connection"] == "close"
+            assert await client.rest() == b"onetwo"
+
+
+@pytest.mark.parametrize("version", ["1.0", "1.1"])
+async def test_behind_what_a_client_has_already_stands_the_next_answer(version):
+    ask = f"GET / HTTP/{version}\r\nHost: x\r\nConnection: keep-alive\r\n\r\n"
+    async with serving(Silent) as (_, port, exchanges), connected(port) as client:
+        for number in range(2):
+            await client.send(ask)
+            await until(partial(begun, exchanges, number))
+            wire = exchanges[number].wire
+            await wire.start(304, {"ETag": '"1"'})
+            wire.finish()
+            answer = await client.head()
+            assert answer.status == 304
+            assert "Transfer-Encoding" not in answer.headers
+
+
+async def test_an_old_client_is_told_that_its_connection_stays():
+    async with serving() as (_, port, _), connected(port) as client:
+        for _ in range(2):
+            await client.send(b"GET / HTTP/1.0\r\nConnection: keep-alive\r\n\r\n")
+            assert (await client.answer()).headers["Connection"] == "keep-alive"
+        await client.send(b"GET / HTTP/1.0\r\n\r\n")
+        assert (await client.answer()).headers["Connection"] == "close"
+        assert await client.is_closed()
+
+
+async def test_no_header_smuggles_another():
+    async with serving(Silent) as (_, port, exchanges), connected(port) as client:
+        await client.send(ASK)
+        await until(lambda: exchanges)
+        for value in ("a\r\nSet-Cookie: b", "a\nb"):
+            with pytest.raises(ValueError, match="line break"):
+                exchanges[0].wire.respond(200, [("A", value)], b"", is_last=False)
+
+
+async def test_there_are_no_more_connections_than_there_is_room_for():
+    async with serving() as (server, port, _), AsyncExitStack() as stack:
+        server._room = 3
+        clients = [await stack.enter_async_context(connected(port)) for _ in range(4)]
+        assert (await clients[3].answer()).status == 503
+        assert await clients[3].is_closed()
+        await clients[0].send(ASK)
+        assert (await clients[0].answer()).status == 200

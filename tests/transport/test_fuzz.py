@@ -1,0 +1,16 @@
+"""Random bytes that look like HTTP."""
+
+from random import Random
+
+import pytest
+
+from tests.transport.wire_fuzz import check, new_server, random_bytes
+
+SEED = 20261122
+
+
+@pytest.mark.asyncio
+async def test_whatever_comes_is_answered_with_http_however_it_is_cut():
+    server, random = new_server(), Random(SEED)
+    for _ in range(3_000):
+        check(server, random_bytes(random), random)

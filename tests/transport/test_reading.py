@@ -1,0 +1,109 @@
+"""From bytes to requests, however they are cut."""
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from server.domain.errors import DomainError
+from server.transport.limits import MAX_HEAD_BYTES
+from server.transport.reading import Incoming, Reader
+
+PIPELINED = (
+    b"\r\nGET /a?b=c HTTP/1.1\r\nHost: x\r\nA: 1\r\na: 2\r\n\r\n"
+    b"POST /b HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\nhello"
+    b"GET /ws HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n"
+    b"POST /c HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"
+    b"3\r\nabc\r\n2;x=y\r\nde\r\n0\r\n\r\n"
+    b"GET /d HTTP/1.0\r\nConnection: keep-alive\r\n\r\n"
+    b"GET /e HTTP/1.1\r\nConnection: close\r\n\r\n"
+)
+
+
+class Heard:
+    """A sink that keeps what it is told."""
+
+    def __init__(self) -> None:
+        self.requests: list[Incoming] = []
+
+    def begun(self, incoming: Incoming) -> None:
+        self.requests.append(incoming)
+
+    def came(self, incoming: Incoming, chunk: bytes) -> None:
+        assert incoming is self.requests[-1]
+        incoming.chunks.append(chunk)
+
+    def ended(self, incoming: Incoming) -> None:
+        assert incoming is self.requests[-1]
+
+
+def told(heard: Heard) -> list[tuple[str, str, bytes, bool, bool]]:
+    return [
+        (each.method, each.target, b"".join(each.chunks), each.keeps_alive, each.is_whole)
+        for each in heard.requests
+    ]
+
+
+def read(*pieces: bytes) -> Heard:
+    heard = Heard()
+    feed(Reader(heard), pieces)
+    return heard
+
+
+def feed(reader: Reader, pieces: Sequence[bytes]) -> None:
+    for piece in pieces:
+        reader.feed(piece)
+
+
+@given(st.lists(st.integers(0, len(PIPELINED)), max_size=12))
+def test_the_same_requests_come_of_it_however_it_is_cut(places):
+    cuts = [0, *sorted(places), len(PIPELINED)]
+    heard = read(*[PIPELINED[a:b] for a, b in pairwise(cuts) if a < b])
+    assert told(heard) == [
+        ("GET", "/a?b=c", b"", True, True),
+        ("POST", "/b", b"hello", True, True),
+        ("GET", "/ws", b"", True, True),
+        ("POST", "/c", b"abcde", True, True),
+        ("GET", "/d", b"", True, True),
+        ("GET", "/e", b"", False, True),
+    ]
+    assert heard.requests[0].headers["A"] == "1,2"
+    assert [each.is_old for each in heard.requests] == [False] * 4 + [True, False]
+
+
+@pytest.mark.parametrize("step", [1, 1_000, 70_000])
+@pytest.mark.parametrize(
+    "begin",
+    [
+        b"GET /",
+        b"GET / HTTP/1.1\r\nA: ",
+        b"GET / HTTP/1.1\r\n",
+        b"POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n",
+    ],
+)
+def test_a_head_or_trailer_without_end_is_given_up(begin, step):
+    filling = b"A: b\r\n" if begin.endswith(b"\n") else b"x"
+    reader = Reader(Heard())
+    piece = filling * max(1, step // len(filling))
+    pieces = [begin, *[piece] * (MAX_HEAD_BYTES // len(piece) + 2)]
+    with pytest.raises(DomainError) as caught:
+        feed(reader, pieces)
+    assert caught.value.status in (400, 431)
+
+
+def test_whether_something_of_a_request_is_there():
+    reader = Reader(Heard())
+    states = []
+    for piece in (b"\r\n", b"GE", b"T / HTTP/1.1\r\nContent-Length: 2\r\n", b"\r\n", b"a", b"b"):
+        reader.feed(piece)
+        states.append((reader.is_between, reader.is_in_head))
+    assert states == [
+        (True, False),
+        (False, True),
+        (False, True),
+        (False, False),
+        (False, False),
+        (True, False),
+    ]

@@ -1,0 +1,61 @@
+"""Answers are brought in turns."""
+
+import asyncio
+from functools import partial
+from typing import Any
+
+import pytest
+
+from server import turns
+from server.turns import Turns
+
+pytestmark = pytest.mark.asyncio
+
+
+async def test_all_are_brought_in_their_order():
+    due = Turns()
+    brought: list[Any] = []
+    for number in range(100):
+        due.add(partial(brought.append, number))
+    assert brought == []
+    await asyncio.sleep(0.05)
+    assert brought == list(range(100))
+
+
+async def test_others_have_their_turn_meanwhile(monkeypatch):
+    monkeypatch.setattr(turns, "TURN_SECONDS", 0)
+    monkeypatch.setattr(turns, "BETWEEN_LOOKS", 1)
+    due = Turns()
+    brought: list[int] = []
+    between: list[int] = []
+    for number in range(5):
+        due.add(partial(brought.append, number))
+    for _ in range(5):
+        await asyncio.sleep(0)
+        between.append(len(brought))
+    assert between == sorted(set(between))
+
+
+async def test_what_one_raises_keeps_no_other_from_its_turn():
+    due = Turns()
+    brought: list[int] = []
+    raised: list[Any] = []
+    loop = asyncio.get_running_loop()
+    loop.set_exception_handler(lambda _, context: raised.append(context["exception"]))
+
+    def fail() -> None:
+        raise ZeroDivisionError
+
+    for call in (partial(brought.append, 1), fail, partial(brought.append, 2)):
+        due.add(call)
+    await asyncio.sleep(0.02)
+    assert brought == [1, 2]
+    assert [type(each) for each in raised] == [ZeroDivisionError]
+
+
+async def test_what_is_added_by_an_answer_is_brought_too():
+    due = Turns()
+    brought: list[Any] = []
+    due.add(lambda: due.add(partial(brought.append, "late")))
+    await asyncio.sleep(0.02)
+    assert brought == ["late"]

@@ -1,0 +1,54 @@
+"""What a poll that waits keeps in memory: there are thousands."""
+
+import gc
+import tracemalloc
+from contextlib import AsyncExitStack
+from pathlib import Path
+
+import pytest
+
+import server as parley
+from tests.factories import Make
+from tests.fixtures.clients import basic
+from tests.fixtures.sockets import connected, request, until
+
+pytestmark = pytest.mark.asyncio
+
+POLLS = 100
+BYTES = 1_100
+"""Our own objects for each: a connection, what answers on it, the poll, and its queue."""
+OURS = f"{Path(parley.__file__).parent}/*"
+
+
+def kept() -> int:
+    """Bytes that were allocated by our own code and are still there."""
+    gc.collect()
+    ours = tracemalloc.take_snapshot().filter_traces([tracemalloc.Filter(True, OURS)])
+    return sum(each.size for each in ours.statistics("filename"))
+
+
+async def test_a_poll_that_waits_keeps_little(serving_with, make: Make, connect):
+    async with serving_with(transport="httptools") as server, AsyncExitStack() as stack:
+        alice = await make.user("Alice")
+        client = await connect(server, make.realm_id, alice)
+        host = await server.host_of(make.realm_id)
+        authorization = basic(alice.email, alice.api_key)
+
+        async def wait_with(count: int) -> None:
+            before = server.app.realtime.waiting()
+            for _ in range(count):
+                queue = await client.register(event_types=["message"], fetch_event_types=[])
+                path = f"/events?queue_id={queue.queue_id}&last_event_id=-1"
+                poll = await stack.enter_async_context(connected(server.port))
+                await poll.send(request("GET", path, host=host, Authorization=authorization))
+            await until(lambda: server.app.realtime.waiting() == before + count)
+
+        await wait_with(10)
+        tracemalloc.start()
+        try:
+            before = kept()
+            await wait_with(POLLS)
+            taken = (kept() - before) / POLLS
+        finally:
+            tracemalloc.stop()
+        assert 300 < taken < BYTES

@@ -1,0 +1,163 @@
+"""Random bytes that look like HTTP, and what a connection of our own server makes of them."""
+
+import asyncio
+import re
+from collections.abc import Iterable, Mapping
+from itertools import pairwise
+from random import Random
+from typing import Any, cast
+
+from server.api.wire import Exchange, Wire
+from server.transport.server import HttpServer
+
+LINES = [
+    b"GET / HTTP/1.1",
+    b"POST /a?b=c HTTP/1.1",
+    b"HEAD / HTTP/1.0",
+    b"PUT /x HTTP/1.1",
+    b"OPTIONS * HTTP/1.1",
+    b"CONNECT a:1 HTTP/1.1",
+    b"GET / HTTP/0.9",
+    b"G\0T / HTTP/1.1",
+]
+HEADERS = [
+    b"Host: x",
+    b"Content-Length: 5",
+    b"Content-Length: 0",
+    b"Content-Length: 5, 5",
+    b"Content-Length: 99999999999999999999",
+    b"Transfer-Encoding: chunked",
+    b"Transfer-Encoding: gzip, chunked",
+    b"transfer-encoding : chunked",
+    b"Connection: close",
+    b"Connection: keep-alive",
+    b"Connection: Upgrade",
+    b"Upgrade: websocket",
+    b"Expect: 100-continue",
+    b" folded",
+    b"A: \xc3\xa4",
+    b"A: b\0c",
+    b": x",
+    b"A" * 300 + b": " + b"b" * 3_000,
+]
+BODIES = [
+    b"hello",
+    b"5\r\nhello\r\n0\r\n\r\n",
+    b"5;a=b\r\nhello\r\n",
+    b"0\r\nTrailer: x\r\n\r\n",
+    b"FFFFFFFFFFFFFFFFF\r\n",
+    b"-1\r\n",
+    b"",
+]
+ENDS = [b"\r\n", b"\n", b"\r", b"\r\n\r\n"]
+
+
+def random_bytes(random: Random) -> bytes:
+    """Some requests, mostly well made, some of them damaged."""
+    parts: list[bytes] = []
+    for _ in range(random.randint(1, 4)):
+        end = b"\r\n" if random.random() < 0.9 else random.choice(ENDS)
+        lines = [random.choice(LINES[:4] if random.random() < 0.9 else LINES)]
+        lines += random.choices(HEADERS, k=random.randint(0, 4))
+        parts += [end.join(lines), end * 2, random.choice(BODIES)]
+    data = bytearray(b"".join(parts))
+    for _ in range(random.choice([0, 0, 1, 3])):
+        place = random.randrange(len(data))
+        if random.random() < 0.5:
+            data[place] = random.randrange(256)
+        else:
+            del data[place : place + random.randint(1, 8)]
+        if not data:
+            return b"\0"
+    return bytes(data)
+
+
+class Paper:
+    """A transport that keeps what is written, and says when it is closed."""
+
+    def __init__(self) -> None:
+        self.written = bytearray()
+        self.is_closed = self.is_paused = False
+
+    def write(self, data: bytes) -> None:
+        assert not self.is_closed, "written after the end"
+        self.written += data
+
+    def can_write_eof(self) -> bool:
+        return False
+
+    def close(self) -> None:
+        self.is_closed = True
+
+    abort = close
+
+    def pause_reading(self) -> None:
+        self.is_paused = True
+
+    def resume_reading(self) -> None:
+        self.is_paused = False
+
+    def get_extra_info(self, _name: str) -> None:
+        return None
+
+
+class Told:
+    """An exchange that answers at once with what it was told."""
+
+    def __init__(self, wire: Wire) -> None:
+        self._wire = wire
+        self._body = b""
+
+    def headers_received(self, method: str, target: str, headers: Mapping[str, str]) -> None:
+        assert all(isinstance(value, str) for value in headers.values())
+        self._asked = f"{method} {target}".encode("latin-1")
+        self._is_head = method == "HEAD"
+
+    def data_received(self, chunk: bytes) -> asyncio.Future[None] | None:
+        self._body += chunk
+        return None
+
+    def finish(self) -> None:
+        body = self._asked + b"|" + self._body
+        lines: Iterable[tuple[str, str]] = [("Content-Length", str(len(body)))]
+        self._wire.respond(200, lines, b"" if self._is_head else body, is_last=False)
+
+    def on_connection_close(self) -> None:
+        pass
+
+
+def new_server() -> HttpServer:
+    """One that listens nowhere."""
+    return HttpServer(cast(Any, lambda wire: cast(Exchange, Told(wire))))
+
+
+def answers(server: HttpServer, pieces: Iterable[bytes]) -> tuple[bytes, bool]:
+    """All that a new connection writes when these bytes come; and whether it has closed."""
+    paper = Paper()
+    connection = server.connection()
+    connection.connection_made(cast(Any, paper))
+    for piece in pieces:
+        if paper.is_closed:
+            break
+        assert not paper.is_paused, "all has been answered, so more may come"
+        connection.data_received(piece)
+    connection.connection_lost(None)
+    return bytes(paper.written), paper.is_closed
+
+
+WELL_FORMED = re.compile(
+    rb"(HTTP/1\.1 100 Continue\r\n\r\n"
+    rb"|HTTP/1\.1 200 OK\r\n([\w-]+: [^\r\n]*\r\n)+\r\n([A-Z]+ [^|]*\|)?"
+    rb"|HTTP/1\.1 4\d\d [^\r\n]+\r\n([\w-]+: [^\r\n]*\r\n)+\r\n\{[^}]*\}$)",
+    re.DOTALL,
+)
+
+
+def check(server: HttpServer, data: bytes, random: Random) -> None:
+    """Nothing is raised, what is written is HTTP, and it does not matter how the bytes are cut."""
+    whole = answers(server, [data])
+    if whole[0]:
+        assert WELL_FORMED.match(whole[0]), whole[0]
+    cuts = sorted({0, len(data), *[random.randrange(len(data) + 1) for _ in range(3)]})
+    cut = answers(server, [data[a:b] for a, b in pairwise(cuts)])
+    assert cut == whole, (cuts, cut, whole)

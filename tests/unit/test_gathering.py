@@ -1,0 +1,72 @@
+"""What many ask for at once is read together."""
+
+import asyncio
+
+import pytest
+
+from server.realtime.gathering import AT_ONCE, Gathering
+
+pytestmark = pytest.mark.asyncio
+
+
+class Shelf:
+    """Doubles of numbers, found slowly; what is negative is not there, and zero breaks it."""
+
+    def __init__(self):
+        self.readings: list[list[int]] = []
+
+    async def read(self, keys):
+        self.readings.append(list(keys))
+        await asyncio.sleep(0.01)
+        if 0 in keys:
+            raise ZeroDivisionError
+        return {key: 2 * key for key in keys if key > 0}
+
+
+async def test_who_asks_while_others_are_read_for_is_read_for_with_all_who_do():
+    shelf = Shelf()
+    gathering = Gathering(shelf.read)
+    first = asyncio.create_task(gathering.find(1))
+    await asyncio.sleep(0.002)
+    others = [gathering.find(number) for number in range(2, 50)]
+    assert await asyncio.gather(first, *others) == [2 * n for n in range(1, 50)]
+    assert shelf.readings == [[1], list(range(2, 50))]
+
+
+async def test_no_reading_is_larger_than_it_may_be():
+    shelf = Shelf()
+    gathering = Gathering(shelf.read)
+    await asyncio.gather(*[gathering.find(number) for number in range(1, 2 * AT_ONCE)])
+    assert max(map(len, shelf.readings)) == AT_ONCE
+
+
+async def test_what_is_not_there_is_nothing():
+    assert await Gathering(Shelf().read).find(-1) is None
+
+
+async def test_an_error_is_everybodys_for_whom_it_was_read_and_no_other():
+    gathering = Gathering(Shelf().read)
+    broken = [asyncio.create_task(gathering.find(number)) for number in (0, 1)]
+    await asyncio.sleep(0.002)
+    sound = asyncio.create_task(gathering.find(2))
+    found = await asyncio.gather(*broken, sound, return_exceptions=True)
+    assert [type(each) for each in found] == [ZeroDivisionError, ZeroDivisionError, int]
+    assert await gathering.find(3) == 6
+
+
+async def test_who_goes_away_takes_it_from_nobody():
+    gathering = Gathering(Shelf().read)
+    leaving, staying = (asyncio.create_task(gathering.find(1)) for _ in range(2))
+    await asyncio.sleep(0.002)
+    leaving.cancel()
+    assert await staying == 2
+
+
+async def test_who_asks_again_gets_what_is_there_by_then():
+    shelf = Shelf()
+    gathering = Gathering(shelf.read)
+    first = asyncio.create_task(gathering.find(1))
+    await asyncio.sleep(0.002)
+    await gathering.find(1)
+    await first
+    assert shelf.readings == [[1], [1]]
