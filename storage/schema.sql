@@ -4014,7 +4014,7 @@ CREATE INDEX message_flags_starred ON public.message_flags USING btree (realm_id
 
 CREATE INDEX message_flags_unread ON public.message_flags USING btree (realm_id, user_id, message_id) WHERE ((flags & 1) <> 0);
 
-CREATE INDEX message_terms_keys ON public.message_terms USING gin (public.search_keys(realm_id, message_id, words)) WITH (fastupdate=off);
+CREATE INDEX message_terms_keys ON public.message_terms USING gin (public.search_keys(realm_id, message_id, words)) WITH (fastupdate='on', gin_pending_list_limit='512');
 ALTER INDEX public.message_terms_keys ALTER COLUMN 1 SET STATISTICS 0;
 
 CREATE INDEX messages_channel ON public.messages USING btree (realm_id, channel_id, id) INCLUDE (conversation_id) WHERE (channel_id IS NOT NULL);
