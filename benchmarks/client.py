@@ -7,6 +7,9 @@ import time
 from typing import Any
 from urllib.parse import urlencode
 
+from benchmarks.server import Server
+from benchmarks.world import API_KEY, World
+
 
 class Client:
     """One connection of one user to the server under test."""
@@ -65,6 +68,11 @@ class Client:
         answer = await self._reader.readexactly(int(length))
         assert head.startswith(b"HTTP/1.1 200"), (head, answer)
         return answer
+
+
+def clients(server: Server, world: World, count: int) -> list[Client]:
+    """One for each of the first people."""
+    return [Client(server.port, world.email(number), API_KEY) for number in range(1, count + 1)]
 
 
 def _encoded(fields: dict[str, Any]) -> str:

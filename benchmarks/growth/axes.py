@@ -9,14 +9,14 @@ from typing import Any, Final
 import psycopg
 import uvloop
 
-from benchmarks import crowds
 from benchmarks import world as worlds
 from benchmarks.client import Client
-from benchmarks.crowd import Crowd
+from benchmarks.crowds import waiting
+from benchmarks.crowds.crowd import Crowd
 from benchmarks.figures import Figures, percentile
 from benchmarks.growth.cost import Operation, costs
-from benchmarks.masses import processes
 from benchmarks.server import Server, running
+from benchmarks.serving import processes
 from benchmarks.world import World
 from server.actions.realms import create_realm
 from server.actions.users import NewUser
@@ -145,7 +145,7 @@ def queues(sizes: tuple[int, ...]) -> Measured:
     """So many clients that wait at one process, and a direct message between two of them."""
     with running() as server:
         with server.database() as database:
-            world, _, queue_ids = crowds.fill(database, max(sizes))
+            world, _, queue_ids = waiting.fill(database, max(sizes))
         yield from uvloop.run(_wait_more(server, world, queue_ids, sizes))
 
 
@@ -153,7 +153,7 @@ async def _wait_more(
     server: Server, world: World, queue_ids: list[str], sizes: tuple[int, ...]
 ) -> list[tuple[int, Figures]]:
     crowd, found = Crowd(), []
-    polls = crowds.polls(server, world, queue_ids, {})
+    polls = waiting.polls(server, world, queue_ids, {})
     client = _first(server, world)
     to_oneself = client.request(
         "POST", "/messages", type="direct", to=[world.first_user_id + 1], content=TEXT
@@ -162,7 +162,7 @@ async def _wait_more(
     for size in sizes:
         await crowd.come(server.port, polls[there:size])
         there = size
-        await crowds.settled(server)
+        await waiting.settled(server)
         kib = (server.rss_kib() - before) / size
         sent = await costs(server, client, [Operation("direct message", to_oneself)])
         found.append((size, {"a waiting queue, KiB": kib, **sent}))

@@ -1,6 +1,6 @@
 """What is measured is all that there is."""
 
-from benchmarks.processing import JOBS
+from benchmarks.processing.work import JOBS
 from queue_processors.registry import PROCESSORS
 
 

@@ -7,8 +7,6 @@ They live in processes of their own, and the server is `parley serve --processes
 import asyncio
 import json
 import multiprocessing
-import os
-import subprocess
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -20,14 +18,14 @@ from queue import Queue
 from threading import Event
 from typing import Final
 
-import psutil
 import uvloop
 
-from benchmarks import crowds
 from benchmarks import world as worlds
 from benchmarks.client import Client
-from benchmarks.crowd import Crowd
-from benchmarks.server import PARLEY, Server, free_port, pss, wait_for_answer
+from benchmarks.crowds.crowd import Crowd
+from benchmarks.crowds.waiting import fill, settled
+from benchmarks.server import Server
+from benchmarks.serving import Processes, processes
 from benchmarks.world import World
 
 A_PROCESS: Final = 10_000
@@ -46,59 +44,10 @@ class Answers:
     lost: int = 0
 
 
-class Processes:
-    """`parley serve` with several processes, on the database of a server that runs."""
-
-    def __init__(self, server: Server, count: int) -> None:
-        self.port = free_port()
-        self._count = count
-        self._environment = {**os.environ, "DATABASE_URL": server.database_url}  # noqa: TID251
-        self._process: subprocess.Popen[bytes] | None = None
-
-    def start(self) -> None:
-        options = ["--port", str(self.port), "--rate-limits", "off"]
-        self._process = subprocess.Popen(
-            [str(PARLEY), "serve", "--processes", str(self._count), *options],
-            env=self._environment,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-        )
-        wait_for_answer(self._process, self.port)
-
-    def stop(self) -> None:
-        if self._process is not None:
-            self._process.terminate()
-            self._process.wait(60)
-            self._process = None
-
-    def cpu_seconds(self) -> float:
-        """What all of them have used of the processors so far."""
-        times = [each.cpu_times() for each in self._all()]
-        return float(sum(each.user + each.system for each in times))
-
-    def pss_mib(self) -> float:
-        return sum(pss(each) for each in self._all()) / 1024
-
-    def _all(self) -> list[psutil.Process]:
-        assert self._process is not None
-        parent = psutil.Process(self._process.pid)
-        return [parent, *parent.children(recursive=True)]
-
-
-@contextmanager
-def processes(server: Server, count: int) -> Iterator[Processes]:
-    serving = Processes(server, count)
-    serving.start()
-    try:
-        yield serving
-    finally:
-        serving.stop()
-
-
 def come_back(server: Server, people: int, processes_of_server: int) -> Answers:
     """Everybody has a queue; the server starts anew, and within a second all ask for it."""
     with server.database() as database:
-        world, _, queue_ids = crowds.fill(database, people)
+        world, _, queue_ids = fill(database, people)
     with processes(server, processes_of_server) as serving, _clients() as (pool, _):
         requests = _polls(serving, world, queue_ids, dont_block=True)
         serving.stop()
@@ -113,7 +62,7 @@ def wait_in_thousands(
 ) -> tuple[list[float], float, Answers]:
     """Seconds of direct messages among so many who wait; MiB of the server's processes."""
     with server.database() as database:
-        world, _, queue_ids = crowds.fill(database, people + 1)
+        world, _, queue_ids = fill(database, people + 1)
     with processes(server, processes_of_server) as serving, _clients() as (pool, manager):
         done, ready = manager.Event(), manager.Queue()
         requests = _polls(serving, world, queue_ids[1:], dont_block=False, first=1)
@@ -200,7 +149,7 @@ async def _wait_there(
 
 async def _tell(serving: Processes, world: World, queue_id: str) -> list[float]:
     """Somebody writes to themselves, and waits for it on another connection."""
-    await crowds.settled(serving)
+    await settled(serving)
     sender = Client(serving.port, world.email(1), worlds.API_KEY)
     reader = Client(serving.port, world.email(1), worlds.API_KEY)
     taken: list[float] = []

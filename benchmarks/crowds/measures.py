@@ -4,10 +4,12 @@ import asyncio
 
 import uvloop
 
-from benchmarks import crowds
-from benchmarks import masses as many
 from benchmarks import world as worlds
-from benchmarks.client import Client
+from benchmarks.client import Client, clients
+from benchmarks.crowds.masses import come_back, wait_in_thousands
+from benchmarks.crowds.slow_sockets import stand
+from benchmarks.crowds.waiting import fill
+from benchmarks.crowds.waking import WAITING, wake
 from benchmarks.figures import Figures, milliseconds, percentile
 from benchmarks.server import Server, running
 
@@ -26,7 +28,7 @@ def queue_memory() -> Figures:
 
 
 async def _wait_with(server: Server, world: worlds.World, count: int) -> int:
-    clients = [Client(server.port, world.email(n), worlds.API_KEY) for n in range(1, count + 1)]
+    people = clients(server, world, count)
     limit = asyncio.Semaphore(20)
     registered = 0
 
@@ -37,7 +39,7 @@ async def _wait_with(server: Server, world: worlds.World, count: int) -> int:
         registered += 1
         await client.get("/events", queue_id=queue_id, last_event_id=-1)
 
-    waiting = [asyncio.create_task(wait(client)) for client in clients]
+    waiting = [asyncio.create_task(wait(client)) for client in people]
     while registered < count:  # noqa: ASYNC110 - a look now and then is enough here
         await asyncio.sleep(0.1)
     await asyncio.sleep(3)
@@ -45,7 +47,7 @@ async def _wait_with(server: Server, world: worlds.World, count: int) -> int:
     for task in waiting:
         task.cancel()
     await asyncio.gather(*waiting, return_exceptions=True)
-    for client in clients:
+    for client in people:
         client.close()
     return memory
 
@@ -54,8 +56,8 @@ def waking() -> Figures:
     """One message to 2,000 queues that wait, and how long it holds up others."""
     with running() as server:
         with server.database() as database:
-            world, channel_id, queue_ids = crowds.fill(database, crowds.WAITING)
-        woken = uvloop.run(crowds.wake(server, world, channel_id, queue_ids))
+            world, channel_id, queue_ids = fill(database, WAITING)
+        woken = uvloop.run(wake(server, world, channel_id, queue_ids))
     return {
         "waking 2,000, the last one, median ms": percentile(woken.last, 0.5) * 1000,
         "waking 2,000, longest hold, median ms": percentile(woken.held, 0.5) * 1000,
@@ -69,7 +71,7 @@ def slow_sockets() -> Figures:
         with server.database() as database:
             world = worlds.fill(database, people=100)
             channel_id = worlds.channel(database, world, "slow", 100)
-        beside = uvloop.run(crowds.stand(server, world, channel_id))
+        beside = uvloop.run(stand(server, world, channel_id))
     before, meanwhile = (percentile(each, 0.99) for each in (beside.before, beside.meanwhile))
     return {
         **milliseconds("without slow sockets", beside.before),
@@ -81,7 +83,7 @@ def slow_sockets() -> Figures:
 def reconnecting() -> Figures:
     """20,000 clients come back within a second after a restart, to two processes."""
     with running() as server:
-        answers = many.come_back(server, 20_000, 2)
+        answers = come_back(server, 20_000, 2)
     return {
         **milliseconds("reconnect of 20,000", answers.seconds),
         "reconnect, 5xx": sum(n for status, n in answers.statuses.items() if status >= 500),
@@ -92,5 +94,5 @@ def reconnecting() -> Figures:
 def masses() -> Figures:
     """Direct messages while 50,000 clients wait at four processes, and the memory of these."""
     with running() as server:
-        taken, mib, _ = many.wait_in_thousands(server, 50_000, 4)
+        taken, mib, _ = wait_in_thousands(server, 50_000, 4)
     return {**milliseconds("direct message among 50,000", taken), "50,000 waiting MiB": mib}

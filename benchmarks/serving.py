@@ -1,0 +1,59 @@
+"""`parley serve` with several processes, on the database of a server that runs."""
+
+import os
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import psutil
+
+from benchmarks.server import PARLEY, Server, free_port, pss, wait_for_answer
+
+
+class Processes:
+    """The processes of one `parley serve`."""
+
+    def __init__(self, server: Server, count: int) -> None:
+        self.port = free_port()
+        self._count = count
+        self._environment = {**os.environ, "DATABASE_URL": server.database_url}  # noqa: TID251
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        options = ["--port", str(self.port), "--rate-limits", "off"]
+        self._process = subprocess.Popen(
+            [str(PARLEY), "serve", "--processes", str(self._count), *options],
+            env=self._environment,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        wait_for_answer(self._process, self.port)
+
+    def stop(self) -> None:
+        if self._process is not None:
+            self._process.terminate()
+            self._process.wait(60)
+            self._process = None
+
+    def cpu_seconds(self) -> float:
+        """What all of them have used of the processors so far."""
+        times = [each.cpu_times() for each in self._all()]
+        return float(sum(each.user + each.system for each in times))
+
+    def pss_mib(self) -> float:
+        return sum(pss(each) for each in self._all()) / 1024
+
+    def _all(self) -> list[psutil.Process]:
+        assert self._process is not None
+        parent = psutil.Process(self._process.pid)
+        return [parent, *parent.children(recursive=True)]
+
+
+@contextmanager
+def processes(server: Server, count: int) -> Iterator[Processes]:
+    serving = Processes(server, count)
+    serving.start()
+    try:
+        yield serving
+    finally:
+        serving.stop()
