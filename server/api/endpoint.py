@@ -1,5 +1,6 @@
 """How an endpoint is declared, and what its handler is given."""
 
+from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -78,7 +79,7 @@ class Taker(Protocol):
     def take(self, body: bytes) -> None: ...
 
 
-class Later:
+class Later(ABC):
     """An answer that will be brought: while it waits, nothing of the request is kept.
 
     A class rather than a protocol, because each answer is asked whether it is one.
@@ -86,13 +87,13 @@ class Later:
 
     __slots__ = ()
 
+    @abstractmethod
     def then(self, taker: Taker) -> None:
         """Bring it to this one. To be said before anything else runs."""
-        raise NotImplementedError
 
+    @abstractmethod
     def give_up(self) -> None:
         """Nobody waits for it any more."""
-        raise NotImplementedError
 
 
 async def _nothing() -> AsyncIterator[bytes]:

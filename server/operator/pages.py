@@ -10,10 +10,10 @@ from typing import Any, Final
 from urllib.parse import urlencode, urlsplit
 
 import structlog
-from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
+from jinja2 import Environment
 from tornado.httputil import HTTPServerRequest
 
-from server import overview
+from server import overview, pages
 from server.api.proxies import client_address
 from server.api.rate_limit import Limiter, home_of
 from server.app import App
@@ -21,8 +21,8 @@ from server.domain.errors import RateLimitedError
 from server.operator.actions import ACTIONS, Action
 from server.operator.sessions import COOKIE, LIFE_SECONDS, Session, Sessions
 from server.overview import AWAY, Overview
-from server.pages import Page, static_content
-from server.wording import counted, size, span
+from server.pages import Page, static_content, templates_of
+from server.wording import size, span
 
 logger = structlog.get_logger(__name__)
 
@@ -43,17 +43,11 @@ STATIC: Final = {
     "icon.svg": "image/svg+xml",
 }
 HEADERS: Final = {
-    "Cache-Control": "no-store",
+    **pages.HEADERS,
     "Content-Security-Policy": (
         "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self';"
         " connect-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
     ),
-    "Cross-Origin-Opener-Policy": "same-origin",
-    "Cross-Origin-Resource-Policy": "same-origin",
-    "Referrer-Policy": "same-origin",
-    "X-Content-Type-Options": "nosniff",
-    "X-Frame-Options": "DENY",
-    "X-Robots-Tag": "noindex",
 }
 
 
@@ -284,15 +278,8 @@ def _page(template: str, *, status: int = HTTPStatus.OK, **values: Any) -> Page:
 
 @lru_cache(maxsize=1)
 def _environment() -> Environment:
-    environment = Environment(
-        loader=PackageLoader("server.operator"),
-        autoescape=select_autoescape(),
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters |= {"span": span, "size": size, "moment": _moment}
-    environment.globals["counted"] = counted
+    environment = templates_of("server.operator")
+    environment.filters |= {"size": size, "moment": _moment}
     return environment
 
 

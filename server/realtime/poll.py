@@ -2,6 +2,7 @@
 
 import asyncio
 import random
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from functools import partial
 from typing import Final, TypeVar
@@ -31,7 +32,7 @@ MAX_SCANNED: Final = 20_000
 _HEARTBEAT: Final = b'"type":"heartbeat"}'
 
 
-class Waiting:
+class Waiting(ABC):
     """A poll that waits until something is for its queue, or a heartbeat is due.
 
     It is woken with nothing if the queue has ended, is polled elsewhere or anew, or the server
@@ -55,9 +56,9 @@ class Waiting:
         queue.waiter = self
         queue.idle_since = 0.0
 
+    @abstractmethod
     def bring(self, events: list[WireEvent]) -> None:
         """Is called with the answer: once at most, and never before what runs now has ended."""
-        raise NotImplementedError
 
     def wake(self, events: list[WireEvent], position: Position) -> None:
         """What the queue calls: once, and it waits for no more."""

@@ -5,7 +5,7 @@ from functools import lru_cache
 from http import HTTPStatus
 from typing import Any, Final
 
-from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
+from jinja2 import Environment
 
 from server.api.browsers import TOKEN_FIELD, cookie
 from server.api.visits import Visit
@@ -13,21 +13,12 @@ from server.domain.emoji import picture_url
 from server.domain.errors import DomainError, RateLimitedError
 from server.domain.realm_settings import RealmSettings
 from server.domain.sessions import VISITOR, form_token, new_token
-from server.pages import Page, static_content
-from server.wording import counted, span
+from server.pages import HEADERS, Page, static_content, templates_of
+from server.wording import span
 
 STATIC: Final = {"style.css": "text/css; charset=utf-8", "icon.svg": "image/svg+xml"}
 STATIC_PATH: Final = "/static/{name}"
 A_YEAR: Final = 365 * 24 * 3600
-HEADERS: Final = {
-    "Cache-Control": "no-store",
-    "Cross-Origin-Opener-Policy": "same-origin",
-    "Cross-Origin-Resource-Policy": "same-origin",
-    "Referrer-Policy": "same-origin",
-    "X-Content-Type-Options": "nosniff",
-    "X-Frame-Options": "DENY",
-    "X-Robots-Tag": "noindex",
-}
 
 
 async def show(
@@ -132,13 +123,6 @@ def _token_for(visit: Visit) -> str:
 
 @lru_cache(maxsize=1)
 def _environment() -> Environment:
-    environment = Environment(
-        loader=PackageLoader("server.web"),
-        autoescape=select_autoescape(),
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters |= {"span": span}
-    environment.globals |= {"static": _static_url, "counted": counted, "token_field": TOKEN_FIELD}
+    environment = templates_of("server.web")
+    environment.globals |= {"static": _static_url, "token_field": TOKEN_FIELD}
     return environment

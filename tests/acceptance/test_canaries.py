@@ -180,68 +180,105 @@ def reset_token(mail: str) -> str:
     return mail.replace("=\n", "").partition("/accounts/password/reset/")[2].split()[0]
 
 
-async def everything_is_asked(operation: Operation, browser: Visitor) -> list[int]:
-    """Each secret is brought to where it belongs, right and wrong; what was answered."""
-    secrets, olga = operation.secrets, operation.client(operation.owner)
-    stranger = Visitor(operation.client())
-    email = operation.owner.email
-    answers: list[Answer] = []
+class Asking:
+    """Brings each secret to where it belongs, right and wrong, and keeps what was answered."""
 
-    async def ask(who: Client | Visitor, method: str, path: str, **rest: Any) -> Answer:
+    def __init__(self, operation: Operation, browser: Visitor) -> None:
+        self.secrets = operation.secrets
+        self.email = operation.owner.email
+        self.olga = operation.client(operation.owner)
+        self.stranger = Visitor(operation.client())
+        self.browser = browser
+        self.answers: list[Answer] = []
+
+    async def everything(self) -> list[int]:
+        """Ask all that there is to ask; how it was answered."""
+        for part in (
+            self.passwords,
+            self.keys,
+            self.links,
+            self.hooks,
+            self.files,
+            self.phones,
+            self.rest,
+        ):
+            await part()
+        for client in (self.olga, self.stranger.client):
+            client.close()
+        return [answer.status for answer in self.answers]
+
+    async def ask(self, who: Client | Visitor, method: str, path: str, **rest: Any) -> Answer:
         if isinstance(who, Client):
             answer = await who.send(method, path, prefix="", **rest)
         else:
             answer = await who.send(method, path, **rest)
-        answers.append(answer)
+        self.answers.append(answer)
         return answer
 
-    def form(**fields: str) -> dict[str, Any]:
-        return {"body": urlencode(fields).encode(), "headers": FORM}
+    async def passwords(self) -> None:
+        for password in (SIGN_IN_PASSWORD, WRONG_PASSWORD):
+            signing = form(username=self.email, password=password)
+            await self.ask(self.stranger.client, "POST", "/api/v1/fetch_api_key", **signing)
+            with suppress(AssertionError):
+                await self.stranger.look("/login")
+                answer = await self.stranger.submit(
+                    "/login", username=self.email, password=password
+                )
+                self.answers.append(answer)
 
-    for password in (SIGN_IN_PASSWORD, WRONG_PASSWORD):
-        signing = form(username=email, password=password)
-        await ask(stranger.client, "POST", "/api/v1/fetch_api_key", **signing)
-        with suppress(AssertionError):
-            await stranger.look("/login")
-            answers.append(await stranger.submit("/login", username=email, password=password))
-    for key in (WRONG_KEY, secrets["a named key"]):
-        other = Client(olga.server, olga.host, email, key)
-        await ask(other, "GET", "/api/v1/users/me")
-    for place in ("/accounts/password/reset/", "/join/"):
-        token = secrets["a reset" if "reset" in place else "an invitation"]
-        for each in (token, token[::-1]):
-            await ask(stranger, "GET", place + quote(each))
-            fields = form(password=WRONG_PASSWORD, password_again=NEW_PASSWORD, full_name="")
-            await ask(stranger, "POST", place + quote(each), **fields)
-    hook = f"/api/v1/external/slack_incoming?api_key={secrets['a webhook']}"
-    for body in (b'{"text": "x"}', b"{"):
+    async def keys(self) -> None:
+        for key in (WRONG_KEY, self.secrets["a named key"]):
+            other = Client(self.olga.server, self.olga.host, self.email, key)
+            await self.ask(other, "GET", "/api/v1/users/me")
+
+    async def links(self) -> None:
+        for place in ("/accounts/password/reset/", "/join/"):
+            token = self.secrets["a reset" if "reset" in place else "an invitation"]
+            for each in (token, token[::-1]):
+                await self.ask(self.stranger, "GET", place + quote(each))
+                fields = form(password=WRONG_PASSWORD, password_again=NEW_PASSWORD, full_name="")
+                await self.ask(self.stranger, "POST", place + quote(each), **fields)
+
+    async def hooks(self) -> None:
+        hook = f"/api/v1/external/slack_incoming?api_key={self.secrets['a webhook']}"
         headers = {"Content-Type": "application/json"}
-        await ask(stranger.client, "POST", hook, body=body, headers=headers)
-    proof = {"X-CSRFToken": secrets["its form token"], "Tus-Resumable": "1.0.0"}
-    begun = await ask(
-        browser, "POST", "/api/v1/tus", headers={**proof, "Upload-Length": "5"}, body=b""
-    )
-    content = {"Content-Type": "application/offset+octet-stream", "Upload-Offset": "0"}
-    where = begun.headers.get("Location", "/api/v1/tus/none")
-    await ask(browser, "PATCH", where, headers={**proof, **content}, body=b"bytes")
-    await ask(browser, "HEAD", where, headers=proof)
-    await ask(browser, "POST", "/api/v1/messages", **form(type="x"))
-    given = form(token=PHONE)
-    await ask(olga, "POST", "/api/v1/users/me/android_gcm_reg_id", **given)
-    await ask(olga, "POST", "/api/v1/mobile_push/test_notification", **given)
-    kind, body = multipart({}, {"file": ("a.png", picture())})
-    await ask(olga, "POST", "/api/v1/users/me/avatar", body=body, headers={"Content-Type": kind})
-    await ask(olga, "GET", "/api/v1/calls/bigbluebutton/create?meeting_name=Lunch")
-    said = form(type="channel", to="general", topic="t", content="@**Called** http://example.com/")
-    await ask(olga, "POST", "/api/v1/messages", **said)
-    changing = form(old_password=WRONG_PASSWORD, new_password=NEW_PASSWORD)
-    await ask(olga, "PATCH", "/api/v1/settings", **changing)
-    await stranger.look("/accounts/password/reset")
-    with suppress(AssertionError):
-        await stranger.submit("/accounts/password/reset", email=email)
-    for client in (olga, stranger.client):
-        client.close()
-    return [answer.status for answer in answers]
+        for body in (b'{"text": "x"}', b"{"):
+            await self.ask(self.stranger.client, "POST", hook, body=body, headers=headers)
+
+    async def files(self) -> None:
+        proof = {"X-CSRFToken": self.secrets["its form token"], "Tus-Resumable": "1.0.0"}
+        begin = {**proof, "Upload-Length": "5"}
+        begun = await self.ask(self.browser, "POST", "/api/v1/tus", headers=begin, body=b"")
+        content = {"Content-Type": "application/offset+octet-stream", "Upload-Offset": "0"}
+        where = begun.headers.get("Location", "/api/v1/tus/none")
+        sent = {**proof, **content}
+        await self.ask(self.browser, "PATCH", where, headers=sent, body=b"bytes")
+        await self.ask(self.browser, "HEAD", where, headers=proof)
+        kind, body = multipart({}, {"file": ("a.png", picture())})
+        headers = {"Content-Type": kind}
+        await self.ask(self.olga, "POST", "/api/v1/users/me/avatar", body=body, headers=headers)
+
+    async def phones(self) -> None:
+        given = form(token=PHONE)
+        await self.ask(self.olga, "POST", "/api/v1/users/me/android_gcm_reg_id", **given)
+        await self.ask(self.olga, "POST", "/api/v1/mobile_push/test_notification", **given)
+
+    async def rest(self) -> None:
+        await self.ask(self.browser, "POST", "/api/v1/messages", **form(type="x"))
+        call = "/api/v1/calls/bigbluebutton/create?meeting_name=Lunch"
+        await self.ask(self.olga, "GET", call)
+        content = "@**Called** http://example.com/"
+        said = form(type="channel", to="general", topic="t", content=content)
+        await self.ask(self.olga, "POST", "/api/v1/messages", **said)
+        changing = form(old_password=WRONG_PASSWORD, new_password=NEW_PASSWORD)
+        await self.ask(self.olga, "PATCH", "/api/v1/settings", **changing)
+        await self.stranger.look("/accounts/password/reset")
+        with suppress(AssertionError):
+            await self.stranger.submit("/accounts/password/reset", email=self.email)
+
+
+def form(**fields: str) -> dict[str, Any]:
+    return {"body": urlencode(fields).encode(), "headers": FORM}
 
 
 @asynccontextmanager
@@ -296,17 +333,17 @@ async def test_no_secret_is_in_what_processes_log(
     operation, database_url, database_proxy, cuttable_bucket, tmp_path
 ):
     browser = await secrets_are_given(operation)
-    well = await everything_is_asked(operation, browser)
+    well = await Asking(operation, browser).everything()
     assert max(well) < 500, well
     async with tables_away(database_url):
-        assert 500 in await everything_is_asked(operation, browser)
+        assert 500 in await Asking(operation, browser).everything()
     await until(lambda: "UndefinedTable" in operation.told())
     cuttable_bucket.proxy.refuse()
     operation.bouncer.answers = [(500, "no", {})] * 20
     operation.sink.answers = ["451 later", "550 nobody"] * 5
-    failing = await everything_is_asked(operation, browser)
+    failing = await Asking(operation, browser).everything()
     assert max(failing) >= 500, failing
-    await asyncio.gather(everything_is_asked(operation, browser), away_for_a_while(database_proxy))
+    await asyncio.gather(Asking(operation, browser).everything(), away_for_a_while(database_proxy))
     await until(lambda: "the database does not answer" in operation.told())
     told = operation.told() + await asyncio.to_thread(without_a_database, tmp_path)
     operation.secrets["the broker's"] = BROKER_PASSWORD
