@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import Any, NoReturn, Self
 
 import pika
+from pika import spec
 from pika.adapters.asyncio_connection import AsyncioConnection
 from pika.channel import Channel
 from pika.exceptions import AMQPError
@@ -65,6 +66,19 @@ class Link:
         except AMQPError as error:
             raise LinkLostError(repr(error)) from error
         return answer
+
+    def cancel(self, consumer: str) -> asyncio.Future[Any]:
+        """Have no more sent to a consumer of the channel: the broker's answer, to come.
+
+        What comes before the answer still reaches the consumer. Pika's own `basic_cancel` refuses
+        that, so that it counts as handed out, and takes the first answer for that to all.
+        """
+
+        def ask(*, callback: Callable[[Any], None]) -> None:
+            replies = [(spec.Basic.CancelOk, {"consumer_tag": consumer})]
+            self.channel._rpc(spec.Basic.Cancel(consumer_tag=consumer), callback, replies)  # noqa: SLF001
+
+        return self.request(ask)
 
     async def answered(self, answer: asyncio.Future[Any]) -> Any:
         """Wait for the answer; LinkLostError if the link is lost before."""

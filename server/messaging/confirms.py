@@ -121,9 +121,8 @@ class Barrier:
     async def _ask(self) -> None:
         async with self._turn:
             self._next = None  # whoever comes from here on may be too late for this answer
-            # Any question will do, for the broker works in order; this one changes nothing, for
-            # the consumers there are keep the limits they began with.
-            answer = self._link.request(self._link.channel.basic_qos, prefetch_count=0)
+            # Any question that changes nothing will do, for the broker works in order.
+            answer = self._link.request(self._link.channel.flow, active=True)
             await self._link.answered(answer)
 
 

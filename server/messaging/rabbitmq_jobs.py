@@ -21,8 +21,6 @@ from server.messaging.job_topology import Carried, Lanes, Topology, carried, lan
 
 logger = structlog.get_logger(__name__)
 
-ALL = 0
-"""Stands for all tags. One by one, many answers at once get lost when the link closes: PIECE."""
 BUSY_SHARE = 4  # of what a consumer may hold, a busy lane gets this part
 
 
@@ -110,7 +108,9 @@ class _Session:
         self.queue = queue
         self.now = now
         self.unanswered: dict[int, RabbitDelivery] = {}
-        self._tags: list[str] = []
+        """What the broker has not been told of, by tag, in order."""
+        self._consumers: list[str] = []
+        self._is_over = False
 
     @property
     def link(self) -> Link:
@@ -128,21 +128,29 @@ class _Session:
             received(delivery)
 
         await self._publisher.topology.ensure_queues([self.queue])
+        if self._is_over:
+            return
         channel = self.link.channel
+        asked = []
         for number, lane in enumerate(lanes_of(self.queue)):
             share = prefetch if number == 0 else max(1, prefetch // BUSY_SHARE)
-            limited = self.link.request(channel.basic_qos, prefetch_count=share)
-            await self.link.answered(limited)
-            begun = self.link.request(
-                channel.basic_consume, queue=lane, on_message_callback=on_message
+            asked.append(self.link.request(channel.basic_qos, prefetch_count=share))
+            asked.append(
+                self.link.request(
+                    channel.basic_consume,
+                    queue=lane,
+                    consumer_tag=lane,
+                    on_message_callback=on_message,
+                )
             )
-            self._tags.append((await self.link.answered(begun)).method.consumer_tag)
+            self._consumers.append(lane)
+        for answer in asked:
+            await self.link.answered(answer)
 
     async def stop(self) -> None:
-        """Have no more jobs sent. Raises LinkLostError."""
-        channel = self.link.channel
-        asked = [self.link.request(channel.basic_cancel, consumer_tag=tag) for tag in self._tags]
-        for answer in asked:
+        """Have no more jobs sent; what was on its way has come. Raises LinkLostError."""
+        self._is_over = True
+        for answer in [self.link.cancel(consumer) for consumer in self._consumers]:
             await self.link.answered(answer)
 
     async def publish(self, message: Message, *, after_seconds: float = 0.0) -> None:
@@ -167,13 +175,11 @@ class _Session:
             await backoff.pause()
 
     async def settle(self, tag: int) -> None:
-        """It is answered, or ALL are, and the broker knows. Raises LinkLostError."""
-        if self.link.lost.done():
-            raise LinkLostError("the link on which the job was handed out has ended")
-        try:
-            self.link.channel.basic_ack(tag, multiple=tag == ALL)
-        except AMQPError as error:
-            raise LinkLostError(repr(error)) from error
+        """It is answered, and the broker knows. Raises LinkLostError."""
+        if tag not in self.unanswered:
+            raise LinkLostError("the job was given back")
+        self._acknowledge(tag)
+        del self.unanswered[tag]
         await self._publisher.barrier.passed()
 
     async def give_back(self) -> None:
@@ -182,10 +188,22 @@ class _Session:
         A refused job would come back with one more attempt, so it is put in anew.
         """
         await self.stop()
-        given = list(self.unanswered.values())
-        await self._publisher.confirms.publish([each.untouched.message() for each in given])
-        if given:
-            await self.settle(ALL)
+        given, self.unanswered = self.unanswered, {}
+        if not given:
+            return
+        again = [each.untouched.message() for each in given.values()]
+        await self._publisher.confirms.publish(again)
+        # One by one, many answers at once get lost when the link closes: PIECE.
+        self._acknowledge(max(given), and_all_before=True)
+        await self._publisher.barrier.passed()
+
+    def _acknowledge(self, tag: int, *, and_all_before: bool = False) -> None:
+        if self.link.lost.done():
+            raise LinkLostError("the link on which the job was handed out has ended")
+        try:
+            self.link.channel.basic_ack(tag, multiple=and_all_before)
+        except AMQPError as error:
+            raise LinkLostError(repr(error)) from error
 
 
 class RabbitDelivery:
@@ -231,7 +249,6 @@ class RabbitDelivery:
         except LinkLostError as lost:
             raise BrokerUnavailableError(str(lost)) from lost
         finally:
-            self._session.unanswered.pop(self.tag, None)
             self.answered()
 
 
