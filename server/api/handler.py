@@ -72,6 +72,8 @@ logger = structlog.get_logger(__name__)
 
 RETRY_SECONDS: Final = 0.1
 WITH_BODY: Final = frozenset({"POST", "PUT", "PATCH"})
+MAX_DIGITS: Final = 20
+"""Of a length: more are too many, whatever follows."""
 BROWSER_PREFIX: Final = "/json"
 """Under it browsers find the API, which also asks for a session rather than for a password."""
 
@@ -122,7 +124,7 @@ class Handling:
         self.endpoint = "none"
         """What answers, as metrics and logs call it."""
         announced = headers.get("Content-Length", "")
-        self.announced = int(announced) if announced.isdecimal() else 0
+        self.announced = int(announced[:MAX_DIGITS]) if announced.isdecimal() else 0
         """The size of the body; 0 if nobody says, which is so if it comes in chunks."""
         self.body = Body(server.room)
         self.incoming = IncomingBody() if method in WITH_BODY and self._takes_file() else None

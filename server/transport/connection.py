@@ -12,7 +12,13 @@ from typing_extensions import override
 from server.api.wire import Answerer, Exchange, Wire
 from server.deadlines import Deadlines
 from server.domain.errors import DomainError
-from server.transport.limits import BODY_SECONDS, HEAD_SECONDS, IDLE_SECONDS, STALLED_SECONDS
+from server.transport.limits import (
+    BODY_SECONDS,
+    HEAD_SECONDS,
+    IDLE_SECONDS,
+    MAX_AHEAD_BYTES,
+    STALLED_SECONDS,
+)
 from server.transport.reading import Incoming, Reader
 from server.transport.refusals import LINGER_BYTES, LINGER_SECONDS, closing_answer
 from server.transport.writing import CHUNKS_END, CONTINUE, as_chunk, head
@@ -65,6 +71,7 @@ class Connection(asyncio.Protocol):
         "_backlog",
         "_dropped",
         "_exchange",
+        "_has_begun",
         "_incoming",
         "_is_chunked",
         "_is_old",
@@ -76,6 +83,7 @@ class Connection(asyncio.Protocol):
         "_state",
         "_taking",
         "_transport",
+        "_unread",
         "due",
     )
 
@@ -91,10 +99,16 @@ class Connection(asyncio.Protocol):
         self._incoming: Incoming | None = None
         """The request in hand, as long."""
         self._backlog: deque[Incoming] | None = None
+        """Requests that have come before their turn."""
+        self._unread = b""
+        """What has come behind them."""
         self._taking: asyncio.Future[None] | None = None
         """The exchange has not taken what was brought."""
         self._on_drained: asyncio.Future[None] | None = None
+        """The client has not taken what was written."""
         self._keeps_alive = self._is_old = self._is_chunked = self._lingers = False
+        self._has_begun = False
+        """Something of the answer is on its way, and more is to follow."""
         self._dropped = 0
         self.due = 0
 
@@ -111,21 +125,11 @@ class Connection(asyncio.Protocol):
         if self._state is not _State.OPEN:
             self._drop(data)
             return
-        is_new = self._reader is None
-        if self._reader is None:
-            self._reader = Reader(self)
-        reader = self._reader
-        try:
-            reader.feed(data)
-        except DomainError as error:
-            if self._state is _State.OPEN:  # and has not just had its last answer
-                self._refuse(error)
-            return
-        if reader.is_between:
-            self._reader = None
-        elif is_new and reader.is_in_head and self._answerer is None:
-            # Counted from its first byte: whoever sends slowly gains no time.
-            self._server.deadlines.set(self, HEAD_SECONDS)
+        if self._unread or len(data) > MAX_AHEAD_BYTES:
+            self._unread += data
+            self._read_on()
+        else:
+            self._read(data)
 
     @override
     def eof_received(self) -> bool:
@@ -139,8 +143,10 @@ class Connection(asyncio.Protocol):
         self._reader = None
         self._incoming = None
         self._backlog = None
+        self._unread = b""
         if self._on_drained is not None and not self._on_drained.done():
             self._on_drained.set_exception(ConnectionResetError())
+            self._on_drained.exception()  # there may be nobody who waits for it
         self._give_up_exchange()
 
     @override
@@ -153,7 +159,11 @@ class Connection(asyncio.Protocol):
         waiting, self._on_drained = self._on_drained, None
         if waiting is not None and not waiting.done():
             waiting.set_result(None)
-        if self._state is _State.OPEN:
+        if self._state is not _State.OPEN:
+            return
+        if self._answerer is None:
+            self._go_on()
+        else:
             self._set_deadline()
 
     def expired(self) -> None:
@@ -165,10 +175,11 @@ class Connection(asyncio.Protocol):
     def begun(self, incoming: Incoming) -> None:
         if self._state is not _State.OPEN:
             return
-        if self._answerer is None and not self._backlog:
+        if self._answerer is None and not self._backlog and self._on_drained is None:
             self._begin(incoming)
             return
-        # Asked before what was asked first is answered: it waits, and nothing more is read.
+        # Asked before what was asked first is answered, and the answer taken: it waits, and
+        # nothing more is read.
         if self._backlog is None:
             self._backlog = deque()
         self._backlog.append(incoming)
@@ -207,6 +218,7 @@ class Connection(asyncio.Protocol):
         self._is_chunked = not has_length and not self._is_old
         self._keeps_alive = self._keeps_alive and (has_length or self._is_chunked)
         chunked = [_CHUNKED] if self._is_chunked else []
+        self._has_begun = True
         self._transport.write(head(status, headers.items(), *self._connection_lines(), *chunked))
         await self._drained()
 
@@ -250,6 +262,46 @@ class Connection(asyncio.Protocol):
 
     # -- between the two
 
+    def _read(self, data: bytes | memoryview) -> None:
+        reader = self._reader
+        if reader is None:
+            reader = self._reader = Reader(self)
+        was_in_head = reader.is_in_head
+        try:
+            reader.feed(data)
+        except DomainError as error:
+            if self._state is _State.OPEN:  # and has not just had its last answer
+                self._refuse(error)
+            return
+        if reader.is_between:
+            self._reader = None
+        elif reader.is_in_head and not was_in_head and self._answerer is None:
+            # Counted from its first byte: whoever sends slowly gains no time.
+            self._server.deadlines.set(self, HEAD_SECONDS)
+
+    def _read_on(self) -> None:
+        """Read what has come, as far as somebody takes it: the rest of a body, and then little."""
+        rest = memoryview(self._unread)
+        while rest and self._may_read:
+            left = 0 if self._incoming is None else max(0, self._incoming.left)
+            piece = rest[: left + MAX_AHEAD_BYTES]
+            rest = rest[len(piece) :]
+            self._read(piece)
+        self._unread = bytes(rest)
+        if self._may_read:
+            self._transport.resume_reading()
+
+    @property
+    def _may_read(self) -> bool:
+        return self._state is _State.OPEN and not self._backlog and self._taking is None
+
+    def _resume_reading(self) -> None:
+        """There is room for more."""
+        if self._unread:
+            asyncio.get_running_loop().call_soon(self._read_on)  # the reader may be at it just now
+        elif self._may_read:
+            self._transport.resume_reading()
+
     def _begin(self, incoming: Incoming) -> None:
         self._incoming = incoming
         self._keeps_alive = incoming.keeps_alive
@@ -288,17 +340,16 @@ class Connection(asyncio.Protocol):
                 return
         if incoming.is_whole:
             self._end_body()
-        elif not self._backlog:
-            self._transport.resume_reading()
+        else:
+            self._resume_reading()
 
     def _end_body(self) -> None:
         self._incoming = None
-        self._server.deadlines.clear(self)
+        self._set_deadline()
         exchange, self._exchange = self._exchange, None
         if exchange is not None:
             exchange.finish()
-        if not self._backlog:
-            self._transport.resume_reading()
+        self._resume_reading()
 
     def _connection_lines(self) -> tuple[str, ...]:
         """What is said of whether the connection stays."""
@@ -309,9 +360,15 @@ class Connection(asyncio.Protocol):
 
     def _finish_exchange(self) -> None:
         self._answerer = self._exchange = None
+        self._has_begun = False
         if not self._keeps_alive or self._incoming is not None:
             self.close()
-        elif self._backlog:
+        else:
+            self._go_on()
+
+    def _go_on(self) -> None:
+        """Begin with the next request, as soon as the client has taken the answer to the last."""
+        if self._backlog and self._on_drained is None:
             incoming = self._backlog.popleft()
             self._begin(incoming)
             self._bring_waiting()
@@ -320,7 +377,9 @@ class Connection(asyncio.Protocol):
 
     def _set_deadline(self) -> None:
         """How long the client may be silent, which it may be while it waits for an answer."""
-        if self._incoming is not None:
+        if self._on_drained is not None:
+            self._server.deadlines.set(self, STALLED_SECONDS)
+        elif self._incoming is not None:
             self._server.deadlines.set(self, BODY_SECONDS)
         elif self._answerer is not None:
             self._server.deadlines.clear(self)
@@ -339,12 +398,16 @@ class Connection(asyncio.Protocol):
     def _refuse(self, error: DomainError) -> None:
         """What comes is no HTTP: nothing more can be read, and earlier answers are not waited for.
 
-        An exchange in hand gets no answer, as its place in the order is the refusal's.
+        An exchange in hand gets no answer, as its place in the order is the refusal's. One that
+        has begun to be answered ends the connection: anything else would be taken for a piece of
+        its body.
         """
         self._reader = None
         self._backlog = None
-        self._lingers = True
-        self._transport.write(closing_answer(error))
+        self._unread = b""
+        if not self._has_begun:
+            self._lingers = True
+            self._transport.write(closing_answer(error))
         self.close()
         self._give_up_exchange()
 

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from typing import Final, Protocol
 
 MAX_HEAD_BYTES: Final = 64 * 1024
+MAX_AHEAD_BYTES: Final = 4 * 1024
+"""How much is read of what was asked before its turn: in memory it takes many times as much."""
 IDLE_SECONDS: Final = 120.0
 """How long a connection may be silent between two requests."""
 HEAD_SECONDS: Final = 30.0

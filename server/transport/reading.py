@@ -10,8 +10,9 @@ from server.transport.limits import MAX_HEAD_BYTES
 from server.transport.refusals import HeadTooLargeError, MalformedRequestError
 
 _VERSIONS: Final = {"1.0", "1.1"}
-_LINE_BYTES: Final = 4
-"""What a header takes on the wire beside its name and value."""
+_CHUNKED: Final = "chunked"
+_LINE_BYTES: Final = 32
+"""What a header counts beside its name and value, so that there are not too many: as in HTTP/2."""
 
 
 class Incoming:
@@ -23,6 +24,7 @@ class Incoming:
         "is_old",
         "is_whole",
         "keeps_alive",
+        "left",
         "method",
         "target",
     )
@@ -44,6 +46,8 @@ class Incoming:
         """Whether it is HTTP/1.0."""
         self.chunks: deque[bytes] = deque()
         """What has come of the body, and nobody has taken."""
+        self.left = int(headers.get("content-length", 0))
+        """What has yet to come of it, if it was said how long it is; less than nothing if not."""
         self.is_whole = False
 
     @property
@@ -53,7 +57,7 @@ class Incoming:
     @property
     def waits(self) -> bool:
         """Whether its client waits to be told to send the body."""
-        return self.headers.get("expect", "").lower() == "100-continue"
+        return not self.is_old and self.headers.get("expect", "").lower() == "100-continue"
 
 
 class Sink(Protocol):
@@ -69,7 +73,16 @@ class Sink(Protocol):
 class Reader:
     """Reads requests one after another. Once it has raised, nothing more can be read."""
 
-    __slots__ = ("_headers", "_incoming", "_parser", "_sink", "_size", "_target", "is_in_head")
+    __slots__ = (
+        "_headers",
+        "_incoming",
+        "_parser",
+        "_sink",
+        "_size",
+        "_target",
+        "_untold",
+        "is_in_head",
+    )
 
     def __init__(self, sink: Sink) -> None:
         self._sink = sink
@@ -80,17 +93,17 @@ class Reader:
         """Whether nothing of a request has been read of which more has to come."""
         return self._incoming is None and not self.is_in_head
 
-    def feed(self, data: bytes) -> None:
+    def feed(self, data: bytes | memoryview) -> None:
         """Read on. Raises MalformedRequestError or HeadTooLargeError."""
+        self._untold += len(data)
         rest = data
         while rest:
             rest = self._feed(rest)
-        if self.is_in_head:
-            # What the parser keeps to itself counts, too.
-            self._size += len(data)
-            self._check_size()
+        if self._untold > MAX_HEAD_BYTES:
+            # Of a header, a chunk's extension or a trailer whose end does not come nothing is told.
+            raise HeadTooLargeError if self.is_in_head else MalformedRequestError
 
-    def _feed(self, data: bytes) -> bytes:
+    def _feed(self, data: bytes | memoryview) -> bytes | memoryview:
         """What is left of the data when a request asks for another protocol, and gets this one."""
         try:
             self._parser.feed_data(data)
@@ -116,6 +129,9 @@ class Reader:
         self._target = b""
         self._headers: dict[str, str] = {}
         self._size = 0
+        """Of the head, as far as it has been told."""
+        self._untold = 0
+        """Bytes that came since something began or a piece of a body was told."""
 
     def _check_size(self) -> None:
         if self._size > MAX_HEAD_BYTES:
@@ -125,6 +141,7 @@ class Reader:
 
     def on_message_begin(self) -> None:
         self.is_in_head = True
+        self._untold = 0
 
     def on_url(self, url: bytes) -> None:
         self._target += url
@@ -144,10 +161,15 @@ class Reader:
     def on_headers_complete(self) -> None:
         parser = self._parser
         version = parser.get_http_version()
-        if version not in _VERSIONS:
+        method = parser.get_method().decode("latin-1")
+        # Behind a CONNECT comes what its client takes for a tunnel: no request, and no body.
+        if version not in _VERSIONS or method == "CONNECT":
+            raise MalformedRequestError
+        # Others may understand another list of codings in another way, and find other requests.
+        if self._headers.get("transfer-encoding", _CHUNKED).lower() != _CHUNKED:
             raise MalformedRequestError
         incoming = Incoming(
-            parser.get_method().decode("latin-1"),
+            method,
             self._target.decode("latin-1"),
             Headers(self._headers),
             keeps_alive=parser.should_keep_alive(),
@@ -159,6 +181,8 @@ class Reader:
 
     def on_body(self, chunk: bytes) -> None:
         assert self._incoming is not None
+        self._untold = 0
+        self._incoming.left -= len(chunk)
         self._sink.came(self._incoming, chunk)
 
     def on_message_complete(self) -> None:

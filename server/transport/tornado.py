@@ -156,6 +156,10 @@ class _Messages(HTTPMessageDelegate):
         self, start_line: RequestStartLine | ResponseStartLine, headers: HTTPHeaders
     ) -> None:
         assert isinstance(start_line, RequestStartLine)
+        if start_line.version == "HTTP/1.0":
+            headers.pop("Expect", None)  # of which HTTP/1.0 knows nothing; Tornado looks after this
+        elif "Expect" in headers:
+            headers["Expect"] = headers["Expect"].lower()
         self._exchange.headers_received(start_line.method, start_line.path, headers)
 
     @override

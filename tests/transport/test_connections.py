@@ -9,7 +9,9 @@ from typing_extensions import override
 
 from server.listening import open_sockets
 from server.transport import connection as connections
+from server.transport.limits import MAX_AHEAD_BYTES
 from server.transport.server import HttpServer
+from server.transport.writing import CHUNKS_END, as_chunk
 from tests.fixtures.sockets import connected, until
 
 pytestmark = pytest.mark.asyncio
@@ -165,6 +167,107 @@ async def test_garbage_behind_a_request_that_waits_ends_both():
         assert (await client.answer()).status == 400
         assert await client.is_closed()
         assert exchanges[0].is_gone
+
+
+async def test_what_is_asked_ahead_is_kept_as_it_came():
+    async with serving(Silent) as (server, port, exchanges), connected(port) as client:
+        await client.send(ASK * 20_000)
+        await until(lambda: exchanges)
+        [connection] = server._connections
+        await until(lambda: connection._backlog)
+        assert (len(connection._backlog) - 1) * len(ASK) <= MAX_AHEAD_BYTES
+        for number in range(1_000):
+            await until(partial(begun, exchanges, number))
+            Echo.finish(exchanges[number])
+            assert (await client.answer()).status == 200
+            assert (len(connection._backlog or ()) - 1) * len(ASK) <= MAX_AHEAD_BYTES
+
+
+@pytest.mark.parametrize("size", [1, 3_000, 100_000])
+async def test_a_body_in_chunks_of_any_size_is_read(size):
+    async with serving() as (_, port, _), connected(port) as client:
+        body = bytes(range(256)) * 1_024
+        chunks = [body[at : at + size] for at in range(0, len(body), size)]
+        head = b"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"
+        await client.send(head + b"".join(map(as_chunk, chunks)) + CHUNKS_END + ASK)
+        assert (await client.answer()).content == body
+        assert (await client.answer()).content == b""
+
+
+async def test_behind_a_body_no_more_is_read_ahead():
+    async with serving(Silent) as (server, port, exchanges), connected(port) as client:
+        head = b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 200000\r\n\r\n"
+        await client.send(head, b"x" * 200_000 + ASK * 20_000)
+        await until(lambda: exchanges and len(exchanges[0].body) == 200_000)
+        [connection] = server._connections
+        await until(lambda: connection._backlog)
+        assert (len(connection._backlog) - 1) * len(ASK) <= MAX_AHEAD_BYTES
+        Echo.finish(exchanges[0])
+        assert len((await client.answer()).content) == 200_000
+
+
+class Talkative(Echo):
+    """One that says much, at once."""
+
+    @override
+    def finish(self):
+        self.body = b"x" * 100_000
+        super().finish()
+
+
+async def test_whoever_takes_no_answer_is_asked_for_no_more_questions():
+    async with serving(Talkative) as (_, port, exchanges), connected(port) as client:
+        client.writer.transport.pause_reading()  # type: ignore[attr-defined]
+        await client.send(ASK * 1_000)
+        await until(lambda: exchanges)
+        count = 0
+        while count < len(exchanges):  # until no more of them is taken up
+            count = len(exchanges)
+            await asyncio.sleep(0.2)
+        assert 0 < count < 500
+        client.writer.transport.resume_reading()  # type: ignore[attr-defined]
+        for _ in range(1_000):
+            assert len((await client.answer()).content) == 100_000
+        assert len(exchanges) == 1_000
+
+
+async def test_garbage_behind_a_request_ends_an_answer_that_is_under_way():
+    async with serving(Silent) as (_, port, exchanges), connected(port) as client:
+        await client.send(ASK)
+        await until(lambda: exchanges)
+        await exchanges[0].wire.start(200, {"Content-Length": "1000"})
+        await exchanges[0].wire.send(b"abc")
+        await client.head()
+        await client.send(b"\0\0\0\r\n\r\n")
+        assert await client.rest() == b"abc"
+        assert exchanges[0].is_gone
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        b"Content-Length: 9\r\n\r\nabc",
+        b"Transfer-Encoding: chunked\r\n\r\n9\r\nabc",
+        b"Content-Length: 0\r\n\r\n",
+    ],
+)
+async def test_whoever_says_that_nothing_more_comes_has_gone(sent):
+    async with serving(Silent) as (_, port, exchanges), connected(port) as client:
+        await client.send(b"POST / HTTP/1.1\r\nHost: x\r\n" + sent)
+        await until(lambda: exchanges)
+        client.writer.write_eof()
+        assert await client.is_closed()
+        assert exchanges[0].is_gone
+
+
+async def test_what_comes_behind_an_expectation_is_its_body():
+    async with serving() as (_, port, exchanges), connected(port) as client:
+        post = b"POST / HTTP/1.1\r\nHost: x\r\nExpect: 100-Continue\r\nContent-Length: %d\r\n\r\n"
+        await client.send(post % len(ASK), ASK, ASK)
+        assert (await client.answer()).status == 100
+        assert (await client.answer()).content == ASK
+        assert (await client.answer()).content == b""
+        assert len(exchanges) == 2
 
 
 async def test_a_body_waits_for_whoever_takes_it():

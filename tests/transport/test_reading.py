@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from server.domain.errors import DomainError
 from server.transport.limits import MAX_HEAD_BYTES
 from server.transport.reading import Incoming, Reader
+from server.transport.refusals import HeadTooLargeError, MalformedRequestError
 
 PIPELINED = (
     b"\r\nGET /a?b=c HTTP/1.1\r\nHost: x\r\nA: 1\r\na: 2\r\n\r\n"
@@ -81,9 +82,11 @@ def test_the_same_requests_come_of_it_however_it_is_cut(places):
         b"GET / HTTP/1.1\r\nA: ",
         b"GET / HTTP/1.1\r\n",
         b"POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n",
+        b"POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n5;",
+        b"POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n5;x=",
     ],
 )
-def test_a_head_or_trailer_without_end_is_given_up(begin, step):
+def test_what_has_no_end_is_given_up(begin, step):
     filling = b"A: b\r\n" if begin.endswith(b"\n") else b"x"
     reader = Reader(Heard())
     piece = filling * max(1, step // len(filling))
@@ -91,6 +94,30 @@ def test_a_head_or_trailer_without_end_is_given_up(begin, step):
     with pytest.raises(DomainError) as caught:
         feed(reader, pieces)
     assert caught.value.status in (400, 431)
+
+
+@given(st.lists(st.integers(0, 50_000), max_size=12))
+def test_a_large_head_is_as_large_however_it_is_cut(places):
+    body = b"POST /a HTTP/1.1\r\nHost: x\r\nContent-Length: 100000\r\n\r\n" + b"x" * 100_000
+    large = b"GET /b HTTP/1.1\r\nHost: x\r\nA: " + b"x" * 50_000 + b"\r\n\r\n"
+    cuts = [0, *[len(body) + each for each in sorted(places)], len(body + large)]
+    heard = read(*[(body + large)[a:b] for a, b in pairwise(cuts) if a < b])
+    assert [each.target for each in heard.requests] == ["/a", "/b"]
+    assert all(each.is_whole for each in heard.requests)
+
+
+def test_there_are_not_too_many_headers():
+    lines = b"".join([b"%x:\r\n" % number for number in range(3_000)])
+    assert len(lines) < MAX_HEAD_BYTES
+    with pytest.raises(HeadTooLargeError):
+        read(b"GET / HTTP/1.1\r\n" + lines + b"\r\n")
+
+
+def test_of_a_tunnel_nothing_is_read():
+    heard = Heard()
+    with pytest.raises(MalformedRequestError):
+        Reader(heard).feed(b"CONNECT x:1 HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\nhello")
+    assert heard.requests == []
 
 
 def test_whether_something_of_a_request_is_there():
