@@ -7,18 +7,22 @@ import select
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
-from typing import Any, Final, Generic, LiteralString, TypeVar
+from typing import Any, Final, Generic, LiteralString, TypeVar, overload
 
 import orjson
 import psycopg
-from psycopg.pq import TransactionStatus
+from psycopg.pq import PipelineStatus, TransactionStatus
 from psycopg.rows import class_row, dict_row, scalar_row, tuple_row
 from psycopg.types.json import Jsonb, set_json_loads
 from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
+from storage.readings import Reading, Result, next_round, side_by_side
+
 logger = logging.getLogger(__name__)
 
 Row = TypeVar("Row")
+Second = TypeVar("Second")
+Third = TypeVar("Third")
 PgConnection = psycopg.AsyncConnection[Any]
 
 CONNECT_SECONDS = 10
@@ -92,10 +96,11 @@ class Connection:
     database refuses raises psycopg's own error, which is a fault of ours.
     """
 
-    __slots__ = ("raw",)
+    __slots__ = ("_is_together", "raw")
 
     def __init__(self, raw: PgConnection) -> None:
         self.raw = raw
+        self._is_together = False
 
     @property
     def backend(self) -> int:
@@ -108,46 +113,78 @@ class Connection:
 
         In a transaction one may see changes of its own, or an older moment.
         """
+        # In a pipeline the status is that from before it: what runs in one is a transaction.
+        if self.raw.pgconn.pipeline_status != PipelineStatus.OFF:
+            return False
         return self.raw.info.transaction_status == TransactionStatus.IDLE
 
     async def many(self, row: type[Row], sql: LiteralString, **params: Any) -> list[Row]:
         """All rows, each built as `row(**columns)`."""
         async with self.raw.cursor(row_factory=class_row(row)) as cursor:
-            await cursor.execute(sql, params)
+            await self._ask(cursor, sql, params)
             return await cursor.fetchall()
 
     async def one(self, row: type[Row], sql: LiteralString, **params: Any) -> Row | None:
         """The first row, or None where there is none."""
         async with self.raw.cursor(row_factory=class_row(row)) as cursor:
-            await cursor.execute(sql, params)
+            await self._ask(cursor, sql, params)
             return await cursor.fetchone()
 
     async def tuples(self, sql: LiteralString, **params: Any) -> list[tuple[Any, ...]]:
         async with self.raw.cursor(row_factory=tuple_row) as cursor:
-            await cursor.execute(sql, params)
+            await self._ask(cursor, sql, params)
             return await cursor.fetchall()
 
     async def dicts(self, sql: LiteralString, **params: Any) -> list[dict[str, Any]]:
         async with self.raw.cursor(row_factory=dict_row) as cursor:
-            await cursor.execute(sql, params)
+            await self._ask(cursor, sql, params)
             return await cursor.fetchall()
 
     async def value(self, sql: LiteralString, **params: Any) -> Any:
         """The first column of the first row, or None where there is no row."""
         async with self.raw.cursor(row_factory=scalar_row) as cursor:
-            await cursor.execute(sql, params)
+            await self._ask(cursor, sql, params)
             return await cursor.fetchone()
 
     async def values(self, sql: LiteralString, **params: Any) -> list[Any]:
         """The first column of all rows."""
         async with self.raw.cursor(row_factory=scalar_row) as cursor:
-            await cursor.execute(sql, params)
+            await self._ask(cursor, sql, params)
             return await cursor.fetchall()
 
     async def execute(self, sql: LiteralString, **params: Any) -> int:
         """Change rows; how many."""
         cursor = await self.raw.execute(sql, params)
         return cursor.rowcount
+
+    @overload
+    async def together(
+        self, first: Reading[Result], second: Reading[Second], /
+    ) -> tuple[Result, Second]: ...
+
+    @overload
+    async def together(
+        self, first: Reading[Result], second: Reading[Second], third: Reading[Third], /
+    ) -> tuple[Result, Second, Third]: ...
+
+    @overload
+    async def together(self, *readings: Reading[Result]) -> tuple[Result, ...]: ...
+
+    async def together(self, *readings: Reading[Any]) -> tuple[Any, ...]:
+        """What these give, which all read on this connection; if one fails, the others end.
+
+        In a snapshot their queries share round trips, as far as none needs another's answer.
+        """
+        is_within, self._is_together = self._is_together, True
+        try:
+            return await side_by_side(readings, is_within=is_within)
+        finally:
+            self._is_together = is_within
+
+    async def others_turn(self) -> None:
+        """Let those who read together with this come as far, if anybody does."""
+        if self._is_together:
+            await next_round()
 
     async def run(self, statement: Statement) -> list[tuple[Any, ...]]:
         """Run a statement made earlier; its rows, if it gives any."""
@@ -163,6 +200,12 @@ class Connection:
                 for s in statements
             ]
         return [await c.fetchall() if c.description else [] for c in cursors]
+
+    async def _ask(
+        self, cursor: psycopg.AsyncCursor[Any], sql: LiteralString, params: Mapping[str, Any]
+    ) -> None:
+        await cursor.execute(sql, params)
+        await self.others_turn()
 
     @staticmethod
     def json(value: Any) -> Jsonb:
@@ -257,16 +300,19 @@ class Database:
 
     @asynccontextmanager
     async def snapshot(self) -> AsyncIterator[Connection]:
-        """One REPEATABLE READ transaction: all its queries see the same moment."""
-        async with translated_errors(), self._checked_out() as raw:
-            await raw.execute("BEGIN ISOLATION LEVEL REPEATABLE READ")
+        """One REPEATABLE READ transaction: all its queries see the same moment.
+
+        It only reads. What it sends is not waited for, but what that gives.
+        """
+        async with translated_errors(), self._checked_out() as raw, raw.pipeline():
+            await raw.execute("BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY")
             try:
                 yield Connection(raw)
             except BaseException:
                 if not raw.closed:
                     await raw.rollback()
                 raise
-            await raw.commit()
+            await raw.execute("COMMIT")
 
     @asynccontextmanager
     async def direct(self) -> AsyncIterator[PgConnection]:

@@ -1,8 +1,8 @@
 """What a section of register's answer is, and what it is given."""
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Final, Literal, TypeVar
 
 from server.directory import Directory
 from server.domain.access import GroupGraph
@@ -14,6 +14,10 @@ from server.settings import Settings
 from storage.database import Connection
 from storage.ids import Position, RealmId
 from storage.realms import RealmRow
+
+Found = TypeVar("Found")
+
+_BEING_READ: Final = object()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,10 +45,21 @@ class Snapshot:
     include_subscribers: Literal["true", "false", "partial"] = "false"
     presence_history_limit_days: int | None = None
     shared: dict[str, Any] = field(default_factory=dict)
-    """What one section has read and another may use."""
+    """What sections leave for others than the client."""
+    readings: dict[str, Any] = field(default_factory=dict)
 
     def fetches(self, fetch_type: str) -> bool:
         return self.fetch_types is None or fetch_type in self.fetch_types
+
+    async def once(self, name: str, read: Callable[[], Coroutine[Any, Any, Found]]) -> Found:
+        """What `read` gives, which is done once for all sections: they are read side by side."""
+        if name not in self.readings:
+            self.readings[name] = _BEING_READ
+            self.readings[name] = await read()
+        while self.readings[name] is _BEING_READ:
+            await self.connection.others_turn()
+        found: Found = self.readings[name]
+        return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,4 +70,4 @@ class Section:
     """
 
     fetch_type: str
-    fetch: Callable[[Snapshot], Awaitable[Mapping[str, Any]]]
+    fetch: Callable[[Snapshot], Coroutine[Any, Any, Mapping[str, Any]]]

@@ -26,16 +26,13 @@ class Sight:
     @classmethod
     async def of(cls, connection: Connection, realm_id: RealmId, standing: Standing) -> "Sight":
         user_id = standing.person.user_id
-        own = {
-            row.channel_id: row
-            for row in await subscriptions.of_user(connection, realm_id, user_id)
-        }
+        subscribed, every = await connection.together(
+            subscriptions.of_user(connection, realm_id, user_id),
+            channels.all_of_realm(connection, realm_id),
+        )
+        own = {row.channel_id: row for row in subscribed}
         active = {channel_id for channel_id, row in own.items() if row.active}
-        rows = [
-            row
-            for row in await channels.all_of_realm(connection, realm_id)
-            if standing.sees(row, subscribed=row.channel_id in active)
-        ]
+        rows = [row for row in every if standing.sees(row, subscribed=row.channel_id in active)]
         activity = await channels.activity(connection, realm_id, [row.channel_id for row in rows])
         return cls(standing, rows, own, {row.channel_id: row for row in activity})
 
@@ -50,17 +47,18 @@ class Sight:
 
 async def sight_of(snapshot: Snapshot) -> tuple[Sight, dict[ChannelId, ChannelInfo]]:
     """What the one who registers sees, and each channel as their client is shown it."""
-    if "sight" not in snapshot.shared:
-        standing = Standing(snapshot.actor.person, snapshot.graph, snapshot.settings)
-        sight = await Sight.of(snapshot.connection, snapshot.realm_id, standing)
-        infos = {
-            row.channel_id: sight.info(row)
-            for row in sight.rows
-            if snapshot.view.archived_channels or not row.is_archived
-        }
-        snapshot.shared["sight"] = sight, infos
-    found: tuple[Sight, dict[ChannelId, ChannelInfo]] = snapshot.shared["sight"]
-    return found
+    return await snapshot.once("sight", lambda: _read_sight(snapshot))
+
+
+async def _read_sight(snapshot: Snapshot) -> tuple[Sight, dict[ChannelId, ChannelInfo]]:
+    standing = Standing(snapshot.actor.person, snapshot.graph, snapshot.settings)
+    sight = await Sight.of(snapshot.connection, snapshot.realm_id, standing)
+    infos = {
+        row.channel_id: sight.info(row)
+        for row in sight.rows
+        if snapshot.view.archived_channels or not row.is_archived
+    }
+    return sight, infos
 
 
 async def fetch_channels(snapshot: Snapshot) -> dict[str, Any]:

@@ -12,20 +12,22 @@ FOLDABLE = "foldable reads"
 
 
 async def fetch_messages(snapshot: Snapshot) -> dict[str, Any]:
-    newest = await history.newest_id(snapshot.connection, snapshot.realm_id, snapshot.actor.user_id)
-    fields: dict[str, Any] = {"max_message_id": newest if newest is not None else -1}
-    if snapshot.fetches("update_message_flags"):
-        fields["unread_msgs"] = await _unread(snapshot)
-    return fields
+    newest, unread = await snapshot.connection.together(
+        history.newest_id(snapshot.connection, snapshot.realm_id, snapshot.actor.user_id),
+        _unread(snapshot),
+    )
+    return {"max_message_id": newest if newest is not None else -1, **unread}
 
 
 async def _unread(snapshot: Snapshot) -> dict[str, Any]:
+    if not snapshot.fetches("update_message_flags"):
+        return {}
     unread = await read_state.unread(snapshot.connection, snapshot.realm_id, snapshot.actor.user_id)
     if unread.foldable:
         snapshot.shared[FOLDABLE] = await read_state.folds(
             snapshot.connection, snapshot.realm_id, snapshot.actor.user_id, unread.foldable
         )
-    return shown_unread(snapshot, unread)
+    return {"unread_msgs": shown_unread(snapshot, unread)}
 
 
 def shown_unread(snapshot: Snapshot, unread: Unread) -> dict[str, Any]:

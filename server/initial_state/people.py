@@ -168,11 +168,9 @@ class People:
 
 async def people_of(snapshot: Snapshot) -> People:
     """Everybody, at the snapshot's position."""
-    found: People | None = snapshot.shared.get("people")
-    if found is None:
-        found = await read_people(snapshot.connection, snapshot.directory)
-        snapshot.shared["people"] = found
-    return found
+    return await snapshot.once(
+        "people", lambda: read_people(snapshot.connection, snapshot.directory)
+    )
 
 
 async def known(snapshot: Snapshot) -> set[UserId] | None:
@@ -180,12 +178,12 @@ async def known(snapshot: Snapshot) -> set[UserId] | None:
     settings = snapshot.settings
     if not snapshot.actor.is_guest or settings.guests_know_everybody(snapshot.graph):
         return None
-    if "known" not in snapshot.shared:
-        snapshot.shared["known"] = await acquaintances.known_to(
+    return await snapshot.once(
+        "known",
+        lambda: acquaintances.known_to(
             snapshot.connection, snapshot.realm_id, snapshot.actor.user_id
-        )
-    found: set[UserId] = snapshot.shared["known"]
-    return found
+        ),
+    )
 
 
 async def lists(snapshot: Snapshot) -> Mapping[Kind, msgspec.Raw]:
@@ -204,8 +202,9 @@ async def lists(snapshot: Snapshot) -> Mapping[Kind, msgspec.Raw]:
 async def read_people(connection: Connection, directory: Directory) -> People:
     """Everybody, as this connection's snapshot has them."""
     realm_id = directory.realm_id
-    newest = await users.last_change(connection, realm_id)
-    fields = await profile_fields.ids(connection, realm_id)
+    newest, fields = await connection.together(
+        users.last_change(connection, realm_id), profile_fields.ids(connection, realm_id)
+    )
     kept: People | None = directory.recall(_KEY)
     if kept is None or kept.position > newest or kept.fields != fields:
         rows = await users.all_of_realm(connection, realm_id)

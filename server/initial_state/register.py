@@ -75,9 +75,9 @@ async def register(
         async with database.snapshot() as connection:
             snapshot, epoch = await _snapshot(connection, directory, server, actor, registration)
             fields: dict[str, Any] = {}
-            for section in SECTIONS:
-                if snapshot.fetches(section.fetch_type):
-                    fields |= await section.fetch(snapshot)
+            wanted = [each for each in SECTIONS if snapshot.fetches(each.fetch_type)]
+            for found in await connection.together(*[each.fetch(snapshot) for each in wanted]):
+                fields |= found
         if queue_id is not None:
             # If the queue has ended meanwhile, with a change of role, the first poll says so.
             async with database.connection() as connection:
@@ -127,11 +127,12 @@ async def _snapshot(
     registration: Registration,
 ) -> tuple[Snapshot, int]:
     """The moment at which everything is read, and its epoch."""
-    row = await clock.read(connection, actor.realm_id)
-    realm = await realms.by_id(connection, actor.realm_id)
-    user = actor.row
-    if not actor.is_spectator:
-        [user] = await users.by_ids(connection, actor.realm_id, [actor.user_id])
+    row, realm, found = await connection.together(
+        clock.read(connection, actor.realm_id),
+        realms.by_id(connection, actor.realm_id),
+        users.by_ids(connection, actor.realm_id, [actor.user_id]),
+    )
+    [user] = [actor.row] if actor.is_spectator else found
     assert row is not None, "every realm has a clock"
     assert realm is not None, "a realm is never removed"
     if not user.is_active:

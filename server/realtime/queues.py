@@ -299,12 +299,16 @@ class Realtime:
         self, realm_id: RealmId, queue_ids: Sequence[QueueId]
     ) -> dict[QueueId, _Adoptable]:
         async with self.database.snapshot() as connection:
-            now = await clocks.read(connection, realm_id)
-            rows = await event_queues.live(connection, realm_id, queue_ids)
+            now, rows = await connection.together(
+                clocks.read(connection, realm_id),
+                event_queues.live(connection, realm_id, queue_ids),
+            )
             user_ids = list({row.user_id for row in rows})
-            spans = await subscriptions.spans_of(connection, realm_id, user_ids)
-            senders_read = await muted_users.senders_read(connection, realm_id, user_ids)
-            found = await users.by_ids(connection, realm_id, user_ids)
+            spans, senders_read, found = await connection.together(
+                subscriptions.spans_of(connection, realm_id, user_ids),
+                muted_users.senders_read(connection, realm_id, user_ids),
+                users.by_ids(connection, realm_id, user_ids),
+            )
         assert now is not None, "every realm has a clock"
         by_user: dict[UserId, list[SpanRow]] = {}
         for span in spans:

@@ -18,6 +18,11 @@ ATTEMPTS = 12
 """By then a pool that doubles its pauses would wait for half a minute."""
 
 
+@dataclass
+class Numbered:
+    number: int
+
+
 async def hold_for_a_query(database: Database) -> None:
     async with database.connection() as connection:
         await connection.value("SELECT 1")
@@ -37,6 +42,60 @@ async def test_a_cancellation_is_not_lost_while_waiting_for_a_connection(server_
             waiting.cancel()
             with pytest.raises(asyncio.CancelledError):
                 await waiting
+
+
+@pytest.mark.asyncio
+async def test_what_is_read_together_is_of_one_moment(server_url: str):
+    async with open_database(server_url) as database, database.snapshot() as connection:
+        first, again, other = await connection.together(
+            connection.value("SELECT pg_current_snapshot()::text"),
+            connection.many(Numbered, "SELECT generate_series(1, 3) AS number"),
+            connection.value("SELECT pg_current_snapshot()::text"),
+        )
+        async with database.connection() as writer:
+            await writer.value("SELECT pg_current_xact_id()::text")
+
+        assert first == other == await connection.value("SELECT pg_current_snapshot()::text")
+        assert again == [Numbered(1), Numbered(2), Numbered(3)]
+        assert not connection.sees_only_what_is_committed
+
+
+@pytest.mark.asyncio
+async def test_of_what_is_read_together_one_failure_ends_all_with_its_own_error(server_url: str):
+    async with open_database(server_url, min_size=1, max_size=1) as database:
+        for _ in range(5):
+            with pytest.raises(psycopg.errors.DivisionByZero):
+                async with database.snapshot() as connection:
+                    await connection.together(
+                        connection.value("SELECT pg_sleep(0.01)"),
+                        connection.value("SELECT 1 / (SELECT 0)"),
+                        connection.value("SELECT 1"),
+                    )
+            async with database.connection() as connection:
+                assert connection.sees_only_what_is_committed
+                assert await connection.value("SELECT 1") == 1
+
+
+@pytest.mark.asyncio
+async def test_a_cancellation_ends_what_is_read_together(server_url: str):
+    async with open_database(server_url, min_size=1, max_size=1) as database:
+
+        async def read() -> None:
+            async with database.snapshot() as connection:
+                asking.set()
+                await connection.together(
+                    connection.value("SELECT pg_sleep(600)"), connection.value("SELECT 1")
+                )
+
+        asking = asyncio.Event()
+        reading = asyncio.create_task(read())
+        await asking.wait()
+        await asyncio.sleep(0.05)
+        reading.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await reading
+        async with database.connection() as connection:
+            assert await connection.value("SELECT 1") == 1
 
 
 @dataclass
