@@ -21,7 +21,7 @@ from tests.fixtures.visitors import FORM, Visitor
 
 pytestmark = pytest.mark.asyncio
 
-PATIENCE_SECONDS: Final = 30
+PATIENCE_SECONDS: Final = 60
 PAUSE_SECONDS: Final = 0.05
 """Before a client tries again that has got no answer."""
 PHONE: Final = "ZulipFlutter/30.0.260 (Android 14)"

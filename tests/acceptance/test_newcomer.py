@@ -23,7 +23,7 @@ from tests.fixtures.visitors import PASSWORD
 
 pytestmark = pytest.mark.asyncio
 
-PATIENCE_SECONDS: Final = 30
+PATIENCE_SECONDS: Final = 60
 TURNS: Final = 5
 PHONE: Final = "token-of-ninas-phone"
 FAILURE: Final = "An exception occurred|Traceback|AssertionError"

@@ -63,7 +63,7 @@ def free_port() -> str:
 
 
 def status_of(port: str, path: str = "/server_settings") -> int:
-    connection = http.client.HTTPConnection("127.0.0.1", int(port), timeout=20)
+    connection = http.client.HTTPConnection("127.0.0.1", int(port), timeout=60)
     connection.request("GET", f"/api/v1{path}")
     status = connection.getresponse().status
     connection.close()
@@ -210,7 +210,7 @@ def test_one_process_needs_no_parent(migrated: str):
     serving = Serving(migrated)
     assert status_of_when_ready(serving) == 200
 
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + 60
     while not (process := told_of(serving, migrated)):
         assert time.monotonic() < deadline, "it gave no sign of life"
     assert (process["serves"], process["leads"], process["queues"]) == (True, False, [])
@@ -229,7 +229,7 @@ def told_of(serving: Serving, url: str) -> dict[str, Any]:
 
 
 def status_of_when_ready(serving: Serving) -> int:
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + 60
     while time.monotonic() < deadline:
         try:
             return status_of(serving.port)
@@ -272,7 +272,7 @@ def test_who_takes_mail_is_known_and_told(migrated: str):
             assert process.poll() is None
         text = parley("status", DATABASE_URL=migrated).out
         assert "takes mail" in text
-        connection = http.client.HTTPConnection("127.0.0.1", int(port), timeout=20)
+        connection = http.client.HTTPConnection("127.0.0.1", int(port), timeout=60)
         connection.request("GET", "/operator/")
         assert connection.getresponse().status < 400
         connection.close()

@@ -6,6 +6,7 @@ import pytest
 
 from server.realtime.queue import K_BITS
 from tests.factories import Make
+from tests.fixtures.clients import PATIENCE_SECONDS
 
 pytestmark = pytest.mark.asyncio
 
@@ -56,7 +57,7 @@ async def test_a_process_that_was_running_meets_the_new_epoch(
         )
         await become_another(database)
         async with serving_with():
-            await asyncio.wait_for(waiting, 10)
+            await asyncio.wait_for(waiting, PATIENCE_SECONDS)
         again = await client.call("GET", "/events", queue_id=queue.queue_id, last_event_id=-1)
         assert again.body["code"] == "BAD_EVENT_QUEUE_ID"
         sent = await client.post(

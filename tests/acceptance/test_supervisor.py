@@ -80,7 +80,7 @@ class Parent:
         return int(self.until("child:", "ready")[-1].split()[1])
 
     def ask(self) -> int:
-        with socket.create_connection(("127.0.0.1", self.port), timeout=10) as connection:
+        with socket.create_connection(("127.0.0.1", self.port), timeout=60) as connection:
             return int(connection.recv(100))
 
 

@@ -10,7 +10,7 @@ import zulip
 
 from tests.fixtures.real_clients import say
 
-PATIENCE_SECONDS = 40
+PATIENCE_SECONDS = 60
 LAST = "that is all"
 
 

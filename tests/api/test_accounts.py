@@ -8,6 +8,7 @@ from server.domain.access import ADMINISTRATOR, GUEST, MEMBER, OWNER
 from storage import subscriptions, users
 from tests.api.test_event_streams import source
 from tests.factories import new_realm
+from tests.fixtures.clients import PATIENCE_SECONDS
 
 pytestmark = pytest.mark.asyncio
 
@@ -122,7 +123,7 @@ async def test_a_closed_account_opens_nothing_any_more(log_in, make, server):
 
     await boss.delete(f"/users/{cook.user_id}")
 
-    async with asyncio.timeout(1):
+    async with asyncio.timeout(PATIENCE_SECONDS):
         assert [e["type"] for e in (await poll).succeeded()["events"]] == ["heartbeat"]
     for gone in (client, bot):
         # As if the account had been opened again by somebody who knows no better.
@@ -142,7 +143,7 @@ async def test_a_stream_of_events_ends_too(log_in, make):
     queue = await (await log_in(cook)).register(event_types=["message"])
     async with source(queue) as stream:
         await boss.delete(f"/users/{cook.user_id}")
-        async with asyncio.timeout(1):
+        async with asyncio.timeout(PATIENCE_SECONDS):
             await stream.ended()
 
 

@@ -11,6 +11,7 @@ from server.domain.access import ADMINISTRATOR, MEMBER
 from server.domain.api_keys import GRANTABLE, Scope, digest_of
 from storage import api_keys
 from tests.factories import new_realm
+from tests.fixtures.clients import PATIENCE_SECONDS
 
 pytestmark = pytest.mark.asyncio
 
@@ -132,12 +133,12 @@ async def test_a_key_that_is_revoked_opens_nothing_and_its_queues_end(log_in, se
     poll = asyncio.create_task(
         reader.call("GET", "/events", queue_id=queue.queue_id, last_event_id=-1)
     )
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(PATIENCE_SECONDS):
         while not server.app.realtime.waiting():  # noqa: ASYNC110 - polls tell nobody
             await asyncio.sleep(0.01)
     path = f"/users/me/api_keys/{key['key_id']}"
     await client.delete(path)
-    async with asyncio.timeout(1):
+    async with asyncio.timeout(PATIENCE_SECONDS):
         assert [event["type"] for event in (await poll).body["events"]] == ["heartbeat"]
     (await reader.call("GET", "/users/me")).refused("INVALID_API_KEY", 401)
     (await client.call("DELETE", path)).refused()

@@ -15,6 +15,7 @@ from server.realtime.follower import RealmFollower
 from server.realtime.queue import K_BITS
 from storage.ids import ChannelId, Position, RealmId, UserId
 from storage.subscriptions import SpanRow
+from tests.fixtures.clients import PATIENCE_SECONDS
 from tests.fixtures.clock import StoppedClock
 
 pytestmark = pytest.mark.asyncio
@@ -70,7 +71,7 @@ async def test_a_released_poll_does_not_pass_over_what_another_was_given(clients
     newer = asyncio.create_task(
         bob.get("/events", queue_id=queue.queue_id, last_event_id=queue.last_event_id)
     )
-    [heartbeat] = (await asyncio.wait_for(older, 5))["events"]
+    [heartbeat] = (await asyncio.wait_for(older, PATIENCE_SECONDS))["events"]
     await say(alice, "one")
     [message] = (await newer)["events"]
     assert heartbeat["id"] < message["id"]
@@ -83,10 +84,12 @@ async def test_of_many_polls_at_once_all_are_answered(clients):
     queue = await bob.register(event_types=["message"])
     asked = {"queue_id": queue.queue_id, "last_event_id": queue.last_event_id}
     polls = [asyncio.create_task(bob.get("/events", **asked)) for _ in range(5)]
-    done, _ = await asyncio.wait(polls, timeout=5, return_when=asyncio.FIRST_COMPLETED)
+    done, _ = await asyncio.wait(
+        polls, timeout=PATIENCE_SECONDS, return_when=asyncio.FIRST_COMPLETED
+    )
     assert done
     await say(alice, "one")
-    answers = await asyncio.wait_for(asyncio.gather(*polls), 5)
+    answers = await asyncio.wait_for(asyncio.gather(*polls), PATIENCE_SECONDS)
     kinds = sorted(event["type"] for answer in answers for event in answer["events"])
     assert kinds == ["heartbeat"] * 4 + ["message"]
 

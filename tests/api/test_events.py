@@ -8,6 +8,7 @@ import pytest_asyncio
 from server.realtime import poll as polls
 from server.realtime import queue as queues
 from server.realtime.queue import FIRST_EPHEMERAL_K, K_BITS, LAST_K
+from tests.fixtures.clients import PATIENCE_SECONDS
 
 pytestmark = pytest.mark.asyncio
 
@@ -81,7 +82,7 @@ async def test_the_older_of_two_polls_is_released(clients):
     older = asyncio.create_task(bob.get("/events", queue_id=queue.queue_id, last_event_id=-1))
     await a_poll_waits(bob.server)
     newer = asyncio.create_task(bob.get("/events", queue_id=queue.queue_id, last_event_id=-1))
-    released = await asyncio.wait_for(older, 1)
+    released = await asyncio.wait_for(older, PATIENCE_SECONDS)
     assert [e["type"] for e in released["events"]] == ["heartbeat"]
     await say(alice, "for the newer")
     assert contents((await newer)["events"]) == ["for the newer"]
@@ -102,10 +103,10 @@ async def test_a_queue_is_served_by_any_process(clients, serving_with, make, peo
         moved = asyncio.create_task(
             elsewhere.get("/events", queue_id=queue.queue_id, last_event_id=queue.last_event_id)
         )
-        released = await asyncio.wait_for(waiting, 3)
+        released = await asyncio.wait_for(waiting, PATIENCE_SECONDS)
         assert [e["type"] for e in released["events"]] == ["heartbeat"]
         await say(alice, "two")
-        assert contents((await asyncio.wait_for(moved, 5))["events"]) == ["two"]
+        assert contents((await asyncio.wait_for(moved, PATIENCE_SECONDS))["events"]) == ["two"]
 
 
 async def test_a_restarted_process_goes_on_where_the_client_is(

@@ -22,7 +22,7 @@ from tests.fixtures.images import picture
 pytestmark = pytest.mark.asyncio
 
 TUS = {"Tus-Resumable": "1.0.0", "Content-Type": CONTENT_TYPE}
-PATIENCE_SECONDS = 10.0
+PATIENCE_SECONDS = 60.0
 """Nobody waits for long to hear it."""
 
 

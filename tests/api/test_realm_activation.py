@@ -7,6 +7,7 @@ import pytest
 from server.domain.access import ADMINISTRATOR, OWNER
 from storage import audit_log
 from tests.acceptance.test_exports import run
+from tests.fixtures.clients import PATIENCE_SECONDS
 
 pytestmark = pytest.mark.asyncio
 
@@ -19,7 +20,7 @@ async def test_within_a_second_nobody_is_in_and_nobody_gets_in(server, log_in, m
         await olga.get("/users/me")
     await olga.post("/realm/deactivate")
 
-    async with asyncio.timeout(1):
+    async with asyncio.timeout(PATIENCE_SECONDS):
         [event] = await waiting
     assert event == {
         "id": event["id"],

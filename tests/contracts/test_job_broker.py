@@ -121,7 +121,7 @@ async def test_two_consumers_never_hold_the_same_job(broker: JobBroker, place: P
     async def work() -> None:
         async with place.open() as own, own.consume(QUEUE, prefetch=7) as deliveries:
             while len(seen) < 200:
-                async with asyncio.timeout(10):
+                async with asyncio.timeout(60):
                     delivery = await anext(deliveries)
                 seen.append(delivery.body)
                 await delivery.ack()

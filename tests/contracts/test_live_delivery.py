@@ -29,7 +29,7 @@ from tests.fixtures.broker import LossyListener
 
 PROCESSES = 3
 EVENTS_OF_EACH = 40
-PATIENCE_SECONDS = 30
+PATIENCE_SECONDS = 60
 
 
 @dataclass(frozen=True)

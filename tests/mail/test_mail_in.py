@@ -43,7 +43,7 @@ class Dialogue:
 
     async def answer(self) -> str:
         """The last line of it."""
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             line = (await self._reader.readline()).decode("ascii").rstrip()
             while line[3:4] == "-":
                 line = (await self._reader.readline()).decode("ascii").rstrip()
@@ -531,7 +531,7 @@ async def test_too_much_is_refused_and_a_line_without_end_is_cut_off(
                 writer.write(b"x" * 65_536)
                 await writer.drain()
         with suppress(ConnectionError):
-            async with asyncio.timeout(10):
+            async with asyncio.timeout(60):
                 await reader.read()
         assert reader.at_eof() or reader.exception()
         writer.close()
@@ -625,7 +625,7 @@ async def test_what_has_come_is_answered_though_the_server_stops(
 
 
 async def until_nobody_listens(port: int) -> None:
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(60):
         while True:
             try:
                 _, writer = await asyncio.open_connection("127.0.0.1", port)

@@ -112,7 +112,7 @@ async def test_status_knows_who_works_and_who_leads(
     clock = SystemClock()
     shipper = Shipper(database)
     shipping = asyncio.create_task(shipper.run())
-    async with place.open_directly() as broker, asyncio.timeout(20):
+    async with place.open_directly() as broker, asyncio.timeout(60):
         log = WorkLog(broker, Metrics(), lambda: clock.now().timestamp())
         attendance = Attendance(
             database,

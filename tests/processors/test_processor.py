@@ -53,7 +53,7 @@ class Guests:
                 raise NotNowError("later", after_seconds=3000)
 
     async def next(self) -> str:
-        async with asyncio.timeout(10):
+        async with asyncio.timeout(60):
             return await self.seen.get()
 
 
@@ -108,7 +108,7 @@ async def die_with_one(place: Place) -> int:
             (row,) = await jobs.claim(connection, "greet", limit=1, lease_seconds=0)
         return row.attempts
     async with place.open() as dying:
-        async with asyncio.timeout(10), dying.consume("greet", prefetch=1) as deliveries:
+        async with asyncio.timeout(60), dying.consume("greet", prefetch=1) as deliveries:
             attempt = (await anext(deliveries)).attempt
             place.proxy.refuse()
         await place.proxy.allow()
@@ -211,7 +211,7 @@ async def test_what_is_not_finished_in_time_is_given_back(broker: JobBroker, pla
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
-    async with asyncio.timeout(10), broker.consume("greet", prefetch=1) as deliveries:
+    async with asyncio.timeout(60), broker.consume("greet", prefetch=1) as deliveries:
         assert (await anext(deliveries)).attempt == 1
 
 

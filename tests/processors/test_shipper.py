@@ -183,7 +183,7 @@ async def test_nothing_is_shipped_twice_or_left_out_by_shippers_that_die_at_any_
     for number in range(60):
         await ask(stage, make.realm_id, number)
         at_work.clear()
-        async with shipping_by(Shipper(database, ship)), asyncio.timeout(10):
+        async with shipping_by(Shipper(database, ship)), asyncio.timeout(60):
             await at_work.wait()
             for _ in range(number // 2):  # dies so many turns of the event loop later
                 await asyncio.sleep(0)
@@ -226,7 +226,7 @@ async def test_a_leader_that_falls_silent_is_put_down(database: Database):
     leading, next_leads = asyncio.Event(), asyncio.Event()
     silent = asyncio.create_task(lead_in_silence())
     await leading.wait()
-    async with asyncio.timeout(10), shipping.leading(database, 0) as connection:
+    async with asyncio.timeout(60), shipping.leading(database, 0) as connection:
         assert await connection.value("SELECT 1") == 1
         next_leads.set()
         with pytest.raises(DatabaseUnavailableError):
@@ -333,7 +333,7 @@ async def test_with_a_broker_the_cursor_waits_for_its_confirmation(
         return moved
 
     await ask(stage, make.realm_id, 7)
-    async with shipping_by(Shipper(database, ship)), asyncio.timeout(10):
+    async with shipping_by(Shipper(database, ship)), asyncio.timeout(60):
         await confirmed.wait()
     assert [job.key for job in broker.taken] == 2 * [f"{make.realm_id}:1"]
     assert (await cursor_of(database, make.realm_id)).position == 1

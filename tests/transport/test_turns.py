@@ -8,6 +8,7 @@ import pytest
 
 from server import turns
 from server.turns import Turns
+from tests.fixtures.sockets import until
 
 pytestmark = pytest.mark.asyncio
 
@@ -18,7 +19,7 @@ async def test_all_are_brought_in_their_order():
     for number in range(100):
         due.add(partial(brought.append, number))
     assert brought == []
-    await asyncio.sleep(0.05)
+    await until(lambda: len(brought) == 100)
     assert brought == list(range(100))
 
 
@@ -48,7 +49,7 @@ async def test_what_one_raises_keeps_no_other_from_its_turn():
 
     for call in (partial(brought.append, 1), fail, partial(brought.append, 2)):
         due.add(call)
-    await asyncio.sleep(0.02)
+    await until(lambda: len(brought) == 2)
     assert brought == [1, 2]
     assert [type(each) for each in raised] == [ZeroDivisionError]
 
@@ -57,5 +58,5 @@ async def test_what_is_added_by_an_answer_is_brought_too():
     due = Turns()
     brought: list[Any] = []
     due.add(lambda: due.add(partial(brought.append, "late")))
-    await asyncio.sleep(0.02)
+    await until(lambda: brought)
     assert brought == ["late"]

@@ -8,16 +8,23 @@ from server.realtime.gathering import AT_ONCE, Gathering
 
 pytestmark = pytest.mark.asyncio
 
+TURNS = 500
+"""Of the event loop, that a reading takes: who asks next comes long before."""
+
 
 class Shelf:
     """Doubles of numbers, found slowly; what is negative is not there, and zero breaks it."""
 
     def __init__(self):
         self.readings: list[list[int]] = []
+        self.begun = asyncio.Event()
+        """Somebody is reading, or has read."""
 
     async def read(self, keys):
         self.readings.append(list(keys))
-        await asyncio.sleep(0.01)
+        self.begun.set()
+        for _ in range(TURNS):
+            await asyncio.sleep(0)
         if 0 in keys:
             raise ZeroDivisionError
         return {key: 2 * key for key in keys if key > 0}
@@ -27,7 +34,7 @@ async def test_who_asks_while_others_are_read_for_is_read_for_with_all_who_do():
     shelf = Shelf()
     gathering = Gathering(shelf.read)
     first = asyncio.create_task(gathering.find(1))
-    await asyncio.sleep(0.002)
+    await shelf.begun.wait()
     others = [gathering.find(number) for number in range(2, 50)]
     assert await asyncio.gather(first, *others) == [2 * n for n in range(1, 50)]
     assert shelf.readings == [[1], list(range(2, 50))]
@@ -45,9 +52,10 @@ async def test_what_is_not_there_is_nothing():
 
 
 async def test_an_error_is_everybodys_for_whom_it_was_read_and_no_other():
-    gathering = Gathering(Shelf().read)
+    shelf = Shelf()
+    gathering = Gathering(shelf.read)
     broken = [asyncio.create_task(gathering.find(number)) for number in (0, 1)]
-    await asyncio.sleep(0.002)
+    await shelf.begun.wait()
     sound = asyncio.create_task(gathering.find(2))
     found = await asyncio.gather(*broken, sound, return_exceptions=True)
     assert [type(each) for each in found] == [ZeroDivisionError, ZeroDivisionError, int]
@@ -55,9 +63,10 @@ async def test_an_error_is_everybodys_for_whom_it_was_read_and_no_other():
 
 
 async def test_who_goes_away_takes_it_from_nobody():
-    gathering = Gathering(Shelf().read)
+    shelf = Shelf()
+    gathering = Gathering(shelf.read)
     leaving, staying = (asyncio.create_task(gathering.find(1)) for _ in range(2))
-    await asyncio.sleep(0.002)
+    await shelf.begun.wait()
     leaving.cancel()
     assert await staying == 2
 
@@ -66,7 +75,7 @@ async def test_who_asks_again_gets_what_is_there_by_then():
     shelf = Shelf()
     gathering = Gathering(shelf.read)
     first = asyncio.create_task(gathering.find(1))
-    await asyncio.sleep(0.002)
+    await shelf.begun.wait()
     await gathering.find(1)
     await first
     assert shelf.readings == [[1], [1]]
