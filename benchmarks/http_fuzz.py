@@ -1,8 +1,9 @@
 """Sends random bytes to connections of our own server: `python -m benchmarks.http_fuzz`.
 
 Each input is what tests/transport/wire_fuzz.py makes and checks: nothing is raised, what is written
-is HTTP, however the bytes are cut. It is given to the connection as the loop would, without a
-socket. The slowest is printed too.
+is HTTP, however the bytes are cut, and however slow those are who answer and who read (slow_fuzz.py
+beside it). It is given to the connection as the loop would, without a socket. The slowest is
+printed too.
 """
 
 import argparse
@@ -12,6 +13,7 @@ import sys
 import time
 from random import Random
 
+from tests.transport.slow_fuzz import check_slowly
 from tests.transport.wire_fuzz import check, new_server, random_bytes
 
 SHOWN_EVERY = 100_000
@@ -38,12 +40,11 @@ async def fuzz(cases: int, seed: int) -> int:
         begin = time.thread_time()
         try:
             check(server, data, random)
+            await check_slowly(data, random)
         except Exception as error:  # noqa: BLE001 (whatever it is, it is what this looks for)
             failures += 1
             print(f"FAILED: {data!r}: {error!r}", flush=True)
         slowest = max(slowest, (time.thread_time() - begin, data))
-        if case % 100 == 0:
-            await asyncio.sleep(0)  # timers of what is gone go, too
         if case % SHOWN_EVERY == 0:
             print(f"{case:,} inputs, {failures} failed", flush=True)
     print(f"seed {seed}: {cases:,} inputs, {size:,} bytes, {failures} failed")

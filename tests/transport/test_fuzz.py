@@ -4,6 +4,7 @@ from random import Random
 
 import pytest
 
+from tests.transport.slow_fuzz import check_slowly
 from tests.transport.wire_fuzz import check, new_server, random_bytes
 
 SEED = 20261122
@@ -14,3 +15,10 @@ async def test_whatever_comes_is_answered_with_http_however_it_is_cut():
     server, random = new_server(), Random(SEED)
     for _ in range(3_000):
         check(server, random_bytes(random), random)
+
+
+@pytest.mark.asyncio
+async def test_whoever_takes_their_time_what_is_written_is_http():
+    random = Random(SEED)
+    for _ in range(1_500):
+        await check_slowly(random_bytes(random), random)
