@@ -1,6 +1,7 @@
 """What is due soon, done in turns: one message may wake thousands of polls."""
 
 import asyncio
+import math
 import time
 from collections import deque
 from collections.abc import Callable
@@ -15,8 +16,21 @@ BETWEEN_LOOKS: Final = 16
 class Turns:
     """Calls what is due soon, in its order; what one call raises keeps no other from its turn."""
 
-    def __init__(self) -> None:
+    def __init__(self, turn_seconds: float = TURN_SECONDS) -> None:
         self._due: deque[Callable[[], None]] = deque()
+        self._turn_seconds = turn_seconds
+        self._at_once_since = -math.inf
+
+    def take(self, call: Callable[[], None]) -> None:
+        """Call this at once, unless such calls have just taken as long as a turn: then soon."""
+        if not self._due:
+            now = time.monotonic()
+            if now - self._at_once_since > 2 * self._turn_seconds:
+                self._at_once_since = now
+            if now - self._at_once_since < self._turn_seconds:
+                call()
+                return
+        self.add(call)
 
     def add(self, call: Callable[[], None]) -> None:
         """Call this soon."""
@@ -25,7 +39,7 @@ class Turns:
         self._due.append(call)
 
     def _turn(self) -> None:
-        end = time.monotonic() + TURN_SECONDS
+        end = time.monotonic() + self._turn_seconds
         try:
             while self._due:
                 for _ in range(min(BETWEEN_LOOKS, len(self._due))):

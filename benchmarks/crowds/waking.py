@@ -9,7 +9,7 @@ from benchmarks import world as worlds
 from benchmarks.client import Client
 from benchmarks.crowds.crowd import Crowd, after
 from benchmarks.crowds.waiting import polls, settled
-from benchmarks.probe import Probe
+from benchmarks.probe import Answer, Probe
 from benchmarks.server import Server
 from benchmarks.world import World
 
@@ -17,6 +17,8 @@ WAITING: Final = 2_000
 MESSAGES: Final = 10
 PAUSE_SECONDS: Final = 3.0
 """Between two messages: everybody asks anew."""
+AGAIN_SECONDS: Final = 1.0
+"""In which everybody has asked anew."""
 PATIENCE_SECONDS: Final = 60.0
 
 
@@ -28,6 +30,8 @@ class Woken:
     """Seconds from each send to the last one who has it."""
     held: list[float] = field(default_factory=list)
     """The longest that a request beside had to wait while each was delivered."""
+    held_again: list[float] = field(default_factory=list)
+    """The same while everybody asks again, in one instant."""
     idle: list[float] = field(default_factory=list)
     """What such requests take when nothing is delivered."""
 
@@ -41,6 +45,7 @@ async def wake(server: Server, world: World, channel_id: int, queue_ids: list[st
     await sender.timed(sender.request("GET", "/users/me"))
     probe = Probe(server.port)
     spans: list[tuple[float, float]] = []
+    again: list[tuple[float, float]] = []
     for number in range(MESSAGES):
         await asyncio.sleep(PAUSE_SECONDS)
         request = sender.send_request(channel_id, "topic", f"message {number}")
@@ -50,16 +55,25 @@ async def wake(server: Server, world: World, channel_id: int, queue_ids: list[st
         await crowd.all_there(PATIENCE_SECONDS)
         spans.append((begin, max(crowd.arrived)))
         woken.last.append(max(after(begin, crowd.arrived)))
-        for waiter in crowd.waiters:
-            waiter.ask(_polls_again(server, world, queue_ids, crowd, waiter.number))
+        asked = [_polls_again(server, world, queue_ids, crowd, w.number) for w in crowd.waiters]
+        begin = time.perf_counter()
+        for waiter, request in zip(crowd.waiters, asked, strict=True):
+            waiter.ask(request)
+        again.append((begin, begin + AGAIN_SECONDS))
     answers = await asyncio.to_thread(probe.answers)
-    for begin, end in spans:
-        woken.held.append(
-            max(a.seconds for a in answers if a.at > begin and a.at - a.seconds < end)
-        )
-    woken.idle = [a.seconds for a in answers if not any(b < a.at < e + 0.5 for b, e in spans)]
+    woken.held = _longest(answers, spans)
+    woken.held_again = _longest(answers, again)
+    woken.idle = [a.seconds for a in answers if not any(b < a.at < e for b, e in spans + again)]
     crowd.leave()
     return woken
+
+
+def _longest(answers: list[Answer], spans: list[tuple[float, float]]) -> list[float]:
+    """The longest that somebody had to wait in each of these times."""
+    return [
+        max(a.seconds for a in answers if a.at > begin and a.at - a.seconds < end)
+        for begin, end in spans
+    ]
 
 
 def _polls_again(

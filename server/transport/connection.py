@@ -22,6 +22,7 @@ from server.transport.limits import (
 from server.transport.reading import Incoming, Reader
 from server.transport.refusals import LINGER_BYTES, LINGER_SECONDS, closing_answer
 from server.transport.writing import CHUNKS_END, CONTINUE, as_chunk, head
+from server.turns import Turns
 
 _CLOSE: Final = "Connection: close"
 _KEEP: Final = "Connection: keep-alive"
@@ -41,6 +42,8 @@ class Keeper(Protocol):
     """The server that a connection belongs to."""
 
     deadlines: Deadlines
+    again: Turns
+    """In which those who have waited ask again."""
 
     def begin(self, wire: Wire) -> Exchange:
         """The next exchange of a connection."""
@@ -72,6 +75,7 @@ class Connection(asyncio.Protocol):
         "_dropped",
         "_exchange",
         "_has_begun",
+        "_has_waited",
         "_incoming",
         "_is_chunked",
         "_is_old",
@@ -109,6 +113,8 @@ class Connection(asyncio.Protocol):
         self._keeps_alive = self._is_old = self._is_chunked = self._lingers = False
         self._has_begun = False
         """Something of the answer is on its way, and more is to follow."""
+        self._has_waited = False
+        """The last answer came late, as to others at the same moment: all of them ask again."""
         self._dropped = 0
         self.due = 0
 
@@ -125,7 +131,10 @@ class Connection(asyncio.Protocol):
         if self._state is not _State.OPEN:
             self._drop(data)
             return
-        if self._unread or len(data) > MAX_AHEAD_BYTES:
+        if self._has_waited and self._answerer is None:
+            self._unread += data
+            self._server.again.take(self._read_on)
+        elif self._unread or len(data) > MAX_AHEAD_BYTES:
             self._unread += data
             self._read_on()
         else:
@@ -254,6 +263,7 @@ class Connection(asyncio.Protocol):
         self._server.deadlines.set(self, seconds)
 
     def hand_over(self, answerer: Answerer) -> None:
+        self._has_waited = answerer is not self._answerer
         self._answerer = answerer
 
     def abort(self) -> None:
