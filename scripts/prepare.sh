@@ -63,5 +63,7 @@ prepare() {
         "$python" -m venv "$root/.venv" || fail "$python could not make $root/.venv."
     fi
     pip_install -e "$root${1:+[$1]}"
+    # As pip does with what it copies: so each start finds it compiled, whoever runs it.
+    (cd "$root" && .venv/bin/python -m compileall -q -j 0 server storage queue_processors scripts)
     printf '%s\n' "$wanted" >"$stamp"
 }

@@ -9,11 +9,8 @@ from importlib.resources import files
 from typing import Final
 
 import structlog
-from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
 from tornado.httputil import HTTPHeaders, HTTPServerRequest, ResponseStartLine
 from tornado.iostream import StreamClosedError
-
-from server.wording import counted, span
 
 logger = structlog.get_logger(__name__)
 
@@ -48,20 +45,6 @@ def static_content(package: str, name: str) -> bytes:
     """What pages of the package load; its style sheet begins with what all pages have in common."""
     parts = [(package, name)] if name != STYLE else [("server", "base.css"), (package, STYLE)]
     return b"\n".join(files(of).joinpath("static", each).read_bytes() for of, each in parts)
-
-
-def templates_of(package: str) -> Environment:
-    """The package's templates of pages; all have the filter `span` and the global `counted`."""
-    environment = Environment(
-        loader=PackageLoader(package),
-        autoescape=select_autoescape(),
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters["span"] = span
-    environment.globals["counted"] = counted
-    return environment
 
 
 class PageServer:

@@ -28,6 +28,9 @@ PgConnection = psycopg.AsyncConnection[Any]
 CONNECT_SECONDS = 10
 RECONNECT_SECONDS = 0.25
 """Between two attempts to connect again: a server that only restarted is found at once."""
+SPARE_SECONDS = 15.0
+"""A connection that nobody has needed for so long is closed, one each time: each is a process of
+Postgres with its memory."""
 OPTIONS = r"-c jit=off -c random_page_cost=1.1 -c default_transaction_isolation=read\ committed"
 """Compiling a plan takes longer than any of our queries. A thousand ids are looked up one by one:
 pages are in memory, or not far from it, and a table is long. And whatever the database is set to: a
@@ -428,6 +431,7 @@ async def open_database(
         max_size=max_size,
         open=False,
         timeout=CONNECT_SECONDS,
+        max_idle=SPARE_SECONDS,
         kwargs={
             "autocommit": True,
             "prepare_threshold": 2,

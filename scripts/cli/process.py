@@ -1,7 +1,6 @@
 """One serving process: the API on its sockets, workers beside it, until it is told to stop."""
 
 import asyncio
-import gc
 import os
 import resource
 import socket
@@ -12,6 +11,7 @@ from typing import Any, Final
 from queue_processors.main import run as run_processors
 from queue_processors.registry import AnyProcessor, queue_names
 from queue_processors.shipper import UNREADABLE
+from scripts.cli.loading import set_start_apart
 from server.app import App, open_app
 from server.mail.folder import MailFolder
 from server.main import serving, stop_signal
@@ -103,16 +103,6 @@ async def take_mail_until_stopped(settings: Settings) -> None:
     ):
         set_start_apart()
         await stop_signal()
-
-
-def set_start_apart() -> None:
-    """Let Python look for garbage only in what comes from now on.
-
-    What was loaded at the start is there to the end; to look through it takes a twentieth of a
-    second, in which a process answers nobody.
-    """
-    gc.collect()
-    gc.freeze()
 
 
 def open_many_files() -> None:

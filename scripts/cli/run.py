@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from scripts.cli.failures import Failure, sentences
+from scripts.cli.loading import loading
 from scripts.cli.options import read_settings, server_options
 
 if TYPE_CHECKING:
@@ -59,7 +60,9 @@ def _serve_with_postgres(settings: "Settings", sockets: list[socket.socket]) -> 
 
 
 def _import_while_postgres_starts() -> None:
-    import scripts.cli.process  # noqa: F401
+    with loading():
+        import queue_processors.registry  # noqa: F401
+        import scripts.cli.process  # noqa: F401
 
 
 def _serve(

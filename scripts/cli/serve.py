@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from scripts.cli.failures import Failure, sentences
+from scripts.cli.loading import loading
 from scripts.cli.options import read_settings, server_options
 
 if TYPE_CHECKING:
@@ -49,12 +50,13 @@ def serve(
 
 def serve_here(settings: "Settings", sockets: list[socket.socket], lifeline: int | None) -> None:
     """Serve in this process."""
-    import structlog
-    import uvloop
+    with loading():
+        import structlog
+        import uvloop
 
-    from scripts.cli.process import serve_until_stopped
-    from server.listening import port_of
-    from server.logs import configure_logging
+        from scripts.cli.process import serve_until_stopped
+        from server.listening import port_of
+        from server.logs import configure_logging
 
     configure_logging(settings)
 

@@ -5,6 +5,7 @@ from pathlib import Path
 import click
 
 from scripts.cli.failures import Failure, sentences
+from scripts.cli.loading import loading
 from scripts.cli.options import place_options, read_settings
 
 
@@ -24,12 +25,13 @@ def worker(queues: tuple[str, ...], *, config: Path | None, data: Path | None) -
                 "`parley worker` needs a Postgres: set DATABASE_URL, or use `parley run`,"
                 " which has the workers inside."
             )
-        import uvloop
+        with loading():
+            import uvloop
 
-        from queue_processors.registry import UnknownProcessorError, named
-        from scripts.cli.database import database_of
-        from scripts.cli.process import work_until_stopped
-        from server.logs import configure_logging
+            from queue_processors.registry import UnknownProcessorError, named
+            from scripts.cli.database import database_of
+            from scripts.cli.process import work_until_stopped
+            from server.logs import configure_logging
 
         try:
             processors = named(queues)

@@ -15,7 +15,6 @@ from server.domain.errors import (
     UserDeactivatedError,
 )
 from server.events.users import User, shown_user
-from server.identity.jwt_keys import email_in
 from storage import credentials, profile_data, users
 from storage.credentials import CredentialsRow
 from storage.profile_data import NO_DATA
@@ -89,6 +88,8 @@ async def jwt_fetch_api_key(request: Request, params: JwtParams) -> KeyOfToken:
     key = request.app.settings.jwt_keys.by_subdomain.get(realm.subdomain)
     if key is None:
         raise BadRequestError("JWT authentication is not enabled for this organization")
+    from server.identity.jwt_keys import email_in  # starts faster without joserfc
+
     email = email_in(params.token, key, request.app.clock)
     found = await _credentials(request, directory, email)
     row = None if found is None else await directory.user(found.user_id)

@@ -10,9 +10,7 @@ from server.domain.providers import GITHUB, SamlProvider
 from server.egress import Egress, open_egress
 from server.identity.errors import DirectoryAwayError, IdentityError
 from server.identity.flows import PURPOSE, Flows
-from server.identity.github import GitHub
 from server.identity.identity import Identity, OtherSite
-from server.identity.oidc import OpenIdProvider
 from server.settings import Settings
 from storage import server_keys
 from storage.database import Database
@@ -67,6 +65,10 @@ def _site(name: str, settings: Settings, egress: Egress, clock: Clock) -> OtherS
         if settings.saml_certificate is not None and settings.saml_key is not None:
             own = OwnKey(settings.saml_certificate, settings.saml_key)
         return SamlSite(provider, own, clock)
+    from server.identity.oidc import OpenIdProvider  # starts faster without joserfc
+
     if name == GITHUB:
+        from server.identity.github import GitHub
+
         return GitHub(provider, egress)
     return OpenIdProvider(name, provider, egress, clock)

@@ -2,10 +2,12 @@
 
 from email.message import EmailMessage
 from functools import lru_cache
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-import css_inline
-from jinja2 import Environment, PackageLoader, StrictUndefined, select_autoescape
+from server.templates import templates_of
+
+if TYPE_CHECKING:
+    from css_inline import CSSInliner
 
 MAX_SUBJECT: Final = 150
 MAX_NAME: Final = 100
@@ -13,8 +15,9 @@ MAX_NAME: Final = 100
 
 def fill(message: EmailMessage, template: str, **values: object) -> None:
     """Give the mail the body that the template makes, as text and as HTML."""
-    message.set_content(_templates().get_template(f"{template}.txt").render(values))
-    html = _templates().get_template(f"{template}.html").render(values)
+    templates = templates_of("server.mail")
+    message.set_content(templates.get_template(f"{template}.txt").render(values))
+    html = templates.get_template(f"{template}.html").render(values)
     message.add_alternative(_inliner().inline(html), subtype="html")
 
 
@@ -25,18 +28,8 @@ def line(text: str, longest: int) -> str:
 
 
 @lru_cache(maxsize=1)
-def _templates() -> Environment:
-    return Environment(
-        loader=PackageLoader("server.mail"),
-        autoescape=select_autoescape(["html"]),
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-    )
+def _inliner() -> "CSSInliner":
+    from css_inline import CSSInliner  # starts faster without
 
-
-@lru_cache(maxsize=1)
-def _inliner() -> css_inline.CSSInliner:
     # What depends on the screen stays in a style element: it cannot be inlined.
-    return css_inline.CSSInliner(keep_at_rules=True, load_remote_stylesheets=False)
+    return CSSInliner(keep_at_rules=True, load_remote_stylesheets=False)

@@ -9,13 +9,13 @@ from ipaddress import ip_address
 from typing import Final
 from urllib.parse import urlsplit
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
 from tornado.httpserver import HTTPServer
 from tornado.httputil import HTTPServerRequest
 
 from server.listening import first_free, port_of
 from server.mail.folder import KEPT, MailFolder
 from server.pages import PLAIN, Page, PageServer
+from server.templates import templates_of
 
 HOST: Final = "127.0.0.1"
 _NAME: Final = re.compile(r"/([0-9a-f]{16})(/html)?")
@@ -39,11 +39,6 @@ class FolderPages:
 
     def __init__(self, folder: MailFolder) -> None:
         self._folder = folder
-        self._templates = Environment(
-            loader=PackageLoader("server.mail"),
-            autoescape=True,
-            undefined=StrictUndefined,
-        )
 
     async def answer(self, request: HTTPServerRequest) -> Page:
         """The page that is asked for."""
@@ -67,7 +62,7 @@ class FolderPages:
         return self._page("folder_mail.html", mail=mail)
 
     def _page(self, template: str, **values: object) -> Page:
-        html = self._templates.get_template(template).render(values)
+        html = templates_of("server.mail").get_template(template).render(values)
         return Page(HTTPStatus.OK, html.encode(), headers=_HEADERS)
 
     def _sorry(self, status: HTTPStatus) -> Page:

@@ -194,6 +194,8 @@ class PostgresJobBroker:
         self._lease_seconds = lease_seconds
         self._consumers: set[_Consumer] = set()
         self._consumed = asyncio.Event()
+        self._turn = asyncio.Lock()
+        """Of the consumers one looks at a time: together they would take all connections."""
 
     async def publish(self, *outgoing: OutgoingJob) -> None:
         check_delays(outgoing)
@@ -206,7 +208,7 @@ class PostgresJobBroker:
     async def consume(
         self, queue: str, *, prefetch: int
     ) -> AsyncIterator[AsyncIterator["PostgresDelivery"]]:
-        consumer = _Consumer(self._database, queue, prefetch, self._lease_seconds)
+        consumer = _Consumer(self._database, queue, prefetch, self._lease_seconds, self._turn)
         self._consumers.add(consumer)
         self._consumed.set()
         try:
@@ -241,11 +243,19 @@ class PostgresJobBroker:
 class _Consumer:
     """One `consume`: what it holds, and when it looks for more."""
 
-    def __init__(self, database: Database, queue: str, prefetch: int, lease_seconds: float) -> None:
+    def __init__(
+        self,
+        database: Database,
+        queue: str,
+        prefetch: int,
+        lease_seconds: float,
+        turn: asyncio.Lock,
+    ) -> None:
         self.database = database
         self.queue = queue
         self._prefetch = prefetch
         self._lease_seconds = lease_seconds
+        self._turn = turn
         self._last_realm = -1
         """The next hand-out begins with the realm after this one."""
         self._held: dict[int, jobs.JobRow] = {}
@@ -304,7 +314,7 @@ class _Consumer:
 
     async def _claim(self) -> list[jobs.JobRow]:
         room = self._prefetch - len(self._held)
-        async with self.database.connection() as connection:
+        async with self._turn, self.database.connection() as connection:
             rows = await jobs.claim(
                 connection,
                 self.queue,
@@ -320,7 +330,7 @@ class _Consumer:
         return rows
 
     async def _wait_for_more(self) -> None:
-        async with self.database.connection() as connection:
+        async with self._turn, self.database.connection() as connection:
             seconds = await jobs.seconds_until_due(connection, self.queue)
         pause = (
             LOOK_SECONDS

@@ -6,11 +6,10 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from functools import lru_cache
 from http import HTTPStatus
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlencode, urlsplit
 
 import structlog
-from jinja2 import Environment
 from tornado.httputil import HTTPServerRequest
 
 from server import overview, pages
@@ -21,8 +20,12 @@ from server.domain.errors import RateLimitedError
 from server.operator.actions import ACTIONS, Action
 from server.operator.sessions import COOKIE, LIFE_SECONDS, Session, Sessions
 from server.overview import AWAY, Overview
-from server.pages import Page, static_content, templates_of
+from server.pages import Page, static_content
+from server.templates import templates_of
 from server.wording import size, span
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
 
 logger = structlog.get_logger(__name__)
 
@@ -277,7 +280,7 @@ def _page(template: str, *, status: int = HTTPStatus.OK, **values: Any) -> Page:
 
 
 @lru_cache(maxsize=1)
-def _environment() -> Environment:
+def _environment() -> "Environment":
     environment = templates_of("server.operator")
     environment.filters |= {"size": size, "moment": _moment}
     return environment

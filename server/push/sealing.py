@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 import msgspec
-from nacl.public import PublicKey, SealedBox
 
 KEY_BYTES: Final = 32
 
@@ -22,5 +21,7 @@ def key_of(text: str) -> bytes | None:
 
 def sealed(public_key: bytes, payload: Mapping[str, Any]) -> str:
     """The payload as base64 that the key's owner alone can read (an anonymous box of X25519)."""
+    from nacl.public import PublicKey, SealedBox  # starts faster without
+
     box = SealedBox(PublicKey(public_key))
     return base64.b64encode(box.encrypt(msgspec.json.encode(payload))).decode()

@@ -3,9 +3,7 @@
 import hashlib
 from functools import lru_cache
 from http import HTTPStatus
-from typing import Any, Final
-
-from jinja2 import Environment
+from typing import TYPE_CHECKING, Any, Final
 
 from server.api.browsers import TOKEN_FIELD, cookie
 from server.api.visits import Visit
@@ -13,8 +11,12 @@ from server.domain.emoji import picture_url
 from server.domain.errors import DomainError, RateLimitedError
 from server.domain.realm_settings import RealmSettings
 from server.domain.sessions import VISITOR, form_token, new_token
-from server.pages import HEADERS, Page, static_content, templates_of
+from server.pages import HEADERS, Page, static_content
+from server.templates import templates_of
 from server.wording import span
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
 
 STATIC: Final = {"style.css": "text/css; charset=utf-8", "icon.svg": "image/svg+xml"}
 STATIC_PATH: Final = "/static/{name}"
@@ -122,7 +124,7 @@ def _token_for(visit: Visit) -> str:
 
 
 @lru_cache(maxsize=1)
-def _environment() -> Environment:
+def _environment() -> "Environment":
     environment = templates_of("server.web")
     environment.globals |= {"static": _static_url, "token_field": TOKEN_FIELD}
     return environment

@@ -2,7 +2,7 @@
 
 import gc
 
-from scripts.cli.process import set_start_apart
+from scripts.cli.loading import set_start_apart
 
 
 def test_what_was_loaded_at_the_start_is_not_looked_through_for_garbage():
