@@ -17,6 +17,7 @@ import benchmarks.pushing
 import benchmarks.signing_in
 import benchmarks.transferring
 import benchmarks.uploading
+import benchmarks.working
 from benchmarks.crowds.measures import masses, queue_memory, reconnecting, slow_sockets, waking
 from benchmarks.delivering import delivery, marking
 from benchmarks.figures import Figures, milliseconds, percentile
@@ -158,6 +159,19 @@ def uploading() -> Figures:
     return figures
 
 
+def working() -> Figures:
+    """200 people at work: cores of the server and of its database, and what was asked for."""
+    with running() as server, server.database() as database:
+        worked = benchmarks.working.measure(server, database)
+    return {
+        "200 at work, cores in all": worked.server_cores + worked.database_cores,
+        "200 at work, cores of the server": worked.server_cores,
+        "200 at work, cores of the database": worked.database_cores,
+        "200 at work, requests in two minutes": worked.asked,
+        "200 at work, polls in two minutes": worked.polls,
+    }
+
+
 def starts() -> Figures:
     """The first and the second start, and what an idle server takes."""
     with temporary_data() as data:
@@ -196,4 +210,5 @@ MEASURES: dict[str, Callable[[], Figures]] = {
     "holding": holding,
     "signing-in": signing_in,
     "uploading": uploading,
+    "working": working,
 }

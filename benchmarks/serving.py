@@ -4,10 +4,14 @@ import os
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Final
 
 import psutil
 
 from benchmarks.server import PARLEY, Server, free_port, pss, wait_for_answer
+
+POOL: Final = 4
+"""Connections of each to the database: the private Postgres has room for 40 in all."""
 
 
 class Processes:
@@ -16,7 +20,11 @@ class Processes:
     def __init__(self, server: Server, count: int) -> None:
         self.port = free_port()
         self._count = count
-        self._environment = {**os.environ, "DATABASE_URL": server.database_url}  # noqa: TID251
+        self._environment = {
+            **os.environ,  # noqa: TID251
+            "DATABASE_URL": server.database_url,
+            "PARLEY_DATABASE_POOL_SIZE": str(POOL),
+        }
         self._process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:

@@ -40,8 +40,10 @@ def fill(database: psycopg.Connection[Any], *, people: int) -> World:
     return World(realm_id, first, people)
 
 
-def channel(database: psycopg.Connection[Any], world: World, name: str, subscribers: int) -> int:
-    """A public channel with the first people subscribed from the beginning."""
+def channel(
+    database: psycopg.Connection[Any], world: World, name: str, subscribers: int, *, first: int = 0
+) -> int:
+    """A public channel with so many people from `first` on, subscribed from the beginning."""
     [channel_id] = database.execute(
         """
         INSERT INTO channels (realm_id, name, created_at, subscriber_count)
@@ -54,7 +56,7 @@ def channel(database: psycopg.Connection[Any], world: World, name: str, subscrib
         INSERT INTO subscriptions (realm_id, user_id, channel_id, active, spans, color)
         SELECT %s, %s + g, %s, true, '{[1,)}', '#76ce90' FROM generate_series(0, %s - 1) AS g
         """,
-        [world.realm_id, world.first_user_id, channel_id, subscribers],
+        [world.realm_id, world.first_user_id + first, channel_id, subscribers],
     )
     database.execute("ANALYZE channels, subscriptions")
     return int(channel_id)
