@@ -21,6 +21,7 @@ from server.domain.external_content import ProxyLinks
 from server.domain.markdown import Linkifier, Linkifiers, PlainTypesetter, Typesetter
 from server.domain.profiles import knows_email, public_email, user_id_of_hidden_email
 from server.domain.realm_settings import RealmSettings
+from server.gathering import Gathering
 from storage import (
     acquaintances,
     alert_words,
@@ -116,6 +117,7 @@ class Directory:
         self._rows: OrderedDict[Touch, Any] = OrderedDict()
         self._by_name: dict[str, dict[Any, Any]] = {}
         self._forgotten = 0
+        self._callers = Gathering(self._by_emails)
 
     def locking(self, connection: Connection) -> "Directory":
         """The same directory, read and locked on this connection."""
@@ -231,22 +233,36 @@ class Directory:
         return found
 
     async def user_by_email(self, email: str) -> UserRow | None:
-        found = await self.users_by_email([email])
-        return found[0] if found else None
+        """Who has the address. Whom many ask for at once is read together."""
+        email = email.lower()
+        user_id = self._by_name.get(NAMES["user"], {}).get(("email", email))
+        known: UserRow | None = None if user_id is None else self._rows.get(user_key(user_id))
+        if known is not None:
+            return known
+        if self._exact is not None or self._database.is_held:
+            return (await self._by_emails([email])).get(email)
+        return await self._callers.find(email)
 
     async def users_by_email(self, emails: Sequence[str]) -> list[UserRow]:
         """Those of these addresses that exist, in no order; real ones and made up ones."""
+        found = await self._by_emails([email.lower() for email in emails])
+        return list({row.user_id: row for row in found.values()}.values())
+
+    async def _by_emails(self, emails: Sequence[str]) -> dict[str, UserRow]:
         ids = self._by_name.setdefault(NAMES["user"], {})
-        wanted = [e.lower() for e in emails]
-        missing = [e for e in wanted if ("email", e) not in ids]
+        missing = [e for e in emails if ("email", e) not in ids]
         if missing:
+            forgotten = self._forgotten
             for row in await self._read(lambda c: users.by_emails(c, self.realm_id, missing)):
                 email = row.email.lower()
                 # As text that is there already, mostly: it is kept for everybody.
                 ids[("email", row.email if email == row.email else email)] = row.user_id
+                if self._exact is None and forgotten == self._forgotten:
+                    self._keep(user_key(row.user_id), row)
             await self._resolve_hidden([e for e in missing if ("email", e) not in ids], ids)
-        user_ids = [ids[("email", e)] for e in wanted if ("email", e) in ids]
-        return list((await self.users(user_ids)).values())
+        known = {e: ids[("email", e)] for e in emails if ("email", e) in ids}
+        rows = await self.users(list(known.values()))
+        return {e: rows[user_id] for e, user_id in known.items() if user_id in rows}
 
     async def users_known_by(self, viewer: UserRow, emails: Sequence[str]) -> list[UserRow]:
         """The same, where the viewer may know that the address is theirs."""

@@ -16,11 +16,11 @@ from server.domain.errors import BadEventQueueError, ServerNotReadyError
 from server.events import catalogue
 from server.events.base import Audience, Event, LogEntry
 from server.events.queue_params import queue_params
+from server.gathering import Gathering
 from server.messaging.event_bus import EventBus, Hint
 from server.realtime.audience import LiveUser, reaches_queue
 from server.realtime.bell import NO_REALM, Bell
 from server.realtime.follower import RealmFollower
-from server.realtime.gathering import Gathering
 from server.realtime.queue import EventQueue
 from server.turns import Turns
 from storage import clock as clocks

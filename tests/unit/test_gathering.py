@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from server.realtime.gathering import AT_ONCE, Gathering
+from server.gathering import AT_ONCE, Gathering
 
 pytestmark = pytest.mark.asyncio
 
