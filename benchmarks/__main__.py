@@ -14,6 +14,7 @@ from pathlib import Path
 from benchmarks.figures import median_and_range
 from benchmarks.measures import MEASURES
 from benchmarks.server import load_average
+from scripts.cli.process import open_many_files
 
 
 def main() -> None:
@@ -22,6 +23,7 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--json", type=Path, metavar="FILE")
     arguments = parser.parse_args()
+    open_many_files()  # here, in the processes of clients, and in the servers that are measured
     names = arguments.names or list(MEASURES)
     print(f"{platform.machine()}, Python {platform.python_version()}")
     found: dict[str, list[float]] = {}

@@ -8,6 +8,7 @@ import uvloop
 
 import benchmarks.changing
 import benchmarks.holding
+import benchmarks.idling
 import benchmarks.narrows
 import benchmarks.notifying
 import benchmarks.organization
@@ -185,8 +186,17 @@ def starts() -> Figures:
     return {"first start s": first, "second start s": second, "idle MiB (PSS)": memory}
 
 
+def idling() -> Figures:
+    """What an idle installation with RabbitMQ takes of the memory, by part."""
+    taken = benchmarks.idling.measure()
+    parts = {f"idle, {name}, MiB (PSS)": mib for name, mib in taken.items()}
+    ours = taken["the server"] + taken["the worker"]
+    return {"idle with RabbitMQ, server and worker, MiB (PSS)": ours} | parts
+
+
 MEASURES: dict[str, Callable[[], Figures]] = {
     "starts": starts,
+    "idling": idling,
     "sends": sends,
     "slow-disk": slow_disk,
     "snapshot": snapshot,

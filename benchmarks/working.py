@@ -7,6 +7,7 @@ has come, type, and send one message. Clients ping once a minute, and poll all t
 import asyncio
 import json
 import random
+import time
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -28,6 +29,8 @@ MINUTE: Final = 60.0
 WARM_UP_SECONDS: Final = 30.0
 MEASURED_SECONDS: Final = 120.0
 TYPING_SECONDS: Final = 5.0
+NOTICED_SECONDS: Final = 3.0
+"""By then the server has seen that the clock was set forward, and begun anew."""
 TEXT: Final = "A message of an *ordinary* length, as people write them to their colleagues."
 
 
@@ -105,6 +108,7 @@ def measure(server: Server, database: psycopg.Connection[Any]) -> Worked:
         for first in range(0, PEOPLE, TEAM)
     ]
     worlds.messages(database, world, [of_all, *of_teams], count=10_000, topics_a_channel=5)
+    time.sleep(NOTICED_SECONDS)
     people = [
         Person(number, (of_teams[number // TEAM], of_all), *_clients(server, world, number))
         for number in range(PEOPLE)

@@ -11,6 +11,7 @@ from typing_extensions import override
 
 _LENGTH: Final = re.compile(rb"content-length: *(\d+)", re.IGNORECASE)
 _EVENT_ID: Final = re.compile(rb'[\[,]\{"id":(\d+),"type"')
+FIRST_POLL: Final = b"last_event_id=-1"
 SOURCES: Final = 100
 """Loopback addresses that connections come from: each has its own ports."""
 CONNECTING: Final = 100
@@ -18,7 +19,7 @@ CONNECTING: Final = 100
 
 
 class Waiter(asyncio.Protocol):
-    """Asks once, and notes when it has the answer."""
+    """Asks once, or again and again, and notes when it has the answer."""
 
     __slots__ = ("_buffer", "_crowd", "_request", "_transport", "number")
 
@@ -33,6 +34,10 @@ class Waiter(asyncio.Protocol):
         """Ask again, on the same connection."""
         assert self._transport is not None
         self._transport.write(request)
+
+    def poll_on(self, last_id: int) -> None:
+        """Ask for what comes after this event."""
+        self.ask(self._request.replace(FIRST_POLL, b"last_event_id=%d" % last_id))
 
     def leave(self) -> None:
         if self._transport is not None:
@@ -60,7 +65,9 @@ class Waiter(asyncio.Protocol):
 class Crowd:
     """Connections that wait, and when their answers came."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, polls_on: bool = False) -> None:
+        """`polls_on`: as clients do, each polls again when it has its answer."""
+        self._polls_on = polls_on
         self.waiters: list[Waiter] = []
         self.arrived: list[float] = []
         """When each answer since the last `expect` was there."""
@@ -105,6 +112,8 @@ class Crowd:
         ids = _EVENT_ID.findall(body)
         if ids:
             self.last_ids[waiter.number] = int(ids[-1])
+            if self._polls_on:
+                waiter.poll_on(int(ids[-1]))
         if len(self.arrived) >= self._wanted:
             self._all_there.set()
 

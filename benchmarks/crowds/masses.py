@@ -138,7 +138,7 @@ def _wait(port: int, requests: Sequence[bytes], ready: "Queue[int]", done: Event
 async def _wait_there(
     port: int, requests: Sequence[bytes], ready: "Queue[int]", done: Event
 ) -> Answers:
-    crowd = Crowd()
+    crowd = Crowd(polls_on=True)
     crowd.expect(10 * len(requests))
     await crowd.come(port, requests)
     ready.put(len(requests))

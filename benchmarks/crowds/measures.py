@@ -6,7 +6,7 @@ import uvloop
 
 from benchmarks import world as worlds
 from benchmarks.client import Client, clients
-from benchmarks.crowds.masses import come_back, wait_in_thousands
+from benchmarks.crowds.masses import Answers, come_back, wait_in_thousands
 from benchmarks.crowds.slow_sockets import stand
 from benchmarks.crowds.waiting import fill
 from benchmarks.crowds.waking import WAITING, wake
@@ -87,7 +87,7 @@ def reconnecting() -> Figures:
         answers = come_back(server, 20_000, 2)
     return {
         **milliseconds("reconnect of 20,000", answers.seconds),
-        "reconnect, 5xx": sum(n for status, n in answers.statuses.items() if status >= 500),
+        "reconnect, 5xx": _refused(answers),
         "reconnect, lost": answers.lost,
     }
 
@@ -95,5 +95,13 @@ def reconnecting() -> Figures:
 def masses() -> Figures:
     """Direct messages while 50,000 clients wait at four processes, and the memory of these."""
     with running() as server:
-        taken, mib, _ = wait_in_thousands(server, 50_000, 4)
-    return {**milliseconds("direct message among 50,000", taken), "50,000 waiting MiB": mib}
+        taken, mib, answers = wait_in_thousands(server, 50_000, 4)
+    return {
+        **milliseconds("direct message among 50,000", taken),
+        "50,000 waiting MiB": mib,
+        "50,000 waiting, refused or cut": answers.lost + _refused(answers),
+    }
+
+
+def _refused(answers: Answers) -> int:
+    return sum(n for status, n in answers.statuses.items() if status >= 500)

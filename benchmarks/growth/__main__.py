@@ -20,6 +20,7 @@ from typing import Any
 from benchmarks.growth.axes import AXES, Axis
 from benchmarks.growth.curves import draw
 from benchmarks.server import load_average
+from scripts.cli.process import open_many_files
 
 
 def main() -> None:
@@ -35,6 +36,7 @@ def main() -> None:
     parser.add_argument("--json", type=Path, metavar="FILE")
     parser.add_argument("--svg", type=Path, metavar="FOLDER")
     arguments = parser.parse_args()
+    open_many_files()  # here, in the processes of clients, and in the servers that are measured
     known = arguments.json is not None and arguments.json.exists()
     found: dict[str, Any] = json.loads(arguments.json.read_text()) if known else {}
     for axis in AXES:

@@ -1,6 +1,7 @@
 """What grows, and what is measured at each size: one server for all sizes of an axis."""
 
 import asyncio
+import resource
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -25,6 +26,7 @@ from storage.database import open_database
 TEXT: Final = "A message of an ordinary length."
 CAPABILITIES: Final = {"user_settings_object": True, "empty_topic_name": True}
 ROOT_DOMAIN: Final = "growth.test"
+KEPT_FILES: Final = 500
 SENDERS: Final = 8
 SENDING_SECONDS: Final = 4.0
 
@@ -142,7 +144,12 @@ def _say(
 
 
 def queues(sizes: tuple[int, ...]) -> Measured:
-    """So many clients that wait at one process, and a direct message between two of them."""
+    """So many clients that wait at one process, and a direct message between two of them.
+
+    No more than it may have files open.
+    """
+    files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    sizes = tuple(size for size in sizes if size < files - KEPT_FILES)
     with running() as server:
         with server.database() as database:
             world, _, queue_ids = waiting.fill(database, max(sizes))
