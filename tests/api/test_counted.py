@@ -36,18 +36,18 @@ class Case:
     people: list[UserRow]
 
     async def send(self) -> Heard:
-        return await self.wiretap.least(
+        return await self.wiretap.usual(
             lambda: self.client.post(
                 "/messages", type="channel", to=self.channel.name, topic="t", content="hello"
             )
         )
 
     async def register(self) -> Heard:
-        return await self.wiretap.least(lambda: self.client.post("/register"))
+        return await self.wiretap.usual(lambda: self.client.post("/register"))
 
     async def poll(self) -> Heard:
         queue = await self.client.register(event_types=["message"])
-        return await self.wiretap.least(
+        return await self.wiretap.usual(
             lambda: self.client.get(
                 "/events",
                 queue_id=queue.queue_id,
@@ -57,7 +57,7 @@ class Case:
         )
 
     async def history(self) -> Heard:
-        return await self.wiretap.least(
+        return await self.wiretap.usual(
             lambda: self.client.get("/messages", anchor="newest", num_before=20, num_after=0)
         )
 

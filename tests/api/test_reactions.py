@@ -7,6 +7,7 @@ import pytest_asyncio
 
 from server.domain.access import GUEST
 from tests.factories import Make, new_realm
+from tests.fixtures.database import until_somebody_waits_for_a_lock
 
 pytestmark = pytest.mark.asyncio
 
@@ -183,7 +184,7 @@ async def test_nobody_reacts_in_a_channel_from_which_they_are_being_removed(
             **where,
         )
         reacting = asyncio.create_task(react(client, there, emoji_name="tada"))
-        await asyncio.sleep(0.3)  # a reaction that did not wait would be done by now
+        await until_somebody_waits_for_a_lock(removal)
         await removal.execute(
             "UPDATE subscriptions SET active = false WHERE realm_id = %(realm_id)s"
             " AND channel_id = %(channel_id)s AND user_id = %(user_id)s",

@@ -13,6 +13,7 @@ from queue_processors.shipper import UNREADABLE, Shipper, into_table, jobs_of, t
 from server.events.base import NOBODY
 from server.events.log import Tick
 from server.jobs import Job, enqueue
+from server.messaging import postgres
 from server.messaging.job_broker import BrokerUnavailableError, OutgoingJob
 from server.messaging.postgres import open_postgres_jobs
 from server.writer import WriteTx
@@ -130,7 +131,10 @@ async def test_a_delay_holds_the_job_back(stage: Stage, make: Make, database: Da
 
 
 @pytest.mark.asyncio
-async def test_a_consumer_hears_of_what_is_shipped(stage: Stage, make: Make, database: Database):
+async def test_a_consumer_hears_of_what_is_shipped(
+    stage: Stage, make: Make, database: Database, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(postgres, "LOOK_SECONDS", 3600.0)  # nothing is found but by a wake-up
     async with (
         open_postgres_jobs(database) as broker,
         shipping_by(Shipper(database)),
@@ -138,7 +142,7 @@ async def test_a_consumer_hears_of_what_is_shipped(stage: Stage, make: Make, dat
     ):
         waiting = asyncio.ensure_future(anext(deliveries))
         await ask(stage, make.realm_id, 1)
-        async with asyncio.timeout(3):
+        async with asyncio.timeout(60):
             assert (await waiting).body == b'{"realm_id":%d,"number":1}' % make.realm_id
 
 

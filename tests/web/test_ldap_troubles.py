@@ -70,7 +70,7 @@ async def test_nobody_else_waits_for_a_directory_that_says_nothing(asking, ldap_
         lambda _, writer: asked.put_nowait(writer), "127.0.0.1", 0
     )
     port = listening.sockets[0].getsockname()[1]
-    settings = {"ldap_url": f"ldap://127.0.0.1:{port}", "ldap_timeout_seconds": 1}
+    settings = {"ldap_url": f"ldap://127.0.0.1:{port}", "ldap_timeout_seconds": 5}
     async with asking({**ldap_search, **settings, "ldap_connections": 1}) as ask:
         waiting = [asyncio.create_task(ask("grace", SECRET)) for _ in range(3)]
         silent = await asked.get()
@@ -106,7 +106,7 @@ async def test_one_that_says_nothing_leaves_time_for_the_next(
         lambda _, writer: asked.put_nowait(writer), "127.0.0.1", 0
     )
     silent = f"ldap://127.0.0.1:{listening.sockets[0].getsockname()[1]}"
-    settings = {"ldap_url": f"{silent}, {ldap_search['ldap_url']}", "ldap_timeout_seconds": 3}
+    settings = {"ldap_url": f"{silent}, {ldap_search['ldap_url']}", "ldap_timeout_seconds": 10}
     async with asking({**ldap_search, **settings}) as ask:
         for _ in range(3):
             (await ask("grace", SECRET)).succeeded()
