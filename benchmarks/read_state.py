@@ -252,7 +252,7 @@ async def measure_history(connection: Connection, times: int) -> list[Figure]:
         "newest 100 of a feed of 100 channels": (EVERYWHERE, Scope()),
         "newest 100 direct messages": (UP_TO_DATE, Scope(only_direct=True)),
         "newest 100 of a sender": (UP_TO_DATE, Scope(sender_id=UserId(77))),
-        "newest 100 of 9,000 unread": (BEHIND, Scope(flags=["unread"])),
+        "newest 100 of 9,000 unread": (BEHIND, Scope(flags=("unread",))),
     }
     figures = [
         await timed(

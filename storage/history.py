@@ -41,13 +41,13 @@ _FLAG_BITS: Final[dict[Flag, int]] = {
 class Without:
     """What a message must not be: where none of these places, in no flagged state, by nobody."""
 
-    channel_ids: Sequence[ChannelId] = ()
-    conversation_ids: Sequence[int] = ()
-    sender_ids: Sequence[UserId] = ()
-    ids: Sequence[MessageId] = ()
-    flags: Sequence[Flag] = ()
-    mentioned: Sequence[UserId] = ()
-    searches: Sequence[Search] = ()
+    channel_ids: tuple[ChannelId, ...] = ()
+    conversation_ids: tuple[int, ...] = ()
+    sender_ids: tuple[UserId, ...] = ()
+    ids: tuple[MessageId, ...] = ()
+    flags: tuple[Flag, ...] = ()
+    mentioned: tuple[UserId, ...] = ()
+    searches: tuple[Search, ...] = ()
     """Of none of these it has all words."""
     traits: int = 0
     """Bits none of which it has."""
@@ -69,9 +69,9 @@ class Scope:
     """Topics or direct-message groups, in any of them."""
     only_direct: bool = False
     sender_id: UserId | None = None
-    flags: Sequence[Flag] = ()
+    flags: tuple[Flag, ...] = ()
     ids: Sequence[MessageId] | None = None
-    mentioned: Sequence[UserId] = ()
+    mentioned: tuple[UserId, ...] = ()
     """Each of them is mentioned by name."""
     traits: int = 0
     """Bits of `messages.traits`, all of them there."""

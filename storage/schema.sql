@@ -981,20 +981,33 @@ CREATE FUNCTION public.history_page(p_realm_id bigint, p_user_id bigint, p_scope
     LANGUAGE plpgsql STABLE
     AS $$
 DECLARE
+    c_far CONSTANT bigint := 1000;
     s record;
+    v_walks boolean;
     v_ids bigint[] := '{}';
 BEGIN
     SELECT * INTO s FROM history_sources(
         p_realm_id, p_user_id, p_scope, p_channel_ids, p_conversation_ids);
+    -- To walk farther, or for a few sources, would cost more than it may save.
+    v_walks := p_scope = 'feed' AND cardinality(s.r_channels) > 3
+               AND greatest(p_before, p_after) <= c_far;
     IF p_before > 0 THEN
-        v_ids := history_before(
-            p_realm_id, p_user_id, s.r_channels, s.r_partial_channels, s.r_conversations,
-            s.r_partial_conversations, s.r_extra, p_below - 1, p_before);
+        v_ids := coalesce(
+            CASE WHEN v_walks THEN walk_before(
+                p_realm_id, p_user_id, s.r_channels, s.r_partial_channels, s.r_conversations,
+                s.r_extra, p_below - 1, p_before) END,
+            history_before(
+                p_realm_id, p_user_id, s.r_channels, s.r_partial_channels, s.r_conversations,
+                s.r_partial_conversations, s.r_extra, p_below - 1, p_before));
     END IF;
     IF p_after > 0 THEN
-        v_ids := v_ids || history_after(
-            p_realm_id, p_user_id, s.r_channels, s.r_partial_channels, s.r_conversations,
-            s.r_partial_conversations, s.r_extra, p_from, p_after);
+        v_ids := v_ids || coalesce(
+            CASE WHEN v_walks THEN walk_after(
+                p_realm_id, p_user_id, s.r_channels, s.r_partial_channels, s.r_conversations,
+                s.r_extra, p_from, p_after) END,
+            history_after(
+                p_realm_id, p_user_id, s.r_channels, s.r_partial_channels, s.r_conversations,
+                s.r_partial_conversations, s.r_extra, p_from, p_after));
     END IF;
     RETURN v_ids;
 END $$;
@@ -2825,6 +2838,68 @@ BEGIN
     SELECT h.channel_id, h.conversation_id, h.ids,
            (cardinality(h.all_ids) - cardinality(h.ids))::bigint
       FROM heard h;
+END $$;
+
+CREATE FUNCTION public.walk_after(p_realm_id bigint, p_user_id bigint, p_channels bigint[], p_partial_channels bigint[], p_conversations bigint[], p_extra bigint[], p_edge bigint, p_limit bigint) RETURNS bigint[]
+    LANGUAGE plpgsql STABLE
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    SET jit TO 'off'
+    AS $$
+DECLARE
+    v_most bigint := 2 * p_limit + 50;
+    v_seen bigint;
+    v_ids bigint[];
+BEGIN
+    SELECT count(*), coalesce(array_agg(w.id ORDER BY w.id ASC) FILTER (WHERE w.is_wanted), '{}')
+      INTO v_seen, v_ids
+      FROM (SELECT m.id,
+                   m.channel_id IN (SELECT unnest(p_channels))
+                   OR m.conversation_id IN (SELECT unnest(p_conversations))
+                   OR m.id IN (SELECT unnest(p_extra))
+                   OR (m.channel_id IN (SELECT unnest(p_partial_channels))
+                       AND (SELECT s.spans @> m.id FROM subscriptions s
+                             WHERE s.realm_id = p_realm_id AND s.user_id = p_user_id
+                               AND s.channel_id = m.origin_channel_id)) AS is_wanted
+              FROM messages m
+             WHERE m.realm_id = p_realm_id AND m.id >= p_edge
+             ORDER BY m.id ASC LIMIT v_most) w;
+    IF cardinality(v_ids) < p_limit AND v_seen = v_most THEN
+        RETURN NULL;
+    END IF;
+    RETURN v_ids[:p_limit];
+END $$;
+
+CREATE FUNCTION public.walk_before(p_realm_id bigint, p_user_id bigint, p_channels bigint[], p_partial_channels bigint[], p_conversations bigint[], p_extra bigint[], p_edge bigint, p_limit bigint) RETURNS bigint[]
+    LANGUAGE plpgsql STABLE
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_seqscan TO 'off'
+    SET enable_bitmapscan TO 'off'
+    SET jit TO 'off'
+    AS $$
+DECLARE
+    v_most bigint := 2 * p_limit + 50;
+    v_seen bigint;
+    v_ids bigint[];
+BEGIN
+    SELECT count(*), coalesce(array_agg(w.id ORDER BY w.id DESC) FILTER (WHERE w.is_wanted), '{}')
+      INTO v_seen, v_ids
+      FROM (SELECT m.id,
+                   m.channel_id IN (SELECT unnest(p_channels))
+                   OR m.conversation_id IN (SELECT unnest(p_conversations))
+                   OR m.id IN (SELECT unnest(p_extra))
+                   OR (m.channel_id IN (SELECT unnest(p_partial_channels))
+                       AND (SELECT s.spans @> m.id FROM subscriptions s
+                             WHERE s.realm_id = p_realm_id AND s.user_id = p_user_id
+                               AND s.channel_id = m.origin_channel_id)) AS is_wanted
+              FROM messages m
+             WHERE m.realm_id = p_realm_id AND m.id <= p_edge
+             ORDER BY m.id DESC LIMIT v_most) w;
+    IF cardinality(v_ids) < p_limit AND v_seen = v_most THEN
+        RETURN NULL;
+    END IF;
+    RETURN v_ids[:p_limit];
 END $$;
 
 CREATE FUNCTION public.whole_history(p_id bigint, p_renames_before integer, p_own jsonb, p_renames jsonb) RETURNS jsonb

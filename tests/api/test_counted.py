@@ -56,9 +56,11 @@ class Case:
             )
         )
 
-    async def history(self) -> Heard:
+    async def history(self, *narrow: dict[str, object]) -> Heard:
         return await self.wiretap.usual(
-            lambda: self.client.get("/messages", anchor="newest", num_before=20, num_after=0)
+            lambda: self.client.get(
+                "/messages", anchor="newest", num_before=20, num_after=0, narrow=list(narrow)
+            )
         )
 
     async def counts(self) -> dict[str, tuple[int, int]]:
@@ -96,3 +98,13 @@ async def test_requests_ask_for_the_same_whoever_and_whatever_is_there(case: Cas
 async def test_polls_and_history_write_nothing(case: Case):
     for heard in (await case.poll(), await case.history()):
         assert not [sql for sql in heard.statements if WRITES.search(sql)]
+
+
+async def test_a_place_alone_is_read_without_looking_for_other_terms(case: Case):
+    channel: dict[str, object] = {"operator": "channel", "operand": case.channel.channel_id}
+    topic: dict[str, object] = {"operator": "topic", "operand": "t"}
+    direct: dict[str, object] = {"operator": "is", "operand": "dm"}
+    for narrow in ([], [channel], [channel, topic], [direct]):
+        await case.send()
+        heard = await case.history(*narrow)
+        assert [sql for sql in heard.statements if "history_page" in sql], heard.statements

@@ -53,6 +53,33 @@ class Realm:
     async def ids(self, scope: Scope, window: Window | None = None) -> list[int]:
         return [row.id for row in (await self.page(scope, window)).rows]
 
+    async def walks(self, window: Window) -> list[bool]:
+        """Whether walking suffices before the anchor, and after it; it then finds the same."""
+        rows = await self.driver.connection.tuples(
+            """
+            SELECT walk_before(%(realm_id)s, %(reader)s, s.r_channels, s.r_partial_channels,
+                               s.r_conversations, s.r_extra, %(anchor)s - 1, %(before)s),
+                   history_before(%(realm_id)s, %(reader)s, s.r_channels, s.r_partial_channels,
+                                  s.r_conversations, s.r_partial_conversations, s.r_extra,
+                                  %(anchor)s - 1, %(before)s),
+                   walk_after(%(realm_id)s, %(reader)s, s.r_channels, s.r_partial_channels,
+                              s.r_conversations, s.r_extra, %(anchor)s, %(after)s),
+                   history_after(%(realm_id)s, %(reader)s, s.r_channels, s.r_partial_channels,
+                                 s.r_conversations, s.r_partial_conversations, s.r_extra,
+                                 %(anchor)s, %(after)s)
+              FROM history_sources(%(realm_id)s, %(reader)s, 'feed', NULL, NULL) s
+            """,
+            realm_id=self.driver.realm_id,
+            reader=self.reader,
+            anchor=window.anchor,
+            before=window.before,
+            after=window.after,
+        )
+        [(walked_before, before, walked_after, after)] = rows
+        assert walked_before in (None, before)
+        assert walked_after in (None, after)
+        return [walked_before is not None, walked_after is not None]
+
     async def by_ids(self, ids: Sequence[int]) -> list[messages.MessageRow]:
         return await messages.for_reader(
             self.driver.connection,
@@ -193,7 +220,7 @@ async def test_direct_messages_are_for_those_who_are_in_them(realm: Realm):
     assert await realm.ids(Scope(conversation_ids=[group])) == [mine]
     assert await realm.ids(Scope(conversation_ids=[group, others])) == [mine]
     assert await realm.ids(Scope(conversation_ids=[others])) == []
-    assert await realm.ids(Scope(conversation_ids=[others], flags=["unread"])) == []
+    assert await realm.ids(Scope(conversation_ids=[others], flags=("unread",))) == []
 
 
 async def test_another_realm_has_the_same_ids_and_other_messages(realm: Realm):
@@ -233,6 +260,43 @@ async def test_a_feed_misses_nothing_however_uneven_its_channels_are(realm: Real
             below = [i for i in sent if i < anchor][-size:]
             above = [i for i in sent if i >= anchor][: size + (anchor in sent)]
             assert await realm.ids(Scope(), window) == below + above, (anchor, size)
+
+
+async def test_a_feed_that_lies_among_much_else_misses_nothing(realm: Realm):
+    """Too far apart to be found by walking through all that is written."""
+    for channel in realm.channels:
+        await realm.driver.subscribe(realm.reader, channel)
+    sent = []
+    for number in range(6):
+        sent.append(await realm.send(realm.channels[number % 4]))
+        for _ in range(30):
+            await realm.direct(realm.writer, realm.other)
+
+    for size in (1, 2, 5):
+        window = Window(anchor=MessageId(sent[3]), before=size, after=size)
+        expected = sent[max(0, 3 - size) : 3 + size + 1]
+        assert await realm.ids(Scope(), window) == expected
+        assert await realm.walks(window) == [size == 1, size < 5]
+
+
+async def test_what_a_walk_finds_is_the_page(realm: Realm):
+    """With protected channels, what was moved there, and what was starred elsewhere."""
+    public, private, protected, _ = realm.channels
+    sent = await filled(realm, 60)
+    moving = [await realm.send(public, "moving") for _ in range(9)]
+    topic_id = await realm.driver.topic_for_move(protected, "topic")
+    await realm.driver.move(moving[::2], protected, topic_id)
+    for channel in (public, protected):
+        await realm.driver.unsubscribe(realm.reader, channel)
+    sent += [await realm.send(channel) for channel in (public, private, protected) * 8]
+    await realm.driver.star(realm.reader, [sent[-3]])
+    await realm.driver.subscribe(realm.reader, protected)
+    sent += [await realm.send(protected) for _ in range(5)]
+
+    for anchor in [OLDEST, *sent[::7], NEWEST]:
+        for size in (1, 3, 20):
+            window = Window(anchor=MessageId(anchor), before=size, after=size)
+            assert await realm.walks(window) == [True, True]
 
 
 async def test_several_conversations_are_merged_too(realm: Realm):
@@ -329,7 +393,7 @@ async def test_what_one_starred_elsewhere_is_in_the_feed(realm: Realm):
 
     assert await realm.ids(Scope()) == [message_id]
     assert await realm.ids(Scope(sender_id=UserId(realm.writer))) == [message_id]
-    assert await realm.ids(Scope(flags=["starred"])) == [message_id]
+    assert await realm.ids(Scope(flags=("starred",))) == [message_id]
 
 
 async def test_narrows_hold_together(realm: Realm):
