@@ -156,11 +156,12 @@ async def starred_ids(
     return await connection.values(
         """
         SELECT s.id
-          FROM message_states(%(realm_id)s, %(user_id)s, ARRAY(
+          FROM (SELECT ARRAY(
                SELECT f.message_id FROM message_flags f
                 WHERE f.realm_id = %(realm_id)s AND f.user_id = %(user_id)s
-                  AND f.flags & 2 <> 0)) s
-         WHERE s.accessible ORDER BY s.id
+                  AND f.flags & 2 <> 0) AS ids OFFSET 0) starred
+         CROSS JOIN LATERAL message_states(%(realm_id)s, %(user_id)s, starred.ids) s
+         WHERE starred.ids <> '{}' AND s.accessible ORDER BY s.id
         """,
         realm_id=realm_id,
         user_id=user_id,

@@ -66,6 +66,16 @@ async def by_ids(
     return await connection.many(UserRow, sql, realm_id=realm_id, ids=list(user_ids))
 
 
+async def by_id(connection: Connection, realm_id: RealmId, user_id: UserId) -> UserRow | None:
+    """The same of one, which is planned once and for all."""
+    return await connection.one(
+        UserRow,
+        _SELECT + "WHERE realm_id = %(realm_id)s AND user_id = %(user_id)s",
+        realm_id=realm_id,
+        user_id=user_id,
+    )
+
+
 async def by_emails(
     connection: Connection, realm_id: RealmId, emails: Sequence[str]
 ) -> list[UserRow]:

@@ -127,14 +127,16 @@ async def _snapshot(
     registration: Registration,
 ) -> tuple[Snapshot, int]:
     """The moment at which everything is read, and its epoch."""
-    row, realm, found = await connection.together(
+    row, realm, user = await connection.together(
         clock.read(connection, actor.realm_id),
         realms.by_id(connection, actor.realm_id),
-        users.by_ids(connection, actor.realm_id, [actor.user_id]),
+        users.by_id(connection, actor.realm_id, actor.user_id),
     )
-    [user] = [actor.row] if actor.is_spectator else found
+    if actor.is_spectator:
+        user = actor.row
     assert row is not None, "every realm has a clock"
     assert realm is not None, "a realm is never removed"
+    assert user is not None, "a user is never removed"
     if not user.is_active:
         raise UserDeactivatedError("Account is deactivated")
     snapshot = Snapshot(
