@@ -22,7 +22,7 @@ Supervisor(
     command=[sys.executable, "-c", sys.argv[1]],
     sockets=sockets,
     count=2,
-    drain_seconds=5,
+    drain_seconds=60,
     report=lambda line: print("parent:", line, flush=True),
 ).run()
 print("parent: done", flush=True)

@@ -12,7 +12,7 @@ const upload = new tus.Upload(fs.createReadStream(path), {
   uploadSize: fs.statSync(path).size,
   headers: { Authorization: authorization },
   metadata: { filename: "film.mp4", filetype: "video/mp4" },
-  retryDelays: Array(60).fill(250),
+  retryDelays: Array(400).fill(250),
   onChunkComplete: (size, accepted) => console.log(`there ${accepted}`),
   onError: (error) => {
     console.error(error);

@@ -10,7 +10,7 @@ from requests import RequestException
 from tusclient.client import TusClient
 from tusclient.exceptions import TusCommunicationError
 
-TRIES, PAUSE_SECONDS = 60, 0.25
+TRIES, PAUSE_SECONDS = 400, 0.25
 
 
 def main() -> None:
