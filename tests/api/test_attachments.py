@@ -234,7 +234,7 @@ async def test_a_body_in_chunks_is_taken_and_one_that_stops_leaves_nothing(alice
     _, writer = await asyncio.open_connection("127.0.0.1", server.port)
     writer.write(f"{head}\r\n\r\n{len(body):x}\r\n".encode() + body[:-20])
     incoming = server.app.settings.data_directory / "files" / "incoming"
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         while not list(incoming.iterdir()):  # noqa: ASYNC110 - a folder tells nobody
             await asyncio.sleep(0)
         writer.close()

@@ -277,7 +277,7 @@ async def cut_off(server, client, path, at, content, announced):
 async def test_what_had_come_when_the_line_broke_is_there(alice, server):
     path = await begun(alice)
     await cut_off(server, alice, path, 0, CONTENT[:100_000], len(CONTENT))
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         while not (at := await offset(alice, path)):  # noqa: ASYNC110 - it tells nobody
             await asyncio.sleep(0)
     assert at <= 100_000

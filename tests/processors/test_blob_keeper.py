@@ -136,7 +136,7 @@ async def test_it_tidies_soon_after_the_start(server, alice, clock):
     clock.advance(ORPHANS_KEPT + SOON)
     async with running(BlobKeeper.of(server.app, first_look_seconds=0.0).run()):
         await queue.until("attachment", "remove")
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(60):
             while kept(server):  # noqa: ASYNC110 - a folder tells nobody
                 await asyncio.sleep(0)
 

@@ -185,7 +185,7 @@ async def test_where_there_is_nothing_to_show_nobody_is_waited_for(
     sent = await changes.send(hall.member, "news", content=window.web.url())
     [job] = await window.jobs()
     locking = message_previews.locking(hall.make.realm_id, sent)
-    async with asyncio.timeout(20), hall.stage.database.transaction() as held:
+    async with asyncio.timeout(60), hall.stage.database.transaction() as held:
         assert await locking.waiting(held)
         await window.embedder.handle(job)
 

@@ -75,7 +75,7 @@ async def shipped(database: Database) -> list[tuple[str, int]]:
 
 
 async def until_shipped(database: Database, count: int) -> list[tuple[str, int]]:
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(60):
         while len(rows := await shipped(database)) < count:
             pass
     return rows
