@@ -1,7 +1,7 @@
 """Every endpoint, and the way from a method and path to one."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Final, Generic, Protocol, TypeVar
 
 from server.api import (
@@ -164,6 +164,9 @@ class Router(Generic[RouteT]):
             self._add(endpoint)
         # Where a segment may be an integer or text, the integer is tried first.
         self._patterns.sort(key=lambda item: (_openness(item[0].pattern), item[1]))
+        self._by_head: dict[str, list[int]] = {}
+        for number, (_, declared, _) in enumerate(self._patterns):
+            self._by_head.setdefault(_head(declared), []).append(number)
 
     def find(self, method: str, path: str) -> tuple[RouteT, dict[str, str]]:
         """The endpoint and its path parameters, for HEAD those of GET.
@@ -174,10 +177,7 @@ class Router(Generic[RouteT]):
         if by_method is not None and method in by_method:
             return by_method[method], {}
         allowed = set(by_method or ())
-        for pattern, _, by_method in self._patterns:
-            match = pattern.fullmatch(path)
-            if match is None:
-                continue
+        for match, by_method in self._matches(path):
             if method in by_method:
                 return by_method[method], {
                     name: percent_decoded(value.encode("latin-1"))
@@ -190,7 +190,19 @@ class Router(Generic[RouteT]):
 
     def knows(self, path: str) -> bool:
         """Whether there is something at this path, for whatever method."""
-        return path in self._fixed or any(p.fullmatch(path) for p, _, _ in self._patterns)
+        return path in self._fixed or any(True for _ in self._matches(path))
+
+    def _matches(self, path: str) -> Iterator[tuple[re.Match[str], dict[str, RouteT]]]:
+        """What fits, the closest first; only patterns that begin as the path does are tried."""
+        numbers: list[int] = []
+        end = path.find("/") + 1
+        while end:
+            numbers += self._by_head.get(path[:end], ())
+            end = path.find("/", end) + 1
+        for pattern, _, by_method in (self._patterns[number] for number in sorted(numbers)):
+            match = pattern.fullmatch(path)
+            if match is not None:
+                yield match, by_method
 
     def _add(self, endpoint: RouteT) -> None:
         if not isinstance(endpoint.access, Access):
@@ -201,12 +213,17 @@ class Router(Generic[RouteT]):
             pattern = re.compile(re.sub(r"\{(\w+)\}", _segment, endpoint.full_path))
             by_method = next((m for p, _, m in self._patterns if p == pattern), {})
             if not by_method:
-                self._patterns.append((pattern, endpoint.path, by_method))
+                self._patterns.append((pattern, endpoint.full_path, by_method))
         if endpoint.method in by_method:
             raise RoutesError(f"{endpoint.method} {endpoint.path} is declared twice")
         by_method[endpoint.method] = endpoint
         if endpoint.method == "GET" and not endpoint.streams_events:
             by_method.setdefault("HEAD", endpoint)
+
+
+def _head(path: str) -> str:
+    """What stands before the segment of the first parameter."""
+    return path[: path.rindex("/", 0, path.index("{")) + 1]
 
 
 def _openness(pattern: str) -> tuple[int, int]:
