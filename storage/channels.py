@@ -136,6 +136,27 @@ async def all_of_realm(connection: Connection, realm_id: RealmId) -> list[Channe
     )
 
 
+@dataclass(frozen=True, slots=True)
+class VersionRow:
+    """Which row a channel has, and what may change without it."""
+
+    channel_id: ChannelId
+    changed_at: Position
+    subscriber_count: int
+
+
+async def versions(connection: Connection, realm_id: RealmId) -> list[VersionRow]:
+    """Of all channels, archived or not, by id."""
+    return await connection.many(
+        VersionRow,
+        """
+        SELECT channel_id, changed_at, subscriber_count FROM channels
+         WHERE realm_id = %(realm_id)s ORDER BY channel_id
+        """,
+        realm_id=realm_id,
+    )
+
+
 async def naming(
     connection: Connection, realm_id: RealmId, group_ids: Iterable[GroupId]
 ) -> list[ChannelRow]:

@@ -1,17 +1,44 @@
 """What somebody sees of the realm's channels; register's `stream` and `default_streams`."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Final
 
+from server.directory import Directory
 from server.domain.channels import Standing
 from server.events.channels import ChannelInfo
 from server.initial_state.base import Section, Snapshot
 from storage import channels, subscriptions
 from storage.channels import ActivityRow, ChannelRow
 from storage.database import Connection
-from storage.ids import ChannelId, RealmId
+from storage.ids import ChannelId
 from storage.subscriptions import SubscriptionRow
+
+_KEY: Final = ("channel rows",)
+
+
+async def read_channels(connection: Connection, directory: Directory) -> list[ChannelRow]:
+    """All channels of the realm, archived or not, by id, as this connection's snapshot has them.
+
+    Their rows are kept between registers: of each that has changed, the snapshot has another
+    version, or another number of subscribers.
+    """
+    versions = await channels.versions(connection, directory.realm_id)
+    kept: Mapping[ChannelId, ChannelRow] = directory.recall(_KEY) or {}
+    changed = [
+        each.channel_id
+        for each in versions
+        if each.channel_id not in kept or kept[each.channel_id].changed_at != each.changed_at
+    ]
+    if changed:
+        fresh = await channels.by_ids(connection, directory.realm_id, changed)
+        kept = {**kept, **{row.channel_id: row for row in fresh}}
+        directory.remember(_KEY, kept)
+    return [_with_subscribers(kept[each.channel_id], each.subscriber_count) for each in versions]
+
+
+def _with_subscribers(row: ChannelRow, count: int) -> ChannelRow:
+    return row if row.subscriber_count == count else replace(row, subscriber_count=count)
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,11 +51,11 @@ class Sight:
     activity: Mapping[ChannelId, ActivityRow]
 
     @classmethod
-    async def of(cls, connection: Connection, realm_id: RealmId, standing: Standing) -> "Sight":
-        user_id = standing.person.user_id
-        subscribed, every = await connection.together(
-            subscriptions.of_user(connection, realm_id, user_id),
-            channels.all_of_realm(connection, realm_id),
+    async def of(cls, connection: Connection, directory: Directory, standing: Standing) -> "Sight":
+        realm_id = directory.realm_id
+        every, subscribed = await connection.together(
+            read_channels(connection, directory),
+            subscriptions.of_user(connection, realm_id, standing.person.user_id),
         )
         own = {row.channel_id: row for row in subscribed}
         active = {channel_id for channel_id, row in own.items() if row.active}
@@ -52,7 +79,7 @@ async def sight_of(snapshot: Snapshot) -> tuple[Sight, dict[ChannelId, ChannelIn
 
 async def _read_sight(snapshot: Snapshot) -> tuple[Sight, dict[ChannelId, ChannelInfo]]:
     standing = Standing(snapshot.actor.person, snapshot.graph, snapshot.settings)
-    sight = await Sight.of(snapshot.connection, snapshot.realm_id, standing)
+    sight = await Sight.of(snapshot.connection, snapshot.directory, standing)
     infos = {
         row.channel_id: sight.info(row)
         for row in sight.rows
