@@ -31,10 +31,14 @@ RECONNECT_SECONDS = 0.25
 SPARE_SECONDS = 15.0
 """A connection that nobody has needed for so long is closed, one each time: each is a process of
 Postgres with its memory."""
-OPTIONS = r"-c jit=off -c random_page_cost=1.1 -c default_transaction_isolation=read\ committed"
+OPTIONS = (
+    "-c jit=off -c random_page_cost=1.1 -c timezone=UTC"
+    r" -c default_transaction_isolation=read\ committed"
+)
 """Compiling a plan takes longer than any of our queries. A thousand ids are looked up one by one:
 pages are in memory, or not far from it, and a table is long. And whatever the database is set to: a
-write sees what was committed before its turn, which under another level it could not."""
+write sees what was committed before its turn, which under another level it could not; and the last
+moment of the year 9999 is one that Python knows."""
 KEEPALIVE: dict[str, Any] = {"keepalives": 1, "keepalives_idle": 10, "keepalives_interval": 5}
 
 

@@ -4,6 +4,7 @@ import asyncio
 import logging
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
+from datetime import UTC, datetime
 
 import psycopg
 import pytest
@@ -187,6 +188,17 @@ async def test_writes_take_turns_whatever_level_the_database_is_set_to(database_
         turns = [Make(each, make.realm_id) for each in (one, other)]
         positions = await asyncio.gather(*[turn.at_position() for turn in turns])
         assert sorted(positions) == [1, 2]
+
+
+@pytest.mark.asyncio
+async def test_moments_are_read_wherever_the_database_thinks_it_is(database_url: str):
+    """East of Greenwich the last moment that a message may be scheduled for is in the year 10000."""
+    with psycopg.connect(database_url, autocommit=True) as raw:
+        name = psycopg.sql.Identifier(raw.info.dbname)
+        raw.execute(psycopg.sql.SQL("ALTER DATABASE {} SET timezone = 'Asia/Tokyo'").format(name))
+    last = datetime(9999, 12, 31, 23, 59, 59, tzinfo=UTC)
+    async with open_database(database_url) as database, database.connection() as connection:
+        assert await connection.value("SELECT %(last)s::timestamptz", last=last) == last
 
 
 @pytest.mark.asyncio
