@@ -192,7 +192,7 @@ async def test_writes_take_turns_whatever_level_the_database_is_set_to(database_
 
 @pytest.mark.asyncio
 async def test_moments_are_read_wherever_the_database_thinks_it_is(database_url: str):
-    """East of Greenwich the last moment that a message may be scheduled for is in the year 10000."""
+    """East of Greenwich the last moment for which one may schedule is in the year 10000."""
     with psycopg.connect(database_url, autocommit=True) as raw:
         name = psycopg.sql.Identifier(raw.info.dbname)
         raw.execute(psycopg.sql.SQL("ALTER DATABASE {} SET timezone = 'Asia/Tokyo'").format(name))
