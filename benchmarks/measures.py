@@ -19,7 +19,14 @@ import benchmarks.signing_in
 import benchmarks.transferring
 import benchmarks.uploading
 import benchmarks.working
-from benchmarks.crowds.measures import masses, queue_memory, reconnecting, slow_sockets, waking
+from benchmarks.crowds.measures import (
+    deliveries,
+    masses,
+    queue_memory,
+    reconnecting,
+    slow_sockets,
+    waking,
+)
 from benchmarks.delivering import delivery, marking
 from benchmarks.figures import Figures, milliseconds, percentile
 from benchmarks.reading import history, register
@@ -201,6 +208,7 @@ MEASURES: dict[str, Callable[[], Figures]] = {
     "slow-disk": slow_disk,
     "snapshot": snapshot,
     "delivery": delivery,
+    "deliveries": deliveries,
     "marking": marking,
     "queue-memory": queue_memory,
     "waking": waking,

@@ -58,6 +58,7 @@ def tls_of(setting: str, certificate: Path | None, key: Path | None) -> ssl.SSLC
     if certificate is None:
         return None
     tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    tls.options |= ssl.OP_NO_RENEGOTIATION  # it takes us much more than whoever asks for it
     try:
         tls.load_cert_chain(certificate, key)
     except (OSError, ssl.SSLError) as error:

@@ -16,6 +16,8 @@ from server.overview import QueueView
 from server.version import VERSION
 
 REQUEST_BUCKETS = (0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10, 30, 60)
+METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
+"""Clients make up others, and each would be counted for ever."""
 JOB_BUCKETS = (0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1_800, 3_600, 21_600)
 
 
@@ -37,6 +39,7 @@ class Metrics:
             ["method", "endpoint", "status"],
             buckets=REQUEST_BUCKETS,
         )
+        self._by_request: dict[tuple[str, str, int], Histogram] = {}
 
         done = "Jobs done: from the moment that asked for them."
         self._done = seconds("parley_job_seconds", done, ["queue"], buckets=JOB_BUCKETS)
@@ -61,7 +64,12 @@ class Metrics:
 
     def request(self, *, method: str, endpoint: str, status: int, seconds: float) -> None:
         """A request was answered."""
-        self._requests.labels(method, endpoint, f"{status // 100}xx").observe(seconds)
+        key = (method if method in METHODS else "other", endpoint, status // 100)
+        observed = self._by_request.get(key)
+        if observed is None:
+            observed = self._requests.labels(*key[:2], f"{status // 100}xx")
+            self._by_request[key] = observed
+        observed.observe(seconds)
 
     def handed_out(self, queue: str) -> None:
         """A job was begun."""

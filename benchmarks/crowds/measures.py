@@ -6,6 +6,7 @@ import uvloop
 
 from benchmarks import world as worlds
 from benchmarks.client import Client, clients
+from benchmarks.crowds.delivering import QUEUES, most_deliveries
 from benchmarks.crowds.masses import Answers, come_back, wait_in_thousands
 from benchmarks.crowds.slow_sockets import stand
 from benchmarks.crowds.waiting import fill
@@ -63,6 +64,18 @@ def waking() -> Figures:
         "waking 2,000, longest hold, median ms": percentile(woken.held, 0.5) * 1000,
         "2,000 ask again, longest hold, median ms": percentile(woken.held_again, 0.5) * 1000,
         **milliseconds("beside, when nobody is woken", woken.idle),
+    }
+
+
+def deliveries() -> Figures:
+    """The most deliveries a second to 100 queues that come within a second."""
+    with running() as server:
+        with server.database() as database:
+            world, channel_id, queue_ids = fill(database, QUEUES)
+        a_second, late = uvloop.run(most_deliveries(server, world, channel_id, queue_ids))
+    return {
+        "most deliveries a second to 100 queues": a_second,
+        "most deliveries, p99 ms": late * 1000,
     }
 
 
