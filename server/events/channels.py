@@ -1,6 +1,6 @@
 """Channels come, change and go; and what of a channel clients are shown."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any, ClassVar, Final, Self
 
@@ -69,10 +69,13 @@ class ChannelInfo(msgspec.Struct, frozen=True, kw_only=True):
         graph: GroupGraph,
         *,
         now: datetime,
+        permissions: Mapping[str, Any] | None = None,
         **more: Any,
     ) -> Self:
-        """From its row; `activity` is None for a channel without messages."""
-        post = post_policy(row, graph)
+        """From its row; `activity` is None for a channel without messages.
+
+        `permissions` is what `permissions_of` gives, if it is known already.
+        """
         last = row.created_at
         if activity is not None and activity.last_sent_at is not None:
             last = max(last, activity.last_sent_at)
@@ -98,15 +101,19 @@ class ChannelInfo(msgspec.Struct, frozen=True, kw_only=True):
                 now=now,
             ),
             subscriber_count=row.subscriber_count,
-            stream_post_policy=post,
-            is_announcement_only=post == ADMINISTRATORS_POST,
-            **_permissions(row, graph),
+            **(permissions_of(row, graph) if permissions is None else permissions),
             **more,
         )
 
 
-def _permissions(row: ChannelRow, graph: GroupGraph) -> dict[str, Any]:
-    return {name: _permission(row, name, graph) for name in CHANNEL_PERMISSIONS}
+def permissions_of(row: ChannelRow, graph: GroupGraph) -> Mapping[str, Any]:
+    """The fields of ChannelInfo that say who may do what."""
+    post = post_policy(row, graph)
+    return {
+        "stream_post_policy": post,
+        "is_announcement_only": post == ADMINISTRATORS_POST,
+        **{name: _permission(row, name, graph) for name in CHANNEL_PERMISSIONS},
+    }
 
 
 def _permission(row: ChannelRow, name: str, graph: GroupGraph) -> GroupValue:

@@ -5,8 +5,9 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from server.directory import Directory
+from server.domain.access import GroupGraph
 from server.domain.channels import Standing
-from server.events.channels import ChannelInfo
+from server.events.channels import ChannelInfo, permissions_of
 from server.initial_state.base import Section, Snapshot
 from storage import channels, subscriptions
 from storage.channels import ActivityRow, ChannelRow
@@ -14,7 +15,8 @@ from storage.database import Connection
 from storage.ids import ChannelId
 from storage.subscriptions import SubscriptionRow
 
-_KEY: Final = ("channel rows",)
+_ROWS: Final = ("channel rows",)
+_PERMISSIONS: Final = ("channel permissions",)
 
 
 async def read_channels(connection: Connection, directory: Directory) -> list[ChannelRow]:
@@ -24,7 +26,7 @@ async def read_channels(connection: Connection, directory: Directory) -> list[Ch
     version, or another number of subscribers.
     """
     versions = await channels.versions(connection, directory.realm_id)
-    kept: Mapping[ChannelId, ChannelRow] = directory.recall(_KEY) or {}
+    kept: Mapping[ChannelId, ChannelRow] = directory.recall(_ROWS) or {}
     changed = [
         each.channel_id
         for each in versions
@@ -33,12 +35,37 @@ async def read_channels(connection: Connection, directory: Directory) -> list[Ch
     if changed:
         fresh = await channels.by_ids(connection, directory.realm_id, changed)
         kept = {**kept, **{row.channel_id: row for row in fresh}}
-        directory.remember(_KEY, kept)
+        directory.remember(_ROWS, kept)
     return [_with_subscribers(kept[each.channel_id], each.subscriber_count) for each in versions]
 
 
 def _with_subscribers(row: ChannelRow, count: int) -> ChannelRow:
     return row if row.subscriber_count == count else replace(row, subscriber_count=count)
+
+
+class Permissions:
+    """How clients are shown who may do what in channels, as long as the groups are the same."""
+
+    def __init__(self, graph: GroupGraph) -> None:
+        self.graph = graph
+        self._shown: dict[ChannelId, tuple[Mapping[str, Any], Mapping[str, Any]]] = {}
+        """Beside what the row says, which decides whether it is still right."""
+
+    @classmethod
+    def kept(cls, directory: Directory, graph: GroupGraph) -> "Permissions":
+        found = directory.recall(_PERMISSIONS)
+        if not isinstance(found, cls) or found.graph is not graph:
+            found = cls(graph)
+            directory.remember(_PERMISSIONS, found)
+        return found
+
+    def of(self, row: ChannelRow) -> Mapping[str, Any]:
+        """The fields of ChannelInfo that say it."""
+        said, shown = self._shown.get(row.channel_id, (None, {}))
+        if said is not row.permissions:
+            shown = permissions_of(row, self.graph)
+            self._shown[row.channel_id] = row.permissions, shown
+        return shown
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +76,7 @@ class Sight:
     rows: Sequence[ChannelRow]
     own: Mapping[ChannelId, SubscriptionRow]
     activity: Mapping[ChannelId, ActivityRow]
+    permissions: "Permissions"
 
     @classmethod
     async def of(cls, connection: Connection, directory: Directory, standing: Standing) -> "Sight":
@@ -61,7 +89,8 @@ class Sight:
         active = {channel_id for channel_id, row in own.items() if row.active}
         rows = [row for row in every if standing.sees(row, subscribed=row.channel_id in active)]
         activity = await channels.activity(connection, realm_id, [row.channel_id for row in rows])
-        return cls(standing, rows, own, {row.channel_id: row for row in activity})
+        by_channel = {row.channel_id: row for row in activity}
+        return cls(standing, rows, own, by_channel, Permissions.kept(directory, standing.graph))
 
     def is_in(self, channel_id: ChannelId) -> bool:
         row = self.own.get(channel_id)
@@ -69,7 +98,13 @@ class Sight:
 
     def info(self, row: ChannelRow) -> ChannelInfo:
         graph = self.standing.graph
-        return ChannelInfo.of(row, self.activity.get(row.channel_id), graph, now=graph.clock.now())
+        return ChannelInfo.of(
+            row,
+            self.activity.get(row.channel_id),
+            graph,
+            now=graph.clock.now(),
+            permissions=self.permissions.of(row),
+        )
 
 
 async def sight_of(snapshot: Snapshot) -> tuple[Sight, dict[ChannelId, ChannelInfo]]:

@@ -1,7 +1,7 @@
 """Registers an event queue: state and position from one snapshot, so that they agree."""
 
 import secrets
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, Literal
 
@@ -45,8 +45,8 @@ class Registration:
 class Registered:
     queue_id: QueueId | None
     """None for spectators: they get the state and no events."""
-    body: bytes
-    """A JSON object: the queue and all state."""
+    fields: Mapping[str, Any]
+    """The queue and all state."""
     folds: Sequence[Fold]
     """What would make the actor's next register cheaper, for a write to do."""
 
@@ -95,7 +95,7 @@ async def register(
         "last_event_id": FRESH_LAST_EVENT_ID,
         "idle_queue_timeout_secs": registration.lifespan_seconds,
     }
-    return Registered(queue_id, msgspec.json.encode(fields), snapshot.shared.get(FOLDABLE, ()))
+    return Registered(queue_id, fields, snapshot.shared.get(FOLDABLE, ()))
 
 
 async def _announced(database: Database, actor: Actor, registration: Registration) -> QueueId:
