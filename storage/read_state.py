@@ -89,7 +89,7 @@ async def unread(
         mentioned=frozenset(i for i, by_name in mentions if by_name),
         wildcards=frozenset(i for i, by_name in mentions if not by_name),
         is_cut=is_cut,
-        foldable=_foldable(rows),
+        foldable=_foldable(rows, saw_all=not is_cut),
     )
 
 
@@ -148,7 +148,8 @@ async def _mentions(
     return [(i, by_name) for i, by_name in rows if i in unread_ids]
 
 
-def _foldable(rows: Iterable[tuple[Any, ...]]) -> list[ChannelId]:
+def _foldable(rows: Iterable[tuple[Any, ...]], *, saw_all: bool) -> list[ChannelId]:
+    """Where a fold would pay. Below what is told of it is not known what a set could absorb."""
     skipped: dict[ChannelId, int] = {}
     oldest: dict[ChannelId, int] = {}
     floors: dict[ChannelId, int] = {}
@@ -159,8 +160,11 @@ def _foldable(rows: Iterable[tuple[Any, ...]]) -> list[ChannelId]:
         skipped[channel_id] = skipped.get(channel_id, 0) + looked_at
         if ids:
             oldest[channel_id] = min(ids[0], oldest.get(channel_id, ids[0]))
-    gains = {c for c, floor in floors.items() if c not in oldest or oldest[c] > floor + FAR_BEHIND}
-    return sorted(gains | {c for c, n in skipped.items() if n >= MANY_SKIPPED})
+    worth = {c for c, n in skipped.items() if n >= MANY_SKIPPED}
+    if saw_all:
+        behind = floors.items()
+        worth |= {c for c, floor in behind if c not in oldest or oldest[c] > floor + FAR_BEHIND}
+    return sorted(worth)
 
 
 async def folds(

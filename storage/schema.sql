@@ -2625,7 +2625,7 @@ DECLARE
     v_open_ids bigint[];
     v_open int8multirange[];
     v_oldest bigint;
-    v_size bigint := 500000;
+    v_size bigint := 2 * p_limit;
     v_from bigint;
     v_until bigint := 9223372036854775807;
     v_found bigint := 0;

@@ -376,6 +376,20 @@ async def test_an_old_unread_message_does_not_ask_again_and_again(reader: Reader
     assert reader.here not in (await reader.unread()).foldable
 
 
+async def test_whoever_has_more_unread_than_is_told_of_is_not_asked_to_fold(reader: Reader):
+    await reader.get_many(1)
+    await reader.driver.connection.execute(
+        "UPDATE realm_clock SET position = 1000000 WHERE realm_id = %(realm_id)s",
+        realm_id=reader.realm_id,
+    )
+    await reader.get_many(5, first=1_000_001)
+
+    found = await reader.unread(limit=3)
+
+    assert found.is_cut
+    assert found.foldable == []
+
+
 async def test_what_moved_away_is_not_read_with_its_old_topic(reader: Reader):
     sent = [await reader.send() for _ in range(6)]
     await reader.driver.move(
