@@ -2,9 +2,12 @@
 
 import asyncio
 from functools import partial
-from typing import Protocol
+from typing import Final, Protocol
 
 from server.turns import Turns
+
+TURN_SECONDS: Final = 0.0005
+"""To close a connection takes the loop ten times as long as to ask it for that."""
 
 
 class Expiring(Protocol):
@@ -30,7 +33,7 @@ class Deadlines:
         """
         self._looked_at = 0
         self._timer: asyncio.TimerHandle | None = None
-        self._turns = Turns()
+        self._turns = Turns(TURN_SECONDS)
 
     def set(self, one: Expiring, seconds: float) -> None:
         """From now on its deadline is in so many seconds."""
@@ -56,13 +59,16 @@ class Deadlines:
         loop = asyncio.get_running_loop()
         now = int(loop.time())
         for second in range(self._looked_at + 1, now + 1):
-            _, ending = self._by_second.pop(second, (0, {}))
-            for one in ending:
-                self._turns.add(partial(self._end, one, second))
+            _, ending = self._by_second.pop(second, (0, None))
+            if ending:
+                self._turns.add(partial(self._end_next, second, ending))
         self._looked_at = max(now, self._looked_at)
         self._timer = loop.call_later(1, self._look) if self._by_second else None
 
-    def _end(self, one: Expiring, second: int) -> None:
+    def _end_next(self, second: int, ending: dict[Expiring, None]) -> None:
+        one, _ = ending.popitem()
+        if ending:
+            self._turns.add(partial(self._end_next, second, ending))
         if one.due == second:  # and has not been set or cleared while others had their turn
             one.due = 0
             one.expired()
