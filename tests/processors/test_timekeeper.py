@@ -1,8 +1,9 @@
 """The timekeeper sends each thing once, in order, whoever else does and whatever dies."""
 
 import asyncio
-from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from contextvars import Context, ContextVar
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -37,6 +38,7 @@ from tests.fixtures.timers import HOUR, Timers, timekeeper_on
 pytestmark = pytest.mark.asyncio
 
 PATIENCE_SECONDS = 60
+FAMILY: ContextVar[set[asyncio.Task[Any]] | None] = ContextVar("FAMILY", default=None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -286,18 +288,39 @@ async def deliver_through(
             await storage_timers.now(connection)  # so that the connection is open
         for link in proxy.links:
             link.near.allowance = allowance
-        others = asyncio.all_tasks()
-        work = asyncio.create_task(timekeeper_on(process).catch_up())
+        with family() as tasks:
+            work = asyncio.create_task(timekeeper_on(process).catch_up())
         if not goes_on:
             cut = asyncio.create_task(until_cut(proxy))
             await asyncio.wait([work, cut], return_when=asyncio.FIRST_COMPLETED)
             cut.cancel()
             if proxy.cuts:
-                await die(proxy, asyncio.all_tasks() - others)
+                await die(proxy, tasks)
         await asyncio.gather(work, return_exceptions=True)
         if goes_on:
             await process.writers.drain()
     return proxy.cuts
+
+
+@contextmanager
+def family() -> Iterator[set[asyncio.Task[Any]]]:
+    """The tasks that are begun within, and those that they begin, and so on: no others."""
+    begun: set[asyncio.Task[Any]] = set()
+
+    def begin(
+        loop: asyncio.AbstractEventLoop, work: Any, context: Context | None = None
+    ) -> asyncio.Task[Any]:
+        task: asyncio.Task[Any] = asyncio.Task(work, loop=loop, context=context)
+        if (own := FAMILY.get()) is not None:
+            own.add(task)
+        return task
+
+    asyncio.get_running_loop().set_task_factory(begin)
+    token = FAMILY.set(begun)
+    try:
+        yield begun
+    finally:
+        FAMILY.reset(token)
 
 
 async def until_cut(proxy: CuttingProxy) -> None:
@@ -307,7 +330,7 @@ async def until_cut(proxy: CuttingProxy) -> None:
 
 async def die(proxy: CuttingProxy, tasks: set[asyncio.Task[Any]]) -> None:
     """Nothing of the process goes on, and it reaches nobody."""
-    for task in tasks:
+    for task in list(tasks):
         task.cancel()
     await proxy.close()
 
