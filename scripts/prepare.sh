@@ -64,6 +64,6 @@ prepare() {
     fi
     pip_install -e "$root${1:+[$1]}"
     # As pip does with what it copies: so each start finds it compiled, whoever runs it.
-    (cd "$root" && .venv/bin/python -m compileall -q -j 0 server storage queue_processors scripts)
+    (cd "$root" && .venv/bin/python -m compileall -qq -j 0 server storage queue_processors scripts) || :
     printf '%s\n' "$wanted" >"$stamp"
 }
