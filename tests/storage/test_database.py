@@ -46,6 +46,18 @@ async def test_a_cancellation_is_not_lost_while_waiting_for_a_connection(server_
 
 
 @pytest.mark.asyncio
+async def test_the_connection_that_was_used_last_is_used_again(server_url: str):
+    async with open_database(server_url, min_size=POOL, max_size=POOL) as database:
+        used: set[int] = set()
+        for _ in range(2 * POOL):
+            async with database.connection() as connection:
+                used.add(connection.backend)
+        assert len(used) == 1
+        async with database.connection() as one, database.connection() as another:
+            assert one.backend != another.backend
+
+
+@pytest.mark.asyncio
 async def test_what_is_read_together_is_of_one_moment(server_url: str):
     async with open_database(server_url) as database, database.snapshot() as connection:
         first, again, other = await connection.together(
