@@ -13,12 +13,13 @@ from typing import Any, Final, Generic, LiteralString, TypeVar, overload
 import orjson
 import psycopg
 from psycopg.pq import PipelineStatus, TransactionStatus
-from psycopg.rows import class_row, dict_row, scalar_row, tuple_row
+from psycopg.rows import dict_row, scalar_row, tuple_row
 from psycopg.types.json import Jsonb, set_json_loads
 from psycopg_pool import AsyncConnectionPool, PoolTimeout
 from typing_extensions import override
 
 from storage.readings import Reading, Result, next_round, side_by_side
+from storage.rows import built
 
 logger = logging.getLogger(__name__)
 
@@ -129,15 +130,17 @@ class Connection:
 
     async def many(self, row: type[Row], sql: LiteralString, **params: Any) -> list[Row]:
         """All rows, each built as `row(**columns)`."""
-        async with self.raw.cursor(row_factory=class_row(row)) as cursor:
+        async with self.raw.cursor(row_factory=tuple_row) as cursor:
             await self._ask(cursor, sql, params)
-            return await cursor.fetchall()
+            found = await cursor.fetchall()
+            return built(row, cursor.pgresult, found)
 
     async def one(self, row: type[Row], sql: LiteralString, **params: Any) -> Row | None:
         """The first row, or None where there is none."""
-        async with self.raw.cursor(row_factory=class_row(row)) as cursor:
+        async with self.raw.cursor(row_factory=tuple_row) as cursor:
             await self._ask(cursor, sql, params)
-            return await cursor.fetchone()
+            first = await cursor.fetchone()
+            return None if first is None else built(row, cursor.pgresult, [first])[0]
 
     async def tuples(self, sql: LiteralString, **params: Any) -> list[tuple[Any, ...]]:
         async with self.raw.cursor(row_factory=tuple_row) as cursor:

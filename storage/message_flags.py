@@ -1,5 +1,6 @@
 """Flags of one reader on one message: the exceptions that have rows, and how they change."""
 
+import functools
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final, Literal
@@ -33,6 +34,7 @@ def names(flags: int) -> tuple[str, ...]:
     return tuple(name for bit, named in _NAMES.items() if flags & bit for name in named)
 
 
+@functools.lru_cache(maxsize=1_000)
 def of_reader(flags: int, *, unread: bool, received: bool, has_wildcard: bool) -> tuple[str, ...]:
     """All flags of a reader on the wire: those that have a bit and those that follow."""
     found = set(names(flags))

@@ -1,7 +1,6 @@
 """Messages as one reader sees them; what holds for every reader is a bit set, `traits`."""
 
 from collections.abc import Iterable
-from datetime import datetime
 from typing import Any, Final, LiteralString
 
 import msgspec
@@ -23,7 +22,7 @@ CONTENT_TRAITS: Final = (
 """Those that follow from the text: an edit sets them anew."""
 
 
-class MessageRow(msgspec.Struct, frozen=True, kw_only=True):
+class MessageRow(msgspec.Struct, frozen=True):
     """A message that the reader may read, where it is now.
 
     Not a dataclass: a page has a hundred of these, and this saves it 0.4 of 2.2 milliseconds.
@@ -37,18 +36,18 @@ class MessageRow(msgspec.Struct, frozen=True, kw_only=True):
     """None for a direct message."""
     user_ids: list[UserId] | None
     """The people of a direct message, sorted; None in a channel."""
-    sent_at: datetime
-    edited_at: datetime | None
-    moved_at: datetime | None
+    sent_at: int
+    """In seconds since 1970, as on the wire."""
+    edited_at: int | None
     traits: int
     client: str
     content: str
     """As Markdown or rendered, whichever was asked for."""
     edit_history: list[dict[str, Any]] | None
     """Newest first, renames of its topic among them."""
-    reactions: list[dict[str, Any]]
-    """In the order in which they came; with the names that the API uses."""
-    submessages: list[dict[str, Any]]
+    reactions: str | None
+    """In the order in which they came, as JSON with the names that the API uses; None: no such."""
+    submessages: str | None
     """The same."""
     flag_bits: int
     received: bool
@@ -75,13 +74,13 @@ AS_ROWS: Final[LiteralString] = """ AS ids)
                 SELECT g.user_ids FROM dm_groups g
                  WHERE g.realm_id = %(realm_id)s AND g.dm_group_id = s.conversation_id)
            END AS user_ids,
-           m.sent_at, m.edited_at, m.moved_at, s.traits, m.client,
+           floor(date_part('epoch', m.sent_at))::bigint AS sent_at,
+           floor(date_part('epoch', m.edited_at))::bigint AS edited_at, s.traits, m.client,
            CASE WHEN %(rendered)s THEN m.rendered_content ELSE m.content END AS content,
            CASE WHEN t.renames IS NULL THEN m.edit_history
                 ELSE whole_history(m.id, m.renames_before, m.edit_history, t.renames)
            END AS edit_history,
-           coalesce(r.reactions, '[]') AS reactions,
-           coalesce(b.submessages, '[]') AS submessages,
+           r.reactions, b.submessages,
            s.flags AS flag_bits, s.received, s.unread
       FROM wanted
      CROSS JOIN LATERAL message_states(%(realm_id)s, %(reader_id)s, wanted.ids) s
@@ -97,7 +96,7 @@ AS_ROWS: Final[LiteralString] = """ AS ids)
                   json_agg(json_build_object(
                       'user_id', r.user_id, 'reaction_type', r.reaction_type,
                       'emoji_code', r.emoji_code, 'emoji_name', r.emoji_name)
-                      ORDER BY r.position) AS reactions
+                      ORDER BY r.position)::text AS reactions
              FROM reactions r
             WHERE r.realm_id = %(realm_id)s
               AND r.message_id = ANY ((SELECT w.ids FROM wanted w)::bigint[])
@@ -107,7 +106,7 @@ AS_ROWS: Final[LiteralString] = """ AS ids)
                   json_agg(json_build_object(
                       'id', b.id, 'message_id', b.message_id, 'sender_id', b.sender_id,
                       'msg_type', b.msg_type, 'content', b.content)
-                      ORDER BY b.id) AS submessages
+                      ORDER BY b.id)::text AS submessages
              FROM submessages b
             WHERE b.realm_id = %(realm_id)s
               AND b.message_id = ANY ((SELECT w.ids FROM wanted w)::bigint[])

@@ -67,8 +67,8 @@ def message_object(
     content: str,
     view: ClientView,
     *,
-    reactions: Sequence[Any] = (),
-    submessages: Sequence[Any] = (),
+    reactions: Sequence[Any] | msgspec.Raw = (),
+    submessages: Sequence[Any] | msgspec.Raw = (),
 ) -> dict[str, Any]:
     """The message as a client with this view gets it, `content` being what the view asks for."""
     sender = message.sender

@@ -6,9 +6,11 @@ from datetime import datetime
 from html import escape
 from typing import Any, Final, Literal
 
+import msgspec
+
 from server.actions.messages.edit_history import last_moved, shown_history
 from server.actions.messages.narrowing import Look, among, narrowed
-from server.actions.messages.people import recipient_of, sender_of
+from server.actions.messages.people import known_sender, recipient_of
 from server.directory import Directory
 from server.domain.actor import Actor
 from server.domain.errors import BadRequestError, MissingParameterError
@@ -238,21 +240,23 @@ async def show(
     people = await _people(directory, rows)
     channels = await _channels(directory, rows)
     linkifiers = await directory.linkifiers()
-    senders = {u: sender_of(row, realm, address) for u, row in people.items()}
+    senders = {u: known_sender(directory, row, realm, address) for u, row in people.items()}
+    topics = {row.topic or "" for row in rows}
+    links = {topic: tuple(linkifiers.topic_links(topic)) for topic in topics}
     shown = []
     for row in rows:
         message = ShownMessage(
             sender=senders[row.sender_id],
             client=row.client,
-            timestamp=int(row.sent_at.timestamp()),
+            timestamp=row.sent_at,
             is_me_message=bool(row.traits & messages.IS_ME_MESSAGE),
             channel_id=row.channel_id,
             channel_name=channels[row.channel_id].name if row.channel_id is not None else "",
             topic=row.topic or "",
             empty_topic_display_name=settings.empty_topic_display_name,
             dm_group_id=row.conversation_id,
-            recipients=tuple(recipient_of(people[u], address) for u in row.user_ids or ()),
-            topic_links=tuple(linkifiers.topic_links(row.topic or "")),
+            recipients=tuple([recipient_of(people[u], address) for u in row.user_ids or ()]),
+            topic_links=links[row.topic or ""],
         )
         shown.append(_with_personal(row, message, view, settings))
     return shown
@@ -266,12 +270,12 @@ def _with_personal(
         message,
         row.content,
         view,
-        reactions=row.reactions,
-        submessages=row.submessages,
+        reactions=_as_it_is(row.reactions),
+        submessages=_as_it_is(row.submessages),
     )
     shown["flags"] = row.flags
     if row.edited_at is not None:
-        shown["last_edit_timestamp"] = int(row.edited_at.timestamp())
+        shown["last_edit_timestamp"] = row.edited_at
     if row.edit_history:
         moved_at = last_moved(row.edit_history)
         if moved_at is not None:
@@ -280,6 +284,11 @@ def _with_personal(
         if history:
             shown["edit_history"] = history
     return shown
+
+
+def _as_it_is(json: str | None) -> Sequence[Any] | msgspec.Raw:
+    """JSON of the database, to be sent on unread."""
+    return () if json is None else msgspec.Raw(json.encode())
 
 
 async def _people(directory: Directory, rows: Sequence[MessageRow]) -> dict[UserId, UserRow]:
