@@ -61,7 +61,11 @@ class Wire(Protocol):
         ...
 
     async def start(self, status: int, headers: Mapping[str, str]) -> None:
-        """Begin to answer. Raises ConnectionError once the client is gone, as `send` does."""
+        """Begin to answer. Raises ConnectionError once the client is gone, as `send` does.
+
+        Without a `Content-Length` it may be an answer that never ends, so it ends when its client
+        sends nothing more.
+        """
         ...
 
     async def send(self, chunk: bytes) -> None:

@@ -5,24 +5,29 @@ from collections import deque
 from collections.abc import Iterable, Mapping
 from enum import Enum
 from http import HTTPStatus
-from typing import Final, Protocol, cast
+from typing import Final, cast
 
 from typing_extensions import override
 
-from server.api.wire import Answerer, Exchange, Wire
-from server.deadlines import Deadlines
+from server.api.wire import Answerer, Exchange
 from server.domain.errors import DomainError
+from server.transport.keeper import Keeper
 from server.transport.limits import (
     BODY_SECONDS,
     HEAD_SECONDS,
     IDLE_SECONDS,
     MAX_AHEAD_BYTES,
+    PIECE_SECONDS,
     STALLED_SECONDS,
 )
 from server.transport.reading import Incoming, Reader
-from server.transport.refusals import LINGER_BYTES, LINGER_SECONDS, closing_answer
+from server.transport.refusals import (
+    LINGER_BYTES,
+    LINGER_SECONDS,
+    BodyTimeoutError,
+    closing_answer,
+)
 from server.transport.writing import CHUNKS_END, CONTINUE, as_chunk, head
-from server.turns import Turns
 
 _CLOSE: Final = "Connection: close"
 _KEEP: Final = "Connection: keep-alive"
@@ -38,30 +43,6 @@ class _State(Enum):
     LOST = "lost"
 
 
-class Keeper(Protocol):
-    """The server that a connection belongs to."""
-
-    deadlines: Deadlines
-    again: Turns
-    """In which those who have waited ask again."""
-
-    def begin(self, wire: Wire) -> Exchange:
-        """The next exchange of a connection."""
-        ...
-
-    def admit(self, connection: "Connection", transport: asyncio.Transport) -> bool:
-        """Whether there is room for it; if not, it has been told."""
-        ...
-
-    def may_linger(self, connection: "Connection") -> bool:
-        """Whether it may wait until its client has heard the last answer."""
-        ...
-
-    def forget(self, connection: "Connection") -> None:
-        """It is no more."""
-        ...
-
-
 class Connection(asyncio.Protocol):
     """Reads requests, hands each to an exchange when the one before is answered, and is its wire.
 
@@ -72,17 +53,22 @@ class Connection(asyncio.Protocol):
     __slots__ = (
         "_answerer",
         "_backlog",
+        "_body_due",
         "_dropped",
         "_exchange",
         "_has_begun",
         "_has_waited",
+        "_heard_all",
+        "_heard_last",
         "_incoming",
         "_is_chunked",
+        "_is_endless",
         "_is_old",
         "_keeps_alive",
         "_lingers",
         "_on_drained",
         "_reader",
+        "_refusal",
         "_server",
         "_state",
         "_taking",
@@ -113,8 +99,18 @@ class Connection(asyncio.Protocol):
         self._keeps_alive = self._is_old = self._is_chunked = self._lingers = False
         self._has_begun = False
         """Something of the answer is on its way, and more is to follow."""
+        self._is_endless = False
+        """Of that nobody knows how much."""
         self._has_waited = False
         """The last answer came late, as to others at the same moment: all of them ask again."""
+        self._heard_last = False
+        """A request has come that is its client's last: what is behind it counts for nothing."""
+        self._heard_all = False
+        """The client has said that it sends nothing more."""
+        self._refusal: DomainError | None = None
+        """What came behind the requests that are there is none."""
+        self._body_due = 0.0
+        """When the body of the request in hand has to be whole, by the loop's time."""
         self._dropped = 0
         self.due = 0
 
@@ -128,7 +124,7 @@ class Connection(asyncio.Protocol):
 
     @override
     def data_received(self, data: bytes) -> None:
-        if self._state is not _State.OPEN:
+        if self._state is not _State.OPEN or self._heard_last or self._refusal is not None:
             self._drop(data)
             return
         if self._has_waited and self._answerer is None:
@@ -142,8 +138,14 @@ class Connection(asyncio.Protocol):
 
     @override
     def eof_received(self) -> bool:
-        # As Tornado does: whoever says that they send nothing more has gone.
-        return False
+        # Under TLS there is no way to keep it open, and none to write to it then.
+        if self._state is not _State.OPEN or not self._transport.can_write_eof():
+            self._state = _State.CLOSING
+            return False
+        self._heard_all = True
+        if not self._unread:
+            self._read_no_more()
+        return True  # it is closed as soon as what is whole has been answered
 
     @override
     def connection_lost(self, exc: Exception | None) -> None:
@@ -177,12 +179,15 @@ class Connection(asyncio.Protocol):
 
     def expired(self) -> None:
         """The client has been silent, or deaf, for too long."""
-        self.abort()
+        if self._incoming is None or self._on_drained is not None or self._state is not _State.OPEN:
+            self.abort()
+        else:
+            self._refuse(BodyTimeoutError())
 
     # -- what the reader calls
 
     def begun(self, incoming: Incoming) -> None:
-        if self._state is not _State.OPEN:
+        if self._state is not _State.OPEN or self._heard_last:
             return
         if self._answerer is None and not self._backlog and self._on_drained is None:
             self._begin(incoming)
@@ -197,10 +202,12 @@ class Connection(asyncio.Protocol):
     def came(self, incoming: Incoming, chunk: bytes) -> None:
         if incoming is self._incoming and self._taking is None:
             self._bring(chunk)
+            self._set_deadline()
         else:
             incoming.chunks.append(chunk)
 
     def ended(self, incoming: Incoming) -> None:
+        self._heard_last = self._heard_last or not incoming.keeps_alive
         if incoming is self._incoming and self._taking is None:
             self._end_body()
 
@@ -228,6 +235,8 @@ class Connection(asyncio.Protocol):
         self._keeps_alive = self._keeps_alive and (has_length or self._is_chunked)
         chunked = [_CHUNKED] if self._is_chunked else []
         self._has_begun = True
+        self._is_endless = not has_length
+        self._look_for_end()
         self._transport.write(head(status, headers.items(), *self._connection_lines(), *chunked))
         await self._drained()
 
@@ -246,7 +255,8 @@ class Connection(asyncio.Protocol):
     def close(self) -> None:
         if self._state is not _State.OPEN:
             return
-        if self._lingers and self._transport.can_write_eof() and self._server.may_linger(self):
+        may_linger = self._lingers and not self._heard_all and self._transport.can_write_eof()
+        if may_linger and self._server.may_linger(self):
             self._state = _State.LINGERING
             self._transport.write_eof()
             self._transport.resume_reading()
@@ -260,11 +270,13 @@ class Connection(asyncio.Protocol):
         self._lingers = True
 
     def set_body_timeout(self, seconds: float) -> None:
-        self._server.deadlines.set(self, seconds)
+        self._body_due = asyncio.get_running_loop().time() + seconds
+        self._set_deadline()
 
     def hand_over(self, answerer: Answerer) -> None:
         self._has_waited = answerer is not self._answerer
         self._answerer = answerer
+        self._look_for_end()
 
     def abort(self) -> None:
         """End the connection at once, whatever is on its way."""
@@ -280,7 +292,8 @@ class Connection(asyncio.Protocol):
         try:
             reader.feed(data)
         except DomainError as error:
-            if self._state is _State.OPEN:  # and has not just had its last answer
+            # Unless it has just had its last answer, or will have.
+            if self._state is _State.OPEN and not self._heard_last:
                 self._refuse(error)
             return
         if reader.is_between:
@@ -297,28 +310,35 @@ class Connection(asyncio.Protocol):
             piece = rest[: left + MAX_AHEAD_BYTES]
             rest = rest[len(piece) :]
             self._read(piece)
-        self._unread = bytes(rest)
-        if self._may_read:
+        self._unread = bytes(rest) if self._refusal is None else b""
+        if self._heard_all and not self._unread:
+            self._read_no_more()
+        elif self._may_read and not self._heard_all:
             self._transport.resume_reading()
 
     @property
     def _may_read(self) -> bool:
-        return self._state is _State.OPEN and not self._backlog and self._taking is None
+        return (
+            self._state is _State.OPEN
+            and not self._backlog
+            and self._taking is None
+            and self._refusal is None
+        )
 
     def _resume_reading(self) -> None:
         """There is room for more."""
         if self._unread:
             asyncio.get_running_loop().call_soon(self._read_on)  # the reader may be at it just now
-        elif self._may_read:
+        elif self._may_read and not self._heard_all:
             self._transport.resume_reading()
 
     def _begin(self, incoming: Incoming) -> None:
         self._incoming = incoming
         self._keeps_alive = incoming.keeps_alive
         self._is_old = incoming.is_old
-        self._is_chunked = False
+        self._is_chunked = self._has_waited = self._is_endless = False
         if incoming.has_body:
-            self._server.deadlines.set(self, BODY_SECONDS)
+            self.set_body_timeout(BODY_SECONDS)
         else:
             self._server.deadlines.clear(self)
         self._answerer = self._exchange = exchange = self._server.begin(self)
@@ -348,6 +368,7 @@ class Connection(asyncio.Protocol):
             self._bring(incoming.chunks.popleft())
             if self._taking is not None:
                 return
+        self._set_deadline()
         if incoming.is_whole:
             self._end_body()
         else:
@@ -382,15 +403,22 @@ class Connection(asyncio.Protocol):
             incoming = self._backlog.popleft()
             self._begin(incoming)
             self._bring_waiting()
+        elif self._is_at_end and not self._backlog:
+            self._end()
         else:
             self._set_deadline()
 
     def _set_deadline(self) -> None:
         """How long the client may be silent, which it may be while it waits for an answer."""
+        if self._state is not _State.OPEN:
+            return
         if self._on_drained is not None:
             self._server.deadlines.set(self, STALLED_SECONDS)
         elif self._incoming is not None:
-            self._server.deadlines.set(self, BODY_SECONDS)
+            left = max(0.0, self._body_due - asyncio.get_running_loop().time())
+            # While nobody takes what has come, the client owes nothing.
+            seconds = min(left, PIECE_SECONDS) if self._taking is None else left
+            self._server.deadlines.set(self, seconds)
         elif self._answerer is not None:
             self._server.deadlines.clear(self)
         else:
@@ -406,18 +434,54 @@ class Connection(asyncio.Protocol):
             await asyncio.shield(self._on_drained)
 
     def _refuse(self, error: DomainError) -> None:
-        """What comes is no HTTP: nothing more can be read, and earlier answers are not waited for.
-
-        An exchange in hand gets no answer, as its place in the order is the refusal's. One that
-        has begun to be answered ends the connection: anything else would be taken for a piece of
-        its body.
-        """
-        self._reader = None
-        self._backlog = None
+        """What comes is no HTTP: nothing more can be read, and that is said in its place."""
         self._unread = b""
-        if not self._has_begun:
+        self._refusal = error
+        self._read_no_more()
+
+    @property
+    def _is_at_end(self) -> bool:
+        """Whether nothing more is read: the connection ends behind the requests that are whole."""
+        return self._refusal is not None or (self._heard_all and not self._unread)
+
+    def _read_no_more(self) -> None:
+        """Nothing more comes of what is not whole; the rest is answered."""
+        self._reader = None
+        if self._backlog and not self._backlog[-1].is_whole:
+            self._backlog.pop()
+        if not self._heard_all:
+            self._transport.pause_reading()
+        if self._incoming is not None and not self._incoming.is_whole:
+            self._end()
+        elif self._answerer is None:
+            self._go_on()
+        else:
+            self._look_for_end()
+
+    def _look_for_end(self) -> None:
+        """Do not wait for what may never end, a poll or a stream of events.
+
+        Its client has gone, for all that can be seen.
+        """
+        if self._is_at_end and (self._has_waited or self._is_endless):
+            # Whoever begins to answer just now has to have done so first.
+            asyncio.get_running_loop().call_soon(self._leave, self._answerer)
+
+    def _leave(self, answerer: Answerer | None) -> None:
+        if self._answerer is answerer and self._state is _State.OPEN:
+            self._refusal = None
+            self._end()
+
+    def _end(self) -> None:
+        """Close; if something has to be refused, it is its turn.
+
+        An answer that has begun ends with the connection: anything else would be taken for a piece
+        of its body.
+        """
+        self._backlog = None
+        if self._refusal is not None and not self._has_begun:
             self._lingers = True
-            self._transport.write(closing_answer(error))
+            self._transport.write(closing_answer(self._refusal))
         self.close()
         self._give_up_exchange()
 

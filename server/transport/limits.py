@@ -14,6 +14,8 @@ HEAD_SECONDS: Final = 30.0
 """How long the head of a request may take once it has begun."""
 BODY_SECONDS: Final = 300.0
 """How long its body may take, where the endpoint says nothing else."""
+PIECE_SECONDS: Final = 30.0
+"""How long it may be until the next piece of it comes; Tornado's server knows of no such limit."""
 HANDSHAKE_SECONDS: Final = 30.0
 """How long a client may take to agree on a cipher."""
 STALLED_SECONDS: Final = 60.0

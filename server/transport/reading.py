@@ -8,11 +8,31 @@ import httptools
 from server.api.wire import Headers
 from server.transport.limits import MAX_HEAD_BYTES
 from server.transport.refusals import HeadTooLargeError, MalformedRequestError
+from server.transport.targets import place
 
 _VERSIONS: Final = {"1.0", "1.1"}
 _CHUNKED: Final = "chunked"
 _LINE_BYTES: Final = 32
 """What a header counts beside its name and value, so that there are not too many: as in HTTP/2."""
+_NO_TRAILERS: Final = frozenset(
+    {
+        "authorization",
+        "connection",
+        "content-encoding",
+        "content-length",
+        "content-range",
+        "content-type",
+        "cookie",
+        "expect",
+        "host",
+        "proxy-authorization",
+        "te",
+        "trailer",
+        "transfer-encoding",
+        "upgrade",
+    }
+)
+"""What says where a message ends, whom it is for, who sent it or how it is read: too late there."""
 
 
 class Incoming:
@@ -75,6 +95,7 @@ class Reader:
 
     __slots__ = (
         "_headers",
+        "_hosts",
         "_incoming",
         "_parser",
         "_sink",
@@ -128,6 +149,7 @@ class Reader:
         self.is_in_head = False
         self._target = b""
         self._headers: dict[str, str] = {}
+        self._hosts: list[str] = []
         self._size = 0
         """Of the head, as far as it has been told."""
         self._untold = 0
@@ -151,11 +173,15 @@ class Reader:
     def on_header(self, name: bytes, value: bytes) -> None:
         self._size += len(name) + len(value) + _LINE_BYTES
         self._check_size()
-        if self._incoming is not None:
-            raise MalformedRequestError  # a trailer: nobody has asked for any
         key = name.decode("latin-1").lower()
+        if self._incoming is not None:
+            if key in _NO_TRAILERS:
+                raise MalformedRequestError
+            return  # a trailer: nobody has asked for any
         text = value.decode("latin-1")
         known = self._headers.get(key)
+        if key == "host":
+            self._hosts.append(text)
         self._headers[key] = text if known is None else f"{known},{text}"
 
     def on_headers_complete(self) -> None:
@@ -168,13 +194,21 @@ class Reader:
         # Others may understand another list of codings in another way, and find other requests.
         if self._headers.get("transfer-encoding", _CHUNKED).lower() != _CHUNKED:
             raise MalformedRequestError
+        is_old = version == "1.0"
+        target = self._target.decode("latin-1")
+        target, host = place(target, self._hosts, is_old=is_old)
+        if host is not None:
+            self._headers["host"] = host
         incoming = Incoming(
             method,
-            self._target.decode("latin-1"),
+            target,
             Headers(self._headers),
             keeps_alive=parser.should_keep_alive(),
-            is_old=version == "1.0",
+            is_old=is_old,
         )
+        # Of such a request the parser takes no body, and would find another request in it.
+        if parser.should_upgrade() and (incoming.left or "transfer-encoding" in self._headers):
+            raise MalformedRequestError
         self._clear()
         self._incoming = incoming
         self._sink.begun(incoming)

@@ -26,6 +26,13 @@ class MalformedRequestError(BadRequestError):
         super().__init__("Malformed HTTP request")
 
 
+class BodyTimeoutError(DomainError):
+    status = 408
+
+    def __init__(self) -> None:
+        super().__init__("The request's body does not come.")
+
+
 class TooManyConnectionsError(DomainError):
     status = 503
 
@@ -36,10 +43,14 @@ class TooManyConnectionsError(DomainError):
 def closing_answer(error: DomainError) -> bytes:
     """A whole response, after which the connection closes."""
     body = error_body(error)
-    headers: Mapping[str, str] = {
+    head = "".join(f"{name}: {value}\r\n" for name, value in closing_headers(body).items())
+    return f"HTTP/1.1 {error.status} {REASONS[error.status]}\r\n{head}\r\n".encode() + body
+
+
+def closing_headers(body: bytes) -> Mapping[str, str]:
+    """Those of such a response."""
+    return {
         "Content-Type": "application/json",
         "Content-Length": str(len(body)),
         "Connection": "close",
     }
-    head = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
-    return f"HTTP/1.1 {error.status} {REASONS[error.status]}\r\n{head}\r\n".encode() + body

@@ -12,7 +12,8 @@ from typing_extensions import override
 from server.api.wire import Exchange, ExchangeFactory, Wire
 from server.deadlines import Deadlines
 from server.listening import BACKLOG
-from server.transport.connection import Connection, Keeper
+from server.transport.connection import Connection
+from server.transport.keeper import Keeper
 from server.transport.limits import HANDSHAKE_SECONDS, TransportServer
 from server.transport.refusals import MAX_LINGERING, TooManyConnectionsError, closing_answer
 from server.turns import Turns

@@ -23,7 +23,7 @@ from tornado.httputil import (
 from tornado.iostream import IOStream, SSLIOStream, StreamClosedError, UnsatisfiableReadError
 from typing_extensions import override
 
-from server.api.envelopes import REASONS
+from server.api.envelopes import REASONS, error_body
 from server.api.wire import Answerer, Exchange, ExchangeFactory
 from server.domain.errors import DomainError
 from server.transport.limits import BODY_SECONDS, IDLE_SECONDS, MAX_HEAD_BYTES, TransportServer
@@ -34,7 +34,9 @@ from server.transport.refusals import (
     HeadTooLargeError,
     MalformedRequestError,
     closing_answer,
+    closing_headers,
 )
+from server.transport.targets import place
 
 _BARE_REFUSAL: Final = b"HTTP/1.1 400 Bad Request\r\n\r\n"
 """What Tornado writes before it closes on a message that is no HTTP."""
@@ -121,6 +123,12 @@ class _Wire:
             if is_last:
                 written.add_done_callback(lambda _: self._connection.close())
 
+    def refuse(self, error: DomainError) -> None:
+        """Answer that what came is no request, and close."""
+        self.linger()
+        body = error_body(error)
+        self.respond(error.status, closing_headers(body).items(), body, is_last=True)
+
     async def start(self, status: int, headers: Mapping[str, str]) -> None:
         lines = HTTPHeaders(dict(headers))
         await _sent(self._connection.write_headers(_start_line(status), lines))
@@ -146,10 +154,12 @@ class _Wire:
 
 
 class _Messages(HTTPMessageDelegate):
-    """Tells an exchange what Tornado tells of its request."""
+    """Tells an exchange what Tornado tells of its request, which has a sound head."""
 
-    def __init__(self, exchange: Exchange) -> None:
-        self._exchange = exchange
+    def __init__(self, wire: _Wire, begin: ExchangeFactory) -> None:
+        self._wire = wire
+        self._begin = begin
+        self._exchange: Exchange | None = None
 
     @override
     def headers_received(
@@ -160,19 +170,30 @@ class _Messages(HTTPMessageDelegate):
             headers.pop("Expect", None)  # of which HTTP/1.0 knows nothing; Tornado looks after this
         elif "Expect" in headers:
             headers["Expect"] = headers["Expect"].lower()
-        self._exchange.headers_received(start_line.method, start_line.path, headers)
+        hosts = headers.get_list("Host")
+        try:
+            target, host = place(start_line.path, hosts, is_old=start_line.version == "HTTP/1.0")
+        except MalformedRequestError as error:
+            self._wire.refuse(error)
+            return
+        if host is not None:
+            headers["Host"] = host
+        self._exchange = self._begin(self._wire)
+        self._exchange.headers_received(start_line.method, target, headers)
 
     @override
     def data_received(self, chunk: bytes) -> "Future[None] | None":
-        return self._exchange.data_received(chunk)
+        return None if self._exchange is None else self._exchange.data_received(chunk)
 
     @override
     def finish(self) -> None:
-        self._exchange.finish()
+        if self._exchange is not None:
+            self._exchange.finish()
 
     @override
     def on_connection_close(self) -> None:
-        self._exchange.on_connection_close()
+        if self._exchange is not None:
+            self._exchange.on_connection_close()
 
 
 class _Exchanges(HTTPServerConnectionDelegate):
@@ -183,7 +204,7 @@ class _Exchanges(HTTPServerConnectionDelegate):
     def start_request(
         self, server_conn: object, request_conn: HTTPConnection
     ) -> HTTPMessageDelegate:
-        return _Messages(self._begin(_Wire(request_conn)))
+        return _Messages(_Wire(request_conn), self._begin)
 
 
 class _Server(HTTPServer):

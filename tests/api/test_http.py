@@ -390,6 +390,29 @@ async def test_an_unknown_subdomain_is_told_as_such(server, client):
         stray.close()
 
 
+async def test_a_host_in_the_target_outweighs_the_header(server, client):
+    async with connected(server.port) as connection:
+        for host, other, status in (
+            (client.host, f"nowhere.{ROOT_DOMAIN}", 200),
+            (f"nowhere.{ROOT_DOMAIN}", client.host, 404),
+        ):
+            await connection.send(
+                f"GET HTTP://{host}/api/v1/server_settings HTTP/1.1\r\nHost: {other}\r\n\r\n"
+            )
+            assert (await connection.answer()).status == status
+
+
+@pytest.mark.parametrize("hosts", [[], ["{host}", "{host}"], ["{host}", "x"], ["{host}/x"]])
+async def test_a_request_has_one_host(server, client, hosts):
+    lines = "".join(f"Host: {host.format(host=client.host)}\r\n" for host in hosts)
+    async with connected(server.port) as connection:
+        await connection.send(f"GET /api/v1/server_settings HTTP/1.1\r\n{lines}\r\n")
+        answer = await connection.answer()
+        assert (answer.status, answer.body["code"]) == (400, "BAD_REQUEST")
+        assert answer.headers["Connection"] == "close"
+        assert await connection.is_closed()
+
+
 async def test_a_key_opens_its_own_realm_only(server, client, make, connect):
     other = await new_realm(make.connection)
     stranger = await connect(server, other.realm_id, client.user)
@@ -487,6 +510,7 @@ async def test_who_goes_away_during_a_write_has_written(server, client, make):
                 )
             )
             await until_somebody_waits_for_a_lock(make.connection)
+            connection.reset()
         await until(lambda: not server.api.in_hand)
     [event] = await queue.poll()
     assert event["message"]["content"] == "gone"

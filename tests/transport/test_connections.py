@@ -1,79 +1,20 @@
 """Our own server's connections: how long they may be silent, how many there may be."""
 
 import asyncio
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack
 from functools import partial
 
 import pytest
 from typing_extensions import override
 
-from server.listening import open_sockets
 from server.transport import connection as connections
 from server.transport.limits import MAX_AHEAD_BYTES
-from server.transport.server import HttpServer
 from server.transport.writing import CHUNKS_END, as_chunk
 from server.turns import Turns
 from tests.fixtures.sockets import connected, until
+from tests.transport.exchanges import ASK, Echo, Patient, Silent, Slow, begun, grown, serving
 
 pytestmark = pytest.mark.asyncio
-
-ASK = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"
-
-
-class Echo:
-    """An exchange that answers with the body, once all of it is there."""
-
-    def __init__(self, wire):
-        self.wire = wire
-        self.body = b""
-        self.is_gone = False
-
-    def headers_received(self, _method, target, _headers):
-        self.target = target
-
-    def data_received(self, chunk):
-        self.body += chunk
-
-    def finish(self):
-        self.wire.respond(200, [("Content-Length", str(len(self.body)))], self.body, is_last=False)
-
-    def on_connection_close(self):
-        self.is_gone = True
-
-
-class Silent(Echo):
-    """One that is answered by the test."""
-
-    @override
-    def finish(self):
-        self.wire.hand_over(self)
-
-
-@asynccontextmanager
-async def serving(begin=Echo):
-    exchanges = []
-
-    def note(wire):
-        exchanges.append(begin(wire))
-        return exchanges[-1]
-
-    server = HttpServer(note)
-    [socket] = open_sockets("127.0.0.1", 0)
-    await server.start([socket])
-    try:
-        yield server, socket.getsockname()[1], exchanges
-    finally:
-        server.stop()
-        await server.close()
-        await asyncio.sleep(0.01)
-
-
-def begun(exchanges, number):
-    return len(exchanges) > number
-
-
-def grown(exchange, size):
-    return len(exchange.body) > size
 
 
 async def pour(wire):
@@ -89,7 +30,6 @@ async def pour(wire):
         ("IDLE_SECONDS", ASK),
         ("HEAD_SECONDS", b"GET / HT"),
         ("HEAD_SECONDS", ASK + b"GET / HT"),
-        ("BODY_SECONDS", b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\nabc"),
     ],
 )
 async def test_who_is_silent_for_too_long_is_let_go(monkeypatch, limit, sent):
@@ -99,6 +39,45 @@ async def test_who_is_silent_for_too_long_is_let_go(monkeypatch, limit, sent):
         if sent.startswith(ASK):
             await client.answer()
         assert await client.is_closed()
+
+
+@pytest.mark.parametrize("limit", ["BODY_SECONDS", "PIECE_SECONDS"])
+async def test_whoever_does_not_go_on_with_a_body_is_told_and_let_go(monkeypatch, limit):
+    monkeypatch.setattr(connections, limit, 0.2)
+    async with serving() as (_, port, exchanges), connected(port) as client:
+        await client.send(b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\nabc")
+        answer = await client.answer()
+        assert (answer.status, answer.headers["Connection"]) == (408, "close")
+        assert await client.is_closed()
+        assert exchanges[0].is_gone
+
+
+async def test_a_body_that_comes_slowly_goes_on_as_long_as_it_may(monkeypatch):
+    monkeypatch.setattr(connections, "PIECE_SECONDS", 2)
+    async with serving() as (server, port, exchanges), connected(port) as client:
+        await client.send(b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n")
+        await until(lambda: exchanges)
+        [connection] = server._connections
+        first = connection.due
+        for number in range(9):
+            await client.send(b"a")
+            await until(partial(grown, exchanges[0], number))
+            await asyncio.sleep(0.3)
+        assert (await client.answer()).content == b"a" * 9
+        assert connection.due > first
+
+
+async def test_for_the_time_that_a_body_waits_here_nobody_is_let_go(monkeypatch):
+    monkeypatch.setattr(connections, "PIECE_SECONDS", 0.1)
+    async with serving(Slow) as (_, port, exchanges), connected(port) as client:
+        await client.send(b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 6\r\n\r\nabc")
+        await until(lambda: exchanges and exchanges[0].body)
+        await asyncio.sleep(2.5)
+        await client.send(b"def")
+        exchanges[0].taken.set_result(None)
+        await until(partial(grown, exchanges[0], 3))
+        exchanges[0].taken.set_result(None)
+        assert (await client.answer()).content == b"abcdef"
 
 
 async def test_whoever_sends_a_head_slowly_gains_no_time(monkeypatch):
@@ -139,20 +118,12 @@ async def test_whoever_takes_nothing_is_let_go(monkeypatch):
 
 
 async def test_a_client_that_goes_away_while_it_waits_is_seen():
-    async with serving(Silent) as (_, port, exchanges):
+    async with serving(Patient) as (_, port, exchanges):
         async with connected(port) as client:
             await client.send(ASK)
             await until(lambda: exchanges)
-        await until(lambda: exchanges[0].is_gone)
-        Echo.finish(exchanges[0])  # what is written to nobody is dropped
-
-
-class Patient(Echo):
-    """One whose answer comes later, from somebody else."""
-
-    @override
-    def finish(self):
-        self.wire.hand_over(Echo(self.wire))
+        await until(lambda: exchanges[0].later.is_gone)
+        exchanges[0].later.finish()  # what is written to nobody is dropped
 
 
 async def test_those_who_have_waited_ask_again_in_turns():
@@ -182,16 +153,6 @@ async def test_requests_that_come_before_their_turn_are_answered_in_it():
             assert (exchanges[number].target, exchanges[number].body) == (f"/{number}", b"abc")
             Echo.finish(exchanges[number])
             assert (await client.answer()).content == b"abc"
-
-
-async def test_garbage_behind_a_request_that_waits_ends_both():
-    async with serving(Silent) as (_, port, exchanges), connected(port) as client:
-        await client.send(ASK)
-        await until(lambda: exchanges)
-        await client.send(b"\0\0\0\r\n\r\n")
-        assert (await client.answer()).status == 400
-        assert await client.is_closed()
-        assert exchanges[0].is_gone
 
 
 async def test_what_is_asked_ahead_is_kept_as_it_came():
@@ -256,35 +217,6 @@ async def test_whoever_takes_no_answer_is_asked_for_no_more_questions():
         assert len(exchanges) == 1_000
 
 
-async def test_garbage_behind_a_request_ends_an_answer_that_is_under_way():
-    async with serving(Silent) as (_, port, exchanges), connected(port) as client:
-        await client.send(ASK)
-        await until(lambda: exchanges)
-        await exchanges[0].wire.start(200, {"Content-Length": "1000"})
-        await exchanges[0].wire.send(b"abc")
-        await client.head()
-        await client.send(b"\0\0\0\r\n\r\n")
-        assert await client.rest() == b"abc"
-        assert exchanges[0].is_gone
-
-
-@pytest.mark.parametrize(
-    "sent",
-    [
-        b"Content-Length: 9\r\n\r\nabc",
-        b"Transfer-Encoding: chunked\r\n\r\n9\r\nabc",
-        b"Content-Length: 0\r\n\r\n",
-    ],
-)
-async def test_whoever_says_that_nothing_more_comes_has_gone(sent):
-    async with serving(Silent) as (_, port, exchanges), connected(port) as client:
-        await client.send(b"POST / HTTP/1.1\r\nHost: x\r\n" + sent)
-        await until(lambda: exchanges)
-        client.writer.write_eof()
-        assert await client.is_closed()
-        assert exchanges[0].is_gone
-
-
 async def test_what_comes_behind_an_expectation_is_its_body():
     async with serving() as (_, port, exchanges), connected(port) as client:
         post = b"POST / HTTP/1.1\r\nHost: x\r\nExpect: 100-Continue\r\nContent-Length: %d\r\n\r\n"
@@ -296,13 +228,6 @@ async def test_what_comes_behind_an_expectation_is_its_body():
 
 
 async def test_a_body_waits_for_whoever_takes_it():
-    class Slow(Echo):
-        @override
-        def data_received(self, chunk):
-            super().data_received(chunk)
-            self.taken = asyncio.get_running_loop().create_future()
-            return self.taken
-
     async with serving(Slow) as (_, port, exchanges), connected(port) as client:
         body = bytes(range(256)) * 8_192
         head = b"POST / HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n" % len(body)

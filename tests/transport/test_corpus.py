@@ -173,6 +173,20 @@ CORPUS = {
     + b"Transfer-Encoding: chunked\r\n\r\n1c\r\n"
     + FLAGS
     + b"\r\n0\r\nContent-Length: 5\r\n\r\n",
+    "trailer that says nothing": POST
+    + FORM
+    + CHUNKED
+    + b"\r\n1c\r\n"
+    + FLAGS
+    + b"\r\n0\r\nSum: 5\r\n\r\n"
+    + SMUGGLED,
+    "trailer without end": POST
+    + FORM
+    + CHUNKED
+    + b"\r\n1c\r\n"
+    + FLAGS
+    + b"\r\n0\r\nSum: "
+    + b"5" * 70_000,
     # heads
     "bare line feeds": b"GET /api/v1/users/me HTTP/1.1\n" + KEYS.replace(b"\r", b"") + b"\n",
     "bare carriage return": GET + b"A: b\rHost: {host}\r\n\r\n",
@@ -237,6 +251,8 @@ CORPUS = {
     + FLAGS,
     "tls": b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + bytes(200),
     "http/2": b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
+    "garbage behind a request": GET + KEYS + b"\r\n" + b"\0\0\r\n\r\n",
+    "garbage behind the last request": GET + KEYS + b"Connection: close\r\n\r\n\0\0\r\n\r\n",
     "upgrade with chunks": POST
     + FORM
     + b"Connection: Upgrade\r\nUpgrade: websocket\r\n"
@@ -285,6 +301,7 @@ RIGHT_BY_STANDARD = {
     "chunk extension quoted": [(200, "")],
     "target with two blanks behind": [(200, "")],
     "empty lines before": [(200, "")],
+    "trailer that says nothing": [(200, ""), (200, "")],
     # It does not see `close` beside something else, and an old client's end it does not announce.
     "length that the connection may drop": [(200, "close")],
     "connection close and keep-alive": [(200, "close")],

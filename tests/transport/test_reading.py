@@ -19,7 +19,9 @@ PIPELINED = (
     b"POST /c HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"
     b"3\r\nabc\r\n2;x=y\r\nde\r\n0\r\n\r\n"
     b"GET /d HTTP/1.0\r\nConnection: keep-alive\r\n\r\n"
-    b"GET /e HTTP/1.1\r\nConnection: close\r\n\r\n"
+    b"PUT http://y:1?b HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"
+    b"0\r\nA: b\r\nSum: 1\r\n\r\n"
+    b"GET /e HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
 )
 
 
@@ -68,10 +70,14 @@ def test_the_same_requests_come_of_it_however_it_is_cut(places):
         ("GET", "/ws", b"", True, True),
         ("POST", "/c", b"abcde", True, True),
         ("GET", "/d", b"", True, True),
+        ("PUT", "/?b", b"", True, True),
         ("GET", "/e", b"", False, True),
     ]
     assert heard.requests[0].headers["A"] == "1,2"
-    assert [each.is_old for each in heard.requests] == [False] * 4 + [True, False]
+    assert [each.is_old for each in heard.requests] == [False] * 4 + [True, False, False]
+    hosts = [each.headers.get("host") for each in heard.requests]
+    assert hosts == ["x", "x", "x", "x", None, "y:1", "x"]
+    assert "A" not in heard.requests[5].headers
 
 
 @pytest.mark.parametrize("step", [1, 1_000, 70_000])
@@ -79,11 +85,11 @@ def test_the_same_requests_come_of_it_however_it_is_cut(places):
     "begin",
     [
         b"GET /",
-        b"GET / HTTP/1.1\r\nA: ",
+        b"GET / HTTP/1.1\r\nHost: x\r\nA: ",
         b"GET / HTTP/1.1\r\n",
-        b"POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n",
-        b"POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n5;",
-        b"POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n5;x=",
+        b"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n",
+        b"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n5;",
+        b"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n5;x=",
     ],
 )
 def test_what_has_no_end_is_given_up(begin, step):
@@ -120,10 +126,50 @@ def test_of_a_tunnel_nothing_is_read():
     assert heard.requests == []
 
 
+@pytest.mark.parametrize(
+    "sent",
+    [
+        b"GET / HTTP/1.1\r\n\r\n",
+        b"GET / HTTP/1.1\r\nHost: x\r\nHost: x\r\n\r\n",
+        b"GET / HTTP/1.0\r\nHost: x\r\nHost: x\r\n\r\n",
+        b"GET / HTTP/1.1\r\nHost: x, y\r\n\r\n",
+        b"GET / HTTP/1.1\r\nHost: x/y\r\n\r\n",
+        b"GET / HTTP/1.1\r\nHost: a@x\r\n\r\n",
+        b"GET http://a@x/ HTTP/1.1\r\nHost: x\r\n\r\n",
+        b"GET http://x/ HTTP/1.1\r\n\r\n",
+    ],
+)
+def test_there_is_one_host_and_it_is_one(sent):
+    heard = Heard()
+    with pytest.raises(MalformedRequestError):
+        Reader(heard).feed(sent)
+    assert heard.requests == []
+
+
+@pytest.mark.parametrize("name", ["Content-Length", "transfer-encoding", "Host", "Authorization"])
+def test_what_has_to_be_known_before_the_body_is_no_trailer(name):
+    heard = Heard()
+    head = b"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"
+    with pytest.raises(MalformedRequestError):
+        Reader(heard).feed(head + b"0\r\n" + name.encode() + b": 5\r\n\r\n")
+    assert not heard.requests[0].is_whole
+
+
+def test_of_an_upgrade_no_body_is_taken_for_a_request():
+    heard = Heard()
+    head = b"POST / HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: h2c\r\n"
+    with pytest.raises(MalformedRequestError):
+        Reader(heard).feed(head + b"Content-Length: 2\r\n\r\nab")
+    assert heard.requests == []
+
+
 def test_whether_something_of_a_request_is_there():
     reader = Reader(Heard())
     states = []
-    for piece in (b"\r\n", b"GE", b"T / HTTP/1.1\r\nContent-Length: 2\r\n", b"\r\n", b"a", b"b"):
+    for piece in (b"\r\n", b"GE", b"T / HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n"):
+        reader.feed(piece)
+        states.append((reader.is_between, reader.is_in_head))
+    for piece in (b"\r\n", b"a", b"b"):
         reader.feed(piece)
         states.append((reader.is_between, reader.is_in_head))
     assert states == [

@@ -19,6 +19,7 @@ LINES = [
     b"CONNECT a:1 HTTP/1.1",
     b"GET / HTTP/0.9",
     b"G\0T / HTTP/1.1",
+    b"GET http://y/a HTTP/1.1",
 ]
 HEADERS = [
     b"Host: x",
@@ -38,6 +39,7 @@ HEADERS = [
     b"A: \xc3\xa4",
     b"A: b\0c",
     b": x",
+    b"Host: y, x",
     b"A" * 300 + b": " + b"b" * 3_000,
 ]
 BODIES = [
@@ -49,15 +51,16 @@ BODIES = [
     b"-1\r\n",
     b"",
 ]
+CHUNKS = b"5;a=b\r\nhello\r\n3\r\nyou\r\n0\r\nA: b\r\n\r\n"
 RIGHT = [
     b"GET /a HTTP/1.1\r\nHost: x\r\n\r\n",
     b"\r\nHEAD /a HTTP/1.1\r\nHost: x\r\nA: b\r\na: c\r\n\r\n",
     b"GET /a HTTP/1.0\r\nConnection: keep-alive\r\n\r\n",
     b"POST /a HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\nhello",
-    b"POST /a HTTP/1.1\r\nExpect: 100-continue\r\nContent-Length: 5\r\n\r\nhello",
+    b"POST http://y:1 HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 1\r\n\r\nh",
     b"PUT /a HTTP/1.1\r\nHost: x\r\nContent-Length: 9000\r\n\r\n" + b"hello" * 1_800,
-    b"PUT /a HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n5;a=b\r\nhello\r\n3\r\nyou\r\n0\r\n\r\n",
-    b"GET /a HTTP/1.1\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n",
+    b"PUT /a HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n" + CHUNKS,
+    b"GET /a HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n",
 ]
 ENDS = [b"\r\n", b"\n", b"\r", b"\r\n\r\n"]
 
@@ -88,16 +91,22 @@ def random_bytes(random: Random) -> bytes:
 class Paper:
     """A transport that keeps what is written, and says when it is closed."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, halves: bool = False) -> None:
         self.written = bytearray()
-        self.is_closed = self.is_paused = False
+        self.is_closed = self.is_paused = self.is_ended = False
+        self._halves = halves
 
     def write(self, data: bytes) -> None:
         assert not self.is_closed, "written after the end"
+        assert not self.is_ended, "written behind the end"
         self.written += data
 
     def can_write_eof(self) -> bool:
-        return False
+        return self._halves
+
+    def write_eof(self) -> None:
+        assert not self.is_ended, "ended twice"
+        self.is_ended = True
 
     def close(self) -> None:
         self.is_closed = True
@@ -164,24 +173,34 @@ LENGTH = re.compile(rb"Content-Length: (\d+)")
 PIECES = re.compile(rb"(?:5\r\npiece\r\n)*(?:0\r\n\r\n)?")
 
 
-def check_answers(written: bytes) -> None:
-    """What is written is HTTP, one answer behind another; only the last may be cut."""
+def check_answers(written: bytes) -> tuple[list[int], bool]:
+    """What is written is HTTP, one answer behind another; only the last may be cut.
+
+    The statuses of the answers, and whether the last has no end, or none but the connection's.
+    """
     rest = written
+    statuses: list[int] = []
     while rest:
         head = HEAD.match(rest)
         assert head is not None, written
         rest = rest[head.end() :]
         if head[1] == b"100":
             continue
+        statuses.append(int(head[1]))
         length = LENGTH.search(head[2])
         if length is not None:
             rest = rest if b"To: HEAD" in head[2] else rest[int(length[1]) :]
         elif b"chunked" in head[2]:
-            rest = rest[cast(re.Match[bytes], PIECES.match(rest)).end() :]
+            pieces = cast(re.Match[bytes], PIECES.match(rest))[0]
+            rest = rest[len(pieces) :]
+            if not pieces.endswith(b"0\r\n\r\n"):
+                assert rest == b"", written
+                return statuses, True
         else:
             assert b"Connection: close" in head[2]
             assert rest == PIECE * (len(rest) // len(PIECE)), written
-            return
+            return statuses, True
+    return statuses, False
 
 
 def check(server: HttpServer, data: bytes, random: Random) -> None:

@@ -1,0 +1,35 @@
+"""What a connection of our own server needs of the server."""
+
+import asyncio
+from typing import TYPE_CHECKING, Protocol
+
+from server.api.wire import Exchange, Wire
+from server.deadlines import Deadlines
+from server.turns import Turns
+
+if TYPE_CHECKING:
+    from server.transport.connection import Connection
+
+
+class Keeper(Protocol):
+    """The server that a connection belongs to."""
+
+    deadlines: Deadlines
+    again: Turns
+    """In which those who have waited ask again."""
+
+    def begin(self, wire: Wire) -> Exchange:
+        """The next exchange of a connection."""
+        ...
+
+    def admit(self, connection: "Connection", transport: asyncio.Transport) -> bool:
+        """Whether there is room for it; if not, it has been told."""
+        ...
+
+    def may_linger(self, connection: "Connection") -> bool:
+        """Whether it may wait until its client has heard the last answer."""
+        ...
+
+    def forget(self, connection: "Connection") -> None:
+        """It is no more."""
+        ...
