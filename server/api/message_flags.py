@@ -1,11 +1,12 @@
 """Flags of messages over HTTP: one by one, over a narrow, and whole places as read."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from server.actions import message_flags
 from server.actions.messages import read
 from server.api.channel_access import seen_channel
 from server.api.endpoint import Access, Empty, Endpoint, NoParams, Request, Result
+from server.api.narrows import GivenNarrow
 from server.api.params import Field, Params
 from server.domain import api_keys
 from server.domain.errors import BadRequestError
@@ -43,7 +44,7 @@ class NarrowParams(Params):
     num_before: Annotated[int, Field(ge=0)]
     num_after: Annotated[int, Field(ge=0)]
     include_anchor: bool = True
-    narrow: list[list[str | int | list[int]] | dict[str, Any]]
+    narrow: GivenNarrow
     op: Literal["add", "remove"]
     flag: str
 

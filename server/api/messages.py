@@ -10,6 +10,7 @@ import msgspec
 from server.actions.messages import content, read, send
 from server.actions.messages.decide import Draft
 from server.api.endpoint import Access, Endpoint, Request, Result
+from server.api.narrows import GivenNarrow
 from server.api.params import Field, Params, alias
 from server.domain.api_keys import Scope
 from server.domain.errors import (
@@ -111,7 +112,7 @@ def _idempotency_key(request: Request, params: SendParams) -> str | None:
 
 
 class FetchParams(Params):
-    narrow: list[list[str | int | list[int]] | dict[str, Any]] = []  # noqa: RUF012 - never changed
+    narrow: GivenNarrow = []  # noqa: RUF012 - never changed
     anchor: int | Literal["newest", "oldest", "first_unread", "date"] | None = None
     anchor_date: str | None = None
     num_before: Annotated[int | None, Field(ge=0)] = None

@@ -10,10 +10,13 @@ from server.api.params import Params
 from server.domain.narrow import parse_narrow
 from storage.ids import MessageId
 
+GivenNarrow = list[list[str | int | list[int]] | dict[str, Any]]
+"""As clients send it: what it means, `parse_narrow` knows."""
+
 
 class MatchParams(Params):
     msg_ids: list[int]
-    narrow: list[list[str | int | list[int]] | dict[str, Any]]
+    narrow: GivenNarrow
 
 
 class Match(Struct, frozen=True):

@@ -6,8 +6,11 @@ import msgspec
 
 from server.actions.message_flags import fold_reads
 from server.api.endpoint import Access, Endpoint, OpenResult, RawResult, Request
+from server.api.narrows import GivenNarrow
 from server.api.params import Field, Params
 from server.domain.api_keys import Scope
+from server.domain.errors import InvalidParameterError
+from server.domain.narrow import EventNarrow
 from server.events.base import ClientView
 from server.events.queue_params import QueueParams
 from server.initial_state import register as registrations
@@ -31,7 +34,7 @@ class RegisterParams(Params):
     fetch_event_types: list[str] | None = None
     include_subscribers: Literal["true", "false", "partial"] = "false"
     client_capabilities: dict[str, Any] = {}  # noqa: RUF012 - pydantic copies it
-    narrow: list[Annotated[list[str], Field(min_length=2, max_length=2)]] = []  # noqa: RUF012
+    narrow: GivenNarrow = []  # noqa: RUF012
     all_public_streams: bool = False
     idle_queue_timeout: int | Literal["mobile"] | None = None
     queue_lifespan_secs: int = 0
@@ -56,7 +59,7 @@ async def register(request: Request, params: RegisterParams) -> RawResult:
     registration = Registration(
         queue=QueueParams(
             event_types=None if params.event_types is None else tuple(params.event_types),
-            narrow=tuple((operator, operand) for operator, operand in params.narrow),
+            narrow=EventNarrow.parse(params.narrow).terms,
             all_public_channels=params.all_public_streams and not request.actor.is_guest,
             view=_view(params),
             knows_keys=request.actor.reaches(Scope.EVERYTHING),
@@ -95,11 +98,12 @@ def _lifespan(params: RegisterParams) -> int:
 
 def _view(params: RegisterParams) -> ClientView:
     """The client's view; capabilities that this server does not know mean nothing to it."""
-    capabilities = {
-        name: value is True
-        for name, value in params.client_capabilities.items()
-        if name in _CAPABILITIES
-    }
+    given = params.client_capabilities
+    capabilities = {name: value for name, value in given.items() if name in _CAPABILITIES}
+    for name, value in capabilities.items():
+        if not isinstance(value, bool):
+            what = f'client_capabilities["{name}"] is not a boolean'
+            raise InvalidParameterError("client_capabilities", what)
     return msgspec.convert(
         {
             **capabilities,

@@ -1,6 +1,6 @@
 """Narrows: which messages a reader, or an event queue, asks for."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -24,20 +24,19 @@ RESOLVED_PREFIX: Final = "\N{HEAVY CHECK MARK} "
 class EventNarrow:
     """The narrow of an event queue: terms that all have to hold; it filters message events only."""
 
-    terms: tuple[tuple[str, str], ...]
+    terms: "tuple[tuple[str, Operand], ...]"
 
     @classmethod
-    def parse(cls, narrow: Sequence[Sequence[str]]) -> "EventNarrow":
-        """Raises BadNarrowError for what queues do not support."""
-        terms = []
-        for operator, operand in narrow:
-            name = _ALIASES.get(operator.replace("_", "-"), operator)
-            if name not in _EVENT_OPERATORS:
-                raise BadNarrowError(f"Operator {operator} not supported.")
-            if name == "is" and operand not in _IS_OPERANDS:
-                raise BadNarrowError(f"Invalid 'is' operand {operand}.")
-            terms.append((name, operand))
-        return cls(tuple(terms))
+    def parse(cls, narrow: Sequence[Any]) -> "EventNarrow":
+        """As `parse_narrow`. Raises BadNarrowError also for what queues do not support."""
+        terms = parse_narrow(narrow)
+        for term in terms:
+            if term.operator not in _EVENT_OPERATORS or term.negated:
+                name = f"-{term.operator}" if term.negated else term.operator
+                raise BadNarrowError(f"Operator {name} not supported.")
+            if term.operator == "is" and term.operand not in _IS_OPERANDS:
+                raise BadNarrowError(f"Invalid 'is' operand {term.operand}.")
+        return cls(tuple((term.operator, term.operand) for term in terms))
 
     def admits(self, event: Any, flags: Collection[str]) -> bool:
         """Whether an event passes, given the reader's flags: whatever is no message does."""
@@ -69,22 +68,29 @@ _FLAGS: Final = {
 }
 
 
-def _dm(event: Any, operand: str, flags: Collection[str]) -> bool:
+def _dm(event: Any, operand: "Operand", flags: Collection[str]) -> bool:
     del flags
     message = event.message
     if message.channel_id is not None:
         return False
-    emails = {e.strip().lower() for e in operand.split(",")}
-    others = {r.email.lower() for r in message.recipients if r.id != message.sender.id}
-    everyone = {r.email.lower() for r in message.recipients}
-    return emails in (others, everyone)
+    named: set[int | str]
+    if isinstance(operand, str):
+        named = {e.strip().lower() for e in operand.split(",")}
+        everyone = {r.id: r.email.lower() for r in message.recipients}
+    else:
+        named = {operand} if isinstance(operand, int) else set(operand)
+        everyone = {r.id: r.id for r in message.recipients}
+    others = {name for user_id, name in everyone.items() if user_id != message.sender.id}
+    return named in (others, set(everyone.values()))
 
 
-def _channel(event: Any, operand: str, flags: Collection[str]) -> bool:
+def _channel(event: Any, operand: str | int, flags: Collection[str]) -> bool:
     del flags
     message = event.message
     if message.channel_id is None:
         return False
+    if isinstance(operand, int):
+        return bool(operand == message.channel_id)
     return operand.lower() == message.channel_name.lower() or operand == str(message.channel_id)
 
 
@@ -99,13 +105,15 @@ def _topic(event: Any, operand: str, flags: Collection[str]) -> bool:
     return topic.lower() == operand.lower()
 
 
-def _sender(event: Any, operand: str, flags: Collection[str]) -> bool:
+def _sender(event: Any, operand: str | int, flags: Collection[str]) -> bool:
     del flags
     sender = event.message.sender
+    if isinstance(operand, int):
+        return bool(sender.id == operand)
     return sender.email.lower() == operand.lower() or str(sender.id) == operand
 
 
-_TESTS: Final = {
+_TESTS: Final[dict[str, Callable[[Any, Any, Collection[str]], bool]]] = {
     "channel": _channel,
     "topic": _topic,
     "sender": _sender,
@@ -184,7 +192,7 @@ def _term(given: Any) -> Term:
     if isinstance(given, dict):
         operator, operand = given.get("operator"), given.get("operand")
         negated = given.get("negated") or False
-    elif isinstance(given, list) and len(given) == 2:  # noqa: PLR2004 - operator and operand
+    elif isinstance(given, list | tuple) and len(given) == 2:  # noqa: PLR2004 - operator and operand
         operator, operand = given
     else:
         raise BadNarrowError("element is not a dict or a pair")
@@ -203,7 +211,7 @@ def _term(given: Any) -> Term:
 
 def _operand(name: str, given: Any) -> Operand:
     """The operand, if the operator takes such. Raises BadNarrowError."""
-    if isinstance(given, list) and all(type(each) is int for each in given):
+    if isinstance(given, list | tuple) and all(type(each) is int for each in given):
         given = tuple(given)
     if type(given) not in OPERATORS[name]:
         raise BadNarrowError(f"invalid operand for '{name}'")

@@ -13,7 +13,7 @@ class QueueParams(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
 
     event_types: tuple[str, ...] | None = None
     """None: all."""
-    narrow: tuple[tuple[str, str], ...] = ()
+    narrow: tuple[tuple[str, str | int | tuple[int, ...]], ...] = ()
     all_public_channels: bool = False
     view: ClientView = ClientView()
     knows_keys: bool = True

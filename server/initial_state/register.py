@@ -10,7 +10,6 @@ import msgspec
 from server.directory import Directory
 from server.domain.actor import Actor
 from server.domain.errors import UserDeactivatedError
-from server.domain.narrow import EventNarrow
 from server.domain.realm_settings import RealmSettings
 from server.events.queue_params import QueueParams
 from server.initial_state.base import Snapshot
@@ -67,9 +66,8 @@ async def register(
 ) -> Registered:
     """Make a queue, and answer with it and with all state asked for.
 
-    The queue's events are exactly those after the state. Raises BadNarrowError.
+    The queue's events are exactly those after the state.
     """
-    EventNarrow.parse(registration.queue.narrow)
     queue_id = None if actor.is_spectator else await _announced(database, actor, registration)
     try:
         async with database.snapshot() as connection:

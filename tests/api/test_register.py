@@ -134,7 +134,7 @@ async def test_archived_channels_are_for_clients_that_know_them(alice, make, peo
 
 
 async def test_capabilities_that_nobody_knows_mean_nothing(alice):
-    odd = {"fly": True, "apply_markdown": True, "empty_topic_name": "yes", "x": {"y": [1]}}
+    odd = {"fly": True, "apply_markdown": True, "x": {"y": [1]}}
     queue = await alice.register(event_types=["message"], client_capabilities=odd)
     await alice.post("/messages", type="channel", to="general", topic="", content="*x*")
     [event] = await queue.poll()
@@ -156,8 +156,38 @@ async def test_a_narrow_filters_messages_alone(alice, bob):
     assert [event["type"] for event in await queue.poll()] == ["reaction", "message"]
 
 
+async def test_a_narrow_names_people_and_channels_by_their_numbers_too(alice, bob, channel):
+    people = [alice.user.user_id, bob.user.user_id]
+    for narrow, count in (
+        ([["channel", channel.channel_id]], 1),
+        ([{"operator": "stream", "operand": channel.channel_id, "negated": False}], 1),
+        ([["channel", channel.channel_id + 1]], 0),
+        ([["dm", people]], 1),
+        ([["dm", people[1]]], 1),
+        ([["dm", [people[1]]], ["sender", people[0]]], 1),
+        ([["sender", people[1]]], 0),
+        ([["is", "dm"]] * 100, 1),
+    ):
+        queue = await bob.register(event_types=["message"], narrow=narrow)
+        await alice.post("/messages", type="channel", to="general", topic="t", content="x")
+        await alice.post("/messages", type="direct", to=[people[1]], content="x")
+        assert len(await queue.poll(dont_block=True)) == count, narrow
+
+
 async def test_a_narrow_that_means_nothing_is_refused(alice):
-    for narrow in ([["nonsense", "x"]], [["is", "nonsense"]], [["has", "link"]], [["", ""]]):
+    for narrow in (
+        [["nonsense", "x"]],
+        [["is", "nonsense"]],
+        [["is", "followed"]],
+        [["has", "link"]],
+        [["", ""]],
+        [["is"]],
+        [["is", "dm", "x"]],
+        [["-is", "dm"]],
+        [{"operator": "is", "operand": "dm", "negated": True}],
+        [["topic", 5]],
+        [["is", "dm"]] * 101,
+    ):
         (await alice.call("POST", "/register", narrow=narrow)).refused("BAD_NARROW")
 
 
@@ -212,8 +242,8 @@ async def test_what_is_wrong_is_named(alice, database):
         "include_subscribers": ("yes", "", "True"),
         "event_types": ("1", "{}", "[1]", "[[]]", '"message"'),
         "fetch_event_types": ("{}", "[null]"),
-        "client_capabilities": ("[]", "1", '"x"'),
-        "narrow": ("{}", "[1]", '[["is"]]', '[["is", "dm", "x"]]', '[["channel", 1]]'),
+        "client_capabilities": ("[]", "1", '"x"', '{"notification_settings_null": 5}'),
+        "narrow": ("{}", "[1]", '[["channel", null]]', '[["channel", 1.5]]', '"x"'),
         "idle_queue_timeout": ("desktop", "1.5", "[]", "true"),
         "queue_lifespan_secs": ("x", "1.5"),
         "presence_history_limit_days": ("-1", "x"),

@@ -29,7 +29,7 @@ def in_topic(topic: str, **facts: Any) -> Event:
     return Event(SimpleNamespace(**message | facts))
 
 
-def passes(narrow: list[list[str]], event: Event, *flags: str) -> bool:
+def passes(narrow: list[Any], event: Event, *flags: str) -> bool:
     return EventNarrow.parse(narrow).admits(event, flags)
 
 
@@ -47,6 +47,14 @@ def test_terms_hold_together():
     assert passes([["channel", "3"]], event)
     assert not passes([["channel", "general"], ["topic", "other"]], event)
     assert not passes([["is", "dm"]], event)
+
+
+def test_numbers_are_ids_and_no_names():
+    event = in_topic("Plans", channel_name="7")
+    assert passes([["channel", 3], ["sender", 5]], event)
+    assert passes([["channel", "7"]], event)
+    assert not passes([["channel", 7]], event)
+    assert not passes([["sender", 6]], event)
 
 
 def test_flags_are_the_readers():
