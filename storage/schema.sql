@@ -752,6 +752,19 @@ DECLARE
     v_share bigint := ceil(2.0 * p_limit / greatest(1, cardinality(p_channels),
                                                     cardinality(v_sharing_conversations))) + 1;
 BEGIN
+    IF p_partial_channels = '{}' AND p_partial_conversations = '{}' AND p_extra = '{}' THEN
+        IF cardinality(p_channels) = 1 AND p_conversations = '{}' THEN
+            RETURN ARRAY(SELECT m.id FROM messages m
+                          WHERE m.realm_id = p_realm_id AND m.channel_id = p_channels[1]
+                            AND m.id >= p_edge
+                          ORDER BY m.id ASC LIMIT p_limit);
+        ELSIF p_channels = '{}' AND cardinality(p_conversations) = 1 THEN
+            RETURN ARRAY(SELECT m.id FROM messages m
+                          WHERE m.realm_id = p_realm_id AND m.conversation_id = p_conversations[1]
+                            AND m.id >= p_edge
+                          ORDER BY m.id ASC LIMIT p_limit);
+        END IF;
+    END IF;
     RETURN ARRAY(
     WITH shares AS MATERIALIZED (
         SELECT c.id AS source, m.id
@@ -871,6 +884,19 @@ DECLARE
     v_share bigint := ceil(2.0 * p_limit / greatest(1, cardinality(p_channels),
                                                     cardinality(v_sharing_conversations))) + 1;
 BEGIN
+    IF p_partial_channels = '{}' AND p_partial_conversations = '{}' AND p_extra = '{}' THEN
+        IF cardinality(p_channels) = 1 AND p_conversations = '{}' THEN
+            RETURN ARRAY(SELECT m.id FROM messages m
+                          WHERE m.realm_id = p_realm_id AND m.channel_id = p_channels[1]
+                            AND m.id <= p_edge
+                          ORDER BY m.id DESC LIMIT p_limit);
+        ELSIF p_channels = '{}' AND cardinality(p_conversations) = 1 THEN
+            RETURN ARRAY(SELECT m.id FROM messages m
+                          WHERE m.realm_id = p_realm_id AND m.conversation_id = p_conversations[1]
+                            AND m.id <= p_edge
+                          ORDER BY m.id DESC LIMIT p_limit);
+        END IF;
+    END IF;
     RETURN ARRAY(
     WITH shares AS MATERIALIZED (
         SELECT c.id AS source, m.id
@@ -1446,7 +1472,11 @@ DECLARE
     v_not_wildcards boolean := v_not_flags & 8 <> 0;
     v_ids bigint[];
 BEGIN
-    v_ids := ARRAY(
+    v_ids := CASE WHEN p_anywhere AND v_sender IS NULL AND v_traits | v_not_traits = 0
+                       AND v_reacted IS NULL AND v_direct IS NULL AND NOT v_among
+                       AND v_not_conversations = '{}' AND v_not_channels = '{}'
+                       AND v_not_senders = '{}' AND v_not_ids = '{}' AND v_not_mentioned = '{}'
+    THEN p_ids ELSE ARRAY(
         SELECT m.id FROM messages m
          WHERE m.realm_id = p_realm_id AND m.id = ANY (p_ids)
            AND (p_anywhere
@@ -1472,7 +1502,7 @@ BEGIN
                SELECT FROM unnest(v_not_mentioned) AS n(user_id)
                  JOIN message_flags f ON f.realm_id = p_realm_id AND f.user_id = n.user_id
                       AND f.message_id = m.id
-                WHERE f.flags & 8 <> 0));
+                WHERE f.flags & 8 <> 0)) END;
     IF jsonb_typeof(p_terms -> 'search') = 'object' OR p_terms -> 'not_searches' <> '[]' THEN
         v_ids := search_filter(
             p_realm_id, v_ids, p_terms -> 'search', p_terms -> 'not_searches');
@@ -1495,45 +1525,67 @@ DECLARE
         SELECT c.position FROM realm_clock c WHERE c.realm_id = p_realm_id
          ORDER BY c.position DESC LIMIT 1);
     v_edge bigint := least(p_edge, v_position + 1);
-    v_size bigint := greatest(2 * p_limit, 200);
+    c_few CONSTANT bigint := 2000;
+    -- In everything that somebody reads the index is as quick.
+    v_walks_first CONSTANT boolean := p_driver = 'search' AND NOT p_is_open
+                                      AND cardinality(p_channels) <= 3;
+    v_driver text := CASE WHEN v_walks_first THEN 'history' ELSE p_driver END;
+    v_size bigint := CASE WHEN v_walks_first THEN 200 ELSE greatest(2 * p_limit, 200) END;
     v_blocks bigint := 1;
+    v_looked bigint := 0;
+    v_is_small boolean := false;
     v_far bigint;
     v_start bigint;
     v_piece bigint[];
     v_found bigint[] := '{}';
 BEGIN
     LOOP
-        IF p_driver = 'search' THEN
+        IF v_driver = 'search' THEN
             v_far := (((v_edge >> 13) + v_blocks) << 13) - 1;
             v_piece := ARRAY(
                 SELECT i FROM unnest(search_window(p_realm_id, p_terms -> 'search', v_edge, least(v_far, v_position))) AS i
                  ORDER BY i ASC);
-        ELSIF p_driver = 'history' THEN
-            v_piece := history_after(
-                p_realm_id, p_user_id, p_channels, p_partial_channels, p_conversations,
-                p_partial_conversations, p_extra, v_edge, v_size);
+        ELSIF v_driver = 'history' THEN
+            v_piece := coalesce(
+                CASE WHEN cardinality(p_channels) > 3 AND v_size <= 1000 THEN walk_after(
+                    p_realm_id, p_user_id, p_channels, p_partial_channels, p_conversations,
+                    p_extra, v_edge, v_size) END,
+                history_after(
+                    p_realm_id, p_user_id, p_channels, p_partial_channels, p_conversations,
+                    p_partial_conversations, p_extra, v_edge, v_size));
         ELSE
             v_piece := driven_after(
                 p_realm_id, p_channels || p_partial_channels,
-                p_conversations || p_partial_conversations, p_extra, p_is_open, p_driver, p_terms,
+                p_conversations || p_partial_conversations, p_extra, p_is_open, v_driver, p_terms,
                 p_ids, v_edge, v_size);
         END IF;
         -- A block may hold many that match: no more of them are looked at than are needed.
         v_start := 1;
         LOOP
             v_found := v_found || narrow_filter(
-                p_realm_id, p_user_id, p_is_open OR p_driver = 'history', p_is_open, p_channels,
+                p_realm_id, p_user_id, p_is_open OR v_driver = 'history', p_is_open, p_channels,
                 p_partial_channels, p_conversations, p_partial_conversations, p_extra, p_terms,
                 v_piece[v_start : v_start + v_size - 1]);
             v_start := v_start + v_size;
             EXIT WHEN cardinality(v_found) >= p_limit OR v_start > cardinality(v_piece);
         END LOOP;
         EXIT WHEN cardinality(v_found) >= p_limit
-            OR CASE p_driver WHEN 'search' THEN v_far >= v_position ELSE cardinality(v_piece) < v_size END;
-        v_edge := CASE p_driver WHEN 'search' THEN v_far
+            OR CASE v_driver WHEN 'search' THEN v_far >= v_position ELSE cardinality(v_piece) < v_size END;
+        v_edge := CASE v_driver WHEN 'search' THEN v_far
                   ELSE (SELECT max(i) FROM unnest(v_piece) AS i) END + 1;
-        v_size := least(4 * v_size, 10000);
-        v_blocks := least(4 * v_blocks, 256);
+        v_looked := v_looked + cardinality(v_piece);
+        IF v_walks_first AND v_driver = 'history' AND NOT v_is_small
+                AND (v_looked >= c_few OR cardinality(v_found) * c_few < p_limit * v_looked) THEN
+            -- So few of them are not worth a walk, but of what is short.
+            v_is_small := cardinality(history_after(
+                p_realm_id, p_user_id, p_channels, p_partial_channels, p_conversations,
+                p_partial_conversations, p_extra, v_edge, c_few)) < c_few;
+            v_driver := CASE WHEN v_is_small THEN 'history' ELSE 'search' END;
+            v_size := CASE WHEN v_is_small THEN c_few ELSE greatest(2 * p_limit, 200) END;
+        ELSE
+            v_size := least(4 * v_size, 10000);
+            v_blocks := CASE v_driver WHEN 'search' THEN least(4 * v_blocks, 256) ELSE 1 END;
+        END IF;
     END LOOP;
     RETURN ARRAY(SELECT i FROM unnest(v_found) AS i ORDER BY i ASC LIMIT p_limit);
 END $$;
@@ -1546,45 +1598,67 @@ DECLARE
         SELECT c.position FROM realm_clock c WHERE c.realm_id = p_realm_id
          ORDER BY c.position DESC LIMIT 1);
     v_edge bigint := least(p_edge, v_position + 1);
-    v_size bigint := greatest(2 * p_limit, 200);
+    c_few CONSTANT bigint := 2000;
+    -- In everything that somebody reads the index is as quick.
+    v_walks_first CONSTANT boolean := p_driver = 'search' AND NOT p_is_open
+                                      AND cardinality(p_channels) <= 3;
+    v_driver text := CASE WHEN v_walks_first THEN 'history' ELSE p_driver END;
+    v_size bigint := CASE WHEN v_walks_first THEN 200 ELSE greatest(2 * p_limit, 200) END;
     v_blocks bigint := 1;
+    v_looked bigint := 0;
+    v_is_small boolean := false;
     v_far bigint;
     v_start bigint;
     v_piece bigint[];
     v_found bigint[] := '{}';
 BEGIN
     LOOP
-        IF p_driver = 'search' THEN
+        IF v_driver = 'search' THEN
             v_far := greatest(0, ((v_edge >> 13) - v_blocks + 1) << 13);
             v_piece := ARRAY(
                 SELECT i FROM unnest(search_window(p_realm_id, p_terms -> 'search', v_far, v_edge)) AS i
                  ORDER BY i DESC);
-        ELSIF p_driver = 'history' THEN
-            v_piece := history_before(
-                p_realm_id, p_user_id, p_channels, p_partial_channels, p_conversations,
-                p_partial_conversations, p_extra, v_edge, v_size);
+        ELSIF v_driver = 'history' THEN
+            v_piece := coalesce(
+                CASE WHEN cardinality(p_channels) > 3 AND v_size <= 1000 THEN walk_before(
+                    p_realm_id, p_user_id, p_channels, p_partial_channels, p_conversations,
+                    p_extra, v_edge, v_size) END,
+                history_before(
+                    p_realm_id, p_user_id, p_channels, p_partial_channels, p_conversations,
+                    p_partial_conversations, p_extra, v_edge, v_size));
         ELSE
             v_piece := driven_before(
                 p_realm_id, p_channels || p_partial_channels,
-                p_conversations || p_partial_conversations, p_extra, p_is_open, p_driver, p_terms,
+                p_conversations || p_partial_conversations, p_extra, p_is_open, v_driver, p_terms,
                 p_ids, v_edge, v_size);
         END IF;
         -- A block may hold many that match: no more of them are looked at than are needed.
         v_start := 1;
         LOOP
             v_found := v_found || narrow_filter(
-                p_realm_id, p_user_id, p_is_open OR p_driver = 'history', p_is_open, p_channels,
+                p_realm_id, p_user_id, p_is_open OR v_driver = 'history', p_is_open, p_channels,
                 p_partial_channels, p_conversations, p_partial_conversations, p_extra, p_terms,
                 v_piece[v_start : v_start + v_size - 1]);
             v_start := v_start + v_size;
             EXIT WHEN cardinality(v_found) >= p_limit OR v_start > cardinality(v_piece);
         END LOOP;
         EXIT WHEN cardinality(v_found) >= p_limit
-            OR CASE p_driver WHEN 'search' THEN v_far = 0 ELSE cardinality(v_piece) < v_size END;
-        v_edge := CASE p_driver WHEN 'search' THEN v_far
+            OR CASE v_driver WHEN 'search' THEN v_far = 0 ELSE cardinality(v_piece) < v_size END;
+        v_edge := CASE v_driver WHEN 'search' THEN v_far
                   ELSE (SELECT min(i) FROM unnest(v_piece) AS i) END - 1;
-        v_size := least(4 * v_size, 10000);
-        v_blocks := least(4 * v_blocks, 256);
+        v_looked := v_looked + cardinality(v_piece);
+        IF v_walks_first AND v_driver = 'history' AND NOT v_is_small
+                AND (v_looked >= c_few OR cardinality(v_found) * c_few < p_limit * v_looked) THEN
+            -- So few of them are not worth a walk, but of what is short.
+            v_is_small := cardinality(history_before(
+                p_realm_id, p_user_id, p_channels, p_partial_channels, p_conversations,
+                p_partial_conversations, p_extra, v_edge, c_few)) < c_few;
+            v_driver := CASE WHEN v_is_small THEN 'history' ELSE 'search' END;
+            v_size := CASE WHEN v_is_small THEN c_few ELSE greatest(2 * p_limit, 200) END;
+        ELSE
+            v_size := least(4 * v_size, 10000);
+            v_blocks := CASE v_driver WHEN 'search' THEN least(4 * v_blocks, 256) ELSE 1 END;
+        END IF;
     END LOOP;
     RETURN ARRAY(SELECT i FROM unnest(v_found) AS i ORDER BY i DESC LIMIT p_limit);
 END $$;
@@ -1621,8 +1695,9 @@ BEGIN
         v_ids := CASE WHEN v_ids IS NULL THEN v_more ELSE ARRAY(
             SELECT unnest(v_ids) INTERSECT SELECT unnest(v_more)) END;
     END LOOP;
-    -- A place of few messages is walked, whatever else is asked of them.
-    IF v_driver IN ('sender', 'held', 'reacted', 'search') AND p_scope IN ('given', 'direct')
+    -- A place of few messages is walked, whatever else is asked of them; a search begins so anyhow.
+    IF (v_driver IN ('sender', 'held', 'reacted')
+            OR (v_driver = 'search' AND cardinality(s.r_channels) > 3)) AND p_scope IN ('given', 'direct')
             AND cardinality(history_before(
                 p_realm_id, p_user_id, s.r_channels, s.r_partial_channels, s.r_conversations,
                 s.r_partial_conversations, s.r_extra, 9223372036854775807, c_few)) < c_few THEN
@@ -2088,39 +2163,17 @@ END $$;
 
 CREATE FUNCTION public.search_filter(p_realm_id bigint, p_ids bigint[], p_search jsonb, p_not jsonb) RETURNS bigint[]
     LANGUAGE plpgsql STABLE
-    SET plan_cache_mode TO 'force_generic_plan'
-    SET enable_seqscan TO 'off'
-    SET jit TO 'off'
     AS $$
 DECLARE
     v_ids bigint[] := p_ids;
-    v_one jsonb;
-    v_wanted boolean;
-    v_stale bigint[] := ARRAY(
-        SELECT x.message_id FROM search_stale x
-         WHERE x.realm_id = p_realm_id AND x.message_id = ANY (p_ids));
+    v_not jsonb;
 BEGIN
-    FOR v_one, v_wanted IN
-        SELECT p_search, true WHERE jsonb_typeof(p_search) = 'object'
-        UNION ALL
-        SELECT n, false FROM jsonb_array_elements(p_not) AS n
-    LOOP
-        v_ids := ARRAY(
-            SELECT m.id FROM messages m
-             WHERE m.realm_id = p_realm_id AND m.id = ANY (v_ids)
-               AND v_wanted = search_accepts(
-                   p_realm_id, m.id,
-                   coalesce((
-                       SELECT k.text FROM message_terms k
-                        WHERE k.realm_id = p_realm_id AND k.message_id = m.id
-                          AND m.id <> ALL (v_stale)), search_text(m.rendered_content))
-                   || coalesce((
-                       SELECT E'\x01' || lower(t.name) FROM topics t
-                        WHERE t.realm_id = p_realm_id AND t.topic_id = m.conversation_id), ''),
-                   (v_one ->> 'language')::regconfig,
-                   ARRAY(SELECT jsonb_array_elements_text(v_one -> 'patterns')),
-                   ARRAY(SELECT jsonb_array_elements_text(v_one -> 'starts')),
-                   ARRAY(SELECT jsonb_array_elements_text(v_one -> 'stems'))));
+    IF jsonb_typeof(p_search) = 'object' THEN
+        v_ids := search_matches(p_realm_id, v_ids, p_search);
+    END IF;
+    FOR v_not IN SELECT n FROM jsonb_array_elements(p_not) AS n LOOP
+        v_ids := ARRAY(SELECT unnest(v_ids)
+                       EXCEPT SELECT unnest(search_matches(p_realm_id, v_ids, v_not)));
     END LOOP;
     RETURN v_ids;
 END $$;
@@ -2148,18 +2201,98 @@ BEGIN
 END $$;
 
 CREATE FUNCTION public.search_keys(p_realm_id bigint, p_message_id bigint, p_words text) RETURNS tsvector
-    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE
     AS $$
-    SELECT array_to_tsvector(ARRAY(
-        SELECT p_realm_id || '.' || (p_message_id >> 13) || '.' ||
-               CASE WHEN left(w, 1) = '=' THEN w ELSE substr(w, i, 6) END
-          FROM string_to_table(p_words, ' ') AS w
-         CROSS JOIN LATERAL generate_series(1, CASE
-               WHEN left(w, 1) = '=' THEN 1
-               WHEN octet_length(w) > length(w) THEN length(w)
-               ELSE greatest(1, length(w) - 2) END) AS i
-         WHERE w <> ''))
-$$;
+DECLARE
+    v_block text := p_realm_id || '.' || (p_message_id >> 13) || '.';
+    v_keys text[] := '{}';
+    v_word text;
+    v_ends integer;
+BEGIN
+    FOREACH v_word IN ARRAY string_to_array(p_words, ' ') LOOP
+        IF left(v_word, 1) = '=' THEN
+            v_keys := v_keys || (v_block || v_word);
+        ELSIF v_word <> '' THEN
+            v_ends := length(v_word);
+            IF octet_length(v_word) = v_ends THEN
+                v_ends := greatest(1, v_ends - 2);
+            END IF;
+            FOR i IN 1 .. v_ends LOOP
+                v_keys := v_keys || (v_block || substr(v_word, i, 6));
+            END LOOP;
+        END IF;
+    END LOOP;
+    RETURN array_to_tsvector(v_keys);
+END $$;
+
+CREATE FUNCTION public.search_matches(p_realm_id bigint, p_ids bigint[], p_search jsonb) RETURNS bigint[]
+    LANGUAGE plpgsql STABLE
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
+    AS $$
+DECLARE
+    v_language regconfig := (p_search ->> 'language')::regconfig;
+    v_patterns text[] := ARRAY(SELECT jsonb_array_elements_text(p_search -> 'patterns'));
+    v_starts text[] := ARRAY(SELECT jsonb_array_elements_text(p_search -> 'starts'));
+    v_stems text[] := ARRAY(SELECT jsonb_array_elements_text(p_search -> 'stems'));
+    v_likes text[] := array_remove(v_patterns, NULL);
+    v_regexes text[] := array_remove(v_starts, NULL);
+    v_stem_likes text[] := ARRAY(SELECT '%' || s || '%' FROM unnest(v_stems) AS s
+                                  WHERE s IS NOT NULL);
+    v_topics bigint[] := ARRAY(
+        SELECT i::bigint
+          FROM jsonb_array_elements(p_search -> 'parts') AS p
+         CROSS JOIN LATERAL jsonb_array_elements_text(
+               CASE WHEN jsonb_typeof(p -> 'topics') = 'array' THEN p -> 'topics' END) AS i);
+    -- Without parts nobody has looked for topics.
+    v_knows_topics boolean := p_search -> 'parts' <> '[]';
+    v_stale bigint[] := ARRAY(
+        SELECT x.message_id FROM search_stale x
+         WHERE x.realm_id = p_realm_id AND x.message_id = ANY (p_ids));
+    v_kept bigint[];
+    v_found bigint[];
+    v_open bigint[];
+BEGIN
+    SELECT coalesce(array_agg(k.id), '{}'),
+           coalesce(array_agg(k.id) FILTER (WHERE k.has_all), '{}'),
+           coalesce(array_agg(k.id) FILTER (WHERE NOT k.has_all AND k.has_stem), '{}')
+      INTO v_kept, v_found, v_open
+      FROM (SELECT t.message_id AS id,
+                   t.text LIKE ALL (v_likes) AND t.text ~ ALL (v_regexes) AS has_all,
+                   NOT v_knows_topics OR t.words LIKE ANY (v_stem_likes) AS has_stem
+              FROM message_terms t
+             WHERE t.realm_id = p_realm_id AND t.message_id = ANY (p_ids)
+               AND t.message_id <> ALL (v_stale) OFFSET 0) k;
+    IF cardinality(v_kept) < cardinality(p_ids) THEN
+        v_open := v_open || ARRAY(SELECT unnest(p_ids) EXCEPT SELECT unnest(v_kept));
+    END IF;
+    IF v_topics <> '{}' THEN
+        v_open := ARRAY(
+            SELECT unnest(v_open)
+            UNION
+            SELECT m.id FROM messages m
+             WHERE m.realm_id = p_realm_id
+               AND m.id = ANY (ARRAY(SELECT unnest(v_kept) EXCEPT SELECT unnest(v_found)))
+               AND m.conversation_id IN (SELECT unnest(v_topics)));
+    END IF;
+    IF v_open = '{}' THEN
+        RETURN v_found;
+    END IF;
+    RETURN v_found || ARRAY(
+        SELECT m.id FROM messages m
+         WHERE m.realm_id = p_realm_id AND m.id = ANY (v_open)
+           AND search_accepts(
+               p_realm_id, m.id,
+               coalesce((
+                   SELECT k.text FROM message_terms k
+                    WHERE k.realm_id = p_realm_id AND k.message_id = m.id
+                      AND m.id <> ALL (v_stale)), search_text(m.rendered_content))
+               || coalesce((
+                   SELECT E'\x01' || lower(t.name) FROM topics t
+                    WHERE t.realm_id = p_realm_id AND t.topic_id = m.conversation_id), ''),
+               v_language, v_patterns, v_starts, v_stems));
+END $$;
 
 CREATE FUNCTION public.search_text(p_html text) RETURNS text
     LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE
@@ -2204,11 +2337,14 @@ CREATE FUNCTION public.search_window(p_realm_id bigint, p_search jsonb, p_low bi
     SET jit TO 'off'
     AS $$
 DECLARE
+    c_blocks_at_once CONSTANT bigint := 16;
     v_indexed bigint := coalesce((
         SELECT p.indexed FROM search_progress p WHERE p.realm_id = p_realm_id), 0);
     v_template text;
     v_topics bigint[];
     v_found bigint[];
+    v_last bigint := least(p_high, v_indexed) >> 13;
+    v_first bigint;
 BEGIN
     v_found := ARRAY(
         SELECT m.id FROM messages m
@@ -2229,25 +2365,33 @@ BEGIN
                         WHERE m.realm_id = p_realm_id AND m.conversation_id = t.id
                           AND m.id BETWEEN p_low AND p_high OFFSET 0) m);
         ELSE
-            v_found := v_found || search_indexed(p_realm_id, (
-                SELECT string_agg('(' || replace(
-                           v_template, '@', p_realm_id || '.' || block || '.') || ')', '|')
-                  FROM generate_series(p_low >> 13, least(p_high, v_indexed) >> 13) AS block
-                )::tsquery, v_topics);
+            FOR v_first IN SELECT generate_series(p_low >> 13, v_last, c_blocks_at_once) LOOP
+                v_found := v_found || search_indexed(p_realm_id, (
+                    SELECT string_agg('(' || replace(
+                               v_template, '@', p_realm_id || '.' || block || '.') || ')', '|')
+                      FROM generate_series(
+                           v_first, least(v_first + c_blocks_at_once - 1, v_last)) AS block
+                    )::tsquery, v_topics);
+            END LOOP;
         END IF;
     END LOOP;
     RETURN ARRAY(SELECT DISTINCT i FROM unnest(v_found) AS i WHERE i BETWEEN p_low AND p_high);
 END $$;
 
 CREATE FUNCTION public.search_words(p_language regconfig, p_text text) RETURNS text
-    LANGUAGE sql STABLE
+    LANGUAGE plpgsql STABLE STRICT
     AS $$
-    SELECT coalesce(string_agg(f.word, ' '), '') FROM (
-        SELECT w[1] AS word FROM regexp_matches(lower(p_text), '\w+', 'g') AS w
-        UNION
-        SELECT '=' || s.lexeme FROM unnest(to_tsvector(p_language, p_text)) AS s
-         WHERE s.lexeme !~ '\W' AND strpos(lower(p_text), s.lexeme) = 0) f
-$$;
+DECLARE
+    v_text text := lower(p_text);
+BEGIN
+    RETURN (
+        SELECT coalesce(string_agg(f.word, ' '), '') FROM (
+            SELECT w[1] AS word FROM regexp_matches(v_text, '\w+', 'g') AS w
+            UNION
+            SELECT '=' || s.lexeme
+              FROM unnest(tsvector_to_array(to_tsvector(p_language, p_text))) AS s(lexeme)
+             WHERE strpos(v_text, s.lexeme) = 0 AND s.lexeme !~ '\W') f);
+END $$;
 
 CREATE FUNCTION public.send_message(p_realm_id bigint, p_sender_id bigint, p_sender_version bigint, p_realm_version bigint, p_groups_version bigint, p_channel_id bigint, p_channel_version bigint, p_subscription_version bigint, p_topic_id bigint, p_topic_name text, p_dm_group_id bigint, p_dm_user_ids bigint[], p_dm_versions bigint[], p_sent_at timestamp with time zone, p_traits integer, p_client text, p_content text, p_rendered text, p_flagged_user_ids bigint[], p_flags integer[], p_audience bytea, p_body bytea, p_write_id uuid, p_idempotency_key text, p_idempotency_digest bytea, p_policy_started smallint, p_policy_sent smallint, p_policy_mentioned bigint[], p_follows_by_default boolean, p_empty_topic_name text, OUT outcome text, OUT message_id bigint, OUT conversation_id bigint, OUT new_policy smallint, OUT known_digest bytea) RETURNS record
     LANGUAGE plpgsql

@@ -55,10 +55,17 @@ class Word:
     @property
     def query(self) -> str:
         """For the index, with @ for where the keys of a block begin; empty: it cannot say."""
-        runs = " & ".join(_key(run) for run in self.runs)
+        *first, last = self.runs or ("",)
+        # A word ends with each run but the last, so its end is known.
+        keys = [_key(run, ends=True) for run in first]
+        if last and not (keys and len(last) < SHORTEST_END):
+            keys.append(_key(last, ends=False))
+        runs = " & ".join(keys)
         if self.stem is None:
             return runs
-        return f"({runs} | {_key(self.stem)} | '@={self.stem}')"
+        stems = f"{_key(self.stem, ends=False)} | '@={self.stem}'"
+        # The stem's key finds whatever begins with it.
+        return f"({stems})" if self.text.startswith(self.stem) else f"({runs} | {stems})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,8 +110,10 @@ def _within(text: str) -> str:
     return f"%{_escaped(text, _LIKE)}%"
 
 
-def _key(run: str) -> str:
-    return f"'@{run[:MAX_LENGTH_OF_KEY]}':*"
+def _key(run: str, *, ends: bool) -> str:
+    """Of an end of a word that is this, or begins with it: one key is found sooner than many."""
+    is_one = ends or len(run) >= MAX_LENGTH_OF_KEY
+    return f"'@{run[:MAX_LENGTH_OF_KEY]}'{'' if is_one else ':*'}"
 
 
 async def words_of(
@@ -175,19 +184,17 @@ def _query_of(words: Iterable[Word]) -> str:
     return " & ".join(query for query in (word.query for word in words) if query)
 
 
-async def with_stems(
-    connection: Connection, language: str, stems: Sequence[str], words: Sequence[str]
-) -> list[str]:
-    """Those of the words that have one of the stems."""
-    return await connection.values(
+async def stems_of(connection: Connection, language: str, words: Sequence[str]) -> dict[str, str]:
+    """The stem of each word; of what is not one word, all of its stems with blanks between them."""
+    found = await connection.values(
         """
-        SELECT w FROM unnest(%(words)s::text[]) AS w
-         WHERE tsvector_to_array(to_tsvector(%(language)s::regconfig, w)) && %(stems)s::text[]
+        SELECT array_to_string(tsvector_to_array(to_tsvector(%(language)s::regconfig, w.word)), ' ')
+          FROM unnest(%(words)s::text[]) WITH ORDINALITY AS w(word, n) ORDER BY w.n
         """,
         language=language,
-        stems=list(stems),
         words=list(words),
     )
+    return dict(zip(words, found, strict=True))
 
 
 # -- keeping the index

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from html import escape, unescape
 from typing import Final
 
@@ -72,8 +72,11 @@ def _way(text: str, *, begins_words: bool) -> str:
 
 def _shown(piece: str) -> str:
     """What a reader sees of a piece of HTML: of a tag nothing, unless it is an image or a block."""
-    if not piece.startswith("<"):
-        return unescape(piece)
+    return _shown_of_tag(piece) if piece.startswith("<") else unescape(piece)
+
+
+@lru_cache(maxsize=200)
+def _shown_of_tag(piece: str) -> str:
     image = _IMAGE.match(piece)
     if image is not None:
         return unescape(image[1])

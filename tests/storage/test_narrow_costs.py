@@ -9,7 +9,7 @@ import pytest_asyncio
 
 from storage import history, messages, search
 from storage.database import Connection
-from storage.history import NEWEST, Scope, Window, Without
+from storage.history import NEWEST, OLDEST, Scope, Window, Without
 from storage.ids import ChannelId, MessageId, RealmId, UserId
 from tests.factories import new_realm
 
@@ -203,3 +203,55 @@ async def test_a_search_for_nothing_looks_at_nothing(filled: Filled) -> None:
     found, looked = await filled.looked_at(Scope(search=await filled.find("nowhere")))
     assert found == 0
     assert looked <= COUNT / 500, "no message but those that the reader has flagged"
+
+
+@pytest.mark.asyncio(loop_scope="module")
+@pytest.mark.parametrize("word", ["needle", "said", "nowhere"])
+@pytest.mark.parametrize("channels", [1, 3, 20])
+async def test_a_search_in_channels_finds_the_newest_whatever_way_it_takes(
+    filled: Filled, word: str, channels: int
+) -> None:
+    """A channel is walked, three are walked until too little is found, and twenty never."""
+    places = filled.channels[:channels]
+    there: list[MessageId] = await filled.connection.values(
+        """
+        SELECT id FROM messages
+         WHERE realm_id = %(realm_id)s AND channel_id = ANY (%(places)s) AND content ~ %(word)s
+         ORDER BY id
+        """,
+        realm_id=filled.realm_id,
+        places=places,
+        word=word,
+    )
+    scope = Scope(search=await filled.find(word), channel_ids=places)
+    for window, expected in (
+        (PAGE, there[-PAGE.before :]),
+        (Window(anchor=OLDEST, before=0, after=20), there[:20]),
+    ):
+        page = await history.page_of_ids(
+            filled.connection, filled.realm_id, filled.reader, scope, window
+        )
+        assert page.ids == expected
+
+
+@pytest.mark.asyncio(loop_scope="module")
+async def test_a_common_word_in_a_place_is_found_among_its_newest(filled: Filled) -> None:
+    said = await filled.find("said")
+    for scope in (
+        Scope(search=said, channel_ids=filled.channels[:1]),
+        Scope(search=said, conversation_ids=filled.topics[:1]),
+    ):
+        found, looked = await filled.looked_at(scope)
+        assert found == PAGE.before
+        # The newest 200 and their texts, and the page.
+        assert looked <= 2 * 200 + 10 * PAGE.before, looked
+
+
+@pytest.mark.asyncio(loop_scope="module")
+async def test_a_search_in_a_small_place_reads_each_text_but_once(filled: Filled) -> None:
+    nowhere = await filled.find("nowhere")
+    found, looked = await filled.looked_at(Scope(search=nowhere, channel_ids=filled.channels[:1]))
+    in_channel = COUNT / len(filled.channels)
+    assert found == 0
+    # And it looks twice for what there is beside the newest 200.
+    assert looked <= 3 * in_channel - 200, looked

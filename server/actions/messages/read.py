@@ -1,6 +1,6 @@
 """Reading history: pages around an anchor, narrowed, and single messages."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from html import escape
@@ -27,10 +27,13 @@ from storage.database import Connection
 from storage.history import NEWEST, OLDEST, Page, PageOfIds, Scope, Window
 from storage.ids import ChannelId, MessageId, RealmId, UserId
 from storage.messages import MessageRow
-from storage.search import Search, with_stems
+from storage.search import Search, stems_of
 from storage.users import UserRow
 
 MAX_MESSAGES: Final = 5_000
+MAX_STEMS: Final = 20_000
+MAX_KEPT_WORD: Final = 30
+"""So many words of an organization are kept with their stems, two megabytes, and no longer ones."""
 SHOWN_NEWEST: Final = 10**16
 """The number that stands for the newest message on the wire: clients keep ids below 2^53."""
 NamedAnchor = Literal["newest", "oldest", "first_unread"]
@@ -74,7 +77,12 @@ async def fetch(
     )
     shown = await show(directory, page.rows, wanted.view)
     if scope.search is not None:
-        matches = await _matches(connection, actor.realm_id, scope.search, page.rows)
+        html = (
+            {row.id: row.content for row in page.rows}
+            if wanted.view.apply_markdown
+            else await _html(connection, actor.realm_id, page.rows)
+        )
+        matches = await _matches(directory, connection, scope.search, page.rows, html)
         shown = [message | match for message, match in zip(shown, matches, strict=True)]
     return Fetched(_shown(window.anchor), page, shown)
 
@@ -110,17 +118,26 @@ async def _locate(
     return where.scope, window
 
 
+async def _html(
+    connection: Connection, realm_id: RealmId, rows: Sequence[MessageRow]
+) -> dict[MessageId, str]:
+    return await messages.rendered(connection, realm_id, [row.id for row in rows])
+
+
 async def _matches(
-    connection: Connection, realm_id: RealmId, search: Search | None, rows: Sequence[MessageRow]
+    directory: Directory,
+    connection: Connection,
+    search: Search | None,
+    rows: Sequence[MessageRow],
+    html: Mapping[MessageId, str],
 ) -> list[dict[str, str]]:
     """Content and topic of each message, with marks where the search has found something."""
-    html = await messages.rendered(connection, realm_id, [row.id for row in rows])
     marks = Marks((), frozenset())
     if search is not None:
         topics = [escape(row.topic or "") for row in rows]
         stems = [word.stem for word in search.words if word.stem is not None]
-        words = list(words_in([*html.values(), *topics])) if stems else []
-        found = await with_stems(connection, search.language, stems, words) if words else []
+        words = words_in([*html.values(), *topics]) if stems else ()
+        found = await _with_stems(directory, connection, search.language, stems, words)
         texts = tuple((word.text, word.begins_words) for word in search.words)
         marks = Marks(texts, frozenset(found))
     return [
@@ -130,6 +147,31 @@ async def _matches(
         }
         for row in rows
     ]
+
+
+async def _with_stems(
+    directory: Directory,
+    connection: Connection,
+    language: str,
+    stems: Collection[str],
+    words: Collection[str],
+) -> list[str]:
+    """Those of the words that have one of the stems. Stems are kept: people use the same words."""
+    key = ("stems", language)
+    known: dict[str, str] = directory.recall(key) or {}
+    new = [word for word in words if word not in known]
+    found = await stems_of(connection, language, new) if new else {}
+    wanted = set(stems)
+    chosen = [
+        word
+        for word in words
+        if not wanted.isdisjoint((found[word] if word in found else known[word]).split())
+    ]
+    if len(known) + len(found) > MAX_STEMS:
+        known = {}
+    known |= {word: stem for word, stem in found.items() if len(word) <= MAX_KEPT_WORD}
+    directory.remember(key, known)
+    return chosen
 
 
 async def matching(
@@ -147,7 +189,8 @@ async def matching(
         raise BadRequestError(f"Too many messages requested (maximum {MAX_MESSAGES}).")
     where, rows = await _narrowed_rows(directory, connection, actor, message_ids, terms)
     search = None if where is None else where.search
-    matches = await _matches(connection, actor.realm_id, search, rows)
+    html = await _html(connection, actor.realm_id, rows)
+    matches = await _matches(directory, connection, search, rows, html)
     return {str(row.id): match for row, match in zip(rows, matches, strict=True)}
 
 
