@@ -9,6 +9,8 @@ Key = TypeVar("Key")
 Found = TypeVar("Found")
 
 AT_ONCE: Final = 200
+WOKEN_AT_ONCE: Final = 16
+"""Keys whose askers go on with what was found, before others are served."""
 
 
 class Gathering(Generic[Key, Found]):
@@ -20,17 +22,16 @@ class Gathering(Generic[Key, Found]):
 
     def __init__(self, read: Callable[[Sequence[Key]], Awaitable[Mapping[Key, Found]]]) -> None:
         self._read = read
-        self._wanted: dict[Key, asyncio.Future[Found | None]] = {}
+        self._wanted: dict[Key, tuple[asyncio.Future[Found | None], ...]] = {}
         self._reading: asyncio.Task[None] | None = None
 
     async def find(self, key: Key) -> Found | None:
         """What there is by this key."""
-        wanted = self._wanted.get(key)
-        if wanted is None:
-            wanted = self._wanted[key] = asyncio.get_running_loop().create_future()
+        asking: asyncio.Future[Found | None] = asyncio.get_running_loop().create_future()
+        self._wanted[key] = (*self._wanted.get(key, ()), asking)
         if self._reading is None:
             self._reading = asyncio.create_task(self._read_all())
-        return await asyncio.shield(wanted)  # whoever asked first may go; others wait for it
+        return await asking
 
     async def _read_all(self) -> None:
         try:
@@ -40,18 +41,27 @@ class Gathering(Generic[Key, Found]):
         finally:
             self._reading = None
 
-    async def _read_some(self, wanted: Mapping[Key, "asyncio.Future[Found | None]"]) -> None:
+    async def _read_some(
+        self, wanted: Mapping[Key, "tuple[asyncio.Future[Found | None], ...]"]
+    ) -> None:
+        found: Mapping[Key, Found] = {}
+        error: Exception | None = None
         try:
             found = await self._read(list(wanted))
-        except BaseException as error:
-            for future in wanted.values():
-                if isinstance(error, Exception):
-                    future.set_exception(error)
-                    future.exception()  # nobody may wait for it any more
+        except Exception as raised:  # noqa: BLE001 - theirs for whom it was read
+            error = raised
+        except BaseException:
+            for asking in wanted.values():
+                for each in asking:
+                    each.cancel()
+            raise
+        for number, (key, asking) in enumerate(wanted.items(), 1):
+            for each in asking:
+                if each.done():  # who asked has gone
+                    continue
+                if error is None:
+                    each.set_result(found.get(key))
                 else:
-                    future.cancel()
-            if not isinstance(error, Exception):
-                raise
-        else:
-            for key, future in wanted.items():
-                future.set_result(found.get(key))
+                    each.set_exception(error)
+            if number % WOKEN_AT_ONCE == 0:
+                await asyncio.sleep(0)

@@ -7,8 +7,10 @@ import ssl
 from contextlib import suppress
 from pathlib import Path
 
-BACKLOG = 2048
-"""Connections that may wait to be accepted: after a restart all clients come at once."""
+BACKLOG = 4096
+"""Connections that may wait to be accepted: after a restart all clients come at once.
+
+As many as Linux allows by itself (net.core.somaxconn)."""
 
 LAST_PORT = 65_535
 PORTS = 64

@@ -50,11 +50,14 @@ def locking(realm_id: RealmId) -> Locking[RealmRow]:
     return Locking(RealmRow, _SELECT, {"realm_id": realm_id}, expected=1)
 
 
-async def id_of_subdomain(connection: Connection, subdomain: str) -> RealmId | None:
-    found: RealmId | None = await connection.value(
-        "SELECT realm_id FROM realms WHERE subdomain = %(subdomain)s", subdomain=subdomain
+async def ids_of_subdomains(
+    connection: Connection, subdomains: Sequence[str]
+) -> dict[str, RealmId]:
+    rows = await connection.tuples(
+        "SELECT subdomain, realm_id FROM realms WHERE subdomain = ANY(%(subdomains)s)",
+        subdomains=list(subdomains),
     )
-    return found
+    return dict(rows)
 
 
 async def ids(connection: Connection) -> list[RealmId]:

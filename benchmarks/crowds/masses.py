@@ -8,11 +8,9 @@ import asyncio
 import json
 import multiprocessing
 import time
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from multiprocessing.managers import SyncManager
 from queue import Queue
 from threading import Event
@@ -23,6 +21,7 @@ import uvloop
 from benchmarks import world as worlds
 from benchmarks.client import Client
 from benchmarks.crowds.crowd import Crowd
+from benchmarks.crowds.returning import Answers, come
 from benchmarks.crowds.waiting import fill, settled
 from benchmarks.server import Server
 from benchmarks.serving import Processes, processes
@@ -31,30 +30,33 @@ from benchmarks.world import World
 A_PROCESS: Final = 10_000
 """Connections of one process of clients."""
 PATIENCE_SECONDS: Final = 600.0
+COMING_PATIENCE_SECONDS: Final = 120.0
 DIRECT_MESSAGES: Final = 200
 BETWEEN_SECONDS: Final = 0.02
 
 
-@dataclass(slots=True)
-class Answers:
-    """What a process of clients saw."""
+def come_back(
+    server: Server, people: int, processes_of_server: int
+) -> tuple[Answers, float, float]:
+    """Everybody has a queue; the server starts anew, and within a second all ask for it.
 
-    seconds: list[float] = field(default_factory=list)
-    statuses: Counter[int] = field(default_factory=Counter)
-    lost: int = 0
-
-
-def come_back(server: Server, people: int, processes_of_server: int) -> Answers:
-    """Everybody has a queue; the server starts anew, and within a second all ask for it."""
+    Also the seconds of the processors that it takes the server, and its database.
+    """
     with server.database() as database:
         world, _, queue_ids = fill(database, people)
     with processes(server, processes_of_server) as serving, _clients() as (pool, _):
         requests = _polls(serving, world, queue_ids, dont_block=True)
         serving.stop()
         serving.start()
+        before = serving.cpu_seconds(), server.database_cpu_seconds()
         begin = time.perf_counter() + 3
         parts = [requests[n : n + A_PROCESS] for n in range(0, people, A_PROCESS)]
-        return _together(pool.submit(_all_at_once, serving.port, part, begin) for part in parts)
+        coming = [
+            pool.submit(come, serving.port, part, begin, COMING_PATIENCE_SECONDS) for part in parts
+        ]
+        answers = _together(coming)
+        after = serving.cpu_seconds(), server.database_cpu_seconds()
+        return answers, after[0] - before[0], after[1] - before[1]
 
 
 def wait_in_thousands(
@@ -94,40 +96,11 @@ def _polls(
     ]
 
 
-def _together(futures: "Iterator[Future[Answers]] | list[Future[Answers]]") -> Answers:
+def _together(futures: "list[Future[Answers]]") -> Answers:
     every = Answers()
-    for one in [each.result(PATIENCE_SECONDS) for each in list(futures)]:
-        every.seconds += one.seconds
-        every.statuses += one.statuses
-        every.lost += one.lost
+    for each in futures:
+        every.add(each.result(PATIENCE_SECONDS))
     return every
-
-
-def _all_at_once(port: int, requests: Sequence[bytes], begin: float) -> Answers:
-    """In a process of its own: connect and ask, spread over the second that begins then."""
-    return uvloop.run(_come(port, requests, begin))
-
-
-async def _come(port: int, requests: Sequence[bytes], begin: float) -> Answers:
-    found = Answers()
-
-    async def one(number: int, request: bytes) -> None:
-        await asyncio.sleep(max(0.0, begin + number / len(requests) - time.perf_counter()))
-        crowd = Crowd()
-        crowd.expect(1)
-        began = time.perf_counter()
-        try:
-            waiter = await crowd.connect(port, number, request)
-            await crowd.all_there(PATIENCE_SECONDS)
-        except OSError:
-            found.lost += 1
-            return
-        found.seconds.append(crowd.arrived[0] - began)
-        found.statuses += crowd.statuses
-        waiter.leave()
-
-    await asyncio.gather(*[one(n, request) for n, request in enumerate(requests)])
-    return found
 
 
 def _wait(port: int, requests: Sequence[bytes], ready: "Queue[int]", done: Event) -> Answers:
@@ -144,7 +117,7 @@ async def _wait_there(
     ready.put(len(requests))
     await asyncio.to_thread(done.wait)
     crowd.leave()
-    return Answers([], crowd.statuses, crowd.cut)
+    return Answers(statuses=crowd.statuses, lost=crowd.cut)
 
 
 async def _tell(serving: Processes, world: World, queue_id: str) -> list[float]:

@@ -7,7 +7,8 @@ import uvloop
 from benchmarks import world as worlds
 from benchmarks.client import Client, clients
 from benchmarks.crowds.delivering import QUEUES, most_deliveries
-from benchmarks.crowds.masses import Answers, come_back, wait_in_thousands
+from benchmarks.crowds.masses import come_back, wait_in_thousands
+from benchmarks.crowds.returning import Answers
 from benchmarks.crowds.slow_sockets import stand
 from benchmarks.crowds.waiting import fill
 from benchmarks.crowds.waking import WAITING, wake
@@ -96,12 +97,17 @@ def slow_sockets() -> Figures:
 
 def reconnecting() -> Figures:
     """20,000 clients come back within a second after a restart, to two processes."""
+    people = 20_000
     with running() as server:
-        answers = come_back(server, 20_000, 2)
+        answers, of_server, of_database = come_back(server, people, 2)
     return {
         **milliseconds("reconnect of 20,000", answers.seconds),
         "reconnect, 5xx": _refused(answers),
         "reconnect, lost": answers.lost,
+        "reconnect, clients late by at most ms": answers.late_seconds * 1000,
+        "reconnect, server, processor ms each": of_server / people * 1000,
+        "reconnect, database, processor ms each": of_database / people * 1000,
+        "reconnect, clients, processor ms each": answers.processor_seconds / people * 1000,
     }
 
 

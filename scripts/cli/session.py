@@ -48,9 +48,9 @@ async def realm_named(app: "App", subdomain: str | None) -> "RealmId":
     from storage import realms
 
     async with app.database.connection() as connection:
-        found = await realms.id_of_subdomain(connection, subdomain or "")
-        if found is not None:
-            return found
+        found = await realms.ids_of_subdomains(connection, [subdomain or ""])
+        if found:
+            return found[subdomain or ""]
         all_of_them = await realms.ids(connection)
     if subdomain is not None:
         raise Failure(f"There is no organization at the subdomain `{subdomain}`.")

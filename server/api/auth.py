@@ -4,6 +4,7 @@ import base64
 import binascii
 import hmac
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -21,6 +22,7 @@ from server.domain.errors import (
     UserDeactivatedError,
 )
 from server.domain.sessions import Session
+from server.gathering import Gathering
 from storage import api_keys, credentials, realms
 from storage.ids import RealmId
 from storage.users import UserRow
@@ -36,6 +38,7 @@ class Realms:
     def __init__(self, app: App) -> None:
         self._app = app
         self._by_subdomain: dict[str, RealmId] = {}
+        self._asked = Gathering(self._read)
 
     async def of_host(self, host: str) -> RealmId | None:
         """The realm of a host name, or None for the root of a server where realms have their own.
@@ -44,8 +47,7 @@ class Realms:
         """
         subdomain = self._subdomain(host)
         if subdomain not in self._by_subdomain:
-            async with self._app.database.connection() as connection:
-                realm_id = await realms.id_of_subdomain(connection, subdomain)
+            realm_id = await self._asked.find(subdomain)
             if realm_id is None:
                 if subdomain == "":
                     return None
@@ -54,6 +56,10 @@ class Realms:
                 )
             self._by_subdomain[subdomain] = realm_id
         return self._by_subdomain[subdomain]
+
+    async def _read(self, subdomains: Sequence[str]) -> dict[str, RealmId]:
+        async with self._app.database.connection() as connection:
+            return await realms.ids_of_subdomains(connection, subdomains)
 
     def _subdomain(self, host: str) -> str:
         root = self._app.settings.root_domain

@@ -88,7 +88,7 @@ class Realtime:
         self._bus: EventBus | None = None
         self._followers: dict[RealmId, RealmFollower] = {}
         self._rows: dict[RealmId, Gathering[QueueId, _Adoptable]] = {}
-        self._starting: dict[RealmId, asyncio.Lock] = {}
+        self._starting: dict[RealmId, asyncio.Task[RealmFollower]] = {}
         self._used: dict[RealmId, float] = {}
         self._touched_at = clock.monotonic()
         self._look_now = asyncio.Event()
@@ -150,10 +150,11 @@ class Realtime:
         follower = self._followers.get(realm_id)
         if follower is not None:
             return follower
-        async with self._starting.setdefault(realm_id, asyncio.Lock()):
-            if realm_id not in self._followers:
-                await self._start_follower(realm_id)
-        return self._followers[realm_id]
+        starting = self._starting.get(realm_id)
+        if starting is None:
+            starting = self._starting[realm_id] = asyncio.create_task(self._start(realm_id))
+            starting.add_done_callback(lambda _: self._starting.pop(realm_id))
+        return await asyncio.shield(starting)  # whoever asked first may go; others wait for it
 
     async def queue(
         self, realm_id: RealmId, user_id: UserId, queue_id: QueueId
@@ -252,7 +253,7 @@ class Realtime:
         """For how long one of the followed realms has been behind its log."""
         return max((f.lag_seconds() for f in self._followers.values()), default=0.0)
 
-    async def _start_follower(self, realm_id: RealmId) -> None:
+    async def _start(self, realm_id: RealmId) -> RealmFollower:
         if self._bus is not None:
             await self._bus.follow(realm_id)
         async with self.database.connection() as connection:
@@ -260,9 +261,11 @@ class Realtime:
         assert row is not None, "every realm has a clock"
         directory = self.directories.of(realm_id)
         directory.forget_everything()
-        self._followers[realm_id] = RealmFollower(
+        follower = self._followers[realm_id] = RealmFollower(
             directory, self.database, epoch=row.epoch, position=row.position, turns=self.wakes
         )
+        await directory.realm()  # which everybody needs who comes now
+        return follower
 
     async def _adopt(
         self, follower: RealmFollower, user_id: UserId, queue_id: QueueId

@@ -57,12 +57,12 @@ class Connection(asyncio.Protocol):
         "_dropped",
         "_exchange",
         "_has_begun",
-        "_has_waited",
         "_heard_all",
         "_heard_last",
         "_incoming",
         "_is_chunked",
         "_is_endless",
+        "_is_of_many",
         "_is_old",
         "_keeps_alive",
         "_lingers",
@@ -101,8 +101,8 @@ class Connection(asyncio.Protocol):
         """Something of the answer is on its way, and more is to follow."""
         self._is_endless = False
         """Of that nobody knows how much."""
-        self._has_waited = False
-        """The last answer came late, as to others at the same moment: all of them ask again."""
+        self._is_of_many = True
+        """It is new, or the last answer came late: others may ask at the same moment."""
         self._heard_last = False
         """A request has come that is its client's last: what is behind it counts for nothing."""
         self._heard_all = False
@@ -127,7 +127,7 @@ class Connection(asyncio.Protocol):
         if self._state is not _State.OPEN or self._heard_last or self._refusal is not None:
             self._drop(data)
             return
-        if self._has_waited and self._answerer is None:
+        if self._is_of_many and self._answerer is None:
             self._unread += data
             self._server.again.take(self._read_on)
         elif self._unread or len(data) > MAX_AHEAD_BYTES:
@@ -274,7 +274,7 @@ class Connection(asyncio.Protocol):
         self._set_deadline()
 
     def hand_over(self, answerer: Answerer) -> None:
-        self._has_waited = answerer is not self._answerer
+        self._is_of_many = answerer is not self._answerer
         self._answerer = answerer
         self._look_for_end()
 
@@ -336,7 +336,7 @@ class Connection(asyncio.Protocol):
         self._incoming = incoming
         self._keeps_alive = incoming.keeps_alive
         self._is_old = incoming.is_old
-        self._is_chunked = self._has_waited = self._is_endless = False
+        self._is_chunked = self._is_of_many = self._is_endless = False
         if incoming.has_body:
             self.set_body_timeout(BODY_SECONDS)
         else:
@@ -463,7 +463,7 @@ class Connection(asyncio.Protocol):
 
         Its client has gone, for all that can be seen.
         """
-        if self._is_at_end and (self._has_waited or self._is_endless):
+        if self._is_at_end and (self._is_of_many or self._is_endless):
             # Whoever begins to answer just now has to have done so first.
             asyncio.get_running_loop().call_soon(self._leave, self._answerer)
 

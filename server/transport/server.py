@@ -13,6 +13,7 @@ from server.api.wire import Exchange, ExchangeFactory, Wire
 from server.deadlines import Deadlines
 from server.listening import BACKLOG
 from server.transport.connection import Connection
+from server.transport.doors import Doors
 from server.transport.keeper import Keeper
 from server.transport.limits import HANDSHAKE_SECONDS, TransportServer
 from server.transport.refusals import MAX_LINGERING, TooManyConnectionsError, closing_answer
@@ -29,7 +30,8 @@ class HttpServer(TransportServer, Keeper):
 
     def __init__(self, begin: ExchangeFactory) -> None:
         self._begin = begin
-        self._listening: list[asyncio.Server] = []
+        self._tls: ssl.SSLContext | None = None
+        self._doors = Doors(self._listen)
         self._connections: dict[Connection, None] = {}
         """A dictionary for a set: it takes half of the memory."""
         self._lingering: set[Connection] = set()
@@ -41,22 +43,12 @@ class HttpServer(TransportServer, Keeper):
     async def start(
         self, sockets: Sequence[socket.socket], tls: ssl.SSLContext | None = None
     ) -> None:
-        loop = asyncio.get_running_loop()
-        for each in sockets:
-            listening = await loop.create_server(
-                self.connection,
-                sock=each,
-                backlog=BACKLOG,
-                ssl=tls,
-                ssl_handshake_timeout=None if tls is None else HANDSHAKE_SECONDS,
-            )
-            self._listening.append(listening)
+        self._tls = tls
+        await self._doors.open(sockets)
 
     @override
     def stop(self) -> None:
-        for each in self._listening:
-            each.close()
-        self._listening.clear()
+        self._doors.close()
 
     @override
     async def close(self) -> None:
@@ -65,6 +57,15 @@ class HttpServer(TransportServer, Keeper):
         await asyncio.sleep(0)
         for each in list(self._connections):
             each.abort()
+
+    async def _listen(self, opened: socket.socket) -> asyncio.Server:
+        return await asyncio.get_running_loop().create_server(
+            self.connection,
+            sock=opened,
+            backlog=BACKLOG,
+            ssl=self._tls,
+            ssl_handshake_timeout=None if self._tls is None else HANDSHAKE_SECONDS,
+        )
 
     def connection(self) -> Connection:
         """What a new transport is told of."""
@@ -78,6 +79,7 @@ class HttpServer(TransportServer, Keeper):
 
     @override
     def admit(self, connection: Connection, transport: asyncio.Transport) -> bool:
+        self._doors.came()
         self._connections[connection] = None
         if len(self._connections) <= self._room:
             return True

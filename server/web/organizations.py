@@ -37,8 +37,8 @@ async def find(visit: Visit) -> Page:
         try:
             subdomain = checked_subdomain(wanted)
             async with visit.app.database.connection() as connection:
-                found = await realms.id_of_subdomain(connection, subdomain)
-            if found is not None:
+                found = await realms.ids_of_subdomains(connection, [subdomain])
+            if found:
                 return go(visit, _url(visit, subdomain) + SIGN_IN)
             wrong = NotFoundError("There is no organization of this name.")
         except BadRequestError as error:

@@ -23,7 +23,7 @@ ACROSS_REALMS = {
     "loading.renumbering": "asks whether a subdomain is taken",
     "notifications.late_batches": "finds what is late in all realms",
     "realms.all_of_them": "lists the realms",
-    "realms.id_of_subdomain": "finds the realm",
+    "realms.ids_of_subdomains": "finds realms",
     "realms.ids": "lists the realms",
     "notifications.forget": "by age, in all realms",
     "realms.insert": "makes the realm",

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import server as parley
+from server.transport import doors
 from tests.factories import Make
 from tests.fixtures.clients import basic
 from tests.fixtures.sockets import connected, request, until
@@ -27,7 +28,8 @@ def kept() -> int:
     return sum(each.size for each in ours.statistics("filename"))
 
 
-async def test_a_poll_that_waits_keeps_little(serving_with, make: Make, connect):
+async def test_a_poll_that_waits_keeps_little(serving_with, make: Make, connect, monkeypatch):
+    monkeypatch.setattr(doors, "CROWD", POLLS * 10)  # what is kept for a crowd goes with it
     async with serving_with(transport="httptools") as server, AsyncExitStack() as stack:
         alice = await make.user("Alice")
         client = await connect(server, make.realm_id, alice)

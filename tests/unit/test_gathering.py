@@ -1,10 +1,11 @@
 """What many ask for at once is read together."""
 
 import asyncio
+from itertools import pairwise
 
 import pytest
 
-from server.gathering import AT_ONCE, Gathering
+from server.gathering import AT_ONCE, WOKEN_AT_ONCE, Gathering
 
 pytestmark = pytest.mark.asyncio
 
@@ -79,3 +80,15 @@ async def test_who_asks_again_gets_what_is_there_by_then():
     await gathering.find(1)
     await first
     assert shelf.readings == [[1], [1]]
+
+
+async def test_those_who_have_been_read_for_go_on_a_few_at_a_time():
+    shelf = Shelf()
+    gathering = Gathering(shelf.read)
+    asking = [asyncio.create_task(gathering.find(number)) for number in range(1, AT_ONCE + 1)]
+    seen: list[int] = []
+    while not all(each.done() for each in asking):
+        await asyncio.sleep(0)
+        seen.append(sum(each.done() for each in asking))
+    steps = [after - before for before, after in pairwise([0, *seen])]
+    assert max(steps) <= 2 * WOKEN_AT_ONCE

@@ -1,0 +1,99 @@
+"""More doors for a crowd, and one for those who come by themselves."""
+
+import asyncio
+import socket
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from server.transport import doors
+from server.transport.doors import CROWD, MORE, Doors
+from tests.fixtures.sockets import until
+
+pytestmark = pytest.mark.asyncio
+
+CLIENTS = 5 * CROWD
+
+
+class Hall:
+    """Counts the doors that are open, and who has come."""
+
+    def __init__(self) -> None:
+        self._opened: list[asyncio.Server] = []
+        self.doors = Doors(self._listen)
+        self.came = 0
+
+    @property
+    def open(self) -> int:
+        return sum(each.is_serving() for each in self._opened)
+
+    async def _listen(self, door: socket.socket) -> asyncio.Server:
+        loop = asyncio.get_running_loop()
+        server = await loop.create_server(self._protocol, sock=door, backlog=CLIENTS)
+        self._opened.append(server)
+        return server
+
+    def _protocol(self) -> asyncio.Protocol:
+        self.came += 1
+        self.doors.came()
+        return asyncio.Protocol()
+
+
+@contextmanager
+def waiting_outside(count: int) -> Iterator[socket.socket]:
+    """A socket at which so many wait."""
+    opened = socket.create_server(("127.0.0.1", 0), backlog=CLIENTS)
+    opened.setblocking(False)
+    clients = [socket.create_connection(opened.getsockname()) for _ in range(count)]
+    try:
+        yield opened
+    finally:
+        for each in clients:
+            each.close()
+
+
+async def test_a_crowd_is_in_when_the_loop_has_gone_round_a_few_times():
+    hall = Hall()
+    with waiting_outside(CLIENTS) as opened:
+        await hall.doors.open([opened])
+        rounds = 0
+        while hall.came < CLIENTS:
+            await asyncio.sleep(0)
+            rounds += 1
+        assert rounds < 2 * CROWD
+        assert hall.open == 1 + MORE
+        hall.doors.close()
+        assert hall.open == 0
+
+
+async def test_when_nobody_comes_any_more_one_door_stays_open(monkeypatch):
+    monkeypatch.setattr(doors, "LOOK_SECONDS", 0.01)
+    hall = Hall()
+    with waiting_outside(CLIENTS) as opened:
+        await hall.doors.open([opened])
+        await until(lambda: hall.came == CLIENTS and hall.open == 1)
+        with socket.create_connection(opened.getsockname()):
+            await until(lambda: hall.came == CLIENTS + 1)
+        hall.doors.close()
+
+
+async def test_who_come_by_themselves_open_no_more():
+    hall = Hall()
+    with waiting_outside(CROWD - 1) as opened:
+        await hall.doors.open([opened])
+        await until(lambda: hall.came == CROWD - 1)
+        await asyncio.sleep(0)
+        assert hall.open == 1
+        hall.doors.close()
+
+
+async def test_closed_while_more_are_opened_all_are_closed():
+    hall = Hall()
+    with waiting_outside(CROWD) as opened:
+        await hall.doors.open([opened])
+        await until(lambda: hall.came == CROWD)
+        hall.doors.close()
+        for _ in range(3 * MORE):
+            await asyncio.sleep(0)
+        assert hall.open == 0
