@@ -130,12 +130,6 @@ async def named(
     )
 
 
-async def all_of_realm(connection: Connection, realm_id: RealmId) -> list[ChannelRow]:
-    return await connection.many(
-        ChannelRow, _SELECT + "WHERE realm_id = %(realm_id)s ORDER BY channel_id", realm_id=realm_id
-    )
-
-
 @dataclass(frozen=True, slots=True)
 class VersionRow:
     """Which row a channel has, and what may change without it."""

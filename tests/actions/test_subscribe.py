@@ -343,5 +343,5 @@ async def test_requests_at_once_make_one_channel_and_one_subscription_each(hall)
     assert hall.stage.kinds().count("stream/create") == 1
     added = [u for each in hall.told("subscription/add") for u in each.event.user_ids]
     assert sorted(added) == sorted(user_ids(people))
-    [channel] = await channels.all_of_realm(hall.make.connection, hall.make.realm_id)
+    [channel] = await channels.by_names(hall.make.connection, hall.make.realm_id, ["plans"])
     assert channel.subscriber_count == 4
