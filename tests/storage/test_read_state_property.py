@@ -419,8 +419,35 @@ class ReadState(RuleBasedStateMachine):
             assert state.accessible == self.model.may_read(state.user_id, message), state
             assert state.unread == self.model.is_unread(state.user_id, message), state
             assert set(state.flags) == self.model.flags(state.user_id, message), state
+        self.compare_engines()
         self.turn += 1
         self.compare_unread(self.users[self.turn % PEOPLE])
+
+    def compare_engines(self) -> None:
+        """Of many readers the database says what it says of each."""
+        ids = list(self.model.messages)
+        of_many = """
+            SELECT * FROM reader_states(%(realm_id)s, %(users)s::bigint[], %(ids)s::bigint[])
+        """
+        of_each = """
+            SELECT u.id, s.* FROM unnest(%(readers)s::bigint[]) AS u(id)
+             CROSS JOIN LATERAL message_states(%(realm_id)s, u.id, %(messages)s::bigint[]) AS s
+        """
+        pairs = [(user, message_id) for user in self.users for message_id in ids]
+        many, each = (
+            self.run(
+                self.driver.connection.tuples(
+                    sql,
+                    realm_id=self.driver.realm_id,
+                    users=[user for user, _ in pairs],
+                    ids=[message_id for _, message_id in pairs],
+                    readers=self.users,
+                    messages=ids + ids[:1],
+                )
+            )
+            for sql in (of_many, of_each)
+        )
+        assert sorted(many, key=repr) == sorted(each, key=repr)
 
     def compare_unread(self, user: int) -> None:
         unread = self.run(
