@@ -10,6 +10,9 @@ from urllib.parse import urlencode
 from benchmarks.server import Server
 from benchmarks.world import API_KEY, World
 
+AT_ONCE_BYTES = 1024 * 1024
+"""An answer of so many is read without a pause: to stop and go on takes turns of the loop."""
+
 
 class Client:
     """One connection of one user to the server under test."""
@@ -60,7 +63,9 @@ class Client:
 
     async def _ask(self, request: bytes) -> bytes:
         if self._writer is None:
-            self._reader, self._writer = await asyncio.open_connection("127.0.0.1", self._port)
+            self._reader, self._writer = await asyncio.open_connection(
+                "127.0.0.1", self._port, limit=AT_ONCE_BYTES
+            )
         assert self._reader is not None
         self._writer.write(request)
         head = await self._reader.readuntil(b"\r\n\r\n")

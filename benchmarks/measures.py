@@ -114,6 +114,8 @@ def presence() -> Figures:
     for name, each in measured.items():
         figures[f"{name}, CPU ms"] = each.cpu_seconds * 1000
         figures |= milliseconds(name, each.latencies)
+        if each.crowded:
+            figures |= milliseconds(f"{name}, 8 at once", each.crowded)
     return figures | {"writes of all these pings": cast("float", writes)}
 
 

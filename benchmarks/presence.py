@@ -1,4 +1,4 @@
-"""What pings cost the serving process, with full answers and at a steady rate."""
+"""What pings take, with full answers or none: one after another, all at once, at a steady rate."""
 
 import asyncio
 import time
@@ -34,6 +34,9 @@ class Measured:
     cpu_seconds: float
     """Of the serving process, for each of them."""
     latencies: list[float]
+    crowded: list[float]
+    """Latencies where all connections ask at once: each waits for the answers to the others, so
+    they say how many are answered in a second and nothing of one."""
 
 
 def measure(server: Server, database: psycopg.Connection[Any]) -> dict[str, Measured]:
@@ -55,7 +58,10 @@ async def _measure(server: Server, world: World) -> dict[str, Measured]:
     await asyncio.sleep(1.5)
     measured = {}
     for name, fields in FORMS.items():
-        measured[name] = await _all(server, connections, _pings(present[:PINGS], **fields))
+        pings = _pings(present[:PINGS], **fields)
+        alone = await _all(server, connections[:1], pings)
+        crowded = await _all(server, connections, pings)
+        measured[name] = Measured(crowded.cpu_seconds, alone.latencies, crowded.latencies)
     coming = _pings(absent, last_update_id=0)
     measured["ping of 10,000 a minute"] = await _at_rate(server, connections, coming)
     return measured
@@ -78,7 +84,7 @@ async def _all(server: Server, connections: Sequence[Client], pings: Sequence[by
         )
 
     await asyncio.gather(*[send(number) for number in range(len(connections))])
-    return Measured((server.cpu_seconds() - before) / len(pings), latencies)
+    return Measured((server.cpu_seconds() - before) / len(pings), latencies, [])
 
 
 async def _at_rate(
@@ -102,4 +108,4 @@ async def _at_rate(
             due = begin + number / RATE
             await asyncio.sleep(max(0.0, due - time.perf_counter()))
             sending.create_task(send(ping, due))
-    return Measured((server.cpu_seconds() - before) / len(pings), latencies)
+    return Measured((server.cpu_seconds() - before) / len(pings), latencies, [])

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from server.api.endpoint import Access, Endpoint, NoParams, Request, Result
+from server.api.endpoint import Access, Endpoint, NoParams, RawResult, Request, Result
 from server.api.params import Field, Params
 from server.api.people import known_ids, known_users, user_by_email
 from server.domain.errors import BadRequestError
@@ -54,7 +54,7 @@ class UserPresence(Result):
     presence: dict[str, ClientPresence]
 
 
-async def ping(request: Request, params: PingParams) -> Pinged:
+async def ping(request: Request, params: PingParams) -> Pinged | RawResult:
     """Say that one is there; the answer says who else is, and numbers what it holds."""
     actor = request.actor
     request.refuse_bots()
@@ -71,23 +71,24 @@ async def ping(request: Request, params: PingParams) -> Pinged:
     since = passed if passed > 0 else None
     entries, newest = await _entries(request, since=since, seen_since=now - days * SECONDS_A_DAY)
     slim = params.slim_presence or params.last_update_id is not None
-    return Pinged(
-        presence_last_update_id=max(passed, newest),
-        presences=as_object(entries, slim=slim),  # type: ignore[arg-type]
-        server_timestamp=now,
-    )
+    return _answer(entries, now, slim=slim, presence_last_update_id=max(passed, newest))
 
 
-async def get_all(request: Request, params: NoParams) -> Presences:
+async def get_all(request: Request, params: NoParams) -> RawResult:
     """Everybody's presence of the last two weeks, in the legacy form."""
     del params
     now = request.app.clock.now().timestamp()
     seen_since = now - DEFAULT_HISTORY_DAYS * SECONDS_A_DAY
     entries, _ = await _entries(request, since=None, seen_since=seen_since)
-    return Presences(
-        presences=as_object(entries, slim=False),  # type: ignore[arg-type]
-        server_timestamp=now,
-    )
+    return _answer(entries, now, slim=False)
+
+
+def _answer(entries: list[Entry], now: float, *, slim: bool, **fields: int) -> RawResult:
+    """What `Pinged` and `Presences` say; of a thousand people it is not put together twice."""
+    before = msgspec.json.encode({"result": "success", "msg": "", **fields})
+    behind = b',"server_timestamp":%b}' % msgspec.json.encode(now)
+    before = b'%b,"presences":' % before.removesuffix(b"}")
+    return RawResult(as_object(entries, slim=slim, before=before, behind=behind))
 
 
 async def get_by_id(request: Request, params: UserByIdParams) -> UserPresence:

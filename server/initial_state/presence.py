@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import msgspec
+
 from server.directory import ROLL
 from server.domain.presence import DEFAULT_HISTORY_DAYS, NOTHING_YET, SECONDS_A_DAY
 from server.initial_state import people
@@ -20,7 +22,7 @@ async def fetch(snapshot: Snapshot) -> dict[str, Any]:
         kept, later = await _rolls(snapshot)
         entries = [e for e in kept.seen_since(seen_since) if later.of(e.user_id) is None]
         entries = await _as_known(snapshot, [*entries, *later.seen_since(seen_since)])
-        shown = as_object(entries, slim=snapshot.view.slim_presence)
+        shown = msgspec.Raw(as_object(entries, slim=snapshot.view.slim_presence))
         last_update_id = max(kept.last_update_id, later.last_update_id)
     return {
         "presences": shown,

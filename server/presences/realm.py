@@ -93,12 +93,11 @@ class RealmPresences:
         if self._is_due:
             await self._take_turn()
         roll = await self._roll()
-        found = roll.seen_since(seen_since) if since is None else roll.since(since)
         waiting = self._waiting()
-        if waiting:
-            found = [e for e in found if e.user_id not in waiting]
-            found.extend(waiting.values())
-        return found, roll.last_update_id
+        if since is None:
+            return roll.seen_since(seen_since, waiting), roll.last_update_id
+        found = [e for e in roll.since(since) if e.user_id not in waiting]
+        return [*found, *waiting.values()], roll.last_update_id
 
     async def of(self, user_id: UserId) -> Presence | None:
         """Somebody's presence; None if they have never been seen. Otherwise as `entries`."""
