@@ -1,8 +1,11 @@
 """The hot path: one statement verifies a send's decision and writes it all (send_message)."""
 
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final, LiteralString
+
+import msgspec
 
 from storage.database import Connection, Statement
 from storage.ids import (
@@ -17,8 +20,7 @@ from storage.ids import (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Send:
+class Send(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A decided send. A version is the `changed_at` of a row that the decision rests on."""
 
     realm_id: RealmId
@@ -42,8 +44,8 @@ class Send:
     rendered: str
     flagged_user_ids: list[UserId]
     flags: list[int]
-    audience: bytes
-    body: bytes
+    audience: msgspec.Raw
+    body: msgspec.Raw
     write_id: str
     idempotency_key: str | None
     idempotency_digest: bytes | None
@@ -58,8 +60,19 @@ class Send:
     """What clients call the empty topic that do not know it."""
     widget: str | None = None
     """What makes a widget of the message, as JSON."""
-    attachment_ids: list[AttachmentId] = field(default_factory=list)
+    attachment_ids: list[AttachmentId] = []
     """Files that the message holds."""
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether it may go into a conversation that exists, and does nothing beside: `together`."""
+        return not (
+            (self.channel_id is not None and self.topic_id is None)
+            or self.flagged_user_ids
+            or self.policy_mentioned
+            or self.attachment_ids
+            or self.widget is not None
+        )
 
     def statement(self, then: Statement | None = None) -> Statement:
         """Gives (outcome, message_id, conversation_id, new_policy, known_digest).
@@ -67,7 +80,8 @@ class Send:
         `then` selects one value: it runs right after this has sent the message, and only then.
         Parameters of the same name are the same.
         """
-        params = {name: getattr(self, name) for name in self.__slots__}
+        params = {name: getattr(self, name) for name in self.__struct_fields__}
+        params |= {"audience": bytes(self.audience), "body": bytes(self.body)}
         if then is None and self.widget is None and not self.attachment_ids:
             return Statement(_SEND, params)
         sql: LiteralString = _FIRST + _SEND + ")"
@@ -80,6 +94,18 @@ class Send:
             sql += _THEN + then.sql + _THEN_END
             params = {**then.params, **params}
         return Statement(sql + " FROM sent", params)
+
+
+def together(realm_id: RealmId, sends: Sequence[Send]) -> Statement:
+    """Sends of a realm that are plain, as one statement, which gives of each what `statement` does.
+
+    One whose conversation does not exist is stale: `statement` makes it.
+    """
+    return Statement(
+        "SELECT outcome, message_id, conversation_id, new_policy, known_digest"
+        " FROM send_messages(%(realm_id)s, %(sends)s::json)",
+        {"realm_id": realm_id, "sends": msgspec.json.encode(sends).decode()},
+    )
 
 
 _SEND: Final[LiteralString] = """

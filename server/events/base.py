@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
 import msgspec
 
 from server.directory import Directory
+from server.domain.errors import DomainError
 from storage.database import Connection, DatabaseUnavailableError, Locking, Statement
 from storage.ids import ChannelId, Position, QueueId, RealmId, UserId
 
@@ -187,11 +188,15 @@ class ClockedWrite(Protocol[Result]):
         ...
 
 
-class SharedWrite(ABC, Generic[Result]):
-    """A clocked write that shares one statement with all others of its class in its batch.
+class StaleDecisionError(Exception):
+    """A row that the decision rests on has changed: decide again."""
 
-    They share a `write_id` too.
-    """
+
+class SharedWrite(ABC, Generic[Result]):
+    """A clocked write that shares one statement with all others of its class in its batch."""
+
+    is_named_alone: ClassVar[bool] = False
+    """Whether each has a `write_id` of its own in the log, or all have the same."""
 
     @classmethod
     @abstractmethod
@@ -200,17 +205,15 @@ class SharedWrite(ABC, Generic[Result]):
 
     @classmethod
     @abstractmethod
-    def results(cls, writes: Sequence[Self], rows: Sequence[tuple[Any, ...]]) -> list[Result]:
-        """The result of each, as if they had run one after another."""
+    def results(
+        cls, writes: Sequence[Self], rows: Sequence[tuple[Any, ...]]
+    ) -> Sequence[Result | StaleDecisionError | DomainError]:
+        """The result of each, as if they had run one after another, or what refused it."""
 
     @classmethod
     @abstractmethod
-    def recovered(cls, writes: Sequence[Self], entries: Sequence[LogEntry]) -> list[Result]:
+    def recovered(cls, writes: Sequence[Self], entries: Sequence[LogEntry]) -> Sequence[Result]:
         """The same results from their entries, after a COMMIT whose answer was lost."""
-
-
-class StaleDecisionError(Exception):
-    """A row that the decision rests on has changed: decide again."""
 
 
 class KeepsChangingError(DatabaseUnavailableError):

@@ -156,29 +156,36 @@ class _Shared:
     def __init__(self, kind: type[SharedWrite[Any]], write_id: str) -> None:
         self._kind = kind
         self._write_id = write_id
-        self._steps: list[ClockedStep[Any]] = []
+        self._members: list[tuple[Write, ClockedStep[Any]]] = []
 
-    def add(self, tx: WriteTx, step: ClockedStep[Any]) -> None:
-        tx.write_id = self._write_id
-        self._steps.append(step)
+    def add(self, write: Write, tx: WriteTx, step: ClockedStep[Any]) -> None:
+        if not self._kind.is_named_alone:
+            tx.write_id = self._write_id
+        self._members.append((write, step))
 
     def statements(self, realm_id: RealmId) -> list[Statement]:
         return [self._kind.together(self._writes, realm_id, self._write_id)]
 
     def settle(self, rows: Sequence[list[tuple[Any, ...]]]) -> None:
-        self._give(self._kind.results(self._writes, rows[0]))
+        results = self._kind.results(self._writes, rows[0])
+        for (write, step), result in zip(self._members, results, strict=True):
+            if isinstance(result, StaleDecisionError):
+                write.tx = None
+            elif isinstance(result, DomainError):
+                write.fail(result)
+            else:
+                step.settle(result)
 
     def recover(self, entries: Sequence[LogEntry]) -> None:
-        mine = [entry for entry in entries if entry.write_id == self._write_id]
-        self._give(self._kind.recovered(self._writes, mine))
-
-    def _give(self, results: Sequence[Any]) -> None:
-        for step, result in zip(self._steps, results, strict=True):
+        names = {write.tx.write_id for write, _ in self._members if write.tx is not None}
+        mine = [entry for entry in entries if entry.write_id in names]
+        results = self._kind.recovered(self._writes, mine)
+        for (_, step), result in zip(self._members, results, strict=True):
             step.settle(result)
 
     @property
     def _writes(self) -> list[SharedWrite[Any]]:
-        return [cast("SharedWrite[Any]", step.write) for step in self._steps]
+        return [cast("SharedWrite[Any]", step.write) for _, step in self._members]
 
 
 def groups_of(writes: Sequence[Write]) -> Iterator[_Single | _Shared]:
@@ -198,5 +205,5 @@ def groups_of(writes: Sequence[Write]) -> Iterator[_Single | _Shared]:
         kind = cast("type[SharedWrite[Any]]", type(step.write))
         if kind not in shared:
             shared[kind] = _Shared(kind, tx.write_id)
-        shared[kind].add(tx, step)
+        shared[kind].add(write, tx, step)
     yield from shared.values()

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any, Self
 
 import msgspec
 from typing_extensions import override
@@ -22,6 +23,7 @@ from server.events.base import (
     Clocked,
     ClockedWrite,
     LogEntry,
+    SharedWrite,
     StaleDecisionError,
     Tx,
     decode_audience,
@@ -30,7 +32,7 @@ from server.events.messages import MessageSent, ShownMessage
 from server.events.user_topics import UserTopicChanged
 from storage import message_flags, messages, sends
 from storage.database import Statement
-from storage.ids import MessageId, QueueId, UserId
+from storage.ids import MessageId, QueueId, RealmId, UserId
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +77,10 @@ async def send_message(
                 raise
             return known
     address = await (await tx.directory()).address()
-    return tx.clocked(_SendWrite.of(tx.write_id, actor, draft, decision, sent_at, address, then))
+    send = _send_of(tx.write_id, actor, draft, decision, sent_at, address)
+    if then is None and send.is_plain and not tx.exact:
+        return tx.clocked(_PlainSend(send, draft))
+    return tx.clocked(_SendWrite(send, draft, then))
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +118,45 @@ def _check_digest(draft: Draft, digest: bytes) -> None:
 
 
 @dataclass(frozen=True, slots=True)
+class _PlainSend(SharedWrite[Sent]):
+    """A send that shares its statement with those that come at the same time."""
+
+    is_named_alone = True
+
+    send: sends.Send
+    draft: Draft
+
+    @classmethod
+    @override
+    def together(cls, writes: Sequence[Self], realm_id: RealmId, write_id: str) -> Statement:
+        return sends.together(realm_id, [write.send for write in writes])
+
+    @classmethod
+    @override
+    def results(
+        cls, writes: Sequence[Self], rows: Sequence[tuple[Any, ...]]
+    ) -> list[Sent | StaleDecisionError | DomainError]:
+        results: list[Sent | StaleDecisionError | DomainError] = []
+        for write, row in zip(writes, rows, strict=True):
+            try:
+                results.append(_sent(write.draft, row))
+            except (StaleDecisionError, DomainError) as refusal:
+                results.append(refusal)
+        return results
+
+    @classmethod
+    @override
+    def recovered(cls, writes: Sequence[Self], entries: Sequence[LogEntry]) -> list[Sent]:
+        return [
+            _recovered(write.send, [e for e in entries if e.write_id == write.send.write_id])
+            for write in writes
+        ]
+
+
+@dataclass(frozen=True, slots=True)
 class _SendWrite(ClockedWrite[Sent]):
+    """A send that does more than that, or that is decided on rows it has locked."""
+
     send: sends.Send
     draft: Draft
     then: Statement | None
@@ -124,80 +167,82 @@ class _SendWrite(ClockedWrite[Sent]):
         return self.send.statement(self.then)
 
     @override
-    def result(self, rows: Sequence[tuple[object, ...]]) -> Sent:
-        [(outcome, message_id, _, policy, digest, *_)] = rows
-        if outcome == "stale":
-            raise StaleDecisionError
-        if outcome == "known":
-            _check_digest(self.draft, digest)  # type: ignore[arg-type]
-        return Sent(MessageId(message_id), policy)  # type: ignore[arg-type]
+    def result(self, rows: Sequence[tuple[Any, ...]]) -> Sent:
+        return _sent(self.draft, rows[0])
 
     @override
     def recovered(self, entries: Sequence[LogEntry]) -> Sent:
-        policy = None
-        for entry in entries[1:]:
-            own = decode_audience(entry.audience).users == (self.send.sender_id,)
-            if own and entry.kind == UserTopicChanged.kind:
-                assert entry.body is not None
-                policy = msgspec.json.decode(entry.body, type=UserTopicChanged).visibility_policy
-        return Sent(MessageId(entries[0].position), policy)
+        return _recovered(self.send, entries)
 
-    @classmethod
-    def of(
-        cls,
-        write_id: str,
-        actor: Actor,
-        draft: Draft,
-        decision: Decision,
-        sent_at: datetime,
-        address: RealmAddress,
-        then: Statement | None = None,
-    ) -> "_SendWrite":
-        place = decision.place
-        is_read = (
-            actor.has_person_at_client if draft.read_by_sender is None else draft.read_by_sender
-        )
-        flags = decision.written.flags()
-        started, by_sending = _visibility_policies(decision)
-        mentioned = sorted(decision.written.rendered.mentioned_user_ids) if place.channel else []
-        return cls(
-            sends.Send(
-                realm_id=actor.realm_id,
-                sender_id=actor.user_id,
-                sender_version=decision.sender.changed_at,
-                realm_version=decision.realm.changed_at,
-                groups_version=decision.realm.groups_changed_at,
-                channel_id=place.channel.channel_id if place.channel else None,
-                channel_version=place.channel.changed_at if place.channel else None,
-                subscription_version=place.subscription.changed_at if place.subscription else None,
-                topic_id=place.topic.topic_id if place.topic else None,
-                topic_name=place.topic_name if place.channel else None,
-                dm_group_id=place.dm_group_id,
-                dm_user_ids=[p.user_id for p in place.people],
-                dm_versions=[p.changed_at for p in place.people],
-                sent_at=sent_at,
-                traits=decision.written.traits | (messages.READ_BY_SENDER if is_read else 0),
-                client=actor.client,
-                content=decision.written.content,
-                rendered=decision.written.rendered.html,
-                flagged_user_ids=list(flags),
-                flags=list(flags.values()),
-                audience=_audience(actor, draft, decision, flags, is_read=is_read).encode(),
-                body=msgspec.json.encode(_event(actor, decision, sent_at, address)),
-                write_id=write_id,
-                idempotency_key=draft.idempotency_key,
-                idempotency_digest=draft.idempotency_digest,
-                policy_started=started,
-                policy_sent=by_sending,
-                policy_mentioned=mentioned,
-                follows_by_default=DEFAULTS.automatically_follow_topics_where_mentioned,
-                empty_topic_name=decision.settings.empty_topic_display_name,
-                widget=decision.written.widget,
-                attachment_ids=[row.attachment_id for row in decision.written.attachments],
-            ),
-            draft,
-            then,
-        )
+
+def _sent(draft: Draft, row: tuple[Any, ...]) -> Sent:
+    """What became of a send. Raises StaleDecisionError, IdempotencyKeyReusedError."""
+    outcome, message_id, _, policy, digest, *_ = row
+    if outcome == "stale":
+        raise StaleDecisionError
+    if outcome == "known":
+        _check_digest(draft, digest)
+    return Sent(MessageId(message_id), policy)
+
+
+def _recovered(send: sends.Send, entries: Sequence[LogEntry]) -> Sent:
+    policy = None
+    for entry in entries[1:]:
+        own = decode_audience(entry.audience).users == (send.sender_id,)
+        if own and entry.kind == UserTopicChanged.kind:
+            assert entry.body is not None
+            policy = msgspec.json.decode(entry.body, type=UserTopicChanged).visibility_policy
+    return Sent(MessageId(entries[0].position), policy)
+
+
+def _send_of(
+    write_id: str,
+    actor: Actor,
+    draft: Draft,
+    decision: Decision,
+    sent_at: datetime,
+    address: RealmAddress,
+) -> sends.Send:
+    place = decision.place
+    is_read = actor.has_person_at_client if draft.read_by_sender is None else draft.read_by_sender
+    flags = decision.written.flags()
+    started, by_sending = _visibility_policies(decision)
+    mentioned = sorted(decision.written.rendered.mentioned_user_ids) if place.channel else []
+    audience = _audience(actor, draft, decision, flags, is_read=is_read)
+    return sends.Send(
+        realm_id=actor.realm_id,
+        sender_id=actor.user_id,
+        sender_version=decision.sender.changed_at,
+        realm_version=decision.realm.changed_at,
+        groups_version=decision.realm.groups_changed_at,
+        channel_id=place.channel.channel_id if place.channel else None,
+        channel_version=place.channel.changed_at if place.channel else None,
+        subscription_version=place.subscription.changed_at if place.subscription else None,
+        topic_id=place.topic.topic_id if place.topic else None,
+        topic_name=place.topic_name if place.channel else None,
+        dm_group_id=place.dm_group_id,
+        dm_user_ids=[p.user_id for p in place.people],
+        dm_versions=[p.changed_at for p in place.people],
+        sent_at=sent_at,
+        traits=decision.written.traits | (messages.READ_BY_SENDER if is_read else 0),
+        client=actor.client,
+        content=decision.written.content,
+        rendered=decision.written.rendered.html,
+        flagged_user_ids=list(flags),
+        flags=list(flags.values()),
+        audience=msgspec.Raw(audience.encode()),
+        body=msgspec.Raw(msgspec.json.encode(_event(actor, decision, sent_at, address))),
+        write_id=write_id,
+        idempotency_key=draft.idempotency_key,
+        idempotency_digest=draft.idempotency_digest,
+        policy_started=started,
+        policy_sent=by_sending,
+        policy_mentioned=mentioned,
+        follows_by_default=DEFAULTS.automatically_follow_topics_where_mentioned,
+        empty_topic_name=decision.settings.empty_topic_display_name,
+        widget=decision.written.widget,
+        attachment_ids=[row.attachment_id for row in decision.written.attachments],
+    )
 
 
 def _audience(
