@@ -24,6 +24,10 @@ LOOK_SECONDS = 0.5
 """How late a job can be that nobody has told the shipper about."""
 REST_SECONDS = 0.05
 """Between two rounds in any case, so that a busy log is read in larger pieces."""
+BUSY_ENTRIES = 40
+"""After a round of so many entries the rest is twice as long, and after more of them longer:
+what each round costs, here and at those who do the jobs, is shared by more messages."""
+LONGEST_REST_SECONDS = 0.25
 INSIST_SECONDS = 30.0
 REMEMBER_SECONDS = 10.0
 """How long a cursor that passed no job may move in memory only."""
@@ -151,11 +155,16 @@ class Shipper:
             if loop.time() >= remember_at:
                 await round_of.remember(lagging)
                 remember_at = loop.time() + REMEMBER_SECONDS
-            await asyncio.sleep(REST_SECONDS)
+            await asyncio.sleep(REST_SECONDS if more else rest_after(round_of.entries))
             if not more:
                 with suppress(TimeoutError):
-                    async with asyncio.timeout(LOOK_SECONDS - REST_SECONDS):
+                    async with asyncio.timeout(LOOK_SECONDS - LONGEST_REST_SECONDS):
                         await self._woken.wait()
+
+
+def rest_after(entries: int) -> float:
+    """Seconds until the next look at the logs, after a round that has read so many entries."""
+    return min(REST_SECONDS * (1 + entries / BUSY_ENTRIES), LONGEST_REST_SECONDS)
 
 
 class _Round:
@@ -165,9 +174,12 @@ class _Round:
         self._connection = connection
         self._ship = ship
         self._read: dict[RealmId, CursorRow] = {}
+        self.entries = 0
+        """How many the last round has read."""
 
     async def ship(self, lagging: Sequence[LaggingRow]) -> bool:
         """Ship a piece of each realm's log. Whether some realm has more that is known of."""
+        self.entries = 0
         unfinished = [not await self._ship_realm(realm) for realm in lagging]
         return any(unfinished)
 
@@ -191,6 +203,7 @@ class _Round:
             without_body=noteworthy.WITHOUT_BODY,
             limit=ENTRIES_AT_ONCE,
         )
+        self.entries += len(entries)
         is_all = len(entries) < ENTRIES_AT_ONCE
         last = realm.caught_up if is_all else _cursor_at(realm.realm_id, entries[-1])
         shipped = jobs_of(realm.realm_id, entries)

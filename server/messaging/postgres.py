@@ -26,15 +26,16 @@ EPHEMERAL = "e"
 LEASE_SECONDS = 15.0  # how long a job of a killed worker waits for the next one
 LOOK_SECONDS = 5.0  # how late a job can be whose wake-up was lost
 SHORTEST_LOOK_SECONDS = 0.01  # a due job that nobody gets is locked for a moment
-MAX_WAITING_EPHEMERALS = 1_000  # while one NOTIFY is in flight; the oldest is lost first
+REST_SECONDS = 0.01  # between two NOTIFYs: each is a commit, and wakes every process that listens
+MAX_WAITING_EPHEMERALS = 1_000  # until the next NOTIFY; the oldest is lost first
 
 
 class PostgresEventBus:
     """An EventBus on one channel of NOTIFY. Its hints carry no entries.
 
-    One connection listens and another notifies, outside every transaction. While one NOTIFY is in
-    flight, later hints of a realm merge into one, so a busy realm costs a NOTIFY a round trip.
-    Use `open_postgres_bus`.
+    One connection listens and another notifies, outside every transaction. What comes within
+    REST_SECONDS of a NOTIFY waits for the next one, where hints of a realm are merged into one, so a
+    busy realm costs as many NOTIFYs as a second has rests. Use `open_postgres_bus`.
     """
 
     carries_entries = False
@@ -107,6 +108,7 @@ class PostgresEventBus:
             except NOT_NOW:
                 self.dropped += len(payloads)
                 raise
+            await asyncio.sleep(REST_SECONDS)
 
     def _receive(self, payload: str) -> None:
         try:
@@ -123,7 +125,7 @@ class PostgresEventBus:
 
 
 class _Outbox:
-    """What waits for the NOTIFY in flight: a merged hint a realm, and the ephemeral events."""
+    """What waits for the next NOTIFY: a merged hint a realm, and the ephemeral events."""
 
     def __init__(self, sender: str) -> None:
         self.sender = sender

@@ -9,7 +9,17 @@ from typing import ClassVar
 import psycopg
 import pytest
 
-from queue_processors.shipper import UNREADABLE, Shipper, into_table, jobs_of, through
+from queue_processors.shipper import (
+    BUSY_ENTRIES,
+    LONGEST_REST_SECONDS,
+    REST_SECONDS,
+    UNREADABLE,
+    Shipper,
+    into_table,
+    jobs_of,
+    rest_after,
+    through,
+)
 from server.events.base import NOBODY
 from server.events.log import Tick
 from server.jobs import Job, enqueue
@@ -341,6 +351,12 @@ async def test_with_a_broker_the_cursor_waits_for_its_confirmation(
         await confirmed.wait()
     assert [job.key for job in broker.taken] == 2 * [f"{make.realm_id}:1"]
     assert (await cursor_of(database, make.realm_id)).position == 1
+
+
+def test_the_more_there_was_to_ship_the_longer_is_the_rest():
+    assert rest_after(0) == REST_SECONDS
+    assert rest_after(BUSY_ENTRIES) == 2 * REST_SECONDS
+    assert rest_after(10_000) == LONGEST_REST_SECONDS
 
 
 def test_an_entry_that_cannot_be_read_is_kept_aside():
