@@ -188,6 +188,15 @@ class ClockedWrite(Protocol[Result]):
         ...
 
 
+class Turned(msgspec.Struct, frozen=True):
+    """What came of a turn of the clock that was one statement."""
+
+    epoch: int
+    entries: list[LogEntry]
+    rows: Sequence[tuple[Any, ...]]
+    """What the writes gave, for `results`."""
+
+
 class StaleDecisionError(Exception):
     """A row that the decision rests on has changed: decide again."""
 
@@ -214,6 +223,20 @@ class SharedWrite(ABC, Generic[Result]):
     @abstractmethod
     def recovered(cls, writes: Sequence[Self], entries: Sequence[LogEntry]) -> Sequence[Result]:
         """The same results from their entries, after a COMMIT whose answer was lost."""
+
+    @classmethod
+    def turn(cls, writes: Sequence[Self], realm_id: RealmId) -> Statement | None:
+        """What does them all with the clock's turn around it, a transaction in one statement.
+
+        None where there is no such statement.
+        """
+        del writes, realm_id
+        return None
+
+    @classmethod
+    def turned(cls, writes: Sequence[Self], rows: Sequence[tuple[Any, ...]]) -> Turned:
+        """What the statement of `turn` gave."""
+        raise NotImplementedError
 
 
 class KeepsChangingError(DatabaseUnavailableError):

@@ -108,9 +108,20 @@ class Batch:
         The epoch and the entries that are now in the log.
         """
         connection = await self._checked_out()
+        for write in writes:
+            write.backend = connection.backend
+        groups = list(groups_of(writes))
+        if len(groups) == 1 and not self._begun:
+            statement = groups[0].turn(self._realm_id)
+            if statement is not None:
+                return groups[0].turned(await connection.run(statement))
+        return await self._take_turn(connection, groups)
+
+    async def _take_turn(
+        self, connection: Connection, groups: Sequence["_Single | _Shared"]
+    ) -> tuple[int, list[LogEntry]]:
         opening = [clock.WAIT_FOR_THE_CLOCK] if self._begun else [clock.BEGIN]
         statements = [*opening, clock.lock(self._realm_id)]
-        groups = list(groups_of(writes))
         spans: list[tuple[int, int]] = []
         for group in groups:
             start = len(statements)
@@ -118,8 +129,6 @@ class Batch:
             spans.append((start, len(statements)))
         statements.append(clock.advance(self._realm_id))
         statements.append(clock.COMMIT)
-        for write in writes:
-            write.backend = connection.backend
         rows = await connection.run_together(statements)
         self._begun = False
         entries = [LogEntry(Position(p), k, a, b, w) for p, k, a, b, w in rows[-2]]
@@ -134,6 +143,12 @@ class _Single:
     def __init__(self, write: Write, tx: WriteTx) -> None:
         self._write = write
         self._tx = tx
+
+    def turn(self, _: RealmId) -> Statement | None:
+        return None
+
+    def turned(self, rows: Sequence[tuple[Any, ...]]) -> tuple[int, list[LogEntry]]:
+        raise NotImplementedError
 
     def statements(self, _: RealmId) -> list[Statement]:
         return self._tx.statements()
@@ -163,10 +178,18 @@ class _Shared:
             tx.write_id = self._write_id
         self._members.append((write, step))
 
+    def turn(self, realm_id: RealmId) -> Statement | None:
+        return self._kind.turn(self._writes, realm_id)
+
+    def turned(self, rows: Sequence[tuple[Any, ...]]) -> tuple[int, list[LogEntry]]:
+        turned = self._kind.turned(self._writes, rows)
+        self.settle([turned.rows])
+        return turned.epoch, turned.entries
+
     def statements(self, realm_id: RealmId) -> list[Statement]:
         return [self._kind.together(self._writes, realm_id, self._write_id)]
 
-    def settle(self, rows: Sequence[list[tuple[Any, ...]]]) -> None:
+    def settle(self, rows: Sequence[Sequence[tuple[Any, ...]]]) -> None:
         results = self._kind.results(self._writes, rows[0])
         for (write, step), result in zip(self._members, results, strict=True):
             if isinstance(result, StaleDecisionError):

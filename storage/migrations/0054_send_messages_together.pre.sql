@@ -156,3 +156,43 @@ END $$;
 
 -- What has been appended is read by a plan for any day: planning it for each commit took longer than reading.
 ALTER FUNCTION clock_advance(bigint) SET plan_cache_mode TO 'force_generic_plan';
+
+-- The whole turn of a realm's clock for nothing but such sends: what each gave; and what was appended beside
+-- the messages, which whoever sends knows.
+CREATE FUNCTION send_messages_in_turn(p_realm_id bigint, p_sends json)
+    RETURNS TABLE (r_epoch bigint, r_outcome text, r_message_id bigint, r_policy smallint, r_digest bytea,
+                   r_position bigint, r_kind text, r_audience bytea, r_body bytea, r_write_id text)
+    LANGUAGE plpgsql
+    SET enable_seqscan TO 'off'
+    AS $$
+DECLARE
+    v_start bigint;
+    v_day date;
+    v_position bigint;
+    v_send record;
+    v_has_more boolean := false;
+BEGIN
+    SELECT c.r_position, c.r_epoch, c.r_day INTO v_start, r_epoch, v_day FROM clock_lock(p_realm_id) c;
+    FOR v_send IN SELECT * FROM send_messages(p_realm_id, p_sends) LOOP
+        r_outcome := v_send.outcome;
+        r_message_id := v_send.message_id;
+        r_policy := v_send.new_policy;
+        r_digest := v_send.known_digest;
+        v_has_more := v_has_more OR v_send.new_policy IS NOT NULL;
+        RETURN NEXT;
+    END LOOP;
+    v_position := current_position();
+    IF v_position > v_start THEN
+        UPDATE realm_clock c SET position = v_position, day = v_day
+         WHERE c.realm_id = p_realm_id AND c.position = v_start;
+    END IF;
+    IF v_has_more THEN
+        RETURN QUERY
+        SELECT NULL::bigint, NULL::text, NULL::bigint, NULL::smallint, NULL::bytea,
+               l.position, l.kind, l.audience, l.body, l.write_id::text
+          FROM event_log l
+         WHERE l.realm_id = p_realm_id AND l.position > v_start AND l.day = v_day
+           AND l.kind <> 'message'
+         ORDER BY l.position;
+    END IF;
+END $$;

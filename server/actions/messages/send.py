@@ -25,6 +25,7 @@ from server.events.base import (
     LogEntry,
     SharedWrite,
     StaleDecisionError,
+    Turned,
     Tx,
     decode_audience,
 )
@@ -32,7 +33,7 @@ from server.events.messages import MessageSent, ShownMessage
 from server.events.user_topics import UserTopicChanged
 from storage import message_flags, messages, sends
 from storage.database import Statement
-from storage.ids import MessageId, QueueId, RealmId, UserId
+from storage.ids import MessageId, Position, QueueId, RealmId, UserId
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,6 +144,33 @@ class _PlainSend(SharedWrite[Sent]):
             except (StaleDecisionError, DomainError) as refusal:
                 results.append(refusal)
         return results
+
+    @classmethod
+    @override
+    def turn(cls, writes: Sequence[Self], realm_id: RealmId) -> Statement:
+        return sends.in_turn(realm_id, [write.send for write in writes])
+
+    @classmethod
+    @override
+    def turned(cls, writes: Sequence[Self], rows: Sequence[tuple[Any, ...]]) -> Turned:
+        given, others = rows[: len(writes)], rows[len(writes) :]
+        entries = [
+            LogEntry(
+                Position(message_id),
+                MessageSent.kind,
+                bytes(write.send.audience),
+                bytes(write.send.body),
+                write.send.write_id,
+            )
+            for write, (_, outcome, message_id, *_) in zip(writes, given, strict=True)
+            if outcome == "sent"
+        ]
+        entries += [LogEntry(Position(p), k, a, b, w) for *_, p, k, a, b, w in others]
+        return Turned(
+            epoch=given[0][0],
+            entries=entries,
+            rows=[(o, i, None, policy, digest) for _, o, i, policy, digest, *_ in given],
+        )
 
     @classmethod
     @override
