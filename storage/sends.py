@@ -65,7 +65,7 @@ class Send(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
     @property
     def is_plain(self) -> bool:
-        """Whether it may go into a conversation that exists, and does nothing beside: `together`."""
+        """Whether `together` can do it: it does nothing beside going into a conversation."""
         return not (
             (self.channel_id is not None and self.topic_id is None)
             or self.flagged_user_ids

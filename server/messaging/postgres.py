@@ -34,8 +34,8 @@ class PostgresEventBus:
     """An EventBus on one channel of NOTIFY. Its hints carry no entries.
 
     One connection listens and another notifies, outside every transaction. What comes within
-    REST_SECONDS of a NOTIFY waits for the next one, where hints of a realm are merged into one, so a
-    busy realm costs as many NOTIFYs as a second has rests. Use `open_postgres_bus`.
+    REST_SECONDS of a NOTIFY waits for the next one, where the hints of a realm are one, so a busy
+    realm costs as many NOTIFYs as a second has rests. Use `open_postgres_bus`.
     """
 
     carries_entries = False
