@@ -67,6 +67,10 @@ class Scope:
     """In any of these channels."""
     conversation_ids: Sequence[int] | None = None
     """Topics or direct-message groups, in any of them."""
+    topic: str | None = None
+    """With one channel and no `conversation_ids`: its topic of this name, if there is one."""
+    people: tuple[UserId, ...] = ()
+    """With `only_direct` and no `conversation_ids`: the group of exactly these, sorted."""
     only_direct: bool = False
     sender_id: UserId | None = None
     flags: tuple[Flag, ...] = ()
@@ -110,6 +114,15 @@ class PageOfIds:
     found_newest: bool
 
 
+_CONVERSATIONS: Final[LiteralString] = "%(conversation_ids)s::bigint[]"
+_OF_TOPIC: Final[LiteralString] = """ARRAY(
+    SELECT x.topic_id FROM topics x
+     WHERE x.realm_id = %(realm_id)s AND x.channel_id = (%(channel_ids)s::bigint[])[1]
+       AND lower(x.name) = lower(%(topic)s))"""
+_OF_PEOPLE: Final[LiteralString] = """ARRAY(
+    SELECT x.dm_group_id FROM dm_groups x
+     WHERE x.realm_id = %(realm_id)s AND x.user_ids = %(people)s::bigint[])"""
+"""Looked up on the way: to ask for it first would be another round trip."""
 _HISTORY: Final[LiteralString] = """history_page(
     %(realm_id)s, %(reader_id)s, %(place)s, %(channel_ids)s::bigint[],
     %(conversation_ids)s::bigint[], %(below)s, %(before)s, %(from)s, %(after)s)"""
@@ -158,7 +171,7 @@ async def first_unread(
     flags: tuple[Flag, ...] = ("unread", *(flag for flag in scope.flags if flag != "unread"))
     first = Window(anchor=OLDEST, before=0, after=1)
     found: list[MessageId] = await connection.value(
-        "SELECT " + _NARROWED,
+        "SELECT " + _in_conversation(_NARROWED, scope),
         **_parameters(realm_id, reader_id, replace(scope, flags=flags), first)
         | {"place": _place(scope)},
     )
@@ -190,9 +203,21 @@ def _ids(scope: Scope) -> LiteralString:
     places = Scope(
         channel_ids=scope.channel_ids,
         conversation_ids=scope.conversation_ids,
+        topic=scope.topic,
+        people=scope.people,
         only_direct=scope.only_direct,
     )
-    return _HISTORY if scope == places and not _has_many(scope) else _NARROWED
+    is_place = scope == places and not _has_many(scope)
+    return _in_conversation(_HISTORY if is_place else _NARROWED, scope)
+
+
+def _in_conversation(page: LiteralString, scope: Scope) -> LiteralString:
+    """The page, of the conversation that the scope names, if it names one."""
+    if scope.topic is not None:
+        return page.replace(_CONVERSATIONS, _OF_TOPIC)
+    if scope.people:
+        return page.replace(_CONVERSATIONS, _OF_PEOPLE)
+    return page
 
 
 def _parameters(
@@ -205,6 +230,8 @@ def _parameters(
         "place": _place(scope),
         "channel_ids": _listed(scope.channel_ids),
         "conversation_ids": None if _has_many(scope) else _listed(scope.conversation_ids),
+        "topic": scope.topic,
+        "people": list(scope.people),
         "driver": _driver(scope),
         "terms": Jsonb(_terms(scope)),
         "ids": _listed(scope.ids),

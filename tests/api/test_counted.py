@@ -104,7 +104,9 @@ async def test_a_place_alone_is_read_without_looking_for_other_terms(case: Case)
     channel: dict[str, object] = {"operator": "channel", "operand": case.channel.channel_id}
     topic: dict[str, object] = {"operator": "topic", "operand": "t"}
     direct: dict[str, object] = {"operator": "is", "operand": "dm"}
-    for narrow in ([], [channel], [channel, topic], [direct]):
+    group: dict[str, object] = {"operator": "dm", "operand": [case.people[1].user_id]}
+    for narrow in ([], [channel], [channel, topic], [direct], [group]):
         await case.send()
         heard = await case.history(*narrow)
         assert [sql for sql in heard.statements if "history_page" in sql], heard.statements
+        assert (len(heard.statements), heard.round_trips) == COUNTS["history"], heard.statements

@@ -1,13 +1,13 @@
 """No narrow looks at messages that it does not need, however many there are."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import psycopg
 import pytest
 import pytest_asyncio
 
-from storage import history, messages, search
+from storage import conversations, history, messages, search
 from storage.database import Connection
 from storage.history import NEWEST, OLDEST, Scope, Window, Without
 from storage.ids import ChannelId, MessageId, RealmId, UserId
@@ -153,6 +153,7 @@ def scopes(f: Filled) -> dict[str, Scope]:
         "a channel": Scope(channel_ids=f.channels[:1]),
         "all channels": Scope(channel_ids=f.channels),
         "a topic": Scope(conversation_ids=f.topics[:1]),
+        "a topic by its name": Scope(channel_ids=f.channels[:1], topic="topic 1"),
         "several topics": Scope(conversation_ids=f.topics[::3]),
         "resolved topics": Scope(conversation_ids=f.topics[2::3]),
         "direct messages": Scope(only_direct=True),
@@ -179,6 +180,45 @@ def scopes(f: Filled) -> dict[str, Scope]:
 
 MOST = 2_500
 """Of 24,000: a small place is walked, and a page of the feed takes a share of each channel."""
+
+
+@pytest.mark.asyncio(loop_scope="module")
+async def test_a_conversation_is_found_by_its_name_or_people_as_by_its_id(filled: Filled) -> None:
+    async def ids(scope: Scope, anchor: MessageId = NEWEST) -> list[MessageId]:
+        window = Window(anchor=anchor, before=20, after=5)
+        found = await history.page_of_ids(
+            filled.connection, filled.realm_id, filled.reader, scope, window
+        )
+        return found.ids
+
+    channel = filled.channels[1:2]
+    topics = await conversations.topic_ids_named(
+        filled.connection, filled.realm_id, "topic 2", channel
+    )
+    [user_ids] = await filled.connection.values(
+        "SELECT user_ids FROM dm_groups WHERE realm_id = %(realm_id)s AND dm_group_id = %(group)s",
+        realm_id=filled.realm_id,
+        group=filled.groups[2],
+    )
+    for named, known in (
+        (Scope(channel_ids=channel, topic="Topic 2"), Scope(conversation_ids=topics)),
+        (
+            Scope(only_direct=True, people=tuple(user_ids)),
+            Scope(conversation_ids=filled.groups[2:3]),
+        ),
+    ):
+        expected = await ids(known)
+        assert expected
+        assert await ids(named) == expected
+        middle = expected[len(expected) // 2]
+        assert await ids(named, middle) == await ids(known, middle)
+        traits = messages.HAS_LINK
+        assert await ids(replace(named, traits=traits)) == await ids(replace(known, traits=traits))
+    for nothing in (
+        Scope(channel_ids=channel, topic="no such"),
+        Scope(only_direct=True, people=(filled.people[0], filled.people[1])),
+    ):
+        assert await ids(nothing) == []
 
 
 @pytest.mark.asyncio(loop_scope="module")

@@ -65,6 +65,9 @@ async def narrowed(look: Look, terms: Sequence[Term]) -> Narrowed:
         if found is None:
             return Narrowed(None, near[0] if near else None)
         terms = found
+    conversation = await _conversation(look, terms)
+    if conversation is not None:
+        return Narrowed(conversation, near[0] if near else None)
     gathered = _Gathered()
     for term in sorted(terms, key=_comes_first):
         await _ADD[term.operator](look, gathered, term)
@@ -119,6 +122,35 @@ async def _with_conversation(look: Look, terms: Sequence[Term]) -> list[Term] | 
     if row.channel_id is None:
         return [*others, Term("dm", tuple(row.user_ids or ()))]
     return [*others, Term("channel", row.channel_id), Term("topic", row.topic or "")]
+
+
+async def _conversation(look: Look, terms: Sequence[Term]) -> Scope | None:
+    """Where to look for all of one conversation, which most narrows are; None: it is another one.
+
+    Whether there is such a conversation is not asked: where there is none, there is nothing.
+    """
+    said = {term.operator: term.operand for term in terms if not term.negated}
+    if len(said) < len(terms):
+        return None
+    if said.keys() == {"channel", "topic"}:
+        channel = await channel_of(look, said["channel"])
+        name = await _topic_name(look, said["topic"])
+        return Scope(channel_ids=[channel.channel_id], topic=name)
+    if said.keys() == {"dm"}:
+        return Scope(only_direct=True, people=await _group(look, said["dm"]))
+    return None
+
+
+async def _topic_name(look: Look, operand: Operand) -> str:
+    display_name = (await look.directory.settings()).empty_topic_display_name
+    name = str(operand)
+    return "" if name in (EMPTY_TOPIC, display_name) else name
+
+
+async def _group(look: Look, operand: Operand) -> tuple[UserId, ...]:
+    """The reader and those whom the operand names, sorted. Raises BadNarrowError."""
+    people = {row.user_id for row in await _users(look, operand)}
+    return tuple(sorted(people | {look.actor.user_id}))
 
 
 @dataclass(slots=True)
@@ -249,9 +281,7 @@ async def _add_channels(look: Look, said: _Gathered, term: Term) -> None:
 
 
 async def _add_topic(look: Look, said: _Gathered, term: Term) -> None:
-    display_name = (await look.directory.settings()).empty_topic_display_name
-    name = str(term.operand)
-    name = "" if name in (EMPTY_TOPIC, display_name) else name
+    name = await _topic_name(look, term.operand)
     ids = await conversations.topic_ids_named(
         look.connection, look.actor.realm_id, name, _sorted(said.channel_ids)
     )
@@ -260,10 +290,8 @@ async def _add_topic(look: Look, said: _Gathered, term: Term) -> None:
 
 
 async def _add_dm(look: Look, said: _Gathered, term: Term) -> None:
-    people = {row.user_id for row in await _users(look, term.operand)}
-    group = await conversations.dm_group_of(
-        look.connection, look.actor.realm_id, sorted(people | {look.actor.user_id})
-    )
+    people = await _group(look, term.operand)
+    group = await conversations.dm_group_of(look.connection, look.actor.realm_id, people)
     said.in_conversations([] if group is None else [group], negated=term.negated)
     said.only_direct |= not term.negated
 
