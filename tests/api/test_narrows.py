@@ -161,3 +161,40 @@ async def test_what_is_no_narrow_is_refused(alice):
         (await page(alice, narrow=narrow)).refused("INVALID_JSON")
     for narrow in ("{}", "1", "null", '["topic", "t"]', '[["topic", null]]'):
         (await page(alice, narrow=narrow)).refused("REQUEST_VARIABLE_INVALID")
+
+
+async def test_a_page_shows_people_topics_and_reactions_as_they_are_now(alice, bob, said):
+    """Whatever is kept of an earlier page."""
+
+    async def shown() -> dict[int, dict[str, Any]]:
+        found = (await page(alice, client_gravatar=False)).succeeded()["messages"]
+        return {each["id"]: each for each in found}
+
+    before = await shown()
+    await bob.patch("/settings", full_name="Robert", email_address_visibility=5)
+    await bob.post(f"/messages/{said['topic']}/reactions", emoji_name="tada")
+    await alice.patch(f"/messages/{said['topic']}", topic="Better")
+    now = await shown()
+
+    other = said["other topic"]
+    assert before[other]["sender_full_name"] == "Bob"
+    assert now[other]["sender_full_name"] == "Robert"
+    for name in ("sender_email", "avatar_url"):
+        assert now[other][name] != before[other][name]
+    [reaction] = now[said["topic"]]["reactions"]
+    assert (reaction["user_id"], reaction["emoji_name"]) == (before[other]["sender_id"], "tada")
+    assert before[said["topic"]]["reactions"] == []
+    assert (before[said["topic"]]["subject"], now[said["topic"]]["subject"]) == ("t", "Better")
+    [first] = [m for m in now.values() if m["id"] == said["direct"]]
+    assert "Robert" in [person["full_name"] for person in first["display_recipient"]]
+
+
+async def test_a_conversation_that_is_not_there_has_no_messages(alice, people, said, channel):
+    nobody = [{"operator": "dm", "operand": [people[2].user_id]}]
+    no_topic = [
+        {"operator": "channel", "operand": channel.channel_id},
+        {"operator": "topic", "operand": "no such topic"},
+    ]
+    for narrow in (nobody, no_topic):
+        for anchor in ("newest", "oldest", "first_unread", said["topic"]):
+            assert await ids(alice, narrow=narrow, anchor=anchor, num_after=5) == []

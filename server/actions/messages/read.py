@@ -285,6 +285,11 @@ async def show(
     linkifiers = await directory.linkifiers()
     senders = {u: known_sender(directory, row, realm, address) for u, row in people.items()}
     topics = {row.topic or "" for row in rows}
+    groups = {
+        row.conversation_id: tuple([recipient_of(people[u], address) for u in row.user_ids])
+        for row in {row.conversation_id: row for row in rows}.values()
+        if row.user_ids is not None
+    }
     links = {topic: tuple(linkifiers.topic_links(topic)) for topic in topics}
     shown = []
     for row in rows:
@@ -298,7 +303,7 @@ async def show(
             topic=row.topic or "",
             empty_topic_display_name=settings.empty_topic_display_name,
             dm_group_id=row.conversation_id,
-            recipients=tuple([recipient_of(people[u], address) for u in row.user_ids or ()]),
+            recipients=groups.get(row.conversation_id, ()),
             topic_links=links[row.topic or ""],
         )
         shown.append(_with_personal(row, message, view, settings))
