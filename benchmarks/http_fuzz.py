@@ -40,7 +40,7 @@ async def fuzz(cases: int, seed: int) -> int:
         begin = time.thread_time()
         try:
             check(server, data, random)
-            await check_slowly(data, random)
+            await check_slowly(server, data, random)
         except Exception as error:  # noqa: BLE001 (whatever it is, it is what this looks for)
             failures += 1
             print(f"FAILED: {data!r}: {error!r}", flush=True)

@@ -9,8 +9,9 @@ from typing import Any, cast
 from typing_extensions import override
 
 from server.api.wire import Exchange, Wire
+from server.deadlines import Deadlines
 from server.transport.server import HttpServer
-from tests.transport.wire_fuzz import PIECE, Paper, Told, answers, check_answers, new_server
+from tests.transport.wire_fuzz import PIECE, Paper, Told, answers, check_answers
 
 STEPS = 5_000
 """More than any of these talks has."""
@@ -69,7 +70,7 @@ class Slow(Told):
 class Talk:
     """One connection, on which things happen in any order that is possible."""
 
-    def __init__(self, pieces: Iterable[bytes], random: Random) -> None:
+    def __init__(self, pieces: Iterable[bytes], random: Random, deadlines: Deadlines) -> None:
         self._coming = deque(pieces)
         self._random = random
         self._paper = Paper(halves=random.random() < 0.7)
@@ -80,6 +81,7 @@ class Talk:
         """The connection cannot be closed by halves, and has ended with its client's."""
         self._exchanges: list[Slow] = []
         server = HttpServer(cast(Any, self._begin))
+        server.deadlines = deadlines  # each has a timer
         self._connection = server.connection()
         self._connection.connection_made(cast(Any, self._paper))
         self._is_deaf = False
@@ -147,15 +149,15 @@ class Talk:
                 pass
 
 
-async def check_slowly(data: bytes, random: Random) -> None:
+async def check_slowly(server: HttpServer, data: bytes, random: Random) -> None:
     """Nothing is raised, and what is written are the answers of those who answer at once.
 
     Fewer come only where one is cut, having no length, or has no end but that of the connection,
     or the connection cannot be closed by halves.
     """
-    talk = Talk(cut(data, random), random)
+    talk = Talk(cut(data, random), random, server.deadlines)
     statuses, is_cut = check_answers(await talk.run())
-    at_once, _ = check_answers(answers(new_server(), [data])[0])
+    at_once, _ = check_answers(answers(server, [data])[0])
     expected = at_once[: len(statuses)] if is_cut or talk.is_cut else at_once
     assert statuses == expected, (statuses, at_once)
 

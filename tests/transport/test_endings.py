@@ -6,7 +6,8 @@ from functools import partial
 import pytest
 
 from server.transport.limits import MAX_AHEAD_BYTES
-from tests.fixtures.sockets import connected, until
+from tests.fixtures.clients import basic
+from tests.fixtures.sockets import connected, request, until
 from tests.transport.exchanges import ASK, Echo, Patient, Silent, Slow, begun, grown, serving
 
 pytestmark = pytest.mark.asyncio
@@ -101,6 +102,31 @@ async def test_whoever_sends_nothing_more_gets_the_answers_and_then_the_end():
             assert (await client.answer()).content == b"abc"
         assert await client.is_closed()
         assert not any(each.is_gone for each in exchanges)
+
+
+async def test_what_was_asked_before_the_end_is_done_and_told(serving_with, log_in):
+    async with serving_with(transport="httptools") as server, connected(server.port) as connection:
+        client = await log_in()
+        authorization = basic(client.email, client.api_key)
+        typed = {"Content_Type": "application/x-www-form-urlencoded"}
+        asked = [
+            request(
+                "POST",
+                "/users/me/status",
+                host=client.host,
+                body=b"status_text=%d" % number,
+                Authorization=authorization,
+                **typed,
+            )
+            for number in range(3)
+        ]
+        await connection.send(*asked)
+        connection.writer.write_eof()
+        for _ in asked:
+            assert (await connection.answer()).status == 200
+        assert await connection.is_closed()
+        status = await client.call("GET", f"/users/{client.user.user_id}/status")
+        assert status.body["status"]["status_text"] == "2"
 
 
 @pytest.mark.parametrize("is_under_way", [True, False])

@@ -19,6 +19,6 @@ async def test_whatever_comes_is_answered_with_http_however_it_is_cut():
 
 @pytest.mark.asyncio
 async def test_whoever_takes_their_time_what_is_written_is_http():
-    random = Random(SEED)
+    server, random = new_server(), Random(SEED)
     for _ in range(1_500):
-        await check_slowly(random_bytes(random), random)
+        await check_slowly(server, random_bytes(random), random)

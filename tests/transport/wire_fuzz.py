@@ -9,6 +9,7 @@ from typing import Any, cast
 
 from server.api.wire import Exchange, Wire
 from server.transport.server import HttpServer
+from server.turns import Turns
 
 LINES = [
     b"GET / HTTP/1.1",
@@ -149,8 +150,10 @@ class Told:
 
 
 def new_server() -> HttpServer:
-    """One that listens nowhere."""
-    return HttpServer(cast(Any, lambda wire: cast(Exchange, Told(wire))))
+    """One that listens nowhere, and in which nobody waits for their turn."""
+    server = HttpServer(cast(Any, lambda wire: cast(Exchange, Told(wire))))
+    server.again = Turns(1_000)
+    return server
 
 
 def answers(server: HttpServer, pieces: Iterable[bytes]) -> tuple[bytes, bool]:
