@@ -116,6 +116,20 @@ async def test_what_is_found_is_marked(alice, sent, make):
     assert '<span class="highlight">happy</span>' in shown["match_content"]
 
 
+async def test_marks_are_the_same_when_its_words_are_known(alice, people, make):
+    """Also of a word that is too long to be kept, and without what a client has rendered."""
+    channel = await make.channel("general", subscribers=people)
+    word = "a" * 40 + "ing"
+    said = f"{word} happy deployed"
+    await make.message(people[1], await make.topic(channel, "t"), content=said)
+    pages = [await found(alice, f"{'a' * 40}ed happiness") for _ in range(3)]
+    pages.append(await found(alice, f"{'a' * 40}ed happiness", apply_markdown=False))
+    for [shown] in pages:
+        for each in (word, "happy"):
+            assert f'<span class="highlight">{each}</span>' in shown["match_content"]
+        assert '<span class="highlight">deployed' not in shown["match_content"]
+
+
 async def test_without_a_search_nothing_is_marked(alice, sent):
     [*_, last] = (await alice.get("/messages", anchor="newest", num_before=1, num_after=0))[
         "messages"

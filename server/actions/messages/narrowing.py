@@ -19,6 +19,8 @@ from storage.search import Search
 from storage.users import UserRow
 
 MAX_ID_DIGITS: Final = 20
+MAX_KEPT_LENGTH: Final = 200
+"""Of a search's words in characters: longer ones are looked at anew each time."""
 _FLAGS: Final[dict[str, Flag]] = {
     "starred": "starred",
     "mentioned": "mentioned",
@@ -258,9 +260,16 @@ async def _planned(
 
 
 async def _search(look: Look, wanted: Sequence[Wanted]) -> Search:
+    """What to look for, kept for whoever reads on: it follows from the text and the language."""
     language = language_of((await look.directory.settings()).default_language)
-    texts = [(each.text, each.is_phrase) for each in wanted]
-    return await search.words_of(look.connection, language, texts)
+    texts = tuple((each.text, each.is_phrase) for each in wanted)
+    key = ("search", language, texts)
+    known: Search | None = look.directory.recall(key)
+    if known is None:
+        known = await search.words_of(look.connection, language, texts)
+        if sum(len(text) for text, _ in texts) <= MAX_KEPT_LENGTH:
+            look.directory.remember(key, known)
+    return known
 
 
 def _sorted(ids: Collection[int] | None) -> list[int] | None:

@@ -161,16 +161,17 @@ async def _with_stems(
     known: dict[str, str] = directory.recall(key) or {}
     new = [word for word in words if word not in known]
     found = await stems_of(connection, language, new) if new else {}
+    known |= found
     wanted = set(stems)
     chosen = [
         word
         for word in words
-        if not wanted.isdisjoint((found[word] if word in found else known[word]).split())
+        if (stem := known[word]) in wanted or (" " in stem and not wanted.isdisjoint(stem.split()))
     ]
-    if len(known) + len(found) > MAX_STEMS:
-        known = {}
-    known |= {word: stem for word, stem in found.items() if len(word) <= MAX_KEPT_WORD}
-    directory.remember(key, known)
+    for word in found:
+        if len(word) > MAX_KEPT_WORD:
+            del known[word]
+    directory.remember(key, known if len(known) <= MAX_STEMS else {})
     return chosen
 
 
