@@ -66,6 +66,21 @@ async def by_ids(
     return await connection.many(UserRow, sql, realm_id=realm_id, ids=list(user_ids))
 
 
+async def roles(
+    connection: Connection, realm_id: RealmId, user_ids: Sequence[UserId]
+) -> dict[UserId, int]:
+    """The roles of those who exist, active or not."""
+    rows = await connection.tuples(
+        """
+        SELECT user_id, role FROM users
+         WHERE realm_id = %(realm_id)s AND user_id = ANY(%(user_ids)s)
+        """,
+        realm_id=realm_id,
+        user_ids=list(user_ids),
+    )
+    return dict(rows)
+
+
 async def by_id(connection: Connection, realm_id: RealmId, user_id: UserId) -> UserRow | None:
     """The same of one, which is planned once and for all."""
     return await connection.one(

@@ -46,20 +46,18 @@ class Realms:
         Raises NonexistentSubdomainError.
         """
         subdomain = self._subdomain(host)
-        if subdomain not in self._by_subdomain:
+        realm_id = self._by_subdomain.get(subdomain)
+        if realm_id is None:
             realm_id = await self._asked.find(subdomain)
-            if realm_id is None:
-                if subdomain == "":
-                    return None
-                raise NonexistentSubdomainError(
-                    "There is no organization at this address.",
-                )
-            self._by_subdomain[subdomain] = realm_id
-        return self._by_subdomain[subdomain]
+        if realm_id is None and subdomain != "":
+            raise NonexistentSubdomainError("There is no organization at this address.")
+        return realm_id
 
     async def _read(self, subdomains: Sequence[str]) -> dict[str, RealmId]:
         async with self._app.database.connection() as connection:
-            return await realms.ids_of_subdomains(connection, subdomains)
+            found = await realms.ids_of_subdomains(connection, subdomains)
+        self._by_subdomain |= found
+        return found
 
     def _subdomain(self, host: str) -> str:
         root = self._app.settings.root_domain

@@ -40,6 +40,8 @@ LET_GO_SECONDS = 120.0
 """A queue that nobody polls costs memory no longer than this."""
 UNFOLLOW_SECONDS = 600.0
 CATCH_UP_SECONDS = 10.0
+ADOPTED_AT_ONCE = 100
+"""Queues in one piece of news, which may be no longer than MAX_EPHEMERAL_BYTES."""
 
 
 class _Told(msgspec.Struct, frozen=True, tag="told"):
@@ -51,9 +53,10 @@ class _Told(msgspec.Struct, frozen=True, tag="told"):
 
 
 class _Adopted(msgspec.Struct, frozen=True, tag="adopted"):
-    """A process has its first poll of this queue: others let it go."""
+    """A process has its first poll of these queues: others let them go."""
 
     queue_id: QueueId
+    more: tuple[QueueId, ...] = ()
 
 
 class _HandedOver(msgspec.Struct, frozen=True, tag="handed_over"):
@@ -90,6 +93,8 @@ class Realtime:
         self._rows: dict[RealmId, Gathering[QueueId, _Adoptable]] = {}
         self._starting: dict[RealmId, asyncio.Task[RealmFollower]] = {}
         self._used: dict[RealmId, float] = {}
+        self._adopted: dict[RealmId, list[QueueId]] = {}
+        """Of which the others are about to be told."""
         self._touched_at = clock.monotonic()
         self._look_now = asyncio.Event()
         self._sending: set[asyncio.Task[None]] = set()
@@ -137,7 +142,8 @@ class Realtime:
         elif isinstance(news, _HandedOver):
             self._take_over(follower, news)
         else:
-            self._let_adopted_go(follower, news.queue_id)
+            for queue_id in (news.queue_id, *news.more):
+                self._let_adopted_go(follower, queue_id)
 
     def on_gap(self) -> None:
         self._look_now.set()
@@ -147,10 +153,10 @@ class Realtime:
     async def follower(self, realm_id: RealmId) -> RealmFollower:
         """The realm's follower, started at the clock's position if there was none."""
         self._used[realm_id] = self.clock.monotonic()
-        follower = self._followers.get(realm_id)
-        if follower is not None:
-            return follower
         starting = self._starting.get(realm_id)
+        follower = self._followers.get(realm_id)
+        if starting is None and follower is not None:
+            return follower
         if starting is None:
             starting = self._starting[realm_id] = asyncio.create_task(self._start(realm_id))
             starting.add_done_callback(lambda _: self._starting.pop(realm_id))
@@ -289,7 +295,7 @@ class Realtime:
         queue = EventQueue(queue_id, user_id, row.base, queue_params(row.params))
         follower.users.add_queue(live_user, queue)
         follower.queues[queue_id] = queue
-        self._publish_news(follower.realm_id, _Adopted(queue_id))
+        self._tell_adopted(follower.realm_id, queue_id)
         return queue
 
     def _rows_of(self, realm_id: RealmId) -> Gathering[QueueId, _Adoptable]:
@@ -307,23 +313,18 @@ class Realtime:
                 event_queues.live(connection, realm_id, queue_ids),
             )
             user_ids = list({row.user_id for row in rows})
-            spans, senders_read, found = await connection.together(
+            spans, senders_read, roles = await connection.together(
                 subscriptions.spans_of(connection, realm_id, user_ids),
                 muted_users.senders_read(connection, realm_id, user_ids),
-                users.by_ids(connection, realm_id, user_ids),
+                users.roles(connection, realm_id, user_ids),
             )
         assert now is not None, "every realm has a clock"
         by_user: dict[UserId, list[SpanRow]] = {}
         for span in spans:
             by_user.setdefault(span.user_id, []).append(span)
         live = {
-            user.user_id: LiveUser(
-                user.user_id,
-                user.role,
-                by_user.get(user.user_id, ()),
-                senders_read.get(user.user_id),
-            )
-            for user in found
+            user_id: LiveUser(user_id, role, by_user.get(user_id, ()), senders_read.get(user_id))
+            for user_id, role in roles.items()
         }
         return {row.queue_id: (row, live[row.user_id], now.position) for row in rows}
 
@@ -355,6 +356,19 @@ class Realtime:
             if reached == follower.position:
                 events.extend(queue.told(events, reached))
             queue.release(events, reached)
+
+    def _tell_adopted(self, realm_id: RealmId, queue_id: QueueId) -> None:
+        """Tell the others together with what else is adopted now: thousands come in a second."""
+        adopted = self._adopted.setdefault(realm_id, [])
+        if not adopted:
+            asyncio.get_running_loop().call_soon(self._publish_adopted, realm_id)
+        adopted.append(queue_id)
+
+    def _publish_adopted(self, realm_id: RealmId) -> None:
+        adopted = self._adopted.pop(realm_id)
+        for start in range(0, len(adopted), ADOPTED_AT_ONCE):
+            first, *more = adopted[start : start + ADOPTED_AT_ONCE]
+            self._publish_news(realm_id, _Adopted(first, tuple(more)))
 
     def _let_adopted_go(self, follower: RealmFollower, queue_id: QueueId) -> None:
         queue = follower.queues.get(queue_id)

@@ -1,5 +1,6 @@
 """What requests ask of the database, counted exactly: it must not grow with what is there."""
 
+import asyncio
 import re
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
@@ -110,3 +111,27 @@ async def test_a_place_alone_is_read_without_looking_for_other_terms(case: Case)
         heard = await case.history(*narrow)
         assert [sql for sql in heard.statements if "history_page" in sql], heard.statements
         assert (len(heard.statements), heard.round_trips) == COUNTS["history"], heard.statements
+
+
+async def test_a_crowd_at_a_fresh_server_finds_the_organization_once(
+    database_url: str, make: Make, connect
+):
+    people = await make.users(MANY)
+    async with serve(database_url) as before:
+        clients = [await connect(before, make.realm_id, person) for person in people]
+        queues = [await client.register(event_types=["message"]) for client in clients[:FEW]]
+    async with tapped(database_url) as wiretap, serve(wiretap.url) as fresh:
+        clients = [await connect(fresh, make.realm_id, person) for person in people]
+        wiretap.heard = Heard()
+        answers = await asyncio.gather(
+            *[client.get("/users/me") for client in clients],
+            *[
+                client.get("/events", queue_id=queue.queue_id, dont_block=True)
+                for client, queue in zip(clients, queues, strict=False)
+            ],
+        )
+    assert len(answers) == MANY + FEW
+    asked = [sql for sql in wiretap.heard.statements if "FROM realms" in sql]
+    by_name = [sql for sql in asked if "WHERE subdomain" in sql]
+    assert 1 <= len(by_name) <= 2, "whoever asks meanwhile shares the second look"
+    assert len(asked) - len(by_name) == 1

@@ -20,9 +20,10 @@ from server.writer import WriteTx
 from storage import event_log, event_queues
 from storage.database import Database, DatabaseUnavailableError
 from storage.event_queues import EventQueueRow
-from storage.ids import ChannelId, Position, QueueId, UserId
+from storage.ids import ChannelId, Position, QueueId, RealmId, UserId
 from tests.contracts.test_live_delivery import Process, process
 from tests.factories import Make
+from tests.fixtures.sockets import until
 
 pytestmark = pytest.mark.asyncio
 
@@ -150,6 +151,33 @@ async def test_a_herd_after_a_restart_reads_the_log_a_few_times(
         assert 1 <= len(reads) <= 4, reads
         assert await herd.all_come_back(fresh) == herd.all_expected()
         assert len(reads) <= 4, "what was read is remembered for those who come later"
+
+
+async def test_others_hear_of_a_herd_in_a_few_pieces_of_news(
+    herd: Herd, start: Callable[[], Any], monkeypatch: pytest.MonkeyPatch
+):
+    told: list[list[QueueId]] = []
+
+    async def note(_realm_id: RealmId, body: bytes) -> None:
+        news = msgspec.json.decode(body)
+        told.append([news["queue_id"], *news["more"]])
+
+    async with start() as before:
+        await herd.happen(before)
+    async with start() as fresh, start() as other:
+        await herd.all_come_back(other)
+        assert other.realtime.live() == QUEUES
+        monkeypatch.setattr(fresh.realtime._bus, "publish_ephemeral", note)
+        await herd.all_come_back(fresh)
+        await until(lambda: sum(map(len, told)) == QUEUES)
+        assert sorted(queue_id for some in told for queue_id in some) == sorted(herd.cursors)
+        assert len(told) < QUEUES / 5
+        monkeypatch.undo()
+        await herd.all_come_back(other)  # which has them still, as nobody has told it
+        for some in told:
+            news = {"type": "adopted", "queue_id": some[0], "more": some[1:]}
+            other.realtime.on_ephemeral(herd.make.realm_id, msgspec.json.encode(news))
+        assert other.realtime.live() == 0
 
 
 async def test_memory_is_bounded_and_nobody_misses_anything(
