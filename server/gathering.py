@@ -22,13 +22,13 @@ class Gathering(Generic[Key, Found]):
 
     def __init__(self, read: Callable[[Sequence[Key]], Awaitable[Mapping[Key, Found]]]) -> None:
         self._read = read
-        self._wanted: dict[Key, tuple[asyncio.Future[Found | None], ...]] = {}
+        self._wanted: dict[Key, list[asyncio.Future[Found | None]]] = {}
         self._reading: asyncio.Task[None] | None = None
 
     async def find(self, key: Key) -> Found | None:
         """What there is by this key."""
         asking: asyncio.Future[Found | None] = asyncio.get_running_loop().create_future()
-        self._wanted[key] = (*self._wanted.get(key, ()), asking)
+        self._wanted.setdefault(key, []).append(asking)
         if self._reading is None:
             self._reading = asyncio.create_task(self._read_all())
         return await asking
@@ -41,9 +41,7 @@ class Gathering(Generic[Key, Found]):
         finally:
             self._reading = None
 
-    async def _read_some(
-        self, wanted: Mapping[Key, "tuple[asyncio.Future[Found | None], ...]"]
-    ) -> None:
+    async def _read_some(self, wanted: Mapping[Key, "list[asyncio.Future[Found | None]]"]) -> None:
         found: Mapping[Key, Found] = {}
         error: Exception | None = None
         try:
