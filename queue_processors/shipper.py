@@ -155,10 +155,11 @@ class Shipper:
             if loop.time() >= remember_at:
                 await round_of.remember(lagging)
                 remember_at = loop.time() + REMEMBER_SECONDS
-            await asyncio.sleep(REST_SECONDS if more else rest_after(round_of.entries))
+            rest = REST_SECONDS if more else rest_after(round_of.entries)
+            await asyncio.sleep(rest)
             if not more:
                 with suppress(TimeoutError):
-                    async with asyncio.timeout(LOOK_SECONDS - LONGEST_REST_SECONDS):
+                    async with asyncio.timeout(LOOK_SECONDS - rest):
                         await self._woken.wait()
 
 
