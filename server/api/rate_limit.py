@@ -130,7 +130,7 @@ class Limiter:
                 async with asyncio.timeout(PATIENCE_SECONDS):
                     lease = self._lease_of(await self._ask(key, old))
             except (DatabaseUnavailableError, StatementTimeoutError, TimeoutError) as error:
-                logger.warning("cannot lease from a rate limit", kind=self._kind, error=str(error))
+                logger.warning("cannot lease from a rate limit", kind=self._kind, error=repr(error))
                 self._away_until = self._clock.monotonic() + AWAY_SECONDS
         if len(self._leases) >= self._capacity:
             del self._leases[next(iter(self._leases))]
