@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from server.domain.errors import BadNarrowError
 
@@ -38,22 +38,29 @@ class EventNarrow:
                 raise BadNarrowError(f"Invalid 'is' operand {term.operand}.")
         return cls(tuple((term.operator, term.operand) for term in terms))
 
-    def admits(self, event: Any, flags: Collection[str]) -> bool:
-        """Whether an event passes, given the reader's flags: whatever is no message does."""
+    def admits(self, event: Any, reader: "Reader") -> bool:
+        """Whether an event passes, for this reader: whatever is no message does."""
         if event.wire_type != "message":
             return True
-        return all(_TESTS[name](event, operand, flags) for name, operand in self.terms)
+        return all(_TESTS[name](event, operand, reader) for name, operand in self.terms)
 
 
-def _is(event: Any, operand: str, flags: Collection[str]) -> bool:
+class Reader(NamedTuple):
+    """Whose queue a message is for, and the flags that it has there."""
+
+    user_id: int
+    flags: Collection[str]
+
+
+def _is(event: Any, operand: str, reader: Reader) -> bool:
     if operand in ("dm", "private"):
         return event.message.channel_id is None
     if operand == "resolved":
         message = event.message
         return message.channel_id is not None and message.topic.startswith(RESOLVED_PREFIX)
     if operand == "unread":
-        return "read" not in flags
-    return not flags_of_operand(operand).isdisjoint(flags)
+        return "read" not in reader.flags
+    return not flags_of_operand(operand).isdisjoint(reader.flags)
 
 
 def flags_of_operand(operand: str) -> frozenset[str]:
@@ -68,8 +75,8 @@ _FLAGS: Final = {
 }
 
 
-def _dm(event: Any, operand: "Operand", flags: Collection[str]) -> bool:
-    del flags
+def _dm(event: Any, operand: "Operand", reader: Reader) -> bool:
+    """As in history: the conversation of the reader with those who are named, and nobody else."""
     message = event.message
     if message.channel_id is not None:
         return False
@@ -80,12 +87,11 @@ def _dm(event: Any, operand: "Operand", flags: Collection[str]) -> bool:
     else:
         named = {operand} if isinstance(operand, int) else set(operand)
         everyone = {r.id: r.id for r in message.recipients}
-    others = {name for user_id, name in everyone.items() if user_id != message.sender.id}
-    return named in (others, set(everyone.values()))
+    return named | {everyone.get(reader.user_id)} == set(everyone.values())
 
 
-def _channel(event: Any, operand: str | int, flags: Collection[str]) -> bool:
-    del flags
+def _channel(event: Any, operand: str | int, reader: Reader) -> bool:
+    del reader
     message = event.message
     if message.channel_id is None:
         return False
@@ -94,8 +100,8 @@ def _channel(event: Any, operand: str | int, flags: Collection[str]) -> bool:
     return operand.lower() == message.channel_name.lower() or operand == str(message.channel_id)
 
 
-def _topic(event: Any, operand: str, flags: Collection[str]) -> bool:
-    del flags
+def _topic(event: Any, operand: str, reader: Reader) -> bool:
+    del reader
     message = event.message
     if message.channel_id is None:
         return False
@@ -105,15 +111,15 @@ def _topic(event: Any, operand: str, flags: Collection[str]) -> bool:
     return topic.lower() == operand.lower()
 
 
-def _sender(event: Any, operand: str | int, flags: Collection[str]) -> bool:
-    del flags
+def _sender(event: Any, operand: str | int, reader: Reader) -> bool:
+    del reader
     sender = event.message.sender
     if isinstance(operand, int):
         return bool(sender.id == operand)
     return sender.email.lower() == operand.lower() or str(sender.id) == operand
 
 
-_TESTS: Final[dict[str, Callable[[Any, Any, Collection[str]], bool]]] = {
+_TESTS: Final[dict[str, Callable[[Any, Any, Reader], bool]]] = {
     "channel": _channel,
     "topic": _topic,
     "sender": _sender,

@@ -4,6 +4,7 @@ from typing import Any
 
 import msgspec
 
+from server.domain.narrow import Reader
 from server.events import catalogue
 from server.events.base import (
     MAX_WIRE_EVENTS,
@@ -61,7 +62,9 @@ class TailEntry:
         """Whether the client asked for such events, whoever they are for."""
         if not queue.listens_to(self.event.wire_type):
             return False
-        return queue.narrow is None or queue.narrow.admits(self.event, self._flags(user))
+        if queue.narrow is None:
+            return True
+        return queue.narrow.admits(self.event, Reader(user.user_id, self._flags(user)))
 
     def for_queue(self, queue: EventQueue, user: LiveUser, *, after_k: int = -1) -> list[WireEvent]:
         """What the user's queue gets from this entry, events up to `after_k` left out."""

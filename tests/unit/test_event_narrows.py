@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from server.domain.errors import BadNarrowError
-from server.domain.narrow import EventNarrow
+from server.domain.narrow import EventNarrow, Reader
 
 
 @dataclass
@@ -29,8 +29,15 @@ def in_topic(topic: str, **facts: Any) -> Event:
     return Event(SimpleNamespace(**message | facts))
 
 
-def passes(narrow: list[Any], event: Event, *flags: str) -> bool:
-    return EventNarrow.parse(narrow).admits(event, flags)
+def passes(narrow: list[Any], event: Event, *flags: str, reader: int = 5) -> bool:
+    return EventNarrow.parse(narrow).admits(event, Reader(reader, flags))
+
+
+def direct(*ids: int) -> Event:
+    """From the first of them, who is user N and userN@example.com, to all of them."""
+    people = [SimpleNamespace(id=i, email=f"User{i}@example.com") for i in ids]
+    message = SimpleNamespace(channel_id=None, sender=people[0], recipients=people)
+    return Event(message)
 
 
 @pytest.mark.parametrize("name", ["", "(no topic)", "general chat"])
@@ -55,6 +62,22 @@ def test_numbers_are_ids_and_no_names():
     assert passes([["channel", "7"]], event)
     assert not passes([["channel", 7]], event)
     assert not passes([["sender", 6]], event)
+
+
+@pytest.mark.parametrize("sent", [(5, 6), (6, 5)])
+@pytest.mark.parametrize(
+    "named", ["user6@example.com", 6, [6], "user5@example.com, USER6@example.com"]
+)
+def test_a_direct_conversation_is_that_of_the_reader_whoever_writes(sent, named):
+    assert passes([["dm", named]], direct(*sent), reader=5)
+    assert not passes([["dm", named]], direct(*sent, 7), reader=5)
+    assert not passes([["dm", named]], direct(5), reader=5)
+
+
+def test_with_oneself_nobody_else_is_in_a_conversation():
+    assert passes([["dm", 5]], direct(5), reader=5)
+    assert not passes([["dm", 5]], direct(6, 5), reader=5)
+    assert not passes([["dm", 6]], direct(7, 6, 5), reader=5)
 
 
 def test_flags_are_the_readers():

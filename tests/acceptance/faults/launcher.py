@@ -5,7 +5,7 @@ checker finds what it is for. `lossy` builds are sound, and lose hints.
 """
 
 import sys
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -14,7 +14,7 @@ import psycopg
 from scripts.cli.main import main
 from server import app
 from server.api import messages
-from server.domain.narrow import EventNarrow
+from server.domain.narrow import EventNarrow, Reader
 from server.events.base import LogEntry
 from server.realtime import audience, follower, poll
 from server.realtime.audience import STILL, LiveUser
@@ -142,10 +142,10 @@ def narrow_too_much() -> None:
     """Keep some of what passes a narrow from the queue all the same."""
     sound = EventNarrow.admits
 
-    def admits(self: EventNarrow, event: Any, flags: Collection[str]) -> bool:
+    def admits(self: EventNarrow, event: Any, reader: Reader) -> bool:
         if event.wire_type == "message" and event.message.sender.id % 3 == 0:
             return False
-        return sound(self, event, flags)
+        return sound(self, event, reader)
 
     _replace(EventNarrow, "admits", admits)
 
