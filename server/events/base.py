@@ -1,7 +1,7 @@
 """What an event is, who gets it, and the transaction that collects it."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
 
@@ -197,6 +197,13 @@ class Turned(msgspec.Struct, frozen=True):
     """What the writes gave, for `results`."""
 
 
+class Turn(msgspec.Struct, frozen=True):
+    """A turn of the clock, a transaction in one statement, and how to read what it gives."""
+
+    statement: Statement
+    read: Callable[[Sequence[tuple[Any, ...]]], Turned]
+
+
 class StaleDecisionError(Exception):
     """A row that the decision rests on has changed: decide again."""
 
@@ -225,18 +232,10 @@ class SharedWrite(ABC, Generic[Result]):
         """The same results from their entries, after a COMMIT whose answer was lost."""
 
     @classmethod
-    def turn(cls, writes: Sequence[Self], realm_id: RealmId) -> Statement | None:
-        """What does them all with the clock's turn around it, a transaction in one statement.
-
-        None where there is no such statement.
-        """
+    def turn(cls, writes: Sequence[Self], realm_id: RealmId) -> Turn | None:
+        """What does them all with the clock's turn around it, where one statement does."""
         del writes, realm_id
         return None
-
-    @classmethod
-    def turned(cls, writes: Sequence[Self], rows: Sequence[tuple[Any, ...]]) -> Turned:
-        """What the statement of `turn` gave."""
-        raise NotImplementedError
 
 
 class KeepsChangingError(DatabaseUnavailableError):

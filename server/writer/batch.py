@@ -9,7 +9,7 @@ from typing import Any, Self, TypeVar, cast
 
 from server.directory import Directory
 from server.domain.errors import DomainError
-from server.events.base import LogEntry, SharedWrite, StaleDecisionError
+from server.events.base import LogEntry, SharedWrite, StaleDecisionError, Turn
 from server.writer.tx import ClockedStep, WriteTx
 from storage import clock
 from storage.database import Connection, Database, LockUnavailableError, Statement
@@ -111,11 +111,13 @@ class Batch:
         for write in writes:
             write.backend = connection.backend
         groups = list(groups_of(writes))
-        if len(groups) == 1 and not self._begun:
-            statement = groups[0].turn(self._realm_id)
-            if statement is not None:
-                return groups[0].turned(await connection.run(statement))
-        return await self._take_turn(connection, groups)
+        is_free = len(groups) == 1 and not self._begun
+        turn = groups[0].turn(self._realm_id) if is_free else None
+        if turn is None:
+            return await self._take_turn(connection, groups)
+        turned = turn.read(await connection.run(turn.statement))
+        groups[0].settle([turned.rows])
+        return turned.epoch, turned.entries
 
     async def _take_turn(
         self, connection: Connection, groups: Sequence["_Single | _Shared"]
@@ -144,16 +146,13 @@ class _Single:
         self._write = write
         self._tx = tx
 
-    def turn(self, _: RealmId) -> Statement | None:
+    def turn(self, _: RealmId) -> Turn | None:
         return None
-
-    def turned(self, rows: Sequence[tuple[Any, ...]]) -> tuple[int, list[LogEntry]]:
-        raise NotImplementedError
 
     def statements(self, _: RealmId) -> list[Statement]:
         return self._tx.statements()
 
-    def settle(self, rows: Sequence[list[tuple[Any, ...]]]) -> None:
+    def settle(self, rows: Sequence[Sequence[tuple[Any, ...]]]) -> None:
         try:
             self._tx.settle(rows)
         except StaleDecisionError:
@@ -178,13 +177,8 @@ class _Shared:
             tx.write_id = self._write_id
         self._members.append((write, step))
 
-    def turn(self, realm_id: RealmId) -> Statement | None:
+    def turn(self, realm_id: RealmId) -> Turn | None:
         return self._kind.turn(self._writes, realm_id)
-
-    def turned(self, rows: Sequence[tuple[Any, ...]]) -> tuple[int, list[LogEntry]]:
-        turned = self._kind.turned(self._writes, rows)
-        self.settle([turned.rows])
-        return turned.epoch, turned.entries
 
     def statements(self, realm_id: RealmId) -> list[Statement]:
         return [self._kind.together(self._writes, realm_id, self._write_id)]

@@ -126,7 +126,7 @@ class WriteTx:
                 statements.append(step.write.statement)
         return statements
 
-    def settle(self, rows: Sequence[list[tuple[Any, ...]]]) -> None:
+    def settle(self, rows: Sequence[Sequence[tuple[Any, ...]]]) -> None:
         """Give each step what its statement gave. Raises StaleDecisionError."""
         at = 0
         for step in self.steps:

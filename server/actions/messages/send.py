@@ -25,6 +25,7 @@ from server.events.base import (
     LogEntry,
     SharedWrite,
     StaleDecisionError,
+    Turn,
     Turned,
     Tx,
     decode_audience,
@@ -147,30 +148,9 @@ class _PlainSend(SharedWrite[Sent]):
 
     @classmethod
     @override
-    def turn(cls, writes: Sequence[Self], realm_id: RealmId) -> Statement:
-        return sends.in_turn(realm_id, [write.send for write in writes])
-
-    @classmethod
-    @override
-    def turned(cls, writes: Sequence[Self], rows: Sequence[tuple[Any, ...]]) -> Turned:
-        given, others = rows[: len(writes)], rows[len(writes) :]
-        entries = [
-            LogEntry(
-                Position(message_id),
-                MessageSent.kind,
-                bytes(write.send.audience),
-                bytes(write.send.body),
-                write.send.write_id,
-            )
-            for write, (_, outcome, message_id, *_) in zip(writes, given, strict=True)
-            if outcome == "sent"
-        ]
-        entries += [LogEntry(Position(p), k, a, b, w) for *_, p, k, a, b, w in others]
-        return Turned(
-            epoch=given[0][0],
-            entries=entries,
-            rows=[(o, i, None, policy, digest) for _, o, i, policy, digest, *_ in given],
-        )
+    def turn(cls, writes: Sequence[Self], realm_id: RealmId) -> Turn:
+        own = [write.send for write in writes]
+        return Turn(sends.in_turn(realm_id, own), lambda rows: _turned(own, rows))
 
     @classmethod
     @override
@@ -201,6 +181,28 @@ class _SendWrite(ClockedWrite[Sent]):
     @override
     def recovered(self, entries: Sequence[LogEntry]) -> Sent:
         return _recovered(self.send, entries)
+
+
+def _turned(own: Sequence[sends.Send], rows: Sequence[tuple[Any, ...]]) -> Turned:
+    """What `sends.in_turn` gave: the messages' entries are made of what was sent."""
+    given, others = rows[: len(own)], rows[len(own) :]
+    entries = [
+        LogEntry(
+            Position(message_id),
+            MessageSent.kind,
+            bytes(send.audience),
+            bytes(send.body),
+            send.write_id,
+        )
+        for send, (_, outcome, message_id, *_) in zip(own, given, strict=True)
+        if outcome == "sent"
+    ]
+    entries += [LogEntry(Position(p), k, a, b, w) for *_, p, k, a, b, w in others]
+    return Turned(
+        epoch=given[0][0],
+        entries=entries,
+        rows=[(o, i, None, policy, digest) for _, o, i, policy, digest, *_ in given],
+    )
 
 
 def _sent(draft: Draft, row: tuple[Any, ...]) -> Sent:
