@@ -6,7 +6,8 @@ from contextlib import asynccontextmanager
 import psycopg
 from psycopg import sql
 
-from storage.database import Database, DatabaseUnavailableError, PgConnection
+from storage.database import Database, DatabaseUnavailableError
+from storage.pool import PgConnection
 
 STALLED_MILLISECONDS = 60_000
 """How long Postgres waits for a listener that takes nothing: what it has not read is kept for
