@@ -215,7 +215,7 @@ async def test_moments_are_read_wherever_the_database_thinks_it_is(database_url:
 
 @pytest.mark.asyncio
 async def test_that_the_database_is_away_is_told_once(away: Away, caplog: pytest.LogCaptureFixture):
-    with caplog.at_level(logging.INFO, "storage.database"):
+    with caplog.at_level(logging.INFO, "storage.pool"):
         away.proxy.refuse()
         start = away.database.attempts()
         waiting = asyncio.create_task(hold_for_a_query(away.database))
@@ -223,7 +223,7 @@ async def test_that_the_database_is_away_is_told_once(away: Away, caplog: pytest
             await asyncio.sleep(0.01)
         await away.proxy.allow()
         await waiting
-    assert [each.getMessage() for each in caplog.records if each.name == "storage.database"] == [
+    assert [each.getMessage() for each in caplog.records if each.name == "storage.pool"] == [
         "the database does not answer",
         "the database answers again",
     ]
