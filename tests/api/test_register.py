@@ -163,8 +163,9 @@ async def test_a_narrow_names_people_and_channels_by_their_numbers_too(alice, bo
         ([{"operator": "stream", "operand": channel.channel_id, "negated": False}], 1),
         ([["channel", channel.channel_id + 1]], 0),
         ([["dm", people]], 1),
-        ([["dm", people[1]]], 1),
-        ([["dm", [people[1]]], ["sender", people[0]]], 1),
+        ([["dm", people[0]]], 1),
+        ([["dm", people[1]]], 0),  # which is what he writes to himself
+        ([["dm", [people[0]]], ["sender", people[0]]], 1),
         ([["sender", people[1]]], 0),
         ([["is", "dm"]] * 100, 1),
     ):
