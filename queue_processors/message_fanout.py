@@ -98,14 +98,24 @@ class Fanout:
         self, message_ids: Sequence[MessageId], *, only_mentions: bool = False
     ) -> None:
         """Decide for whoever may want to hear of these messages."""
-        after = await self._page(message_ids, notifications.START, only_mentions=only_mentions)
-        if after is not None:
-            # Very many: a page of one message costs what it holds, and not what all of them do.
-            for message_id in message_ids:
-                place: Pair | None = after
-                while place is not None:
-                    place = await self._page([message_id], place, only_mentions=only_mentions)
+        await self._pages(message_ids, notifications.START, only_mentions=only_mentions)
         await self._hand_over(message_ids)
+
+    async def _pages(
+        self, message_ids: Sequence[MessageId], after: Pair, *, only_mentions: bool
+    ) -> None:
+        """Decide for all of them past `after`.
+
+        Where they are many, for fewer messages at a time: a page costs what there is to hear of
+        all of its messages, so of one message it costs no more than it holds.
+        """
+        place = await self._page(message_ids, after, only_mentions=only_mentions)
+        while place is not None and len(message_ids) == 1:
+            place = await self._page(message_ids, place, only_mentions=only_mentions)
+        if place is not None:
+            half = len(message_ids) // 2
+            await self._pages(message_ids[:half], place, only_mentions=only_mentions)
+            await self._pages(message_ids[half:], place, only_mentions=only_mentions)
 
     async def _page(
         self, message_ids: Sequence[MessageId], after: Pair, *, only_mentions: bool

@@ -20,7 +20,7 @@ from storage.shipping import ShippableRow
 
 KINDS: Final = (MessageSent.kind, MessageFlagsChanged.kind, MessagesGone.kind)
 WITHOUT_BODY: Final = (MessageSent.kind,)
-MESSAGES_A_JOB: Final = 50
+MESSAGES_A_JOB: Final = 200
 READS_A_JOB: Final = 1_000
 DIGEST_LENGTH: Final = 16
 READS_TO_NAME: Final = 100

@@ -252,10 +252,10 @@ async def insert(
                    now() + make_interval(secs => d.seconds)
               FROM decided d
              WHERE d.email_reason IS NOT NULL
-               AND NOT EXISTS (SELECT FROM notifications n
-                                WHERE n.realm_id = %(realm_id)s AND n.user_id = d.user_id
-                                  AND n.message_id = d.message_id
-                                  AND n.email_reason IS NOT NULL)
+               -- Not as a join: planned while the table was empty, it would read all of it.
+               AND (SELECT n.email_reason FROM notifications n
+                     WHERE n.realm_id = %(realm_id)s AND n.user_id = d.user_id
+                       AND n.message_id = d.message_id) IS NULL
              ORDER BY d.user_id, d.message_id
             -- Locked, so that it is not closed before the messages are in it.
             ON CONFLICT (realm_id, user_id) DO UPDATE SET opened_by = b.opened_by

@@ -19,6 +19,7 @@ from server.events.messages import MessageSent
 from server.jobs import EmailNotifications, MessageFanout, PushNotification
 from storage import notifications, presences, users
 from storage.ids import GroupId, MessageId, Position
+from storage.notifications import NewNotification
 from storage.shipping import ShippableRow
 from tests.factories import user_ids
 from tests.fixtures.changes import Changes
@@ -599,7 +600,7 @@ async def test_more_people_than_one_page_holds(hall: Hall, changes: Changes, des
     fanout = desk.fanout(pairs_at_once=7)
     people = await hall.make.users(20)
     await hall.make.channel("news", subscribers=[hall.owner, *people])
-    sent = [await changes.send(hall.owner, "news", content="@**all**") for _ in range(2)]
+    sent = [await changes.send(hall.owner, "news", content="@**all**") for _ in range(5)]
     for job in await desk.shipped():
         await fanout.handle(job)
     noted = {(each.user_id, each.message_id) for each in await desk.noted()}
@@ -634,6 +635,35 @@ async def test_a_page_of_many_reads_no_more_than_it_holds(
     assert after - before < 200
 
 
+async def test_keeping_what_was_decided_does_not_read_what_was_decided_before(hall: Hall):
+    """Also where nobody has analyzed the table since it was empty."""
+
+    def decided(count: int, first: int) -> list[NewNotification]:
+        return [
+            NewNotification(
+                user_id=hall.other.user_id,
+                message_id=MessageId(message_id),
+                email_reason="direct_message",
+                push_reason=None,
+                group_id=None,
+                batching_seconds=120,
+            )
+            for message_id in range(first, first + count)
+        ]
+
+    read = """
+        SELECT seq_tup_read + idx_tup_fetch FROM pg_stat_xact_user_tables
+         WHERE relname = 'notifications'
+    """
+    async with hall.stage.database.transaction() as connection:
+        for number in range(8):  # then the statement is prepared, and has one plan for all
+            await notifications.insert(connection, hall.make.realm_id, decided(3, 10 * number))
+        await notifications.insert(connection, hall.make.realm_id, decided(5_000, 1_000))
+        before = await connection.value(read)
+        await notifications.insert(connection, hall.make.realm_id, decided(3, 10_000))
+        assert await connection.value(read) - before < 50
+
+
 async def test_a_piece_of_the_log_that_is_read_again_makes_the_same_jobs(
     hall: Hall, changes: Changes, desk: FanoutDesk
 ):
@@ -646,13 +676,15 @@ async def test_a_piece_of_the_log_that_is_read_again_makes_the_same_jobs(
             notes.add(entry(position))
         return [job.key for job in notes.jobs()]
 
-    short, again, longer = keys(60), keys(60), keys(70)
+    size = noteworthy.MESSAGES_A_JOB
+    short, again, longer = keys(size + 10), keys(size + 10), keys(size + 20)
     assert short == again
     assert longer[0] == short[0]
     assert longer[1] != short[1]
 
 
-async def test_many_sends_are_few_jobs(hall: Hall, changes: Changes, desk: FanoutDesk):
+async def test_many_sends_are_few_jobs(hall: Hall, changes: Changes, desk: FanoutDesk, monkeypatch):
+    monkeypatch.setattr(noteworthy, "MESSAGES_A_JOB", 50)
     for _ in range(120):
         await changes.send(hall.member, user_ids([hall.member]))
     assert [len(job.sent) for job in await desk.shipped()] == [50, 50, 20]
