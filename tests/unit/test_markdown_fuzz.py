@@ -6,7 +6,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from server.domain.markdown import render
+from server.domain.markdown import render, tree
+from server.domain.markdown.source import is_prose
 from tests.unit.markdown.properties import MARKS, WORDS, check_source, random_source
 from tests.unit.markdown.reader import read
 from tests.unit.markdown.realm import Realm
@@ -54,3 +55,29 @@ def test_no_word_is_lost(pieces):
     source = "".join(pieces)
     shown = read(render(source, Realm()).html).text
     assert [c for c in shown if c in LETTERS] == [c for c in source if c in LETTERS]
+
+
+PROSE = (
+    *"abc019 .,;:!?'\"()-+=/^%@{}\u00a0\u3000\u00e4\u6570\u200b", "Hello ", " and so on", "1. ", "- ", "...",
+    "e.g. ", " \u2014 ", "it's", "a=b", ":)", "C++", "http", "x@y", "50%",
+)  # fmt: skip
+
+
+@bounded
+@given(st.sampled_from("aZ\u00e9\u6570"), st.lists(st.sampled_from(PROSE), max_size=40))
+def test_prose_is_what_the_parser_would_make_of_it(first, pieces):
+    source = "".join([first, *pieces])
+    assert is_prose(source) == (not source.endswith(" "))
+    shown = render(source, Realm())
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(tree, "is_prose", lambda _: False)
+        assert render(source, Realm()) == shown
+
+
+@pytest.mark.parametrize(
+    "source",
+    ["1. a", "- a", "# a", "> a", "a\nb", "a*b*", "`a`", "a_b", "a|b", "a<b", "a&amp;", "a\\b",
+     "[a](b)", " a", "a ", "a ~~b~~", "$$a$$", ""],
+)  # fmt: skip
+def test_what_may_be_syntax_is_not_prose(source):
+    assert not is_prose(source)

@@ -47,7 +47,7 @@ def test_what_is_no_panic_goes_on(monkeypatch):
 
     monkeypatch.setattr(pyromark, "events", interrupt)
     with pytest.raises(KeyboardInterrupt):
-        html_of("a")
+        html_of("*a*")
 
 
 def test_more_than_any_honest_message_is_shown_plain():

@@ -33,6 +33,11 @@ _SPECIAL = re.compile("[\ufdd0-\ufdd7]")
 _NUMBERED = re.compile(f"1\\. {_NUMBER_MARK}([0-9]{{1,9}}\\.){_NUMBER_MARK}")
 _NUMBER = re.compile(f"{_NUMBER_MARK}([0-9]{{1,9}})\\.{_NUMBER_MARK}")
 
+_PROSE = re.compile(
+    r"[^\W\d_]"  # nothing that begins a list, a heading, a quote, a rule or a table
+    r"[^\x00-\x1f\\`*_\[\]<>&~|#$\ufdd0-\ufdef]*(?<! )"
+)
+
 # Noncharacters, surrogates and controls except tab and newline.
 _UNWANTED = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff\ufdd0-\ufdef\ufffe\uffff]")
 
@@ -68,6 +73,14 @@ def protect(text: str) -> str:
         text = _HEADING.sub(lambda match: match[0] + HEADING_MARK, text)
         text = _EMPTY_HEADING.sub(lambda match: match[0] + HEADING_MARK, text)
     return text.replace("]:", "]" + _COLON)
+
+
+def is_prose(text: str) -> bool:
+    """Whether the text is one line that is a paragraph and holds no syntax, as most messages are.
+
+    False also for what only may hold some. For such text the parser has nothing to find.
+    """
+    return _PROSE.fullmatch(text) is not None
 
 
 def is_plain(text: str) -> bool:

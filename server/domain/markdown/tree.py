@@ -20,7 +20,7 @@ from server.domain.markdown.builder import Builder, Found
 from server.domain.markdown.directory import MentionDirectory
 from server.domain.markdown.lists import indent_lists
 from server.domain.markdown.nodes import Node
-from server.domain.markdown.source import protect
+from server.domain.markdown.source import is_prose, protect
 from server.domain.markdown.tokens import Scanner
 
 _EVENTS, _EVENTS_PER_CHARACTER = 1_000, 0.6
@@ -110,7 +110,11 @@ class _Message:
         return nodes.Spoiler(header, kids)
 
     def _source(self, text: str, place: _Place) -> list[Node]:
-        source = protect(indent_lists(self._scanner.extract(text)))
+        marked = self._scanner.extract(text)
+        if is_prose(marked):
+            self._spend(_EVENTS_PER_PIECE)
+            return [nodes.Paragraph([nodes.Text(marked)])]
+        source = protect(indent_lists(marked))
         events = self._events(source)
 
         def fence(info: str, code: str, *, quoted: bool, depth: int) -> list[Node]:
