@@ -38,6 +38,8 @@ class RealmWriter:
         self._running: asyncio.Task[None] | None = None
         self._alone: set[asyncio.Task[None]] = set()
         self._position = Position(0)
+        self._at_once = 0
+        """How many wrote during the last commit, or waited for it."""
         self.commits = 0
         self.writes = 0
 
@@ -68,10 +70,22 @@ class RealmWriter:
         try:
             await self._find_position()
             while self._waiting:
-                batch, self._waiting = self._waiting[:MAX_BATCH], self._waiting[MAX_BATCH:]
+                size = self._next_size()
+                batch, self._waiting = self._waiting[:size], self._waiting[size:]
                 await self._run_batch(batch)
         finally:
             self._running = None
+
+    def _next_size(self) -> int:
+        """How many of those who wait share the next commit.
+
+        Who writes one thing after another comes back together with those who shared their commit.
+        So only half of them go at once: while the database commits for these, the requests of the
+        others are read and decided, where otherwise server and database would wait in turns.
+        """
+        waiting = len(self._waiting)
+        size = waiting if waiting > self._at_once else (self._at_once + 1) // 2
+        return min(size, MAX_BATCH)
 
     async def _find_position(self) -> None:
         """Know a position below every write to come: where a lost batch is looked for."""
@@ -115,6 +129,7 @@ class RealmWriter:
             self._position = entries[-1].position
         self.commits += 1
         self.writes += len(writes)
+        self._at_once = len(writes) + len(self._waiting)
         self._hand_over(epoch, entries)
         for write in writes:
             if write.tx is None:

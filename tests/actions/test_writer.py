@@ -74,6 +74,20 @@ async def test_writes_that_come_together_share_a_commit(stage: Stage, make: Make
     assert writer.commits <= 2
 
 
+async def test_those_who_write_one_after_another_go_in_two_halves(stage: Stage, make: Make):
+    """While one half commits, what the other half wants next can be decided."""
+    actor = await make.actor()
+    writer = stage.writers.of(make.realm_id)
+
+    async def one_after_another():
+        for _ in range(10):
+            await stage.write(tick, actor)
+
+    await asyncio.gather(*[one_after_another() for _ in range(8)])
+    assert writer.writes == 80
+    assert 1 + 72 // 5 <= writer.commits <= 1 + 72 // 3
+
+
 async def test_a_refused_write_leaves_and_the_others_commit(stage: Stage, make: Make):
     actor = await make.actor()
     answers: Any = await asyncio.gather(
