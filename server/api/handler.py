@@ -167,7 +167,7 @@ class Handling:
         return self._refuse(refusal, headers)
 
     async def _succeed(self, headers: dict[str, str]) -> tuple[int, bytes | Later]:
-        if self._server.pages.serves(self._path):
+        if self._is_page:
             return self._turn(await self._page(headers), headers)
         handling, unknown = await self._begin_handling(headers)
         self._may_have_acted = self._method not in SAFE_METHODS
@@ -179,7 +179,7 @@ class Handling:
 
     def _refuse(self, refusal: DomainError, headers: dict[str, str]) -> tuple[int, bytes]:
         headers |= refusal.headers
-        is_for_people = self._server.pages.serves(self._path) or (
+        is_for_people = self._is_page or (
             isinstance(refusal, NotFoundError) and self._is_seen_by_somebody
         )
         if is_for_people:
@@ -189,10 +189,18 @@ class Handling:
         return refusal.status, error_body(refusal)
 
     @property
+    def _is_page(self) -> bool:
+        return not self._is_of_api and self._server.pages.serves(self._path)
+
+    @property
+    def _is_of_api(self) -> bool:
+        """Whether the path is one of those under which there are no pages."""
+        return self._path.startswith(f"{API_PREFIX}/")
+
+    @property
     def _is_seen_by_somebody(self) -> bool:
         """Whether it is a browser that has been led to some address, rather than a program."""
-        is_api = self._path.startswith(f"{API_PREFIX}/")
-        return not is_api and "text/html" in self._headers.get("Accept", "")
+        return not self._is_of_api and "text/html" in self._headers.get("Accept", "")
 
     def _turn(self, page: Page, headers: dict[str, str]) -> tuple[int, bytes]:
         """The page's status and body; `headers` get its headers."""

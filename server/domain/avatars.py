@@ -2,6 +2,7 @@
 
 import hashlib
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final, Literal, Protocol
 
 from server.domain.addresses import RealmAddress
@@ -115,6 +116,7 @@ def _identicon_url(seed: str) -> str:
     return f"{PICTURES_PATH}/{IDENTICONS}/{seed}.png"
 
 
+@lru_cache(maxsize=10_000)
 def _gravatar(name: str) -> str:
     digest = hashlib.md5(name.encode(), usedforsecurity=False).hexdigest()
     return f"https://secure.gravatar.com/avatar/{digest}?d=identicon"
