@@ -58,8 +58,8 @@ def test_no_word_is_lost(pieces):
 
 
 PROSE = (
-    *"abc019 .,;:!?'\"()-+=/^%@{}\u00a0\u3000\u00e4\u6570\u200b", "Hello ", " and so on", "1. ", "- ", "...",
-    "e.g. ", " \u2014 ", "it's", "a=b", ":)", "C++", "http", "x@y", "50%",
+    *"abc019 .,;:!?'\"()-+=/^%@{}\u00a0\u3000\u00e4\u6570\u200b", "Hello ", "1. ", "- ", "...",
+    " and so on", "e.g. ", " \u2014 ", "it's", "a=b", ":)", "C++", "http", "x@y", "50%",
 )  # fmt: skip
 
 
