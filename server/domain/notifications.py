@@ -118,16 +118,19 @@ def _personal(facts: Facts) -> Reason | None:
     where_followed = (
         facts.row.policy == FOLLOWED and settings.enable_followed_topic_wildcard_mentions_notify
     )
-    ranked = {
-        Reason.DIRECT: facts.row.is_direct,
-        Reason.MENTIONED: facts.row.is_mentioned,
-        Reason.TOPIC_WILDCARD_WHERE_FOLLOWED: where_followed and facts.row.topic_wildcard,
-        Reason.CHANNEL_WILDCARD_WHERE_FOLLOWED: where_followed and facts.row.channel_wildcard,
-        Reason.TOPIC_WILDCARD: wildcards and facts.row.topic_wildcard,
-        Reason.CHANNEL_WILDCARD: wildcards and facts.row.channel_wildcard,
-        Reason.ALERT_WORD: hears and facts.row.has_alert_word,
-    }
-    return next((reason for reason, applies in ranked.items() if applies), None)
+    ranked = (
+        (facts.row.is_direct, Reason.DIRECT),
+        (facts.row.is_mentioned, Reason.MENTIONED),
+        (where_followed and facts.row.topic_wildcard, Reason.TOPIC_WILDCARD_WHERE_FOLLOWED),
+        (where_followed and facts.row.channel_wildcard, Reason.CHANNEL_WILDCARD_WHERE_FOLLOWED),
+        (wildcards and facts.row.topic_wildcard, Reason.TOPIC_WILDCARD),
+        (wildcards and facts.row.channel_wildcard, Reason.CHANNEL_WILDCARD),
+        (hears and facts.row.has_alert_word, Reason.ALERT_WORD),
+    )
+    for applies, reason in ranked:
+        if applies:
+            return reason
+    return None
 
 
 def _own(own: bool | None, general: bool) -> bool:  # noqa: FBT001 - two values of one setting
