@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from http import HTTPStatus
 from typing import Any, Final
 
+import msgspec
 import structlog
 
 from queue_processors.processor import Processor
@@ -160,7 +161,11 @@ class Caller:
         )
         if not found:
             return None
-        message = {name: value for name, value in found[0].items() if name != "flags"}
+        message = {
+            name: value
+            for name, value in msgspec.structs.asdict(found[0]).items()
+            if name != "flags" and value is not msgspec.UNSET
+        }
         if "stream_id" in message:
             channel = await self.bench.directory.channel(message["stream_id"])
             if channel is None or channel.is_archived:

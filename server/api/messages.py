@@ -3,7 +3,7 @@
 import hashlib
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import msgspec
 
@@ -22,6 +22,7 @@ from server.domain.errors import (
 from server.domain.messages import clean_content
 from server.domain.narrow import Term, parse_narrow
 from server.events.base import ClientView
+from server.events.messages import MessageObject
 from storage.ids import MessageId
 
 MAX_IDEMPOTENCY_KEY_LENGTH = 200
@@ -126,7 +127,7 @@ class FetchParams(Params):
 
 
 class FetchResult(Result, kw_only=True, omit_defaults=True):
-    messages: list[dict[str, Any]]
+    messages: list[MessageObject]
     anchor: int | None = None
     found_anchor: bool
     found_newest: bool
@@ -208,7 +209,7 @@ class OneParams(Params):
 
 
 class OneResult(Result, kw_only=True):
-    message: dict[str, Any]
+    message: MessageObject
     raw_content: str
 
 

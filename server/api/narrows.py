@@ -33,7 +33,9 @@ async def matches_narrow(request: Request, params: MatchParams) -> MatchResult:
     ids = [MessageId(each) for each in params.msg_ids]
     async with request.read() as connection:
         found = await read.matching(request.directory, connection, request.actor, ids, terms)
-    return MatchResult(messages={number: Match(**match) for number, match in found.items()})
+    return MatchResult(
+        messages={number: Match(match.content, match.subject) for number, match in found.items()}
+    )
 
 
 ENDPOINTS = (

@@ -1,13 +1,16 @@
 """A message was sent; and how a message is shown, in events and elsewhere."""
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import msgspec
 from typing_extensions import override
 
 from server.events.base import ClientView, Event
 from storage.ids import ChannelId, MessageId, Position, UserId
+
+Listed = Sequence[Any] | msgspec.Raw
+"""A list, or the JSON of one that is sent on unread."""
 
 
 class Recipient(msgspec.Struct, frozen=True):
@@ -61,43 +64,85 @@ def shown_topic(topic: str, display_name: str, view: ClientView) -> str:
     return topic if topic or view.empty_topic_name else display_name
 
 
+class MessageObject(msgspec.Struct, gc=False):
+    """The message as a client with some view gets it.
+
+    What is unset is left out. Not frozen and not by keyword: a page of history makes a hundred.
+    """
+
+    id: MessageId
+    type: Literal["private", "stream"]
+    avatar_url: str | None
+    client: str
+    content: str
+    content_type: Literal["text/html", "text/x-markdown"]
+    is_me_message: bool
+    reactions: Listed
+    recipient_id: int
+    sender_email: str
+    sender_full_name: str
+    sender_id: UserId
+    sender_realm_str: str
+    submessages: Listed
+    timestamp: int
+    topic_links: tuple[dict[str, str], ...]
+    display_recipient: str | tuple[Recipient, ...]
+    """The channel's name, or the people of a direct message."""
+    stream_id: ChannelId | msgspec.UnsetType = msgspec.UNSET
+    subject: str = ""
+    flags: tuple[str, ...] | msgspec.UnsetType = msgspec.UNSET
+    """From here on it is one reader's, or what history knows beside."""
+    last_edit_timestamp: int | msgspec.UnsetType = msgspec.UNSET
+    last_moved_timestamp: int | msgspec.UnsetType = msgspec.UNSET
+    edit_history: list[dict[str, Any]] | msgspec.UnsetType = msgspec.UNSET
+    match_content: str | msgspec.UnsetType = msgspec.UNSET
+    match_subject: str | msgspec.UnsetType = msgspec.UNSET
+
+
+def content_type(view: ClientView) -> Literal["text/html", "text/x-markdown"]:
+    """Of the content that the view asks for."""
+    return "text/html" if view.apply_markdown else "text/x-markdown"
+
+
+def avatar_url(sender: Sender, view: ClientView) -> str | None:
+    """The address of the sender's picture, unless the client makes it itself."""
+    return None if sender.is_gravatar and view.client_gravatar else sender.avatar_url
+
+
 def message_object(
     message_id: MessageId,
     message: ShownMessage,
     content: str,
     view: ClientView,
     *,
-    reactions: Sequence[Any] | msgspec.Raw = (),
-    submessages: Sequence[Any] | msgspec.Raw = (),
-) -> dict[str, Any]:
+    submessages: Sequence[Any] = (),
+) -> MessageObject:
     """The message as a client with this view gets it, `content` being what the view asks for."""
     sender = message.sender
-    hides_avatar = sender.is_gravatar and view.client_gravatar
-    shown: dict[str, Any] = {
-        "id": message_id,
-        "type": "private" if message.channel_id is None else "stream",
-        "avatar_url": None if hides_avatar else sender.avatar_url,
-        "client": message.client,
-        "content": content,
-        "content_type": "text/html" if view.apply_markdown else "text/x-markdown",
-        "is_me_message": message.is_me_message,
-        "reactions": reactions,
-        "recipient_id": recipient_id(message.channel_id, message.dm_group_id),
-        "sender_email": sender.email,
-        "sender_full_name": sender.full_name,
-        "sender_id": sender.id,
-        "sender_realm_str": sender.realm,
-        "submessages": submessages,
-        "timestamp": message.timestamp,
-        "topic_links": message.topic_links,
-    }
-    if message.channel_id is None:
-        return shown | {"display_recipient": message.recipients, "subject": ""}
-    return shown | {
-        "display_recipient": message.channel_name,
-        "stream_id": message.channel_id,
-        "subject": shown_topic(message.topic, message.empty_topic_display_name, view),
-    }
+    is_direct = message.channel_id is None
+    return MessageObject(
+        id=message_id,
+        type="private" if is_direct else "stream",
+        avatar_url=avatar_url(sender, view),
+        client=message.client,
+        content=content,
+        content_type=content_type(view),
+        is_me_message=message.is_me_message,
+        reactions=(),
+        recipient_id=recipient_id(message.channel_id, message.dm_group_id),
+        sender_email=sender.email,
+        sender_full_name=sender.full_name,
+        sender_id=sender.id,
+        sender_realm_str=sender.realm,
+        submessages=submessages,
+        timestamp=message.timestamp,
+        topic_links=message.topic_links,
+        display_recipient=message.recipients if is_direct else message.channel_name,
+        stream_id=msgspec.UNSET if message.channel_id is None else message.channel_id,
+        subject=""
+        if is_direct
+        else shown_topic(message.topic, message.empty_topic_display_name, view),
+    )
 
 
 class MessageSent(Event, frozen=True, kw_only=True, omit_defaults=True):

@@ -106,7 +106,7 @@ async def test_a_message_goes_to_those_who_were_there_one_position_before(hall, 
             reached = {u for u, user in live.items() if reaches(audience, user, position)}
             assert reached == there - {hall.member.user_id}, f"at {position}"
             [wire] = event.wire(position, NEWEST_CLIENT)
-            sender_id = wire["message"]["sender_id"]
+            sender_id = wire["message"].sender_id
             assert sender_id in there, f"at {position} somebody sent from outside"
         for user_id, channel_id, joined in event.membership():
             changes += 1

@@ -4,31 +4,25 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from html import escape
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
-import msgspec
-
-from server.actions.messages.edit_history import last_moved, shown_history
 from server.actions.messages.narrowing import Look, among, narrowed
-from server.actions.messages.people import known_sender, recipient_of
+from server.actions.messages.showing import show
 from server.directory import Directory
 from server.domain.actor import Actor
 from server.domain.errors import BadRequestError, MissingParameterError
 from server.domain.highlights import Marks, words_in
 from server.domain.narrow import Term
-from server.domain.realm_settings import RealmSettings
 from server.domain.user_settings import UserSettings
 from server.events.base import ClientView
-from server.events.messages import ShownMessage, message_object
+from server.events.messages import MessageObject
 from storage import history, messages
 from storage import read_receipts as receipts
-from storage.channels import ChannelRow
 from storage.database import Connection
 from storage.history import NEWEST, OLDEST, Page, PageOfIds, Scope, Window
-from storage.ids import ChannelId, MessageId, RealmId, UserId
+from storage.ids import MessageId, RealmId, UserId
 from storage.messages import MessageRow
 from storage.search import Search, stems_of
-from storage.users import UserRow
 
 MAX_MESSAGES: Final = 5_000
 MAX_STEMS: Final = 20_000
@@ -56,7 +50,15 @@ class Wanted:
 class Fetched:
     anchor: int
     page: Page
-    messages: list[dict[str, Any]]
+    messages: list[MessageObject]
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """A message's content and topic as HTML, with marks where a search has found something."""
+
+    content: str
+    subject: str
 
 
 async def fetch(
@@ -83,7 +85,8 @@ async def fetch(
             else await _html(connection, actor.realm_id, page.rows)
         )
         matches = await _matches(directory, connection, scope.search, page.rows, html)
-        shown = [message | match for message, match in zip(shown, matches, strict=True)]
+        for message, match in zip(shown, matches, strict=True):
+            message.match_content, message.match_subject = match.content, match.subject
     return Fetched(_shown(window.anchor), page, shown)
 
 
@@ -130,7 +133,7 @@ async def _matches(
     search: Search | None,
     rows: Sequence[MessageRow],
     html: Mapping[MessageId, str],
-) -> list[dict[str, str]]:
+) -> list[Match]:
     """Content and topic of each message, with marks where the search has found something."""
     marks = Marks((), frozenset())
     if search is not None:
@@ -141,11 +144,7 @@ async def _matches(
         texts = tuple((word.text, word.begins_words) for word in search.words)
         marks = Marks(texts, frozenset(found))
     return [
-        {
-            "match_content": marks.in_html(html.get(row.id, "")),
-            "match_subject": marks.in_text(row.topic or ""),
-        }
-        for row in rows
+        Match(marks.in_html(html.get(row.id, "")), marks.in_text(row.topic or "")) for row in rows
     ]
 
 
@@ -181,7 +180,7 @@ async def matching(
     actor: Actor,
     message_ids: Sequence[MessageId],
     terms: Sequence[Term],
-) -> dict[str, dict[str, str]]:
+) -> dict[str, Match]:
     """Those of the messages that the actor may read and that meet the terms, by id.
 
     Each with its content and topic, with marks where a search has found something.
@@ -202,7 +201,7 @@ async def fetch_by_ids(
     message_ids: Sequence[MessageId],
     view: ClientView,
     terms: Sequence[Term] = (),
-) -> list[dict[str, Any]]:
+) -> list[MessageObject]:
     """Those of the messages that the actor may read and that meet the terms, by id."""
     if len(message_ids) > MAX_MESSAGES:
         raise BadRequestError(f"Too many messages requested (maximum {MAX_MESSAGES}).")
@@ -263,7 +262,7 @@ async def fetch_one(
     actor: Actor,
     message_id: MessageId,
     view: ClientView,
-) -> tuple[dict[str, Any], str]:
+) -> tuple[MessageObject, str]:
     """The message as the actor sees it, and its Markdown. Raises BadRequestError."""
     shown = await fetch_by_ids(directory, connection, actor, [message_id], view)
     raw = await messages.for_reader(
@@ -272,87 +271,6 @@ async def fetch_one(
     if not shown or not raw:
         raise BadRequestError("Invalid message(s)")
     return shown[0], raw[0].content
-
-
-async def show(
-    directory: Directory, rows: Sequence[MessageRow], view: ClientView
-) -> list[dict[str, Any]]:
-    """The messages as a client with this view gets them, each with its reader's flags."""
-    realm = await directory.realm()
-    address = directory.address_of(realm)
-    settings = await directory.settings()
-    people = await _people(directory, rows)
-    channels = await _channels(directory, rows)
-    linkifiers = await directory.linkifiers()
-    senders = {u: known_sender(directory, row, realm, address) for u, row in people.items()}
-    topics = {row.topic or "" for row in rows}
-    groups = {
-        row.conversation_id: tuple([recipient_of(people[u], address) for u in row.user_ids])
-        for row in {row.conversation_id: row for row in rows}.values()
-        if row.user_ids is not None
-    }
-    links = {topic: tuple(linkifiers.topic_links(topic)) for topic in topics}
-    shown = []
-    for row in rows:
-        message = ShownMessage(
-            sender=senders[row.sender_id],
-            client=row.client,
-            timestamp=row.sent_at,
-            is_me_message=bool(row.traits & messages.IS_ME_MESSAGE),
-            channel_id=row.channel_id,
-            channel_name=channels[row.channel_id].name if row.channel_id is not None else "",
-            topic=row.topic or "",
-            empty_topic_display_name=settings.empty_topic_display_name,
-            dm_group_id=row.conversation_id,
-            recipients=groups.get(row.conversation_id, ()),
-            topic_links=links[row.topic or ""],
-        )
-        shown.append(_with_personal(row, message, view, settings))
-    return shown
-
-
-def _with_personal(
-    row: MessageRow, message: ShownMessage, view: ClientView, settings: RealmSettings
-) -> dict[str, Any]:
-    shown = message_object(
-        row.id,
-        message,
-        row.content,
-        view,
-        reactions=_as_it_is(row.reactions),
-        submessages=_as_it_is(row.submessages),
-    )
-    shown["flags"] = row.flags
-    if row.edited_at is not None:
-        shown["last_edit_timestamp"] = row.edited_at
-    if row.edit_history:
-        moved_at = last_moved(row.edit_history)
-        if moved_at is not None:
-            shown["last_moved_timestamp"] = moved_at
-        history = shown_history(row.edit_history, settings, view)
-        if history:
-            shown["edit_history"] = history
-    return shown
-
-
-def _as_it_is(json: str | None) -> Sequence[Any] | msgspec.Raw:
-    """JSON of the database, to be sent on unread."""
-    return () if json is None else msgspec.Raw(json.encode())
-
-
-async def _people(directory: Directory, rows: Sequence[MessageRow]) -> dict[UserId, UserRow]:
-    wanted = {row.sender_id for row in rows}
-    for row in rows:
-        wanted.update(row.user_ids or ())
-    return await directory.users(sorted(wanted))
-
-
-async def _channels(
-    directory: Directory, rows: Sequence[MessageRow]
-) -> dict[ChannelId, ChannelRow]:
-    wanted = {row.channel_id for row in rows if row.channel_id is not None}
-    found = {channel_id: await directory.channel(channel_id) for channel_id in wanted}
-    return {channel_id: row for channel_id, row in found.items() if row is not None}
 
 
 async def _anchor(

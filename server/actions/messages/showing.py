@@ -1,0 +1,150 @@
+"""Pages of messages as their readers get them."""
+
+from collections.abc import Iterable, Sequence
+from typing import Literal, NamedTuple
+
+import msgspec
+
+from server.actions.messages.edit_history import last_moved, shown_history
+from server.actions.messages.people import known_sender, recipient_of
+from server.directory import Directory
+from server.domain.realm_settings import RealmSettings
+from server.events.base import ClientView
+from server.events.messages import (
+    Listed,
+    MessageObject,
+    Recipient,
+    avatar_url,
+    content_type,
+    recipient_id,
+    shown_topic,
+)
+from storage.channels import ChannelRow
+from storage.ids import ChannelId, UserId
+from storage.messages import CHANNEL_WILDCARD, IS_ME_MESSAGE, MessageRow
+from storage.users import UserRow
+
+
+class _Place(NamedTuple):
+    """What is the same in all messages of a conversation."""
+
+    type: Literal["private", "stream"]
+    recipient_id: int
+    topic_links: tuple[dict[str, str], ...]
+    display_recipient: str | tuple[Recipient, ...]
+    stream_id: ChannelId | msgspec.UnsetType
+    subject: str
+
+
+async def show(
+    directory: Directory, rows: Sequence[MessageRow], view: ClientView
+) -> list[MessageObject]:
+    """The messages as a client with this view gets them, each with its reader's flags."""
+    realm = await directory.realm()
+    address = directory.address_of(realm)
+    settings = await directory.settings()
+    one_of_each = {row.conversation_id: row for row in rows}
+    people = await _people(directory, rows, one_of_each.values())
+    senders = {
+        user_id: known_sender(directory, people[user_id], realm, address)
+        for user_id in {row.sender_id for row in rows}
+    }
+    pictures = {sender.id: avatar_url(sender, view) for sender in senders.values()}
+    places = await _places(directory, one_of_each.values(), people, view)
+    kind = content_type(view)
+    flags: dict[tuple[int, bool, bool, int], tuple[str, ...]] = {}
+    shown = []
+    for row in rows:
+        sender, place = senders[row.sender_id], places[row.conversation_id]
+        standing = (row.flag_bits, row.received, row.unread, row.traits & CHANNEL_WILDCARD)
+        if standing not in flags:
+            flags[standing] = row.flags
+        # By position, which takes a fifth of the time that it takes by name.
+        message = MessageObject(
+            row.id,
+            place.type,
+            pictures[row.sender_id],
+            row.client,
+            row.content,
+            kind,
+            row.traits & IS_ME_MESSAGE != 0,
+            _as_it_is(row.reactions),
+            place.recipient_id,
+            sender.email,
+            sender.full_name,
+            sender.id,
+            sender.realm,
+            _as_it_is(row.submessages),
+            row.sent_at,
+            place.topic_links,
+            place.display_recipient,
+            place.stream_id,
+            place.subject,
+            flags[standing],
+        )
+        if row.edited_at is not None:
+            message.last_edit_timestamp = row.edited_at
+        if row.edit_history:
+            _add_history(message, row, settings, view)
+        shown.append(message)
+    return shown
+
+
+def _add_history(
+    message: MessageObject, row: MessageRow, settings: RealmSettings, view: ClientView
+) -> None:
+    moved_at = last_moved(row.edit_history or ())
+    if moved_at is not None:
+        message.last_moved_timestamp = moved_at
+    history = shown_history(row.edit_history or (), settings, view)
+    if history:
+        message.edit_history = history
+
+
+def _as_it_is(json: str | None) -> Listed:
+    """JSON of the database, to be sent on unread."""
+    return () if json is None else msgspec.Raw(json.encode())
+
+
+async def _people(
+    directory: Directory, rows: Iterable[MessageRow], one_of_each: Iterable[MessageRow]
+) -> dict[UserId, UserRow]:
+    wanted = {row.sender_id for row in rows}
+    for row in one_of_each:
+        wanted.update(row.user_ids or ())
+    return await directory.users(sorted(wanted))
+
+
+async def _places(
+    directory: Directory,
+    one_of_each: Iterable[MessageRow],
+    people: dict[UserId, UserRow],
+    view: ClientView,
+) -> dict[int, _Place]:
+    """The conversations of these messages, by id."""
+    address = await directory.address()
+    display_name = (await directory.settings()).empty_topic_display_name
+    linkifiers = await directory.linkifiers()
+    places: dict[int, _Place] = {}
+    channels: dict[ChannelId, ChannelRow | None] = {}
+    for row in one_of_each:
+        number = recipient_id(row.channel_id, row.conversation_id)
+        topic = row.topic or ""
+        links = tuple(linkifiers.topic_links(topic))
+        if row.channel_id is None:
+            group = tuple([recipient_of(people[each], address) for each in row.user_ids or ()])
+            places[row.conversation_id] = _Place("private", number, links, group, msgspec.UNSET, "")
+            continue
+        if row.channel_id not in channels:
+            channels[row.channel_id] = await directory.channel(row.channel_id)
+        channel = channels[row.channel_id]
+        assert channel is not None, "messages are in channels that are there"
+        places[row.conversation_id] = _Place(
+            "stream",
+            number,
+            links,
+            channel.name,
+            row.channel_id,
+            shown_topic(topic, display_name, view),
+        )
+    return places
