@@ -12,12 +12,11 @@ from storage import message_flags
 from storage.database import Connection
 from storage.ids import ChannelId, MessageId, RealmId, UserId
 from storage.messages import (
-    AS_ROWS,
     HAS_ATTACHMENT,
     HAS_IMAGE,
     HAS_LINK,
-    ROWS_OF,
     MessageRow,
+    rows_of,
 )
 from storage.search import Search
 
@@ -147,7 +146,7 @@ async def page(
     """The messages of the scope in the window that the reader may read. One round trip."""
     rows = await connection.many(
         MessageRow,
-        ROWS_OF + _ids(scope) + AS_ROWS,
+        rows_of(_ids(scope)),
         rendered=rendered,
         **_parameters(realm_id, reader_id, scope, window),
     )

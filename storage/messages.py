@@ -64,56 +64,18 @@ class MessageRow(msgspec.Struct, frozen=True):
         )
 
 
-ROWS_OF: Final[LiteralString] = "WITH wanted AS MATERIALIZED (SELECT "
-"""Before an expression that gives ids; after it comes AS_ROWS, and both give MessageRow."""
-
-AS_ROWS: Final[LiteralString] = """ AS ids)
-    SELECT s.id, s.sender_id, s.channel_id, s.conversation_id,
-           t.name AS topic,
-           CASE WHEN s.channel_id IS NULL THEN (
-                SELECT g.user_ids FROM dm_groups g
-                 WHERE g.realm_id = %(realm_id)s AND g.dm_group_id = s.conversation_id)
-           END AS user_ids,
-           floor(date_part('epoch', m.sent_at))::bigint AS sent_at,
-           floor(date_part('epoch', m.edited_at))::bigint AS edited_at, s.traits, m.client,
-           CASE WHEN %(rendered)s THEN m.rendered_content ELSE m.content END AS content,
-           CASE WHEN t.renames IS NULL THEN m.edit_history
-                ELSE whole_history(m.id, m.renames_before, m.edit_history, t.renames)
-           END AS edit_history,
-           r.reactions, b.submessages,
-           s.flags AS flag_bits, s.received, s.unread
-      FROM wanted
-     CROSS JOIN LATERAL message_states(%(realm_id)s, %(reader_id)s, wanted.ids) s
-     CROSS JOIN LATERAL (
-           SELECT * FROM messages m
-            WHERE m.realm_id = %(realm_id)s AND m.id = s.id LIMIT 1) m
-      LEFT JOIN LATERAL (
-           SELECT t.name, t.renames FROM topics t
-            WHERE s.channel_id IS NOT NULL
-              AND t.realm_id = %(realm_id)s AND t.topic_id = s.conversation_id LIMIT 1) t ON true
-      LEFT JOIN (
-           SELECT r.message_id,
-                  json_agg(json_build_object(
-                      'user_id', r.user_id, 'reaction_type', r.reaction_type,
-                      'emoji_code', r.emoji_code, 'emoji_name', r.emoji_name)
-                      ORDER BY r.position)::text AS reactions
-             FROM reactions r
-            WHERE r.realm_id = %(realm_id)s
-              AND r.message_id = ANY ((SELECT w.ids FROM wanted w)::bigint[])
-            GROUP BY r.message_id) r ON r.message_id = s.id
-      LEFT JOIN (
-           SELECT b.message_id,
-                  json_agg(json_build_object(
-                      'id', b.id, 'message_id', b.message_id, 'sender_id', b.sender_id,
-                      'msg_type', b.msg_type, 'content', b.content)
-                      ORDER BY b.id)::text AS submessages
-             FROM submessages b
-            WHERE b.realm_id = %(realm_id)s
-              AND b.message_id = ANY ((SELECT w.ids FROM wanted w)::bigint[])
-            GROUP BY b.message_id) b ON b.message_id = s.id
-     WHERE s.accessible
-     ORDER BY s.id
+_ROWS: Final[LiteralString] = """
+    SELECT * FROM message_rows(%(realm_id)s, %(reader_id)s, @ids, %(rendered)s)
 """
+
+
+def rows_of(ids: LiteralString) -> LiteralString:
+    """A query that gives MessageRow, by id: of the ids, those that the reader may read.
+
+    Its parameters are `realm_id`, `reader_id` and `rendered`, and what the expression has.
+    """
+    # One look, and one plan: the database's function reads what is said where it judges.
+    return _ROWS.replace("@ids", ids)
 
 
 async def for_reader(
@@ -127,7 +89,7 @@ async def for_reader(
     """Those of the messages that the reader may read, by id."""
     return await connection.many(
         MessageRow,
-        ROWS_OF + "%(ids)s::bigint[]" + AS_ROWS,
+        rows_of("%(ids)s::bigint[]"),
         realm_id=realm_id,
         reader_id=reader_id,
         ids=list(ids),

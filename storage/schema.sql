@@ -1044,6 +1044,8 @@ CREATE FUNCTION public.history_sources(p_realm_id bigint, p_user_id bigint, p_sc
     SET plan_cache_mode TO 'force_generic_plan'
     SET jit TO 'off'
     AS $$
+DECLARE
+    v_role smallint;
 BEGIN
     r_channels := '{}';
     r_partial_channels := '{}';
@@ -1051,12 +1053,16 @@ BEGIN
     r_partial_conversations := '{}';
     r_extra := '{}';
     IF p_scope = 'feed' THEN
+        v_role := coalesce((SELECT u.role FROM users u
+                             WHERE u.realm_id = p_realm_id AND u.user_id = p_user_id), 600);
         SELECT coalesce(array_agg(a.channel_id) FILTER (WHERE a.access = 2), '{}'),
                coalesce(array_agg(a.channel_id) FILTER (WHERE a.access = 1), '{}')
           INTO r_channels, r_partial_channels
-          FROM reader_access(p_realm_id, p_user_id, ARRAY(
-               SELECT s.channel_id FROM subscriptions s
-                WHERE s.realm_id = p_realm_id AND s.user_id = p_user_id AND s.active)) a;
+          FROM (SELECT s.channel_id, (
+                       SELECT channel_access(p_user_id, v_role, s.active, c) FROM channels c
+                        WHERE c.realm_id = p_realm_id AND c.channel_id = s.channel_id) AS access
+                  FROM subscriptions s
+                 WHERE s.realm_id = p_realm_id AND s.user_id = p_user_id AND s.active OFFSET 0) a;
         -- What they starred or reacted to elsewhere is part of their history.
         r_extra := ARRAY(
             SELECT f.message_id FROM message_flags f
@@ -1343,6 +1349,125 @@ CREATE FUNCTION public.mentions_since(p_realm_id bigint, p_user_id bigint, p_sin
        AND m.id >= p_since
 $$;
 
+CREATE FUNCTION public.message_rows(p_realm_id bigint, p_user_id bigint, p_ids bigint[], p_rendered boolean) RETURNS TABLE(id bigint, sender_id bigint, channel_id bigint, conversation_id bigint, topic text, user_ids bigint[], sent_at bigint, edited_at bigint, traits integer, client text, content text, edit_history jsonb, reactions text, submessages text, flag_bits integer, received boolean, unread boolean)
+    LANGUAGE plpgsql STABLE ROWS 100
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
+    AS $$
+#variable_conflict use_column
+DECLARE
+    v_role smallint := (SELECT x.role FROM users x
+                         WHERE x.realm_id = p_realm_id AND x.user_id = p_user_id);
+    v_mutes boolean := EXISTS (SELECT FROM muted_users x
+                                WHERE x.realm_id = p_realm_id AND x.user_id = p_user_id);
+    -- Each is looked up by itself: a plan made for an empty table cannot read all of a full one.
+    v_reacted bigint[] := ARRAY(
+        SELECT i FROM unnest(p_ids) AS i
+         CROSS JOIN LATERAL (
+               SELECT FROM reactions x
+                WHERE x.realm_id = p_realm_id AND x.message_id = i LIMIT 1) x);
+    v_built_on bigint[] := CASE WHEN EXISTS (
+        SELECT FROM submessages x
+         WHERE x.realm_id = p_realm_id AND x.message_id >= (SELECT min(i) FROM unnest(p_ids) AS i)
+           AND x.message_id <= (SELECT max(i) FROM unnest(p_ids) AS i)) THEN ARRAY(
+        SELECT i FROM unnest(p_ids) AS i
+         CROSS JOIN LATERAL (
+               SELECT FROM submessages x
+                WHERE x.realm_id = p_realm_id AND x.message_id = i LIMIT 1) x) ELSE '{}' END;
+BEGIN
+    RETURN QUERY
+    WITH looked_at AS MATERIALIZED (
+        SELECT x.id, x.sender_id, x.conversation_id, x.origin_conversation_id, x.traits,
+               coalesce(x.channel_id, 0) AS place, coalesce(x.origin_channel_id, 0) AS origin,
+               x.sent_at, x.edited_at, x.client, x.edit_history, x.renames_before,
+               CASE WHEN p_rendered THEN x.rendered_content ELSE x.content END AS content
+          FROM messages x
+         WHERE x.realm_id = p_realm_id AND x.id = ANY (p_ids)
+    ), flagged AS MATERIALIZED (
+        SELECT x.message_id AS id, x.flags FROM message_flags x
+         WHERE x.realm_id = p_realm_id AND x.user_id = p_user_id AND x.message_id = ANY (p_ids)
+    ), places AS MATERIALIZED (
+        SELECT w.place, w.origin, there.spans,
+               w.place = 0 OR coalesce(here.active, false) AS subscribed,
+               CASE WHEN w.place <> 0 THEN (
+                    SELECT channel_access(p_user_id, v_role, here.active, x) FROM channels x
+                     WHERE x.realm_id = p_realm_id AND x.channel_id = w.place) END AS access,
+               (SELECT x.read + '{}'::int8multirange FROM channel_read x
+                 WHERE x.realm_id = p_realm_id AND x.user_id = p_user_id
+                   AND x.channel_id = w.origin) AS read
+          FROM (SELECT DISTINCT l.place, l.origin FROM looked_at l) w
+          LEFT JOIN LATERAL (
+               SELECT x.active, x.spans + '{}'::int8multirange AS spans FROM subscriptions x
+                WHERE x.realm_id = p_realm_id AND x.user_id = p_user_id
+                  AND x.channel_id = w.origin LIMIT 1) there ON true
+          LEFT JOIN LATERAL (
+               SELECT there.active WHERE w.place = w.origin
+               UNION ALL
+               SELECT x.active FROM subscriptions x
+                WHERE w.place <> w.origin AND x.realm_id = p_realm_id AND x.user_id = p_user_id
+                  AND x.channel_id = w.place LIMIT 1) here ON true
+    ), conversations AS MATERIALIZED (
+        SELECT w.*,
+               CASE WHEN w.place = 0 THEN EXISTS (
+                    SELECT FROM dm_group_members x
+                     WHERE x.realm_id = p_realm_id AND x.user_id = p_user_id
+                       AND x.dm_group_id = w.origin_conversation_id) END AS is_in_group,
+               (SELECT x.read + '{}'::int8multirange FROM conversation_read x
+                 WHERE x.realm_id = p_realm_id AND x.user_id = p_user_id
+                   AND x.conversation_id = w.origin_conversation_id) AS read,
+               t.name, t.renames, CASE WHEN w.place = 0 THEN (
+                    SELECT x.user_ids FROM dm_groups x
+                     WHERE x.realm_id = p_realm_id
+                       AND x.dm_group_id = w.conversation_id) END AS user_ids
+          FROM (SELECT DISTINCT l.place, l.origin_conversation_id, l.conversation_id FROM looked_at l) w
+          LEFT JOIN LATERAL (
+               SELECT x.name, x.renames FROM topics x
+                WHERE w.place <> 0
+                  AND x.realm_id = p_realm_id AND x.topic_id = w.conversation_id LIMIT 1) t ON true
+    ), judged AS (
+        SELECT l.*, coalesce(f.flags, 0) AS flags, g.access, g.subscribed,
+               coalesce(c.is_in_group, g.spans @> l.id, false) AS received,
+               (l.traits & 1 <> 0 AND l.sender_id = p_user_id)
+               OR coalesce(g.read @> l.id, false)
+               OR coalesce(c.read @> l.id, false)
+               OR (v_mutes AND coalesce((
+                   SELECT l.id < x.read_below FROM muted_users x
+                    WHERE x.realm_id = p_realm_id AND x.user_id = p_user_id
+                      AND x.muted_user_id = l.sender_id), false)) AS seen, c.name, c.renames, c.user_ids
+          FROM looked_at l
+          JOIN places g ON g.place = l.place AND g.origin = l.origin
+          JOIN conversations c ON c.place = l.place
+               AND c.origin_conversation_id = l.origin_conversation_id AND c.conversation_id = l.conversation_id
+          LEFT JOIN flagged f ON f.id = l.id
+        OFFSET 0
+    )
+    SELECT a.id, a.sender_id, nullif(a.place, 0), a.conversation_id, a.name, a.user_ids,
+           floor(date_part('epoch', a.sent_at))::bigint,
+           floor(date_part('epoch', a.edited_at))::bigint, a.traits, a.client, a.content,
+           CASE WHEN a.renames IS NULL THEN a.edit_history
+                ELSE whole_history(a.id, a.renames_before, a.edit_history, a.renames) END,
+           CASE WHEN a.id = ANY (v_reacted) THEN (
+                SELECT json_agg(json_build_object(
+                           'user_id', x.user_id, 'reaction_type', x.reaction_type,
+                           'emoji_code', x.emoji_code, 'emoji_name', x.emoji_name)
+                           ORDER BY x.position)::text
+                  FROM reactions x WHERE x.realm_id = p_realm_id AND x.message_id = a.id) END,
+           CASE WHEN a.id = ANY (v_built_on) THEN (
+                SELECT json_agg(json_build_object(
+                           'id', x.id, 'message_id', x.message_id, 'sender_id', x.sender_id,
+                           'msg_type', x.msg_type, 'content', x.content) ORDER BY x.id)::text
+                  FROM submessages x WHERE x.realm_id = p_realm_id AND x.message_id = a.id) END,
+           a.flags, a.received,
+           a.flags & 1 <> 0 OR (a.received AND NOT a.seen)
+      FROM (SELECT j.*, CASE WHEN j.place = 0 THEN j.received
+                        ELSE coalesce(j.access = 2 OR (j.access = 1 AND j.received), false)
+                        END AS accessible
+              FROM judged j OFFSET 0) a
+     WHERE a.accessible
+     ORDER BY a.id;
+END $$;
+
 CREATE FUNCTION public.message_states(p_realm_id bigint, p_user_id bigint, p_ids bigint[]) RETURNS TABLE(id bigint, sender_id bigint, channel_id bigint, conversation_id bigint, origin_channel_id bigint, origin_conversation_id bigint, traits integer, flags integer, subscribed boolean, received boolean, seen boolean, accessible boolean, unread boolean)
     LANGUAGE plpgsql STABLE ROWS 100
     SET plan_cache_mode TO 'force_generic_plan'
@@ -1386,7 +1511,7 @@ BEGIN
                 WHERE w.place <> w.origin AND x.realm_id = p_realm_id AND x.user_id = p_user_id
                   AND x.channel_id = w.place LIMIT 1) here ON true
     ), conversations AS MATERIALIZED (
-        SELECT w.place, w.origin_conversation_id,
+        SELECT w.*,
                CASE WHEN w.place = 0 THEN EXISTS (
                     SELECT FROM dm_group_members x
                      WHERE x.realm_id = p_realm_id AND x.user_id = p_user_id
@@ -3249,26 +3374,28 @@ CREATE FUNCTION public.walk_after(p_realm_id bigint, p_user_id bigint, p_channel
     AS $$
 DECLARE
     v_most bigint := 2 * p_limit + 50;
-    v_seen bigint;
-    v_ids bigint[];
+    v_ids bigint[] := ARRAY(
+        SELECT w.id
+          FROM (SELECT m.id,
+                       m.channel_id IN (SELECT unnest(p_channels))
+                       OR m.conversation_id IN (SELECT unnest(p_conversations))
+                       OR m.id IN (SELECT unnest(p_extra))
+                       OR (m.channel_id IN (SELECT unnest(p_partial_channels))
+                           AND (SELECT s.spans @> m.id FROM subscriptions s
+                                 WHERE s.realm_id = p_realm_id AND s.user_id = p_user_id
+                                   AND s.channel_id = m.origin_channel_id)) AS is_wanted
+                  FROM messages m
+                 WHERE m.realm_id = p_realm_id AND m.id >= p_edge
+                 ORDER BY m.id ASC LIMIT v_most) w
+         WHERE w.is_wanted ORDER BY w.id ASC LIMIT p_limit);
 BEGIN
-    SELECT count(*), coalesce(array_agg(w.id ORDER BY w.id ASC) FILTER (WHERE w.is_wanted), '{}')
-      INTO v_seen, v_ids
-      FROM (SELECT m.id,
-                   m.channel_id IN (SELECT unnest(p_channels))
-                   OR m.conversation_id IN (SELECT unnest(p_conversations))
-                   OR m.id IN (SELECT unnest(p_extra))
-                   OR (m.channel_id IN (SELECT unnest(p_partial_channels))
-                       AND (SELECT s.spans @> m.id FROM subscriptions s
-                             WHERE s.realm_id = p_realm_id AND s.user_id = p_user_id
-                               AND s.channel_id = m.origin_channel_id)) AS is_wanted
-              FROM messages m
-             WHERE m.realm_id = p_realm_id AND m.id >= p_edge
-             ORDER BY m.id ASC LIMIT v_most) w;
-    IF cardinality(v_ids) < p_limit AND v_seen = v_most THEN
+    IF cardinality(v_ids) < p_limit AND (
+            SELECT count(*) FROM (
+                SELECT FROM messages m WHERE m.realm_id = p_realm_id AND m.id >= p_edge
+                 ORDER BY m.id ASC LIMIT v_most) seen) = v_most THEN
         RETURN NULL;
     END IF;
-    RETURN v_ids[:p_limit];
+    RETURN v_ids;
 END $$;
 
 CREATE FUNCTION public.walk_before(p_realm_id bigint, p_user_id bigint, p_channels bigint[], p_partial_channels bigint[], p_conversations bigint[], p_extra bigint[], p_edge bigint, p_limit bigint) RETURNS bigint[]
@@ -3280,26 +3407,28 @@ CREATE FUNCTION public.walk_before(p_realm_id bigint, p_user_id bigint, p_channe
     AS $$
 DECLARE
     v_most bigint := 2 * p_limit + 50;
-    v_seen bigint;
-    v_ids bigint[];
+    v_ids bigint[] := ARRAY(
+        SELECT w.id
+          FROM (SELECT m.id,
+                       m.channel_id IN (SELECT unnest(p_channels))
+                       OR m.conversation_id IN (SELECT unnest(p_conversations))
+                       OR m.id IN (SELECT unnest(p_extra))
+                       OR (m.channel_id IN (SELECT unnest(p_partial_channels))
+                           AND (SELECT s.spans @> m.id FROM subscriptions s
+                                 WHERE s.realm_id = p_realm_id AND s.user_id = p_user_id
+                                   AND s.channel_id = m.origin_channel_id)) AS is_wanted
+                  FROM messages m
+                 WHERE m.realm_id = p_realm_id AND m.id <= p_edge
+                 ORDER BY m.id DESC LIMIT v_most) w
+         WHERE w.is_wanted ORDER BY w.id DESC LIMIT p_limit);
 BEGIN
-    SELECT count(*), coalesce(array_agg(w.id ORDER BY w.id DESC) FILTER (WHERE w.is_wanted), '{}')
-      INTO v_seen, v_ids
-      FROM (SELECT m.id,
-                   m.channel_id IN (SELECT unnest(p_channels))
-                   OR m.conversation_id IN (SELECT unnest(p_conversations))
-                   OR m.id IN (SELECT unnest(p_extra))
-                   OR (m.channel_id IN (SELECT unnest(p_partial_channels))
-                       AND (SELECT s.spans @> m.id FROM subscriptions s
-                             WHERE s.realm_id = p_realm_id AND s.user_id = p_user_id
-                               AND s.channel_id = m.origin_channel_id)) AS is_wanted
-              FROM messages m
-             WHERE m.realm_id = p_realm_id AND m.id <= p_edge
-             ORDER BY m.id DESC LIMIT v_most) w;
-    IF cardinality(v_ids) < p_limit AND v_seen = v_most THEN
+    IF cardinality(v_ids) < p_limit AND (
+            SELECT count(*) FROM (
+                SELECT FROM messages m WHERE m.realm_id = p_realm_id AND m.id <= p_edge
+                 ORDER BY m.id DESC LIMIT v_most) seen) = v_most THEN
         RETURN NULL;
     END IF;
-    RETURN v_ids[:p_limit];
+    RETURN v_ids;
 END $$;
 
 CREATE FUNCTION public.whole_history(p_id bigint, p_renames_before integer, p_own jsonb, p_renames jsonb) RETURNS jsonb

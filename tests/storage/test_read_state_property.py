@@ -448,6 +448,38 @@ class ReadState(RuleBasedStateMachine):
             for sql in (of_many, of_each)
         )
         assert sorted(many, key=repr) == sorted(each, key=repr)
+        self.compare_pages(ids)
+
+    def compare_pages(self, ids: list[int]) -> None:
+        """What a page shows is what its reader may read, standing to them as it does elsewhere."""
+        of_pages, of_states = (
+            self.run(
+                self.driver.connection.tuples(
+                    sql, realm_id=self.driver.realm_id, users=self.users, ids=ids + ids[:1]
+                )
+            )
+            for sql in (
+                """
+                SELECT u.id, s.id, s.sender_id, s.channel_id, s.conversation_id, s.traits,
+                       s.flag_bits, s.received, s.unread,
+                       s.topic, s.user_ids
+                  FROM unnest(%(users)s::bigint[]) AS u(id)
+                 CROSS JOIN LATERAL message_rows(%(realm_id)s, u.id, %(ids)s::bigint[], true) AS s
+                """,
+                """
+                SELECT u.id, s.id, s.sender_id, s.channel_id, s.conversation_id, s.traits,
+                       s.flags, s.received, s.unread,
+                       (SELECT t.name FROM topics t WHERE t.topic_id = s.conversation_id),
+                       (SELECT g.user_ids FROM dm_groups g
+                         WHERE g.dm_group_id = s.conversation_id)
+                  FROM unnest(%(users)s::bigint[]) AS u(id)
+                 CROSS JOIN LATERAL message_states(%(realm_id)s, u.id, %(ids)s::bigint[]) AS s
+                 WHERE s.accessible
+                """,
+            )
+        )
+        assert [row[:2] for row in of_pages] == sorted(row[:2] for row in of_pages)
+        assert of_pages == sorted(of_states, key=lambda row: row[:2])
 
     def compare_unread(self, user: int) -> None:
         unread = self.run(
