@@ -202,7 +202,9 @@ class _Waiting:
         self._server.waiting -= 1
         self._server.measure("GET", self._endpoint, HTTPStatus.OK, self._began)
         self._server.respond(self._wire, HTTPStatus.OK, self._headers or {}, body)
+        del self._later  # which knows of this, and so would be garbage
 
     def on_connection_close(self) -> None:
         self._server.waiting -= 1
         self._later.give_up()
+        del self._later

@@ -297,6 +297,7 @@ class Connection(asyncio.Protocol):
                 self._refuse(error)
             return
         if reader.is_between:
+            reader.end()
             self._reader = None
         elif reader.is_in_head and not was_in_head and self._answerer is None:
             # Counted from its first byte: whoever sends slowly gains no time.

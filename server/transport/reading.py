@@ -124,6 +124,10 @@ class Reader:
             # Of a header, a chunk's extension or a trailer whose end does not come nothing is told.
             raise HeadTooLargeError if self.is_in_head else MalformedRequestError
 
+    def end(self) -> None:
+        """Read nothing more, and be no garbage: the parser knows of its reader."""
+        del self._parser
+
     def _feed(self, data: bytes | memoryview) -> bytes | memoryview:
         """What is left of the data when a request asks for another protocol, and gets this one."""
         try:

@@ -1,4 +1,4 @@
-"""What a poll that waits keeps in memory: there are thousands."""
+"""What a poll that waits keeps in memory, and what is left of it: there are thousands."""
 
 import gc
 import tracemalloc
@@ -8,10 +8,13 @@ from pathlib import Path
 import pytest
 
 import server as parley
+from server.realtime.poll import Waiting
 from server.transport import doors
+from server.transport.reading import Reader
 from tests.factories import Make
 from tests.fixtures.clients import basic
 from tests.fixtures.sockets import connected, request, until
+from tests.transport.exchanges import ASK, serving
 
 pytestmark = pytest.mark.asyncio
 
@@ -54,3 +57,40 @@ async def test_a_poll_that_waits_keeps_little(serving_with, make: Make, connect,
         finally:
             tracemalloc.stop()
         assert 300 < taken < BYTES
+
+
+async def test_a_poll_that_is_over_is_no_garbage(serving_with, make: Make, connect):
+    async with serving_with(transport="httptools") as server:
+        alice = await make.user("Alice")
+        client = await connect(server, make.realm_id, alice)
+        queue = await client.register(event_types=["message"], fetch_event_types=[])
+        host = await server.host_of(make.realm_id)
+        path = f"/events?queue_id={queue.queue_id}&last_event_id=-1"
+        authorization = basic(alice.email, alice.api_key)
+        poll = request("GET", path, host=host, Authorization=authorization)
+        gc.collect()
+        gc.disable()
+        try:
+            async with connected(server.port) as answered, connected(server.port) as gone:
+                await answered.send(poll)
+                await until(lambda: server.app.realtime.waiting() == 1)
+                await gone.send(poll)
+                assert (await answered.answer()).status == 200
+                await until(lambda: server.app.realtime.waiting() == 1)
+            await until(lambda: server.app.realtime.waiting() == 0)
+            assert not [each for each in gc.get_objects() if isinstance(each, Waiting)]
+        finally:
+            gc.enable()
+
+
+async def test_what_has_read_a_request_is_no_garbage():
+    gc.collect()
+    gc.disable()
+    try:
+        async with serving() as (_, port, _), connected(port) as client:
+            for _ in range(3):
+                await client.send(ASK)
+                await client.answer()
+        assert not [each for each in gc.get_objects() if type(each) is Reader]
+    finally:
+        gc.enable()
