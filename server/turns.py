@@ -1,13 +1,12 @@
 """What is due soon, done in turns: one message may wake thousands of polls."""
 
 import asyncio
-import math
 import time
 from collections import deque
 from collections.abc import Callable
 from typing import Final
 
-TURN_SECONDS: Final = 0.004
+TURN_SECONDS: Final = 0.002
 """For so long is done what is due before others are served."""
 BETWEEN_LOOKS: Final = 16
 """Calls between two looks at the time."""
@@ -19,18 +18,6 @@ class Turns:
     def __init__(self, turn_seconds: float = TURN_SECONDS) -> None:
         self._due: deque[Callable[[], None]] = deque()
         self._turn_seconds = turn_seconds
-        self._at_once_since = -math.inf
-
-    def take(self, call: Callable[[], None]) -> None:
-        """Call this at once, unless such calls have just taken as long as a turn: then soon."""
-        if not self._due:
-            now = time.monotonic()
-            if now - self._at_once_since > 2 * self._turn_seconds:
-                self._at_once_since = now
-            if now - self._at_once_since < self._turn_seconds:
-                call()
-                return
-        self.add(call)
 
     def add(self, call: Callable[[], None]) -> None:
         """Call this soon."""

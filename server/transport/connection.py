@@ -3,9 +3,8 @@
 import asyncio
 from collections import deque
 from collections.abc import Iterable, Mapping
-from enum import Enum
 from http import HTTPStatus
-from typing import Final, cast
+from typing import cast
 
 from typing_extensions import override
 
@@ -27,20 +26,8 @@ from server.transport.refusals import (
     BodyTimeoutError,
     closing_answer,
 )
-from server.transport.writing import CHUNKS_END, CONTINUE, as_chunk, head
-
-_CLOSE: Final = "Connection: close"
-_KEEP: Final = "Connection: keep-alive"
-_CHUNKED: Final = "Transfer-Encoding: chunked"
-
-
-class _State(Enum):
-    OPEN = "open"
-    CLOSING = "closing"
-    """What comes counts for nothing; what was written is still on its way."""
-    LINGERING = "lingering"
-    """As closing, and what comes is read until the client has heard it."""
-    LOST = "lost"
+from server.transport.states import State
+from server.transport.writing import CHUNKED, CHUNKS_END, CLOSE, CONTINUE, KEEP, as_chunk, head
 
 
 class Connection(asyncio.Protocol):
@@ -79,7 +66,7 @@ class Connection(asyncio.Protocol):
 
     def __init__(self, server: Keeper) -> None:
         self._server = server
-        self._state = _State.OPEN
+        self._state = State.OPEN
         self._transport: asyncio.Transport
         self._reader: Reader | None = None
         self._answerer: Answerer | None = None
@@ -124,13 +111,12 @@ class Connection(asyncio.Protocol):
 
     @override
     def data_received(self, data: bytes) -> None:
-        if self._state is not _State.OPEN or self._heard_last or self._refusal is not None:
+        if self._state is not State.OPEN or self._heard_last or self._refusal is not None:
             self._drop(data)
             return
-        if self._is_of_many and self._answerer is None:
-            self._unread += data
-            self._server.again.take(self._read_on)
-        elif self._unread or len(data) > MAX_AHEAD_BYTES:
+        if self._is_of_many:
+            self._server.crowd.asks()
+        if self._unread or len(data) > MAX_AHEAD_BYTES:
             self._unread += data
             self._read_on()
         else:
@@ -139,17 +125,19 @@ class Connection(asyncio.Protocol):
     @override
     def eof_received(self) -> bool:
         # Under TLS there is no way to keep it open, and none to write to it then.
-        if self._state is not _State.OPEN or not self._transport.can_write_eof():
-            self._state = _State.CLOSING
+        if self._state is not State.OPEN or not self._transport.can_write_eof():
+            self._state = State.CLOSING
             return False
         self._heard_all = True
+        if self._is_of_many:
+            self._server.crowd.asks()
         if not self._unread:
             self._read_no_more()
         return True  # it is closed as soon as what is whole has been answered
 
     @override
     def connection_lost(self, exc: Exception | None) -> None:
-        self._state = _State.LOST
+        self._state = State.LOST
         self._server.forget(self)
         self._reader = None
         self._incoming = None
@@ -170,7 +158,7 @@ class Connection(asyncio.Protocol):
         waiting, self._on_drained = self._on_drained, None
         if waiting is not None and not waiting.done():
             waiting.set_result(None)
-        if self._state is not _State.OPEN:
+        if self._state is not State.OPEN:
             return
         if self._answerer is None:
             self._go_on()
@@ -179,15 +167,31 @@ class Connection(asyncio.Protocol):
 
     def expired(self) -> None:
         """The client has been silent, or deaf, for too long."""
-        if self._incoming is None or self._on_drained is not None or self._state is not _State.OPEN:
+        if self._incoming is None or self._on_drained is not None or self._state is not State.OPEN:
             self.abort()
         else:
             self._refuse(BodyTimeoutError())
 
+    # -- what the crowd calls
+
+    def hold(self) -> bool:
+        """Read nothing until `release`, if others may ask at the same moment. Whether it is so."""
+        is_held = self._is_of_many and self._state is State.OPEN and self._transport.is_reading()
+        if is_held:
+            self._transport.pause_reading()
+        return is_held
+
+    def read_more(self) -> None:
+        """Read on, where there is room for more."""
+        if self._unread:
+            asyncio.get_running_loop().call_soon(self._read_on)  # the reader may be at it just now
+        elif self._may_read and not self._heard_all:
+            self._transport.resume_reading()
+
     # -- what the reader calls
 
     def begun(self, incoming: Incoming) -> None:
-        if self._state is not _State.OPEN or self._heard_last:
+        if self._state is not State.OPEN or self._heard_last:
             return
         if self._answerer is None and not self._backlog and self._on_drained is None:
             self._begin(incoming)
@@ -221,7 +225,7 @@ class Connection(asyncio.Protocol):
     def respond(
         self, status: int, headers: Iterable[tuple[str, str]], body: bytes, *, is_last: bool
     ) -> None:
-        if self._state is not _State.OPEN:
+        if self._state is not State.OPEN:
             return
         self._keeps_alive = self._keeps_alive and not is_last
         self._transport.write(head(status, headers, *self._connection_lines()) + body)
@@ -233,7 +237,7 @@ class Connection(asyncio.Protocol):
         has_length = "Content-Length" in headers or status == HTTPStatus.NOT_MODIFIED
         self._is_chunked = not has_length and not self._is_old
         self._keeps_alive = self._keeps_alive and (has_length or self._is_chunked)
-        chunked = [_CHUNKED] if self._is_chunked else []
+        chunked = [CHUNKED] if self._is_chunked else []
         self._has_begun = True
         self._is_endless = not has_length
         self._look_for_end()
@@ -247,22 +251,22 @@ class Connection(asyncio.Protocol):
             await self._drained()
 
     def finish(self) -> None:
-        if self._state is _State.OPEN:
+        if self._state is State.OPEN:
             if self._is_chunked:
                 self._transport.write(CHUNKS_END)
             self._finish_exchange()
 
     def close(self) -> None:
-        if self._state is not _State.OPEN:
+        if self._state is not State.OPEN:
             return
         may_linger = self._lingers and not self._heard_all and self._transport.can_write_eof()
         if may_linger and self._server.may_linger(self):
-            self._state = _State.LINGERING
+            self._state = State.LINGERING
             self._transport.write_eof()
             self._transport.resume_reading()
             self._server.deadlines.set(self, LINGER_SECONDS)
         else:
-            self._state = _State.CLOSING
+            self._state = State.CLOSING
             self._transport.close()
             self._server.deadlines.set(self, STALLED_SECONDS)
 
@@ -293,7 +297,7 @@ class Connection(asyncio.Protocol):
             reader.feed(data)
         except DomainError as error:
             # Unless it has just had its last answer, or will have.
-            if self._state is _State.OPEN and not self._heard_last:
+            if self._state is State.OPEN and not self._heard_last:
                 self._refuse(error)
             return
         if reader.is_between:
@@ -320,18 +324,11 @@ class Connection(asyncio.Protocol):
     @property
     def _may_read(self) -> bool:
         return (
-            self._state is _State.OPEN
+            self._state is State.OPEN
             and not self._backlog
             and self._taking is None
             and self._refusal is None
         )
-
-    def _resume_reading(self) -> None:
-        """There is room for more."""
-        if self._unread:
-            asyncio.get_running_loop().call_soon(self._read_on)  # the reader may be at it just now
-        elif self._may_read and not self._heard_all:
-            self._transport.resume_reading()
 
     def _begin(self, incoming: Incoming) -> None:
         self._incoming = incoming
@@ -348,7 +345,7 @@ class Connection(asyncio.Protocol):
             self._transport.write(CONTINUE)
 
     def _bring(self, chunk: bytes) -> None:
-        if self._exchange is None or self._state is not _State.OPEN:
+        if self._exchange is None or self._state is not State.OPEN:
             return
         taking = self._exchange.data_received(chunk)
         if taking is not None and not taking.done():
@@ -363,7 +360,7 @@ class Connection(asyncio.Protocol):
     def _bring_waiting(self) -> None:
         """What has come of the body while the exchange was not ready for it."""
         incoming = self._incoming
-        if incoming is None or self._state is not _State.OPEN:
+        if incoming is None or self._state is not State.OPEN:
             return
         while incoming.chunks:
             self._bring(incoming.chunks.popleft())
@@ -373,7 +370,7 @@ class Connection(asyncio.Protocol):
         if incoming.is_whole:
             self._end_body()
         else:
-            self._resume_reading()
+            self.read_more()
 
     def _end_body(self) -> None:
         self._incoming = None
@@ -381,14 +378,14 @@ class Connection(asyncio.Protocol):
         exchange, self._exchange = self._exchange, None
         if exchange is not None:
             exchange.finish()
-        self._resume_reading()
+        self.read_more()
 
     def _connection_lines(self) -> tuple[str, ...]:
         """What is said of whether the connection stays."""
         # Before the end of a body that nobody reads there is no next request.
         if not self._keeps_alive or self._incoming is not None:
-            return (_CLOSE,)
-        return (_KEEP,) if self._is_old else ()
+            return (CLOSE,)
+        return (KEEP,) if self._is_old else ()
 
     def _finish_exchange(self) -> None:
         self._answerer = self._exchange = None
@@ -411,7 +408,7 @@ class Connection(asyncio.Protocol):
 
     def _set_deadline(self) -> None:
         """How long the client may be silent, which it may be while it waits for an answer."""
-        if self._state is not _State.OPEN:
+        if self._state is not State.OPEN:
             return
         if self._on_drained is not None:
             self._server.deadlines.set(self, STALLED_SECONDS)
@@ -427,7 +424,7 @@ class Connection(asyncio.Protocol):
             self._server.deadlines.set(self, HEAD_SECONDS if in_head else IDLE_SECONDS)
 
     def _check_open(self) -> None:
-        if self._state is not _State.OPEN:
+        if self._state is not State.OPEN:
             raise ConnectionResetError
 
     async def _drained(self) -> None:
@@ -469,7 +466,7 @@ class Connection(asyncio.Protocol):
             asyncio.get_running_loop().call_soon(self._leave, self._answerer)
 
     def _leave(self, answerer: Answerer | None) -> None:
-        if self._answerer is answerer and self._state is _State.OPEN:
+        if self._answerer is answerer and self._state is State.OPEN:
             self._refusal = None
             self._end()
 

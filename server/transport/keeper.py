@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from server.api.wire import Exchange, Wire
 from server.deadlines import Deadlines
-from server.turns import Turns
+from server.transport.crowd import Crowd
 
 if TYPE_CHECKING:
     from server.transport.connection import Connection
@@ -15,8 +15,8 @@ class Keeper(Protocol):
     """The server that a connection belongs to."""
 
     deadlines: Deadlines
-    again: Turns
-    """In which those who have waited ask again."""
+    crowd: Crowd
+    """Of which those are who wait, or have waited."""
 
     def begin(self, wire: Wire) -> Exchange:
         """The next exchange of a connection."""

@@ -13,16 +13,14 @@ from server.api.wire import Exchange, ExchangeFactory, Wire
 from server.deadlines import Deadlines
 from server.listening import BACKLOG
 from server.transport.connection import Connection
+from server.transport.crowd import Crowd
 from server.transport.doors import Doors
 from server.transport.keeper import Keeper
 from server.transport.limits import HANDSHAKE_SECONDS, TransportServer
 from server.transport.refusals import MAX_LINGERING, TooManyConnectionsError, closing_answer
-from server.turns import Turns
 
 KEPT_FREE: Final = 200
 """Files that the process may open beside its connections: the database, the broker, uploads."""
-AGAIN_SECONDS: Final = 0.002
-"""For so long requests are read of those who ask again; to answer them takes twice as long."""
 
 
 class HttpServer(TransportServer, Keeper):
@@ -37,7 +35,7 @@ class HttpServer(TransportServer, Keeper):
         self._lingering: set[Connection] = set()
         self._room = max(resource.getrlimit(resource.RLIMIT_NOFILE)[0] - KEPT_FREE, KEPT_FREE)
         self.deadlines = Deadlines()
-        self.again = Turns(AGAIN_SECONDS)
+        self.crowd = Crowd(self._connections)
 
     @override
     async def start(

@@ -5,6 +5,9 @@ from typing import Final
 
 from server.api.envelopes import REASONS
 
+CLOSE: Final = "Connection: close"
+KEEP: Final = "Connection: keep-alive"
+CHUNKED: Final = "Transfer-Encoding: chunked"
 CONTINUE: Final = b"HTTP/1.1 100 Continue\r\n\r\n"
 CHUNKS_END: Final = b"0\r\n\r\n"
 

@@ -41,7 +41,7 @@ class Silent(Echo):
 
 
 @asynccontextmanager
-async def serving(begin=Echo):
+async def serving(begin=Echo, tls=None):
     exchanges = []
 
     def note(wire):
@@ -50,7 +50,7 @@ async def serving(begin=Echo):
 
     server = HttpServer(note)
     [socket] = open_sockets("127.0.0.1", 0)
-    await server.start([socket])
+    await server.start([socket], tls)
     try:
         yield server, socket.getsockname()[1], exchanges
     finally:

@@ -10,7 +10,6 @@ from typing_extensions import override
 from server.transport import connection as connections
 from server.transport.limits import MAX_AHEAD_BYTES
 from server.transport.writing import CHUNKS_END, as_chunk
-from server.turns import Turns
 from tests.fixtures.sockets import connected, until
 from tests.transport.exchanges import ASK, Echo, Patient, Silent, Slow, begun, grown, serving
 
@@ -124,22 +123,6 @@ async def test_a_client_that_goes_away_while_it_waits_is_seen():
             await until(lambda: exchanges)
         await until(lambda: exchanges[0].later.is_gone)
         exchanges[0].later.finish()  # what is written to nobody is dropped
-
-
-async def test_those_who_have_waited_ask_again_in_turns():
-    async with serving(Patient) as (server, port, exchanges), AsyncExitStack() as stack:
-        server.again = Turns(0)
-        clients = [await stack.enter_async_context(connected(port)) for _ in range(20)]
-        for _ in range(3):
-            before = len(exchanges)
-            for client in clients:
-                await client.send(ASK[:10])
-                await client.send(ASK[10:])
-            await until(partial(begun, exchanges, before + 19))
-            for exchange in exchanges[before:]:
-                Echo.finish(exchange)
-            for client in clients:
-                assert (await client.answer()).status == 200
 
 
 async def test_requests_that_come_before_their_turn_are_answered_in_it():

@@ -59,27 +59,3 @@ async def test_what_is_added_by_an_answer_is_brought_too():
     due.add(lambda: due.add(partial(brought.append, "late")))
     await until(lambda: brought)
     assert brought == ["late"]
-
-
-async def test_what_may_be_done_at_once_is_as_long_as_there_is_time():
-    brought: list[Any] = []
-    unhurried = Turns(1_000)
-    for number in range(3):
-        unhurried.take(partial(brought.append, number))
-    assert brought == [0, 1, 2]
-    hurried = Turns(0)
-    for number in range(3, 6):
-        hurried.take(partial(brought.append, number))
-    assert brought == [0, 1, 2]
-    await asyncio.sleep(0.02)
-    assert brought == [0, 1, 2, 3, 4, 5]
-
-
-async def test_nobody_gets_ahead_of_those_who_wait_for_their_turn():
-    brought: list[Any] = []
-    due = Turns(1_000)
-    due.add(partial(brought.append, "first"))
-    due.take(partial(brought.append, "second"))
-    assert brought == []
-    await asyncio.sleep(0.02)
-    assert brought == ["first", "second"]

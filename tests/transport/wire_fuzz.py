@@ -8,8 +8,8 @@ from random import Random
 from typing import Any, cast
 
 from server.api.wire import Exchange, Wire
+from server.transport.crowd import Crowd
 from server.transport.server import HttpServer
-from server.turns import Turns
 
 LINES = [
     b"GET / HTTP/1.1",
@@ -152,7 +152,7 @@ class Told:
 def new_server() -> HttpServer:
     """One that listens nowhere, and in which nobody waits for their turn."""
     server = HttpServer(cast(Any, lambda wire: cast(Exchange, Told(wire))))
-    server.again = Turns(1_000)
+    server.crowd = Crowd(())
     return server
 
 

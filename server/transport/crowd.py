@@ -1,0 +1,43 @@
+"""Those who have waited and ask in the same instant, thousands of them: read some at a time."""
+
+import asyncio
+from collections import deque
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from server.transport.connection import Connection
+
+MANY: Final = 32
+"""As many may ask once round the loop; if so many do, the others are held."""
+NEXT: Final = 16
+"""Who are held no longer, each time the loop goes round."""
+
+
+class Crowd:
+    """Holds those who would ask in one round of the loop with too many others.
+
+    The loop reads each socket that is ready before it goes round again, so of thousands that are
+    ready it would serve nobody else meanwhile. Of a socket that is not read it only notes that.
+    """
+
+    def __init__(self, connections: Iterable["Connection"]) -> None:
+        self._connections = connections
+        self._held: deque[Connection] = deque()
+        self._asked = 0
+        """In this round of the loop."""
+
+    def asks(self) -> None:
+        """One of those who wait, or have waited, has said something."""
+        if not self._asked and not self._held:
+            asyncio.get_running_loop().call_soon(self._go_round)
+        self._asked += 1
+        if self._asked == MANY:
+            self._held.extend([each for each in self._connections if each.hold()])
+
+    def _go_round(self) -> None:
+        self._asked = 0
+        for _ in range(min(NEXT, len(self._held))):
+            self._held.popleft().read_more()
+        if self._held:
+            asyncio.get_running_loop().call_soon(self._go_round)
