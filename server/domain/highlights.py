@@ -34,12 +34,11 @@ class Marks:
 
         What goes on in another element is marked in both.
         """
-        pattern = self._pattern
-        if pattern is None:
+        if not self._ways:
             return html
         pieces = _TAG_OR_TEXT.findall(html)
         shown = [_shown(piece) for piece in pieces]
-        found = [match.span() for match in pattern.finditer("".join(shown))]
+        found = self._found("".join(shown))
         return "".join(
             piece if piece.startswith("<") else _marked(text, spans)
             for piece, text, spans in zip(pieces, shown, _by_piece(shown, found), strict=True)
@@ -47,18 +46,33 @@ class Marks:
 
     def in_text(self, text: str) -> str:
         """Text as HTML, with marks."""
-        pattern = self._pattern
-        found = [] if pattern is None else [match.span() for match in pattern.finditer(text)]
-        return _marked(text, found)
+        return _marked(text, self._found(text))
+
+    def _found(self, text: str) -> list[Span]:
+        if not self._ways:
+            return []
+        if text.isascii() and self._ways.isascii():
+            # Small letters are as long as large ones there, and sooner found as they are.
+            return [match.span() for match in self._exact.finditer(text.lower())]
+        return [match.span() for match in self._pattern.finditer(text)]
 
     @cached_property
-    def _pattern(self) -> re.Pattern[str] | None:
+    def _exact(self) -> re.Pattern[str]:
+        return re.compile(self._ways)
+
+    @cached_property
+    def _pattern(self) -> re.Pattern[str]:
+        return re.compile(self._ways, re.IGNORECASE)
+
+    @cached_property
+    def _ways(self) -> str:
+        """As a regular expression; empty: there is nothing to look for."""
         texts = sorted(self.texts, key=_length, reverse=True)
         ways = [_way(text, begins_words=begins) for text, begins in texts]
         whole = sorted(self.words, key=len, reverse=True)
         if whole:
-            ways.insert(0, rf"\b(?:{'|'.join(re.escape(word) for word in whole)})\b")
-        return re.compile("|".join(ways), re.IGNORECASE) if ways else None
+            ways.insert(0, rf"(?:{'|'.join(_beginning(word) for word in whole)})\b")
+        return "|".join(ways)
 
 
 def _length(text: tuple[str, bool]) -> int:
@@ -66,8 +80,15 @@ def _length(text: tuple[str, bool]) -> int:
 
 
 def _way(text: str, *, begins_words: bool) -> str:
-    parts = r"\W+".join(re.escape(part) for part in text.split())
-    return rf"\b{parts}" if begins_words else parts
+    first, *others = text.split()
+    parts = [_beginning(first) if begins_words else re.escape(first), *map(re.escape, others)]
+    return r"\W+".join(parts)
+
+
+def _beginning(word: str) -> str:
+    r"""Where a word begins: `\bword`, said so that texts are searched for its first letter."""
+    first = re.escape(word[0])
+    return rf"{first}(?<!\w{first}){re.escape(word[1:])}"
 
 
 def _shown(piece: str) -> str:

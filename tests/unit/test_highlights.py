@@ -41,3 +41,30 @@ def test_as_many_marks_as_a_message_may_hold():
     count = 3_300
     html = f"<p>{'<em>a</em>' * count}</p>"
     assert marked(texts("a"), html) == f"<p>{'<em>[a]</em>' * count}</p>"
+
+
+@pytest.mark.parametrize(
+    ("html", "expected"),
+    [
+        ("<p>Fox FOX outfox foxes</p>", "<p>[Fox] [FOX] outfox [foxes]</p>"),
+        ("<p>Fox ÉFOX éfox Foxes İ fox</p>", "<p>[Fox] ÉFOX éfox [Foxes] İ [fox]</p>"),
+    ],
+)
+def test_words_are_marked_whole_whatever_their_letters(html, expected):
+    assert marked(Marks((), frozenset({"fox", "foxes"})), html) == expected
+
+
+@pytest.mark.parametrize(
+    ("html", "expected"),
+    [
+        ("<p>No knot NO</p>", "<p>[No] knot [NO]</p>"),
+        ("<p>No éno İno NO é no</p>", "<p>[No] éno İno [NO] é [no]</p>"),
+        ("<p>nono _no 1no -no</p>", "<p>[no]no _no 1no -[no]</p>"),
+    ],
+)
+def test_what_counts_where_words_begin_is_marked_there_alone(html, expected):
+    assert marked(Marks((("no", True),), frozenset()), html) == expected
+
+
+def test_large_letters_that_have_longer_small_ones_move_no_mark():
+    assert marked(texts("ab"), "<p>İİ AB aB</p>") == "<p>İİ [AB] [aB]</p>"

@@ -136,16 +136,15 @@ async def _matches(
 ) -> list[Match]:
     """Content and topic of each message, with marks where the search has found something."""
     marks = Marks((), frozenset())
+    topics = {row.topic or "" for row in rows}
     if search is not None:
-        topics = [escape(row.topic or "") for row in rows]
         stems = [word.stem for word in search.words if word.stem is not None]
-        words = words_in([*html.values(), *topics]) if stems else ()
+        words = words_in([*html.values(), *map(escape, topics)]) if stems else ()
         found = await _with_stems(directory, connection, search.language, stems, words)
         texts = tuple((word.text, word.begins_words) for word in search.words)
         marks = Marks(texts, frozenset(found))
-    return [
-        Match(marks.in_html(html.get(row.id, "")), marks.in_text(row.topic or "")) for row in rows
-    ]
+    subjects = {topic: marks.in_text(topic) for topic in topics}
+    return [Match(marks.in_html(html.get(row.id, "")), subjects[row.topic or ""]) for row in rows]
 
 
 async def _with_stems(
