@@ -1755,13 +1755,13 @@ BEGIN
         END IF;
         -- A block may hold many that match: no more of them are looked at than are needed.
         v_start := 1;
-        LOOP
+        WHILE v_start <= cardinality(v_piece) LOOP
             v_found := v_found || narrow_filter(
                 p_realm_id, p_user_id, p_is_open OR v_driver = 'history', p_is_open, p_channels,
                 p_partial_channels, p_conversations, p_partial_conversations, p_extra, p_terms,
                 v_piece[v_start : v_start + v_size - 1]);
             v_start := v_start + v_size;
-            EXIT WHEN cardinality(v_found) >= p_limit OR v_start > cardinality(v_piece);
+            EXIT WHEN cardinality(v_found) >= p_limit;
         END LOOP;
         EXIT WHEN cardinality(v_found) >= p_limit
             OR CASE v_driver WHEN 'search' THEN v_far >= v_position ELSE cardinality(v_piece) < v_size END;
@@ -1777,8 +1777,11 @@ BEGIN
             v_driver := CASE WHEN v_is_small THEN 'history' ELSE 'search' END;
             v_size := CASE WHEN v_is_small THEN c_few ELSE greatest(2 * p_limit, 200) END;
         ELSE
+            v_blocks := CASE v_driver WHEN 'search' THEN least(256, v_blocks * CASE
+                             -- The newest block may be nearly empty, and says nothing of others.
+                             WHEN v_blocks > 1 AND 50 * cardinality(v_piece) < v_size THEN 16
+                             ELSE 4 END) ELSE 1 END;
             v_size := least(4 * v_size, 10000);
-            v_blocks := CASE v_driver WHEN 'search' THEN least(4 * v_blocks, 256) ELSE 1 END;
         END IF;
     END LOOP;
     RETURN ARRAY(SELECT i FROM unnest(v_found) AS i ORDER BY i ASC LIMIT p_limit);
@@ -1828,13 +1831,13 @@ BEGIN
         END IF;
         -- A block may hold many that match: no more of them are looked at than are needed.
         v_start := 1;
-        LOOP
+        WHILE v_start <= cardinality(v_piece) LOOP
             v_found := v_found || narrow_filter(
                 p_realm_id, p_user_id, p_is_open OR v_driver = 'history', p_is_open, p_channels,
                 p_partial_channels, p_conversations, p_partial_conversations, p_extra, p_terms,
                 v_piece[v_start : v_start + v_size - 1]);
             v_start := v_start + v_size;
-            EXIT WHEN cardinality(v_found) >= p_limit OR v_start > cardinality(v_piece);
+            EXIT WHEN cardinality(v_found) >= p_limit;
         END LOOP;
         EXIT WHEN cardinality(v_found) >= p_limit
             OR CASE v_driver WHEN 'search' THEN v_far = 0 ELSE cardinality(v_piece) < v_size END;
@@ -1850,8 +1853,11 @@ BEGIN
             v_driver := CASE WHEN v_is_small THEN 'history' ELSE 'search' END;
             v_size := CASE WHEN v_is_small THEN c_few ELSE greatest(2 * p_limit, 200) END;
         ELSE
+            v_blocks := CASE v_driver WHEN 'search' THEN least(256, v_blocks * CASE
+                             -- The newest block may be nearly empty, and says nothing of others.
+                             WHEN v_blocks > 1 AND 50 * cardinality(v_piece) < v_size THEN 16
+                             ELSE 4 END) ELSE 1 END;
             v_size := least(4 * v_size, 10000);
-            v_blocks := CASE v_driver WHEN 'search' THEN least(4 * v_blocks, 256) ELSE 1 END;
         END IF;
     END LOOP;
     RETURN ARRAY(SELECT i FROM unnest(v_found) AS i ORDER BY i DESC LIMIT p_limit);
