@@ -43,6 +43,7 @@ async def opened_pool(
     Raises psycopg.OperationalError if nobody answers there.
     """
     logging.getLogger("psycopg.pool").setLevel(logging.CRITICAL)  # it would tell each attempt
+    logging.getLogger("psycopg").addFilter(_is_news)
     reconnecting = _Reconnecting()
 
     async def configure(raw: PgConnection) -> None:
@@ -78,6 +79,11 @@ async def opened_pool(
     finally:
         reconnecting.stop()
         await pool.close()
+
+
+def _is_news(record: logging.LogRecord) -> bool:
+    """Whether the driver says more than that a pipeline ends with the failure that it raises."""
+    return record.msg != "error ignored terminating %r: %s"
 
 
 async def _confirm_life(raw: PgConnection) -> None:
