@@ -115,7 +115,7 @@ class Connection(asyncio.Protocol):
             self._drop(data)
             return
         if self._is_of_many:
-            self._server.crowd.asks()
+            self._server.crowd.asks(self)
         if self._unread or len(data) > MAX_AHEAD_BYTES:
             self._unread += data
             self._read_on()
@@ -129,8 +129,6 @@ class Connection(asyncio.Protocol):
             self._state = State.CLOSING
             return False
         self._heard_all = True
-        if self._is_of_many:
-            self._server.crowd.asks()
         if not self._unread:
             self._read_no_more()
         return True  # it is closed as soon as what is whole has been answered
@@ -175,8 +173,8 @@ class Connection(asyncio.Protocol):
     # -- what the crowd calls
 
     def hold(self) -> bool:
-        """Read nothing until `release`, if others may ask at the same moment. Whether it is so."""
-        is_held = self._is_of_many and self._state is State.OPEN and self._transport.is_reading()
+        """Read nothing until `read_more`. Whether it is so."""
+        is_held = self._state is State.OPEN and self._transport.is_reading()
         if is_held:
             self._transport.pause_reading()
         return is_held
@@ -404,6 +402,8 @@ class Connection(asyncio.Protocol):
         elif self._is_at_end and not self._backlog:
             self._end()
         else:
+            if self._is_of_many:
+                self._server.crowd.expects(self)
             self._set_deadline()
 
     def _set_deadline(self) -> None:

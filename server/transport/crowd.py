@@ -2,7 +2,6 @@
 
 import asyncio
 from collections import deque
-from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
@@ -19,21 +18,31 @@ class Crowd:
 
     The loop reads each socket that is ready before it goes round again, so of thousands that are
     ready it would serve nobody else meanwhile. Of a socket that is not read it only notes that.
+    Held are those who are expected: who wait for an answer cost nothing, however many they are.
     """
 
-    def __init__(self, connections: Iterable["Connection"]) -> None:
-        self._connections = connections
+    def __init__(self) -> None:
+        self._expected: dict[Connection, None] = {}
         self._held: deque[Connection] = deque()
         self._asked = 0
         """In this round of the loop."""
 
-    def asks(self) -> None:
-        """One of those who wait, or have waited, has said something."""
+    def expects(self, connection: "Connection") -> None:
+        """It is new, or its answer came late, perhaps with those of many: now it may ask."""
+        self._expected[connection] = None
+
+    def asks(self, connection: "Connection") -> None:
+        """One of those who were expected has said something."""
+        self.forget(connection)
         if not self._asked and not self._held:
             asyncio.get_running_loop().call_soon(self._go_round)
         self._asked += 1
         if self._asked == MANY:
-            self._held.extend([each for each in self._connections if each.hold()])
+            self._held.extend([each for each in self._expected if each.hold()])
+
+    def forget(self, connection: "Connection") -> None:
+        """It asks nothing more."""
+        self._expected.pop(connection, None)
 
     def _go_round(self) -> None:
         self._asked = 0

@@ -16,7 +16,7 @@ class Keeper(Protocol):
 
     deadlines: Deadlines
     crowd: Crowd
-    """Of which those are who wait, or have waited."""
+    """Of which those are who may ask with many others."""
 
     def begin(self, wire: Wire) -> Exchange:
         """The next exchange of a connection."""

@@ -35,7 +35,7 @@ class HttpServer(TransportServer, Keeper):
         self._lingering: set[Connection] = set()
         self._room = max(resource.getrlimit(resource.RLIMIT_NOFILE)[0] - KEPT_FREE, KEPT_FREE)
         self.deadlines = Deadlines()
-        self.crowd = Crowd(self._connections)
+        self.crowd = Crowd()
 
     @override
     async def start(
@@ -80,6 +80,7 @@ class HttpServer(TransportServer, Keeper):
         self._doors.came()
         self._connections[connection] = None
         if len(self._connections) <= self._room:
+            self.crowd.expects(connection)
             return True
         transport.write(closing_answer(TooManyConnectionsError()))
         connection.close()
@@ -96,4 +97,5 @@ class HttpServer(TransportServer, Keeper):
     def forget(self, connection: Connection) -> None:
         self._connections.pop(connection, None)
         self._lingering.discard(connection)
+        self.crowd.forget(connection)
         self.deadlines.clear(connection)

@@ -1,4 +1,4 @@
-"""Thousands who have waited ask or leave in the same instant: some in each round of the loop."""
+"""Thousands who have waited ask in the same instant: some in each round of the loop."""
 
 import asyncio
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -7,6 +7,7 @@ from itertools import pairwise
 import pytest
 from typing_extensions import override
 
+from server.transport.connection import Connection
 from server.transport.crowd import MANY
 from tests.fixtures.sockets import PATIENCE_SECONDS, connected, until
 from tests.transport.exchanges import ASK, Echo, Patient, serving
@@ -84,12 +85,47 @@ async def test_others_are_read_between():
         assert [each.target for each in exchanges].index("/now") <= MANY
 
 
-async def test_of_a_crowd_that_leaves_some_are_let_go_in_each_round():
+async def test_who_waits_is_not_held(monkeypatch):
+    """However many they are: those who have been answered are held, and nobody else."""
     async with crowded() as (_, _, clients, exchanges):
+        answered = 3 * MANY
+        left, held, hold = exchanges[answered:], [], Connection.hold
+
+        def noted(connection):
+            held.append(connection)
+            return hold(connection)
+
+        monkeypatch.setattr(Connection, "hold", noted)
+        del exchanges[answered:]
+        await answer(clients[:answered], exchanges)
+        for client in clients[:answered]:
+            client.writer.write(ASK)
+        await until(lambda: len(exchanges) == answered)
+        assert held
+        assert not {exchange.wire for exchange in left}.intersection(held)
+        for exchange in left:
+            Echo.finish(exchange)
+        for client in clients[answered:]:
+            assert (await client.answer()).status == 200
+
+
+async def test_newcomers_are_read_some_at_a_time_too():
+    async with serving(Asked) as (_, port, exchanges), AsyncExitStack() as stack:
+        clients = [await stack.enter_async_context(connected(port)) for _ in range(PEOPLE)]
         for client in clients:
-            client.writer.write_eof()
-        rounds = await in_each_round(lambda: sum(e.later.is_gone for e in exchanges), PEOPLE)
-        assert max(rounds) <= MANY
+            client.writer.write(ASK)
+        rounds = await in_each_round(lambda: len(exchanges), PEOPLE)
+        assert max(rounds) == MANY
+
+
+async def test_of_who_has_left_nothing_is_expected():
+    async with crowded() as (server, _, clients, exchanges):
+        await answer(clients, exchanges)
+        assert len(server.crowd._expected) == PEOPLE
+        for client in clients:
+            client.reset()
+        await until(lambda: not server._connections)
+        assert not server.crowd._expected
 
 
 async def test_who_leaves_while_held_is_let_go():

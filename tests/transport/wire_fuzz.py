@@ -152,7 +152,7 @@ class Told:
 def new_server() -> HttpServer:
     """One that listens nowhere, and in which nobody waits for their turn."""
     server = HttpServer(cast(Any, lambda wire: cast(Exchange, Told(wire))))
-    server.crowd = Crowd(())
+    server.crowd = Crowd()
     return server
 
 
