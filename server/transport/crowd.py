@@ -1,7 +1,7 @@
 """Those who have waited and ask in the same instant, thousands of them: read some at a time."""
 
 import asyncio
-from collections import deque
+from collections import OrderedDict
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ class Crowd:
 
     def __init__(self) -> None:
         self._expected: dict[Connection, None] = {}
-        self._held: deque[Connection] = deque()
+        self._held: OrderedDict[Connection, None] = OrderedDict()
         self._asked = 0
         """In this round of the loop."""
 
@@ -33,20 +33,25 @@ class Crowd:
 
     def asks(self, connection: "Connection") -> None:
         """One of those who were expected has said something."""
-        self.forget(connection)
+        self._expected.pop(connection, None)
         if not self._asked and not self._held:
             asyncio.get_running_loop().call_soon(self._go_round)
         self._asked += 1
         if self._asked == MANY:
-            self._held.extend([each for each in self._expected if each.hold()])
+            # Each is looked at once, and again when it may ask again: thousands come in many rounds.
+            expected, self._expected = self._expected, {}
+            self._held.update((each, None) for each in expected if each.hold())
 
     def forget(self, connection: "Connection") -> None:
         """It asks nothing more."""
         self._expected.pop(connection, None)
+        self._held.pop(connection, None)
 
     def _go_round(self) -> None:
         self._asked = 0
         for _ in range(min(NEXT, len(self._held))):
-            self._held.popleft().read_more()
+            connection, _ = self._held.popitem(last=False)
+            self._expected[connection] = None
+            connection.read_more()
         if self._held:
             asyncio.get_running_loop().call_soon(self._go_round)
