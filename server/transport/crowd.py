@@ -38,7 +38,7 @@ class Crowd:
             asyncio.get_running_loop().call_soon(self._go_round)
         self._asked += 1
         if self._asked == MANY:
-            # Each is looked at once, and again when it may ask again: thousands come in many rounds.
+            # Each is looked at once, until it may ask again: thousands come in many rounds.
             expected, self._expected = self._expected, {}
             self._held.update((each, None) for each in expected if each.hold())
 
