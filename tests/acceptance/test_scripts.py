@@ -18,7 +18,9 @@ echo "$*" >>"{log}"
 case "$*" in
     *"{broken}"*) exit 1 ;;
     "-m venv "*) mkdir -p "$3/bin" && cp "$0" "$3/bin/python" ;;
-    "-m pip install "*)
+    "-m pip config list") echo "{configured}" ;;
+    "-m pip install "*uv==*) ;;
+    "-m pip install "* | "-m uv pip install "*)
         here=$(dirname "$0")
         printf '#!/bin/sh\\nprintf "<%%s>" "$@"\\n' >"$here/parley" && chmod +x "$here/parley"
         ;;
@@ -45,8 +47,10 @@ class Machine:
             assert found
             (self.path / tool).symlink_to(found)
 
-    def install_python(self, broken: str = "nothing is broken") -> None:
-        text = PYTHON.format(log=self.log, broken=broken, python=sys.executable)
+    def install_python(self, broken: str = "nothing is broken", configured: str = "") -> None:
+        text = PYTHON.format(
+            log=self.log, broken=broken, configured=configured, python=sys.executable
+        )
         (self.path / "python3").write_text(text)
         (self.path / "python3").chmod(0o755)
 
@@ -64,8 +68,10 @@ class Machine:
             env={"PATH": str(self.path), "HOME": "/nonexistent"},
         )
 
-    def installations(self) -> int:
-        return self.log.read_text().count("-m pip install")
+    def installations(self) -> list[str]:
+        """What has installed the server, each time."""
+        told = self.log.read_text().splitlines()
+        return [line.split()[1] for line in told if " -e " in line]
 
 
 @pytest.fixture
@@ -83,7 +89,7 @@ def test_it_installs_once_and_passes_its_arguments_on(machine: Machine):
     assert "Installing into" in first.stderr
     assert second.stdout == "<run><--data></x>"
     assert second.stderr == ""
-    assert machine.installations() == 1
+    assert machine.installations() == ["uv"]
 
 
 def test_it_installs_again_when_something_else_is_needed(machine: Machine):
@@ -93,7 +99,7 @@ def test_it_installs_again_when_something_else_is_needed(machine: Machine):
         setup.write("# another library\n")
 
     assert machine.run().stdout == "<run>"
-    assert machine.installations() == 2
+    assert machine.installations() == ["uv", "uv"]
 
 
 def test_it_installs_again_where_the_checkout_was_moved(machine: Machine):
@@ -102,7 +108,7 @@ def test_it_installs_again_where_the_checkout_was_moved(machine: Machine):
     machine.checkout = machine.checkout.rename(machine.checkout.with_name("elsewhere"))
 
     assert machine.run().stdout == "<run>"
-    assert machine.installations() == 2
+    assert machine.installations() == ["uv", "uv"]
 
 
 def test_a_failed_installation_is_tried_again(machine: Machine):
@@ -115,6 +121,23 @@ def test_a_failed_installation_is_tried_again(machine: Machine):
     machine.install_python()
 
     assert machine.run().stdout == "<run>"
+
+
+@pytest.mark.parametrize("broken", ["uv pip install", "uv=="])
+def test_where_uv_does_not_get_on_pip_does_it(machine: Machine, broken: str):
+    machine.install_python(broken=broken)
+
+    assert machine.run().stdout == "<run>"
+    assert machine.installations()[-1] == "pip"
+
+
+@pytest.mark.parametrize("setting", ["global.index-url='https://x/'", ":env:.no-index='1'"])
+def test_an_index_that_pip_was_told_of_is_asked_and_no_other(machine: Machine, setting: str):
+    machine.install_python(configured=setting)
+
+    assert machine.run().stdout == "<run>"
+    assert machine.installations() == ["pip"]
+    assert "uv" not in machine.log.read_text()
 
 
 def test_a_machine_without_python_is_told(machine: Machine):
