@@ -24,6 +24,7 @@ from tests.fixtures.app import ROOT_DOMAIN
 from tests.fixtures.bouncer import SERVER_ID, FakeBouncer
 from tests.fixtures.buckets import Cuttable
 from tests.fixtures.clients import Answer, Client, multipart
+from tests.fixtures.connections import Connections
 from tests.fixtures.images import picture
 from tests.fixtures.invitations import link_of
 from tests.fixtures.mail import Sink, listening
@@ -56,7 +57,7 @@ class Operation:
 
     make: Make
     owner: Any
-    url: str
+    connections: Connections
     host: str
     log: Path
     sink: Sink
@@ -65,7 +66,7 @@ class Operation:
     """By what they are."""
 
     def client(self, row: Any = None) -> Client:
-        server: Any = SimpleNamespace(url=self.url)
+        server: Any = SimpleNamespace(connections=self.connections)
         name, key = (None, None) if row is None else (row.email, row.api_key)
         return Client(server, self.host, name, key)
 
@@ -136,14 +137,15 @@ async def operation(
         }
         log = tmp_path / "log"
         with processes(environment, log) as servers:
-            url = f"http://127.0.0.1:{servers.port}"
-            found = Operation(make, owner, url, f"{subdomain}.{ROOT_DOMAIN}", log, sink, bouncer)
+            there = Connections(servers.port)
+            found = Operation(make, owner, there, f"{subdomain}.{ROOT_DOMAIN}", log, sink, bouncer)
             found.secrets |= OF_THE_OPERATOR
             found.secrets |= {"the database's": DATABASE_PASSWORD, "the proxy's": PROXY_PASSWORD}
             found.secrets |= {"the right one": SIGN_IN_PASSWORD, "a wrong one": WRONG_PASSWORD}
             found.secrets |= {"a new one": NEW_PASSWORD, "a key of nobody": WRONG_KEY}
             found.secrets |= {"a phone": PHONE, "the owner's key": owner.api_key}
             yield found
+            there.close()
 
 
 async def secrets_are_given(operation: Operation) -> Visitor:
@@ -203,8 +205,6 @@ class Asking:
             self.rest,
         ):
             await part()
-        for client in (self.olga, self.stranger.client):
-            client.close()
         return [answer.status for answer in self.answers]
 
     async def ask(self, who: Client | Visitor, method: str, path: str, **rest: Any) -> Answer:

@@ -7,7 +7,8 @@ import signal
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final, Protocol, cast
+from types import SimpleNamespace
+from typing import Any, Final, Protocol
 from urllib.parse import parse_qs, urlencode, urlsplit
 
 import pytest
@@ -16,6 +17,7 @@ import pytest_asyncio
 from server.realtime import poll as polls
 from tests.fixtures import contract
 from tests.fixtures.clients import Answer, Client
+from tests.fixtures.connections import Connections
 from tests.fixtures.running import Run
 from tests.fixtures.visitors import FORM, Visitor
 
@@ -78,11 +80,6 @@ DESK_REGISTERS: Final[dict[str, Any]] = {
 }
 
 
-@dataclass(frozen=True)
-class Address:
-    url: str
-
-
 def started(data: Path, *options: str) -> Run:
     """A server that shows only pictures of its own."""
     return Run(data, *options, environment={"PARLEY_GRAVATARS": "off"})
@@ -93,20 +90,12 @@ class Office:
     """A server that can be ended and started again at its address, and the clients of its owner."""
 
     run: Run
-    clients: list[Client] = field(default_factory=list)
+    connections: Connections
 
     def client(self, user_agent: str, api_key: str | None = None) -> Client:
-        address = Address(f"http://127.0.0.1:{self.run.port}")
+        server: Any = SimpleNamespace(connections=self.connections)
         email = None if api_key is None else self.run.owner
-        client = Client(
-            cast("Any", address),
-            f"localhost:{self.run.port}",
-            email,
-            api_key,
-            user_agent=user_agent,
-        )
-        self.clients.append(client)
-        return client
+        return Client(server, f"localhost:{self.run.port}", email, api_key, user_agent=user_agent)
 
     async def restart(self, number: signal.Signals) -> None:
         await asyncio.to_thread(self.run.end, number)
@@ -118,10 +107,10 @@ class Office:
 
 @pytest_asyncio.fixture
 async def office(data: Path) -> AsyncIterator[Office]:
-    office = Office(await asyncio.to_thread(started, data))
+    run = await asyncio.to_thread(started, data)
+    office = Office(run, Connections(run.port))
     yield office
-    for client in office.clients:
-        client.close()
+    office.connections.close()
     assert await asyncio.to_thread(office.run.end) == 0
 
 

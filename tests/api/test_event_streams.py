@@ -157,7 +157,6 @@ async def test_what_is_wrong_is_told_as_always(sender, change, code, status):
     )
     answer.refused(code, status)
     assert answer.headers["Content-Type"] == "application/json"
-    wrong.close()
 
 
 async def test_a_newer_stream_ends_the_older_one(sender):

@@ -17,12 +17,10 @@ INTEGERS = (
     2**31,
     2**31 - 1,
     -(2**31) - 1,
-    2**53,
     2**63 - 1,
     -(2**63),
     2**63,
     10**40,
-    -(10**12),
 )
 NASTY: tuple[str, ...] = (
     "",
@@ -55,7 +53,7 @@ NASTY: tuple[str, ...] = (
     "[" * 2000,
     "[" + "1," * 5_000 + "1]",
     *map(str, INTEGERS),
-    *(f"[{number}]" for number in INTEGERS),
+    *(f"[{number}]" for number in (0, 2**31, 10**40)),
 )
 
 ELSEWHERE: dict[str, dict[str, Any]] = {

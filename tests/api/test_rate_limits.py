@@ -139,7 +139,6 @@ async def test_strangers_are_counted_by_address(serving_with, connect, make):
         assert await statuses(nobody, 1, "/server_settings") == [429]
         # Who is known is not held up by the strangers around.
         assert await statuses(await connect(server, make.realm_id, user), 1) == [200]
-        guesser.close()
 
 
 async def test_who_looks_for_realms_is_counted(serving_with, connect, make):
@@ -147,7 +146,6 @@ async def test_who_looks_for_realms_is_counted(serving_with, connect, make):
         for status in (404, 404, 429):
             nobody = Client(server, f"realm-{status}.{ROOT_DOMAIN}")
             answer = await nobody.call("GET", "/server_settings")
-            nobody.close()
             assert answer.status == status
 
 

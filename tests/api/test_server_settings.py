@@ -32,7 +32,6 @@ async def test_the_root_of_a_server_with_subdomains_has_no_realm(server):
     client = Client(server, ROOT_DOMAIN)
 
     body = await client.get("/server_settings")
-    client.close()
 
     assert not any(name.startswith("realm_") for name in body)
 

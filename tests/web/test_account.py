@@ -199,7 +199,6 @@ async def test_keys_of_programs_are_listed_and_revoked(browser, ada, log_in):
     assert "The key opens nothing any more." in browser.text
     assert "The <bot>" not in browser.text
     (await program.call("GET", "/users/me")).refused("INVALID_API_KEY", 401)
-    program.close()
 
 
 async def test_somebody_closes_their_account(browser, ada, log_in, make):

@@ -34,9 +34,7 @@ def server(posting):
 @pytest.fixture
 def newcomer(posting):
     """Somebody at the server's own address, where there is no organization."""
-    client = Client(posting.server, ROOT_DOMAIN)
-    yield Visitor(client)
-    client.close()
+    return Visitor(Client(posting.server, ROOT_DOMAIN))
 
 
 async def test_people_find_their_organization(newcomer, make):
@@ -90,7 +88,6 @@ async def test_somebody_founds_an_organization_and_signs_in(newcomer, posting):
     assert [each["name"] for each in found["subscriptions"]] == ["general"]
     found = (await owner.send("GET", "/json/streams?include_default=true")).succeeded()
     assert [each["is_default"] for each in found["streams"]] == [True]
-    client.close()
 
 
 async def test_a_name_that_is_taken_keeps_the_link_good(newcomer, posting, make):
@@ -128,4 +125,3 @@ async def test_the_operator_may_keep_that_to_themselves(serving_with):
             "/new", csrfmiddlewaretoken=form_token("x" * 43), email="grace@example.com"
         )
         assert answer.status == 400
-        client.close()
