@@ -1,9 +1,9 @@
 """Prepares a message's source for the parser, without losing a character of it.
 
 The dialect is CommonMark minus some syntax (raw HTML, underscores, reference links, underlined
-headings, a single tilde) plus tokens of its own. What the parser must not see is replaced by
-Unicode noncharacters, which no message contains after `normalize`; `unprotect` puts it back,
-wherever the parser left it.
+headings, a single tilde, list items without a text) plus tokens of its own. What the parser must
+not see is hidden by Unicode noncharacters, which no message contains after `normalize`; `unprotect`
+puts it back, wherever the parser left it.
 """
 
 import re
@@ -17,6 +17,9 @@ HEADING_MARK = "\ufdd1"
 _NUMBER_MARK = "\ufdd7"
 """Around the number of a list item that has a 1 in front instead."""
 
+_NOT_AN_ITEM = "\ufdd8"
+"""Before what would be a list item, had it a text."""
+
 _UNDERSCORE, _TILDE, _LESS, _COLON, _EQUALS = "\ufdd2", "\ufdd3", "\ufdd4", "\ufdd5", "\ufdd6"
 _ORIGINALS = str.maketrans(
     {
@@ -27,9 +30,10 @@ _ORIGINALS = str.maketrans(
         _EQUALS: "=",
         HEADING_MARK: None,
         _NUMBER_MARK: None,
+        _NOT_AN_ITEM: None,
     }
 )
-_SPECIAL = re.compile("[\ufdd0-\ufdd7]")
+_SPECIAL = re.compile("[\ufdd0-\ufdd8]")
 _NUMBERED = re.compile(f"1\\. {_NUMBER_MARK}([0-9]{{1,9}}\\.){_NUMBER_MARK}")
 _NUMBER = re.compile(f"{_NUMBER_MARK}([0-9]{{1,9}})\\.{_NUMBER_MARK}")
 
@@ -49,6 +53,7 @@ _UNDERLINE = re.compile(r"^[ \t>]*=(?==*[ \t]*$)", re.MULTILINE)
 _CONTAINER_PREFIX = r"(?:[ \t>*+-]|\d{1,9}[.)])*"
 _HEADING = re.compile(rf"^{_CONTAINER_PREFIX}#{{1,6}}[ \t]+(?=\S)", re.MULTILINE)
 _EMPTY_HEADING = re.compile(rf"^{_CONTAINER_PREFIX}(?=#{{1,6}}[ \t]*$)", re.MULTILINE)
+_EMPTY_ITEM = re.compile(r"^[ \t>]*(?=(?:[*+-]|[0-9]{1,9}[.)])[ \t]*$)", re.MULTILINE)
 
 
 def normalize(content: str) -> str:
@@ -72,6 +77,7 @@ def protect(text: str) -> str:
     if "#" in text:
         text = _HEADING.sub(lambda match: match[0] + HEADING_MARK, text)
         text = _EMPTY_HEADING.sub(lambda match: match[0] + HEADING_MARK, text)
+    text = _EMPTY_ITEM.sub(lambda match: match[0] + _NOT_AN_ITEM, text)
     return text.replace("]:", "]" + _COLON)
 
 
