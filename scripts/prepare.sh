@@ -31,17 +31,12 @@ require_venv() {
     fail "Python's modules venv and ensurepip are missing: install them for $1 ($version)."
 }
 
-# Runs Python's module pip or uv in .venv, and keeps what it says in $log.
-quietly() {
-    "$root/.venv/bin/python" -m "$@" >>"$log" 2>&1
-}
-
-# Installs what is named as pip names it. uv takes a tenth of pip's time, but knows nothing of how
-# pip is set up: where pip asks an index of its own, and where uv does not get on, pip does it.
-install() {
+# Installs what is named as pip names it, and shows what was said only if that failed. uv takes a
+# tenth of pip's time, but knows nothing of how pip is set up: where pip asks an index of its own,
+# and where uv does not get on, pip does it.
+install_packages() {
     log=$(mktemp)
-    if ! quickly "$@" && ! quietly pip install --disable-pip-version-check --no-input \
-        --progress-bar off "$@"; then
+    if ! by_uv "$@" && ! by_pip "$@"; then
         tail -n 20 "$log" >&2
         rm -f "$log"
         fail "The installation failed; what pip said is above. Is the network there?"
@@ -49,13 +44,17 @@ install() {
     rm -f "$log"
 }
 
-quickly() {
+by_uv() {
     case "$("$root/.venv/bin/python" -m pip config list 2>/dev/null)" in
         *.index-url=* | *.no-index=*) return 1 ;;
     esac
-    quietly pip install --disable-pip-version-check --no-input --progress-bar off "$uv" &&
-        quietly uv pip install --system-certs --compile-bytecode \
-            --python "$root/.venv/bin/python" "$@"
+    by_pip "$uv" && "$root/.venv/bin/python" -m uv pip install --system-certs --compile-bytecode \
+        --python "$root/.venv/bin/python" "$@" >>"$log" 2>&1
+}
+
+by_pip() {
+    "$root/.venv/bin/python" -m pip install --disable-pip-version-check --no-input \
+        --progress-bar off "$@" >>"$log" 2>&1
 }
 
 prepare() {
@@ -78,7 +77,7 @@ prepare() {
         rm -rf "$root/.venv"
         "$python" -m venv "$root/.venv" || fail "$python could not make $root/.venv."
     fi
-    install -e "$root${1:+[$1]}"
+    install_packages -e "$root${1:+[$1]}"
     # As pip does with what it copies: so each start finds it compiled, whoever runs it.
     (cd "$root" && .venv/bin/python -m compileall -qq -j 0 server storage queue_processors scripts) || :
     printf '%s\n' "$wanted" >"$stamp"
