@@ -1,6 +1,20 @@
 """The fixtures that all tests may use."""
 
+import gc
+
 from hypothesis import HealthCheck, settings
+
+from scripts.cli.loading import set_start_apart
+
+# What is loaded from here on is there to the end: to look for garbage in it, again and again, takes
+# a third of the time of most tests.
+gc.disable()
+
+
+def pytest_collection_finish() -> None:
+    gc.enable()
+    set_start_apart()
+
 
 # How fast a machine is today is not what a test is about.
 UNHURRIED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
