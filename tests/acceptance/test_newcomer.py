@@ -26,7 +26,7 @@ pytestmark = pytest.mark.asyncio
 PATIENCE_SECONDS: Final = 60
 TURNS: Final = 5
 PHONE: Final = "token-of-ninas-phone"
-FAILURE: Final = "An exception occurred|Traceback|AssertionError"
+FAILURE: Final = "An exception occurred|Traceback|AssertionError|has crashed"
 COMPOSE: Final = "To: Olivia Owner"
 
 

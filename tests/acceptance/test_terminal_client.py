@@ -16,7 +16,7 @@ from tests.fixtures.terminal import ProgramFailedError, Terminal, without
 
 TURNS: Final = 5
 SETTLED_SECONDS: Final = 5
-FAILURE: Final = "An exception occurred|Traceback|AssertionError"
+FAILURE: Final = "An exception occurred|Traceback|AssertionError|has crashed"
 COMPOSE: Final = "# everybody +▶ greetings"
 CONVERSATION: Final = "Private conversation +Search"
 EDIT: Final = "Also change later messages"
