@@ -17,10 +17,12 @@ INTEGERS = (
     2**31,
     2**31 - 1,
     -(2**31) - 1,
+    2**53,
     2**63 - 1,
     -(2**63),
     2**63,
     10**40,
+    -(10**12),
 )
 NASTY: tuple[str, ...] = (
     "",
@@ -53,7 +55,7 @@ NASTY: tuple[str, ...] = (
     "[" * 2000,
     "[" + "1," * 5_000 + "1]",
     *map(str, INTEGERS),
-    *(f"[{number}]" for number in (0, 2**31, 10**40)),
+    *(f"[{number}]" for number in INTEGERS),
 )
 
 ELSEWHERE: dict[str, dict[str, Any]] = {

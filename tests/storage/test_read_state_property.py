@@ -548,7 +548,7 @@ class ReadState(RuleBasedStateMachine):
 
 
 SECONDS = {"long": 3600.0}
-NORMALLY = 15.0
+NORMALLY = 45.0
 """For how long new batches of histories are begun."""
 
 BATCH = settings(

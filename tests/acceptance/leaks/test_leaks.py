@@ -6,7 +6,7 @@ import secrets
 from benchmarks.leaks.run import Plan, run
 from tests.fixtures.database import new_database
 
-CHECKS = 30_000 if os.environ.get("CI") else 10_000  # noqa: TID251 - not a setting
+CHECKS = 100_000 if os.environ.get("CI") else 10_000  # noqa: TID251 - not a setting
 
 
 def test_nobody_sees_more_or_less_than_they_may(server_url, template_database, capsys):
