@@ -51,7 +51,7 @@ class Crowd:
         self._asked = 0
         for _ in range(min(NEXT, len(self._held))):
             connection, _ = self._held.popitem(last=False)
-            self._expected[connection] = None
+            self.expects(connection)
             connection.read_more()
         if self._held:
             asyncio.get_running_loop().call_soon(self._go_round)
