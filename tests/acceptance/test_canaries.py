@@ -8,7 +8,6 @@ from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 from urllib.parse import quote, quote_plus, urlencode, urlsplit
 
@@ -23,7 +22,7 @@ from tests.factories import Make
 from tests.fixtures.app import ROOT_DOMAIN
 from tests.fixtures.bouncer import SERVER_ID, FakeBouncer
 from tests.fixtures.buckets import Cuttable
-from tests.fixtures.clients import Answer, Client, multipart
+from tests.fixtures.clients import Answer, Client, elsewhere, multipart
 from tests.fixtures.connections import Connections
 from tests.fixtures.images import picture
 from tests.fixtures.invitations import link_of
@@ -66,9 +65,8 @@ class Operation:
     """By what they are."""
 
     def client(self, row: Any = None) -> Client:
-        server: Any = SimpleNamespace(connections=self.connections)
         name, key = (None, None) if row is None else (row.email, row.api_key)
-        return Client(server, self.host, name, key)
+        return Client(elsewhere(self.connections), self.host, name, key)
 
     def told(self) -> str:
         return self.log.read_text(errors="replace")

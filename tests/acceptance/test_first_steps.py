@@ -7,7 +7,6 @@ import signal
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any, Final, Protocol
 from urllib.parse import parse_qs, urlencode, urlsplit
 
@@ -16,7 +15,7 @@ import pytest_asyncio
 
 from server.realtime import poll as polls
 from tests.fixtures import contract
-from tests.fixtures.clients import Answer, Client
+from tests.fixtures.clients import Answer, Client, elsewhere
 from tests.fixtures.connections import Connections
 from tests.fixtures.running import Run
 from tests.fixtures.visitors import FORM, Visitor
@@ -93,9 +92,14 @@ class Office:
     connections: Connections
 
     def client(self, user_agent: str, api_key: str | None = None) -> Client:
-        server: Any = SimpleNamespace(connections=self.connections)
         email = None if api_key is None else self.run.owner
-        return Client(server, f"localhost:{self.run.port}", email, api_key, user_agent=user_agent)
+        return Client(
+            elsewhere(self.connections),
+            f"localhost:{self.run.port}",
+            email,
+            api_key,
+            user_agent=user_agent,
+        )
 
     async def restart(self, number: signal.Signals) -> None:
         await asyncio.to_thread(self.run.end, number)

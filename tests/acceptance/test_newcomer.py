@@ -12,13 +12,12 @@ import pytest
 import pytest_asyncio
 import zulip
 
-from scripts.test_services import TERMINAL_CLIENT
 from tests.fixtures.bouncer import SERVER_ID, SERVER_KEY, FakeBouncer
 from tests.fixtures.browser import Page, new_page
 from tests.fixtures.images import picture
 from tests.fixtures.running import ROOT, Run
 from tests.fixtures.screenshots import Screenshots, screenshots
-from tests.fixtures.terminal import ProgramFailedError, Terminal, without
+from tests.fixtures.terminal import ProgramFailedError, Terminal, terminal_client, without
 from tests.fixtures.visitors import PASSWORD
 
 pytestmark = pytest.mark.asyncio
@@ -26,7 +25,6 @@ pytestmark = pytest.mark.asyncio
 PATIENCE_SECONDS: Final = 60
 TURNS: Final = 5
 PHONE: Final = "token-of-ninas-phone"
-FAILURE: Final = "An exception occurred|Traceback|AssertionError|has crashed"
 COMPOSE: Final = "To: Olivia Owner"
 
 
@@ -173,10 +171,8 @@ async def show_a_picture(day: Day, nina: zulip.Client) -> None:
 
 async def talk(day: Day, config: Path, olivia: zulip.Client) -> None:
     """Nina reads, answers and searches in a terminal, which now and then fails by itself."""
-    command = [str(TERMINAL_CLIENT / "bin" / "zulip-term"), "--config-file", str(config)]
-    environment = {"HOME": str(day.home), "LANG": "C.UTF-8"}
     for turn in range(TURNS):
-        with suppress(ProgramFailedError), Terminal(command, environment, failure=FAILURE) as there:
+        with suppress(ProgramFailedError), terminal_client(config, day.home) as there:
             await asyncio.to_thread(answer, there, f"Yes, and bread ({turn})")
             await day.shots.terminal(day.nina, there.shown(), "terminal")
             [last] = await messages(olivia, [{"operator": "is", "operand": "dm"}], newest=1)

@@ -10,13 +10,11 @@ import zulip
 
 from benchmarks.faults import world as worlds
 from benchmarks.faults.processes import Servers
-from scripts.test_services import TERMINAL_CLIENT
 from tests.fixtures.real_clients import say
-from tests.fixtures.terminal import ProgramFailedError, Terminal, without
+from tests.fixtures.terminal import ProgramFailedError, Terminal, terminal_client, without
 
 TURNS: Final = 5
 SETTLED_SECONDS: Final = 5
-FAILURE: Final = "An exception occurred|Traceback|AssertionError|has crashed"
 COMPOSE: Final = "# everybody +▶ greetings"
 CONVERSATION: Final = "Private conversation +Search"
 EDIT: Final = "Also change later messages"
@@ -33,8 +31,7 @@ def start(servers: Servers, world: worlds.World, tmp_path: Path) -> Start:
     config.write_text(
         f"[api]\nemail={alice.email}\nkey={alice.api_key}\nsite=http://127.0.0.1:{servers.port}\n"
     )
-    command = [str(TERMINAL_CLIENT / "bin" / "zulip-term"), "--config-file", str(config)]
-    return lambda: Terminal(command, {"HOME": str(tmp_path), "LANG": "C.UTF-8"}, failure=FAILURE)
+    return lambda: terminal_client(config, tmp_path)
 
 
 def newest(client: zulip.Client) -> dict[str, Any]:

@@ -7,8 +7,6 @@ import sys
 from collections.abc import AsyncIterator, Callable
 from datetime import timedelta
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any
 
 import pytest
 
@@ -18,7 +16,7 @@ from scripts.test_services import TUS_CLIENT
 from server.domain.attachments import MIB
 from server.domain.clock import SystemClock
 from tests.fixtures.app import serve
-from tests.fixtures.clients import Client, basic
+from tests.fixtures.clients import Client, basic, elsewhere
 from tests.fixtures.clock import StoppedClock
 from tests.fixtures.connections import Connections
 
@@ -91,13 +89,13 @@ async def test_a_file_is_whole_however_often_the_server_is_killed(
             there = [line async for line in between_pieces(process, servers)]
             assert there[-1] == "done", servers.last_words()
             assert await process.wait() == 0
-        server: Any = SimpleNamespace(connections=Connections(servers.port))
-        reader = Client(server, "localhost", alice.email, alice.api_key)
+        connections = Connections(servers.port)
+        reader = Client(elsewhere(connections), "localhost", alice.email, alice.api_key)
         [listed] = (await reader.get("/attachments"))["attachments"]
         got = await reader.fetch(f"/user_uploads/{listed['path_id']}")
         assert listed["size"] == SIZE
         assert hashlib.sha256(got.content).digest() == hashlib.sha256(content).digest()
-        server.connections.close()
+        connections.close()
     finally:
         servers.close()
     later = StoppedClock(SystemClock().now() + STRAYS_KEPT + timedelta(hours=1))

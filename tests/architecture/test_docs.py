@@ -63,6 +63,8 @@ def test_every_dependency_is_explained_with_its_version():
         re.findall(r"^\| `([^`]+==[^`]+)` \|", read("docs/dependencies.md"), re.MULTILINE)
     )
     assert explained == pins
+    [uv] = re.findall(r'^uv="(uv==.+)"$', read("scripts/prepare.sh"), re.MULTILINE)
+    assert f"`{uv}`" in read("docs/dependencies.md")
 
 
 def test_every_threat_names_tests_that_there_are():
