@@ -29,7 +29,7 @@ from benchmarks.crowds.measures import (
 )
 from benchmarks.delivering import delivery, marking
 from benchmarks.figures import Figures, milliseconds, percentile
-from benchmarks.reading import history, register
+from benchmarks.reading import register
 from benchmarks.sending import sends, slow_disk, snapshot
 from benchmarks.server import Server, running, temporary_data
 
@@ -218,7 +218,6 @@ MEASURES: dict[str, Callable[[], Figures]] = {
     "reconnecting": reconnecting,
     "masses": masses,
     "register": register,
-    "history": history,
     "narrows": narrows,
     "changing": changing,
     "organization": organization,

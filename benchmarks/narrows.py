@@ -18,7 +18,7 @@ REQUESTS: Final = 50
 SAYINGS: Final = 20_000
 MAKE_SAYINGS: Final = """
     CREATE TEMPORARY TABLE sayings AS
-    SELECT g AS n, text, search_words('english', text) AS words
+    SELECT g AS n, text
       FROM generate_series(0, %(count)s - 1) AS g
      CROSS JOIN LATERAL (
         SELECT 'message ' || g || ' ' || string_agg(
@@ -26,8 +26,7 @@ MAKE_SAYINGS: Final = """
                              '0123456789', 'ghijklmnop'), ' ') AS text
           FROM generate_series(1, 12) AS n) AS said
 """
-"""A dozen words, some much more common than others. The index of search wants the words of each
-text, which takes longer than all else: many messages say the same."""
+"""A dozen words, some much more common than others."""
 SENTENCE: Final = """
     (SELECT s.text FROM sayings s WHERE s.n = g * 7919 % 20000)
     || CASE WHEN g % 20000 = 0 THEN ' needle in haystacks' ELSE '' END
@@ -70,33 +69,13 @@ DECORATIONS: Final = (
       FROM (SELECT dm_group_id, row_number() OVER () AS n FROM made) AS g
      WHERE m.realm_id = %(realm)s AND m.id %% 100 = 51 AND m.id / 100 %% 50 + 1 = g.n
     """,
-    """
-    INSERT INTO message_terms
-    SELECT m.realm_id, m.id,
-           coalesce(s.words, search_words('english', search_text(m.rendered_content))),
-           search_text(m.rendered_content)
-      FROM messages m LEFT JOIN sayings s ON s.text = m.content
-     WHERE m.realm_id = %(realm)s
-    """,
-    """
-    UPDATE search_progress p SET indexed = c.position FROM realm_clock c
-     WHERE p.realm_id = %(realm)s AND c.realm_id = p.realm_id
-    """,
 )
-"""What narrows look for, and the index of search as its worker leaves it."""
+"""What narrows look for."""
 
 
 def fill(database: psycopg.Connection[Any], count: int = MESSAGES) -> tuple[World, list[int]]:
     """The organization, and its channels."""
     world = worlds.fill(database, people=PEOPLE)
-    # The worker is kept away from what is indexed here.
-    database.execute(
-        """
-        INSERT INTO search_progress VALUES (%s, 9007199254740992, 'english')
-        ON CONFLICT (realm_id) DO UPDATE SET indexed = excluded.indexed
-        """,
-        [world.realm_id],
-    )
     channels = [worlds.channel(database, world, f"c{n}", PEOPLE) for n in range(CHANNELS)]
     database.execute(MAKE_SAYINGS, {"count": SAYINGS})
     database.execute("CREATE UNIQUE INDEX ON sayings (n)")
@@ -109,18 +88,10 @@ def fill(database: psycopg.Connection[Any], count: int = MESSAGES) -> tuple[Worl
         topics_a_channel=TOPICS_A_CHANNEL,
         content=SENTENCE,
     )
-    # The index is made at once: a worker takes its time, and nobody waits for it.
-    [index] = database.execute(
-        "SELECT indexdef FROM pg_indexes WHERE indexname = 'message_terms_keys'"
-    ).fetchone() or [""]
-    database.execute("DROP INDEX message_terms_keys")
     names = {"realm": world.realm_id, "first": world.first_user_id}
     for statement in DECORATIONS:
         database.execute(statement, names)
-    database.execute("SET maintenance_work_mem = '512MB'")
-    database.execute(index)
-    database.execute("ALTER INDEX message_terms_keys ALTER COLUMN 1 SET STATISTICS 0")
-    database.execute("VACUUM (ANALYZE) messages, topics, reactions, message_flags, message_terms")
+    database.execute("VACUUM (ANALYZE) messages, topics, reactions, message_flags")
     return world, channels
 
 

@@ -1,4 +1,4 @@
-"""Registers and pages of history."""
+"""Registers."""
 
 import uvloop
 
@@ -34,33 +34,3 @@ async def _register_often(server: Server, world: worlds.World) -> list[float]:
     for _ in range(3):
         await client.timed(request)
     return [await client.timed(request) for _ in range(50)]
-
-
-def history() -> Figures:
-    """The newest 100 messages of a channel, a topic and everything, in a million."""
-    with running() as server:
-        with server.database() as database:
-            world = worlds.fill(database, people=1_000)
-            channels = [worlds.channel(database, world, f"history {n}", 1_000) for n in range(100)]
-            worlds.messages(database, world, channels, count=1_000_000, topics_a_channel=7)
-        return uvloop.run(_read_history(server, world, channels[50]))
-
-
-async def _read_history(server: Server, world: worlds.World, channel_id: int) -> Figures:
-    client = Client(server.port, world.email(1), worlds.API_KEY)
-    figures: Figures = {}
-    in_channel = {"operator": "channel", "operand": channel_id}
-    narrows = {
-        "channel": [in_channel],
-        "topic": [in_channel, {"operator": "topic", "operand": "topic 3"}],
-        "everything": [],
-    }
-    for name, narrow in narrows.items():
-        request = client.request(
-            "GET", "/messages", anchor="newest", num_before=100, num_after=0, narrow=narrow
-        )
-        for _ in range(5):
-            await client.timed(request)
-        taken = [await client.timed(request) for _ in range(100)]
-        figures |= milliseconds(f"newest 100 of {name}", taken)
-    return figures
