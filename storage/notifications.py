@@ -44,75 +44,86 @@ class FactsRow:
 
 _ASKED: Final[LiteralString] = """
     WITH asked AS MATERIALIZED (
-        SELECT m.id, m.sender_id, m.channel_id, m.conversation_id, m.traits
-          FROM messages m
-          JOIN realms r ON r.realm_id = m.realm_id AND NOT r.deactivated
-         WHERE m.realm_id = %(realm_id)s AND m.id = ANY (%(ids)s::bigint[])
-    ), wanting AS (
+        -- Each by its key: planned while the table was empty, a join would read the whole realm.
+        SELECT m.*
+          FROM (SELECT DISTINCT unnest(%(ids)s::bigint[]) AS id) i
+         CROSS JOIN LATERAL (
+               SELECT m.id, m.sender_id, m.channel_id, m.conversation_id, m.traits
+                 FROM messages m
+                WHERE m.realm_id = %(realm_id)s AND m.id = i.id LIMIT 1) m
+         WHERE NOT (SELECT r.deactivated FROM realms r WHERE r.realm_id = %(realm_id)s)
+    ),
 """
-# A branch for each kind of wish: all rest on indexes that hold the few who have it, by user, and
-# read no more of them than a page holds. Whom `page` leaves out must not take up room there.
-_OF_PAGE: Final[LiteralString] = """
+_OF_ALL: Final[LiteralString] = """
+               AND x.user_id >= %(after_user_id)s
+               AND EXISTS (SELECT FROM users u
+                            WHERE u.realm_id = %(realm_id)s AND u.user_id = x.user_id
+                              AND u.is_active AND u.bot_type IS NULL)
+             ORDER BY x.user_id LIMIT %(limit)s::bigint + 2
+"""
+"""Two of those who are first may come to nothing: who sent all of the messages, and the last one of
+the page before."""
+_OF_EACH: Final[LiteralString] = """
                AND x.user_id >= %(after_user_id)s AND x.user_id <> a.sender_id
                AND (x.user_id, a.id) > (%(after_user_id)s, %(after_id)s)
                AND EXISTS (SELECT FROM users u
                             WHERE u.realm_id = %(realm_id)s AND u.user_id = x.user_id
                               AND u.is_active AND u.bot_type IS NULL)
-             ORDER BY x.user_id LIMIT %(limit)s) w
+             ORDER BY x.user_id LIMIT %(limit)s
 """
-_DIRECT: Final[LiteralString] = """
-        SELECT a.id, unnest(g.user_ids) AS user_id
-          FROM asked a
-          JOIN dm_groups g ON g.realm_id = %(realm_id)s AND g.dm_group_id = a.conversation_id
-         WHERE a.channel_id IS NULL
-"""
-_FLAGGED: Final[LiteralString] = """
-         UNION
-        SELECT a.id, w.user_id FROM asked a CROSS JOIN LATERAL (
-            SELECT x.user_id FROM message_flags x
-             WHERE x.realm_id = %(realm_id)s AND x.message_id = a.id AND x.flags & 88 <> 0
-"""
-_FOLLOWING: Final[LiteralString] = """
-         UNION
-        SELECT a.id, w.user_id FROM asked a CROSS JOIN LATERAL (
-            SELECT x.user_id FROM user_topics x
-             WHERE x.realm_id = %(realm_id)s AND x.topic_id = a.conversation_id
-               AND x.visibility_policy = 3 AND a.channel_id IS NOT NULL
-"""
-_HEARING_CHANNEL: Final[LiteralString] = """
-         UNION
-        SELECT a.id, w.user_id FROM asked a CROSS JOIN LATERAL (
+# A branch for each kind of wish: all rest on indexes that hold the few who have it, by user, and
+# read no more of them than a page holds. Whom `page` leaves out must not take up room there. What
+# is wished of a channel or a topic is asked once, however many messages it got.
+_WHO_MAY_WANT: Final[LiteralString] = """
+    hearers AS MATERIALIZED (
+        SELECT c.channel_id, w.user_id
+          FROM (SELECT DISTINCT a.channel_id FROM asked a WHERE a.channel_id IS NOT NULL) c
+         CROSS JOIN LATERAL ((
             SELECT x.user_id FROM subscriptions x
-             WHERE x.realm_id = %(realm_id)s AND x.channel_id = a.channel_id
-               AND x.active AND (x.push_notifications OR x.email_notifications)
-"""
-_HEARING_ALL: Final[LiteralString] = """
-         UNION
-        SELECT a.id, w.user_id FROM asked a CROSS JOIN LATERAL (
+             WHERE x.realm_id = %(realm_id)s AND x.channel_id = c.channel_id
+               AND x.active AND (x.push_notifications OR x.email_notifications) @of_all
+         ) UNION (
             SELECT x.user_id FROM users x
              WHERE x.realm_id = %(realm_id)s
                AND (x.settings @> '{"enable_stream_push_notifications": true}'
                     OR x.settings @> '{"enable_stream_email_notifications": true}')
                AND EXISTS (SELECT FROM subscriptions s
                             WHERE s.realm_id = %(realm_id)s AND s.user_id = x.user_id
-                              AND s.channel_id = a.channel_id AND s.active)
-"""
-_CALLED: Final[LiteralString] = """
+                              AND s.channel_id = c.channel_id AND s.active) @of_all
+         )) w
+    ), followers AS MATERIALIZED (
+        SELECT t.conversation_id, w.user_id
+          FROM (SELECT DISTINCT a.conversation_id FROM asked a WHERE a.channel_id IS NOT NULL) t
+         CROSS JOIN LATERAL (
+            SELECT x.user_id FROM user_topics x
+             WHERE x.realm_id = %(realm_id)s AND x.topic_id = t.conversation_id
+               AND x.visibility_policy = 3 @of_all
+         ) w
+    ), wanting AS (
+        SELECT a.id, unnest(g.user_ids) AS user_id
+          FROM asked a
+          JOIN dm_groups g ON g.realm_id = %(realm_id)s AND g.dm_group_id = a.conversation_id
+         WHERE a.channel_id IS NULL
+         UNION
+        SELECT a.id, h.user_id FROM asked a JOIN hearers h ON h.channel_id = a.channel_id
+         UNION
+        SELECT a.id, f.user_id
+          FROM asked a JOIN followers f ON f.conversation_id = a.conversation_id
+         WHERE a.channel_id IS NOT NULL
+         UNION
+        SELECT a.id, w.user_id FROM asked a CROSS JOIN LATERAL (
+            SELECT x.user_id FROM message_flags x
+             WHERE x.realm_id = %(realm_id)s AND x.message_id = a.id AND x.flags & 88 <> 0 @of_each
+         ) w
          UNION
         SELECT a.id, w.user_id FROM asked a CROSS JOIN LATERAL (
             SELECT x.user_id FROM subscriptions x
              WHERE x.realm_id = %(realm_id)s AND x.channel_id = a.channel_id
-               AND x.active AND a.traits & 2 <> 0
-"""
-_WHO_MAY_WANT: Final[LiteralString] = (
-    _DIRECT
-    + (_FLAGGED + _OF_PAGE)
-    + (_FOLLOWING + _OF_PAGE)
-    + (_HEARING_CHANNEL + _OF_PAGE)
-    + (_HEARING_ALL + _OF_PAGE)
-    + (_CALLED + _OF_PAGE)
-)
+               AND x.active AND a.traits & 2 <> 0 @of_each
+         ) w
+""".replace("@of_all", _OF_ALL).replace("@of_each", _OF_EACH)
 _THESE: Final[LiteralString] = """
+    wanting AS (
         SELECT DISTINCT p.id, p.user_id
           FROM unnest(%(ids)s::bigint[], %(user_ids)s::bigint[]) AS p(id, user_id)
 """
