@@ -1046,6 +1046,7 @@ CREATE FUNCTION public.history_sources(p_realm_id bigint, p_user_id bigint, p_sc
     AS $$
 DECLARE
     v_role smallint;
+    v_channel_ids bigint[];
 BEGIN
     r_channels := '{}';
     r_partial_channels := '{}';
@@ -1083,17 +1084,16 @@ BEGIN
           INTO r_channels, r_partial_channels
           FROM reader_access(p_realm_id, p_user_id, p_channel_ids) a;
     ELSE
-        WITH wanted AS MATERIALIZED (
-            SELECT t.topic_id, t.channel_id FROM topics t
+        v_channel_ids := ARRAY(
+            SELECT DISTINCT t.channel_id FROM topics t
              WHERE t.realm_id = p_realm_id AND t.topic_id = ANY (p_conversation_ids)
-               AND (p_channel_ids IS NULL OR t.channel_id = ANY (p_channel_ids))
-        )
-        SELECT coalesce(array_agg(w.topic_id) FILTER (WHERE a.access = 2), '{}'),
-               coalesce(array_agg(w.topic_id) FILTER (WHERE a.access = 1), '{}')
+               AND (p_channel_ids IS NULL OR t.channel_id = ANY (p_channel_ids)));
+        SELECT coalesce(array_agg(t.topic_id) FILTER (WHERE a.access = 2), '{}'),
+               coalesce(array_agg(t.topic_id) FILTER (WHERE a.access = 1), '{}')
           INTO r_conversations, r_partial_conversations
-          FROM reader_access(p_realm_id, p_user_id,
-                             ARRAY(SELECT DISTINCT v.channel_id FROM wanted v)) a
-          JOIN wanted w ON w.channel_id = a.channel_id;
+          FROM reader_access(p_realm_id, p_user_id, v_channel_ids) a
+          JOIN topics t ON t.realm_id = p_realm_id AND t.topic_id = ANY (p_conversation_ids)
+               AND t.channel_id = a.channel_id;
         r_conversations := r_conversations || ARRAY(
             SELECT g.dm_group_id FROM dm_group_members g
              WHERE g.realm_id = p_realm_id AND g.user_id = p_user_id
@@ -1102,8 +1102,14 @@ BEGIN
 END $$;
 
 CREATE FUNCTION public.ids_of(p_terms jsonb, p_name text) RETURNS bigint[]
-    LANGUAGE sql IMMUTABLE
-    AS $$ SELECT ARRAY(SELECT i::bigint FROM jsonb_array_elements_text(p_terms -> p_name) AS i) $$;
+    LANGUAGE plpgsql IMMUTABLE
+    AS $$
+BEGIN
+    IF coalesce(p_terms -> p_name, '[]') = '[]' THEN
+        RETURN '{}';
+    END IF;
+    RETURN ARRAY(SELECT i::bigint FROM jsonb_array_elements_text(p_terms -> p_name) AS i);
+END $$;
 
 CREATE SEQUENCE public.attachment_ids
     START WITH 1

@@ -145,19 +145,22 @@ async def words_of(
 _MATCHED: Final[LiteralString] = """
     SELECT f.matched, array_agg(f.topic_id)
       FROM (SELECT t.topic_id, array_agg(w.n::integer ORDER BY w.n) AS matched
-              FROM topics t
-              JOIN unnest((SELECT %(likes)s::text[]), (SELECT %(stem_likes)s::text[]),
-                          (SELECT %(phrases)s::text[])) WITH ORDINALITY AS w(text, stem, phrase, n)
-                   ON lower(t.name) LIKE w.text OR lower(t.name) LIKE w.stem
-                      OR lower(t.name) ~ w.phrase
-             WHERE t.realm_id = %(realm_id)s
+              FROM (SELECT x.topic_id, lower(x.name) AS name
+                      FROM topics x WHERE x.realm_id = %(realm_id)s
 """
 _IN_CHANNELS: Final[LiteralString] = (
-    " AND t.channel_id = ANY ((SELECT %(channel_ids)s::bigint[])::bigint[])"
+    " AND x.channel_id = ANY ((SELECT %(channel_ids)s::bigint[])::bigint[])"
 )
 """How many there are of everything, is hidden from the planner: it would plan anew at each search,
 for longer than the query takes."""
-_BY_WORDS: Final[LiteralString] = " GROUP BY t.topic_id) f GROUP BY f.matched"
+_BY_WORDS: Final[LiteralString] = """
+                    OFFSET 0) t
+              JOIN unnest((SELECT %(likes)s::text[]), (SELECT %(stem_likes)s::text[]),
+                          (SELECT %(phrases)s::text[])) WITH ORDINALITY AS w(text, stem, phrase, n)
+                   ON t.name LIKE w.text OR t.name LIKE w.stem OR t.name ~ w.phrase
+             GROUP BY t.topic_id) f
+     GROUP BY f.matched
+"""
 
 
 async def planned(

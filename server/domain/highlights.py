@@ -1,7 +1,7 @@
 """Marks what a search has found, in text and in rendered messages."""
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from html import escape, unescape
@@ -19,6 +19,25 @@ _BLOCK: Final = re.compile(
 Span = tuple[int, int]
 
 
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A rendered message, and what a reader sees of it."""
+
+    html: str
+    pieces: list[str]
+    """Its tags, and the texts between them."""
+    seen: list[str]
+    """What each of the pieces shows."""
+    text: str
+    """All of that."""
+
+    @classmethod
+    def of(cls, html: str) -> "Shown":
+        pieces = _TAG_OR_TEXT.findall(html)
+        seen = [_shown(piece) for piece in pieces]
+        return cls(html, pieces, seen, "".join(seen))
+
+
 @dataclass(frozen=True)
 class Marks:
     """What is to be marked: texts wherever they occur, and whole words by their stems."""
@@ -29,19 +48,18 @@ class Marks:
     words: frozenset[str]
     """In small letters."""
 
-    def in_html(self, html: str) -> str:
+    def in_html(self, shown: Shown) -> str:
         """The rendered message with marks in its text, never in its tags.
 
         What goes on in another element is marked in both.
         """
-        if not self._ways:
-            return html
-        pieces = _TAG_OR_TEXT.findall(html)
-        shown = [_shown(piece) for piece in pieces]
-        found = self._found("".join(shown))
+        found = self._found(shown.text)
+        if not found:
+            return shown.html
+        by_piece = zip(shown.pieces, shown.seen, _by_piece(shown.seen, found), strict=True)
         return "".join(
-            piece if piece.startswith("<") else _marked(text, spans)
-            for piece, text, spans in zip(pieces, shown, _by_piece(shown, found), strict=True)
+            _marked(seen, spans) if spans and not piece.startswith("<") else piece
+            for piece, seen, spans in by_piece
         )
 
     def in_text(self, text: str) -> str:
@@ -131,10 +149,9 @@ def _marked(text: str, found: Iterable[Span]) -> str:
     return "".join([*marked, escape(text[done:])])
 
 
-def words_in(htmls: Iterable[str]) -> Collection[str]:
-    """The words of rendered messages, each once, in small letters."""
+def words_in(texts: Iterable[str]) -> set[str]:
+    """The words of texts, each once, in small letters."""
     words: set[str] = set()
-    for html in htmls:
-        shown = "".join(_shown(piece) for piece in _TAG_OR_TEXT.findall(html))
-        words.update(_WORD.findall(shown.lower()))
+    for text in texts:
+        words.update(_WORD.findall(text.lower()))
     return words

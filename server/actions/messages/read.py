@@ -1,9 +1,8 @@
 """Reading history: pages around an anchor, narrowed, and single messages."""
 
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
-from html import escape
 from typing import Final, Literal
 
 from server.actions.messages.narrowing import Look, among, narrowed
@@ -11,7 +10,7 @@ from server.actions.messages.showing import show
 from server.directory import Directory
 from server.domain.actor import Actor
 from server.domain.errors import BadRequestError, MissingParameterError
-from server.domain.highlights import Marks, words_in
+from server.domain.highlights import Marks, Shown, words_in
 from server.domain.narrow import Term
 from server.domain.user_settings import UserSettings
 from server.events.base import ClientView
@@ -27,7 +26,7 @@ from storage.search import Search, stems_of
 MAX_MESSAGES: Final = 5_000
 MAX_STEMS: Final = 20_000
 MAX_KEPT_WORD: Final = 30
-"""So many words of an organization are kept with their stems, two megabytes, and no longer ones."""
+"""So many words of an organization are kept with their stems: four megabytes. No longer ones."""
 SHOWN_NEWEST: Final = 10**16
 """The number that stands for the newest message on the wire: clients keep ids below 2^53."""
 NamedAnchor = Literal["newest", "oldest", "first_unread"]
@@ -135,41 +134,50 @@ async def _matches(
     html: Mapping[MessageId, str],
 ) -> list[Match]:
     """Content and topic of each message, with marks where the search has found something."""
-    marks = Marks((), frozenset())
+    contents = {row.id: Shown.of(html.get(row.id, "")) for row in rows}
     topics = {row.topic or "" for row in rows}
+    marks = Marks((), frozenset())
     if search is not None:
-        stems = [word.stem for word in search.words if word.stem is not None]
-        words = words_in([*html.values(), *map(escape, topics)]) if stems else ()
+        stems = {word.stem for word in search.words if word.stem is not None}
+        words = words_in([*(each.text for each in contents.values()), *topics]) if stems else set()
         found = await _with_stems(directory, connection, search.language, stems, words)
         texts = tuple((word.text, word.begins_words) for word in search.words)
         marks = Marks(texts, frozenset(found))
     subjects = {topic: marks.in_text(topic) for topic in topics}
-    return [Match(marks.in_html(html.get(row.id, "")), subjects[row.topic or ""]) for row in rows]
+    return [Match(marks.in_html(contents[row.id]), subjects[row.topic or ""]) for row in rows]
+
+
+@dataclass(frozen=True, slots=True)
+class _Stems:
+    """The words of an organization that were looked at: people use the same ones."""
+
+    words: set[str] = field(default_factory=set)
+    by_stem: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    """Which of them have it; a word that is several to the language, has several."""
+
+    def add(self, stems: Mapping[str, str]) -> None:
+        self.words.update(stems)
+        for word, theirs in stems.items():
+            for stem in theirs.split():
+                self.by_stem[stem] = (*self.by_stem.get(stem, ()), word)
 
 
 async def _with_stems(
     directory: Directory,
     connection: Connection,
     language: str,
-    stems: Collection[str],
-    words: Collection[str],
-) -> list[str]:
-    """Those of the words that have one of the stems. Stems are kept: people use the same words."""
+    stems: set[str],
+    words: set[str],
+) -> set[str]:
+    """Those of the words that have one of the stems."""
     key = ("stems", language)
-    known: dict[str, str] = directory.recall(key) or {}
-    new = [word for word in words if word not in known]
-    found = await stems_of(connection, language, new) if new else {}
-    known |= found
-    wanted = set(stems)
-    chosen = [
-        word
-        for word in words
-        if (stem := known[word]) in wanted or (" " in stem and not wanted.isdisjoint(stem.split()))
-    ]
-    for word in found:
-        if len(word) > MAX_KEPT_WORD:
-            del known[word]
-    directory.remember(key, known if len(known) <= MAX_STEMS else {})
+    kept: _Stems = directory.recall(key) or _Stems()
+    new = words - kept.words
+    found = await stems_of(connection, language, list(new)) if new else {}
+    chosen = {word for word, theirs in found.items() if not stems.isdisjoint(theirs.split())}
+    chosen.update(*(words.intersection(kept.by_stem.get(stem, ())) for stem in stems))
+    kept.add({word: theirs for word, theirs in found.items() if len(word) <= MAX_KEPT_WORD})
+    directory.remember(key, kept if len(kept.words) <= MAX_STEMS else _Stems())
     return chosen
 
 
