@@ -163,7 +163,7 @@ class Directory:
         self._by_name.clear()
 
     async def realm(self) -> RealmRow:
-        row = await self._get(
+        row = self.recall(REALM) or await self._get(
             REALM, lambda c: realms.by_id(c, self.realm_id, share=self._exact is not None)
         )
         assert isinstance(row, RealmRow), "a realm is never removed"

@@ -3,7 +3,6 @@
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import suppress
-from dataclasses import replace
 from http import HTTPStatus
 from typing import Any, Final
 
@@ -259,7 +258,7 @@ class Handling:
                 check_form(request.session.token, self._headers.get(TOKEN_HEADER) or sent)
         if request.caller is not None:
             client = client_name(fields.get("client"), self._headers.get("User-Agent"))
-            request.caller = replace(request.caller, client=client)
+            request.caller = request.caller.using(client)
             if not request.caller.is_spectator:
                 self._server.app.activity.note(request.caller, endpoint.path)
         params, unknown = parameters.parse(endpoint.params, fields | from_path)

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Protocol
+from typing import Any, Protocol
 
 from typing_extensions import override
 
@@ -19,6 +19,11 @@ class Headers(Mapping[str, str]):
     @override
     def __getitem__(self, name: str) -> str:
         return self._values[name.lower()]
+
+    @override
+    def get(self, name: str, default: Any = None) -> Any:
+        # Mapping's tries and catches, a dozen times a request.
+        return self._values.get(name.lower(), default)
 
     @override
     def __iter__(self) -> Iterator[str]:

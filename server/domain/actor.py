@@ -39,6 +39,10 @@ class Actor:
     scopes: Scopes | None = None
     """What the key reaches by which they are known; None: all that they may do."""
 
+    def using(self, client: str) -> "Actor":
+        """The same with another client."""
+        return Actor(self.realm_id, self.row, client, self.scopes)
+
     def reaches(self, needed: Scope) -> bool:
         """Whether they are known by something that opens what needs this scope."""
         return self.scopes is None or reaches(self.scopes, needed)

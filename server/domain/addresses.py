@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from email.errors import MessageError
 from email.headerregistry import Address
+from functools import lru_cache
 from typing import Final
 from urllib.parse import urlsplit
 
@@ -30,6 +31,9 @@ def mailable(address: str) -> str:
         raise ValueError(str(error)) from error
 
 
+_split: Final = lru_cache(maxsize=1_000)(urlsplit)
+
+
 @dataclass(frozen=True, slots=True)
 class RealmAddress:
     """One organization's address: `url` without a slash at its end."""
@@ -41,12 +45,12 @@ class RealmAddress:
     @property
     def host(self) -> str:
         """As in the Host header: with the port, where there is one."""
-        return urlsplit(self.url).netloc
+        return _split(self.url).netloc
 
     @property
     def domain(self) -> str:
         """The host's name alone: what stands after the @ of addresses that the server makes up."""
-        return urlsplit(self.url).hostname or "localhost"
+        return _split(self.url).hostname or "localhost"
 
 
 @dataclass(frozen=True, slots=True)

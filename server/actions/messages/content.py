@@ -109,10 +109,12 @@ async def read_content(
                 await sends.topic_participants(connection, author.realm_id, topic_id)
             )
     held = await _attachments(directory, author, rendered, read)
-    html = with_thumbnails(rendered.html, {row.path_id: row for row in held})
+    if held:
+        html = with_thumbnails(rendered.html, {row.path_id: row for row in held})
+        rendered = replace(rendered, html=html)
     return ReadContent(
         content=content,
-        rendered=replace(rendered, html=html),
+        rendered=rendered,
         mentioned=rendered.mentioned_user_ids | graph.members_of(rendered.mentioned_group_ids),
         topic_mentioned=topic_mentioned,
         alerted=alert_words.owners_in(content),
