@@ -2118,8 +2118,12 @@ BEGIN
           JOIN (SELECT x.id, x.sender_id, x.conversation_id, x.origin_conversation_id, x.traits,
                        coalesce(x.channel_id, 0) AS place,
                        coalesce(x.origin_channel_id, 0) AS origin
-                  FROM messages x
-                 WHERE x.realm_id = p_realm_id AND x.id = ANY (p_ids) OFFSET 0) m ON m.id = p.id
+                  FROM (SELECT DISTINCT i FROM unnest(p_ids) AS i) w
+                 CROSS JOIN LATERAL (
+                       SELECT y.* FROM messages y
+                        WHERE (y.realm_id, y.id) >= (p_realm_id, w.i)
+                        ORDER BY y.realm_id, y.id LIMIT 1) x
+                 WHERE x.realm_id = p_realm_id AND x.id = w.i OFFSET 0) m ON m.id = p.id
     ), grounds AS MATERIALIZED (
         SELECT w.user_id, w.place, w.origin, w.origin_conversation_id, there.spans,
                w.place = 0 OR coalesce(here.active, false) AS subscribed,
@@ -2789,9 +2793,11 @@ BEGIN
                    OR p.visibility_policy IS NULL
                       AND a.policy_started > coalesce(a.policy_sent, 0)
                       AND (o.hides_history OR (
-                              SELECT m.id FROM messages m
-                               WHERE m.realm_id = p_realm_id AND m.conversation_id = a.topic_id
-                                 AND m.id <= v_position LIMIT 1) IS NULL)) AS may_change_policy
+                              SELECT (m.realm_id, m.conversation_id) = (p_realm_id, a.topic_id)
+                                     AND m.id <= v_position
+                                FROM messages m
+                               WHERE (m.realm_id, m.conversation_id) >= (p_realm_id, a.topic_id)
+                               ORDER BY m.realm_id, m.conversation_id, m.id LIMIT 1) IS NOT TRUE)) AS may_change_policy
           FROM asked a
           LEFT JOIN sound o ON o.place = a.place
           LEFT JOIN LATERAL (
