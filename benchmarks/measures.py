@@ -29,7 +29,7 @@ from benchmarks.crowds.measures import (
 )
 from benchmarks.delivering import delivery, marking
 from benchmarks.figures import Figures, milliseconds, percentile
-from benchmarks.reading import register
+from benchmarks.registering import register
 from benchmarks.sending import sends, slow_disk, snapshot
 from benchmarks.server import Server, running, temporary_data
 

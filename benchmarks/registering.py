@@ -1,4 +1,4 @@
-"""Registers."""
+"""What a client is told when it registers."""
 
 import uvloop
 
