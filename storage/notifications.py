@@ -54,23 +54,19 @@ _ASKED: Final[LiteralString] = """
          WHERE NOT (SELECT r.deactivated FROM realms r WHERE r.realm_id = %(realm_id)s)
     ),
 """
-_OF_ALL: Final[LiteralString] = """
+_OF_PEOPLE: Final[LiteralString] = """
                AND x.user_id >= %(after_user_id)s
                AND EXISTS (SELECT FROM users u
                             WHERE u.realm_id = %(realm_id)s AND u.user_id = x.user_id
                               AND u.is_active AND u.bot_type IS NULL)
-             ORDER BY x.user_id LIMIT %(limit)s::bigint + 2
 """
+_OF_ALL: Final[LiteralString] = _OF_PEOPLE + "ORDER BY x.user_id LIMIT %(limit)s::bigint + 2"
 """Two of those who are first may come to nothing: who sent all of the messages, and the last one of
 the page before."""
-_OF_EACH: Final[LiteralString] = """
-               AND x.user_id >= %(after_user_id)s AND x.user_id <> a.sender_id
-               AND (x.user_id, a.id) > (%(after_user_id)s, %(after_id)s)
-               AND EXISTS (SELECT FROM users u
-                            WHERE u.realm_id = %(realm_id)s AND u.user_id = x.user_id
-                              AND u.is_active AND u.bot_type IS NULL)
-             ORDER BY x.user_id LIMIT %(limit)s
-"""
+_OF_EACH: Final[LiteralString] = _OF_PEOPLE + (
+    "AND x.user_id <> a.sender_id AND (x.user_id, a.id) > (%(after_user_id)s, %(after_id)s)"
+    " ORDER BY x.user_id LIMIT %(limit)s"
+)
 # A branch for each kind of wish: all rest on indexes that hold the few who have it, by user, and
 # read no more of them than a page holds. Whom `page` leaves out must not take up room there. What
 # is wished of a channel or a topic is asked once, however many messages it got.

@@ -119,7 +119,6 @@ def messages(sizes: tuple[int, ...]) -> Measured:
         there = 0
         for size in sizes:
             _say(database, world, places, size - there, first=there == 0)
-            uvloop.run(waiting.settled(_DatabaseOf(server)))  # all of it is in the search index
             there = size
             client = _first(server, world)
             in_channel = ("channel", places[50])
@@ -135,14 +134,6 @@ def messages(sizes: tuple[int, ...]) -> Measured:
                     _history(client, "a topic", in_channel, ("topic", "topic 3")),
                 ),
             )
-
-
-@dataclass(frozen=True, slots=True)
-class _DatabaseOf:
-    server: Server
-
-    def cpu_seconds(self) -> float:
-        return self.server.database_cpu_seconds()
 
 
 def _say(
