@@ -22,6 +22,7 @@ from psycopg import sql
 
 from storage import clock, history, message_flags, read_state
 from storage.database import Connection, Statement
+from storage.driver import PgConnection
 from storage.history import NEWEST, OLDEST, Scope, Window
 from storage.ids import ChannelId, MessageId, RealmId, UserId
 from storage.migrate import migrate
@@ -355,9 +356,7 @@ _NOTHING = Statement("SELECT 1")
 
 
 async def measure(url: str, times: int) -> list[Figure]:
-    async with await psycopg.AsyncConnection.connect(
-        url, autocommit=True, prepare_threshold=2
-    ) as raw:
+    async with await PgConnection.connect(url, autocommit=True) as raw:
         connection = Connection(raw)
         return [
             *await measure_history(connection, times),

@@ -4,18 +4,19 @@ import asyncio
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field, replace
+from operator import itemgetter
 from typing import Any, Final, Generic, LiteralString, TypeVar, overload
 
 import orjson
 import psycopg
 from psycopg.pq import PipelineStatus, TransactionStatus
-from psycopg.rows import dict_row, scalar_row, tuple_row
 from psycopg.types.json import Jsonb, set_json_loads
 from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
-from storage.pool import CONNECT_SECONDS, KEEPALIVE, PgConnection, opened_pool
+from storage.driver import Answer, PgConnection
+from storage.pool import CONNECT_SECONDS, KEEPALIVE, opened_pool
 from storage.readings import Reading, Result, next_round, side_by_side
-from storage.rows import built
+from storage.rows import built, columns, first
 
 Row = TypeVar("Row")
 Second = TypeVar("Second")
@@ -107,44 +108,37 @@ class Connection:
 
     async def many(self, row: type[Row], sql: LiteralString, **params: Any) -> list[Row]:
         """All rows, each built as `row(**columns)`."""
-        async with self.raw.cursor(row_factory=tuple_row) as cursor:
-            await self._ask(cursor, sql, params)
-            found = await cursor.fetchall()
-            return built(row, cursor.pgresult, found)
+        answer = await self._ask(sql, params)
+        found = await answer.rows(tuple)
+        return built(row, answer.result, found)
 
     async def one(self, row: type[Row], sql: LiteralString, **params: Any) -> Row | None:
         """The first row, or None where there is none."""
-        async with self.raw.cursor(row_factory=tuple_row) as cursor:
-            await self._ask(cursor, sql, params)
-            first = await cursor.fetchone()
-            return None if first is None else built(row, cursor.pgresult, [first])[0]
+        return first(await self.many(row, sql, **params))
 
     async def tuples(self, sql: LiteralString, **params: Any) -> list[tuple[Any, ...]]:
-        async with self.raw.cursor(row_factory=tuple_row) as cursor:
-            await self._ask(cursor, sql, params)
-            return await cursor.fetchall()
+        answer = await self._ask(sql, params)
+        return await answer.rows(tuple)
 
     async def dicts(self, sql: LiteralString, **params: Any) -> list[dict[str, Any]]:
-        async with self.raw.cursor(row_factory=dict_row) as cursor:
-            await self._ask(cursor, sql, params)
-            return await cursor.fetchall()
+        answer = await self._ask(sql, params)
+        found = await answer.rows(tuple)
+        names = columns(answer.result)
+        return [dict(zip(names, row, strict=True)) for row in found]
 
     async def value(self, sql: LiteralString, **params: Any) -> Any:
         """The first column of the first row, or None where there is no row."""
-        async with self.raw.cursor(row_factory=scalar_row) as cursor:
-            await self._ask(cursor, sql, params)
-            return await cursor.fetchone()
+        return first(await self.values(sql, **params))
 
     async def values(self, sql: LiteralString, **params: Any) -> list[Any]:
         """The first column of all rows."""
-        async with self.raw.cursor(row_factory=scalar_row) as cursor:
-            await self._ask(cursor, sql, params)
-            return await cursor.fetchall()
+        answer = await self._ask(sql, params)
+        return await answer.rows(itemgetter(0))
 
     async def execute(self, sql: LiteralString, **params: Any) -> int:
         """Change rows; how many."""
-        cursor = await self.raw.execute(sql, params)
-        return cursor.rowcount
+        answer = await self.raw.ask(sql, params)
+        return await answer.count()
 
     @overload
     async def together(
@@ -177,24 +171,19 @@ class Connection:
 
     async def run(self, statement: Statement) -> list[tuple[Any, ...]]:
         """Run a statement made earlier; its rows, if it gives any."""
-        async with self.raw.cursor(row_factory=tuple_row) as cursor:
-            await cursor.execute(statement.sql, dict(statement.params))
-            return await cursor.fetchall() if cursor.description else []
+        answer = await self.raw.ask(statement.sql, statement.params)
+        return await answer.rows(tuple)
 
     async def run_together(self, statements: Sequence[Statement]) -> list[list[tuple[Any, ...]]]:
         """Run statements in order in one round trip; the rows of each. All fail if one does."""
-        async with self.raw.pipeline():
-            cursors = [
-                await self.raw.cursor(row_factory=tuple_row).execute(s.sql, dict(s.params))
-                for s in statements
-            ]
-        return [await c.fetchall() if c.description else [] for c in cursors]
+        async with self.raw.pipelined():
+            answers = [await self.raw.ask(s.sql, s.params) for s in statements]
+        return [await answer.rows(tuple) for answer in answers]
 
-    async def _ask(
-        self, cursor: psycopg.AsyncCursor[Any], sql: LiteralString, params: Mapping[str, Any]
-    ) -> None:
-        await cursor.execute(sql, params)
+    async def _ask(self, sql: LiteralString, params: Mapping[str, Any]) -> Answer:
+        answer = await self.raw.ask(sql, params)
         await self.others_turn()
+        return answer
 
     @staticmethod
     def json(value: Any) -> Jsonb:
@@ -293,21 +282,22 @@ class Database:
 
         It only reads. What it sends is not waited for, but what that gives.
         """
-        async with translated_errors(), self._checked_out() as raw, raw.pipeline():
-            await raw.execute("BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY")
+        async with translated_errors(), self._checked_out() as raw:
             try:
-                yield Connection(raw)
+                async with raw.pipelined():
+                    await raw.ask("BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY", {})
+                    yield Connection(raw)
+                    await raw.ask("COMMIT", {})
             except BaseException:
                 if not raw.closed:
                     await raw.rollback()
                 raise
-            await raw.execute("COMMIT")
 
     @asynccontextmanager
     async def direct(self) -> AsyncIterator[PgConnection]:
         """A connection outside the pool, for LISTEN and session locks."""
         async with translated_errors():
-            raw = await psycopg.AsyncConnection.connect(
+            raw = await PgConnection.connect(
                 self.url, autocommit=True, connect_timeout=CONNECT_SECONDS, **KEEPALIVE
             )
             async with raw:

@@ -9,13 +9,12 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any, LiteralString
 
-import psycopg
 from psycopg_pool import AsyncConnectionPool
 from typing_extensions import override
 
-logger = logging.getLogger(__name__)
+from storage.driver import PgConnection
 
-PgConnection = psycopg.AsyncConnection[Any]
+logger = logging.getLogger(__name__)
 
 CONNECT_SECONDS = 10
 RECONNECT_SECONDS = 0.25
@@ -43,7 +42,6 @@ async def opened_pool(
     Raises psycopg.OperationalError if nobody answers there.
     """
     logging.getLogger("psycopg.pool").setLevel(logging.CRITICAL)  # it would tell each attempt
-    logging.getLogger("psycopg").addFilter(_is_news)
     reconnecting = _Reconnecting()
 
     async def configure(raw: PgConnection) -> None:
@@ -53,6 +51,7 @@ async def opened_pool(
 
     pool: AsyncConnectionPool[PgConnection] = AsyncConnectionPool(
         url,
+        connection_class=PgConnection,
         min_size=min(min_size, max_size),
         max_size=max_size,
         open=False,
@@ -60,7 +59,6 @@ async def opened_pool(
         max_idle=SPARE_SECONDS,
         kwargs={
             "autocommit": True,
-            "prepare_threshold": 2,
             "options": OPTIONS,
             "connect_timeout": CONNECT_SECONDS,
             **KEEPALIVE,
@@ -79,11 +77,6 @@ async def opened_pool(
     finally:
         reconnecting.stop()
         await pool.close()
-
-
-def _is_news(record: logging.LogRecord) -> bool:
-    """Whether the driver says more than that a pipeline ends with the failure that it raises."""
-    return record.msg != "error ignored terminating %r: %s"
 
 
 async def _confirm_life(raw: PgConnection) -> None:

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 from psycopg.pq.abc import PGresult
 
 Row = TypeVar("Row")
+Found = TypeVar("Found")
 Values = tuple[Any, ...]
 
 
@@ -17,31 +18,38 @@ def built(row: type[Row], result: PGresult | None, found: Sequence[Values]) -> l
     """What was found, each as `row(**columns)`."""
     if not found:
         return []
-    assert result is not None, "rows come from a result"
-    columns = tuple([result.fname(n) or b"" for n in range(result.nfields)])
+    names = columns(result)
     kind: Any = row
-    arranged = _arranged(kind, columns)
+    arranged = _arranged(kind, names)
     if arranged is None:
-        names = [column.decode() for column in columns]
         return [row(**dict(zip(names, values, strict=True))) for values in found]
     return list(starmap(row, map(arranged, found) if arranged is not tuple else found))
 
 
+def columns(result: PGresult | None) -> tuple[str, ...]:
+    """What the columns of an answer are called."""
+    assert result is not None, "rows come from a result"
+    return tuple([(result.fname(n) or b"").decode() for n in range(result.nfields)])
+
+
+def first(found: Sequence[Found]) -> Found | None:
+    """The first of what was found, if anything was."""
+    return found[0] if found else None
+
+
 @functools.lru_cache(maxsize=1_000)
-def _arranged(
-    row: Callable[..., Any], columns: tuple[bytes, ...]
-) -> Callable[[Values], Values] | None:
+def _arranged(row: Callable[..., Any], names: tuple[str, ...]) -> Callable[[Values], Values] | None:
     """How to put values of these columns in the order of the type's arguments; `tuple`: they are.
 
     None: they cannot be given by position.
     """
-    names = [
-        parameter.name.encode()
+    wanted = [
+        parameter.name
         for parameter in inspect.signature(row).parameters.values()
         if parameter.kind is parameter.POSITIONAL_OR_KEYWORD
-    ][: len(columns)]
-    if sorted(names) != sorted(columns):
+    ][: len(names)]
+    if sorted(wanted) != sorted(names):
         return None
-    if names == list(columns):
+    if wanted == list(names):
         return tuple
-    return itemgetter(*[columns.index(name) for name in names])
+    return itemgetter(*[names.index(name) for name in wanted])

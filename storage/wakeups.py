@@ -6,8 +6,8 @@ from contextlib import asynccontextmanager
 import psycopg
 from psycopg import sql
 
-from storage.database import Database, DatabaseUnavailableError
-from storage.pool import PgConnection
+from storage.database import Connection, Database, DatabaseUnavailableError
+from storage.driver import PgConnection
 
 STALLED_MILLISECONDS = 60_000
 """How long Postgres waits for a listener that takes nothing: what it has not read is kept for
@@ -40,7 +40,7 @@ class Notifier:
     A crash of Postgres may forget the last of them: whoever listens has to look again after one.
     """
 
-    def __init__(self, connection: PgConnection) -> None:
+    def __init__(self, connection: Connection) -> None:
         self._connection = connection
 
     async def notify(self, channel: str, payloads: Sequence[str]) -> None:
@@ -55,7 +55,8 @@ class Notifier:
                 FROM unnest(%(payloads)s::text[]) WITH ORDINALITY AS sent (payload, place)
                 ORDER BY place
                 """,
-                {"channel": channel, "payloads": list(payloads)},
+                channel=channel,
+                payloads=list(payloads),
             )
         except psycopg.errors.ProgramLimitExceeded as full:  # a listener that has stopped reading
             raise DatabaseUnavailableError(str(full)) from full
@@ -64,7 +65,8 @@ class Notifier:
 @asynccontextmanager
 async def notifying(database: Database) -> AsyncIterator[Notifier]:
     """A connection to send wake-ups on."""
-    async with database.direct() as connection:
+    async with database.direct() as raw:
+        connection = Connection(raw)
         # Whoever waits for the flush of a commit that says nothing lasting holds up real ones.
         await connection.execute("SET synchronous_commit = off")
         yield Notifier(connection)

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 import hypothesis
-import psycopg
 import pytest
 import schemathesis
 import uvloop
@@ -25,6 +24,7 @@ from schemathesis.specs.openapi.checks import (
 from server.domain.access import OWNER
 from server.domain.addresses import API_PREFIX
 from storage.database import Connection
+from storage.driver import PgConnection
 from tests.factories import new_realm
 from tests.fixtures import openapi
 from tests.fixtures.app import ROOT_DOMAIN, serve
@@ -89,7 +89,7 @@ def in_a_thread(database_url: str) -> Iterator[Target]:
 @asynccontextmanager
 async def target_on(database_url: str) -> AsyncIterator[Target]:
     async with (
-        await psycopg.AsyncConnection.connect(database_url, autocommit=True) as raw,
+        await PgConnection.connect(database_url, autocommit=True) as raw,
         serve(database_url) as server,
     ):
         make = await new_realm(Connection(raw))

@@ -10,7 +10,7 @@ import psycopg
 import pytest
 import pytest_asyncio
 
-from storage.database import Database, open_database
+from storage.database import Database, Statement, open_database
 from tests.factories import Make, new_realm
 from tests.fixtures.proxy import Proxy, proxy_to
 
@@ -235,10 +235,8 @@ async def test_a_statement_that_fails_among_others_is_raised_and_not_logged_as_w
     server_url: str, caplog
 ):
     async def fail(database: Database) -> None:
-        async with database.connection() as connection, connection.raw.pipeline():
-            await connection.raw.execute("SELECT 1 / 0")
-            await connection.raw.execute("SELECT 1")
-            await connection.values("SELECT 1")
+        async with database.connection() as connection:
+            await connection.run_together([Statement("SELECT 1 / 0"), Statement("SELECT 1")])
 
     async with open_database(server_url) as database:
         for _ in range(50):

@@ -3,12 +3,12 @@
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-import psycopg
 import pytest
 import pytest_asyncio
 
 from storage import conversations, history, messages, search
 from storage.database import Connection
+from storage.driver import PgConnection
 from storage.history import NEWEST, OLDEST, Scope, Window, Without
 from storage.ids import ChannelId, MessageId, RealmId, UserId
 from tests.factories import new_realm
@@ -57,7 +57,7 @@ class Filled:
 @pytest_asyncio.fixture(loop_scope="module", scope="module")
 async def filled(database_url: str) -> Any:
     async with (
-        await psycopg.AsyncConnection.connect(database_url, autocommit=True) as raw,
+        await PgConnection.connect(database_url, autocommit=True) as raw,
         raw.transaction(force_rollback=True),
     ):
         yield await _filled(Connection(raw))

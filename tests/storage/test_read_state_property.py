@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any, Literal
 
-import psycopg
 import pytest
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
@@ -23,6 +22,7 @@ from typing_extensions import override
 from server.domain.topic_policies import MUTED, UNMUTED
 from storage import history, message_flags, muted_users, read_state, user_topics
 from storage.database import Connection, Statement
+from storage.driver import PgConnection
 from storage.history import NEWEST, OLDEST, Window
 from storage.ids import ChannelId, MessageId, TopicId, UserId
 from tests.storage.read_state_driver import NOW, WRITE_ID, Driver, traits
@@ -69,6 +69,7 @@ class ReadState(RuleBasedStateMachine):
     def open(self, kinds, absent, sends):
         """Never an empty realm: most histories would not get far."""
         self.run(self.connection.raw.rollback())
+        self.run(self.connection.execute("BEGIN"))
         self.driver = self.run(Driver.in_new_realm(self.connection, PEOPLE, kinds))
         self.users = sorted(self.driver.people)
         self.channels = sorted(self.driver.channels)
@@ -564,7 +565,7 @@ BATCH = settings(
 def machine(database_url: str) -> Iterator[type[ReadState]]:
     """The machine on one connection of its own; each history is rolled back."""
     with asyncio.Runner() as runner:
-        raw = runner.run(psycopg.AsyncConnection.connect(database_url))
+        raw = runner.run(PgConnection.connect(database_url, autocommit=True))
         connection = Connection(raw)
         yield type("ReadState", (ReadState,), {"runner": runner, "connection": connection})
         runner.run(raw.close())

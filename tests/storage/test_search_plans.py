@@ -28,7 +28,7 @@ async def test_topics_of_a_channel_are_looked_for_by_a_plan_that_is_kept(make):
         count=TOPICS,
     )
     await make.connection.execute("ANALYZE topics")
-    make.connection.raw.prepare_threshold = 0
+    make.connection.raw.plans.after = 0
     words = await search.words_of(make.connection, "english", [("needle", False)])
     for _ in range(TIMES):
         await search.planned(make.connection, make.realm_id, words, [channel.channel_id])

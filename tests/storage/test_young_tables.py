@@ -8,13 +8,13 @@ from typing import Any
 from uuid import uuid4
 
 import msgspec
-import psycopg
 import pytest
 import pytest_asyncio
 
 from storage import notifications, sends
 from storage.conversations import TopicRow
 from storage.database import Connection
+from storage.driver import PgConnection
 from storage.ids import ChannelId, MessageId, Position, UserId
 from storage.sends import Send
 from tests.factories import JOINED, Make, new_realm
@@ -131,7 +131,7 @@ class Young:
 @pytest_asyncio.fixture
 async def young(database_url: str) -> Any:
     async with (
-        await psycopg.AsyncConnection.connect(database_url, autocommit=True) as raw,
+        await PgConnection.connect(database_url, autocommit=True) as raw,
         raw.transaction(force_rollback=True),
     ):
         make = await new_realm(Connection(raw))

@@ -1,0 +1,310 @@
+"""Connections of psycopg whose statements all go one way: named parameters, prepared, rows as text.
+
+psycopg gives the protocol, the pool, transactions, cancelling, and turns values into parameters
+and back. Its cursors and pipelines serve every use, and cost more of the processor than most of
+what we ask (docs/adr/0031-statements.md).
+"""
+
+import asyncio
+import re
+from collections import OrderedDict, deque
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
+from functools import lru_cache, partial
+from typing import Any, Final, LiteralString, NamedTuple, TypeVar
+
+import psycopg
+from psycopg.abc import PQGen
+from psycopg.adapt import PyFormat, Transformer
+from psycopg.errors import error_from_result
+from psycopg.generators import execute
+from psycopg.pq import ConnStatus, ExecStatus, TransactionStatus
+from psycopg.pq.abc import PGresult
+from psycopg.waiting import READY_R, WAIT_R, WAIT_RW, wait_async
+from typing_extensions import override
+
+from storage.sockets import Sockets
+
+Made = TypeVar("Made")
+Row = tuple[Any, ...]
+
+PREPARED_AFTER: Final = 2
+MAX_PREPARED: Final = 100
+"""Statements that a connection keeps, the one that was not used for longest gives way."""
+CANCEL_SECONDS: Final = 5.0
+
+_PLACEHOLDER: Final = re.compile(r"%(?:%|\((\w+)\)([sb]))")
+_FORMATS: Final = {"s": PyFormat.AUTO, "b": PyFormat.BINARY}
+
+
+@dataclass(frozen=True, slots=True)
+class _Query:
+    """SQL as Postgres has it, and which parameters its numbers stand for."""
+
+    text: bytes
+    names: tuple[str, ...]
+    formats: tuple[PyFormat, ...]
+
+
+@lru_cache(maxsize=5_000)
+def _query(sql: LiteralString) -> _Query:
+    formats: dict[str, PyFormat] = {}
+    numbers: dict[str, int] = {}
+
+    def numbered(placeholder: re.Match[str]) -> str:
+        name, kind = placeholder.groups()
+        if name is None:
+            return "%"
+        formats[name] = _FORMATS[kind]
+        return f"${numbers.setdefault(name, len(numbers) + 1)}"
+
+    text = _PLACEHOLDER.sub(numbered, sql)
+    return _Query(text.encode(), tuple(numbers), tuple(formats[name] for name in numbers))
+
+
+class Answer:
+    """What a statement gives; where statements are sent together, what it will have given."""
+
+    __slots__ = ("_connection", "place", "plan", "result")
+
+    def __init__(self, connection: "PgConnection", plan: "_Plan | None") -> None:
+        self._connection = connection
+        self.plan = plan
+        """What this prepares."""
+        self.place = 0
+        """Among all that the connection has sent together."""
+        self.result: PGresult | None = None
+
+    async def rows(self, make: Callable[[Sequence[Any]], Made]) -> list[Made]:
+        """Its rows, none where it has none to give. Raises what Postgres refused it with."""
+        return self._connection.rows_of(await self.taken(), make)
+
+    async def count(self) -> int:
+        """How many rows it changed, or gave."""
+        return (await self.taken()).command_tuples or 0
+
+    async def taken(self) -> PGresult:
+        """The whole of it, which has succeeded."""
+        if self.result is None:
+            await self._connection.receive(self)
+        assert self.result is not None
+        if self.result.status not in _SUCCEEDED:
+            raise error_from_result(self.result)
+        return self.result
+
+
+_SUCCEEDED: Final = (ExecStatus.TUPLES_OK, ExecStatus.COMMAND_OK, ExecStatus.PIPELINE_SYNC)
+
+
+class PgConnection(psycopg.AsyncConnection[Row]):
+    """A connection in autocommit mode, for one task at a time, on one loop."""
+
+    def __init__(self, *arguments: Any, **named: Any) -> None:
+        super().__init__(*arguments, **named)
+        self.prepare_threshold = None  # psycopg deallocates all that is prepared, ours with it
+        self.plans = Plans()
+        self._values = Transformer(self)
+        self._sockets: Sockets | None = None
+        self._owner = object()
+        """Stands for this connection among the sockets, without keeping it."""
+        self._expected: deque[Answer] | None = None
+        """What has been sent together and not come yet."""
+        self._sent = self._flushed = 0
+        """How many statements have been sent together, and how many Postgres is to answer now."""
+        self._failure: PGresult | None = None
+        """Why what was sent together is not done."""
+
+    async def ask(self, sql: LiteralString, params: Mapping[str, Any]) -> Answer:
+        """Run one statement. Within `pipelined` it is only sent, and its answer comes later.
+
+        `%(name)s` is a parameter, `%(name)b` one as bytes, `%%` a per cent sign.
+        """
+        query = _query(sql)
+        values = self._values.dump_sequence([params[name] for name in query.names], query.formats)
+        formats = self._values.formats
+        plan = _Plan(query.text, self._values.types or ())
+        name = self.plans.name_of(plan) or await self._newly_prepared(plan)
+        if name is None:
+            return await self._send(
+                partial(self.pgconn.send_query_params, query.text, values, plan.types, formats)
+            )
+        return await self._send(partial(self.pgconn.send_query_prepared, name, values, formats))
+
+    def rows_of(self, result: PGresult, make: Callable[[Sequence[Any]], Made]) -> list[Made]:
+        """The rows of an answer."""
+        self._values.set_pgresult(result, set_loaders=True)
+        return self._values.load_rows(0, result.ntuples, make)
+
+    @asynccontextmanager
+    async def pipelined(self) -> AsyncIterator[None]:
+        """What is asked in this block is not waited for, but its answers where they are taken.
+
+        If a statement fails, so do those after it, and the block at its end.
+        """
+        self.pgconn.enter_pipeline_mode()
+        self._expected, self._failure = deque(), None
+        try:
+            yield
+        except BaseException:
+            with suppress(psycopg.Error):
+                await self._end_pipeline()
+            raise
+        await self._end_pipeline()
+
+    async def receive(self, answer: Answer) -> None:
+        """Wait until the answer of what was sent is there."""
+        if answer.place > self._flushed:
+            self.pgconn.send_flush_request()
+            self._flushed = self._sent
+        await self.wait(self._received(answer))
+
+    @override
+    async def wait(
+        self, gen: PQGen[Made], interval: float = 0.0, timeout: float | None = None
+    ) -> Made:
+        if timeout is not None:
+            return await super().wait(gen, timeout=timeout)
+        if self._sockets is None:
+            self._sockets = Sockets.of_this_loop()
+        try:
+            wanted = next(gen)
+            while True:
+                ready = await self._sockets.ready(self.pgconn.socket, self._owner, wanted)
+                wanted = gen.send(ready)
+        except StopIteration as end:
+            made: Made = end.value
+            return made
+        except asyncio.CancelledError:
+            await self._cancel(gen)
+            raise
+
+    async def _newly_prepared(self, plan: "_Plan") -> bytes | None:
+        """The name of a statement that is now prepared; None if it is asked too seldom."""
+        name = self.plans.new_name_of(plan)
+        if name is None:
+            return None
+        excess = self.plans.excess()
+        if excess is not None:
+            await self._send(partial(self.pgconn.send_query_params, b"DEALLOCATE " + excess, None))
+        try:
+            answer = await self._send(
+                partial(self.pgconn.send_prepare, name, plan.text, plan.types), plan
+            )
+            if self._expected is None:
+                await answer.taken()
+        except BaseException:
+            self.plans.forget(plan)
+            raise
+        return name
+
+    async def _send(self, send: Callable[[], None], plan: "_Plan | None" = None) -> Answer:
+        answer = Answer(self, plan)
+        if self._expected is not None:
+            send()
+            self._expected.append(answer)
+            self._sent = answer.place = self._sent + 1
+            return answer
+        async with self.lock:
+            send()
+            [answer.result] = await self.wait(execute(self.pgconn))
+        return answer
+
+    def _received(self, answer: Answer) -> PQGen[None]:
+        pgconn, expected = self.pgconn, self._expected
+        assert expected is not None, "an answer is taken where it was asked for"
+        while pgconn.flush():
+            if ((yield WAIT_RW) or 0) & READY_R:
+                pgconn.consume_input()
+        while answer.result is None:
+            while pgconn.is_busy():
+                if (yield WAIT_R):
+                    pgconn.consume_input()
+            result = pgconn.get_result()
+            if result is not None:
+                self._settle(expected.popleft(), result)
+            elif pgconn.status == ConnStatus.BAD:
+                raise psycopg.OperationalError("the connection is lost")
+
+    def _settle(self, answer: Answer, result: PGresult) -> None:
+        if result.status == ExecStatus.FATAL_ERROR:
+            self._failure = result
+        if result.status not in _SUCCEEDED and answer.plan is not None:
+            self.plans.forget(answer.plan)
+        if result.status == ExecStatus.PIPELINE_ABORTED and self._failure is not None:
+            result = self._failure
+        answer.result = result
+
+    async def _end_pipeline(self) -> None:
+        expected = self._expected
+        assert expected is not None
+        try:
+            end = Answer(self, None)
+            self.pgconn.pipeline_sync()
+            expected.append(end)
+            await self.wait(self._received(end))
+            self.pgconn.exit_pipeline_mode()
+        finally:
+            self._expected = None
+        if self._failure is not None:
+            raise error_from_result(self._failure)
+
+    async def _cancel(self, gen: PQGen[Any]) -> None:
+        """Nobody waits any more: let Postgres stop, or else leave the connection."""
+        if self.pgconn.transaction_status != TransactionStatus.ACTIVE:
+            return
+        try:
+            await self.cancel_safe(timeout=CANCEL_SECONDS)
+            await wait_async(gen, self.pgconn.socket, interval=0.1, timeout=CANCEL_SECONDS)
+        except psycopg.errors.QueryCanceled:
+            pass
+        except psycopg.Error:
+            self.pgconn.finish()
+        except BaseException:
+            self.pgconn.finish()
+            raise
+
+
+class _Plan(NamedTuple):
+    """What Postgres keeps of a statement: one plan for each set of types of its parameters."""
+
+    text: bytes
+    types: tuple[int, ...]
+
+
+class Plans:
+    """Which statements a connection has prepared, or has been asked for."""
+
+    def __init__(self) -> None:
+        self.after = PREPARED_AFTER
+        """A statement that has been asked so often is prepared when it is asked again."""
+        self._asked: OrderedDict[_Plan, int] = OrderedDict()
+        self._names: OrderedDict[_Plan, bytes] = OrderedDict()
+        self._count = 0
+
+    def name_of(self, plan: _Plan) -> bytes | None:
+        """By what name it is prepared."""
+        name = self._names.get(plan)
+        if name is not None:
+            self._names.move_to_end(plan)
+        return name
+
+    def new_name_of(self, plan: _Plan) -> bytes | None:
+        """By what name it is to be prepared now; None if it has not been asked often enough."""
+        times = self._asked.pop(plan, 0)
+        if times < self.after:
+            self._asked[plan] = times + 1
+            if len(self._asked) > MAX_PREPARED:
+                self._asked.popitem(last=False)
+            return None
+        self._count += 1
+        name = self._names[plan] = b"parley_%d" % self._count
+        return name
+
+    def excess(self) -> bytes | None:
+        """The name of one that is not kept any more."""
+        return self._names.popitem(last=False)[1] if len(self._names) > MAX_PREPARED else None
+
+    def forget(self, plan: _Plan) -> None:
+        """It could not be prepared."""
+        self._names.pop(plan, None)
