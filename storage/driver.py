@@ -179,6 +179,13 @@ class PgConnection(psycopg.AsyncConnection[Row]):
             await self._cancel(gen)
             raise
 
+    @override
+    async def close(self) -> None:
+        descriptor = -1 if self.closed else self.pgconn.socket
+        await super().close()
+        if self._sockets is not None:
+            self._sockets.leave(descriptor, self._owner)
+
     async def _newly_prepared(self, plan: "_Plan") -> bytes | None:
         """The name of a statement that is now prepared; None if it is asked too seldom."""
         name = self.plans.new_name_of(plan)

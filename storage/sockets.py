@@ -50,9 +50,15 @@ class Sockets:
             ready: Ready = await waiter
         finally:
             del self._waiting[descriptor]
-            if wanted & WAIT_W:
+            if wanted & WAIT_W and self._owners.get(descriptor) is owner:
                 self._epoll.modify(descriptor, _READ)
         return ready
+
+    def leave(self, descriptor: int, owner: object) -> None:
+        """It is closed: who waits for it finds out."""
+        if self._owners.get(descriptor) is owner:
+            del self._owners[descriptor]
+            self._tell(self._waiting.get(descriptor), READY_RW)
 
     def _watch(self, descriptor: int) -> None:
         try:
@@ -67,5 +73,10 @@ class Sockets:
                 self._owners.pop(descriptor, None)
                 with suppress(OSError):
                     self._epoll.unregister(descriptor)
-            elif not waiter.done():
-                waiter.set_result(_READY.get(events, READY_RW))
+            else:
+                self._tell(waiter, _READY.get(events, READY_RW))
+
+    @staticmethod
+    def _tell(waiter: asyncio.Future[Ready] | None, ready: Ready) -> None:
+        if waiter is not None and not waiter.done():
+            waiter.set_result(ready)

@@ -267,6 +267,17 @@ async def test_a_connection_that_is_ended_while_it_is_waited_for(
 
 
 @pytest.mark.asyncio
+async def test_a_connection_that_is_closed_while_it_is_waited_for(
+    raw: PgConnection, killer: psycopg.AsyncConnection[Any]
+):
+    waiting = asyncio.create_task(rows(raw, "SELECT pg_sleep(60)"))
+    await until_asleep(killer, raw)
+    await raw.close()
+    with pytest.raises(psycopg.OperationalError):
+        await waiting
+
+
+@pytest.mark.asyncio
 async def test_a_connection_that_is_ended_while_nobody_waits(
     raw: PgConnection, killer: psycopg.AsyncConnection[Any], monkeypatch: pytest.MonkeyPatch
 ):
