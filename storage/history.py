@@ -68,6 +68,8 @@ class Scope:
     """Topics or direct-message groups, in any of them."""
     topic: str | None = None
     """With one channel and no `conversation_ids`: its topic of this name, if there is one."""
+    in_feed: bool = False
+    """Of the conversations only what the feed has, unless flags or ids are looked for."""
     people: tuple[UserId, ...] = ()
     """With `only_direct` and no `conversation_ids`: the group of exactly these, sorted."""
     only_direct: bool = False
@@ -202,6 +204,7 @@ def _ids(scope: Scope) -> LiteralString:
     places = Scope(
         channel_ids=scope.channel_ids,
         conversation_ids=scope.conversation_ids,
+        in_feed=scope.in_feed,
         topic=scope.topic,
         people=scope.people,
         only_direct=scope.only_direct,
@@ -301,6 +304,8 @@ def _onwards(window: Window) -> tuple[int, int]:
 def _place(scope: Scope) -> str:
     if scope.only_direct:
         return "direct"
+    if scope.in_feed and _driver(scope) != "ids":
+        return "feed"
     if scope.channel_ids is not None or (
         scope.conversation_ids is not None and not _has_many(scope)
     ):

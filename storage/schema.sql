@@ -1073,8 +1073,24 @@ BEGIN
                               WHERE s.accessible AND NOT s.subscribed);
         END IF;
     END IF;
+    IF p_scope = 'feed' AND p_conversation_ids IS NOT NULL THEN
+        SELECT coalesce(array_agg(t.topic_id) FILTER (WHERE t.channel_id = ANY (r_channels)), '{}'),
+               coalesce(array_agg(t.topic_id)
+                        FILTER (WHERE t.channel_id = ANY (r_partial_channels)), '{}')
+          INTO r_conversations, r_partial_conversations
+          FROM topics t
+         WHERE t.realm_id = p_realm_id AND t.topic_id = ANY (p_conversation_ids);
+        r_channels := '{}';
+        r_partial_channels := '{}';
+        IF r_extra <> '{}' THEN
+            r_extra := ARRAY(
+                SELECT m.id FROM messages m
+                 WHERE m.realm_id = p_realm_id AND m.id = ANY (r_extra)
+                   AND m.conversation_id = ANY (p_conversation_ids));
+        END IF;
+    END IF;
     IF p_scope IN ('feed', 'direct') THEN
-        r_conversations := ARRAY(
+        r_conversations := r_conversations || ARRAY(
             SELECT g.dm_group_id FROM dm_group_members g
              WHERE g.realm_id = p_realm_id AND g.user_id = p_user_id
                AND (p_conversation_ids IS NULL OR g.dm_group_id = ANY (p_conversation_ids)));

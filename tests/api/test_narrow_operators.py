@@ -236,6 +236,49 @@ async def test_around_a_message(alice, said):
     assert await ids(alice, near) == await ids(alice, [["channel", "general"]])
 
 
+async def test_states_of_topics_hold_for_what_the_feed_has_of_elsewhere(alice, bob, said, make):
+    async def sent(topic: str) -> int:
+        text = {"type": "channel", "to": "elsewhere", "topic": topic, "content": "x"}
+        message_id: int = (await bob.post("/messages", **text))["id"]
+        return message_id
+
+    done, plain, other = await sent("✔ done"), await sent("plain"), await sent("✔ done")
+    await alice.post("/messages/flags", messages=[done, plain], op="add", flag="starred")
+    for _ in range(2):
+        feed = await ids(alice, [])
+        assert {done, plain} <= {*feed}
+        assert other not in feed
+        resolved = await ids(alice, [["is", "resolved"]])
+        assert resolved == [said["resolved"], done]
+        assert await ids(alice, [["-is", "resolved"]]) == [i for i in feed if i not in resolved]
+        assert await ids(alice, [["is", "resolved"], ["is", "starred"]]) == [done]
+        assert await ids(alice, [["is", "resolved"], ["channel", "elsewhere"]]) == [done, other]
+        named = [["is", "resolved"], ["topic", "✔ done"]]
+        assert await ids(alice, named) == [said["resolved"], done, other]
+        first = {"anchor": "first_unread", "num_before": 0, "num_after": 0}
+        assert await ids(alice, [["is", "resolved"]], **first) == [said["resolved"]]
+        asked = {"msg_ids": [done, plain]}
+        for narrow, met in (("is", done), ("-is", plain)):
+            answer = await alice.get(
+                "/messages/matches_narrow", **asked, narrow=[[narrow, "resolved"]]
+            )
+            assert [*answer["messages"]] == [str(met)]
+        # The same where there are too many topics to go through each of them.
+        await make.connection.execute(
+            """
+            INSERT INTO topics (realm_id, channel_id, name)
+            SELECT t.realm_id, t.channel_id, '✔ ' || n
+              FROM messages m JOIN topics t ON t.realm_id = m.realm_id
+                   AND t.topic_id = m.conversation_id
+             CROSS JOIN generate_series(1, 201) AS n
+             WHERE m.realm_id = %(realm)s AND m.id = %(id)s
+            ON CONFLICT DO NOTHING
+            """,
+            realm=make.realm_id,
+            id=done,
+        )
+
+
 async def test_with_a_message_is_its_conversation(alice, said, people):
     topic = [said[name] for name in ("own", "link", "mention", "carol")]
     assert await ids(alice, [["with", said["link"]]]) == topic
