@@ -91,6 +91,35 @@ async def test_mentions_flag_those_who_receive(
     await witnesses.watch(lambda: say(alice, f"hey {mention}", to=channel.channel_id), cast)
 
 
+@pytest.mark.parametrize("is_new", [True, False])
+async def test_a_mention_of_the_topic_is_also_of_its_sender(
+    stage, say, cast, channel, witnesses: Witnesses, is_new
+):
+    alice, bob, *_ = cast
+    if not is_new:
+        await say(bob, to=channel.channel_id)
+    sent = await say(alice, "hey @**topic**", to=channel.channel_id)
+    direct = await say(alice, "hey @**topic**", to=[bob.user_id])
+    async with stage.database.connection() as connection:
+        flagged = [
+            await message_flags.states(
+                connection,
+                channel_realm(stage),
+                user_ids=[alice.user_id, bob.user_id],
+                message_ids=[each.message_id],
+            )
+            for each in (sent, direct)
+        ]
+    assert [["topic_wildcard_mentioned" in s.flags for s in states] for states in flagged] == [
+        [True, not is_new],
+        [False, False],
+    ]
+    # A sender who does not receive it has no flag, and every client is told so.
+    for sender in (alice, cast[3]):
+        to = {"to": channel.channel_id, "topic": f"of {sender.user_id}"}
+        await witnesses.watch(partial(say, sender, "@**topic**", **to), cast)
+
+
 async def test_silent_mentions_flag_nobody(stage, say, cast, channel):
     sent = await say(cast[0], "hey @_**Bob**", to=channel.channel_id)
     async with stage.database.connection() as connection:

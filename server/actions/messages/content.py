@@ -91,10 +91,11 @@ async def read_content(
     author: Actor,
     content: str,
     *,
+    channel_id: ChannelId | None,
     topic_id: TopicId | None,
     read: Reading,
 ) -> ReadContent:
-    """Render what the author writes in this topic, or in a direct message (None).
+    """Render what the author writes in a channel's topic (None: a new one), or in a direct message.
 
     `content` has passed `clean_content`. A mention that the author may not make stays text.
     """
@@ -103,11 +104,8 @@ async def read_content(
     alert_words = await directory.alert_words()
     await _let_others_go_on(content)
     topic_mentioned: frozenset[UserId] = frozenset()
-    if rendered.topic_wildcard and topic_id is not None:
-        async with read() as connection:
-            topic_mentioned = frozenset(
-                await sends.topic_participants(connection, author.realm_id, topic_id)
-            )
+    if rendered.topic_wildcard and channel_id is not None:
+        topic_mentioned = await _participants(author, topic_id, read)
     held = await _attachments(directory, author, rendered, read)
     if held:
         html = with_thumbnails(rendered.html, {row.path_id: row for row in held})
@@ -121,6 +119,17 @@ async def read_content(
         widget=widget_of(content),
         attachments=held,
     )
+
+
+async def _participants(
+    author: Actor, topic_id: TopicId | None, read: Reading
+) -> frozenset[UserId]:
+    """Those of the topic, of whom the author is one by what they write."""
+    found: list[UserId] = []
+    if topic_id is not None:
+        async with read() as connection:
+            found = await sends.topic_participants(connection, author.realm_id, topic_id)
+    return frozenset([*found, author.user_id])
 
 
 async def _attachments(

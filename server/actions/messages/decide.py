@@ -95,14 +95,15 @@ async def decide(directory: Directory, actor: Actor, draft: Draft, read: Reading
         place = await _channel_place(directory, current, draft, standing)
     else:
         place = await _direct_place(directory, current, draft, settings, graph)
+    channel_id = place.channel.channel_id if place.channel else None
     written = await read_content(
         directory,
         current,
         content,
+        channel_id=channel_id,
         topic_id=place.topic.topic_id if place.topic else None,
         read=read,
     )
-    channel_id = place.channel.channel_id if place.channel else None
     await check_wildcards(directory, current, written, channel_id=channel_id, read=read)
     linkifiers = await directory.linkifiers()
     return Decision(

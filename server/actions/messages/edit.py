@@ -93,6 +93,7 @@ async def _read(tx: Tx, subject: Subject, new: NewContent) -> ReadContent:
         directory,
         subject.actor,
         _cleaned(new.content),
+        channel_id=row.channel_id,
         topic_id=None if subject.channel is None else TopicId(row.conversation_id),
         read=tx.reading,
     )
