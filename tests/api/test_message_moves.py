@@ -349,6 +349,26 @@ async def test_a_change_of_case_is_a_rename(alice, channel):
     assert await topic_of(alice, message_id) == "T"
 
 
+@pytest.mark.parametrize("mode", ["change_one", "change_later"])
+async def test_a_part_of_a_topic_is_not_written_otherwise(alice, bob, channel, mode):
+    sent = [await send(alice) for _ in range(3)]
+    queue = await bob.register(event_types=["update_message", "message"])
+
+    answer = await move(alice, sent[1], topic="T", propagate_mode=mode)
+    assert answer.refused()["msg"] == "Nothing to change"
+    await quietly(alice, sent[1], topic="T", propagate_mode=mode, content="x")
+    assert await contents(alice, channel, "t") == ["hello", "x", "hello"]
+    [event] = await queue.poll()
+    assert "orig_subject" not in event
+    assert await topic_of(alice, sent[1]) == "t"
+
+    for message_id in sent[1:] if mode == "change_one" else sent[:1]:
+        await alice.call("DELETE", f"/messages/{message_id}")
+    left = sent[0] if mode == "change_one" else sent[1]
+    await quietly(alice, left, topic="T", propagate_mode=mode)
+    assert await topic_of(alice, left) == "T"
+
+
 async def test_who_has_left_a_private_channel_hears_no_more_of_its_topics(alice, bob, people, make):
     secret = await make.channel("secret", subscribers=people, invite_only=True)
     message_id = await send(alice, to="secret", topic="old")

@@ -81,7 +81,7 @@ async def begin(
     subject = await lock_subject(tx, actor, message_id, Target(request.channel_id, topic))
     if request.content is not None:
         await edit.check_editable(tx, subject, request.content, now)
-        if _names_its_place(subject, topic):
+        if _names_its_place(subject):
             await edit.edit_locked(tx, subject, request.content, now)
             return Begun(is_begun=True)
     move = await _decide(tx, subject, request, topic, now)
@@ -142,12 +142,10 @@ class _RenameWrite(ClockedWrite[Begun]):
         return Begun(is_begun=True, work_id=self.rename.work_id)
 
 
-def _names_its_place(subject: Subject, topic: str | None) -> bool:
+def _names_its_place(subject: Subject) -> bool:
     """Whether the place that is asked for is where the message is: some clients always name it."""
-    channel, new = subject.channel, subject.new_channel
-    if channel is None or subject.topic is None or new is None:
-        return False
-    return new.channel_id == channel.channel_id and topic in (None, subject.topic.name)
+    topic, new = subject.topic, subject.new_topic
+    return topic is not None and new is not None and new.topic_id == topic.topic_id
 
 
 # -- whether it may be
@@ -201,6 +199,9 @@ async def _decide(
     renames = new_name != subject.topic.name
     limit = None if resolves else _limit(subject, crosses=crosses, renames=renames)
     found = await _movable(tx, subject, request.mode, limit, now)
+    if _names_its_place(subject) and not found.holds_all:
+        # A topic is one in any case of letters: some of it cannot be written otherwise.
+        raise BadRequestError("Nothing to change")
     _check_age(request.mode, found, limit)
     return _Move(
         subject=subject,
