@@ -156,6 +156,7 @@ def scopes(f: Filled) -> dict[str, Scope]:
         "a topic by its name": Scope(channel_ids=f.channels[:1], topic="topic 1"),
         "several topics": Scope(conversation_ids=f.topics[::3]),
         "resolved topics": Scope(conversation_ids=f.topics[2::3]),
+        "resolved topics of the feed": Scope(conversation_ids=f.topics[2::3], in_feed=True),
         "direct messages": Scope(only_direct=True),
         "a direct conversation": Scope(conversation_ids=f.groups[:1]),
         "all conversations with a person": Scope(conversation_ids=f.groups, only_direct=True),
