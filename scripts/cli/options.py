@@ -62,11 +62,14 @@ def password_option(command: Command) -> Command:
 
 
 def read_password(path: Path | None) -> str | None:
-    """The password in the file, if there is one."""
+    """The password in the file, if there is one. Raises SettingsError."""
     if path is None:
         return None
-    with click.open_file(str(path)) as file:
-        return str(file.readline()).rstrip("\r\n")
+    from server.settings import text_of
+
+    with click.open_file(str(path), "rb") as file:
+        text = text_of(file.readline(), origin=f"--password-file names {path}, which")
+    return text.rstrip("\r\n")
 
 
 def read_settings(config: Path | None = None, **overrides: object) -> "Settings":

@@ -9,6 +9,16 @@ from urllib.parse import urlsplit
 import msgspec
 from typing_extensions import override
 
+from server.domain.descriptions import (
+    DescriptionError,
+    called,
+    described_as,
+    is_web_address,
+    one_of,
+    table_of,
+    wrong,
+)
+
 GOOGLE, GITHUB, GITLAB = "google", "github", "gitlab"
 AZUREAD, APPLE, OIDC, SAML = "azuread", "apple", "oidc", "saml"
 METHODS: Final = {
@@ -40,6 +50,7 @@ _SEQUENCE: Final = b"\x30"
 _CERTIFICATE: Final = re.compile(
     r"-----BEGIN CERTIFICATE-----(.+?)-----END CERTIFICATE-----", re.DOTALL
 )
+_PUBLIC_KEY: Final = re.compile(r"-----BEGIN ((RSA )?PUBLIC KEY|CERTIFICATE)-----")
 
 
 class Provider(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -88,10 +99,7 @@ class Providers:
     """The providers by name, in the order in which people see them; a table, or its JSON."""
 
     def __init__(self, given: object = "") -> None:
-        if isinstance(given, str):
-            given = msgspec.json.decode(given) if given else {}
-        found = msgspec.convert(given, dict[str, dict[str, Any]])
-        self._by_name = {name: _provider(name, each) for name, each in found.items()}
+        self._by_name = {name: _provider(name, each) for name, each in table_of(given).items()}
 
     def __getitem__(self, name: str) -> Provider | SamlProvider:
         return self._by_name[name]
@@ -145,36 +153,54 @@ class Providers:
 
 
 def _provider(name: str, given: Mapping[str, Any]) -> Provider | SamlProvider:
-    """The provider that is described so. Raises ValueError for one that cannot work."""
+    """The provider that is described so. Raises DescriptionError for one that cannot work."""
     if not name.replace("-", "").isalnum() or not name.isascii() or name != name.lower():
-        raise ValueError(name)
+        raise DescriptionError(f"{called(name)} must be lower-case letters, digits and hyphens")
     if given.get("kind") == SAML:
-        return _checked_saml(msgspec.convert(given, SamlProvider))
+        return _checked_saml(name, described_as(SamlProvider, name, given))
+    if "kind" in given:
+        raise wrong(name, "kind", "can only be saml")
     if name == SAML:
-        raise ValueError(name)
-    return _checked(name, msgspec.convert(given, Provider))
+        raise wrong(name, "kind", "must be saml")
+    return _checked(name, described_as(Provider, name, given))
 
 
-def _checked_saml(provider: SamlProvider) -> SamlProvider:
-    place = urlsplit(provider.sign_in_url)
-    if place.scheme not in {"https", "http"} or not place.hostname or not provider.entity_id:
-        raise ValueError(provider.sign_in_url)
-    for each in provider.certificates:
-        if base64.b64decode("".join(each.split()), validate=True)[:1] != _SEQUENCE:
-            raise ValueError(provider.entity_id)
+def _checked_saml(name: str, provider: SamlProvider) -> SamlProvider:
+    if not provider.entity_id:
+        raise wrong(name, "entity_id", "is empty")
+    if not is_web_address(provider.sign_in_url):
+        raise wrong(name, "sign_in_url", "must be an address that starts with https://")
+    if not all(map(_is_certificate, provider.certificates)):
+        raise wrong(name, "certificate", "must be a certificate in PEM")
     domains = tuple(domain.lower() for domain in provider.domains)
     return msgspec.structs.replace(provider, domains=domains)
+
+
+def _is_certificate(text: str) -> bool:
+    try:
+        return base64.b64decode("".join(text.split()), validate=True)[:1] == _SEQUENCE
+    except ValueError:
+        return False
 
 
 def _checked(name: str, provider: Provider) -> Provider:
     """The provider with its address."""
     provider = msgspec.structs.replace(provider, issuer=provider.issuer or ISSUERS.get(name, ""))
-    parts = urlsplit(provider.issuer)
-    has_secret = all((provider.team_id, provider.key_id, provider.private_key))
-    if parts.scheme not in {"https", "http"} or not parts.hostname:
-        raise ValueError(name)
-    if not provider.client_secret and not (name == APPLE and has_secret):
-        raise ValueError(name)
+    if not provider.issuer:
+        raise wrong(name, "issuer", "is missing")
+    for field in ("issuer", "api_url"):
+        url = getattr(provider, field)
+        if url and not is_web_address(url):
+            raise wrong(name, field, "must be an address that starts with https://")
+    if not provider.client_id:
+        raise wrong(name, "client_id", "is empty")
+    if provider.client_secret:
+        return provider
+    if name != APPLE:
+        raise wrong(name, "client_secret", "is missing")
+    for field in ("team_id", "key_id", "private_key"):
+        if not getattr(provider, field):
+            raise wrong(name, field, "is missing, and so is `client_secret`")
     return provider
 
 
@@ -182,22 +208,19 @@ class JwtKey(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """With what an organization's own site signs who somebody is."""
 
     key: str
-    """A shared secret, or a public key in PEM."""
+    """A shared secret (HS...), or a public key in PEM."""
     algorithm: str = "HS256"
 
 
 class JwtKeys:
     """Such keys by subdomain ("": the organization at the root); a table, or its JSON."""
 
-    ALGORITHMS: Final = frozenset({"HS256", "HS512", "RS256", "PS256", "ES256", "EdDSA"})
+    ALGORITHMS: Final = ("HS256", "HS512", "RS256", "PS256", "ES256", "EdDSA")
+    MIN_SECRET_LENGTH: Final = 32
+    """Whoever has one token can try shorter secrets on it for as long as they like."""
 
     def __init__(self, given: object = "") -> None:
-        if isinstance(given, str):
-            given = msgspec.json.decode(given) if given else {}
-        self.by_subdomain: Mapping[str, JwtKey] = msgspec.convert(given, dict[str, JwtKey])
-        for each in self.by_subdomain.values():
-            if each.algorithm not in self.ALGORITHMS or not each.key:
-                raise ValueError(each.algorithm)
+        self.by_subdomain = {name: _jwt_key(name, each) for name, each in table_of(given).items()}
 
     @property
     def secrets(self) -> tuple[str, ...]:
@@ -207,3 +230,16 @@ class JwtKeys:
     @override
     def __repr__(self) -> str:
         return f"JwtKeys({', '.join(self.by_subdomain)})"
+
+
+def _jwt_key(name: str, given: Mapping[str, Any]) -> JwtKey:
+    """The key that is described so. Raises DescriptionError for one that cannot be used."""
+    found = described_as(JwtKey, name, given)
+    if found.algorithm not in JwtKeys.ALGORITHMS:
+        raise wrong(name, "algorithm", one_of(JwtKeys.ALGORITHMS))
+    if not found.algorithm.startswith("HS"):
+        if not _PUBLIC_KEY.search(found.key):
+            raise wrong(name, "key", f"must be a public key in PEM for {found.algorithm}")
+    elif len(found.key) < JwtKeys.MIN_SECRET_LENGTH:
+        raise wrong(name, "key", f"must have at least {JwtKeys.MIN_SECRET_LENGTH} characters")
+    return found

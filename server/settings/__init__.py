@@ -5,6 +5,7 @@ from server.settings.reading import (
     SettingsError,
     default_data_directory,
     load_settings,
+    text_of,
     unused_variables,
     variable_of,
 )
@@ -16,6 +17,7 @@ __all__ = (
     "SettingsError",
     "default_data_directory",
     "load_settings",
+    "text_of",
     "unused_variables",
     "variable_of",
 )

@@ -11,10 +11,17 @@ from typing import Any
 import msgspec
 
 from server.domain.addresses import mailable
+from server.domain.descriptions import DescriptionError
 from server.settings.declared import PLAIN_VARIABLES, SECRET_SETTINGS, Settings
 
 ENVIRONMENT_PREFIX = "PARLEY_"
 CONFIG_VARIABLE = "PARLEY_CONFIG"
+
+TOGETHER = (("saml_certificate", "saml_key"), ("ldap_bind_dn", "ldap_bind_password"))
+"""Settings of which neither means anything without the other."""
+
+KEYS = {"certificate_key": "certificate", "mail_in_key": "mail_in_certificate"}
+"""Files of keys, with that of the certificate, which may hold its key itself."""
 
 WORDS_FOR_BOOLEANS = {"on": True, "yes": True, "off": False, "no": False}
 
@@ -80,6 +87,14 @@ def _setting_by_variable() -> dict[str, str]:
     return {variable_of(name): name for name in Settings.__struct_encode_fields__}
 
 
+def text_of(content: bytes, *, origin: str) -> str:
+    """What is in a file of secrets. Raises SettingsError, whose sentence begins with `origin`."""
+    try:
+        return content.decode()
+    except UnicodeDecodeError:
+        raise SettingsError([f"{origin} is not text in UTF-8: write it anew."]) from None
+
+
 class _Reader:
     """Collects raw values with their origin, so that a complaint can name it."""
 
@@ -90,6 +105,9 @@ class _Reader:
 
     def add(self, name: str, value: object, *, origin: str) -> None:
         if isinstance(value, str):
+            if not _is_plain(value):
+                self._problems.append(f"{origin} must be text in UTF-8 without NUL characters.")
+                return
             value = WORDS_FOR_BOOLEANS.get(value.lower(), value)
         self.values[name] = value
         self._origins[name] = origin
@@ -124,9 +142,14 @@ class _Reader:
             self.add(name, value, origin=origin)
             return
         try:
-            self.add(setting, Path(str(value)).read_text().strip(), origin=f"{origin} ({value})")
+            text = text_of(Path(str(value)).read_bytes(), origin=f"{origin} names {value}, which")
+            self.add(setting, text.strip(), origin=f"{origin} ({value})")
         except OSError as error:
             self._problems.append(f"{origin} names {value}, but: {error.strerror}.")
+        except SettingsError as error:
+            self._problems += error.problems
+        except ValueError:
+            self._problems.append(f"{origin} must be the path of a file.")
 
     def settings(self) -> Settings:
         """Convert; a wrong value is named and left out until the rest has been looked at."""
@@ -135,15 +158,11 @@ class _Reader:
             try:
                 settings = msgspec.convert(self.values, Settings, strict=False, dec_hook=_decode)
             except msgspec.ValidationError as error:
-                self._explain(str(error))
+                self._explain(error)
         data = self._data_directory(settings.data_directory)
         self._check_addresses(settings)
         self._check_ldap(settings)
-        if (settings.saml_certificate is None) is not (settings.saml_key is None):
-            self._problems.append(
-                "PARLEY_SAML_CERTIFICATE and PARLEY_SAML_KEY go together, and one of them is"
-                " missing."
-            )
+        self._check_pairs(settings)
         if self._problems:
             raise SettingsError(self._problems)
         return msgspec.structs.replace(settings, data_directory=data)
@@ -159,16 +178,23 @@ class _Reader:
 
     def _check_addresses(self, settings: Settings) -> None:
         """Mail from an address, or with one, that cannot be written would reach nobody."""
-        wrong = {}
+        wrong: dict[str, str] = {}
         for name, kind in (("mail_from", "mail_address"), ("mail_in_address", "mail_in_pattern")):
             try:
                 mailable(getattr(settings, kind).replace("%s", "x"))
             except ValueError:
                 # Where nobody has set it, it comes from the name of the server.
-                place = name if name in self.values else "external_url"
-                wrong[place] = self.values.get(place)
-        for place, value in wrong.items():
-            self._complain(place, value)
+                if name in self.values:
+                    wrong[name] = ""
+                elif "external_url" in self.values:
+                    wrong["external_url"] = ""
+                else:
+                    wrong["host"] = (
+                        "no address for mail can be made of it, and PARLEY_EXTERNAL_URL names no"
+                        " other"
+                    )
+        for place, why in wrong.items():
+            self._complain(place, self.values[place], why)
 
     def _check_ldap(self, settings: Settings) -> None:
         """A directory in which nobody can be found would let nobody in."""
@@ -179,28 +205,40 @@ class _Reader:
                 "PARLEY_LDAP_URL wants either PARLEY_LDAP_BASE, below which people are looked for,"
                 " or PARLEY_LDAP_USER_DN, which says how their entries are called."
             )
-        if (settings.ldap_bind_dn is None) is not (settings.ldap_bind_password is None):
-            self._problems.append(
-                "PARLEY_LDAP_BIND_DN and PARLEY_LDAP_BIND_PASSWORD go together, and one of them is"
-                " missing."
-            )
 
-    def _explain(self, complaint: str) -> None:
-        if unknown := re.search(r"unknown field `(.*)`$", complaint):
+    def _check_pairs(self, settings: Settings) -> None:
+        """What is good for nothing without another is a mistake, and not a choice."""
+        for one, other in TOGETHER:
+            if (getattr(settings, one) is None) is not (getattr(settings, other) is None):
+                self._problems.append(
+                    f"{variable_of(one)} and {variable_of(other)} go together, and one of them is"
+                    " missing."
+                )
+        for key, certificate in KEYS.items():
+            if getattr(settings, key) is not None and getattr(settings, certificate) is None:
+                self._problems.append(
+                    f"{self._origins[key]} is the key of a certificate, and"
+                    f" {variable_of(certificate)} is missing."
+                )
+
+    def _explain(self, error: msgspec.ValidationError) -> None:
+        complaint = str(error)
+        if unknown := re.search(r"unknown field `(.*)`$", complaint, re.DOTALL):
             self._explain_unknown(unknown[1])
             return
-        place = re.search(r"`\$\.(\w+)", complaint)
-        assert place is not None, complaint
-        name = place[1]
+        # The last one: before it stands what the setting itself had to say, which may be anything.
+        name = re.findall(r"`\$\.(\w+)", complaint)[-1]
         value = self.values.pop(name)
         if name == "data":
             self.values[name] = Path()
-        self._complain(name, value)
+        why = error.__cause__
+        self._complain(name, value, str(why) if isinstance(why, DescriptionError) else "")
 
-    def _complain(self, name: str, value: object) -> None:
+    def _complain(self, name: str, value: object, why: str = "") -> None:
         shown = "" if name in SECRET_SETTINGS else f", not {value!r}"
         origin = self._origins.get(name, variable_of(name))
-        self._problems.append(f"{origin} must be {_expectation(name)}{shown}.")
+        because = f": {why}" if why else ""
+        self._problems.append(f"{origin} must be {_expectation(name)}{shown}{because}.")
 
     def _explain_unknown(self, name: str) -> None:
         del self.values[name]
@@ -209,9 +247,23 @@ class _Reader:
         self._problems.append(f"{self._origins[name]} is not a setting{hint}")
 
 
+def _is_plain(text: str) -> bool:
+    """Whether the system takes it as the name of something, and others as text."""
+    try:
+        return b"\0" not in text.encode()
+    except UnicodeEncodeError:  # bytes of the environment that are no UTF-8
+        return False
+
+
 def _decode(kind: type, value: object) -> object:
-    """Build the types that msgspec does not know."""
-    return kind(value)
+    """Build the types that msgspec does not know, from what may be anything that TOML has.
+
+    Raises ValueError or TypeError, of which msgspec says where it was.
+    """
+    try:
+        return kind(value)
+    except AttributeError as error:  # of what is no text
+        raise TypeError(str(error)) from error
 
 
 def _expectation(name: str) -> str:

@@ -70,6 +70,28 @@ def status_of(port: str, path: str = "/server_settings") -> int:
     return status
 
 
+@pytest.mark.parametrize("command", [("user", "create"), ("ldap", "check", "ada")])
+def test_a_password_that_is_no_text_is_said_so(command: tuple[str, ...], tmp_path: Path):
+    secret = tmp_path / "secret"
+    secret.write_bytes(b"\xff\xfe\n")
+    settings = {"PARLEY_LDAP_URL": "ldaps://127.0.0.1", "PARLEY_LDAP_BASE": "dc=a"}
+    options = ("--name", "Ada", "--email", "ada@example.com") if command[0] == "user" else ()
+    done = parley(*command, *options, "--password-file", str(secret), **settings)
+    assert done == Done(
+        1,
+        "",
+        f"parley: --password-file names {secret}, which is not text in UTF-8: write it anew.\n",
+    )
+
+
+@pytest.mark.parametrize("variable", ["PARLEY_SIGN_IN_PROVIDERS", "PARLEY_JWT_KEYS"])
+def test_check_says_what_is_wrong_with_a_table(variable: str):
+    done = parley("check", **{variable: '{"x": 1}'})
+    assert (done.status, done.err) == (1, "")
+    assert done.out.startswith(f"wrong  settings   {variable} must be ")
+    assert done.out.endswith(": `x` is not a table.\n")
+
+
 def test_help_is_there_for_every_command():
     top = parley("--help").out
     for command in ("run", "serve", "worker", "migrate", "check", "status", "realm", "user"):

@@ -1,11 +1,14 @@
 """Settings come from the command line, the environment or a file, and say what is wrong."""
 
+import json
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 from server.places import Networks
 from server.settings import (
+    Settings,
     SettingsError,
     default_data_directory,
     load_settings,
@@ -294,3 +297,127 @@ def test_a_certificate_for_saml_has_a_key(tmp_path: Path):
     assert "RSA" not in repr(settings)
     problem, _ = problems(environ={**certificate, "PARLEY_SAML_KEY": "canary"})
     assert problem == "PARLEY_SAML_KEY must be a private key in PEM."
+
+
+PROVIDER = {"client_id": "x", "client_secret": "canary", "issuer": "https://id.example.com"}
+SAML = {"kind": "saml", "entity_id": "x", "sign_in_url": "https://x", "certificate": "MA=="}
+
+
+@pytest.mark.parametrize(
+    ("given", "why"),
+    [
+        ("foo", "it is not JSON"),
+        ("[" * 100_000, "it is not JSON"),
+        ([1], "it is not a table"),
+        ({"google": "canary"}, "`google` is not a table"),
+        ({"": {}}, '`""` must be lower-case letters, digits and hyphens'),
+        ({"x": {}}, "`client_id` of `x` is missing"),
+        ({"x": {**PROVIDER, "client_id": 1}}, "`client_id` of `x` must be text"),
+        ({"x": {**PROVIDER, "client_secret": ""}}, "`client_secret` of `x` is missing"),
+        ({"x": {**PROVIDER, "issuer": ""}}, "`issuer` of `x` is missing"),
+        (
+            {"x": {**PROVIDER, "issuer": "http://["}},
+            "`issuer` of `x` must be an address that starts with https://",
+        ),
+        (
+            {"x": {**PROVIDER, "trusts_addresses": "canary"}},
+            "`trusts_addresses` of `x` must be true or false",
+        ),
+        ({"x": {**PROVIDER, "kind": "oidc"}}, "`kind` of `x` can only be saml"),
+        ({"saml": PROVIDER}, "`kind` of `saml` must be saml"),
+        (
+            {"apple": {"client_id": "x", "team_id": "y"}},
+            "`key_id` of `apple` is missing, and so is `client_secret`",
+        ),
+        ({"idp": {"kind": "saml"}}, "`entity_id` of `idp` is missing"),
+        (
+            {"idp": {**SAML, "certificate": "é"}},
+            "`certificate` of `idp` must be a certificate in PEM",
+        ),
+        ({"idp": {**SAML, "domains": 1}}, "`domains` of `idp` must be a list of texts"),
+    ],
+)
+def test_what_is_wrong_with_a_provider_is_said(given: object, why: str):
+    text = given if isinstance(given, str) else json.dumps(given)
+    [problem] = problems(environ={"PARLEY_SIGN_IN_PROVIDERS": text})
+    assert problem == (
+        "PARLEY_SIGN_IN_PROVIDERS must be providers to sign in with, as docs/sign-in.md says:"
+        f" {why}."
+    )
+
+
+def test_fields_that_a_provider_may_have_are_named(tmp_path: Path):
+    file = tmp_path / "parley.toml"
+    file.write_text('[sign_in_providers.google]\nclient_id = "x"\nclient_secrte = "canary"\n')
+    [problem] = problems(config=file)
+    assert problem.startswith(f"`sign_in_providers` in {file} must be providers to sign in with")
+    assert "`client_secrte` of `google` is not known; it may have `client_id`, `client_s" in problem
+    assert "canary" not in problem
+
+
+@pytest.mark.parametrize(
+    ("given", "why"),
+    [
+        ({"": 1}, '`""` is not a table'),
+        ({"": {}}, '`key` of `""` is missing'),
+        ({"chat": {"key": "short"}}, "`key` of `chat` must have at least 32 characters"),
+        (
+            {"chat": {"key": "x" * 31, "algorithm": "HS512"}},
+            "`key` of `chat` must have at least 32 characters",
+        ),
+        (
+            {"chat": {"key": "x" * 32, "algorithm": "RS256"}},
+            "`key` of `chat` must be a public key in PEM for RS256",
+        ),
+        (
+            {"chat": {"key": "x" * 32, "algorithm": "none"}},
+            "`algorithm` of `chat` must be one of HS256, HS512, RS256, PS256, ES256, EdDSA",
+        ),
+    ],
+)
+def test_what_is_wrong_with_a_key_for_tokens_is_said(given: object, why: str):
+    assert problems(environ={"PARLEY_JWT_KEYS": json.dumps(given)}) == [
+        f"PARLEY_JWT_KEYS must be keys by subdomain, as docs/sign-in.md says: {why}."
+    ]
+
+
+def test_whatever_toml_has_is_a_value_or_a_sentence(tmp_path: Path):
+    file = tmp_path / "parley.toml"
+    values = ('"x"', '""', r'"\u0000"', "5", "-1.5", "nan", "true", "1979-05-27", "[]", "[1]")
+    for name in (*Settings.__struct_encode_fields__, "operator_password_file", "nothing"):
+        for value in (*values, "[[]]", "{}", "{x = 1}", "{x = {}}", '{"" = []}'):
+            file.write_text(f"{name} = {value}\n")
+            with suppress(SettingsError):
+                load_settings(environ={}, config=file)
+
+
+@pytest.mark.parametrize("value", ["\0", "x\0", "\udcff"])
+@pytest.mark.parametrize("name", ["host", "port", "data", "operator_password"])
+def test_settings_are_text(name: str, value: str):
+    assert problems(overrides={name: value}) == [
+        f"--{name.replace('_', '-')} must be text in UTF-8 without NUL characters."
+    ]
+
+
+def test_a_file_of_a_secret_that_is_no_text_is_named(tmp_path: Path):
+    file = tmp_path / "secret"
+    file.write_bytes(b"\xff\xfe" * 20)
+    assert problems(environ={"PARLEY_OPERATOR_PASSWORD_FILE": str(file)}) == [
+        f"PARLEY_OPERATOR_PASSWORD_FILE names {file}, which is not text in UTF-8: write it anew."
+    ]
+
+
+def test_a_key_needs_its_certificate():
+    for key, certificate in (
+        ("PARLEY_CERTIFICATE_KEY", "PARLEY_CERTIFICATE"),
+        ("PARLEY_MAIL_IN_KEY", "PARLEY_MAIL_IN_CERTIFICATE"),
+    ):
+        assert problems(environ={key: "/key"}) == [
+            f"{key} is the key of a certificate, and {certificate} is missing."
+        ]
+
+
+def test_a_host_that_is_none_is_blamed_itself():
+    [problem] = problems(overrides={"host": "[::1]"})
+    assert problem.startswith("--host must be an address of this machine to listen on, not '[::1]'")
+    assert "PARLEY_EXTERNAL_URL names no other" in problem
