@@ -3,9 +3,7 @@
 import errno
 import os
 import socket
-import ssl
 from contextlib import suppress
-from pathlib import Path
 
 BACKLOG = 4096
 """Connections that may wait to be accepted: after a restart all clients come at once.
@@ -53,19 +51,6 @@ def first_free(host: str, wanted: int) -> list[socket.socket]:
     if wanted + PORTS > LAST_PORT:
         return open_sockets(host, 0)
     return open_sockets(host, wanted)  # and say why not
-
-
-def tls_of(setting: str, certificate: Path | None, key: Path | None) -> ssl.SSLContext | None:
-    """What the setting's certificate is good for, where there is one. Raises ListenError."""
-    if certificate is None:
-        return None
-    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    tls.options |= ssl.OP_NO_RENEGOTIATION  # it takes us much more than whoever asks for it
-    try:
-        tls.load_cert_chain(certificate, key)
-    except (OSError, ssl.SSLError) as error:
-        raise ListenError(f"{setting} cannot be used: {error}.") from error
-    return tls
 
 
 def port_of(sockets: list[socket.socket]) -> int:

@@ -13,6 +13,7 @@ from aiosmtpd.lmtp import LMTP
 from aiosmtpd.smtp import SMTP
 from typing_extensions import override
 
+from server import certificates
 from server.actions import incoming_mail
 from server.actions.attachments import has_room, new_attachment
 from server.actions.incoming_mail import Mailed
@@ -23,7 +24,7 @@ from server.domain.addresses import mail_domain
 from server.domain.attachments import MIB, url_of
 from server.domain.errors import DomainError, RateLimitedError
 from server.domain.mail_addresses import Destination, MailAddresses, ToMessage
-from server.listening import open_sockets, port_of, tls_of
+from server.listening import open_sockets, port_of
 from server.mail import incoming
 from server.mail.enclosures import Enclosure
 from server.mail.incoming import Letter, UnreadableError
@@ -348,7 +349,7 @@ async def taking_mail(app: App) -> AsyncIterator[int]:
     room = MailRoom(app, addresses)
     kind = _LmtpSession if room.is_lmtp else _Session
     loop = asyncio.get_running_loop()
-    tls = tls_of("PARLEY_MAIL_IN_CERTIFICATE", settings.mail_in_certificate, settings.mail_in_key)
+    tls = certificates.mail_in(settings)
     sockets = open_sockets(settings.mail_in_host, settings.mail_in_port)
 
     def session() -> _Session:

@@ -9,12 +9,12 @@ from typing import Any, Final
 
 import structlog
 
+from server import certificates
 from server.api.endpoint import Endpoint
 from server.api.exchanges import ApiServer
 from server.api.routes import ROUTES, Router
 from server.api.wire import ExchangeFactory
 from server.app import App
-from server.listening import tls_of
 from server.transport.limits import TransportServer
 from server.transport.server import HttpServer
 from server.transport.tornado import TornadoServer
@@ -44,9 +44,7 @@ async def serving(
     """
     api = ApiServer(app, Router(routes), Site())
     http = TRANSPORTS[app.settings.transport](api.exchange)
-    settings = app.settings
-    tls = tls_of("PARLEY_CERTIFICATE", settings.certificate, settings.certificate_key)
-    await http.start(sockets, tls)
+    await http.start(sockets, certificates.https(app.settings))
     try:
         yield api
     finally:

@@ -46,8 +46,8 @@ class Finding:
 def check(context: click.Context, /, *, config: Path | None, **overrides: object) -> None:
     """Say what is wrong, and what to do about it.
 
-    Looks at the settings, the data directory, the database, the broker, the mail server, whoever
-    pushes to phones, and the directory in which people have their passwords.
+    Looks at the settings, certificates, the data directory, the database, the broker, the mail
+    server, whoever pushes to phones, and the directory in which people have their passwords.
     Changes nothing. The status is 1 if something is wrong.
     """
     verdicts = set()
@@ -74,6 +74,7 @@ def _findings(config: Path | None, overrides: dict[str, object]) -> Iterator[Fin
     yield from _about_directory(settings)
     place = {name: overrides.get(name) for name in ("host", "port")}
     yield from _about_settings(as_it_runs(settings, **place))
+    yield from _about_certificates(settings)
     yield from _about_operator(settings)
     if settings.database_url is None:
         yield from _about_data_directory(settings)
@@ -106,6 +107,18 @@ def _about_settings(settings: "Settings") -> Iterator[Finding]:
             "PARLEY_EXTERNAL_URL is set and PARLEY_TRUSTED_PROXIES is not: behind a proxy, all"
             " people would share the limits of its address.",
         )
+
+
+def _about_certificates(settings: "Settings") -> Iterator[Finding]:
+    from server import certificates
+    from server.listening import ListenError
+
+    for about, opened in (("https", certificates.https), ("mail in", certificates.mail_in)):
+        try:
+            if opened(settings) is not None:
+                yield Finding(Verdict.GOOD, about, "The certificate and its key can be used.")
+        except ListenError as error:
+            yield Finding(Verdict.BAD, about, str(error))
 
 
 def _about_operator(settings: "Settings") -> Iterator[Finding]:

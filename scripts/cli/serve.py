@@ -101,6 +101,7 @@ def _inherited(descriptors: str) -> list[socket.socket]:
 def _refuse_unfit(settings: "Settings") -> None:
     """Fail early, once, and not in each process over and over."""
     from scripts.cli.database import database_of
+    from server import certificates
     from storage.health import refusal_of
 
     if settings.database_url is None:
@@ -108,6 +109,7 @@ def _refuse_unfit(settings: "Settings") -> None:
             "`parley serve` needs a Postgres: set DATABASE_URL, or use `parley run`,"
             " which brings its own."
         )
+    certificates.https(settings)
     with database_of(settings):
         if refusal := refusal_of(settings.database_url):
             raise Failure(refusal)

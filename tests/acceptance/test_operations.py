@@ -92,6 +92,25 @@ def test_check_says_what_is_wrong_with_a_table(variable: str):
     assert done.out.endswith(": `x` is not a table.\n")
 
 
+def test_check_and_serve_look_at_certificates(migrated: str, certificate, tmp_path: Path):
+    missing = str(tmp_path / "none")
+    wrong = {"DATABASE_URL": migrated, "PARLEY_CERTIFICATE": missing}
+    sentence = f"PARLEY_CERTIFICATE names {missing}, but: No such file or directory.\n"
+    done = parley("check", **wrong, PARLEY_MAIL_IN_CERTIFICATE=missing)
+    assert f"wrong  https      {sentence}" in done.out
+    assert "wrong  mail in    PARLEY_MAIL_IN_CERTIFICATE names " in done.out
+    assert done.status == 1
+    for processes in ("1", "2"):
+        done = parley("serve", "--port", "0", "--processes", processes, **wrong)
+        assert done == Done(1, "", f"parley: {sentence}")
+    own = {
+        "PARLEY_CERTIFICATE": str(certificate.folder / "certificate.pem"),
+        "PARLEY_CERTIFICATE_KEY": str(certificate.folder / "key.pem"),
+    }
+    done = parley("check", DATABASE_URL=migrated, **own)
+    assert "ok     https      The certificate and its key can be used.\n" in done.out
+
+
 def test_help_is_there_for_every_command():
     top = parley("--help").out
     for command in ("run", "serve", "worker", "migrate", "check", "status", "realm", "user"):

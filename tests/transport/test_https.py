@@ -1,11 +1,23 @@
 """HTTPS with a certificate of the operator's own."""
 
+import re
+import shutil
 import ssl
+from pathlib import Path
 
 import pytest
+from cryptography.hazmat.primitives.asymmetric import ec, rsa
+from cryptography.hazmat.primitives.serialization import (
+    BestAvailableEncryption,
+    Encoding,
+    NoEncryption,
+    PrivateFormat,
+)
 
-from server.listening import ListenError, tls_of
+from server import certificates
+from server.listening import ListenError
 from server.main import TRANSPORTS
+from server.settings import Settings
 from tests.fixtures.clients import basic
 from tests.fixtures.sockets import Connection, connected, request, until
 
@@ -71,11 +83,77 @@ async def test_a_connection_that_breaks_off_without_a_word_is_seen(
 
 async def test_nobody_has_keys_agreed_upon_twice_or_weakly(certificate):
     folder = certificate.folder
-    tls = tls_of("PARLEY_CERTIFICATE", folder / "certificate.pem", folder / "key.pem")
+    tls = certificates.https(shown(folder / "certificate.pem", folder / "key.pem"))
     assert tls is not None
     assert tls.options & ssl.OP_NO_RENEGOTIATION
     assert tls.options & ssl.OP_NO_COMPRESSION
     assert tls.minimum_version >= ssl.TLSVersion.TLSv1_2
+
+
+@pytest.mark.parametrize(
+    ("name", "key", "sentence"),
+    [
+        ("none", "key", "PARLEY_CERTIFICATE names {}/none.pem, but: No such file or directory."),
+        ("nothing", None, "PARLEY_CERTIFICATE names {}/nothing.pem, which holds no certificate in"),
+        ("certificate", None, "which holds no key in PEM: PARLEY_CERTIFICATE_KEY has to name its"),
+        ("certificate", "none", "PARLEY_CERTIFICATE_KEY names {}/none.pem, but: No such file"),
+        (
+            "certificate",
+            "nothing",
+            "PARLEY_CERTIFICATE_KEY names {}/nothing.pem, which holds no key",
+        ),
+        (
+            "certificate",
+            "encrypted",
+            "PARLEY_CERTIFICATE_KEY names {}/encrypted.pem, which is encr",
+        ),
+        (
+            "certificate",
+            "same kind",
+            "which is not the key of the certificate in {}/certificate.pem",
+        ),
+        ("certificate", "other", "which is not the key of the certificate in {}/certificate.pem"),
+        (
+            "certificate",
+            "broken",
+            "and PARLEY_CERTIFICATE_KEY names {}/broken.pem, which cannot be",
+        ),
+    ],
+)
+async def test_a_certificate_that_is_good_for_nothing_is_told_in_a_sentence(
+    certificate, tmp_path, name, key, sentence
+):
+    for each in ("certificate.pem", "key.pem"):
+        shutil.copy(certificate.folder / each, tmp_path)
+    own, other = (ec.generate_private_key(ec.SECP256R1()) for _ in range(2))
+    same_kind = rsa.generate_private_key(65_537, 2048)
+    locked = BestAvailableEncryption(b"canary")
+    for file, content in {
+        "nothing": b"nothing",
+        "broken": b"-----BEGIN PRIVATE KEY-----\ncanary\n-----END PRIVATE KEY-----\n",
+        "other": other.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()),
+        "same kind": same_kind.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()),
+        "encrypted": own.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, locked),
+    }.items():
+        (tmp_path / f"{file}.pem").write_bytes(content)
+
+    def place(name):
+        return None if name is None else tmp_path / f"{name}.pem"
+
+    settings = shown(place(name), place(key))
+    with pytest.raises(ListenError, match=re.escape(sentence.format(tmp_path))):
+        certificates.https(settings)
+
+
+async def test_so_is_that_of_mail_which_comes_in(certificate):
+    own, missing = certificate.folder / "certificate.pem", certificate.folder / "none.pem"
+    settings = Settings(data_directory=own, mail_in_certificate=own, mail_in_key=missing)
+    with pytest.raises(ListenError, match=f"PARLEY_MAIL_IN_KEY names {missing}, but: No such"):
+        certificates.mail_in(settings)
+
+
+def shown(certificate, key):
+    return Settings(data_directory=Path(), certificate=certificate, certificate_key=key)
 
 
 async def _what_comes(connection: Connection) -> bytes:
@@ -83,9 +161,3 @@ async def _what_comes(connection: Connection) -> bytes:
         return await connection.rest()
     except ConnectionError:
         return b""
-
-
-async def test_a_certificate_that_is_none_is_told_in_a_sentence(tmp_path):
-    (tmp_path / "key.pem").write_text("nothing")
-    with pytest.raises(ListenError, match="PARLEY_CERTIFICATE cannot be used"):
-        tls_of("PARLEY_CERTIFICATE", tmp_path / "key.pem", None)

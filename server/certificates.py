@@ -1,0 +1,83 @@
+"""The certificates that this server shows, or in a sentence why they are good for nothing."""
+
+import ssl
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from typing_extensions import override
+
+from server.listening import ListenError
+from server.settings import Settings, variable_of
+
+OTHERS_KEY: Final = frozenset({"KEY_VALUES_MISMATCH", "NO_CERTIFICATE_ASSIGNED"})
+"""How OpenSSL says that a key is not that of the certificate, of its kind and of another."""
+
+
+def https(settings: Settings) -> ssl.SSLContext | None:
+    """For the API and the pages; None: there is no certificate. Raises ListenError."""
+    return _tls(settings, "certificate", "certificate_key")
+
+
+def mail_in(settings: Settings) -> ssl.SSLContext | None:
+    """For mail that comes in, likewise."""
+    return _tls(settings, "mail_in_certificate", "mail_in_key")
+
+
+@dataclass(frozen=True, slots=True)
+class _File:
+    """A file, and the sentence that names it."""
+
+    setting: str
+    path: Path
+
+    @override
+    def __str__(self) -> str:
+        return f"{variable_of(self.setting)} names {self.path}"
+
+    def needs(self, mark: str, lacking: str) -> None:
+        """Raise ListenError unless the mark is in the file."""
+        try:
+            content = self.path.read_bytes()
+        except OSError as error:
+            raise ListenError(f"{self}, but: {error.strerror}.") from error
+        if mark.encode() not in content:
+            raise ListenError(f"{self}, which holds {lacking}.")
+
+
+def _tls(settings: Settings, certificate: str, key: str) -> ssl.SSLContext | None:
+    if getattr(settings, certificate) is None:
+        return None
+    shown = _File(certificate, getattr(settings, certificate))
+    shown.needs("CERTIFICATE-----", "no certificate in PEM")
+    own = shown
+    if getattr(settings, key) is None:
+        shown.needs("PRIVATE KEY-----", f"no key in PEM: {variable_of(key)} has to name its file")
+    else:
+        own = _File(key, getattr(settings, key))
+        own.needs("PRIVATE KEY-----", "no key in PEM")
+    return _loaded(shown, own)
+
+
+def _loaded(certificate: _File, key: _File) -> ssl.SSLContext:
+
+    def refuse() -> str:
+        # The library would ask whoever sits at the terminal.
+        raise ListenError(
+            f"{key}, which is encrypted: write the key without its pass phrase"
+            f" (openssl pkey -in {key.path} -out NEW)."
+        )
+
+    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    tls.options |= ssl.OP_NO_RENEGOTIATION  # it takes us much more than whoever asks for it
+    try:
+        tls.load_cert_chain(certificate.path, key.path, refuse)
+    except ssl.SSLError as error:
+        if error.reason in OTHERS_KEY:
+            raise ListenError(
+                f"{key}, which is not the key of the certificate in {certificate.path}"
+                f" ({variable_of(certificate.setting)})."
+            ) from error
+        places = str(key) if key == certificate else f"{certificate}, and {key}"
+        raise ListenError(f"{places}, which cannot be used: {error}.") from error
+    return tls
