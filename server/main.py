@@ -5,6 +5,7 @@ import signal
 import socket
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
+from types import FrameType
 from typing import Any, Final
 
 import structlog
@@ -60,13 +61,24 @@ async def serving(
 
 
 async def stop_signal() -> None:
-    """Wait for SIGTERM or SIGINT."""
+    """Wait for SIGTERM, SIGINT, or SIGHUP unless it is ignored (nohup).
+
+    From then on SIGTERM and SIGHUP change nothing until the process has ended.
+    """
     loop = asyncio.get_running_loop()
     stopped = asyncio.Event()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, stopped.set)
+
+    def stop(_number: int, _frame: FrameType | None) -> None:
+        with suppress(RuntimeError):  # the loop is closed: it has stopped
+            loop.call_soon_threadsafe(stopped.set)
+
+    # Not the loop's own handlers: a loop that is closed gives its signals back to what they do
+    # by themselves, and the next one would kill what has something left to put away.
+    signal.signal(signal.SIGTERM, stop)
+    if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
+        signal.signal(signal.SIGHUP, stop)
+    loop.add_signal_handler(signal.SIGINT, stopped.set)
     try:
         await stopped.wait()
     finally:
-        for number in (signal.SIGTERM, signal.SIGINT):
-            loop.remove_signal_handler(number)
+        loop.remove_signal_handler(signal.SIGINT)

@@ -5,6 +5,7 @@ import signal
 import socket
 import sys
 from pathlib import Path
+from types import FrameType
 from typing import TYPE_CHECKING
 
 import click
@@ -55,8 +56,10 @@ def _serve_with_postgres(settings: "Settings", sockets: list[socket.socket]) -> 
         _import_while_postgres_starts()
         _serve(with_database(settings, postgres.wait_until_ready()), sockets, postgres)
     finally:
-        _finish_in_peace()
-        postgres.stop()
+        try:
+            _finish_in_peace()
+        finally:  # Ctrl-C may come even there
+            postgres.stop()
 
 
 def _import_while_postgres_starts() -> None:
@@ -132,6 +135,15 @@ def _finish_in_peace() -> None:
 
 
 def _stop_like_ctrl_c(*numbers: signal.Signals) -> None:
-    """End in an orderly way on these signals too, until the server takes them over."""
+    """End in an orderly way on these signals too, until the server takes them over.
+
+    What was started without one of them (nohup) goes on without it.
+    """
+
+    def stop(_number: int, _frame: FrameType | None) -> None:
+        _finish_in_peace()
+        sys.exit(0)
+
     for number in numbers:
-        signal.signal(number, lambda *_: sys.exit(0))
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, stop)

@@ -57,6 +57,25 @@ def test_the_first_start_makes_an_organization_that_the_second_still_has(data: P
     assert running_url(data) is None
 
 
+def test_whoever_signals_twice_leaves_no_postgres_behind(data: Path):
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        for gap in (0.005, 0.05):
+            run = Run(data)
+            postmaster = run.postmaster()
+            for _ in range(20):
+                run.process.send_signal(number)
+                time.sleep(gap)
+            assert run.end(number) == 0
+            assert not postmaster.is_alive()
+
+
+def test_what_is_started_with_nohup_outlives_the_terminal(data: Path):
+    run = Run(data, program=("nohup", *PARLEY, "run"))
+    run.process.send_signal(signal.SIGHUP)
+    assert run.send(run.login, "still here")["result"] == "success"
+    assert run.end(signal.SIGTERM) == 0
+
+
 def test_what_it_says_to_try_works_when_pasted(data: Path):
     run = Run(data)
     send, watch, account = run.things_to_try
