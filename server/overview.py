@@ -16,6 +16,7 @@ from storage import health, workers
 from storage.database import Connection, Database, DatabaseUnavailableError, StatementTimeoutError
 from storage.health import Contents, Facts, Migrations
 from storage.migrate import MigrationError
+from storage.rights import RightMissingError
 from storage.workers import QueueAtWork, WorkerRow
 
 SHARD: Final = 0
@@ -186,7 +187,7 @@ async def _noting(found: Overview, patience_seconds: float) -> AsyncIterator[Non
         found.problems.append(
             f"The {silent} does not answer within {patience_seconds:.0f} seconds."
         )
-    except MigrationError as error:
+    except (MigrationError, RightMissingError) as error:
         found.problems.append(str(error))
 
 

@@ -16,6 +16,7 @@ from psycopg_pool import AsyncConnectionPool, PoolTimeout
 from storage.driver import Answer, PgConnection
 from storage.pool import CONNECT_SECONDS, KEEPALIVE, opened_pool
 from storage.readings import Reading, Result, next_round, side_by_side
+from storage.rights import RightMissingError, explained
 from storage.rows import built, columns, first
 
 Row = TypeVar("Row")
@@ -317,6 +318,8 @@ class Database:
         self._held[task] = raw
         try:
             yield raw
+        except psycopg.errors.InsufficientPrivilege as error:
+            raise RightMissingError(explained(error, raw.info)) from error
         except psycopg.Error as error:
             if is_lost(error):
                 self._look_for_dead_ones()

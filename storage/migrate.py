@@ -10,6 +10,8 @@ from typing import Any
 
 import psycopg
 
+from storage import rights
+
 DIRECTORY = Path(__file__).parent / "migrations"
 
 FILE_NAME = re.compile(r"(\d{4})_[a-z0-9_]+(\.pre|\.post)?\.sql")
@@ -138,7 +140,10 @@ def needed_before_deploy(migrations: Sequence[Migration]) -> list[Migration]:
 
 @contextmanager
 def connected(url: str) -> Iterator[Connection]:
-    """A connection to a Postgres that we can work with."""
+    """A connection to a Postgres that we can work with.
+
+    Raises MigrationError, also for what the block may not do there.
+    """
     try:
         connection = psycopg.connect(url, autocommit=True, connect_timeout=CONNECT_SECONDS)
     except psycopg.OperationalError as error:
@@ -155,6 +160,8 @@ def connected(url: str) -> Iterator[Connection]:
             )
         try:
             yield connection
+        except rights.REFUSALS as error:
+            raise MigrationError(rights.explained(error, connection.info)) from error
         except psycopg.OperationalError as error:
             raise MigrationError(f"The database went away: {_first_line(error)}.") from error
 
@@ -245,6 +252,8 @@ def _apply(connection: Connection, migration: Migration, patience: Patience) -> 
                 ) from error
             time.sleep(patience.pause_seconds * attempt)
             attempt += 1
+        except rights.REFUSALS:
+            raise
         except psycopg.Error as error:
             raise MigrationError(
                 f"Migration {migration.name} failed: {_first_line(error)}."

@@ -168,17 +168,19 @@ def _about_data_directory(settings: "Settings") -> Iterator[Finding]:
 def _about_database(url: str) -> Iterator[Finding]:
     from storage.health import durability, refusal
     from storage.migrate import MigrationError, connected, pending
+    from storage.rights import lack
 
     try:
         with connected(url) as connection:
-            durable = durability(connection)
+            durable, lacked = durability(connection), lack(connection)
         lacking = pending(url)
     except MigrationError as error:
         yield Finding(Verdict.BAD, "database", str(error))
         return
     yield Finding(Verdict.GOOD, "database", f"Postgres {durable.version} answers.")
-    if sentence := refusal(durable):
-        yield Finding(Verdict.BAD, "database", sentence)
+    for sentence in (refusal(durable), lacked):
+        if sentence is not None:
+            yield Finding(Verdict.BAD, "database", sentence)
     if not durable.synchronous_commit:
         yield Finding(
             Verdict.DOUBTFUL,

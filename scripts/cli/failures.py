@@ -45,6 +45,7 @@ def _speaking_errors() -> tuple[type[Exception], ...]:
     from storage.database import DatabaseUnavailableError
     from storage.embedded import EmbeddedError
     from storage.migrate import MigrationError
+    from storage.rights import RightMissingError
 
     return (
         BackupError,
@@ -54,5 +55,6 @@ def _speaking_errors() -> tuple[type[Exception], ...]:
         EmbeddedError,
         ListenError,
         MigrationError,
+        RightMissingError,
         SettingsError,
     )

@@ -15,6 +15,8 @@ import msgspec
 import psycopg
 from psycopg import sql
 
+from storage.rights import REFUSALS
+
 FORMAT: Final = 1
 MANIFEST: Final = "manifest.json"
 PIECE_BYTES: Final = 1024 * 1024
@@ -131,8 +133,8 @@ def telling(outcome: str) -> Iterator[None]:
     """Say in a sentence what the database refused."""
     try:
         yield
-    except psycopg.OperationalError:
-        raise
+    except (psycopg.OperationalError, *REFUSALS):
+        raise  # of these `connected` says what to do
     except psycopg.Error as error:
         reason = str(error).strip().split("\n")[0].rstrip(".")
         raise BackupError(f"{outcome}: {reason}.") from error

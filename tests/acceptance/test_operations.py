@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote, urlsplit
 
 import psycopg
 import pytest
@@ -109,6 +110,83 @@ def test_check_and_serve_look_at_certificates(migrated: str, certificate, tmp_pa
     }
     done = parley("check", DATABASE_URL=migrated, **own)
     assert "ok     https      The certificate and its key can be used.\n" in done.out
+
+
+@pytest.fixture
+def stranger(server_url: str) -> Iterator[str]:
+    """The name, and password, of a role that owns nothing."""
+    name = f"stranger {os.getpid()}"
+    with psycopg.connect(server_url, autocommit=True) as connection:
+        connection.execute(f"""CREATE ROLE "{name}" LOGIN PASSWORD '{name}'""")
+        try:
+            yield name
+        finally:
+            connection.execute(f'DROP ROLE "{name}"')
+
+
+def as_role(url: str, role: str) -> str:
+    """The address with this role's name and password."""
+    parts = urlsplit(url)
+    place = parts.netloc.rpartition("@")[2]
+    return parts._replace(netloc=f"{quote(role)}:{quote(role)}@{place}").geturl()
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("migrate",),
+        ("status",),
+        ("serve", "--port", "0"),
+        ("worker",),
+        ("queues", "list"),
+        ("audit",),
+        ("user", "create", "--name", "Ada", "--email", "a@example.com"),
+        ("backup", "{}/made.zip"),
+    ],
+)
+def test_a_role_without_rights_is_told_what_it_needs(
+    migrated: str, stranger: str, tmp_path: Path, command: tuple[str, ...]
+):
+    arguments = [each.format(tmp_path) for each in command]
+    done = parley(*arguments, DATABASE_URL=as_role(migrated, stranger))
+    assert done.status == 1
+    assert f'The role "{stranger}" lacks a right in the database "' in done.out + done.err
+    assert "(permission denied for " in done.out + done.err
+    assert f'OWNER TO "{stranger}"`' in done.out + done.err
+
+
+def test_check_looks_at_what_the_role_may_do(url: str, stranger: str, tmp_path: Path):
+    strangers = as_role(url, stranger)
+    with psycopg.connect(url, autocommit=True) as owner:
+        owner.execute("REVOKE ALL ON SCHEMA public FROM public")
+        for rights in ("none", "USAGE"):
+            if rights != "none":
+                owner.execute(f'GRANT {rights} ON SCHEMA public TO "{stranger}"')
+            for command in ("check", "migrate"):
+                done = parley(command, DATABASE_URL=strangers)
+                assert done.status == 1
+                assert f'The role "{stranger}" lacks a right in' in done.out + done.err
+        owner.execute(f'GRANT ALL ON SCHEMA public TO "{stranger}"')
+        assert parley("migrate", DATABASE_URL=url).status == 0
+        backup = str(tmp_path / "made.zip")
+        assert parley("backup", backup, DATABASE_URL=url).status == 0
+        done = parley("restore", backup, "--force", DATABASE_URL=strangers)
+        assert (done.status, f'The role "{stranger}" lacks a right' in done.err) == (1, True), done
+        owner.execute(f'GRANT SELECT ON schema_migrations TO "{stranger}"')
+        assert "(the tables are another role's)" in parley("check", DATABASE_URL=strangers).out
+        owner.execute(f'REVOKE ALL ON schema_migrations FROM "{stranger}"')
+        owner.execute(f'REVOKE ALL ON SCHEMA public FROM "{stranger}"')
+
+
+def test_a_database_that_is_set_to_take_no_writes_is_told(url: str):
+    with psycopg.connect(url, autocommit=True) as owner:
+        name = owner.info.dbname
+        owner.execute(f'ALTER DATABASE "{name}" SET default_transaction_read_only = on')
+    for command in ("check", "migrate"):
+        done = parley(command, DATABASE_URL=url)
+        assert done.status == 1
+        assert "takes no writes, for default_transaction_read_only is on" in done.out + done.err
+        assert f'ALTER DATABASE "{name}" SET' in done.out + done.err
 
 
 def test_help_is_there_for_every_command():
