@@ -27,7 +27,7 @@ from server.domain.accounts import as_full_name, checked_email
 from server.domain.errors import BadRequestError
 from server.identity.errors import DirectoryAwayError, IdentityError
 from server.identity.identity import Identity
-from server.settings import Settings
+from server.settings import Settings, variable_of
 
 logger = structlog.get_logger(__name__)
 
@@ -41,6 +41,9 @@ _NAME: Final = re.compile(r"[\w.@+' -]{1,256}")
 SUCCESS, TOO_MANY, NO_SUCH_ENTRY = 0, 4, 32
 REFUSALS: Final = frozenset({19, NO_SUCH_ENTRY, 34, 48, 49, 50, 53})
 """How directories say that a password is wrong, or nobody's, or opens nothing any more."""
+
+MISREADINGS: Final = (LookupError, ValueError, TypeError, AttributeError)
+"""What the library fails with where an answer is not LDAP, but of another kind of server."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,9 +152,12 @@ class Ldap:
 
     def _greet(self, place: _Place) -> None:
         with self._connection(place) as connection:
-            # Where people are not looked for, the directory may want to see nobody without a name.
+            # Where people are not looked for, the directory may want to see nobody without a name:
+            # that it says so is an answer.
             if self._settings.ldap_user_dn is None or self._settings.ldap_bind_dn is not None:
                 self._introduce(connection)
+            else:
+                connection.rebind(None, None, ldap3.ANONYMOUS, read_server_info=False)
 
     def _find(self, place: _Place, name: str) -> Entry | None:
         with self._connection(place) as connection:
@@ -177,10 +183,22 @@ class Ldap:
                 yield connection
         except (LDAPException, OSError) as error:
             raise DirectoryAwayError(str(error) or repr(error)) from error
+        except MISREADINGS as error:
+            raise DirectoryAwayError(f"{place} does not speak LDAP") from error
 
     @cached_property
     def _trust(self) -> ssl.SSLContext:
-        return ssl.create_default_context(cafile=self._settings.ldap_ca)
+        """Raises DirectoryAwayError."""
+        path = self._settings.ldap_ca
+        place = f"{variable_of('ldap_ca')} names {path}"
+        try:
+            if path is not None:
+                path.read_bytes()
+            return ssl.create_default_context(cafile=path)
+        except ssl.SSLError as error:
+            raise DirectoryAwayError(f"{place}, which holds no certificate in PEM") from error
+        except OSError as error:
+            raise DirectoryAwayError(f"{place}, but: {error.strerror}") from error
 
     def _new_connection(self, place: _Place) -> Any:
         # So that there is time for the others, where one says nothing.

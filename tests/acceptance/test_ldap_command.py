@@ -10,7 +10,9 @@ from tests.fixtures.directory import PEOPLE, READER, READER_PASSWORD
 pytestmark = pytest.mark.asyncio
 
 
-async def test_an_operator_tries_the_directory(make, database_url, people, certificate, tmp_path):
+async def test_an_operator_tries_the_directory(
+    make, database_url, people, certificate, no_directory, tmp_path
+):
     people.put("ada", "a secret", cn="Ada King", mail="ada@example.com")
     password = tmp_path / "password"
     password.write_text("a secret\n")
@@ -61,6 +63,15 @@ async def test_an_operator_tries_the_directory(make, database_url, people, certi
         ),
         (await check("nobody"), "The directory shows the server nobody who signs in as nobody"),
         (await check("ada", PARLEY_LDAP_URL="ldap://127.0.0.1:1"), "The directory cannot be asked"),
+        (await check("ada", PARLEY_LDAP_URL=no_directory), "does not speak LDAP."),
+        (
+            await check("ada", PARLEY_LDAP_CA="/nowhere"),
+            "PARLEY_LDAP_CA names /nowhere, but: No such file or directory.",
+        ),
+        (
+            await check("ada", PARLEY_LDAP_CA=str(password)),
+            f"PARLEY_LDAP_CA names {password}, which holds no certificate in PEM.",
+        ),
         (await check("ada", PARLEY_LDAP_BIND_PASSWORD="wrong"), "it does not let this server in"),
         (await check("ada", PARLEY_LDAP_EMAIL_ATTRIBUTE="title"), "has no address in title"),
     ):
@@ -68,7 +79,7 @@ async def test_an_operator_tries_the_directory(make, database_url, people, certi
         assert len(answer.err.splitlines()) == 1, answer
 
 
-async def test_parley_check_asks_the_directory(database_url, people, certificate):
+async def test_parley_check_asks_the_directory(database_url, people, certificate, no_directory):
     settings = {
         "DATABASE_URL": database_url,
         "PARLEY_LDAP_URL": people.url,
@@ -77,8 +88,11 @@ async def test_parley_check_asks_the_directory(database_url, people, certificate
     }
     answer = await asyncio.to_thread(parley, "check", **settings)
     assert "ok     directory  The directory answers" in answer.out
-    answer = await asyncio.to_thread(
-        parley, "check", **{**settings, "PARLEY_LDAP_URL": "ldap://127.0.0.1:1"}
-    )
-    assert "wrong  directory  The directory cannot be asked" in answer.out
-    assert answer.status == 1
+    for wrong in (
+        {"PARLEY_LDAP_URL": "ldap://127.0.0.1:1"},
+        {"PARLEY_LDAP_URL": no_directory},
+        {"PARLEY_LDAP_URL": no_directory, "PARLEY_LDAP_STARTTLS": "off"},
+    ):
+        answer = await asyncio.to_thread(parley, "check", **{**settings, **wrong})
+        assert "wrong  directory  The directory cannot be asked" in answer.out
+        assert answer.status == 1

@@ -38,6 +38,7 @@ async def test_without_encryption_where_the_operator_says_so(
         {"ldap_filter": "((uid=%s))"},
         {"ldap_url": "ldap://127.0.0.1:1"},
         {"ldap_url": "ldap://nowhere.invalid"},
+        {"ldap_ca": "/nowhere"},
     ],
 )
 async def test_mistakes_of_the_operator_are_told_in_the_log_alone(
@@ -53,6 +54,18 @@ async def test_mistakes_of_the_operator_are_told_in_the_log_alone(
     assert "the directory" in told
     assert SECRET not in told
     assert READER_PASSWORD not in told
+
+
+@pytest.mark.parametrize("starttls", ["on", "off"])
+async def test_a_server_that_is_no_directory_lets_nobody_in(
+    asking, ldap_search, of_directory, grace, no_directory, starttls, capfd
+):
+    settings = {**ldap_search, "ldap_url": no_directory, "ldap_starttls": starttls}
+    async with asking(settings) as ask:
+        (await ask("grace", SECRET)).refused("SERVER_NOT_READY", 503)
+    assert f"{no_directory.removeprefix('ldap://')} does not speak LDAP" in "".join(
+        capfd.readouterr()
+    )
 
 
 async def test_the_next_directory_is_asked_where_one_is_away(
