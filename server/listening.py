@@ -3,40 +3,69 @@
 import errno
 import os
 import socket
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import NamedTuple
 
 BACKLOG = 4096
 """Connections that may wait to be accepted: after a restart all clients come at once.
 
 As many as Linux allows by itself (net.core.somaxconn)."""
 
+EVERYWHERE_4 = "0.0.0.0"  # noqa: S104 - who says so wants that
+EVERYWHERE_6 = "::"
+NO_SUCH_FAMILY = (errno.EAFNOSUPPORT, errno.EADDRNOTAVAIL)
+LOOPBACK_OF = {EVERYWHERE_4: "127.0.0.1", EVERYWHERE_6: "::1"}
+"""Where to ask, on the same machine, a server that listens everywhere."""
+
 LAST_PORT = 65_535
 PORTS = 64
 """Processes of one machine that find a port each."""
+
+
+class Choices(NamedTuple):
+    """What says where to listen."""
+
+    host: str
+    port: str
+
+
+OPTIONS = Choices("--host", "--port")
 
 
 class ListenError(Exception):
     """The address cannot be listened on; the message is one sentence."""
 
 
-def open_sockets(host: str, port: int) -> list[socket.socket]:
-    """Sockets for every address of the host name. Port 0 takes one that is free."""
+def open_sockets(host: str, port: int, *, chosen_by: Choices = OPTIONS) -> list[socket.socket]:
+    """Sockets for every address of the host name. Port 0 takes one that is free.
+
+    `::` is every address of the machine, those of IPv4 too, where it has any. Raises
+    ListenError, which says by what options or settings another place is `chosen_by`.
+    """
     try:
         found = socket.getaddrinfo(
             host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE | socket.AI_ADDRCONFIG
         )
     except (socket.gaierror, UnicodeError) as error:
-        raise ListenError(f"The host {host} is not known here: choose another.") from error
+        raise ListenError(
+            f"The host {host} is not known here: choose another with {chosen_by.host}."
+        ) from error
     sockets: list[socket.socket] = []
     try:
         for family, _, _, _, address in dict.fromkeys(found):
             wanted = (address[0], port, *address[2:])
             sockets.append(_listen(family, wanted))
             port = sockets[-1].getsockname()[1]
+        if host == EVERYWHERE_6:
+            # A socket of its own: one for both would tell of people at addresses of IPv4 within
+            # IPv6, which are others than those of limits and of trusted proxies.
+            with _without(*NO_SUCH_FAMILY):
+                sockets.append(_listen(socket.AF_INET, (EVERYWHERE_4, port)))
     except OSError as error:
         for opened in sockets:
             opened.close()
-        raise ListenError(_explain(error, host, port)) from error
+        raise ListenError(_explain(error, host, port, chosen_by)) from error
     return sockets
 
 
@@ -73,12 +102,27 @@ def _listen(family: int, address: tuple[object, ...]) -> socket.socket:
     return opened
 
 
-def _explain(error: OSError, host: str, port: int) -> str:
+@contextmanager
+def _without(*numbers: int) -> Iterator[None]:
+    """Go on where the system says one of these."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno not in numbers:
+            raise
+
+
+def _explain(error: OSError, host: str, port: int, chosen_by: Choices) -> str:
     if error.errno == errno.EADDRINUSE:
-        return f"Port {port} on {host} is used by another program: choose another with --port."
+        return (
+            f"Port {port} on {host} is used by another program:"
+            f" choose another with {chosen_by.port}."
+        )
     if error.errno == errno.EACCES:
-        return f"Port {port} is only for root: choose one above 1023 with --port."
+        return f"Port {port} is only for root: choose one above 1023 with {chosen_by.port}."
     if error.errno == errno.EADDRNOTAVAIL:
-        return f"This machine does not have the address {host}: choose another with --host."
+        return (
+            f"This machine does not have the address {host}: choose another with {chosen_by.host}."
+        )
     reason = os.strerror(error.errno) if error.errno else str(error)
     return f"Parley cannot listen on {host}, port {port}: {reason}."

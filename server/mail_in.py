@@ -24,7 +24,7 @@ from server.domain.addresses import mail_domain
 from server.domain.attachments import MIB, url_of
 from server.domain.errors import DomainError, RateLimitedError
 from server.domain.mail_addresses import Destination, MailAddresses, ToMessage
-from server.listening import open_sockets, port_of
+from server.listening import Choices, open_sockets, port_of
 from server.mail import incoming
 from server.mail.enclosures import Enclosure
 from server.mail.incoming import Letter, UnreadableError
@@ -35,6 +35,8 @@ from storage.database import DatabaseUnavailableError, StatementTimeoutError
 from storage.ids import RealmId, UserId
 
 logger = structlog.get_logger(__name__)
+
+SETTINGS: Final = Choices("PARLEY_MAIL_IN_HOST", "PARLEY_MAIL_IN_PORT")
 
 MAX_SESSIONS: Final = 100
 MAX_OF_ONE_PEER: Final = 5
@@ -350,7 +352,7 @@ async def taking_mail(app: App) -> AsyncIterator[int]:
     kind = _LmtpSession if room.is_lmtp else _Session
     loop = asyncio.get_running_loop()
     tls = certificates.mail_in(settings)
-    sockets = open_sockets(settings.mail_in_host, settings.mail_in_port)
+    sockets = open_sockets(settings.mail_in_host, settings.mail_in_port, chosen_by=SETTINGS)
 
     def session() -> _Session:
         return kind(room, hostname=addresses.domain, tls_context=tls, loop=loop)

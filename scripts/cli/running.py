@@ -3,7 +3,7 @@
 import json
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from server.settings import Settings
@@ -19,7 +19,9 @@ def remember_place(settings: "Settings") -> None:
     file = settings.data_directory / FILE_NAME
     unfinished = file.with_suffix(".new")
     with suppress(OSError):
-        unfinished.write_text(json.dumps({"host": settings.host, "port": settings.port}))
+        tls = None if settings.certificate is None else str(settings.certificate)
+        place = {"host": settings.host, "port": settings.port, "certificate": tls}
+        unfinished.write_text(json.dumps(place))
         unfinished.replace(file)
 
 
@@ -40,10 +42,15 @@ def as_it_runs(settings: "Settings", *, host: object = None, port: object = None
     return settings if place is None else msgspec.structs.replace(settings, **place)
 
 
-def _place(data: Path) -> dict[str, str | int] | None:
+def _place(data: Path) -> dict[str, Any] | None:
     """What the file says; None where there is none that can be read."""
     try:
         noted = json.loads((data / FILE_NAME).read_text())
-        return {"host": str(noted["host"]), "port": int(noted["port"])}
-    except (OSError, ValueError, KeyError, TypeError):
+        certificate = noted.get("certificate")
+        return {
+            "host": str(noted["host"]),
+            "port": int(noted["port"]),
+            "certificate": None if certificate is None else Path(certificate),
+        }
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return None

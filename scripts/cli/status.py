@@ -13,6 +13,8 @@ from scripts.cli.tables import Cell, show
 from server.wording import counted, size, span
 
 if TYPE_CHECKING:
+    from http.client import HTTPConnection
+
     from server.overview import Overview, ProcessView
     from server.settings import Settings
 
@@ -51,17 +53,32 @@ def status(
 def _server(settings: "Settings") -> tuple[bool, str]:
     import http.client
 
-    host = "127.0.0.1" if settings.host in {"0.0.0.0", "::"} else settings.host  # noqa: S104 - compared, not bound
-    connection = http.client.HTTPConnection(host, settings.port, timeout=ANSWER_SECONDS)
+    from server.listening import LOOPBACK_OF
+
+    host = LOOPBACK_OF.get(settings.host, settings.host)
+    connection = _connection(settings, host)
     try:
         connection.request("GET", "/api/v1/server_settings")
         answered = connection.getresponse().status
-    except OSError as error:
-        reason = error.strerror or "no answer"
+    except (OSError, http.client.HTTPException) as error:
+        reason = getattr(error, "strerror", None) or "no answer"
         return False, f"does not answer on {host}, port {settings.port} ({reason})"
     finally:
         connection.close()
     return True, f"answers on {host}, port {settings.port} (status {answered})"
+
+
+def _connection(settings: "Settings", host: str) -> "HTTPConnection":
+    import http.client
+    import ssl
+
+    if settings.certificate is None:
+        return http.client.HTTPConnection(host, settings.port, timeout=ANSWER_SECONDS)
+    # The certificate is for the name that people use, which need not lead here.
+    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    tls.check_hostname = False
+    tls.verify_mode = ssl.CERT_NONE
+    return http.client.HTTPSConnection(host, settings.port, timeout=ANSWER_SECONDS, context=tls)
 
 
 def _look(settings: "Settings") -> "Overview":

@@ -142,6 +142,37 @@ def test_the_commands_beside_it_know_where_it_listens(data: Path):
     assert f"port {run.port}" not in told("status")
 
 
+def test_status_asks_where_the_server_listens(data: Path, certificate):
+    own = {
+        "PARLEY_CERTIFICATE": str(certificate.folder / "certificate.pem"),
+        "PARLEY_CERTIFICATE_KEY": str(certificate.folder / "key.pem"),
+    }
+    for options, settings, address in (((), own, "127.0.0.1"), (("--host", "::"), {}, "::1")):
+        run = Run(data, *options, environment=settings)
+        said = lines_of("status", "--data", str(data))
+        assert f"server       answers on {address}, port {run.port} (status 200)" in said
+        if not settings:
+            assert run.ask("a:b", "GET", "/server_settings")["result"] == "success"  # by IPv4
+        assert run.end() == 0
+
+
+def test_the_port_of_mail_is_chosen_by_its_setting(data: Path):
+    taken = open_sockets("127.0.0.1", 0)
+    port = str(port_of(taken))
+    done = subprocess.run(
+        [*PARLEY, "run", "--port", "0", "--data", str(data)],
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, "PARLEY_MAIL_IN_PORT": port},  # noqa: TID251
+    )
+    taken[0].close()
+    assert done.stderr.splitlines()[-1] == (
+        f"parley: Port {port} on 127.0.0.1 is used by another program:"
+        " choose another with PARLEY_MAIL_IN_PORT."
+    )
+
+
 def test_after_kill_9_the_next_start_adopts_what_is_left(data: Path):
     killed = Run(data)
     login = killed.login
