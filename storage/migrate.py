@@ -148,6 +148,11 @@ def connected(url: str) -> Iterator[Connection]:
         connection = psycopg.connect(url, autocommit=True, connect_timeout=CONNECT_SECONDS)
     except psycopg.OperationalError as error:
         raise MigrationError(f"The database does not answer: {_first_line(error)}.") from error
+    except psycopg.ProgrammingError as error:  # it may show a part of the password
+        raise MigrationError(
+            "DATABASE_URL is not an address that can be read: look at what follows its `?`, and"
+            " write signs in names and passwords like %3F."
+        ) from error
     with connection:
         if connection.info.server_version < OLDEST_POSTGRES:
             raise MigrationError(

@@ -7,6 +7,7 @@ import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import msgspec
 
@@ -22,6 +23,21 @@ TOGETHER = (("saml_certificate", "saml_key"), ("ldap_bind_dn", "ldap_bind_passwo
 
 KEYS = {"certificate_key": "certificate", "mail_in_key": "mail_in_certificate"}
 """Files of keys, with that of the certificate, which may hold its key itself."""
+
+PLACES = (
+    "amqp_url",
+    "bigbluebutton_url",
+    "egress_proxy",
+    "external_url",
+    "jitsi_server_url",
+    "ldap_url",
+    "push_bouncer_url",
+    "s3_endpoint",
+    "smtp_host",
+)
+"""Settings that name a host, most of them in an address, some more than one."""
+
+_ENCODED = r"(?:[^\s%]|%[0-9A-Fa-f]{2})*"
 
 WORDS_FOR_BOOLEANS = {"on": True, "yes": True, "off": False, "no": False}
 
@@ -102,6 +118,7 @@ class _Reader:
         self.values: dict[str, object] = {}
         self._origins: dict[str, str] = {}
         self._problems: list[str] = []
+        self._told: set[str] = set()
 
     def add(self, name: str, value: object, *, origin: str) -> None:
         if isinstance(value, str):
@@ -161,6 +178,7 @@ class _Reader:
                 self._explain(error)
         data = self._data_directory(settings.data_directory)
         self._check_addresses(settings)
+        self._check_places(settings)
         self._check_ldap(settings)
         self._check_pairs(settings)
         if self._problems:
@@ -175,6 +193,21 @@ class _Reader:
             origin = self._origins.get("data", variable_of("data"))
             self._problems.append(f"{origin} names the home of nobody: {str(path)!r}.")
             return path
+
+    def _check_places(self, settings: Settings) -> None:
+        """Where no connection can be opened to, whatever answers: the libraries only fail then."""
+        for name in PLACES:
+            value = getattr(settings, name)
+            if (
+                value is not None
+                and name in self.values
+                and not all(map(_is_place, value.split(",")))
+            ):
+                self._complain(name, value, "its host or its port cannot be")
+        if settings.database_url and not re.fullmatch(_ENCODED, settings.database_url):
+            self._complain(
+                "database_url", None, "a space in it is written %20, and % itself is written %25"
+            )
 
     def _check_addresses(self, settings: Settings) -> None:
         """Mail from an address, or with one, that cannot be written would reach nobody."""
@@ -235,6 +268,9 @@ class _Reader:
         self._complain(name, value, str(why) if isinstance(why, DescriptionError) else "")
 
     def _complain(self, name: str, value: object, why: str = "") -> None:
+        if name in self._told:
+            return
+        self._told.add(name)
         shown = "" if name in SECRET_SETTINGS else f", not {value!r}"
         origin = self._origins.get(name, variable_of(name))
         because = f": {why}" if why else ""
@@ -253,6 +289,20 @@ def _is_plain(text: str) -> bool:
         return b"\0" not in text.encode()
     except UnicodeEncodeError:  # bytes of the environment that are no UTF-8
         return False
+
+
+def _is_place(place: str) -> bool:
+    """Whether there can be such a host, and such a port where one is named."""
+    try:
+        if "://" not in place:
+            place.encode("idna")
+            return True
+        parts = urlsplit(place.strip())
+        (parts.hostname or "").encode("idna")
+        is_port = parts.port != 0
+    except ValueError:  # UnicodeError is one
+        return False
+    return is_port
 
 
 def _decode(kind: type, value: object) -> object:

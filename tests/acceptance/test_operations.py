@@ -189,6 +189,14 @@ def test_a_database_that_is_set_to_take_no_writes_is_told(url: str):
         assert f'ALTER DATABASE "{name}" SET' in done.out + done.err
 
 
+@pytest.mark.parametrize("command", ["check", "migrate"])
+def test_an_address_of_a_database_that_cannot_be_read_is_told_without_its_password(command: str):
+    done = parley(command, DATABASE_URL="postgresql://127.0.0.1/parley?canary=1")
+    assert done.status == 1
+    assert "DATABASE_URL is not an address that can be read" in done.out + done.err
+    assert "canary" not in done.out + done.err
+
+
 def test_help_is_there_for_every_command():
     top = parley("--help").out
     for command in ("run", "serve", "worker", "migrate", "check", "status", "realm", "user"):

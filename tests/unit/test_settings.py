@@ -421,3 +421,41 @@ def test_a_host_that_is_none_is_blamed_itself():
     [problem] = problems(overrides={"host": "[::1]"})
     assert problem.startswith("--host must be an address of this machine to listen on, not '[::1]'")
     assert "PARLEY_EXTERNAL_URL names no other" in problem
+
+
+@pytest.mark.parametrize(
+    ("variable", "value"),
+    [
+        ("AMQP_URL", "amqp://canary:canary@rabbit:99999/"),
+        ("PARLEY_BIGBLUEBUTTON_URL", "https://["),
+        ("PARLEY_EGRESS_PROXY", "http://proxy:abc"),
+        ("PARLEY_EXTERNAL_URL", "https://chat.example.com:99999"),
+        ("PARLEY_LDAP_URL", "ldaps://ldap.example.com, ldap://other.example.com:x"),
+        ("PARLEY_LDAP_URL", "ldaps://ldap..example.com"),
+        ("PARLEY_S3_ENDPOINT", "https://s3.example.com:0"),
+        ("PARLEY_SMTP_HOST", "mail..example.com"),
+        ("DATABASE_URL", "postgresql://parley:canary 7@db/parley"),
+        ("DATABASE_URL", "postgresql://parley:canary%7@db/parley"),
+    ],
+)
+def test_places_that_cannot_be_are_said(variable: str, value: str):
+    problem = problems(environ={**LDAP, variable: value})[0]
+    assert problem.startswith(f"{variable} must be ")
+    assert "canary" not in problem
+
+
+@pytest.mark.parametrize(
+    ("variable", "value"),
+    [
+        ("DATABASE_URL", "postgresql://parley:a%20b@db:5432,other:5433/parley?host=%2Frun"),
+        ("DATABASE_URL", "postgresql:///parley"),
+        ("AMQP_URL", "amqp://"),
+        ("AMQP_URL", "amqps://a:b@[::1]:5671/%2F"),
+        ("PARLEY_LDAP_URL", "ldaps://[::1]:636/, ldap://localhost"),
+        ("PARLEY_SMTP_HOST", "::1"),
+        ("PARLEY_SMTP_HOST", "mail.example.com."),
+        ("PARLEY_EXTERNAL_URL", "https://bücher.example:8443/"),
+    ],
+)
+def test_places_of_every_kind_are_taken(variable: str, value: str):
+    load_settings(environ={**LDAP, variable: value})
