@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from scripts.cli.failures import sentences
-from scripts.cli.options import place_options, read_settings
+from scripts.cli.options import WHICH_REALM, place_options, read_settings
 from scripts.cli.tables import Cell, show
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ def person_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Whom it is about."""
     for option in (
         place_options,
-        click.option("--realm", help="The organization's subdomain, where there are several."),
+        click.option("--realm", help=WHICH_REALM),
         click.option("--email", required=True, help="Whose account."),
     ):
         command = option(command)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import click
 
 from scripts.cli.failures import sentences
-from scripts.cli.options import place_options, read_settings
+from scripts.cli.options import WHICH_REALM, place_options, read_settings
 from scripts.cli.tables import Cell, show
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ SHOWN = 50
 @click.command()
 @click.option("--of", "email", help="Only of the person with this address.")
 @click.option("--limit", default=SHOWN, show_default=True, help="How many to show.")
-@click.option("--realm", help="The organization's subdomain, where there are several.")
+@click.option("--realm", help=WHICH_REALM)
 @click.option("--json", "as_json", is_flag=True, help="For programs.")
 @place_options
 def activity(

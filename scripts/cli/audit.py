@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from scripts.cli.failures import sentences
-from scripts.cli.options import place_options, read_settings
+from scripts.cli.options import WHICH_REALM, place_options, read_settings
 from scripts.cli.tables import Cell, show
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ SHOWN = 50
 @click.option("--action", help="Only changes of this kind, like realm_changed.")
 @click.option("--before", type=int, help="Only what is older than the entry of this number.")
 @click.option("--limit", default=SHOWN, show_default=True, help="How many to show.")
-@click.option("--realm", help="The organization's subdomain, where there are several.")
+@click.option("--realm", help=WHICH_REALM)
 @click.option("--json", "as_json", is_flag=True, help="For programs.")
 @place_options
 def audit(

@@ -7,7 +7,13 @@ from typing import TYPE_CHECKING
 import click
 
 from scripts.cli.failures import Failure, sentences
-from scripts.cli.options import password_option, place_options, read_password, read_settings
+from scripts.cli.options import (
+    WHICH_REALM,
+    password_option,
+    place_options,
+    read_password,
+    read_settings,
+)
 
 if TYPE_CHECKING:
     from server.app import App
@@ -30,7 +36,7 @@ def ldap() -> None:
 @ldap.command()
 @click.argument("name")
 @password_option
-@click.option("--realm", help="The organization's subdomain, where there are several.")
+@click.option("--realm", help=WHICH_REALM)
 @place_options
 def check(
     *,

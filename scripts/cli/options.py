@@ -11,6 +11,11 @@ if TYPE_CHECKING:
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
+WHICH_REALM = (
+    "The organization's subdomain, where there are several; '' names the one at the server's own"
+    " address."
+)
+
 _PLACE = (
     click.option(
         "--config",

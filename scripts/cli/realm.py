@@ -7,7 +7,13 @@ from typing import TYPE_CHECKING
 import click
 
 from scripts.cli.failures import Failure, sentences
-from scripts.cli.options import password_option, place_options, read_password, read_settings
+from scripts.cli.options import (
+    WHICH_REALM,
+    password_option,
+    place_options,
+    read_password,
+    read_settings,
+)
 
 if TYPE_CHECKING:
     from server.actions.realms import CreatedRealm
@@ -61,6 +67,7 @@ def create(
             raise Failure(error.message) from error
 
         async def found(app: "App") -> "CreatedRealm":
+            await _refuse_taken(app, subdomain)
             made = await found_realm(
                 app,
                 name=name,
@@ -77,7 +84,7 @@ def create(
 
 
 @realm.command()
-@click.option("--realm", "subdomain", help="Its subdomain, where there are several.")
+@click.option("--realm", "subdomain", help=WHICH_REALM)
 @place_options
 def deactivate(*, subdomain: str | None, config: Path | None, data: Path | None) -> None:
     """Close an organization: within a second nobody is in, and nobody gets in.
@@ -88,23 +95,23 @@ def deactivate(*, subdomain: str | None, config: Path | None, data: Path | None)
     from server.actions.realm_activation import deactivate_realm, end_queues
 
     changes = (lambda tx: deactivate_realm(tx, by=None), end_queues)
-    done = _change(subdomain, config, data, *changes)
-    click.echo("It is deactivated." if done else "It was deactivated already.")
+    realm, done = _change(subdomain, config, data, *changes)
+    click.echo(f"{realm} is deactivated." if done else f"{realm} was deactivated already.")
 
 
 @realm.command()
-@click.option("--realm", "subdomain", help="Its subdomain, where there are several.")
+@click.option("--realm", "subdomain", help=WHICH_REALM)
 @place_options
 def reactivate(*, subdomain: str | None, config: Path | None, data: Path | None) -> None:
     """Open an organization again, as it was when it was closed."""
     from server.actions.realm_activation import reactivate_realm
 
-    done = _change(subdomain, config, data, reactivate_realm)
-    click.echo("It is active again." if done else "It was active already.")
+    realm, done = _change(subdomain, config, data, reactivate_realm)
+    click.echo(f"{realm} is active again." if done else f"{realm} was active already.")
 
 
 @realm.command()
-@click.option("--realm", "subdomain", help="Its subdomain, where there are several.")
+@click.option("--realm", "subdomain", help=WHICH_REALM)
 @click.option("--mib", type=click.IntRange(min=0), help="How much all files may take together.")
 @click.option("--none", "is_open", is_flag=True, help="As much as there is room for.")
 @place_options
@@ -119,8 +126,9 @@ def quota(
         raise click.UsageError("Say either --mib and how much, or --none.")
     from server.actions.upload_quota import change_upload_quota
 
-    done = _change(subdomain, config, data, lambda tx: change_upload_quota(tx, mib))
-    click.echo("From now on." if done else "That was so already.")
+    realm, done = _change(subdomain, config, data, lambda tx: change_upload_quota(tx, mib))
+    bound = "as much as there is room for" if mib is None else f"up to {mib} MiB"
+    click.echo(f"{realm} may upload {bound}{'' if done else ', as before'}.")
 
 
 def _change(
@@ -128,20 +136,31 @@ def _change(
     config: Path | None,
     data: Path | None,
     *changes: "Callable[[WriteTx], Awaitable[bool | None]]",
-) -> bool:
-    """Let the changes happen, one after another; what the first of them says."""
+) -> tuple[str, bool]:
+    """Let the changes happen, one after another; to whom, and what the first of them says."""
 
-    async def run(app: "App") -> bool:
-        from scripts.cli.session import realm_named
+    async def run(app: "App") -> tuple[str, bool]:
+        from scripts.cli.session import called, realm_named
 
-        writer = app.writers.of(await realm_named(app, subdomain))
+        realm_id = await realm_named(app, subdomain)
+        writer = app.writers.of(realm_id)
         answers = [await writer.write(change) for change in changes]
-        return bool(answers[0])
+        return await called(app, realm_id), bool(answers[0])
 
     with sentences():
         from scripts.cli.session import with_app
 
         return with_app(read_settings(config, data=data), run)
+
+
+async def _refuse_taken(app: "App", subdomain: str) -> None:
+    from storage import realms
+
+    async with app.database.connection() as connection:
+        taken = await realms.ids_of_subdomains(connection, [subdomain])
+    if taken:
+        place = f"at the subdomain `{subdomain}`" if subdomain else "at the server's own address"
+        raise Failure(f"There is an organization {place} already: name another --subdomain.")
 
 
 async def _open_first_channel(app: "App", made: "CreatedRealm") -> None:

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 
 Result = TypeVar("Result")
 
+MOST_SHOWN = 20
+"""Organizations that a refusal lists."""
+
 
 def with_app(
     settings: "Settings",
@@ -44,18 +47,41 @@ async def person_named(connection: "Connection", realm_id: "RealmId", email: str
 
 
 async def realm_named(app: "App", subdomain: str | None) -> "RealmId":
-    """The organization of this subdomain; without one, the only one there is."""
+    """The organization of this subdomain; without one, the only one there is.
+
+    The empty subdomain is the one at the server's own address.
+    """
     from storage import realms
 
     async with app.database.connection() as connection:
-        found = await realms.ids_of_subdomains(connection, [subdomain or ""])
-        if found:
-            return found[subdomain or ""]
-        all_of_them = await realms.ids(connection)
+        found = {row.subdomain: row.realm_id for row in await realms.all_of_them(connection)}
     if subdomain is not None:
+        if subdomain in found:
+            return found[subdomain]
+        if not subdomain:
+            raise Failure("There is no organization at the server's own address.")
         raise Failure(f"There is no organization at the subdomain `{subdomain}`.")
-    if not all_of_them:
+    if not found:
         raise Failure("There is no organization yet: make one with `parley realm create`.")
-    if len(all_of_them) > 1:
-        raise Failure("There are several organizations: say which with --realm SUBDOMAIN.")
-    return all_of_them[0]
+    if len(found) > 1:
+        raise Failure(_several(sorted(found)))
+    [only] = found.values()
+    return only
+
+
+async def called(app: "App", realm_id: "RealmId") -> str:
+    """An organization by its name and place."""
+    row = await app.directories.of(realm_id).realm()
+    place = f"the subdomain `{row.subdomain}`" if row.subdomain else "the server's own address"
+    return f"{row.name}, at {place},"
+
+
+def _several(subdomains: list[str]) -> str:
+    shown = [each or "''" for each in subdomains[:MOST_SHOWN]]
+    if more := len(subdomains) - len(shown):
+        shown.append(f"{more} more")
+    own = "" if subdomains[0] else " ('' is the one at the server's own address)"
+    return (
+        "There are several organizations: say which with --realm SUBDOMAIN."
+        f" There are {', '.join(shown)}{own}."
+    )

@@ -7,7 +7,7 @@ import click
 
 from scripts.cli.backup import Told
 from scripts.cli.failures import Failure, sentences
-from scripts.cli.options import place_options, read_settings
+from scripts.cli.options import WHICH_REALM, place_options, read_settings
 from server.wording import counted, size
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @click.command("export")
 @click.argument("file", required=False, type=click.Path(dir_okay=False, path_type=Path))
-@click.option("--realm", "subdomain", help="Its subdomain; nothing: the only one there is.")
+@click.option("--realm", "subdomain", help=WHICH_REALM)
 @click.option(
     "--only",
     type=click.Choice(["public", "consented"]),
@@ -75,7 +75,7 @@ def export_realm(
 
         path, manifest = with_app(read_settings(config, data=data), write)
         exports.verify(path, Told("Comparing"))
-    click.echo(f"{path}: {_amount(manifest)}, {size(path.stat().st_size)}.")
+    click.echo(f"{path}: {_amount(manifest)} of {manifest.name!r}, {size(path.stat().st_size)}.")
 
 
 @click.command("import")

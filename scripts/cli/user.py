@@ -11,7 +11,13 @@ import msgspec
 from scripts.cli.accounts import COMMANDS
 from scripts.cli.erasing import erase
 from scripts.cli.failures import Failure, sentences
-from scripts.cli.options import password_option, place_options, read_password, read_settings
+from scripts.cli.options import (
+    WHICH_REALM,
+    password_option,
+    place_options,
+    read_password,
+    read_settings,
+)
 
 if TYPE_CHECKING:
     from server.actions.users import CreatedUser
@@ -72,7 +78,7 @@ for command in (*COMMANDS, erase):
     help="Many at once: a JSON array of objects with full_name, email, role, password"
     " (the last two may be missing).",
 )
-@click.option("--realm", help="The organization's subdomain, where there are several.")
+@click.option("--realm", help=WHICH_REALM)
 @click.option("--json", "as_json", is_flag=True, help="One line of JSON for each.")
 @place_options
 def create(

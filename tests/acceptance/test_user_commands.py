@@ -11,6 +11,48 @@ from tests.factories import new_realm
 
 pytestmark = pytest.mark.asyncio
 
+FOUND = (
+    *("realm", "create", "--name", "Root", "--owner-name", "Olga"),
+    *("--owner-email", "olga@example.com"),
+)
+
+
+async def test_where_there_are_several_organizations_one_has_to_be_named(make, database_url):
+    realms = {
+        await row.connection.value(
+            "SELECT subdomain FROM realms WHERE realm_id = %(realm_id)s", realm_id=row.realm_id
+        ): row
+        for row in (make, await new_realm(make.connection))
+    }
+    at_root = await make.connection.value("SELECT true FROM realms WHERE subdomain = ''")
+    person = ("--email", "new@example.com", "--name", "New")
+    for command in (
+        ("realm", "deactivate"),
+        ("realm", "quota", "--none"),
+        ("user", "create", *person),
+        ("export",),
+    ):
+        done = await asyncio.to_thread(parley, *command, DATABASE_URL=database_url)
+        assert done.status == 1
+        assert "There are several organizations: say which with --realm" in done.err
+        assert all(subdomain in done.err for subdomain in realms)
+    if not at_root:
+        nobodys = ("realm", "quota", "--none", "--realm", "")
+        done = await asyncio.to_thread(parley, *nobodys, DATABASE_URL=database_url)
+        assert "There is no organization at the server's own address." in done.err
+        founded = await asyncio.to_thread(parley, *FOUND, DATABASE_URL=database_url)
+        assert founded.status == 0
+    again = await asyncio.to_thread(parley, *FOUND, DATABASE_URL=database_url)
+    assert again.err == (
+        "parley: There is an organization at the server's own address already:"
+        " name another --subdomain.\n"
+    )
+    done = await asyncio.to_thread(parley, "realm", "deactivate", DATABASE_URL=database_url)
+    assert (done.status, "'' is the one at the server's own address" in done.err) == (1, True)
+    named = ("realm", "deactivate", "--realm", "")
+    done = await asyncio.to_thread(parley, *named, DATABASE_URL=database_url)
+    assert "at the server's own address, is deactivated." in done.out
+
 
 async def test_an_operator_closes_opens_and_lets(make, database_url):
     await make.user("Owner", role=100)

@@ -54,13 +54,14 @@ async def test_an_operator_opens_it_again_and_all_is_as_it_was(server, log_in, m
     sent = (await alice.post("/messages", **to))["id"]
     await olga.post("/realm/deactivate")
     realm = (await server.app.directories.of(make.realm_id).realm()).subdomain
-    assert "It is active again" in await run(server, "realm", "reactivate", "--realm", realm)
+    assert "is active again" in await run(server, "realm", "reactivate", "--realm", realm)
     assert "already" in await run(server, "realm", "reactivate", "--realm", realm)
     server.forget(make.realm_id)
     page = await alice.get("/messages", anchor="newest", num_before=5, num_after=0)
     assert [each["id"] for each in page["messages"]] == [sent]
     queue = await alice.register()
-    assert "It is deactivated" in await run(server, "realm", "deactivate", "--realm", realm)
+    closed = await run(server, "realm", "deactivate", "--realm", realm)
+    assert f"at the subdomain `{realm}`, is deactivated." in closed
     async with asyncio.timeout(20):
         while (await alice.call("GET", "/users/me")).status == 200:
             pass
