@@ -6,7 +6,7 @@ from server.actions.messages.audience import of_message
 from server.actions.messages.subject import lock_place
 from server.actions.user_topics import participate
 from server.domain.actor import Actor
-from server.domain.emoji import Emoji, emoji_of
+from server.domain.emoji import Emoji, WantedEmoji, emoji_of
 from server.domain.errors import (
     ReactionAlreadyExistsError,
     ReactionDoesNotExistError,
@@ -19,15 +19,20 @@ from storage.reactions import ReactionRow
 
 
 async def add_reaction(
-    tx: Tx, actor: Actor, message_id: MessageId, emoji: Emoji, *, now: datetime
+    tx: Tx, actor: Actor, message_id: MessageId, wanted: WantedEmoji, *, now: datetime
 ) -> None:
     """React to a message that the actor can see; it becomes part of their history.
 
-    They take part in its topic, which may give them a policy for it.
+    They take part in its topic, which may give them a policy for it. Raises BadRequestError if
+    there is no such emoji; one that the message has already may be out of use since.
     """
     place = await lock_place(tx, actor, message_id)
-    reaction = ReactionRow(place.id, actor.user_id, emoji.type, emoji.code, emoji.name)
     there = await reactions.of_message(await tx.connection(), tx.realm_id, place.id)
+    emoji = next((e for e in map(_emoji, there) if wanted.is_exactly(e)), None)
+    if emoji is None:
+        known = await (await tx.directory()).emoji()
+        emoji = emoji_of(wanted.name, wanted.code, wanted.type, known)
+    reaction = ReactionRow(place.id, actor.user_id, emoji.type, emoji.code, emoji.name)
     if any(_is_same(reaction, each) for each in there):
         raise ReactionAlreadyExistsError("Reaction already exists.")
     # Whoever reacts first decides what an emoji is called on this message.
@@ -97,6 +102,10 @@ async def remove_reaction(
 async def _reactor(tx: Tx, actor: Actor) -> Reactor:
     email = await (await tx.directory()).public_email(actor.row)
     return Reactor(email, actor.row.full_name, actor.user_id)
+
+
+def _emoji(row: ReactionRow) -> Emoji:
+    return Emoji(row.emoji_name, row.emoji_code, row.reaction_type)
 
 
 def _is_same(one: ReactionRow, other: ReactionRow) -> bool:

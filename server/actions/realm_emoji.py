@@ -7,7 +7,7 @@ from server.actions import audit
 from server.actions.ground import stand
 from server.domain.actor import Actor
 from server.domain.channels import Standing
-from server.domain.emoji import codes_by_name
+from server.domain.emoji import is_built_in
 from server.domain.errors import (
     BadRequestError,
     InvalidParameterError,
@@ -41,7 +41,7 @@ def check_new(standing: Standing, there: list[EmojiRow], name: str) -> None:
         raise BadRequestError("A custom emoji with this name already exists.")
     if len(there) >= MAX_EMOJI:
         raise BadRequestError(f"Too many custom emoji (limit: {MAX_EMOJI})")
-    if name in codes_by_name() and not standing.person.is_administrator:
+    if is_built_in(name) and not standing.person.is_administrator:
         raise InvalidParameterError("emoji_name", "Only administrators can override default emoji.")
 
 

@@ -4,7 +4,7 @@ from server.actions import reactions
 from server.api.endpoint import Access, Empty, Endpoint, Request
 from server.api.params import Params
 from server.domain.api_keys import Scope
-from server.domain.emoji import emoji_of
+from server.domain.emoji import WantedEmoji
 from server.domain.errors import BadRequestError
 from storage.ids import MessageId
 
@@ -24,14 +24,9 @@ class RemoveParams(Params):
 
 
 async def add(request: Request, params: AddParams) -> Empty:
-    emoji = emoji_of(
-        params.emoji_name,
-        params.emoji_code,
-        params.reaction_type,
-        await request.directory.emoji(),
-    )
+    wanted = WantedEmoji(params.emoji_name, params.emoji_code, params.reaction_type)
     now = request.app.clock.now()
-    await request.write(reactions.add_reaction, MessageId(params.message_id), emoji, now=now)
+    await request.write(reactions.add_reaction, MessageId(params.message_id), wanted, now=now)
     return Empty()
 
 

@@ -20,6 +20,8 @@ NAME_TAKEN: Final = "Name is already in use."
 _EMAIL: Final = re.compile(
     r"[^\s@,;<>()\[\]\"\\]+@[^\s@,;<>()\[\]\"\\.]+(\.[^\s@,;<>()\[\]\"\\.]+)*"
 )
+_ID_AT_END: Final = re.compile(r"\|\d+$")
+"""How a mention says which one is meant of several people of a name."""
 
 
 def checked_full_name(name: str) -> str:
@@ -31,6 +33,8 @@ def checked_full_name(name: str) -> str:
         raise BadRequestError("Name too short!")
     if not all(map(_may_be_in_name, name)):
         raise BadRequestError("Invalid characters in name!")
+    if _ID_AT_END.search(name):
+        raise BadRequestError("Invalid format!")
     return name
 
 
@@ -39,6 +43,8 @@ def as_full_name(text: str, *, email: str) -> str:
     for wanted in (text, email.partition("@")[0]):
         clean = "".join(c for c in " ".join(wanted.split()) if _may_be_in_name(c))
         clean = " ".join(clean.split())[:MAX_NAME_LENGTH].strip()
+        while _ID_AT_END.search(clean):
+            clean = _ID_AT_END.sub("", clean).strip()
         if len(clean) >= MIN_NAME_LENGTH:
             return clean
     return NAMELESS

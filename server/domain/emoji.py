@@ -6,14 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.resources import files
-from typing import Final, Literal
+from typing import Final
 
 from server.domain.errors import BadRequestError, InvalidParameterError
 
-ReactionType = Literal["unicode_emoji", "realm_emoji", "zulip_extra_emoji"]
 PICTURES_PATH: Final = "/user_avatars"
 _NEW_NAME: Final = re.compile(r"[0-9a-z._-]{0,99}[0-9a-z]")
-_NAME: Final = re.compile(r"[0-9a-z_+-]{1,100}")
 SERVICE_EMOJI: Final = "zulip"
 """The one emoji that is neither in Unicode nor an organization's."""
 
@@ -22,7 +20,22 @@ SERVICE_EMOJI: Final = "zulip"
 class Emoji:
     name: str
     code: str
-    type: ReactionType
+    type: str
+    """`unicode_emoji`, `realm_emoji` or `zulip_extra_emoji`."""
+
+
+@dataclass(frozen=True, slots=True)
+class WantedEmoji:
+    """What a request says of an emoji."""
+
+    name: str
+    code: str | None = None
+    type: str | None = None
+
+    def is_exactly(self, emoji: Emoji) -> bool:
+        """Whether it says all that identifies this one, and says it rightly."""
+        said = (self.name, self.code, self.type or "unicode_emoji")
+        return said == (emoji.name, emoji.code, emoji.type)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +62,11 @@ def _codes() -> frozenset[str]:
     return frozenset(codes_by_name().values())
 
 
+def is_built_in(name: str) -> bool:
+    """Whether everybody has an emoji of this name, in every organization."""
+    return name == SERVICE_EMOJI or name in codes_by_name()
+
+
 def checked_name(given: str) -> str:
     """A name for an emoji of an organization. Raises InvalidParameterError."""
     name = given.strip().lower().replace(" ", "_")
@@ -73,8 +91,8 @@ def emoji_of(
 ) -> Emoji:
     """The emoji that a request names. Raises BadRequestError if there is none.
 
-    With a code, the name is what the client calls it: pickers differ in their names. An emoji of
-    the organization comes before one of Unicode that has the same name.
+    With a code, the name is any that the emoji has: pickers differ in which they prefer. An emoji
+    of the organization comes before one of Unicode that has the same name.
     """
     known_id = realm_emoji.ids.get(name)
     if reaction_type == "realm_emoji" or (known_id and reaction_type is None and code is None):
@@ -94,6 +112,6 @@ def emoji_of(
         return Emoji(name, known, "unicode_emoji")
     if code not in _codes():
         raise BadRequestError("Invalid emoji code.")
-    if _NAME.fullmatch(name) is None:
+    if codes_by_name().get(name) != code:
         raise BadRequestError("Invalid emoji name.")
     return Emoji(name, code, "unicode_emoji")

@@ -10,7 +10,7 @@ from server.actions.messages.decide import Draft
 from server.actions.messages.send import prepare, send_message
 from server.actions.reactions import add_reaction, remove_reaction
 from server.domain.access import ADMINISTRATOR, GUEST
-from server.domain.emoji import emoji_of
+from server.domain.emoji import WantedEmoji
 from server.domain.errors import (
     BadRequestError,
     ChannelDoesNotExistError,
@@ -26,7 +26,7 @@ from tests.fixtures.making import Stage
 
 pytestmark = pytest.mark.asyncio
 
-TADA = emoji_of("tada", None, None)
+TADA = WantedEmoji("tada")
 
 
 @pytest_asyncio.fixture

@@ -56,7 +56,7 @@ async def test_a_reaction_is_told_and_kept(log_in, people, bob, message_id):
 
 async def test_the_same_twice_is_refused(bob, message_id):
     (await react(bob, message_id, **TADA)).succeeded()
-    for fields in (TADA, {"emoji_name": "tada"}, {**TADA, "emoji_name": "party"}):
+    for fields in (TADA, {"emoji_name": "tada"}, {**TADA, "emoji_name": "party_popper"}):
         (await react(bob, message_id, **fields)).refused("REACTION_ALREADY_EXISTS")
     (await react(bob, message_id, emoji_name="heart")).succeeded()
     assert len(await reactions(bob, message_id)) == 2
@@ -85,11 +85,11 @@ async def test_an_emoji_is_taken_off_by_name_or_code(bob, message_id):
 
 
 async def test_whoever_reacts_first_names_the_emoji(log_in, people, bob, message_id):
-    (await react(bob, message_id, **{**TADA, "emoji_name": "party"})).succeeded()
+    (await react(bob, message_id, **{**TADA, "emoji_name": "party_popper"})).succeeded()
     alice = await log_in(people[0])
     (await react(alice, message_id, emoji_name="tada")).succeeded()
     names = [each["emoji_name"] for each in await reactions(alice, message_id)]
-    assert names == ["party", "party"]
+    assert names == ["party_popper", "party_popper"]
     (await unreact(alice, message_id, emoji_name="tada")).succeeded()
 
 
@@ -105,6 +105,8 @@ async def test_what_is_no_emoji_is_refused(bob, message_id):
         {"emoji_name": "no such emoji"},
         {"emoji_name": ""},
         {"emoji_name": "tada", "emoji_code": "zz"},
+        {"emoji_name": "tada", "emoji_code": "1f4a9"},
+        {"emoji_name": "party", "emoji_code": "1f389", "reaction_type": "unicode_emoji"},
         {"emoji_name": "tada", "emoji_code": "1F389"},
         {"emoji_name": "T a", "emoji_code": "1f389"},
         {"emoji_name": "<b>", "emoji_code": "1f389"},

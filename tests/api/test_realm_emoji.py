@@ -97,6 +97,23 @@ async def test_messages_and_reactions_use_it(alice, bob):
     )
 
 
+async def test_a_reaction_is_joined_though_its_emoji_is_out_of_use(alice, bob, boss):
+    (await add(alice)).succeeded()
+    emoji = await found(alice)
+    where = {"type": "channel", "to": "general", "topic": "t"}
+    message, other = [(await alice.post("/messages", **where, content=c))["id"] for c in "ab"]
+    await bob.post(f"/messages/{message}/reactions", emoji_name="parley")
+    await boss.delete("/realm/emoji/parley")
+    exactly = {"emoji_name": "parley", "emoji_code": emoji["id"], "reaction_type": "realm_emoji"}
+    await alice.post(f"/messages/{message}/reactions", **exactly)
+    there = (await alice.get(f"/messages/{message}"))["message"]["reactions"]
+    assert [each["user_id"] for each in there] == [bob.user.user_id, alice.user.user_id]
+    for wrong in ({"emoji_name": "octopus"}, {"emoji_code": "1" + emoji["id"]}):
+        given = {**exactly, **wrong}
+        (await boss.call("POST", f"/messages/{message}/reactions", **given)).refused()
+    (await alice.call("POST", f"/messages/{other}/reactions", **exactly)).refused()
+
+
 async def test_a_deactivated_one_makes_room_for_another(alice, boss):
     (await add(alice)).succeeded()
     (await add(alice)).refused()
@@ -135,8 +152,9 @@ async def test_who_may(alice, bob, boss, log_in):
     (await add(guest)).refused()
     (await add(alice)).succeeded()
     (await bob.call("DELETE", "/realm/emoji/parley")).refused()
-    (await add(alice, "octopus")).refused("REQUEST_VARIABLE_INVALID")
-    (await add(boss, "octopus")).succeeded()
+    for name in ("octopus", "zulip"):
+        (await add(alice, name)).refused("REQUEST_VARIABLE_INVALID")
+        (await add(boss, name)).succeeded()
     log = (await boss.get("/realm/audit_log"))["entries"]
     assert {"emoji_added"} <= {each["action"] for each in log}
 

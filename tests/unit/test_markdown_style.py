@@ -256,6 +256,17 @@ def test_templates_encode_what_they_insert():
     assert "https://x.org/~a%2Fb%20%26%3Cc%3E%27~?name=~a%2Fb%20%26%3Cc%3E%27~" in html
 
 
+def test_a_group_that_took_no_part_in_the_match_is_left_out():
+    pattern = r"T-(?P<id>\d+)(?:/(?P<opt>\d*))?"
+    linked = Linked(Linkifier(pattern, "https://t.com/{id}{?opt}"))
+    found = {each: linked.linkifiers.matches(each)[0].href for each in ("T-5", "T-5/", "T-5/6")}
+    assert found == {
+        "T-5": "https://t.com/5",
+        "T-5/": "https://t.com/5?opt=",
+        "T-5/6": "https://t.com/5?opt=6",
+    }
+
+
 def test_a_match_is_part_of_one_line_and_no_mention_is_lost():
     linked = Linked(Linkifier("(?s)(?P<a>a.*b)", "https://x.org/{a}"))
     assert "<a" not in render("a\nb", linked).html

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import pytest
 
 from server.domain.access import GUEST, MEMBER, OWNER
-from server.domain.accounts import checked_email, checked_full_name
+from server.domain.accounts import NAMELESS, as_full_name, checked_email, checked_full_name
 from server.domain.addresses import Addresses, RealmAddress
 from server.domain.api_keys import API_KEY_LENGTH, new_api_key
 from server.domain.avatars import avatar_of, avatar_of_unknown, gravatar_url
@@ -124,16 +124,31 @@ def test_what_is_shown_of_a_user_whom_one_may_not_know_says_nothing():
 
 @pytest.mark.parametrize(
     ("given", "kept"),
-    [("Cook", "Cook"), ("  Ann\t Lee ", "Ann Lee"), ("李娜", "李娜"), ("x" * 100, "x" * 100)],
+    [
+        ("Cook", "Cook"),
+        ("  Ann\t Lee ", "Ann Lee"),
+        ("李娜", "李娜"),
+        ("x" * 100, "x" * 100),
+        ("a|5b", "a|5b"),
+    ],
 )
 def test_a_name_is_kept_without_needless_spaces(given, kept):
     assert checked_full_name(given) == kept
 
 
-@pytest.mark.parametrize("name", ["", " ", "x", "x" * 101, "a*b", "a@b", "a\x07b", "a\u202eb"])
+@pytest.mark.parametrize(
+    "name", ["", " ", "x", "x" * 101, "a*b", "a@b", "a\x07b", "a\u202eb", "a|5"]
+)
 def test_some_names_cannot_be(name):
     with pytest.raises(BadRequestError):
         checked_full_name(name)
+
+
+def test_no_name_ends_like_a_mention_of_one_of_many():
+    with pytest.raises(BadRequestError, match="Invalid format!"):
+        checked_full_name(" Ann Lee|50 ")
+    assert as_full_name("Ann|7|50", email="x@example.com") == "Ann"
+    assert as_full_name("|7", email="x|1@example.com") == NAMELESS
 
 
 @pytest.mark.parametrize("email", ["a@b", "Cook+1@mail.example.com", " a@example.com "])

@@ -76,8 +76,11 @@ class Linkifier:
         return expand(*[match.group(n) for n in self._groups.values()])
 
     def _expand(self, *found: bytes | None) -> str:
+        # A group that took no part in the match is undefined, which is not the empty string.
         pairs = zip(self._groups, found, strict=True)
-        return str(self._template.expand({name: (text or b"").decode() for name, text in pairs}))
+        return str(
+            self._template.expand({name: text.decode() for name, text in pairs if text is not None})
+        )
 
 
 class Linkifiers:
