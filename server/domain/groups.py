@@ -38,6 +38,21 @@ DESCRIPTIONS: Final[Mapping[str, str]] = {
     INTERNET_GROUP: "Everyone on the Internet",
 }
 """What each role group is, in the order in which a realm gets them."""
+_DISPLAY_NAMES: Final[Mapping[str, str]] = {
+    NOBODY_GROUP: "Nobody",
+    OWNERS_GROUP: "Owners",
+    ADMINISTRATORS_GROUP: "Administrators",
+    MODERATORS_GROUP: "Moderators",
+    FULL_MEMBERS_GROUP: "Full members",
+    MEMBERS_GROUP: "Members",
+    EVERYONE_GROUP: "Everyone",
+    INTERNET_GROUP: "Everyone on the internet",
+}
+
+
+def display_name(name: str) -> str:
+    """What people read as the name of a group."""
+    return _DISPLAY_NAMES.get(name, name)
 
 
 def group_permission(group: GroupRow, name: str, graph: GroupGraph) -> GroupSetting:

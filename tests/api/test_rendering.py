@@ -3,6 +3,7 @@
 import pytest
 import pytest_asyncio
 
+from server.domain.access import OWNER
 from server.domain.messages import MAX_MESSAGE_LENGTH
 
 pytestmark = pytest.mark.asyncio
@@ -91,6 +92,41 @@ async def test_a_group_that_the_sender_may_not_mention_stays_text(log_in, make):
         f'<p><span class="user-group-mention" data-user-group-id="{group_id}">@helpers</span></p>'
     )
     assert await mention(alice) == (html, True)
+    silent = html.replace('mention"', 'mention silent"', 1).replace("@", "")
+    assert await rendered(bob, "@_*helpers*") == silent
+
+
+async def test_role_groups_are_mentioned_only_silently(alice, channel, make):
+    group_id = (await make.role_groups())["role:members"]
+    html = await rendered(alice, "@_*role:members*")
+    assert html == (
+        f'<p><span class="user-group-mention silent" data-user-group-id="{group_id}">'
+        "Members</span></p>"
+    )
+    assert await rendered(alice, "@*role:members*") == "<p>@<em>role:members</em></p>"
+
+
+@pytest.mark.parametrize("sign", ["```", "~~~", "> ```", "* a\n  ```"])
+async def test_code_whose_language_is_not_named_has_that_of_the_organization(
+    sign, alice, channel, make, log_in
+):
+    end = sign.rpartition("\n")[2].replace("* ", "  ")
+    inside = end.rstrip("`~")
+    content = f"{sign}\n{inside}x = 1\n{end}"
+    before = await rendered(alice, content)
+    assert "data-code-language" not in before
+    where = {"type": "channel", "to": channel.channel_id, "topic": "t"}
+    old = (await alice.post("/messages", **where, content=content))["id"]
+    owner = await log_in(role=OWNER)
+    await owner.patch("/realm", default_code_block_language="python")
+    html = await rendered(alice, content)
+    assert 'data-code-language="Python"' in html
+    assert '<span class="mi">1</span>' in html
+    sent = (await alice.post("/messages", **where, content=content))["id"]
+    assert (await alice.get(f"/messages/{sent}"))["message"]["content"] == html
+    assert (await alice.get(f"/messages/{old}"))["message"]["content"] == before
+    for named in (content.replace(sign, sign + "ruby"), "    x = 1"):
+        assert "Python" not in await rendered(alice, named)
 
 
 @pytest.mark.parametrize("content", ["", "  \n", "x" * (MAX_MESSAGE_LENGTH + 1)])

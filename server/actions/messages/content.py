@@ -15,6 +15,7 @@ from server.domain.actor import Actor
 from server.domain.attachments import path_ids_in
 from server.domain.channels import Standing
 from server.domain.errors import ChannelWildcardNotAllowedError, TopicWildcardNotAllowedError
+from server.domain.groups import display_name
 from server.domain.markdown import (
     NO_LINKIFIERS,
     Linkifiers,
@@ -152,7 +153,10 @@ async def typeset_ahead(directory: Directory, content: str) -> None:
 
     Rendering then finds what was done in time, and waits for nobody; the rest is plain.
     """
-    if len(content) <= MAX_MESSAGE_LENGTH and (jobs := jobs_in(content.rstrip())):
+    if len(content) > MAX_MESSAGE_LENGTH:
+        return
+    language = (await directory.settings()).default_code_block_language
+    if jobs := jobs_in(content.rstrip(), language):
         await directory.rendering.typesetter.set(jobs)
 
 
@@ -167,6 +171,7 @@ async def render_as(directory: Directory, author: Actor, content: str) -> Render
             directory.rendering.media_hosts,
             directory.rendering.proxy,
         ),
+        code_language=settings.default_code_block_language,
     )
     names = await _mentionable(directory, standing, content)
     await _let_others_go_on(content)
@@ -278,10 +283,12 @@ async def _mentionable(directory: Directory, standing: Standing, content: str) -
 
 def _mentionable_group(standing: Standing, name: str) -> MentionedGroup | None:
     for known, group_id in standing.graph.ids_by_name.items():
-        if known.lower() == name.lower():
-            if standing.graph.may_mention(group_id, standing.person):
-                return MentionedGroup(group_id, known)
-            return None
+        if known.lower() == name.lower() and group_id not in standing.graph.deactivated:
+            return MentionedGroup(
+                group_id,
+                display_name(known),
+                only_silently=not standing.graph.may_mention(group_id, standing.person),
+            )
     return None
 
 

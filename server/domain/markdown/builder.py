@@ -35,9 +35,9 @@ Found: TypeAlias = nodes.Link | nodes.Mention
 
 
 class FenceReader(Protocol):
-    """Makes nodes of a fence that stands inside of other Markdown."""
+    """Makes nodes of code inside of other Markdown; without info, it is indented and no fence."""
 
-    def __call__(self, info: str, code: str, *, quoted: bool, depth: int) -> list[Node]: ...
+    def __call__(self, info: str | None, code: str, *, quoted: bool, depth: int) -> list[Node]: ...
 
 
 class _Frame(NamedTuple):
@@ -211,18 +211,16 @@ class Builder:
         self._container(nodes.Table(alignments))
 
     def _open_code(self, kind: str | dict[str, str]) -> None:
-        info = kind["Fenced"] if isinstance(kind, dict) else ""
+        info = self._original(kind["Fenced"]) if isinstance(kind, dict) else None
         self._open.append(_Frame(self._kids, False, lambda: self._close_code(info)))
         self._code = []
 
-    def _close_code(self, info: str) -> None:
+    def _close_code(self, info: str | None) -> None:
         code, self._code = "".join(self._code or ()), None
         if not code.endswith("\n"):
             code += "\n"
         depth = self._depth + len(self._open)
-        self._kids += self._read_fence(
-            self._original(info), code, quoted=self._quotes > 0, depth=depth
-        )
+        self._kids += self._read_fence(info, code, quoted=self._quotes > 0, depth=depth)
 
     def _open_link(self, data: dict[str, Any], *, is_image: bool = False) -> None:
         destination = self._destination(data["dest_url"])

@@ -15,8 +15,12 @@ class MentionedUser(NamedTuple):
 
 
 class MentionedGroup(NamedTuple):
+    """A group that a message names, by the name that is shown."""
+
     group_id: GroupId
     name: str
+    only_silently: bool = False
+    """The sender may name it, but not notify it."""
 
 
 class MentionedChannel(NamedTuple):

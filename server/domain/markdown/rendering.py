@@ -51,6 +51,8 @@ class Style:
     translate_emoticons: bool = False
     """The sender wants :) to be an emoji."""
     media: MediaPolicy = NO_MEDIA
+    code_language: str = ""
+    """The language of fences that name none."""
 
 
 PLAIN_STYLE: Final = Style()
@@ -77,12 +79,15 @@ def render(
     return _rendered(source, document)
 
 
-def jobs_in(content: str) -> list[TypesetJob]:
-    """What a typesetter has to do for a message, whoever sends it."""
+def jobs_in(content: str, code_language: str = "") -> list[TypesetJob]:
+    """What a typesetter has to do for a message, whoever sends it.
+
+    `code_language` is that of fences that name none.
+    """
     source = normalize(content)
     if not _may_have_jobs(source):
         return []
-    blocks = parse(source, EmptyDirectory()).blocks
+    blocks = parse(source, EmptyDirectory(), code_language=code_language).blocks
     jobs = [job for node in nodes_to_set(blocks) if (job := job_of(node)) is not None]
     return list(dict.fromkeys(jobs))
 
@@ -92,7 +97,12 @@ def _may_have_jobs(source: str) -> bool:
 
 
 def _read(source: str, directory: MentionDirectory, style: Style) -> Document:
-    document = parse(source, directory, translate_emoticons=style.translate_emoticons)
+    document = parse(
+        source,
+        directory,
+        translate_emoticons=style.translate_emoticons,
+        code_language=style.code_language,
+    )
     if not any(isinstance(each, nodes.Link) and style.media.shows(each) for each in document.found):
         return document
     return Document(show_media(document.blocks, style.media), document.found)

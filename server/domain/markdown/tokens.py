@@ -222,8 +222,10 @@ def _user(match: re.Match[str], directory: MentionDirectory) -> Mention | None:
 
 
 def _group(match: re.Match[str], directory: MentionDirectory) -> Mention | None:
-    group = directory.group_by_name(match[2])
-    return GroupMention(group.group_id, group.name, bool(match[1])) if group else None
+    silent, group = bool(match[1]), directory.group_by_name(match[2])
+    if group is None or (group.only_silently and not silent):
+        return None
+    return GroupMention(group.group_id, group.name, silent)
 
 
 def _channel(match: re.Match[str], directory: MentionDirectory) -> Inline | None:

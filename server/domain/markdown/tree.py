@@ -50,11 +50,15 @@ class Document:
 
 
 def parse(
-    content: str, directory: MentionDirectory, *, translate_emoticons: bool = False
+    content: str,
+    directory: MentionDirectory,
+    *,
+    translate_emoticons: bool = False,
+    code_language: str = "",
 ) -> Document:
-    """The tree of a normalized message."""
+    """The tree of a normalized message; `code_language` is that of fences that name none."""
     scanner = Scanner(directory, content, translate_emoticons=translate_emoticons)
-    message = _Message(scanner, int(_EVENTS + _EVENTS_PER_CHARACTER * len(content)))
+    message = _Message(scanner, int(_EVENTS + _EVENTS_PER_CHARACTER * len(content)), code_language)
     try:
         return Document(message.markdown(content, _Place()), message.found)
     except _UnparsedError:
@@ -81,10 +85,11 @@ class _Place:
 class _Message:
     """What all pieces of one message share: the tokens, and what is left of the work budget."""
 
-    def __init__(self, scanner: Scanner, max_events: int) -> None:
+    def __init__(self, scanner: Scanner, max_events: int, code_language: str) -> None:
         self.found: list[Found] = []
         self._scanner = scanner
         self._events_left = max_events
+        self._code_language = code_language
 
     def markdown(self, text: str, place: _Place) -> list[Node]:
         return self._parts(split_fences(text), place)
@@ -95,7 +100,7 @@ class _Message:
             if isinstance(part, Source):
                 kids += self._source(part.text, place)
             elif isinstance(part, Fenced):
-                kids.append(_code(part))
+                kids.append(self._code(part))
             else:
                 kids.append(self._section(part, place))
         return kids
@@ -117,7 +122,7 @@ class _Message:
         source = protect(indent_lists(marked))
         events = self._events(source)
 
-        def fence(info: str, code: str, *, quoted: bool, depth: int) -> list[Node]:
+        def fence(info: str | None, code: str, *, quoted: bool, depth: int) -> list[Node]:
             return self._inner_fence(info, code, _Place(quoted, depth, place.fences + 1))
 
         builder = Builder(
@@ -143,18 +148,19 @@ class _Message:
         if self._events_left < 0:
             raise _UnparsedError
 
-    def _inner_fence(self, info: str, code: str, place: _Place) -> list[Node]:
-        """A fence that the parser found in a list or a quote."""
+    def _inner_fence(self, info: str | None, code: str, place: _Place) -> list[Node]:
+        """Code that the parser found in a list or a quote."""
         self._spend(_EVENTS_PER_PIECE)
+        if info is None:
+            return [nodes.CodeBlock("", code)]
         word, header = fence_info(info)
         if word not in SECTIONS:
-            return [_code(Fenced(word, code))]
+            return [self._code(Fenced(word, code))]
         if place.fences > MAX_NESTED_FENCES:
             return _plain(f"{header}\n{code}")
         return [self._section(Section(word, header, split_fences(code)), place)]
 
-
-def _code(fence: Fenced) -> Node:
-    if fence.language.lower() == "math":
-        return nodes.MathBlock(fence.text)
-    return nodes.CodeBlock(fence.language, fence.text)
+    def _code(self, fence: Fenced) -> Node:
+        if fence.language.lower() == "math":
+            return nodes.MathBlock(fence.text)
+        return nodes.CodeBlock(fence.language or self._code_language, fence.text)
