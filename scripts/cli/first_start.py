@@ -1,9 +1,11 @@
 """What the first start makes, and what it says."""
 
 import os
+import re
 import secrets
 import shlex
 import sys
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -64,6 +66,9 @@ MESSAGES: Final = (
 CLIENT_FILE: Final = "zuliprc"
 """In the data directory: with it, clients and bots sign in as the owner."""
 
+CLIENT_TEXT: Final = re.compile(r"(?P<login>\[api\]\nemail=.+\nkey=.+\n)site=.+\n")
+"""What it looks like while nobody has written into it by hand."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Owner:
@@ -87,6 +92,7 @@ class Welcome:
 
         async with app.database.connection() as connection:
             if await realms.ids(connection):
+                self._renew_client_file()
                 return
         password = secrets.token_urlsafe(12)
         made = await found_realm(
@@ -154,6 +160,19 @@ Clients and bots of the protocol sign in with {self._client_file()}.
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         with os.fdopen(descriptor, "w") as file:
             file.write(text)
+
+    def _renew_client_file(self) -> None:
+        """Let the file name where the server is now, unless somebody has made it another one."""
+        path = self._client_file()
+        unfinished = path.with_suffix(".new")
+        with suppress(OSError, UnicodeError):
+            if path.is_symlink() or not (ours := CLIENT_TEXT.fullmatch(path.read_text())):
+                return
+            unfinished.unlink(missing_ok=True)
+            descriptor = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+            with os.fdopen(descriptor, "w") as file:
+                file.write(f"{ours['login']}site={self._settings.public_url}\n")
+            unfinished.replace(path)
 
     def _client_file(self) -> Path:
         return self._settings.data_directory / CLIENT_FILE

@@ -1,6 +1,9 @@
 """The `parley` command and its sub-commands."""
 
+import errno
+import os
 import sys
+from pathlib import Path
 
 import click
 from typing_extensions import override
@@ -9,6 +12,7 @@ from scripts.cli.activity import activity
 from scripts.cli.audit import audit
 from scripts.cli.backup import backup
 from scripts.cli.check import check
+from scripts.cli.failures import Failure
 from scripts.cli.faults import faults
 from scripts.cli.ldap import ldap
 from scripts.cli.leaks import leaks
@@ -26,6 +30,7 @@ from scripts.cli.user import user
 from scripts.cli.worker import worker
 
 INTERRUPTED = 130
+FULL = {errno.ENOSPC, errno.EDQUOT}
 
 
 class _InOrder(click.Group):
@@ -80,13 +85,35 @@ for command in (
 
 def main() -> None:
     """Run the command line; failures are sentences on stderr and a status of 1."""
+    _open_standard_streams()
     try:
         sys.exit(cli(standalone_mode=False))
     except click.ClickException as failure:
         failure.show()
         sys.exit(failure.exit_code)
+    except OSError as error:
+        if error.errno not in FULL:
+            raise
+        Failure(f"Not everything could be written: {error.strerror}.").show()
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # what is left is not tried again at the end
+        sys.exit(1)
     except (click.Abort, KeyboardInterrupt):
         sys.exit(INTERRUPTED)
+
+
+def _open_standard_streams() -> None:
+    """Let whoever closed one of the three have it lead nowhere.
+
+    Its number would go to the next file or socket, and what is told there into that.
+    """
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # takes the lowest number that is free
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, Path(os.devnull).open(mode))  # noqa: SIM115 - until the process ends
 
 
 if __name__ == "__main__":

@@ -108,6 +108,41 @@ def test_clients_sign_in_with_the_file_that_it_writes(data: Path):
     assert run.end() == 0
 
 
+def test_the_file_for_clients_names_where_the_server_is_now(data: Path, certificate):
+    first = Run(data)
+    file = data / "zuliprc"
+    written = file.read_text()
+    assert first.end(signal.SIGTERM) == 0
+    own = {
+        "PARLEY_CERTIFICATE": str(certificate.folder / "certificate.pem"),
+        "PARLEY_CERTIFICATE_KEY": str(certificate.folder / "key.pem"),
+    }
+    second = Run(data, environment=own)
+    moved = written.replace(f"http://localhost:{first.port}", f"https://localhost:{second.port}")
+    assert file.read_text() == moved
+    assert file.stat().st_mode & 0o777 == 0o600
+    assert second.end(signal.SIGTERM) == 0
+
+    file.write_text(f"{written}insecure=true\n")
+    assert Run(data).end(signal.SIGTERM) == 0
+    assert file.read_text() == f"{written}insecure=true\n"
+
+
+def test_it_runs_without_standard_error(data: Path):
+    run = Run(data, program=("sh", "-c", 'exec "$@" 2>&-', "sh", *PARLEY, "run"))
+    assert run.send(run.login, "quiet")["result"] == "success"
+    assert run.end(signal.SIGTERM) == 0
+
+
+def test_a_full_disk_is_said_in_a_sentence():
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [*PARLEY, "--help"], stdout=full, stderr=subprocess.PIPE, text=True, check=False
+        )
+    said = "parley: Not everything could be written: No space left on device.\n"
+    assert (done.returncode, done.stderr) == (1, said)
+
+
 def test_emails_are_shown_where_it_says(data: Path):
     run = Run(data)
     [address] = re.findall(r"Emails are shown at (http://127\.0\.0\.1:\d+/)", run.printed)
