@@ -74,6 +74,7 @@ def _findings(config: Path | None, overrides: dict[str, object]) -> Iterator[Fin
     yield from _about_directory(settings)
     place = {name: overrides.get(name) for name in ("host", "port")}
     yield from _about_settings(as_it_runs(settings, **place))
+    yield from _about_hosts(settings)
     yield from _about_certificates(settings)
     yield from _about_operator(settings)
     if settings.database_url is None:
@@ -109,6 +110,18 @@ def _about_settings(settings: "Settings") -> Iterator[Finding]:
         )
 
 
+def _about_hosts(settings: "Settings") -> Iterator[Finding]:
+    from server.listening import ListenError, open_sockets
+
+    try:
+        sockets = open_sockets(settings.host, 0)  # whatever its port: the server may be running
+    except ListenError as error:
+        yield Finding(Verdict.BAD, "settings", str(error))
+    else:
+        for opened in sockets:
+            opened.close()
+
+
 def _about_certificates(settings: "Settings") -> Iterator[Finding]:
     from server import certificates
     from server.listening import ListenError
@@ -140,7 +153,6 @@ def _about_operator(settings: "Settings") -> Iterator[Finding]:
 
 
 def _about_data_directory(settings: "Settings") -> Iterator[Finding]:
-    import os
     import shutil
 
     from storage.embedded import running_url
@@ -151,7 +163,7 @@ def _about_data_directory(settings: "Settings") -> Iterator[Finding]:
         yield from _about_database(url)
         return
     place = next(path for path in (data, *data.absolute().parents) if path.exists())
-    if not place.is_dir() or not os.access(place, os.W_OK | os.X_OK):
+    if not _takes_files(place):
         yield Finding(
             Verdict.BAD, "data", f"{data} cannot be written: choose another with PARLEY_DATA."
         )
@@ -163,6 +175,17 @@ def _about_data_directory(settings: "Settings") -> Iterator[Finding]:
     if free < LOW_SPACE_BYTES:
         megabytes = free // 1024**2
         yield Finding(Verdict.DOUBTFUL, "data", f"Only {megabytes} MB are free for {data}.")
+
+
+def _takes_files(place: Path) -> bool:
+    """Whether something can be made there: rights alone do not say, root has them all."""
+    import tempfile
+
+    try:
+        with tempfile.TemporaryDirectory(prefix=".parley-check-", dir=place):
+            return True
+    except OSError:
+        return False
 
 
 def _about_database(url: str) -> Iterator[Finding]:

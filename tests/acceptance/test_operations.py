@@ -197,6 +197,17 @@ def test_an_address_of_a_database_that_cannot_be_read_is_told_without_its_passwo
     assert "canary" not in done.out + done.err
 
 
+def test_check_says_where_the_server_could_not_start():
+    for host, said in (
+        ("nosuch.invalid", "The host nosuch.invalid is not known here"),
+        ("203.0.113.5", "This machine does not have the address 203.0.113.5"),
+    ):
+        done = parley("check", PARLEY_HOST=host)
+        assert (done.status, f"wrong  settings   {said}" in done.out) == (1, True)
+    done = parley("check", PARLEY_DATA="/proc/x")
+    assert (done.status, "wrong  data       /proc/x cannot be written" in done.out) == (1, True)
+
+
 def test_help_is_there_for_every_command():
     top = parley("--help").out
     for command in ("run", "serve", "worker", "migrate", "check", "status", "realm", "user"):
