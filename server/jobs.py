@@ -198,7 +198,7 @@ class DigestEmails(Job, frozen=True, kw_only=True):
 
 
 class Greeting(Job, frozen=True, kw_only=True):
-    """Somebody has joined: bots say so, to them and to who has invited them."""
+    """Somebody has joined: bots say so, to them, to who has invited them, and in a channel."""
 
     queue: ClassVar[str] = "greetings"
     idempotent_by: ClassVar[str] = "the idempotency keys of the bots' messages"

@@ -1,4 +1,4 @@
-"""What bots say when somebody has joined: to them, and to whoever has invited them."""
+"""What bots say when somebody has joined: to them, to whoever has invited them, and to all."""
 
 from collections.abc import Sequence
 from hashlib import sha256
@@ -10,10 +10,12 @@ from server.actions.messages.notices import deliver, system_bot
 from server.actions.workbench import Workbench
 from server.domain.actor import Actor
 from server.domain.markdown.writing import literal, mention
+from server.domain.realm_settings import NO_CHANNEL
 from server.domain.system_bots import NOTIFICATION_BOT, WELCOME_BOT, SystemBot
 from storage import users
-from storage.ids import MessageId, UserId
+from storage.ids import ChannelId, MessageId, UserId
 
+SIGNUPS_TOPIC: Final = "signups"
 WELCOME: Final = """\
 Hello {name}, and welcome to {realm}! :wave:
 
@@ -39,6 +41,10 @@ async def greet(
     for name, content in (("welcome", welcome), ("custom", own)):
         if content.strip():
             await _say(bench, WELCOME_BOT, [user_id], content, f"{name}:{user_id}")
+    place = settings.signup_announcements_stream_id
+    if place != NO_CHANNEL:
+        content = f"{mention(row)} joined this organization."
+        await _say(bench, NOTIFICATION_BOT, ChannelId(place), content, f"signup:{user_id}")
     if inviter_id is not None:
         content = f"{mention(row)} accepted your invitation to join."
         await _say(bench, NOTIFICATION_BOT, [inviter_id], content, f"joined:{user_id}")
@@ -56,12 +62,13 @@ async def try_out(bench: Workbench, actor: Actor, text: str) -> MessageId:
 
 
 async def _say(
-    bench: Workbench, bot: SystemBot, to: Sequence[UserId], content: str, name: str
+    bench: Workbench, bot: SystemBot, to: Sequence[UserId] | ChannelId, content: str, name: str
 ) -> None:
+    is_direct = isinstance(to, Sequence)
     draft = Draft(
-        type="direct",
-        to=list(to),
-        topic=None,
+        type="direct" if is_direct else "channel",
+        to=list(to) if isinstance(to, Sequence) else to,
+        topic=None if is_direct else SIGNUPS_TOPIC,
         content=content,
         idempotency_key=f"greeting:{name}",
         # What the bot says may change between two tries: it is the same greeting.

@@ -82,6 +82,43 @@ async def test_somebody_joins_with_all_that_was_promised(reception: Reception):
     await another.sign_in("ada@example.com", PASSWORD)
 
 
+async def test_a_channel_is_told_who_has_joined(reception: Reception):
+    make, boss = reception.make, reception.boss
+    assert boss.user is not None
+    channel = await make.channel("people", subscribers=[boss.user])
+    await make.change_settings(signup_announcements_stream_id=channel.channel_id)
+    reception.server.forget(make.realm_id)
+    queue = await boss.register(event_types=["message"], apply_markdown=False)
+    await join(await reception.visitor(), await reception.invited(), full_name="Ada Lovelace")
+    row = await reception.person("ada@example.com")
+    told = (await queue.until("message"))["message"]
+    while told["type"] != "stream":
+        told = (await queue.until("message"))["message"]
+    assert (told["sender_full_name"], told["stream_id"], told["subject"]) == (
+        "Notification Bot",
+        channel.channel_id,
+        "signups",
+    )
+    assert told["content"] == f"@_**Ada Lovelace|{row.user_id}** joined this organization."
+
+
+async def test_an_archived_channel_is_told_nothing_of_who_has_joined(reception: Reception):
+    make, boss = reception.make, reception.boss
+    assert boss.user is not None
+    channel = await make.channel("people", subscribers=[boss.user])
+    await make.change_settings(signup_announcements_stream_id=channel.channel_id)
+    await make.connection.execute(
+        "UPDATE channels SET is_archived = true WHERE channel_id = %(channel_id)s",
+        channel_id=channel.channel_id,
+    )
+    reception.server.forget(make.realm_id)
+    await join(await reception.visitor(), await reception.invited())
+    # What the inviter is told comes last.
+    assert len(await reception.said_to(boss, 1)) == 1
+    found = await make.connection.tuples("SELECT content FROM messages")
+    assert not [said for (said,) in found if "joined this organization" in said]
+
+
 async def test_it_is_used_once_even_by_two_at_once(reception: Reception):
     link = await reception.invited()
     browsers = [await reception.visitor() for _ in range(3)]
