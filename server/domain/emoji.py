@@ -11,6 +11,7 @@ from typing import Final
 from server.domain.errors import BadRequestError, InvalidParameterError
 
 PICTURES_PATH: Final = "/user_avatars"
+_NAME: Final = re.compile(r"[0-9a-z_+-]{1,100}")
 _NEW_NAME: Final = re.compile(r"[0-9a-z._-]{0,99}[0-9a-z]")
 SERVICE_EMOJI: Final = "zulip"
 """The one emoji that is neither in Unicode nor an organization's."""
@@ -91,8 +92,9 @@ def emoji_of(
 ) -> Emoji:
     """The emoji that a request names. Raises BadRequestError if there is none.
 
-    With a code, the name is any that the emoji has: pickers differ in which they prefer. An emoji
-    of the organization comes before one of Unicode that has the same name.
+    With a code, the name is what the client calls it: of those that zulip-terminal has, two in
+    five are not among ours, or are another emoji's here. An emoji of the organization comes before
+    one of Unicode that has the same name.
     """
     known_id = realm_emoji.ids.get(name)
     if reaction_type == "realm_emoji" or (known_id and reaction_type is None and code is None):
@@ -112,6 +114,6 @@ def emoji_of(
         return Emoji(name, known, "unicode_emoji")
     if code not in _codes():
         raise BadRequestError("Invalid emoji code.")
-    if codes_by_name().get(name) != code:
+    if _NAME.fullmatch(name) is None:
         raise BadRequestError("Invalid emoji name.")
     return Emoji(name, code, "unicode_emoji")
