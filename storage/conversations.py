@@ -62,6 +62,23 @@ async def dm_group_of(
     return found
 
 
+async def dm_group_has_messages(
+    connection: Connection, realm_id: RealmId, user_ids: Sequence[UserId]
+) -> bool:
+    """Whether a message is left in the group of exactly these people (sorted)."""
+    found: bool = await connection.value(
+        """
+        SELECT EXISTS (
+            SELECT FROM dm_groups g
+              JOIN messages m ON m.realm_id = g.realm_id AND m.conversation_id = g.dm_group_id
+             WHERE g.realm_id = %(realm_id)s AND g.user_ids = %(user_ids)s::bigint[])
+        """,
+        realm_id=realm_id,
+        user_ids=list(user_ids),
+    )
+    return found
+
+
 async def new_dm_group_id(connection: Connection) -> DmGroupId:
     """An id for a group that is about to be made."""
     new: DmGroupId = await connection.value("SELECT nextval('conversation_ids')")

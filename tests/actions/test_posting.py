@@ -6,6 +6,7 @@ from server.actions.messages import send
 from server.actions.messages.decide import Draft
 from server.domain.access import ADMINISTRATOR
 from server.domain.errors import BadRequestError, ChannelDoesNotExistError
+from storage import realms
 
 pytestmark = pytest.mark.asyncio
 
@@ -77,3 +78,47 @@ async def test_the_systems_bots_post_everywhere_but_in_the_archive(hall, make):
 
     assert await posts(hall, bot, "secret")
     assert not await posts(hall, bot, "old")
+
+
+async def writes(hall, row, *others):
+    """Whether they may send a direct message; raises nothing else than a refusal's text."""
+    to = [other.user_id for other in others]
+    draft = Draft(type="direct", to=to, topic=None, content="x")
+    now = hall.stage.clock.now()
+    try:
+        await hall.stage.run(send.send_message, hall.actor(row), draft, None, now)
+    except BadRequestError as refusal:
+        return refusal.message
+    return True
+
+
+async def permit_direct(hall, **groups):
+    await hall.make.change_settings(**groups)
+    await hall.make.at_position(realms.changed(hall.make.realm_id))
+    hall.stage.directories.of(hall.make.realm_id).forget_everything()
+
+
+async def test_whom_the_organization_names_begins_direct_messages(hall, make):
+    administrators = (await make.role_groups())["role:administrators"]
+    bot = await make.user(bot_type=1, bot_owner=hall.member)
+    await permit_direct(hall, direct_message_initiator_group=administrators)
+    refusal = "You do not have permission to initiate direct message conversations."
+
+    assert await writes(hall, hall.member, hall.admin) == refusal
+    assert await writes(hall, hall.member, hall.member) is True
+    assert await writes(hall, hall.member, bot) is True
+    assert await writes(hall, bot, hall.other) is True
+    assert await writes(hall, hall.admin, hall.member) is True
+    assert await writes(hall, hall.member, hall.admin) is True
+    assert await writes(hall, hall.member, hall.admin, hall.other) == refusal
+    assert await writes(hall, hall.admin, hall.member, hall.other) is True
+    assert await writes(hall, hall.other, hall.admin, hall.member) is True
+
+
+async def test_who_authorizes_direct_messages_does_not_concern_bots(hall, make):
+    nobody = (await make.role_groups())["role:nobody"]
+    bot = await make.user(bot_type=1, bot_owner=hall.member)
+    await permit_direct(hall, direct_message_permission_group=nobody)
+
+    assert await writes(hall, hall.member, hall.other) is not True
+    assert await writes(hall, bot, hall.other) is True

@@ -1,6 +1,6 @@
 """Decides whether a message may be sent, to whom it goes, and what it says: no write yet."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
@@ -11,7 +11,6 @@ from server.actions.messages.content import (
 )
 from server.actions.workbench import Reading
 from server.directory import Directory
-from server.domain.access import GroupGraph
 from server.domain.actor import Actor
 from server.domain.channels import (
     Standing,
@@ -27,6 +26,7 @@ from server.domain.errors import (
 from server.domain.messages import clean_content, clean_topic
 from server.domain.names import composed
 from server.domain.realm_settings import RealmSettings
+from storage import conversations
 from storage.channels import ChannelRow
 from storage.conversations import TopicRow
 from storage.ids import ChannelId, DmGroupId, UserId
@@ -94,7 +94,7 @@ async def decide(directory: Directory, actor: Actor, draft: Draft, read: Reading
     if draft.type == "channel":
         place = await _channel_place(directory, current, draft, standing)
     else:
-        place = await _direct_place(directory, current, draft, settings, graph)
+        place = await _direct_place(directory, current, draft, standing, read)
     channel_id = place.channel.channel_id if place.channel else None
     written = await read_content(
         directory,
@@ -222,12 +222,12 @@ def check_topic_policy(channel: ChannelRow, topic_name: str, settings: RealmSett
 
 
 async def _direct_place(
-    directory: Directory, actor: Actor, draft: Draft, settings: RealmSettings, graph: GroupGraph
+    directory: Directory, actor: Actor, draft: Draft, standing: Standing, read: Reading
 ) -> Place:
     others = await _recipients(directory, actor, draft.to)
     people = {row.user_id: row for row in [*others, actor.row]}
-    _check_direct_permissions(actor, list(people.values()), settings, graph)
     user_ids = tuple(sorted(people))
+    await _check_direct_permissions(actor, people, standing, read)
     return Place(
         dm_group_id=await directory.dm_group(user_ids),
         people=tuple(people[user_id] for user_id in user_ids),
@@ -270,16 +270,29 @@ async def refuse_strangers(directory: Directory, actor: Actor, rows: Sequence[Us
         raise BadRequestError("You do not have permission to access some of the recipients.")
 
 
-def _check_direct_permissions(
-    actor: Actor, people: Sequence[UserRow], settings: RealmSettings, graph: GroupGraph
+async def _check_direct_permissions(
+    actor: Actor, people: Mapping[UserId, UserRow], standing: Standing, read: Reading
 ) -> None:
-    """Whom the organization lets write to whom directly. Bots and oneself always may be."""
-    persons = [p for p in people if p.bot_type is None and p.user_id != actor.user_id]
-    if not persons or actor.row.is_system_bot:
+    """Whom the organization lets write to whom directly, and who may begin with it.
+
+    Bots always may, and to bots and oneself everybody.
+    """
+    persons = [p for p in people.values() if p.bot_type is None]
+    if actor.is_bot or all(p.user_id == actor.user_id for p in persons):
         return
-    permitted = settings.permission("direct_message_permission_group", graph)
-    everybody = [actor.row, *persons]
-    if not any(graph.contains(permitted, Actor(actor.realm_id, p).person) for p in everybody):
+    graph = standing.graph
+    permitted = standing.settings.permission("direct_message_permission_group", graph)
+    if not any(graph.contains(permitted, Actor(actor.realm_id, p).person) for p in persons):
         raise BadRequestError(
             "You do not have permission to send direct messages to this recipient."
+        )
+    if standing.realm_permits("direct_message_initiator_group"):
+        return
+    async with read() as connection:
+        has_begun = await conversations.dm_group_has_messages(
+            connection, actor.realm_id, sorted(people)
+        )
+    if not has_begun:
+        raise BadRequestError(
+            "You do not have permission to initiate direct message conversations."
         )
