@@ -192,3 +192,15 @@ async def test_joining_and_leaving_at_once_ends_as_the_log_says(hall):
     assert await hall.subscribers(channel) == sorted(there)
     assert (await hall.make.again(channel)).subscriber_count == len(there)
     assert user_ids(people)
+
+
+async def test_owners_take_their_own_bots_away(hall, make):
+    bot = await make.user(bot_type=1, bot_owner=hall.member)
+    strange = await make.user(bot_type=1, bot_owner=hall.other)
+    await hall.make.channel("plans", subscribers=[hall.member, bot, strange])
+
+    for people in ([strange], [bot, strange]):
+        with pytest.raises(BadRequestError, match="Insufficient permission"):
+            await hall.unsubscribe(hall.member, "plans", people=people)
+    done = await hall.unsubscribe(hall.member, "plans", people=[bot])
+    assert done.removed == ["plans"]

@@ -33,7 +33,7 @@ async def unsubscribe(
 
     Raises, with nothing done, ChannelDoesNotExistError for a channel that is not there or not
     for the actor to know of, and BadRequestError for a principal who is not there and for a
-    channel from which the actor may not remove others.
+    channel from which the actor may not remove others. One's own bots are no others.
     """
     people = await principal_ids(tx, actor, principals)
     ground = await stand(tx, actor, people)
@@ -48,7 +48,9 @@ async def unsubscribe(
     )
     there = {(row.user_id, row.channel_id) for row in rows if row.active}
     own = {row.channel_id for row in rows if row.user_id == actor.user_id}
-    others = any(user_id != actor.user_id for user_id in people)
+    others = any(
+        actor.user_id not in (user_id, ground.people[user_id].bot_owner_id) for user_id in people
+    )
     standing = ground.standing(actor.user_id)
     for name, channel in asked:
         is_in = (actor.user_id, channel.channel_id) in there
