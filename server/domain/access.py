@@ -85,6 +85,10 @@ class Person:
         return self.role == GUEST
 
     @property
+    def is_owner(self) -> bool:
+        return self.role == OWNER
+
+    @property
     def is_administrator(self) -> bool:
         return self.role <= ADMINISTRATOR
 

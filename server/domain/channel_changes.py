@@ -141,7 +141,9 @@ def check_change(
         raise BadRequestError("A default channel cannot be private.")
     if not all(standing.realm_permits(name) for name in _wanted(old, new, permissions)):
         raise BadRequestError("Insufficient permission")
-    if _is_for_administrators(old, new) and not standing.person.is_administrator:
+    if old.message_retention_days != new.message_retention_days and not standing.person.is_owner:
+        raise BadRequestError("Must be an organization owner")
+    if _changes_default(old, new) and not standing.person.is_administrator:
         raise BadRequestError("Must be an organization administrator")
 
 
@@ -171,8 +173,6 @@ def _kind(channel: ChannelRow) -> str:
     return "private" if channel.invite_only else "web_public" if channel.is_web_public else "public"
 
 
-def _is_for_administrators(old: ChannelRow, new: ChannelRow) -> bool:
-    """What newcomers join, and how long messages are kept. Whoever archives it may forget both."""
-    if old.message_retention_days != new.message_retention_days:
-        return True
+def _changes_default(old: ChannelRow, new: ChannelRow) -> bool:
+    """What newcomers join. Whoever archives it may forget that."""
     return old.is_default != new.is_default and not new.is_archived

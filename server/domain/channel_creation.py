@@ -58,6 +58,8 @@ def check_creator(standing: Standing, terms: ChannelTerms) -> None:
     """Raise CreationNotPermittedError if the person may not make a channel like that."""
     if not _may_create(standing, terms):
         raise CreationNotPermittedError("Insufficient permission")
+    if retention_days(terms.message_retention_days) is not None and not standing.person.is_owner:
+        raise CreationNotPermittedError("Must be an organization owner")
 
 
 def _may_create(standing: Standing, terms: ChannelTerms) -> bool:
@@ -69,8 +71,7 @@ def _may_create(standing: Standing, terms: ChannelTerms) -> bool:
         wanted.append("can_set_delete_message_policy_group")
     if not all(standing.realm_permits(name) for name in wanted):
         return False
-    for_administrators = terms.is_default or terms.message_retention_days is not None
-    return standing.person.is_administrator or not for_administrators
+    return standing.person.is_administrator or not terms.is_default
 
 
 def _says_who_deletes(terms: ChannelTerms, graph: GroupGraph) -> bool:

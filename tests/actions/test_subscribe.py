@@ -272,7 +272,7 @@ async def test_a_default_channel_is_told_of(hall, witnesses):
 async def test_all_terms_are_kept(hall):
     members = (await hall.make.role_groups())["role:members"]
     done = await hall.subscribe(
-        hall.admin,
+        hall.owner,
         "plans",
         description=" two\nlines ",
         invite_only=True,
@@ -281,7 +281,7 @@ async def test_all_terms_are_kept(hall):
         topics_policy="disable_empty_topic",
         permissions={
             "can_send_message_group": GroupSetting(group_id=members),
-            "can_delete_any_message_group": GroupSetting(direct_members=(hall.admin.user_id,)),
+            "can_delete_any_message_group": GroupSetting(direct_members=(hall.owner.user_id,)),
             "can_subscribe_group": GroupSetting(direct_subgroups=(members,)),
         },
     )
@@ -294,11 +294,11 @@ async def test_all_terms_are_kept(hall):
     assert row.permissions["can_send_message_group"] == members
     assert row.permissions["can_subscribe_group"] == members
     assert row.permissions["can_delete_any_message_group"] == {
-        "direct_members": [hall.admin.user_id],
+        "direct_members": [hall.owner.user_id],
         "direct_subgroups": [],
     }
     assert row.permissions["can_administer_channel_group"] == {
-        "direct_members": [hall.admin.user_id],
+        "direct_members": [hall.owner.user_id],
         "direct_subgroups": [],
     }
     assert row.changed_at == hall.told("stream/create")[0].position

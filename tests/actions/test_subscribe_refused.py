@@ -117,6 +117,15 @@ async def test_some_terms_are_not_for_members(hall, make, terms):
     assert done.unauthorized == ["new"]
 
 
+async def test_how_long_messages_are_kept_is_for_owners(hall):
+    for days in (7, "unlimited"):
+        with pytest.raises(CreationNotPermittedError, match="Must be an organization owner"):
+            await hall.subscribe(hall.admin, "new", message_retention_days=days)
+    await hall.subscribe(hall.admin, "usual", message_retention_days="realm_default")
+    done = await hall.subscribe(hall.owner, "new", message_retention_days=7)
+    assert [channel.message_retention_days for channel in done.created] == [7]
+
+
 @pytest.mark.parametrize(
     "terms",
     [

@@ -64,17 +64,17 @@ async def test_a_setting_is_changed_only_from_what_the_client_knows(log_in, make
 
 
 async def test_retention_and_topics_policy_as_clients_send_them(log_in, make):
-    admin = await log_in(role=ADMINISTRATOR)
+    owner = await log_in(role=OWNER)
     channel = await make.channel("plans")
     path = f"/streams/{channel.channel_id}"
     for sent, kept in (("unlimited", -1), ('"realm_default"', None), (7, 7)):
-        await admin.patch(path, message_retention_days=sent)
-        assert (await shown(admin, channel))["message_retention_days"] == kept
+        await owner.patch(path, message_retention_days=sent)
+        assert (await shown(owner, channel))["message_retention_days"] == kept
     for wrong in ("forever", 0, -1, "x", 2**40):
-        (await admin.call("PATCH", path, message_retention_days=wrong)).refused()
-    await admin.patch(path, topics_policy='"allow_empty_topic"')
-    assert (await shown(admin, channel))["topics_policy"] == "allow_empty_topic"
-    answer = await admin.call("PATCH", path, topics_policy="some")
+        (await owner.call("PATCH", path, message_retention_days=wrong)).refused()
+    await owner.patch(path, topics_policy='"allow_empty_topic"')
+    assert (await shown(owner, channel))["topics_policy"] == "allow_empty_topic"
+    answer = await owner.call("PATCH", path, topics_policy="some")
     assert answer.refused("REQUEST_VARIABLE_INVALID")["var_name"] == "topics_policy"
 
 
