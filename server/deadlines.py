@@ -37,12 +37,10 @@ class Deadlines:
 
     def set(self, one: Expiring, seconds: float) -> None:
         """From now on its deadline is in so many seconds."""
+        self.clear(one)
         loop = asyncio.get_running_loop()
         now = loop.time()
         second = int(now + seconds) + 1
-        if one.due == second:
-            return
-        self.clear(one)
         one.due, waiting = self._by_second.setdefault(second, (second, {}))
         waiting[one] = None
         if self._timer is None:

@@ -29,25 +29,20 @@ class Write:
     """A write that waits for its commit."""
 
     action: Action[Any]
-    caller: asyncio.Future[Any]
-    """Of whoever waits for the answer. They may have gone: the write goes on."""
+    future: asyncio.Future[Any]
     tx: WriteTx | None = None
     answer: Any = None
     is_alone: bool = False
-    is_answered: bool = False
     backend: int | None = None
     """The process of Postgres to which its COMMIT was sent."""
 
     def succeed(self) -> None:
-        if not self.is_answered and not self.caller.done():
-            self.caller.set_result(self.answer)
-        self.is_answered = True
+        if not self.future.done():
+            self.future.set_result(self.answer)
 
     def fail(self, error: BaseException) -> None:
-        if not self.is_answered and not self.caller.done():
-            self.caller.set_exception(error)
-            self.caller.exception()  # whoever goes away just now does not ask
-        self.is_answered = True
+        if not self.future.done():
+            self.future.set_exception(error)
 
 
 class Batch:

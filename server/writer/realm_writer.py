@@ -50,11 +50,11 @@ class RealmWriter:
         write goes on if the caller is cancelled.
         """
         write = Write(action, asyncio.get_running_loop().create_future())
+        write.future.add_done_callback(_heed)
         self._waiting.append(write)
         if self._running is None:
             self._running = asyncio.create_task(self._run())
-        answer: Result = await write.caller
-        return answer
+        return await asyncio.shield(write.future)
 
     @property
     def idle(self) -> bool:
@@ -116,7 +116,7 @@ class RealmWriter:
                     await self._finish(batch, prepared)
         except Exception as error:  # noqa: BLE001 - whatever it was, each finds its own answer alone
             logger.debug("batch falls apart", error=repr(error), writes=len(writes))
-            pending = [w for w in writes if not w.is_answered]
+            pending = [w for w in writes if not w.future.done()]
             try:
                 await self._after_failure(pending, error)
             except Exception as fault:  # noqa: BLE001 - nobody waits for ever because of us
@@ -161,7 +161,7 @@ class RealmWriter:
         """Run a write in a transaction of its own; try again while that may help."""
         stale = 0
         pauses = list(RETRY_SECONDS)
-        while not write.is_answered:
+        while not write.future.done():
             try:
                 async with Batch(self._database, self._directory, alone=True) as batch:
                     if not await batch.prepare(write):
@@ -234,3 +234,9 @@ class RealmWriter:
                 connection, self._realm_id, write_ids=write_ids, since=self._position
             )
         return epoch, [LogEntry(Position(p), k, a, b, w) for p, k, a, b, w in rows]
+
+
+def _heed(future: asyncio.Future[object]) -> None:
+    """A caller who has gone away does not ask what became of the write."""
+    if not future.cancelled():
+        future.exception()
