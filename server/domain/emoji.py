@@ -92,9 +92,9 @@ def emoji_of(
 ) -> Emoji:
     """The emoji that a request names. Raises BadRequestError if there is none.
 
-    With a code, the name is what the client calls it: of those that zulip-terminal has, two in
-    five are not among ours, or are another emoji's here. An emoji of the organization comes before
-    one of Unicode that has the same name.
+    With a code, the name is what the client calls it: half of those that zulip-terminal has are
+    not among ours, or are another emoji's here. An emoji of the organization comes before one of
+    Unicode that has the same name.
     """
     known_id = realm_emoji.ids.get(name)
     if reaction_type == "realm_emoji" or (known_id and reaction_type is None and code is None):
