@@ -1,6 +1,5 @@
 """What bots say when somebody has joined: to them, to whoever has invited them, and to all."""
 
-from collections.abc import Sequence
 from hashlib import sha256
 from typing import Final
 
@@ -62,12 +61,12 @@ async def try_out(bench: Workbench, actor: Actor, text: str) -> MessageId:
 
 
 async def _say(
-    bench: Workbench, bot: SystemBot, to: Sequence[UserId] | ChannelId, content: str, name: str
+    bench: Workbench, bot: SystemBot, to: list[UserId] | ChannelId, content: str, name: str
 ) -> None:
-    is_direct = isinstance(to, Sequence)
+    is_direct = isinstance(to, list)
     draft = Draft(
         type="direct" if is_direct else "channel",
-        to=list(to) if isinstance(to, Sequence) else to,
+        to=to,
         topic=None if is_direct else SIGNUPS_TOPIC,
         content=content,
         idempotency_key=f"greeting:{name}",

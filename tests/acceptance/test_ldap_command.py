@@ -3,6 +3,7 @@
 import asyncio
 
 import pytest
+import pytest_asyncio
 
 from tests.acceptance.test_operations import parley
 from tests.fixtures.directory import PEOPLE, READER, READER_PASSWORD
@@ -10,12 +11,10 @@ from tests.fixtures.directory import PEOPLE, READER, READER_PASSWORD
 pytestmark = pytest.mark.asyncio
 
 
-async def test_an_operator_tries_the_directory(
-    make, database_url, people, certificate, no_directory, tmp_path
-):
+@pytest_asyncio.fixture
+async def check(make, database_url, people, certificate):
+    """`parley ldap check` in the realm, with the settings of the directory that Ada is in."""
     people.put("ada", "a secret", cn="Ada King", mail="ada@example.com")
-    password = tmp_path / "password"
-    password.write_text("a secret\n")
     subdomain = await make.connection.value(
         "SELECT subdomain FROM realms WHERE realm_id = %(realm_id)s", realm_id=make.realm_id
     )
@@ -28,10 +27,22 @@ async def test_an_operator_tries_the_directory(
         "PARLEY_LDAP_BASE": PEOPLE,
     }
 
-    async def check(name, *options, **changes):
+    async def checked(name, *options, **changes):
         arguments = ("ldap", "check", name, "--realm", subdomain, *options)
         return await asyncio.to_thread(parley, *arguments, **{**settings, **changes})
 
+    return checked
+
+
+@pytest.fixture
+def password(tmp_path):
+    """A file with Ada's password."""
+    file = tmp_path / "password"
+    file.write_text("a secret\n")
+    return file
+
+
+async def test_an_operator_is_told_who_somebody_is(check, make, password):
     async def told(name="ada", *options):
         answer = await check(name, *options)
         assert answer.status == 0, answer
@@ -55,6 +66,8 @@ async def test_an_operator_tries_the_directory(
     )
     assert "deactivated" in (await told())["account"]
 
+
+async def test_an_operator_is_told_what_is_wrong(check, no_directory, password):
     password.write_text("wrong\n")
     for answer, sentence in (
         (

@@ -68,6 +68,18 @@ async def said(alice, bob, people, make):
     }
     await alice.post(f"/messages/{sent['plain']}/reactions", emoji_name="tada")
     await alice.post("/messages/flags", messages=[sent["web"]], op="add", flag="starred")
+    await set_up(
+        make, one, archived=archived, muted=web, policies={sent["plain"]: 1, sent["private"]: 3}
+    )
+    alice.server.forget(make.realm_id)
+    return sent
+
+
+async def set_up(make: Make, reader, *, archived, muted, policies: dict[int, int]) -> None:
+    """Archive a channel; a reader who has muted another, and has these policies of topics alone.
+
+    The topics are those of messages with these ids.
+    """
     connection = make.connection
     await connection.execute(
         "UPDATE channels SET is_archived = true WHERE channel_id = %(id)s", id=archived.channel_id
@@ -77,13 +89,13 @@ async def said(alice, bob, people, make):
         UPDATE subscriptions SET is_muted = true
          WHERE user_id = %(user)s AND channel_id = %(channel)s
         """,
-        user=one.user_id,
-        channel=web.channel_id,
+        user=reader.user_id,
+        channel=muted.channel_id,
     )
     await connection.execute(
         "DELETE FROM user_topics WHERE realm_id = %(realm)s", realm=make.realm_id
     )
-    for name, policy in (("plain", 1), ("private", 3)):
+    for message_id, policy in policies.items():
         await connection.execute(
             """
             INSERT INTO user_topics (realm_id, user_id, topic_id, visibility_policy, last_updated)
@@ -93,12 +105,10 @@ async def said(alice, bob, people, make):
             DO UPDATE SET visibility_policy = excluded.visibility_policy
             """,
             realm=make.realm_id,
-            user=one.user_id,
+            user=reader.user_id,
             policy=policy,
-            id=sent[name],
+            id=message_id,
         )
-    alice.server.forget(make.realm_id)
-    return sent
 
 
 FEED = [

@@ -220,21 +220,22 @@ async def test_much_goes_both_ways_at_once(raw: PgConnection):
     assert [n for [(_, n)] in found[4:]] == list(range(3_000))
 
 
+async def sleep(raw: PgConnection, *, is_together: bool) -> None:
+    if not is_together:
+        await rows(raw, "SELECT pg_sleep(60)")
+        return
+    async with raw.pipelined():
+        await raw.ask("SELECT 1", {})
+        await (await raw.ask("SELECT pg_sleep(60)", {})).rows(tuple)
+
+
 @pytest.mark.asyncio
 @pytest.mark.parametrize("is_together", [False, True])
 async def test_who_gives_up_waiting_ends_the_query_and_nothing_else(
     raw: PgConnection, killer: psycopg.AsyncConnection[Any], *, is_together: bool
 ):
-    async def sleep() -> None:
-        if not is_together:
-            await rows(raw, "SELECT pg_sleep(60)")
-            return
-        async with raw.pipelined():
-            await raw.ask("SELECT 1", {})
-            await (await raw.ask("SELECT pg_sleep(60)", {})).rows(tuple)
-
     for _ in range(PREPARED_AFTER + 2):
-        waiting = asyncio.create_task(sleep())
+        waiting = asyncio.create_task(sleep(raw, is_together=is_together))
         await until_asleep(killer, raw)
         waiting.cancel()
         with pytest.raises(asyncio.CancelledError):
@@ -247,14 +248,7 @@ async def test_who_gives_up_waiting_ends_the_query_and_nothing_else(
 async def test_a_connection_that_is_ended_while_it_is_waited_for(
     raw: PgConnection, killer: psycopg.AsyncConnection[Any], *, is_together: bool
 ):
-    async def sleep() -> None:
-        if not is_together:
-            await rows(raw, "SELECT pg_sleep(60)")
-            return
-        async with raw.pipelined():
-            await (await raw.ask("SELECT pg_sleep(60)", {})).rows(tuple)
-
-    waiting = asyncio.create_task(sleep())
+    waiting = asyncio.create_task(sleep(raw, is_together=is_together))
     await until_asleep(killer, raw)
     await killer.execute("SELECT pg_terminate_backend(%s)", [raw.info.backend_pid])
     with pytest.raises(psycopg.OperationalError):
