@@ -69,7 +69,7 @@ async def test_channels_that_the_caller_may_not_know_stay_text(log_in, make):
     assert await rendered(await log_in(), "#**hidden**") == "<p>#<strong>hidden</strong></p>"
 
 
-async def test_a_group_that_the_sender_may_not_mention_stays_text(log_in, make):
+async def test_a_message_mentions_no_group_that_its_sender_may_not_mention(log_in, make):
     alice, bob, carol = await log_in(), await log_in(), await log_in()
     channel = await make.channel(subscribers=[alice.user, bob.user, carol.user])
     group_id = await make.group("helpers", members=[carol.user])
@@ -81,19 +81,45 @@ async def test_a_group_that_the_sender_may_not_mention_stays_text(log_in, make):
         group_id=group_id,
     )
 
-    async def mention(sender):
-        fields = {"type": "channel", "to": channel.channel_id, "topic": "t"}
-        sent = await sender.post("/messages", content="@*helpers*", **fields)
-        message = (await carol.get(f"/messages/{sent['id']}"))["message"]
+    fields = {"type": "channel", "to": channel.channel_id, "topic": "t", "content": "@*helpers*"}
+
+    async def seen(message_id):
+        message = (await carol.get(f"/messages/{message_id}"))["message"]
         return message["content"], "mentioned" in message["flags"]
 
-    assert await mention(bob) == ("<p>@<em>helpers</em></p>", False)
+    refused = (await bob.call("POST", "/messages", **fields)).refused()
+    assert refused["msg"] == "You are not allowed to mention user group 'helpers'."
     html = (
         f'<p><span class="user-group-mention" data-user-group-id="{group_id}">@helpers</span></p>'
     )
-    assert await mention(alice) == (html, True)
+    mentioned = (await alice.post("/messages", **fields))["id"]
+    assert await seen(mentioned) == (html, True)
+    assert await rendered(bob, "@*helpers*") == html
+
     silent = html.replace('mention"', 'mention silent"', 1).replace("@", "")
-    assert await rendered(bob, "@_*helpers*") == silent
+    for content in ("@_*helpers*", "> @*helpers*"):
+        named = (await bob.post("/messages", **fields | {"content": content}))["id"]
+        html, is_mentioned = await seen(named)
+        assert silent in html
+        assert not is_mentioned
+        (await bob.call("PATCH", f"/messages/{named}", content="@*helpers*")).refused()
+
+
+async def test_an_edit_keeps_the_mention_of_a_group_that_one_may_mention_no_more(
+    alice, channel, make, log_in
+):
+    owner = await log_in(role=OWNER)
+    nobody = (await make.role_groups())["role:nobody"]
+    helpers, cooks = await make.group("helpers"), await make.group("cooks")
+    where = {"type": "channel", "to": channel.channel_id, "topic": "t"}
+    sent = (await alice.post("/messages", **where, content="@*helpers* hi"))["id"]
+    for group_id in (helpers, cooks):
+        await owner.patch(f"/user_groups/{group_id}", can_mention_group={"new": nobody})
+    await alice.patch(f"/messages/{sent}", content="@*helpers* hello")
+    refused = await alice.call("PATCH", f"/messages/{sent}", content="@*helpers* @*cooks*")
+    assert "'cooks'" in refused.refused()["msg"]
+    await alice.patch(f"/messages/{sent}", content="hello")
+    (await alice.call("PATCH", f"/messages/{sent}", content="@*helpers* hello")).refused()
 
 
 async def test_role_groups_are_mentioned_only_silently(alice, channel, make):
@@ -103,7 +129,9 @@ async def test_role_groups_are_mentioned_only_silently(alice, channel, make):
         f'<p><span class="user-group-mention silent" data-user-group-id="{group_id}">'
         "Members</span></p>"
     )
-    assert await rendered(alice, "@*role:members*") == "<p>@<em>role:members</em></p>"
+    message = {"type": "direct", "to": [alice.user.user_id], "content": "@*role:members*"}
+    refused = (await alice.call("POST", "/messages", **message)).refused()
+    assert refused["msg"] == "You are not allowed to mention user group 'role:members'."
 
 
 @pytest.mark.parametrize("sign", ["```", "~~~", "> ```", "* a\n  ```"])

@@ -238,6 +238,8 @@ async def test_only_what_could_be_sent_now_can_be_scheduled(alice, make, channel
     server.forget(make.realm_id)
     given = wanted(alice, channel, content="@**all** lunch")
     (await alice.call("POST", LIST, **given)).refused("STREAM_WILDCARD_MENTION_NOT_ALLOWED")
+    given = wanted(alice, channel, content="@*role:members* lunch")
+    (await alice.call("POST", LIST, **given)).refused()
     assert await listed(alice) == []
 
 

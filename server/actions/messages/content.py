@@ -1,20 +1,25 @@
 """Reads what somebody writes: its HTML, whom it concerns, and what else follows from the text.
 
-Sending and editing call the same functions: `read_content`, then `check_wildcards`.
+Sending and editing call the same functions: `read_content`, then `check_mentions`.
 """
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Final
 
 from server.actions.workbench import Reading
 from server.directory import Directory
+from server.domain.access import GroupGraph
 from server.domain.actor import Actor
 from server.domain.attachments import path_ids_in
 from server.domain.channels import Standing
-from server.domain.errors import ChannelWildcardNotAllowedError, TopicWildcardNotAllowedError
+from server.domain.errors import (
+    BadRequestError,
+    ChannelWildcardNotAllowedError,
+    TopicWildcardNotAllowedError,
+)
 from server.domain.groups import display_name
 from server.domain.markdown import (
     NO_LINKIFIERS,
@@ -26,6 +31,7 @@ from server.domain.markdown import (
     Rendered,
     Style,
     jobs_in,
+    mentioned_groups_in,
     names_in,
     render,
 )
@@ -36,7 +42,7 @@ from server.domain.widgets import widget_of
 from storage import attachments, message_flags, messages, sends
 from storage.attachments import AttachmentRow
 from storage.channels import ChannelRow
-from storage.ids import ChannelId, TopicId, UserId
+from storage.ids import ChannelId, GroupId, TopicId, UserId
 from storage.users import UserRow
 
 LONG: Final = 2_000
@@ -98,7 +104,7 @@ async def read_content(
 ) -> ReadContent:
     """Render what the author writes in a channel's topic (None: a new one), or in a direct message.
 
-    `content` has passed `clean_content`. A mention that the author may not make stays text.
+    `content` has passed `clean_content`.
     """
     graph = await directory.groups()
     rendered = await render_as(directory, author, content)
@@ -184,7 +190,32 @@ async def _let_others_go_on(content: str) -> None:
         await asyncio.sleep(0)
 
 
-async def check_wildcards(
+async def check_mentions(
+    directory: Directory,
+    author: Actor,
+    written: ReadContent,
+    *,
+    channel_id: ChannelId | None,
+    read: Reading,
+    instead_of: str = "",
+) -> None:
+    """Mentioning a group, or everybody in a large place, needs a permission. Raises DomainError.
+
+    `instead_of` is the HTML of what the message said before: groups that it mentioned may stay.
+    """
+    added = written.rendered.mentioned_group_ids - mentioned_groups_in(instead_of)
+    if added and not author.row.is_system_bot:
+        _check_groups(await directory.groups(), author, added)
+    await _check_wildcards(directory, author, written, channel_id=channel_id, read=read)
+
+
+def _check_groups(graph: GroupGraph, author: Actor, group_ids: Collection[GroupId]) -> None:
+    for name, group_id in graph.ids_by_name.items():
+        if group_id in group_ids and not graph.may_mention(group_id, author.person):
+            raise BadRequestError(f"You are not allowed to mention user group '{name}'.")
+
+
+async def _check_wildcards(
     directory: Directory,
     author: Actor,
     written: ReadContent,
@@ -192,7 +223,6 @@ async def check_wildcards(
     channel_id: ChannelId | None,
     read: Reading,
 ) -> None:
-    """Mentioning everybody in a large channel or topic needs a permission. Raises DomainError."""
     rendered = written.rendered
     if channel_id is None or not (rendered.channel_wildcard or rendered.topic_wildcard):
         return
@@ -284,11 +314,7 @@ async def _mentionable(directory: Directory, standing: Standing, content: str) -
 def _mentionable_group(standing: Standing, name: str) -> MentionedGroup | None:
     for known, group_id in standing.graph.ids_by_name.items():
         if known.lower() == name.lower() and group_id not in standing.graph.deactivated:
-            return MentionedGroup(
-                group_id,
-                display_name(known),
-                only_silently=not standing.graph.may_mention(group_id, standing.person),
-            )
+            return MentionedGroup(group_id, display_name(known))
     return None
 
 

@@ -6,7 +6,7 @@ from typing import Final, Literal
 
 from server.actions.messages.content import (
     ReadContent,
-    check_wildcards,
+    check_mentions,
     read_content,
 )
 from server.actions.workbench import Reading
@@ -104,7 +104,7 @@ async def decide(directory: Directory, actor: Actor, draft: Draft, read: Reading
         topic_id=place.topic.topic_id if place.topic else None,
         read=read,
     )
-    await check_wildcards(directory, current, written, channel_id=channel_id, read=read)
+    await check_mentions(directory, current, written, channel_id=channel_id, read=read)
     linkifiers = await directory.linkifiers()
     return Decision(
         sender=sender,

@@ -7,7 +7,7 @@ from datetime import datetime
 
 from server.actions.attachments import before_letting_go, hold
 from server.actions.messages.audience import Telling, of_messages
-from server.actions.messages.content import ReadContent, check_wildcards, read_content
+from server.actions.messages.content import ReadContent, check_mentions, read_content
 from server.actions.messages.subject import Subject, lock_subject
 from server.domain.actor import Actor
 from server.domain.errors import BadRequestError, ExpectationMismatchError
@@ -97,8 +97,13 @@ async def _read(tx: Tx, subject: Subject, new: NewContent) -> ReadContent:
         topic_id=None if subject.channel is None else TopicId(row.conversation_id),
         read=tx.reading,
     )
-    await check_wildcards(
-        directory, subject.actor, written, channel_id=row.channel_id, read=tx.reading
+    await check_mentions(
+        directory,
+        subject.actor,
+        written,
+        channel_id=row.channel_id,
+        read=tx.reading,
+        instead_of=row.rendered_content,
     )
     return written
 

@@ -17,6 +17,7 @@ from server.domain.markdown.rendering import (
     render,
     render_description,
 )
+from server.domain.markdown.serializer import mentioned_groups_in
 from server.domain.markdown.typesetting import PlainTypesetter, Typesetter
 
 __all__ = [
@@ -35,6 +36,7 @@ __all__ = [
     "Style",
     "Typesetter",
     "jobs_in",
+    "mentioned_groups_in",
     "names_in",
     "render",
     "render_description",

@@ -19,8 +19,6 @@ class MentionedGroup(NamedTuple):
 
     group_id: GroupId
     name: str
-    only_silently: bool = False
-    """The sender may name it, but not notify it."""
 
 
 class MentionedChannel(NamedTuple):
@@ -32,7 +30,7 @@ class MentionDirectory(Protocol):
     """Answers from memory, at once: a rendering may ask hundreds of times.
 
     None means that the text stays text: nobody has that name, several have it, or the sender
-    may not mention it. The names that come back are the ones shown, in their own spelling.
+    may not know of it. The names that come back are the ones shown, in their own spelling.
     """
 
     def user_by_name(self, name: str) -> MentionedUser | None:

@@ -5,6 +5,7 @@ and every text from `_escape`. What stands in the list is what the clients' pars
 """
 
 import html
+import re
 from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC
 from typing import Any, get_args
@@ -17,6 +18,7 @@ from server.domain.markdown.languages import language_name
 from server.domain.markdown.links import narrow_href
 from server.domain.markdown.nodes import Inline, Node
 from server.domain.markdown.tags import start, template
+from storage.ids import GroupId
 
 EMPTY_TOPIC_NAME = "general chat"
 """What a topic without a name is shown as."""
@@ -49,6 +51,7 @@ _PREVIEW_IMAGE = template("a", "class", "href", "style")
 _CHANNEL_LINK = template("a", "class", "data-stream-id", "href")
 _USER_MENTION = template("span", "class", "data-user-id")
 _GROUP_MENTION = template("span", "class", "data-user-group-id")
+_MENTIONED_GROUPS = re.compile(_GROUP_MENTION("user-group-mention", r"(\d+)"))
 _TOPIC_MENTION = template("span", "class")
 _TIME = template("time", "datetime")
 _PIECE = template("span", "class")
@@ -171,6 +174,11 @@ def _topic_wildcard(node: nodes.TopicWildcard) -> str:
 def _group_mention(node: nodes.GroupMention) -> str:
     start = _GROUP_MENTION(_classes("user-group-mention", node), node.group_id)
     return _mention(start, node.name, silent=node.silent)
+
+
+def mentioned_groups_in(rendered: str) -> frozenset[GroupId]:
+    """The groups that a message's HTML mentions, those that it names silently aside."""
+    return frozenset(GroupId(int(found)) for found in _MENTIONED_GROUPS.findall(rendered))
 
 
 def _classes(name: str, mention: nodes.Mention) -> str:

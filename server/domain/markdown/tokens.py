@@ -223,7 +223,7 @@ def _user(match: re.Match[str], directory: MentionDirectory) -> Mention | None:
 
 def _group(match: re.Match[str], directory: MentionDirectory) -> Mention | None:
     silent, group = bool(match[1]), directory.group_by_name(match[2])
-    if group is None or (group.only_silently and not silent):
+    if group is None:
         return None
     return GroupMention(group.group_id, group.name, silent)
 
