@@ -236,6 +236,8 @@ class Database:
         self._pool = pool
         self._check: asyncio.Task[None] | None = None
         self._held: dict[asyncio.Task[Any] | None, PgConnection] = {}
+        self._callers = 0
+        """How many wait for a connection."""
 
     def pool_use(self) -> Mapping[str, int]:
         """How many connections there are, how many are free, and how many callers wait for one."""
@@ -265,6 +267,11 @@ class Database:
             return
         async with self.connection() as connection:
             yield connection
+
+    @property
+    def is_short_of_connections(self) -> bool:
+        """Whether somebody waits for a connection."""
+        return self._callers > 0
 
     @property
     def is_held(self) -> bool:
@@ -308,7 +315,11 @@ class Database:
     async def _checked_out(self) -> AsyncIterator[PgConnection]:
         task = asyncio.current_task()
         cancels = task.cancelling() if task else 0
-        raw = await self._pool.getconn()
+        self._callers += 1
+        try:
+            raw = await self._pool.getconn()
+        finally:
+            self._callers -= 1
         if task and task.cancelling() > cancels:
             # The pool prefers a connection that came in the same moment to the cancellation:
             # whoever cancelled us would wait for ever.

@@ -30,17 +30,21 @@ class Write:
 
     action: Action[Any]
     future: asyncio.Future[Any]
+    """Where the caller waits, who may be gone before there is an answer."""
     tx: WriteTx | None = None
     answer: Any = None
     is_alone: bool = False
+    is_answered: bool = False
     backend: int | None = None
     """The process of Postgres to which its COMMIT was sent."""
 
     def succeed(self) -> None:
+        self.is_answered = True
         if not self.future.done():
             self.future.set_result(self.answer)
 
     def fail(self, error: BaseException) -> None:
+        self.is_answered = True
         if not self.future.done():
             self.future.set_exception(error)
 
@@ -82,8 +86,14 @@ class Batch:
     async def _checked_out(self) -> Connection:
         if self._connection is None:
             self._connection = await self._stack.enter_async_context(self._database.connection())
-            self._stack.push_async_callback(self._connection.give_up)
+            self._stack.push_async_callback(self.give_up)
         return self._connection
+
+    async def give_up(self) -> None:
+        """Roll back what has been begun."""
+        if self._begun and self._connection is not None:
+            self._begun = False
+            await self._connection.give_up()
 
     async def prepare(self, write: Write) -> bool:
         """Run the action. False if the write has left the batch, with its answer or to run alone.

@@ -54,7 +54,8 @@ class RealmWriter:
         self._waiting.append(write)
         if self._running is None:
             self._running = asyncio.create_task(self._run())
-        return await asyncio.shield(write.future)
+        answer: Result = await write.future
+        return answer
 
     @property
     def idle(self) -> bool:
@@ -70,11 +71,32 @@ class RealmWriter:
         try:
             await self._find_position()
             while self._waiting:
-                size = self._next_size()
-                batch, self._waiting = self._waiting[:size], self._waiting[size:]
-                await self._run_batch(batch)
+                await self._run_batches()
         finally:
             self._running = None
+
+    async def _run_batches(self) -> None:
+        """Run batches for as long as one follows the other, on one connection.
+
+        Whoever has an answer goes on when this waits: the next batch is at the database by then.
+        """
+        writes: list[Write] = []
+        try:
+            async with Batch(self._database, self._directory, alone=False) as batch:
+                while self._waiting:
+                    size = self._next_size()
+                    writes, self._waiting = self._waiting[:size], self._waiting[size:]
+                    await self._run_batch(batch, writes)
+                    if self._database.is_short_of_connections:
+                        break
+        except Exception as error:  # noqa: BLE001 - whatever it was, each finds its own answer alone
+            logger.debug("batch falls apart", error=repr(error), writes=len(writes))
+            pending = [w for w in writes if not w.is_answered]
+            try:
+                await self._after_failure(pending, error)
+            except Exception as fault:  # noqa: BLE001 - nobody waits for ever because of us
+                for write in pending:
+                    write.fail(fault)
 
     def _next_size(self) -> int:
         """How many of those who wait share the next commit.
@@ -102,26 +124,18 @@ class RealmWriter:
         if entries:
             self._committed(self._realm_id, epoch, entries)
 
-    async def _run_batch(self, writes: list[Write]) -> None:
+    async def _run_batch(self, batch: Batch, writes: list[Write]) -> None:
         prepared: list[Write] = []
-        try:
-            async with Batch(self._database, self._directory, alone=False) as batch:
-                for write in writes:
-                    try:
-                        if await batch.prepare(write):
-                            prepared.append(write)
-                    except AloneError:
-                        self._run_alone(write)
-                if prepared:
-                    await self._finish(batch, prepared)
-        except Exception as error:  # noqa: BLE001 - whatever it was, each finds its own answer alone
-            logger.debug("batch falls apart", error=repr(error), writes=len(writes))
-            pending = [w for w in writes if not w.future.done()]
+        for write in writes:
             try:
-                await self._after_failure(pending, error)
-            except Exception as fault:  # noqa: BLE001 - nobody waits for ever because of us
-                for write in pending:
-                    write.fail(fault)
+                if await batch.prepare(write):
+                    prepared.append(write)
+            except AloneError:
+                self._run_alone(write)
+        if prepared:
+            await self._finish(batch, prepared)
+        else:
+            await batch.give_up()
 
     async def _finish(self, batch: Batch, writes: list[Write]) -> None:
         epoch, entries = await batch.finish(writes)
@@ -161,7 +175,7 @@ class RealmWriter:
         """Run a write in a transaction of its own; try again while that may help."""
         stale = 0
         pauses = list(RETRY_SECONDS)
-        while not write.future.done():
+        while not write.is_answered:
             try:
                 async with Batch(self._database, self._directory, alone=True) as batch:
                     if not await batch.prepare(write):

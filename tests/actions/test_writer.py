@@ -19,7 +19,7 @@ from server.events.log import Tick
 from storage import channels, clock
 from storage.database import Connection, Database, Statement, open_database
 from storage.ids import Position
-from tests.factories import Make
+from tests.factories import Make, new_realm
 from tests.fixtures.clock import StoppedClock
 from tests.fixtures.making import Stage
 
@@ -284,6 +284,44 @@ async def test_a_write_goes_on_when_its_caller_is_cancelled(stage: Stage, make: 
         await task
     await stage.writers.drain()
     assert await log_positions(stage.database, make.realm_id) == [1]
+
+
+async def test_a_write_goes_on_alone_when_its_caller_is_gone(stage: Stage, make: Make):
+    """Those whom it shares a commit with break down after the caller has left."""
+    actor = await make.actor()
+    gone: asyncio.Task[Any]
+
+    async def leave_and_break_down(tx, actor):
+        gone.cancel()
+        await asyncio.sleep(0)
+        await break_down(tx, actor)
+
+    breaking = asyncio.create_task(stage.write(leave_and_break_down, actor))
+    gone = asyncio.create_task(stage.write(tick, actor))
+    answers: Any = await asyncio.gather(gone, breaking, return_exceptions=True)
+    assert isinstance(answers[0], asyncio.CancelledError)
+    assert not isinstance(answers[1], asyncio.CancelledError)
+    await stage.writers.drain()
+    assert await log_positions(stage.database, make.realm_id) == [1]
+
+
+async def test_a_realm_that_always_writes_lets_others_have_its_connection(database_url, make: Make):
+    busy, other = await make.actor(), await (await new_realm(make.connection)).actor()
+    async with open_database(database_url, min_size=1, max_size=1) as database:
+        stage = Stage(database, StoppedClock())
+        is_over = False
+
+        async def write_always():
+            while not is_over:
+                await stage.write(tick, busy)
+
+        writing = [asyncio.create_task(write_always()) for _ in range(8)]
+        await asyncio.sleep(0.1)
+        entry = await asyncio.wait_for(stage.write(tick, other), 30)
+        is_over = True
+        await asyncio.gather(*writing)
+    assert entry.position == 1
+    assert stage.writers.of(make.realm_id).commits > 1
 
 
 async def test_what_keeps_being_stale_ends_as_an_error(stage: Stage, make: Make):
