@@ -37,6 +37,7 @@ OWN: Final[Mapping[LiteralString, LiteralString]] = {
     "sessions": "user_id",
     "submessages": "sender_id",
     "undeliverable_addresses": "user_id",
+    "unread_notices": "user_id",
     "user_activity": "user_id",
     "user_statuses": "user_id",
     "user_topics": "user_id",

@@ -16,6 +16,8 @@ IS_ME_MESSAGE: Final = 8
 HAS_LINK: Final = 16
 HAS_IMAGE: Final = 32
 HAS_ATTACHMENT: Final = 64
+TELLS_OF_RESOLVING: Final = 128
+"""Read at once by all but those who want such notices unread (storage/unread_notices.py)."""
 CONTENT_TRAITS: Final = (
     CHANNEL_WILDCARD | TOPIC_WILDCARD | IS_ME_MESSAGE | HAS_LINK | HAS_IMAGE | HAS_ATTACHMENT
 )

@@ -1167,6 +1167,29 @@ CREATE FUNCTION public.is_orphan(public.attachments, p_before timestamp with tim
                           AND strpos(s.content, regexp_replace($1.path_id, '[^/]*$', '')) > 0)
 $_$;
 
+CREATE FUNCTION public.keep_notice_unread(p_realm_id bigint, p_message_id bigint) RETURNS void
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    INSERT INTO message_flags AS f (realm_id, user_id, message_id, flags)
+    SELECT p_realm_id, t.user_id, m.id, 1
+      FROM messages m
+      JOIN user_topics t ON t.realm_id = p_realm_id AND t.topic_id = m.conversation_id
+           AND t.visibility_policy = 3
+      JOIN users u ON u.realm_id = p_realm_id AND u.user_id = t.user_id
+      JOIN subscriptions s ON s.realm_id = p_realm_id AND s.user_id = t.user_id
+           AND s.channel_id = m.channel_id AND s.spans @> m.id
+     WHERE m.realm_id = p_realm_id AND m.id = p_message_id
+       AND coalesce(u.settings ->> 'resolved_topic_notice_auto_read_policy', '')
+           NOT IN ('always', 'never')
+       AND NOT notices_unread(p_realm_id, t.user_id) @> m.id
+       AND NOT EXISTS (SELECT FROM muted_users x
+                        WHERE x.realm_id = p_realm_id AND x.user_id = t.user_id
+                          AND x.muted_user_id = m.sender_id AND m.id < x.read_below)
+    ON CONFLICT (realm_id, user_id, message_id) DO UPDATE SET flags = f.flags | excluded.flags;
+    PERFORM add_reader_flags(p_realm_id, p_message_id);
+END $$;
+
 CREATE FUNCTION public.let_attachments_go(p_realm_id bigint, p_message_ids bigint[]) RETURNS void
     LANGUAGE plpgsql
     AS $$
@@ -1451,6 +1474,7 @@ BEGIN
         SELECT l.*, coalesce(f.flags, 0) AS flags, g.access, g.subscribed,
                coalesce(c.is_in_group, g.spans @> l.id, false) AS received,
                (l.traits & 1 <> 0 AND l.sender_id = p_user_id)
+               OR (l.traits & 128 <> 0 AND NOT notices_unread(p_realm_id, p_user_id) @> l.id)
                OR coalesce(g.read @> l.id, false)
                OR coalesce(c.read @> l.id, false)
                OR (v_mutes AND coalesce((
@@ -1546,6 +1570,7 @@ BEGIN
         SELECT l.*, coalesce(f.flags, 0) AS flags, g.access, g.subscribed,
                coalesce(c.is_in_group, g.spans @> l.id, false) AS received,
                (l.traits & 1 <> 0 AND l.sender_id = p_user_id)
+               OR (l.traits & 128 <> 0 AND NOT notices_unread(p_realm_id, p_user_id) @> l.id)
                OR coalesce(g.read @> l.id, false)
                OR coalesce(c.read @> l.id, false)
                OR (v_mutes AND coalesce((
@@ -1955,6 +1980,39 @@ BEGIN
     RETURN NULL;
 END $$;
 
+CREATE FUNCTION public.notices_read(p_realm_id bigint, p_user_id bigint, p_channel_ids bigint[], p_from bigint, p_until bigint) RETURNS bigint[]
+    LANGUAGE plpgsql STABLE
+    SET plan_cache_mode TO 'force_generic_plan'
+    SET enable_seqscan TO 'off'
+    SET jit TO 'off'
+    AS $$
+DECLARE
+    v_found bigint[] := ARRAY(
+        SELECT m.id FROM unnest(p_channel_ids) AS o(channel_id)
+         CROSS JOIN LATERAL (
+               SELECT m.id FROM messages m
+                WHERE m.realm_id = p_realm_id AND m.channel_id = o.channel_id
+                  AND m.traits & 128 <> 0 AND m.id >= p_from AND m.id < p_until OFFSET 0) m);
+BEGIN
+    IF v_found = '{}' THEN
+        RETURN v_found;
+    END IF;
+    RETURN ARRAY(SELECT i FROM unnest(v_found) AS i
+                  WHERE NOT notices_unread(p_realm_id, p_user_id) @> i);
+END $$;
+
+CREATE FUNCTION public.notices_unread(p_realm_id bigint, p_user_id bigint) RETURNS int8multirange
+    LANGUAGE sql STABLE
+    AS $$
+    SELECT coalesce(
+        (SELECT n.spans FROM unread_notices n
+          WHERE n.realm_id = p_realm_id AND n.user_id = p_user_id),
+        (SELECT '{[0,)}'::int8multirange FROM users u
+          WHERE u.realm_id = p_realm_id AND u.user_id = p_user_id
+            AND u.settings ->> 'resolved_topic_notice_auto_read_policy' = 'never'),
+        '{}')
+$$;
+
 CREATE FUNCTION public.own_among(p_realm_id bigint, p_user_id bigint, p_ids bigint[]) RETURNS bigint[]
     LANGUAGE plpgsql STABLE
     SET plan_cache_mode TO 'force_generic_plan'
@@ -2177,6 +2235,7 @@ BEGIN
         SELECT l.*, coalesce(f.flags, 0) AS flags, g.access, g.subscribed,
                coalesce(g.is_in_group, g.spans @> l.id, false) AS received,
                (l.traits & 1 <> 0 AND l.sender_id = l.user_id)
+               OR (l.traits & 128 <> 0 AND NOT notices_unread(p_realm_id, l.user_id) @> l.id)
                OR coalesce(g.place_read @> l.id, false)
                OR coalesce(g.conversation_read @> l.id, false)
                OR (g.mutes AND coalesce((
@@ -3290,7 +3349,9 @@ BEGIN
                       AND m.id < coalesce(upper(p.span), 9223372036854775807)
                     ORDER BY m.id OFFSET 0) m);
         v_read_by_sender := own_among(p_realm_id, p_user_id, r_ids)
-                            || read_by_sender(p_realm_id, p_user_id, r_ids) || v_odd;
+                            || read_by_sender(p_realm_id, p_user_id, r_ids) || v_odd
+                            || notices_read(p_realm_id, p_user_id, ARRAY[v_channel_id], r_ids[1],
+                                            r_ids[cardinality(r_ids)] + 1);
         IF v_read_by_sender <> '{}' THEN
             r_ids := ARRAY(SELECT i FROM unnest(r_ids) AS i
                             WHERE i NOT IN (SELECT unnest(v_read_by_sender)));
@@ -3346,6 +3407,8 @@ BEGIN
         SELECT m.id FROM messages m
          WHERE m.realm_id = p_realm_id AND m.sender_id = p_user_id
            AND m.id >= p_from AND m.id < p_until AND m.traits & 1 <> 0
+        UNION ALL
+        SELECT unnest(notices_read(p_realm_id, p_user_id, p_channel_ids, p_from, p_until))
         UNION ALL
         SELECT m.id FROM unnest(p_channel_ids) AS o(channel_id)
          CROSS JOIN LATERAL (
@@ -4243,6 +4306,12 @@ CREATE TABLE public.undeliverable_addresses (
     refused_at timestamp with time zone DEFAULT now() NOT NULL
 );
 
+CREATE TABLE public.unread_notices (
+    realm_id bigint NOT NULL,
+    user_id bigint NOT NULL,
+    spans int8multirange NOT NULL
+);
+
 CREATE TABLE public.upload_parts (
     realm_id bigint NOT NULL,
     upload_id text NOT NULL,
@@ -4567,6 +4636,9 @@ ALTER TABLE ONLY public.topics
 ALTER TABLE ONLY public.undeliverable_addresses
     ADD CONSTRAINT undeliverable_addresses_pkey PRIMARY KEY (realm_id, user_id);
 
+ALTER TABLE ONLY public.unread_notices
+    ADD CONSTRAINT unread_notices_pkey PRIMARY KEY (realm_id, user_id);
+
 ALTER TABLE ONLY public.upload_parts
     ADD CONSTRAINT upload_parts_pkey PRIMARY KEY (realm_id, upload_id, start);
 
@@ -4672,6 +4744,8 @@ CREATE INDEX messages_moved_from_channel ON public.messages USING btree (realm_i
 CREATE INDEX messages_moved_to ON public.messages USING btree (realm_id, conversation_id, id) WHERE (conversation_id <> origin_conversation_id);
 
 CREATE INDEX messages_moved_to_channel ON public.messages USING btree (realm_id, channel_id, id) WHERE (conversation_id <> origin_conversation_id);
+
+CREATE INDEX messages_notices ON public.messages USING btree (realm_id, channel_id, id) WHERE ((traits & 128) <> 0);
 
 CREATE INDEX messages_sender ON public.messages USING btree (realm_id, sender_id, id);
 

@@ -18,6 +18,7 @@ from storage.ids import (
     TopicId,
     UserId,
 )
+from storage.messages import TELLS_OF_RESOLVING
 
 
 class Send(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -72,7 +73,12 @@ class Send(msgspec.Struct, frozen=True, kw_only=True, gc=False):
             or self.policy_mentioned
             or self.attachment_ids
             or self.widget is not None
+            or self.tells_of_resolving
         )
+
+    @property
+    def tells_of_resolving(self) -> bool:
+        return bool(self.traits & TELLS_OF_RESOLVING)
 
     def statement(self, then: Statement | None = None) -> Statement:
         """Gives (outcome, message_id, conversation_id, new_policy, known_digest).
@@ -82,7 +88,12 @@ class Send(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         """
         params = {name: getattr(self, name) for name in self.__struct_fields__}
         params |= {"audience": bytes(self.audience), "body": bytes(self.body)}
-        if then is None and self.widget is None and not self.attachment_ids:
+        if (
+            then is None
+            and self.widget is None
+            and not self.attachment_ids
+            and not self.tells_of_resolving
+        ):
             return Statement(_SEND, params)
         sql: LiteralString = _FIRST + _SEND + ")"
         if self.widget is not None:
@@ -90,6 +101,8 @@ class Send(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         sql += _OUTCOME
         if self.attachment_ids:
             sql += _HOLD
+        if self.tells_of_resolving:
+            sql += _KEEP_UNREAD
         if then is not None:
             sql += _THEN + then.sql + _THEN_END
             params = {**then.params, **params}
@@ -150,6 +163,9 @@ _OUTCOME: Final[LiteralString] = """
 _HOLD: Final[LiteralString] = """,
            CASE WHEN outcome = 'sent' THEN set_attachments(
                %(realm_id)s, message_id, %(attachment_ids)s::bigint[]) END AS held"""
+_KEEP_UNREAD: Final[LiteralString] = """,
+           CASE WHEN outcome = 'sent' THEN
+               keep_notice_unread(%(realm_id)s, message_id) END AS kept"""
 _THEN: Final[LiteralString] = ", CASE WHEN outcome = 'sent' THEN ("
 _THEN_END: Final[LiteralString] = ") END AS followed"
 

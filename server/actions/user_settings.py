@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Final
 
 from msgspec.structs import asdict
 
@@ -36,9 +36,20 @@ from server.events.user_settings import (
     UserSettingChanged,
 )
 from server.events.users import EmailChanged, PersonChange, UserChanged
-from storage import channels, credentials, drafts, realms, sessions, subscriptions, users
+from storage import (
+    channels,
+    credentials,
+    drafts,
+    realms,
+    sessions,
+    subscriptions,
+    unread_notices,
+    users,
+)
 from storage.database import Connection
 from storage.users import UserRow
+
+NOTICES: Final = "resolved_topic_notice_auto_read_policy"
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +100,8 @@ async def change_own_settings(tx: Tx, actor: Actor, change: OwnChange) -> None:
         await sessions.end_of_users(connection, tx.realm_id, [row.user_id], but=own)
         tell_of_new_password(tx, row)
     if told.changed:
+        if NOTICES in told.changed:
+            await unread_notices.keep_past(connection, tx.realm_id, row.user_id)
         await _keep(tx, connection, new)
         if told.switches_off("enable_drafts_synchronization"):
             await drafts.delete_of_user(connection, tx.realm_id, row.user_id)
@@ -240,6 +253,9 @@ class _Told:
                 self._tell_address(onlookers, knowing)
             if name == "allow_private_data_export":
                 await tell_of_consent(tx, self.new.user_id, consented=bool(after))
+            if name == NOTICES:
+                change = unread_notices.begin if after == "never" else unread_notices.end
+                tx.at_position(entry, change(tx.realm_id, self.new.user_id))
             if name == "presence_enabled":
                 await presence.choose(tx, self.ground, self.new, knowing, domain=address.domain)
             self._record(entry, name, before, after)

@@ -101,6 +101,7 @@ EXPORTED: Final = (
     Exported("conversation_read", HERE),
     Exported("user_topics", HERE),
     Exported("muted_users", HERE),
+    Exported("unread_notices", HERE),
     Exported("alert_words", HERE),
     Exported("navigation_views", HERE),
     Exported("onboarding_steps", HERE),

@@ -13,6 +13,8 @@ from queue_processors.message_fanout import LOOKS, PAIRS_AT_ONCE
 from queue_processors.shipper import Shipper, through
 from server.actions import muted_users
 from server.actions.message_flags import change_flag
+from server.actions.messages import notices
+from server.actions.messages.notices import Notice
 from server.app import App
 from server.domain.notifications import NOTHING, Facts, decide
 from server.events.messages import MessageSent
@@ -98,6 +100,32 @@ async def test_the_members_of_a_group_are_looked_up_once_for_all_whom_it_mention
     assert {each.group_id for each in await desk.noted()} == {group_id}
     assert len(await desk.noted()) == len(hall.everybody) - 1
     assert asked == [group_id]
+
+
+async def test_a_notice_of_resolving_notifies_those_who_have_it_unread(
+    hall: Hall, changes: Changes, desk: FanoutDesk
+):
+    channel = await hall.make.channel("news", subscribers=[hall.owner, hall.other, hall.guest])
+    for row in (hall.other, hall.guest):
+        await desk.want(row, enable_stream_push_notifications=True)
+    await changes.send(hall.other, "news", content="I begin a topic, and follow it")
+    await desk.catch_up()
+    before = await desk.noted()
+    for tells_of_resolving in (True, False):
+        notice = Notice(
+            to=channel.channel_id, topic="t", content="x", tells_of_resolving=tells_of_resolving
+        )
+        await notices.deliver(hall.workbench(), notice.draft(str(tells_of_resolving)))
+    await desk.catch_up()
+    seen, heard = sorted(
+        {n.message_id for n in await desk.noted()} - {n.message_id for n in before}
+    )
+    told = [(each.message_id, each.user_id) for each in await desk.noted() if each not in before]
+    assert sorted(told) == [
+        (seen, hall.other.user_id),
+        (heard, hall.other.user_id),
+        (heard, hall.guest.user_id),
+    ]
 
 
 async def test_wildcards_and_alert_words_notify(hall: Hall, changes: Changes, desk: FanoutDesk):

@@ -8,12 +8,20 @@ from typing import Any, Self
 import msgspec
 
 from server.domain.access import MEMBER
-from storage import clock, conversations, message_flags, message_moves, read_state, sends
+from storage import (
+    clock,
+    conversations,
+    message_flags,
+    message_moves,
+    read_state,
+    sends,
+    unread_notices,
+)
 from storage.channels import ChannelRow
 from storage.conversations import TopicRow
 from storage.database import Connection, Statement
 from storage.ids import ChannelId, MessageId, TopicId, UserId
-from storage.messages import CHANNEL_WILDCARD, READ_BY_SENDER
+from storage.messages import CHANNEL_WILDCARD, READ_BY_SENDER, TELLS_OF_RESOLVING
 from storage.users import UserRow
 from tests.factories import Make, new_realm
 from tests.storage.read_state_model import GUEST, Channel
@@ -87,6 +95,23 @@ class Driver:
             user=user,
             role=GUEST if is_guest else MEMBER,
         )
+
+    async def choose_notices(self, user: int, policy: str) -> None:
+        person = UserId(user)
+        await unread_notices.keep_past(self.connection, self.realm_id, person)
+        await self.connection.execute(
+            """
+            UPDATE users
+               SET settings = settings || jsonb_build_object(
+                       'resolved_topic_notice_auto_read_policy', %(policy)s::text)
+             WHERE realm_id = %(realm_id)s AND user_id = %(user_id)s
+            """,
+            realm_id=self.realm_id,
+            user_id=person,
+            policy=policy,
+        )
+        change = unread_notices.begin if policy == "never" else unread_notices.end
+        await self.clocked(change(self.realm_id, person))
 
     async def topic(self, channel: int, name: str) -> TopicRow | None:
         return await conversations.topic_named(
@@ -170,7 +195,7 @@ class Driver:
             **versions[0],
             **(nothing | place),
         )
-        [(outcome, message_id, conversation_id, _, _)], _ = await self.clocked(send.statement())
+        [(outcome, message_id, conversation_id, *_)], _ = await self.clocked(send.statement())
         assert outcome == "sent"
         return message_id, conversation_id
 
@@ -262,6 +287,10 @@ class Driver:
         assert sorted(i for (i,) in rows) == wanted
 
 
-def traits(*, read_by_sender: bool, has_wildcard: bool) -> int:
+def traits(*, read_by_sender: bool, has_wildcard: bool, tells_of_resolving: bool = False) -> int:
     """What holds for every reader of a message."""
-    return READ_BY_SENDER * read_by_sender | CHANNEL_WILDCARD * has_wildcard
+    return (
+        READ_BY_SENDER * read_by_sender
+        | CHANNEL_WILDCARD * has_wildcard
+        | TELLS_OF_RESOLVING * tells_of_resolving
+    )

@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
 
 GUEST = 600
+FOLLOWED = 3
 
 
 @dataclass
@@ -23,6 +24,7 @@ class Message:
     channel: int | None
     conversation: int
     has_wildcard: bool = False
+    tells_of_resolving: bool = False
 
 
 @dataclass
@@ -57,6 +59,8 @@ class Model:
         """Who mutes whom."""
         self.policies: dict[tuple[int, int], int] = {}
         """What a user wants of a topic."""
+        self.of_notices: dict[int, str] = {}
+        """Who has all notices of resolving unread, or none; the others those of followed topics."""
 
     # ------------------------------------------------------------ what is true
 
@@ -131,7 +135,14 @@ class Model:
             is_read = (user == message.sender and read_by_sender) or (
                 (user, message.sender) in self.mutes
             )
+            if message.tells_of_resolving:
+                is_read = is_read or not self._wants_notices(user, message.conversation)
             self.rows[user, message.id] = Row(received=True, is_read=is_read, flags=flags)
+
+    def _wants_notices(self, user: int, topic: int) -> bool:
+        chosen = self.of_notices.get(user)
+        follows = self.policies.get((user, topic)) == FOLLOWED
+        return chosen == "never" or (chosen != "always" and follows)
 
     def _recipients(self, message: Message) -> Iterable[int]:
         if message.channel is None:

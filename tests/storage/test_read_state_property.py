@@ -119,15 +119,33 @@ class ReadState(RuleBasedStateMachine):
         *,
         is_read: bool,
         has_wildcard: bool = False,
+        tells_of_resolving: bool = False,
     ) -> None:
         sender, place = self.users[user], self.channels[channel]
-        bits = traits(read_by_sender=is_read, has_wildcard=has_wildcard)
+        bits = traits(
+            read_by_sender=is_read,
+            has_wildcard=has_wildcard,
+            tells_of_resolving=tells_of_resolving,
+        )
         message_id, topic_id = self.run(
             self.driver.send_to_channel(sender, place, topic, traits=bits, mentioned=mentioned)
         )
         self.model.topics[topic_id] = (place, topic)
-        message = Message(message_id, sender, place, topic_id, has_wildcard)
+        message = Message(message_id, sender, place, topic_id, has_wildcard, tells_of_resolving)
         self.model.send(message, read_by_sender=is_read, mentioned=mentioned)
+
+    @rule(user=some_user, which=some_number, mentioned=st.none() | some_user)
+    def tell_of_resolving(self, user, which, mentioned):
+        channel, topic = self.model.topics[nth(self.model.topics, which)]
+        names = [] if mentioned is None else [self.users[mentioned]]
+        place = self.channels.index(channel)
+        self._send(user, place, topic, names, is_read=False, tells_of_resolving=True)
+
+    @rule(user=some_user, policy=st.sampled_from(("always", "except_followed", "never")))
+    def choose_notices(self, user, policy):
+        """From now on: what was unread stays so, and what was read."""
+        self.run(self.driver.choose_notices(self.users[user], policy))
+        self.model.of_notices[self.users[user]] = policy
 
     @rule(
         user=some_user,

@@ -50,6 +50,8 @@ class Draft:
     local_id: str | None = None
     idempotency_key: str | None = None
     idempotency_digest: bytes | None = None
+    tells_of_resolving: bool = False
+    """The notification bot's notice that a topic is resolved, or no longer."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -57,6 +57,7 @@ class Notice(msgspec.Struct, frozen=True, kw_only=True):
     to: ChannelId | list[UserId]
     topic: str = ""
     content: str
+    tells_of_resolving: bool = False
 
     def draft(self, work_id: str) -> Draft:
         """The notice, under a name by which it is sent once however often it is tried."""
@@ -69,6 +70,7 @@ class Notice(msgspec.Struct, frozen=True, kw_only=True):
             content=self.content,
             idempotency_key=f"notice:{work_id}:{self.to}:{self.topic}",
             idempotency_digest=digest,
+            tells_of_resolving=self.tells_of_resolving,
         )
 
 
@@ -112,7 +114,10 @@ def of_resolving(actor: UserRow, place: Location) -> list[Notice]:
     who = mention(actor)
     is_resolved = place.topic.startswith(RESOLVED_PREFIX)
     content = f"{who} {'resolved' if is_resolved else 'reopened'} this topic."
-    return [Notice(to=place.channel_id, topic=place.topic, content=content)]
+    notice = Notice(
+        to=place.channel_id, topic=place.topic, content=content, tells_of_resolving=True
+    )
+    return [notice]
 
 
 def toggles_resolved(old: str, new: str) -> bool:

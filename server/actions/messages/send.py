@@ -254,7 +254,9 @@ def _send_of(
         dm_user_ids=[p.user_id for p in place.people],
         dm_versions=[p.changed_at for p in place.people],
         sent_at=sent_at,
-        traits=decision.written.traits | (messages.READ_BY_SENDER if is_read else 0),
+        traits=decision.written.traits
+        | (messages.READ_BY_SENDER if is_read else 0)
+        | (messages.TELLS_OF_RESOLVING if draft.tells_of_resolving else 0),
         client=actor.client,
         content=decision.written.content,
         rendered=decision.written.rendered.html,
