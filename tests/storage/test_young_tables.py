@@ -168,7 +168,10 @@ async def test_who_is_notified_is_known_without_reading_other_messages(young: Yo
 async def test_notices_of_resolving_are_looked_for_among_their_kind(young: Young) -> None:
     async def look() -> list[MessageId]:
         found: list[MessageId] = await young.make.connection.value(
-            "SELECT notices_read(%(realm_id)s, %(reader)s, ARRAY[%(channel_id)s]::bigint[], 0, %(end)s)",
+            """
+            SELECT notices_read(%(realm_id)s, %(reader)s, ARRAY[%(channel_id)s]::bigint[], 0,
+                                %(end)s)
+            """,
             realm_id=young.make.realm_id,
             reader=young.reader,
             channel_id=young.channel_id,
