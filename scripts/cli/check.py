@@ -20,7 +20,6 @@ LOW_SPACE_BYTES = 1024**3
 
 LOOPBACK = {"127.0.0.1", "::1", "localhost"}
 
-BROKER_SECONDS = 5
 MAIL_SECONDS = 5
 PUSH_SECONDS = 10
 
@@ -320,22 +319,13 @@ def _about_directory(settings: "Settings") -> Iterator[Finding]:
 
 
 def _about_broker(url: str) -> Finding:
-    import pika
+    from server.messaging.job_broker import BrokerUnavailableError
+    from server.messaging.rabbitmq_rights import lack, place
 
-    parameters = pika.URLParameters(url)
-    parameters.socket_timeout = parameters.blocked_connection_timeout = BROKER_SECONDS
-    parameters.stack_timeout = 2 * BROKER_SECONDS
     try:
-        pika.BlockingConnection(parameters).close()
-    except pika.exceptions.ProbableAuthenticationError:
-        sentence = "RabbitMQ does not accept the name and password in AMQP_URL."
-    except pika.exceptions.ProbableAccessDeniedError:
-        sentence = "RabbitMQ does not let this name into the virtual host that AMQP_URL names."
-    except (pika.exceptions.AMQPError, OSError) as error:
-        reason = f" ({error})" if str(error) else ""
-        sentence = f"RabbitMQ does not answer at {parameters.host}:{parameters.port}{reason}."
-    else:
-        return Finding(
-            Verdict.GOOD, "broker", f"RabbitMQ answers at {parameters.host}:{parameters.port}."
-        )
-    return Finding(Verdict.BAD, "broker", sentence)
+        lacked = lack(url)
+    except BrokerUnavailableError as error:
+        return Finding(Verdict.BAD, "broker", f"RabbitMQ does not answer {error}.")
+    if lacked is not None:
+        return Finding(Verdict.BAD, "broker", lacked)
+    return Finding(Verdict.GOOD, "broker", f"RabbitMQ answers at {place(url)}.")

@@ -100,6 +100,7 @@ def _inherited(descriptors: str) -> list[socket.socket]:
 
 def _refuse_unfit(settings: "Settings") -> None:
     """Fail early, once, and not in each process over and over."""
+    from scripts.cli.broker import refuse_unfit_broker
     from scripts.cli.database import database_of
     from server import certificates
     from storage.health import refusal_of
@@ -110,6 +111,7 @@ def _refuse_unfit(settings: "Settings") -> None:
             " which brings its own."
         )
     certificates.https(settings)
+    refuse_unfit_broker(settings)
     with database_of(settings):
         if refusal := refusal_of(settings.database_url):
             raise Failure(refusal)

@@ -1,0 +1,24 @@
+"""The broker of those who serve and work."""
+
+from typing import TYPE_CHECKING
+
+from scripts.cli.failures import Failure
+
+if TYPE_CHECKING:
+    from server.settings import Settings
+
+
+def refuse_unfit_broker(settings: "Settings") -> None:
+    """Fail where the broker answers and does not let us work; one that is away may come back."""
+    from server.messaging.job_broker import BrokerUnavailableError
+
+    if settings.amqp_url is None:
+        return
+    from server.messaging.rabbitmq_rights import lack  # starts faster without pika
+
+    try:
+        lacked = lack(settings.amqp_url)
+    except BrokerUnavailableError:
+        return
+    if lacked is not None:
+        raise Failure(lacked)
