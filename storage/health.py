@@ -12,6 +12,7 @@ from storage.migrate import (
     needed_before_deploy,
     refuse_newer,
 )
+from storage.rights import lack
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +121,7 @@ def refusal_of(url: str) -> str | None:
     Raises MigrationError where it does not answer.
     """
     with connected(url) as connection:
-        return refusal(durability(connection))
+        return refusal(durability(connection)) or lack(connection)
 
 
 EXACT_MESSAGES = 100_000

@@ -5,7 +5,7 @@ import logging
 import random
 import select
 from collections import deque
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Coroutine
 from contextlib import asynccontextmanager
 from typing import Any, LiteralString
 
@@ -13,6 +13,7 @@ from psycopg_pool import AsyncConnectionPool
 from typing_extensions import override
 
 from storage.driver import PgConnection
+from storage.rights import REFUSALS, RightMissingError, explained
 
 logger = logging.getLogger(__name__)
 
@@ -39,14 +40,21 @@ async def opened_pool(
 ) -> AsyncIterator[AsyncConnectionPool[PgConnection]]:
     """A pool on `url`, each of whose connections begins with the statement `first`.
 
-    Raises psycopg.OperationalError if nobody answers there.
+    Raises psycopg.OperationalError if nobody answers there, and RightMissingError where `first` is
+    refused: the pool itself would try that again until it gives up.
     """
     logging.getLogger("psycopg.pool").setLevel(logging.CRITICAL)  # it would tell each attempt
     reconnecting = _Reconnecting()
+    refused: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
     async def configure(raw: PgConnection) -> None:
-        if first is not None:
-            await raw.execute(first)
+        try:
+            if first is not None:
+                await raw.execute(first)
+        except REFUSALS as error:
+            if not refused.done():
+                refused.set_exception(RightMissingError(explained(error, raw.info)))
+            raise
         reconnecting.succeeded()
 
     pool: AsyncConnectionPool[PgConnection] = AsyncConnectionPool(
@@ -72,11 +80,23 @@ async def opened_pool(
     pool._pool = _Warm()  # noqa: SLF001 - it has no other way to say which one is next
     await pool.open()
     try:
-        await pool.wait(CONNECT_SECONDS)
+        await _first_of(pool.wait(CONNECT_SECONDS), refused)
         yield pool
     finally:
         reconnecting.stop()
         await pool.close()
+
+
+async def _first_of(work: Coroutine[Any, Any, None], failure: asyncio.Future[None]) -> None:
+    """Wait for the work, or raise the failure that comes before it."""
+    working = asyncio.create_task(work)
+    try:
+        done, _ = await asyncio.wait([working, failure], return_when=asyncio.FIRST_COMPLETED)
+        for each in done:
+            each.result()
+    finally:
+        working.cancel()
+        failure.cancel()
 
 
 async def _confirm_life(raw: PgConnection) -> None:

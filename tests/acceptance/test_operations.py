@@ -20,6 +20,7 @@ from click.testing import CliRunner
 
 from scripts.cli.main import cli
 from server.listening import open_sockets, port_of
+from storage.pool import CONNECT_SECONDS
 from tests.fixtures.database import new_database
 
 PARLEY = (sys.executable, "-m", "scripts.cli.main")
@@ -153,6 +154,24 @@ def test_a_role_without_rights_is_told_what_it_needs(
     assert f'The role "{stranger}" lacks a right in the database "' in done.out + done.err
     assert "(permission denied for " in done.out + done.err
     assert f'OWNER TO "{stranger}"`' in done.out + done.err
+
+
+@pytest.mark.parametrize("command", [("serve", "--port", "0"), ("worker",)])
+def test_a_role_that_may_only_look_is_told_at_once(
+    url: str, stranger: str, command: tuple[str, ...]
+):
+    assert parley("migrate", DATABASE_URL=url).status == 0
+    with psycopg.connect(url, autocommit=True) as owner:
+        owner.execute(f'GRANT SELECT ON schema_migrations TO "{stranger}"')
+    began = time.monotonic()
+
+    done = parley(*command, DATABASE_URL=as_role(url, stranger))
+
+    assert (done.status, f'The role "{stranger}" lacks a right' in done.err) == (1, True), done
+    assert "Traceback" not in done.err
+    assert time.monotonic() - began < CONNECT_SECONDS / 2
+    with psycopg.connect(url, autocommit=True) as owner:
+        owner.execute(f'REVOKE ALL ON schema_migrations FROM "{stranger}"')
 
 
 def test_check_looks_at_what_the_role_may_do(url: str, stranger: str, tmp_path: Path):
