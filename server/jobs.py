@@ -162,6 +162,8 @@ class AccountEmail(Job, frozen=True, kw_only=True):
     queue: ClassVar[str] = "account_emails"
     idempotent_by: ClassVar[str] = "its Message-ID, by which mail programs show one of two"
 
+    user_id: UserId | None = None
+    """Whose account; None: a release that did not say so has asked."""
     address: str
     full_name: str
     news: AccountNews

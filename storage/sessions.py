@@ -71,6 +71,22 @@ async def user_of(connection: Connection, realm_id: RealmId, token_digest: bytes
     return user_id
 
 
+async def ever_came(connection: Connection, realm_id: RealmId, user_id: UserId) -> bool:
+    """Whether somebody has a session, or has ever asked for something."""
+    return bool(
+        await connection.value(
+            """
+            SELECT EXISTS (SELECT FROM sessions
+                            WHERE realm_id = %(realm_id)s AND user_id = %(user_id)s)
+                OR EXISTS (SELECT FROM user_activity
+                            WHERE realm_id = %(realm_id)s AND user_id = %(user_id)s)
+            """,
+            realm_id=realm_id,
+            user_id=user_id,
+        )
+    )
+
+
 async def of_user(connection: Connection, realm_id: RealmId, user_id: UserId) -> list[SessionRow]:
     """Those that have not ended, the newest first."""
     return await connection.many(

@@ -8,13 +8,14 @@ from server.actions import audit
 from server.actions.ground import Ground, stand_on_realm
 from server.actions.invitations import check_may_invite, grantable, tell
 from server.actions.users import NewUser, Start, create_users
+from server.actions.welcoming import welcome
 from server.domain import admission
 from server.domain.channels import Standing
 from server.domain.errors import BadRequestError, NotFoundError
 from server.domain.invitations import Key
 from server.domain.realm_settings import RealmSettings
 from server.events.base import Tx
-from server.jobs import Greeting, InvitationEmail, enqueue
+from server.jobs import InvitationEmail, enqueue
 from storage import invitations, realm_domains, users
 from storage.database import Connection
 from storage.ids import InvitationId, RealmId, UserId
@@ -123,14 +124,12 @@ async def _join(
     facts = {"email": made.email, "role": made.role, "invited_by": row.inviter_id}
     changed = {made.user_id: audit.differences({}, facts)}
     audit.record_each(tx, entry, made.user_id, "invitation_accepted", changed)
-    enqueue(
+    await welcome(
         tx,
-        Greeting(
-            realm_id=tx.realm_id,
-            user_id=made.user_id,
-            text=row.welcome_text,
-            inviter_id=row.inviter_id if row.tells_inviter else None,
-        ),
+        ground.realm,
+        made.user_id,
+        text=row.welcome_text,
+        inviter_id=row.inviter_id if row.tells_inviter else None,
     )
     return made.user_id
 

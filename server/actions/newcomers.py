@@ -5,13 +5,13 @@ from datetime import datetime
 from server.actions import audit
 from server.actions.ground import lock_as_administrator
 from server.actions.users import CreatedUser, NewUser, create_users
+from server.actions.welcoming import welcome
 from server.domain.actor import Actor
 from server.domain.admission import check_address
 from server.domain.errors import BadRequestError
 from server.domain.realm_settings import RealmSettings
 from server.events.base import NOBODY, Tx
 from server.events.log import Tick
-from server.jobs import Greeting, enqueue
 from storage import realm_domains, users
 from storage.database import Connection
 from storage.ids import RealmId, UserId
@@ -35,7 +35,7 @@ async def create_person(tx: Tx, actor: Actor, new: NewUser, *, now: datetime) ->
     facts = {"email": person.email, "full_name": person.full_name, "role": person.role}
     changed = {person.user_id: audit.differences({}, facts)}
     audit.record_each(tx, entry, actor.user_id, "user_created", changed)
-    enqueue(tx, Greeting(realm_id=tx.realm_id, user_id=person.user_id))
+    await welcome(tx, realm, person.user_id)
     return person
 
 

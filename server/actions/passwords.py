@@ -51,5 +51,13 @@ def tell_of_new_password(tx: Tx, row: UserRow) -> None:
 
 def mail_news(tx: Tx, row: UserRow, news: AccountNews) -> None:
     """Mail somebody what happened to their account, to the address that it has in this row."""
-    job = AccountEmail(realm_id=tx.realm_id, address=row.email, full_name=row.full_name, news=news)
-    enqueue(tx, job)
+    enqueue(
+        tx,
+        AccountEmail(
+            realm_id=tx.realm_id,
+            user_id=row.user_id,
+            address=row.email,
+            full_name=row.full_name,
+            news=news,
+        ),
+    )

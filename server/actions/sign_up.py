@@ -8,6 +8,7 @@ from server.actions.confirmations import confirm, to_be_confirmed
 from server.actions.ground import lock_realm
 from server.actions.joining import Newcomer, accept_of_address
 from server.actions.users import NewUser, create_users
+from server.actions.welcoming import welcome
 from server.domain.admission import check_address
 from server.domain.confirmations import SIGN_UP, VOUCHED_SIGN_UP
 from server.domain.errors import BadRequestError
@@ -15,7 +16,6 @@ from server.domain.realm_settings import RealmSettings
 from server.domain.sign_in import PASSWORDS
 from server.events.base import NOBODY, Tx
 from server.events.log import Tick
-from server.jobs import Greeting, enqueue
 from storage import invitations, realm_domains
 from storage.database import Connection
 from storage.ids import UserId
@@ -57,7 +57,7 @@ async def admit(tx: Tx, new: NewUser, *, now: datetime) -> UserId:
     facts = {"email": person.email, "full_name": person.full_name, "role": person.role}
     changed = {person.user_id: audit.differences({}, facts)}
     audit.record_each(tx, tx.append(Tick(), NOBODY), person.user_id, "user_created", changed)
-    enqueue(tx, Greeting(realm_id=tx.realm_id, user_id=person.user_id))
+    await welcome(tx, realm, person.user_id)
     return person.user_id
 
 

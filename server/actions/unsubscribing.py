@@ -1,4 +1,4 @@
-"""No more emails about what was missed, at the wish of whoever holds such an email."""
+"""No more emails of a kind, at the wish of whoever holds such an email."""
 
 from dataclasses import replace
 from typing import Final
@@ -14,6 +14,18 @@ NO_EMAILS: Final = {
     "enable_stream_email_notifications": False,
     "enable_followed_topic_email_notifications": False,
 }
+
+
+async def stop_welcomes(tx: Tx, actor: Actor) -> None:
+    """No more words of welcome, and what is like them. Raises UserDeactivatedError."""
+    tx.must_be_exact()
+    await change_own_settings(tx, actor, OwnChange(settings={"enable_marketing_emails": False}))
+
+
+async def stop_sign_ins(tx: Tx, actor: Actor) -> None:
+    """No more emails when somebody signs in. Raises UserDeactivatedError."""
+    tx.must_be_exact()
+    await change_own_settings(tx, actor, OwnChange(settings={"enable_login_emails": False}))
 
 
 async def stop_emails(tx: Tx, actor: Actor) -> None:

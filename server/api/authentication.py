@@ -3,6 +3,7 @@
 import msgspec
 from msgspec import UNSET, UnsetType
 
+from server.actions.signing_in import tell_of_sign_in
 from server.api.endpoint import Access, Endpoint, NoParams, Request, Result
 from server.api.params import Params
 from server.api.sign_in import who_signs_in
@@ -68,7 +69,7 @@ async def fetch_api_key(request: Request, params: FetchParams) -> KeyFetched:
         params.password,
         request.respond_with,
     )
-    return _key(found)
+    return await _let_in(request, found)
 
 
 async def dev_fetch_api_key(request: Request, params: DevFetchParams) -> KeyFetched:
@@ -95,7 +96,7 @@ async def jwt_fetch_api_key(request: Request, params: JwtParams) -> KeyOfToken:
     row = None if found is None else await directory.user(found.user_id)
     if found is None or row is None or row.bot_type is not None:
         raise AuthenticationFailedError("Your username or password is incorrect")
-    fetched = _key(found)
+    fetched = await _let_in(request, found)
     profile: User | UnsetType = UNSET
     if params.include_profile:
         profile = await _profile(request, directory, row)
@@ -149,6 +150,17 @@ async def _credentials(
 ) -> CredentialsRow | None:
     async with request.read() as connection:
         return await credentials.by_email(connection, directory.realm_id, username.strip())
+
+
+async def _let_in(request: Request, found: CredentialsRow) -> KeyFetched:
+    """The key for an app in which its owner signs in."""
+    fetched, app = _key(found), request.app
+    if app.mailer is not None:
+        user_agent, now = request.headers.get("User-Agent") or "", app.clock.now()
+        assert request.realm_id is not None, "its people are somewhere"
+        writer = app.writers.of(request.realm_id)
+        await writer.write(lambda tx: tell_of_sign_in(tx, found.user_id, user_agent, now=now))
+    return fetched
 
 
 def _key(found: CredentialsRow) -> KeyFetched:

@@ -15,6 +15,8 @@ from server.domain.unsubscribing import (
     MISSED,
     PATH,
     PURPOSE,
+    SIGN_INS,
+    WELCOMES,
     Subscriber,
     subscriber_of,
 )
@@ -38,9 +40,24 @@ _WORDS: Final = {
         "Do you want no more weekly digests from {realm}?",
         "You will get no more weekly digests.",
     ),
+    WELCOMES: (
+        "Emails about what there is",
+        "Do you want no emails from {realm} that say what there is?",
+        "You will get no more emails that say what there is.",
+    ),
+    SIGN_INS: (
+        "Emails about sign-ins",
+        "Do you want no more emails from {realm} when somebody signs in to your account?",
+        "You will get no more emails about sign-ins.",
+    ),
 }
 """By kind: what the emails are called, the question, and what is so then."""
-_STOPPING: Final = {MISSED: unsubscribing.stop_emails, DIGESTS: stop_digests}
+_STOPPING: Final = {
+    MISSED: unsubscribing.stop_emails,
+    DIGESTS: stop_digests,
+    WELCOMES: unsubscribing.stop_welcomes,
+    SIGN_INS: unsubscribing.stop_sign_ins,
+}
 _HEADERS: Final = {
     "Content-Type": "text/html; charset=utf-8",
     "Cache-Control": "no-store",

@@ -3,10 +3,23 @@
 Each has a template of its own in server/mail/templates/, named after its tag.
 """
 
+from datetime import UTC, datetime
+from typing import ClassVar
+from zoneinfo import ZoneInfo
+
 import msgspec
 
+from server.domain.unsubscribing import SIGN_INS, WELCOMES
 
-class Deactivated(msgspec.Struct, frozen=True, tag="account_deactivated"):
+
+class News(msgspec.Struct, frozen=True):
+    """What is told."""
+
+    stopped_as: ClassVar[str] = ""
+    """The kind of emails that people may have no more of (server/domain/unsubscribing.py)."""
+
+
+class Deactivated(News, frozen=True, tag="account_deactivated"):
     """An administrator has closed the account."""
 
     comment: str = ""
@@ -16,14 +29,14 @@ class Deactivated(msgspec.Struct, frozen=True, tag="account_deactivated"):
         return f"Your account at {realm_name} has been deactivated"
 
 
-class PasswordChanged(msgspec.Struct, frozen=True, tag="account_password_changed"):
+class PasswordChanged(News, frozen=True, tag="account_password_changed"):
     """The account has another password."""
 
     def subject(self, realm_name: str) -> str:
         return f"Your password for {realm_name} was changed"
 
 
-class AddressChanged(msgspec.Struct, frozen=True, tag="account_address_changed"):
+class AddressChanged(News, frozen=True, tag="account_address_changed"):
     """The account has another address than the one that this goes to."""
 
     new_address: str
@@ -32,5 +45,35 @@ class AddressChanged(msgspec.Struct, frozen=True, tag="account_address_changed")
         return f"Your address at {realm_name} was changed"
 
 
-AccountNews = Deactivated | PasswordChanged | AddressChanged
+class Welcome(News, frozen=True, tag="account_welcome"):
+    """The account is there."""
+
+    stopped_as: ClassVar[str] = WELCOMES
+
+    def subject(self, realm_name: str) -> str:
+        return f"Welcome to {realm_name}"
+
+
+class SignedIn(News, frozen=True, tag="account_signed_in"):
+    """Somebody has signed in where nobody had with this account."""
+
+    stopped_as: ClassVar[str] = SIGN_INS
+
+    at: datetime
+    timezone: str
+    """Of whoever reads it; empty: not known."""
+    device: str | None
+    """None: it does not say what it is."""
+
+    @property
+    def when(self) -> str:
+        """The time as people say it where they are."""
+        zone = ZoneInfo(self.timezone) if self.timezone else UTC
+        return f"{self.at.astimezone(zone):%A, %Y-%m-%d, %H:%M} ({self.timezone or 'UTC'})"
+
+    def subject(self, realm_name: str) -> str:
+        return f"New sign-in to your account at {realm_name}"
+
+
+AccountNews = Deactivated | PasswordChanged | AddressChanged | Welcome | SignedIn
 """All kinds."""

@@ -17,7 +17,9 @@ VALID_SECONDS: Final = 60 * 24 * 3600
 
 MISSED: Final = "missed messages"
 DIGESTS: Final = "digests"
-KINDS: Final = (MISSED, DIGESTS)
+WELCOMES: Final = "welcomes"
+SIGN_INS: Final = "sign-ins"
+KINDS: Final = (MISSED, DIGESTS, WELCOMES, SIGN_INS)
 """Of emails that can be stopped. A kind is signed with the rest, so its name stays."""
 
 

@@ -23,6 +23,8 @@ class AccountHead:
     address: str
     full_name: str
     now: datetime
+    unsubscribe_url: str = ""
+    """Empty: such mails are always sent."""
 
 
 def about_account(head: AccountHead, news: AccountNews | Letter, *, key: str) -> EmailMessage:
@@ -38,6 +40,9 @@ def about_account(head: AccountHead, news: AccountNews | Letter, *, key: str) ->
     message["Auto-Submitted"] = "auto-generated"
     message["X-Auto-Response-Suppress"] = "All"
     message["Content-Language"] = "en"
+    if head.unsubscribe_url:
+        message["List-Unsubscribe"] = f"<{head.unsubscribe_url}>"
+        message["List-Unsubscribe-Post"] = "List-Unsubscribe=One-Click"
     fill(
         message,
         str(news.__struct_config__.tag),
@@ -45,5 +50,8 @@ def about_account(head: AccountHead, news: AccountNews | Letter, *, key: str) ->
         news=news,
         realm_name=head.realm_name,
         realm_url=head.realm_url,
+        address=head.address,
+        full_name=head.full_name,
+        unsubscribe_url=head.unsubscribe_url,
     )
     return message

@@ -4,10 +4,12 @@ from collections.abc import Mapping
 from typing import Final
 from urllib.parse import urlencode
 
-from server.api.browsers import cookie
+from server.actions.signing_in import tell_of_sign_in
+from server.api.browsers import cookie, read_cookie
 from server.api.endpoint import Access
 from server.api.sign_in import who_signs_in
 from server.api.visits import PageRoute, Visit
+from server.domain import known_browsers
 from server.domain.errors import DomainError
 from server.domain.mobile_flow import checked_otp, way_back
 from server.domain.realm_settings import RealmSettings
@@ -23,7 +25,7 @@ from server.domain.sign_in import LDAP, PASSWORDS, takes_passwords
 from server.pages import Page
 from server.web.places import SIGN_IN, SIGN_OUT, place_here
 from server.web.rendering import go, show
-from storage import sessions
+from storage import server_keys, sessions
 from storage.ids import UserId
 
 MAX_USER_AGENT_LENGTH: Final = 300
@@ -71,6 +73,7 @@ async def let_in(visit: Visit, user_id: UserId, *, wanted: str, otp: str) -> Pag
     forgotten: nobody can have put it there.
     """
     if otp:
+        await _tell_of_sign_in(visit, user_id)
         return await _give_to_app(visit, user_id, otp)
     await begin_session(visit, user_id)
     return go(visit, place_here(wanted))
@@ -82,6 +85,13 @@ async def begin_session(visit: Visit, user_id: UserId) -> None:
     seconds = app.settings.session_days * 24 * 3600
     token = new_token()
     user_agent = visit.headers.get("User-Agent", "")[:MAX_USER_AGENT_LENGTH].replace("\0", "")
+    async with app.database.connection() as connection:
+        key = await server_keys.key_for(connection, known_browsers.PURPOSE)
+    kept = read_cookie(app, visit.headers, known_browsers.COOKIE, longest=known_browsers.MAX_LENGTH)
+    known = known_browsers.load(key, realm_id, kept)
+    if user_id not in known:
+        await _tell_of_sign_in(visit, user_id)
+    others = [each for each in known if each != user_id]
     async with app.database.transaction() as connection:
         if visit.session is not None:
             await sessions.end(connection, realm_id, visit.session.digest)
@@ -99,7 +109,19 @@ async def begin_session(visit: Visit, user_id: UserId) -> None:
         cookie(app, SESSION, token, seconds=seconds),
         cookie(app, FORM_TOKEN, form_token, seconds=seconds, scripts_may=True),
         cookie(app, VISITOR, "", seconds=0),
+        cookie(
+            app,
+            known_browsers.COOKIE,
+            known_browsers.dump(key, realm_id, [*others, user_id]),
+            seconds=known_browsers.VALID_SECONDS,
+        ),
     ]
+
+
+async def _tell_of_sign_in(visit: Visit, user_id: UserId) -> None:
+    if visit.app.mailer is not None:
+        user_agent, now = visit.headers.get("User-Agent", ""), visit.app.clock.now()
+        await visit.write(lambda tx: tell_of_sign_in(tx, user_id, user_agent, now=now))
 
 
 async def sign_out(visit: Visit) -> Page:

@@ -66,6 +66,7 @@ async def test_tries_with_the_password_are_counted(serving_with, connect, make, 
 async def test_another_password_ends_the_other_sessions_and_is_told(browser, visitor, ada, posting):
     elsewhere = await visitor()
     await elsewhere.sign_in(ada.email, PASSWORD)
+    assert "New sign-in" in (await posting.mail())["Subject"]
     answer = await browser.submit("/account/password", password=PASSWORD, new_password="password1")
     assert (answer.status, "easy to guess" in browser.problem) == (400, True)
     answer = await browser.submit("/account/password", password="wrong", new_password=NEW)

@@ -40,7 +40,7 @@ async def test_somebody_signs_in_sees_where_they_are_and_signs_out(visitor, ada,
     assert "You are signed in" in browser.text
     assert "Ada Lovelace" in browser.text
     assert set(before) == {"parley_visitor"}
-    assert set(browser.cookies) == {"parley_session", "csrftoken"}
+    assert set(browser.cookies) == {"parley_session", "csrftoken", "parley_known"}
 
     token = browser.cookies["parley_session"]
     assert await kept(make) == {digest_of(token): ada.user_id}
@@ -56,8 +56,9 @@ async def test_cookies_are_for_this_host_and_not_for_scripts(serving_with, make,
         browser = Visitor(await connect(server, make.realm_id))
         await browser.look("/login")
         answer = await browser.submit("/login", username=ada.email, password=PASSWORD)
-        session, form, visitor = answer.headers.get_list("Set-Cookie")
-        for line in (session, form, visitor):
+        session, form, visitor, known = answer.headers.get_list("Set-Cookie")
+        assert "; HttpOnly" in known
+        for line in (session, form, visitor, known):
             assert line.startswith("__Host-")
             assert {"Path=/", "SameSite=Lax", "Secure"} <= set(line.split("; "))
         assert "; HttpOnly" in session

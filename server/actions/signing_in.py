@@ -1,0 +1,31 @@
+"""Somebody signs in where they have not before: they are mailed that."""
+
+from datetime import datetime, timedelta
+from typing import Final
+
+from server.actions.passwords import mail_news
+from server.domain.account_news import SignedIn
+from server.domain.browsers import known_device
+from server.domain.user_settings import UserSettings
+from server.events.base import Tx
+from storage import sessions, users
+from storage.ids import UserId
+
+JUST_JOINED: Final = timedelta(minutes=1)
+
+
+async def tell_of_sign_in(tx: Tx, user_id: UserId, user_agent: str, *, now: datetime) -> None:
+    """Mail them that somebody has signed in with their account, unless they want no such mail.
+
+    The first time is no news: it follows the making of the account.
+    """
+    connection = await tx.connection()
+    [row] = await users.by_ids(connection, tx.realm_id, [user_id])
+    if not row.is_active or not UserSettings.of(row.settings).enable_login_emails:
+        return
+    if now - row.date_joined < JUST_JOINED:
+        return
+    if not await sessions.ever_came(connection, tx.realm_id, user_id):
+        return
+    news = SignedIn(at=now, timezone=row.timezone, device=known_device(user_agent))
+    mail_news(tx, row, news)

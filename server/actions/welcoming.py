@@ -1,0 +1,28 @@
+"""Somebody has joined: they are greeted, and get an email with which they find their way back."""
+
+from server.actions.passwords import mail_news
+from server.domain.account_news import Welcome
+from server.domain.realm_settings import RealmSettings
+from server.domain.user_settings import UserSettings
+from server.events.base import Tx
+from server.jobs import Greeting, enqueue
+from storage import users
+from storage.ids import UserId
+from storage.realms import RealmRow
+
+
+async def welcome(
+    tx: Tx,
+    realm: RealmRow,
+    user_id: UserId,
+    *,
+    text: str | None = None,
+    inviter_id: UserId | None = None,
+) -> None:
+    """Ask for all that follows in the transaction that makes the account; see Greeting."""
+    enqueue(tx, Greeting(realm_id=tx.realm_id, user_id=user_id, text=text, inviter_id=inviter_id))
+    if not RealmSettings.of(realm.settings).send_welcome_emails:
+        return
+    [row] = await users.by_ids(await tx.connection(), tx.realm_id, [user_id])
+    if UserSettings.of(row.settings).enable_marketing_emails:
+        mail_news(tx, row, Welcome())

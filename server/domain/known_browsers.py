@@ -1,0 +1,38 @@
+"""What a browser keeps of who has signed in with it: a sign-in there is no news to them."""
+
+import hashlib
+from collections.abc import Sequence
+from typing import Final
+
+from itsdangerous import BadData, URLSafeTimedSerializer
+
+from storage.ids import RealmId, UserId
+
+COOKIE: Final = "parley_known"
+PURPOSE: Final = "known browsers"
+"""The name of the key that signs it (storage/server_keys.py)."""
+VALID_SECONDS: Final = 400 * 24 * 3600
+"""Browsers keep nothing for longer."""
+MOST: Final = 10
+"""People whom one browser knows: those who came last."""
+MAX_LENGTH: Final = 400
+
+
+def dump(key: bytes, realm_id: RealmId, user_ids: Sequence[UserId]) -> str:
+    """The cookie of a browser with which these have signed in, the last one last."""
+    return str(_serializer(key).dumps([realm_id, *user_ids[-MOST:]]))
+
+
+def load(key: bytes, realm_id: RealmId, cookie: str | None) -> list[UserId]:
+    """Who has signed in there before; nobody, for what is no cookie of ours, or too old."""
+    try:
+        realm, *user_ids = _serializer(key).loads(cookie or "", max_age=VALID_SECONDS)
+    except (BadData, ValueError):
+        return []
+    return [UserId(each) for each in user_ids] if realm == realm_id else []
+
+
+def _serializer(key: bytes) -> URLSafeTimedSerializer:
+    return URLSafeTimedSerializer(
+        key, salt="known", signer_kwargs={"digest_method": hashlib.sha256}
+    )
