@@ -3,11 +3,13 @@
 from queue_processors.letters import post
 from queue_processors.processor import Processor
 from server.app import App
+from server.domain.account_news import Deactivated
 from server.domain.addresses import mail_domain
 from server.domain.unsubscribing import PURPOSE, Subscriber, link_for
 from server.jobs import AccountEmail
 from server.mail.account_emails import AccountHead, about_account
-from storage import realms, server_keys
+from storage import realms, server_keys, users
+from storage.database import Connection
 
 
 async def handle(app: App, job: AccountEmail) -> None:
@@ -15,25 +17,36 @@ async def handle(app: App, job: AccountEmail) -> None:
     if app.mailer is None:
         return
     async with app.database.connection() as connection:
-        realm = await realms.by_id(connection, job.realm_id)
-        key = await server_keys.key_for(connection, PURPOSE)
+        head = await _head(app, connection, job)
+    if head is not None:
+        await post(app.mailer, lambda: about_account(head, job.news, key=job.key), job.realm_id)
+
+
+async def _head(app: App, connection: Connection, job: AccountEmail) -> AccountHead | None:
+    """To whom it goes; None: whose account it was is not there any more."""
+    realm = await realms.by_id(connection, job.realm_id)
     assert realm is not None, "a realm is never removed"
     address = app.directories.of(job.realm_id).address_of(realm)
-    unsubscribe_url = ""
-    if job.user_id is not None and job.news.stopped_as:
-        subscriber = Subscriber(job.realm_id, job.user_id, job.news.stopped_as)
-        unsubscribe_url = link_for(key, subscriber, address)
-    head = AccountHead(
+    to, name, unsubscribe_url = job.address, job.full_name, ""
+    if job.user_id is not None:
+        [row] = await users.by_ids(connection, job.realm_id, [job.user_id])
+        if not row.is_active and not isinstance(job.news, Deactivated):
+            return None
+        to, name = to or row.email, name or row.full_name
+        if job.news.stopped_as:
+            key = await server_keys.key_for(connection, PURPOSE)
+            subscriber = Subscriber(job.realm_id, job.user_id, job.news.stopped_as)
+            unsubscribe_url = link_for(key, subscriber, address)
+    return AccountHead(
         realm_name=realm.name,
         realm_url=address.url,
         domain=mail_domain(address.url),
         sender=app.settings.mail_address,
-        address=job.address,
-        full_name=job.full_name,
+        address=to,
+        full_name=name,
         now=app.clock.now(),
         unsubscribe_url=unsubscribe_url,
     )
-    await post(app.mailer, lambda: about_account(head, job.news, key=job.key), job.realm_id)
 
 
 PROCESSOR = Processor(AccountEmail, handle)

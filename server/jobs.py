@@ -164,8 +164,10 @@ class AccountEmail(Job, frozen=True, kw_only=True):
 
     user_id: UserId | None = None
     """Whose account; None: a release that did not say so has asked."""
-    address: str
-    full_name: str
+    address: str = ""
+    """Where it goes; empty: to the account's."""
+    full_name: str = ""
+    """Empty: the account's."""
     news: AccountNews
     key: str = msgspec.field(default_factory=lambda: secrets.token_hex(8))
     """Of this email alone."""

@@ -117,6 +117,28 @@ async def some_from_the_system(
     )
 
 
+async def some_naming(
+    connection: Connection, realm_id: RealmId, user_id: UserId, *, limit: int
+) -> Written | None:
+    """The same of what bots of the system have told others of somebody, by name."""
+    return await connection.one(
+        Written,
+        """
+        SELECT m.channel_id, m.conversation_id, array_agg(m.id ORDER BY m.id) AS message_ids
+          FROM (SELECT m.id, m.channel_id, m.conversation_id
+                  FROM users b
+                  JOIN messages m ON m.realm_id = b.realm_id AND m.sender_id = b.user_id
+                 WHERE b.realm_id = %(realm_id)s AND b.is_system_bot
+                   AND position(%(named)s IN m.content) > 0
+                 LIMIT %(limit)s) m
+         GROUP BY 1, 2 ORDER BY count(*) DESC, 2 LIMIT 1
+        """,
+        realm_id=realm_id,
+        named=f"|{user_id}**",
+        limit=limit,
+    )
+
+
 async def some_reacted(
     connection: Connection, realm_id: RealmId, user_id: UserId, *, limit: int
 ) -> Written | None:

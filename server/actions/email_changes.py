@@ -68,7 +68,7 @@ async def _give(tx: Tx, ground: Ground, old: UserRow, email: str) -> None:
     )
     await users.update_email(connection, tx.realm_id, new.user_id, new.email)
     await _tell(tx, connection, ground, old, new)
-    mail_news(tx, old, AddressChanged(new_address=new.email))
+    mail_news(tx, old, AddressChanged(new_address=new.email), to=old.email)
 
 
 async def _stand(tx: Tx, user_id: UserId) -> tuple[Ground, UserRow]:

@@ -43,7 +43,15 @@ from storage.channels import ChannelRow
 from storage.conversations import TopicRow
 from storage.database import Connection
 from storage.erasure import Written
-from storage.ids import AttachmentId, ChannelId, Position, ProfileFieldId, TopicId, UserId
+from storage.ids import (
+    AttachmentId,
+    ChannelId,
+    Position,
+    ProfileFieldId,
+    RealmId,
+    TopicId,
+    UserId,
+)
 from storage.users import UserRow
 
 STEP: Final = 200
@@ -86,10 +94,8 @@ async def _take(tx: Tx, plan: Plan, done: int, size: int) -> int | None:
         return 1
     connection = await tx.connection()
     realm_id, user_id = tx.realm_id, plan.user_id
-    if written := await erasure.some_messages(connection, realm_id, user_id, limit=size):
-        await _delete_messages(tx, ground, written)
-    elif told := await erasure.some_from_the_system(connection, realm_id, user_id, limit=size):
-        await _delete_messages(tx, ground, told)
+    if messages := await _messages(connection, realm_id, user_id, limit=size):
+        await _delete_messages(tx, ground, messages)
     elif reacted := await erasure.some_reacted(connection, realm_id, user_id, limit=size):
         await _take_off_reactions(tx, ground.people[user_id], reacted)
     elif files := await erasure.some_files(connection, realm_id, user_id, limit=size):
@@ -110,6 +116,16 @@ async def _take(tx: Tx, plan: Plan, done: int, size: int) -> int | None:
         audit.record(tx, entry, None, "user_erased", subject_id=user_id, before={}, after={})
         return None
     return done
+
+
+async def _messages(
+    connection: Connection, realm_id: RealmId, user_id: UserId, *, limit: int
+) -> Written | None:
+    """Some that go: their own, and what bots of the system say to them and of them."""
+    for some in (erasure.some_messages, erasure.some_from_the_system, erasure.some_naming):
+        if found := await some(connection, realm_id, user_id, limit=limit):
+            return found
+    return None
 
 
 async def _drop_parts(tx: Tx, user_id: UserId) -> None:

@@ -49,15 +49,9 @@ def tell_of_new_password(tx: Tx, row: UserRow) -> None:
     mail_news(tx, row, PasswordChanged())
 
 
-def mail_news(tx: Tx, row: UserRow, news: AccountNews) -> None:
-    """Mail somebody what happened to their account, to the address that it has in this row."""
-    enqueue(
-        tx,
-        AccountEmail(
-            realm_id=tx.realm_id,
-            user_id=row.user_id,
-            address=row.email,
-            full_name=row.full_name,
-            news=news,
-        ),
-    )
+def mail_news(tx: Tx, row: UserRow, news: AccountNews, *, to: str = "") -> None:
+    """Mail somebody what happened to their account, at the address that it has then.
+
+    `to` another one: only where it is not theirs any more, for the log keeps it.
+    """
+    enqueue(tx, AccountEmail(realm_id=tx.realm_id, user_id=row.user_id, address=to, news=news))

@@ -9,6 +9,7 @@ from server.actions import audit
 from server.actions.api_keys import end_queues
 from server.actions.ground import Ground, ground_of, lock_as_administrator, lock_realm
 from server.actions.named_people import tell_of_permissions
+from server.actions.passwords import mail_news
 from server.actions.push_devices import drop_all_devices
 from server.actions.subscriptions.membership import Move, readmit, withdraw
 from server.actions.unique_names import check_unique
@@ -23,7 +24,6 @@ from server.events.base import EVERYONE, Entry, Tx
 from server.events.bots import BotChange, BotChanged
 from server.events.groups import MembersAdded, MembersRemoved
 from server.events.users import InaccessibleUserChanged, PersonChange, UserChanged
-from server.jobs import AccountEmail, enqueue
 from storage import (
     api_keys,
     bots,
@@ -56,13 +56,7 @@ async def deactivate_as_administrator(
         return
     await deactivate_user(tx, user_id, by=actor.user_id, now=now)
     if comment is not None and row.bot_type is None:
-        news = Deactivated(comment=comment.strip())
-        enqueue(
-            tx,
-            AccountEmail(
-                realm_id=tx.realm_id, address=row.email, full_name=row.full_name, news=news
-            ),
-        )
+        mail_news(tx, row, Deactivated(comment=comment.strip()))
 
 
 async def deactivate_own(tx: Tx, actor: Actor, *, now: datetime) -> None:

@@ -13,11 +13,17 @@ from psycopg import sql
 
 from queue_processors import blob_removals, deferred_work, greetings
 from server.actions.erasing import ERASING, erase_person
+from server.actions.passwords import mail_news
 from server.actions.realm_exports import STEP, Wanted
 from server.actions.stepped_work import take_step
 from server.api.tus import CONTENT_TYPE
+from server.domain.account_news import PasswordChanged
+from server.domain.system_bots import NOTIFICATION_BOT, WELCOME_BOT
+from server.events.base import Tx
 from server.jobs import BlobRemoval, DeferredWork, Greeting
+from storage import users
 from storage.erasure import LEFT, OWN
+from storage.users import UserRow
 from tests.acceptance.test_backup import refusal
 from tests.acceptance.test_exports import run
 from tests.factories import Make
@@ -84,6 +90,10 @@ async def people(server: Server, make: Make, connect: Any) -> dict[str, Any]:
         "carol": await make.user(f"Carol {CANARY}", email=f"{CANARY}@example.com"),
     }
     channel = await make.channel("general", subscribers=list(rows.values()))
+    for bot in (NOTIFICATION_BOT, WELCOME_BOT):
+        await make.system_bot(bot)
+    await make.change_settings(signup_announcements_stream_id=channel.channel_id)
+    server.forget(make.realm_id)
     await make.channel("secret", subscribers=[rows["carol"], rows["bob"]], invite_only=True)
     return (
         {name: await connect(server, make.realm_id, row) for name, row in rows.items()}
@@ -92,11 +102,24 @@ async def people(server: Server, make: Make, connect: Any) -> dict[str, Any]:
     )
 
 
+async def _mail(tx: Tx, row: UserRow) -> None:
+    mail_news(tx, row, PasswordChanged())
+
+
 async def fill(server: Server, people: dict[str, Any]) -> None:
     """Carol is greeted by name, and does all that she can."""
-    greeting = Greeting(realm_id=people["realm id"], user_id=people["carol id"])
+    greeting = Greeting(
+        realm_id=people["realm id"], user_id=people["carol id"], inviter_id=people["bob id"]
+    )
     await greetings.PROCESSOR.handle(server.app, greeting)
+    bench = server.app.workbench(people["realm id"])
+    async with bench.read() as connection:
+        [row] = await users.by_ids(connection, bench.realm_id, [people["carol id"]])
+    await bench.write(lambda tx: _mail(tx, row))
     carol, bob = people["carol"], people["bob"]
+    told = await bob.get("/messages", anchor="newest", num_before=9, num_after=0)
+    named = [each["content"] for each in told["messages"] if CANARY in each["content"]]
+    assert len(named) == 2, "where people join, and to who has invited her"
     to = {"type": "channel", "to": "general", "topic": "plans"}
     uploaded = await carol.upload("/user_uploads", file=(f"{CANARY}.txt", CANARY.encode() * 100))
     url = uploaded.succeeded()["url"]

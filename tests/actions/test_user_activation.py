@@ -261,9 +261,9 @@ async def test_a_comment_even_an_empty_one_is_mailed(hall, make, comment):
         for each in hall.told("job")
         if each.event.queue == "account_emails"
     ]
-    told = [(mail.address, mail.news) for mail in mails]
+    told = [(mail.user_id, mail.address, mail.full_name, mail.news) for mail in mails]
     news = Deactivated(comment=(comment or "").strip())
-    assert told == ([] if comment is None else [("cook@example.com", news)])
+    assert told == ([] if comment is None else [(cook.user_id, "", "", news)])
     await close_as(hall, hall.admin, cook, comment)
     assert hall.stage.happened == []
 

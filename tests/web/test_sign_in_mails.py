@@ -161,9 +161,7 @@ async def test_who_joins_is_welcomed_where_the_organization_wants_that(
     await browser.submit("/register", email="new@example.com")
     link = posting.link(await posting.mail())
     await browser.look(link)
-    answer = await browser.submit(
-        link, full_name="New & One", new_password="another good password"
-    )
+    answer = await browser.submit(link, full_name="New & One", new_password="another good password")
     assert answer.status == 303
     if not wanted:
         assert await posting.jobs() == []
