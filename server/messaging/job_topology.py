@@ -28,6 +28,9 @@ it all wait equally long, so none waits behind another."""
 MAX_REASON, MAX_TRACE = 2_000, 20_000
 """Headers have to fit into one frame of 128 KiB, whatever the characters."""
 
+LARGEST = 1 << 47
+"""Milliseconds up to there are a date."""
+
 ALLOWANCE = 20
 """So many jobs of a realm at once wait in the lane that all realms share."""
 ALLOWED_A_SECOND = 2.0
@@ -142,28 +145,38 @@ def carried(job: OutgoingJob, lane: str, now: float) -> Carried:
 
 
 def read(properties: BasicProperties, routing_key: str, body: bytes) -> Carried:
-    """The job in a message; `attempts` counts what the broker has handed out in vain, too."""
+    """The job in a message; `attempts` counts what the broker has handed out in vain, too.
+
+    Others may have published it: it gets an id where it has none, and what its headers should not
+    hold is left out.
+    """
     headers: dict[str, Any] = properties.headers or {}
     deaths = headers.get("x-death") or [{}]
     is_killer = deaths[0].get("reason") == "delivery_limit"
     reason = "handed out too often without an answer" if is_killer else ""
     died_at = deaths[0].get("time")
-    in_vain = DELIVERY_LIMIT + 1 if is_killer else int(headers.get("x-delivery-count", 0))
-    if headers.get("died_ms"):
+    died_ms = _number(headers, "died_ms")
+    in_vain = DELIVERY_LIMIT + 1 if is_killer else _number(headers, "x-delivery-count")
+    if died_ms:
         in_vain = 0  # looked at by an operator, and not handed out
+    lane = str(headers.get("lane", ""))
     return Carried(
-        id=str(properties.message_id),
-        lane=str(headers.get("lane", routing_key)),
+        id=properties.message_id or uuid.uuid4().hex,
+        lane=lane if lane.startswith(PREFIX) else routing_key,
         key=str(headers.get("key", "")),
-        realm_id=int(headers.get("realm_id", 0)),
+        realm_id=_number(headers, "realm_id"),
         body=body,
-        enqueued_at=int(headers.get("enqueued_ms", 0)) / 1000,
-        attempts=int(headers.get("attempts", 0)) + in_vain,
+        enqueued_at=_number(headers, "enqueued_ms") / 1000,
+        attempts=_number(headers, "attempts") + in_vain,
         reason=str(headers.get("reason", reason)),
         trace=str(headers.get("trace", "")),
-        died_at=int(headers.get("died_ms", 0)) / 1000
-        or (died_at.timestamp() if is_killer and died_at else 0.0),
+        died_at=died_ms / 1000 or (died_at.timestamp() if is_killer and died_at else 0.0),
     )
+
+
+def _number(headers: dict[str, Any], name: str) -> int:
+    value = headers.get(name)
+    return value if isinstance(value, int) and 0 <= value < LARGEST else 0
 
 
 class Topology:

@@ -9,13 +9,17 @@ from contextlib import suppress
 import pytest
 import pytest_asyncio
 from click.testing import CliRunner, Result
+from pika import BasicProperties
 
 from queue_processors.attendance import Attendance
 from queue_processors.shipper import Shipper
 from queue_processors.work_log import WorkLog
 from scripts.cli.main import cli
 from server.domain.clock import SystemClock
+from server.messaging.confirms import Message
 from server.messaging.job_broker import JobBroker, OutgoingJob
+from server.messaging.job_topology import graveyard_of, lanes_of
+from server.messaging.rabbitmq_jobs import Publisher
 from server.metrics import Metrics
 from storage import workers
 from storage.database import Database
@@ -77,6 +81,38 @@ async def test_dead_jobs_are_listed_inspected_replayed_and_dropped(operator: Ope
     assert [(row["key"], row["attempts"]) for row in waiting] == [("a", 0)]
     assert await operator.queues("drop", QUEUE, "--all") == f"1 job of {QUEUE} forgotten.\n"
     assert await operator.queues("inspect", QUEUE, "--dead") == "Nothing has died.\n"
+
+
+@pytest.mark.asyncio
+@pytest.mark.parametrize("place", ["rabbitmq"], indirect=True)
+async def test_what_others_have_published_can_be_named_and_goes(
+    operator: Operator, place: Place, amqp_url: str
+):
+    """Without an id, with headers that mean nothing here, in the queue and among its dead."""
+    headers = {"realm_id": "x", "attempts": -1, "enqueued_ms": 1 << 60, "died_ms": [], "lane": 7}
+    strange = BasicProperties(headers=headers)
+    to_graveyard = [Message("", graveyard_of(QUEUE), body, strange) for body in (b"1", b"2")]
+    async with place.open_directly() as broker:
+        await broker.publish(OutgoingJob(queue=QUEUE, body=b"{}", key="ours"))
+        publisher = await Publisher.open(amqp_url)
+        to_lane = Message("", lanes_of(QUEUE)[0], b"3", strange)
+        await publisher.confirms.publish([*to_graveyard, to_lane])
+        await publisher.link.close()
+        async with broker.consume(QUEUE, prefetch=2) as deliveries:
+            for _ in range(2):
+                delivery = await anext(deliveries)
+                await (delivery.ack() if delivery.key else delivery.dead_letter("not ours"))
+
+    dead = json.loads(await operator.queues("inspect", QUEUE, "--dead", "--json"))
+    named = {row["body"]: row["id"] for row in dead}
+    assert named.keys() == {"1", "2", "3"}
+    assert len(set(named.values()) - {"None", "", None}) == 3
+    assert await operator.queues("drop", QUEUE, named["1"]) == f"1 job of {QUEUE} forgotten.\n"
+    assert await operator.queues("replay", QUEUE, named["3"]) == f"1 job went back into {QUEUE}.\n"
+    dead = json.loads(await operator.queues("inspect", QUEUE, "--dead", "--json"))
+    assert [(row["body"], row["id"]) for row in dead] == [("2", named["2"])]
+    waiting = json.loads(await operator.queues("inspect", QUEUE, "--json"))
+    assert [row["body"] for row in waiting] == ["3"]
 
 
 @pytest.mark.asyncio
