@@ -10,7 +10,7 @@ from storage.migrate import (
     connected,
     known_migrations,
     needed_before_deploy,
-    refuse_newer,
+    refuse_stranger,
 )
 from storage.rights import lack
 
@@ -86,7 +86,7 @@ async def migrations(connection: database.Connection) -> Migrations:
     if await connection.value("SELECT to_regclass('schema_migrations') IS NOT NULL"):
         rows = await connection.tuples("SELECT number, name FROM schema_migrations ORDER BY 1")
     applied = dict(rows)
-    refuse_newer(applied, known)
+    refuse_stranger(applied, known)
     needed = needed_before_deploy(known)
     return Migrations(
         applied=len(applied),

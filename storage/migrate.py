@@ -26,6 +26,11 @@ OLDEST_POSTGRES = 150_000
 
 CONNECT_SECONDS = 10
 
+NOT_OURS = (
+    "The database belongs to another program, which has a table schema_migrations of its own:"
+    " give Parley an empty one."
+)
+
 Connection = psycopg.Connection[Any]
 
 
@@ -116,7 +121,7 @@ def applied(connection: Connection) -> list[str]:
         ).fetchall()
     except psycopg.errors.UndefinedTable:
         return []
-    refuse_newer(dict(rows), known_migrations())
+    refuse_stranger(dict(rows), known_migrations())
     return [name for _, name in rows]
 
 
@@ -187,14 +192,27 @@ def missing(
         rows = connection.execute("SELECT number, name FROM schema_migrations").fetchall()
     except psycopg.errors.UndefinedTable:
         return list(wanted)
+    except psycopg.errors.UndefinedColumn as error:
+        raise MigrationError(NOT_OURS) from error
     applied: dict[int, str] = dict(rows)
-    refuse_newer(applied, known)
+    refuse_stranger(applied, known)
     return [migration for migration in wanted if migration.number not in applied]
 
 
-def refuse_newer(applied: dict[int, str], known: Sequence[Migration]) -> None:
-    """A release works with what the next one's `.pre` files make, and with nothing later."""
-    numbers = {migration.number for migration in known}
+def refuse_stranger(applied: dict[int, str], known: Sequence[Migration]) -> None:
+    """A release works with what the next one's `.pre` files make, and with nothing later.
+
+    Nor with what has another history, as some had that were never released.
+    """
+    numbers = {migration.number: migration.name for migration in known}
+    for number, name in sorted(applied.items()):
+        if numbers.get(number, name) != name:
+            raise MigrationError(
+                f"The database was made by a version of Parley from which no way leads to this one"
+                f" (it has {name}, where this has {numbers[number]}): write out its organizations"
+                " with that version (`parley export`), and read them into a new database here"
+                " (`parley import`)."
+            )
     later = [
         name
         for number, name in sorted(applied.items())

@@ -91,6 +91,28 @@ def test_a_newer_database_is_refused(url: str, tmp_path: Path):
             attempt(url, directory=directory)
 
 
+def test_a_database_with_another_history_is_refused(url: str, tmp_path: Path):
+    directory = write(tmp_path, _0001_a="CREATE TABLE a ()", _0002_b="CREATE TABLE b ()")
+    migrate(url, directory=directory)
+    (directory / "0002_b.sql").rename(directory / "0002_c.sql")
+    write(tmp_path, _0003_d="CREATE TABLE d ()")
+
+    for attempt in (migrate, pending):
+        with pytest.raises(MigrationError, match=r"\(it has 0002_b, where this has 0002_c\)"):
+            attempt(url, directory=directory)
+    assert tables(url) == {"a", "b"}
+
+
+def test_a_database_of_another_program_is_refused(url: str, tmp_path: Path):
+    directory = write(tmp_path, _0001_a="CREATE TABLE a ()")
+    with psycopg.connect(url) as connection:
+        connection.execute("CREATE TABLE schema_migrations (version text)")
+
+    for attempt in (migrate, pending):
+        with pytest.raises(MigrationError, match="belongs to another program"):
+            attempt(url, directory=directory)
+
+
 def test_the_previous_release_works_beside_the_next_ones_pre_files(url: str, tmp_path: Path):
     directory = write(tmp_path, _0001_a="CREATE TABLE a ()", _0002_b__pre="CREATE TABLE b ()")
     migrate(url, directory=directory)
