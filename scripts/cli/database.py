@@ -45,9 +45,13 @@ def database_url_of(settings: "Settings") -> Iterator[str]:
 
 @contextmanager
 def private_database_of(settings: "Settings", *, may_found: bool = False) -> Iterator[str]:
-    """The address of the private Postgres, started for the time of the block if need be."""
+    """The address of the private Postgres, started for the time of the block if need be.
+
+    It is stopped whatever signal ends the command, but for SIGKILL; then the next one stops it.
+    """
     from scripts.cli.failures import Failure
-    from storage.embedded import embedded_postgres, has_cluster, running_url
+    from scripts.cli.signals import in_peace, stopped_like_ctrl_c
+    from storage.embedded import EmbeddedPostgres, has_cluster, running_url
 
     if url := running_url(settings.data_directory):
         yield url
@@ -57,8 +61,14 @@ def private_database_of(settings: "Settings", *, may_found: bool = False) -> Ite
             f"There is no Parley data in {settings.data_directory}: start with `parley run` or"
             " `parley realm create`, or name the right directory with --data."
         )
-    with embedded_postgres(settings.data_directory) as url:
-        yield url
+    postgres = EmbeddedPostgres(settings.data_directory)
+    with stopped_like_ctrl_c():
+        try:
+            postgres.start()
+            yield postgres.wait_until_ready()
+        finally:
+            with in_peace():
+                postgres.stop()
 
 
 def with_database(settings: "Settings", url: str) -> "Settings":
