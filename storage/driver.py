@@ -124,12 +124,17 @@ class PgConnection(psycopg.AsyncConnection[Row]):
         values = self._values.dump_sequence([params[name] for name in query.names], query.formats)
         formats = self._values.formats
         plan = _Plan(query.text, self._values.types or ())
-        name = self.plans.name_of(plan) or await self._newly_prepared(plan)
+        name = self.plans.name_of(plan)
+        if name is not None:
+            return await self._send(partial(self.pgconn.send_query_prepared, name, values, formats))
+        name = await self._newly_prepared(plan)
         if name is None:
             return await self._send(
                 partial(self.pgconn.send_query_params, query.text, values, plan.types, formats)
             )
-        return await self._send(partial(self.pgconn.send_query_prepared, name, values, formats))
+        answer = await self._send(partial(self.pgconn.send_query_prepared, name, values, formats))
+        await self._keep_few_prepared()
+        return answer
 
     def rows_of(self, result: PGresult, make: Callable[[Sequence[Any]], Made]) -> list[Made]:
         """The rows of an answer."""
@@ -191,9 +196,6 @@ class PgConnection(psycopg.AsyncConnection[Row]):
         name = self.plans.new_name_of(plan)
         if name is None:
             return None
-        excess = self.plans.excess()
-        if excess is not None:
-            await self._send(partial(self.pgconn.send_query_params, b"DEALLOCATE " + excess, None))
         try:
             answer = await self._send(
                 partial(self.pgconn.send_prepare, name, plan.text, plan.types), plan
@@ -204,6 +206,13 @@ class PgConnection(psycopg.AsyncConnection[Row]):
             self.plans.forget(plan)
             raise
         return name
+
+    async def _keep_few_prepared(self) -> None:
+        # After the statement that is new: a transaction of some isolation has to begin before
+        # anything else, and in a pipeline this would be in it.
+        excess = self.plans.excess()
+        if excess is not None:
+            await self._send(partial(self.pgconn.send_query_params, b"DEALLOCATE " + excess, None))
 
     async def _send(self, send: Callable[[], None], plan: "_Plan | None" = None) -> Answer:
         answer = Answer(self, plan)

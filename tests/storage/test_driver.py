@@ -220,6 +220,19 @@ async def test_much_goes_both_ways_at_once(raw: PgConnection):
     assert [n for [(_, n)] in found[4:]] == list(range(3_000))
 
 
+@pytest.mark.asyncio
+async def test_a_snapshot_begins_though_another_plan_has_to_go_for_it(raw: PgConnection):
+    for n in range(MAX_PREPARED):
+        for _ in range(PREPARED_AFTER + 1):
+            await rows(raw, f"SELECT {n}")
+    for _ in range(PREPARED_AFTER + 1):
+        async with raw.pipelined():
+            await raw.ask("BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY", {})
+            await raw.ask("COMMIT", {})
+    [(count,)] = await rows(raw, "SELECT count(*) FROM pg_prepared_statements")
+    assert count == MAX_PREPARED
+
+
 async def sleep(raw: PgConnection, *, is_together: bool) -> None:
     if not is_together:
         await rows(raw, "SELECT pg_sleep(60)")
