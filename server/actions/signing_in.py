@@ -1,4 +1,4 @@
-"""Somebody signs in where they have not before: they are mailed that."""
+"""Somebody signs in with an app, or a browser new to their account: they are mailed that."""
 
 from datetime import datetime, timedelta
 from typing import Final
@@ -6,6 +6,7 @@ from typing import Final
 from server.actions.passwords import mail_news
 from server.domain.account_news import SignedIn
 from server.domain.browsers import known_device
+from server.domain.sign_in import PASSWORDS
 from server.domain.user_settings import UserSettings
 from server.events.base import Tx
 from storage import sessions, users
@@ -27,5 +28,11 @@ async def tell_of_sign_in(tx: Tx, user_id: UserId, user_agent: str, *, now: date
         return
     if not await sessions.ever_came(connection, tx.realm_id, user_id):
         return
-    news = SignedIn(at=now, timezone=row.timezone, device=known_device(user_agent))
+    settings = await (await tx.directory()).settings()
+    news = SignedIn(
+        at=now,
+        timezone=row.timezone,
+        device=known_device(user_agent),
+        has_password_here=settings.wants_method(PASSWORDS),
+    )
     mail_news(tx, row, news)

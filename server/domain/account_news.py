@@ -55,7 +55,7 @@ class Welcome(News, frozen=True, tag="account_welcome"):
 
 
 class SignedIn(News, frozen=True, tag="account_signed_in"):
-    """Somebody has signed in where nobody had with this account."""
+    """Somebody has signed in with a browser that is new to the account, or with an app."""
 
     stopped_as: ClassVar[str] = SIGN_INS
 
@@ -64,6 +64,8 @@ class SignedIn(News, frozen=True, tag="account_signed_in"):
     """Of whoever reads it; empty: not known."""
     device: str | None
     """None: it does not say what it is."""
+    has_password_here: bool = True
+    """Or where the organization's people are known: only there another one can be chosen."""
 
     @property
     def when(self) -> str:

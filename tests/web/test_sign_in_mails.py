@@ -5,8 +5,9 @@ from datetime import timedelta
 import pytest
 import pytest_asyncio
 
+from server.actions.signing_in import tell_of_sign_in
 from server.domain import known_browsers
-from storage import server_keys
+from storage import server_keys, sessions
 from storage.ids import RealmId
 from tests.fixtures.visitors import PASSWORD, give_password
 
@@ -103,6 +104,20 @@ async def test_an_app_that_gets_the_key_is_news(visitor, ada, posting, spectator
     await browser.look(f"/login?mobile_flow_otp={'1' * 64}")
     await browser.submit("/login", username=ada.email, password=PASSWORD)
     await posting.mail()
+
+
+async def test_who_has_their_password_elsewhere_is_not_led_to_one_of_ours(make, ada, posting):
+    await make.change_settings(authentication_methods=["LDAP"])
+    posting.server.forget(make.realm_id)
+    writer, now = posting.server.app.writers.of(make.realm_id), posting.server.app.clock.now()
+    await sessions.insert(
+        make.connection, make.realm_id, ada.user_id, b"1", user_agent="", seconds=60
+    )
+    await writer.write(lambda tx: tell_of_sign_in(tx, ada.user_id, FIREFOX, now=now))
+    mail = await posting.mail()
+    for part in mail.iter_parts():
+        assert "/accounts/password/reset" not in part.get_content()
+        assert "where you have the one that you sign in with" in part.get_content()
 
 
 async def test_what_a_program_calls_itself_is_not_repeated(visitor, ada, posting, spectator):
