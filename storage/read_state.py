@@ -293,7 +293,7 @@ def mark_channel_read(
 def mark_left_read(
     realm_id: RealmId, left: Sequence[tuple[UserId, ChannelId]], *, write_id: str
 ) -> Statement:
-    """After the clock: who leaves a channel has read what it shows, and is told of it.
+    """After the clock: who leaves a channel, or comes in, has read what it shows, and is told.
 
     Appends update_message_flags for each of them, at most 1,000 messages an entry.
     """

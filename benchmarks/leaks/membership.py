@@ -337,14 +337,28 @@ def _closed_read(model: Model, channel: int) -> list[Told]:
 def _join(model: Model, channel: Channel, people: frozenset[int]) -> list[Told]:
     joining = people - model.subscribers(channel.number)
     saw = model.seers(channel)
+    found_read = _found_read(model, channel.number, joining)
     for user in joining:
         model.join(user, channel.number)
     seers = model.seers(channel)
     return [
+        *found_read,
         _shown(channel, joining - saw),
         _of_own("add", channel, joining),
         *_peers(channel, "peer_add", joining, seers - joining, may=joining),
     ]
+
+
+def _found_read(model: Model, channel: int, joining: frozenset[int]) -> list[Told]:
+    """Who comes to read what others moved there, and they had received elsewhere, has read it."""
+    told = []
+    for number, message in model.messages.items():
+        if message.channel == channel:
+            outside = joining - model.readers(message)
+            message.perhaps_read |= outside
+            key = ("update_message_flags", "add", "read", number)
+            told.append(Told(kind="update_message_flags", key=key, must=NOBODY, may=outside))
+    return told
 
 
 def _shown(channel: Channel, people: frozenset[int]) -> Told:

@@ -86,6 +86,8 @@ class Message:
     """For whom it may count as read though they have not read it: who received it and marked a
     place as read in which it was, though they could not read it, and who may read it no longer.
     """
+    perhaps_read: set[int] = field(default_factory=set)
+    """Who received it and may have it read by what it is, or since they came to where it is."""
     reactions: set[tuple[int, str]] = field(default_factory=set)
     noticed: set[int] = field(default_factory=set)
     """Who starred it, reacted to it or marked it unread without having received it: it is in their
@@ -285,7 +287,7 @@ class Model:
     def is_surely_unread(self, user: User, number: int) -> bool:
         """Whether they received it, have been there ever since, and have not read it."""
         message = self.messages[number]
-        if user.number in message.read or not self.may_read(user, message):
+        if user.number in message.read | message.perhaps_read or not self.may_read(user, message):
             return False
         if message.channel is None:
             return True

@@ -76,7 +76,7 @@ class Move(Changing):
         due = [new] if self.tells_new or resolves else []
         due += [old] if self.tells_old and not resolves else []
         for offset, place in enumerate(due, start=1):
-            told += noticed(model, hands, answer, place, offset)
+            told += noticed(model, hands, answer, place, offset, tells_of_resolving=resolves)
         return told
 
     def _move(self, model: Model) -> list[Told]:

@@ -171,7 +171,13 @@ def new_message(model: Model, message: Message) -> list[Told]:
 
 
 def noticed(
-    model: Model, hands: Hands, answer: Answer, place: Place, offset: int = 1
+    model: Model,
+    hands: Hands,
+    answer: Answer,
+    place: Place,
+    offset: int = 1,
+    *,
+    tells_of_resolving: bool = False,
 ) -> list[Told]:
     """Because of what happens now the bot says something there: what, the server knows."""
     channel, topic = place
@@ -190,6 +196,8 @@ def noticed(
         content=content,
         sent=number,
     )
+    if tells_of_resolving:
+        message.perhaps_read |= model.subscribers(channel)
     model.messages[number] = message
     return new_message(model, message)
 
@@ -308,6 +316,7 @@ class Flag(Step):
         if self.flag == "starred":
             _notice(model, message, self.actor)
             return not had
+        had = had or self.actor in message.perhaps_read
         return not had and model.received(self.actor, message)
 
     def _unread(self, model: Model, message: Message) -> bool:
@@ -315,6 +324,7 @@ class Flag(Step):
             return False
         was_read = self.actor in message.read
         message.read.discard(self.actor)
+        message.perhaps_read.discard(self.actor)
         _notice(model, message, self.actor)
         return was_read and model.received(self.actor, message)
 

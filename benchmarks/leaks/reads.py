@@ -248,7 +248,7 @@ async def read_receipts(look: Look) -> None:
     if seen and number in look.readable:
         message = look.model.messages[number]
         shown = look.hands.users.numbers(answer.body["user_ids"])
-        may = (message.read | message.marked) - {message.sender}
+        may = (message.read | message.marked | message.perhaps_read) - {message.sender}
         look.compare("who has read a message", shown, (), may, of=len(look.model.users))
 
 

@@ -11,7 +11,7 @@ from server.domain.channel_creation import ChannelTerms
 from server.domain.errors import (
     ChannelAlreadyExistsError,
 )
-from storage import channels, subscriptions
+from storage import channels, read_state, subscriptions
 from tests.factories import user_ids
 
 pytestmark = pytest.mark.asyncio
@@ -92,6 +92,33 @@ async def test_who_comes_back_finds_their_settings_and_has_two_spans(hall, witne
     )
     assert [span.last is None for span in spans] == [False, True]
     assert spans[0].channel_id == channel.channel_id
+
+
+@pytest.mark.parametrize(
+    ("terms", "readers"),
+    [
+        ({}, ["Other"]),
+        ({"invite_only": True}, []),
+        ({"invite_only": True, "shares_history": False}, []),
+    ],
+)
+async def test_who_could_not_read_a_channel_has_read_what_they_received_elsewhere(
+    hall, changes, witnesses, terms, readers
+):
+    await hall.make.channel("source", subscribers=[hall.admin, hall.other, hall.guest])
+    target = await hall.make.channel("target", subscribers=[hall.admin], **terms)
+    moved = await changes.send(hall.admin, "source")
+    joining = [hall.other, hall.guest]
+    await changes.move(hall.admin, moved, channel_id=target.channel_id)
+
+    await witnesses.watch(
+        lambda: hall.subscribe(hall.admin, "target", people=joining), hall.everybody
+    )
+
+    for person in joining:
+        found = await read_state.unread(hall.make.connection, hall.make.realm_id, person.user_id)
+        expected = [[moved]] if person.full_name in readers else []
+        assert [each.message_ids for each in found.conversations] == expected
 
 
 async def test_channels_get_colors_that_one_does_not_use_yet(hall):

@@ -1,7 +1,7 @@
 """People join and leave channels: the rows, and who is told what, in which order."""
 
 from collections import defaultdict
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Final, TypeVar
@@ -69,7 +69,8 @@ class Move:
 async def join(tx: Tx, ground: Ground, move: Move) -> None:
     """Subscribe them; each is told, and so are those who may know who is in a channel.
 
-    Whoever could not know of a channel before is told of it first.
+    Whoever could not know of a channel before is told of it first. Whoever could not read it has
+    read what it shows, also of what they received elsewhere: it was gone for their clients.
     """
     if not move.pairs:
         return
@@ -85,10 +86,11 @@ async def join(tx: Tx, ground: Ground, move: Move) -> None:
     await channels.change_subscriber_counts(connection, tx.realm_id, counts)
 
     shown = await _Shown.read(connection, tx.realm_id, ground, move, memberships)
+    regained = await _unread_again(connection, tx.realm_id, ground, move)
     for channel_ids, user_ids in alike(_hidden_from(ground, move)):
         infos = [shown.infos[channel_id] for channel_id in channel_ids]
         tx.append(ChannelsCreated(streams=infos), to_users(*user_ids))
-    _keep(tx, _tell_joining(tx, move, shown), move, "subscribers_added")
+    _keep(tx, _tell_joining(tx, move, shown, regained), move, "subscribers_added")
     for channel_ids, audience, user_ids in await _peers(tx, connection, ground, move):
         event = PeersAdded(
             stream_ids=channel_ids, user_ids=user_ids, archived=_archived(move, channel_ids)
@@ -243,7 +245,27 @@ async def activity_of(
     return {row.channel_id: row for row in rows}
 
 
-def _tell_joining(tx: Tx, move: Move, shown: _Shown) -> Entry:
+async def _unread_again(
+    connection: Connection, realm_id: RealmId, ground: Ground, move: Move
+) -> set[tuple[UserId, ChannelId]]:
+    """Who may find something unread in a channel that they could not read."""
+    found = set()
+    for channel_id, user_ids in move.by_channel.items():
+        channel = move.channels[channel_id]
+        outside = [
+            user_id
+            for user_id in user_ids
+            if not ground.standing_of(move.people[user_id]).reads(channel, subscribed=False)
+        ]
+        if outside:
+            some = await read_state.perhaps_unread(connection, realm_id, channel_id, outside)
+            found |= {(user_id, channel_id) for user_id in some}
+    return found
+
+
+def _tell_joining(
+    tx: Tx, move: Move, shown: _Shown, regained: Collection[tuple[UserId, ChannelId]]
+) -> Entry:
     """One entry for all who see the same; their spans begin with it. The last of them."""
     entry: Entry | None = None
     shown_alike: dict[Hashable, list[UserId]] = defaultdict(list)
@@ -260,6 +282,10 @@ def _tell_joining(tx: Tx, move: Move, shown: _Shown) -> Entry:
         entry = tx.append(event, to_users(*user_ids))
         colors = {each.stream_id: each.color for each in event.subscriptions}
         tx.at_position(entry, subscriptions.begin(tx.realm_id, user_ids, colors))
+        known = [(u, i) for u in user_ids for i in channel_ids if (u, i) in regained]
+        if known:
+            marking = read_state.mark_left_read(tx.realm_id, known, write_id=tx.write_id)
+            tx.at_position(entry, marking)
     assert entry is not None, "somebody joins"
     return entry
 
