@@ -25,16 +25,16 @@ AMQP_VARIABLE = "PARLEY_TEST_AMQP_URL"
 DATABASE_URL = "postgresql://postgres@127.0.0.1:5432/postgres"
 AMQP_URL = "amqp://guest:guest@127.0.0.1:5672/"
 
-TERMINAL_CLIENT = Path(sys.prefix) / "terminal-client"
-"""An environment with the client for terminals."""
-TERMINAL_CLIENT_NEEDS = Path(__file__).parents[1] / "tests" / "acceptance" / "terminal_client.txt"
+PYTHON_CLIENTS = Path(sys.prefix) / "python-clients"
+"""An environment with clients of the protocol: for terminals, and what runs bots."""
+PYTHON_CLIENTS_NEED = Path(__file__).parents[1] / "tests" / "acceptance" / "python_clients.txt"
 
 DIRECTORY_SERVER = Path(sys.prefix) / "slapd"
 """Debian's OpenLDAP, unpacked: installed, it would run as a service of the machine."""
 
-TUS_CLIENT = Path(sys.prefix) / "tus-client"
-"""A folder with the client that browsers upload with."""
-TUS_CLIENT_NEEDS = Path(__file__).parents[1] / "tests" / "acceptance" / "tus_client.txt"
+NODE_CLIENTS = Path(sys.prefix) / "node-clients"
+"""A folder with clients in JavaScript: of the protocol, and for uploads."""
+NODE_CLIENTS_NEED = Path(__file__).parents[1] / "tests" / "acceptance" / "node_clients.txt"
 
 BROWSERS = ("chromium-headless-shell", "chromium", "google-chrome")
 
@@ -50,7 +50,8 @@ def main() -> None:
         _broker()
         _browser()
         _terminal()
-        _tus_client()
+        _python_clients()
+        _node_clients()
         _directory_server()
         environment = {**ENVIRONMENT, DATABASE_VARIABLE: database_url}
         sys.exit(subprocess.call(sys.argv[1:], env=environment))
@@ -127,18 +128,22 @@ def _browser() -> None:
 
 
 def _terminal() -> None:
-    """A terminal that can be looked at, and the client for it."""
+    """A terminal that can be looked at."""
     if not shutil.which("tmux"):
         _install("tmux")
-    needs, installed = TERMINAL_CLIENT_NEEDS.read_text(), TERMINAL_CLIENT / "installed.txt"
+
+
+def _python_clients() -> None:
+    """Clients of the protocol, with what they need."""
+    needs, installed = PYTHON_CLIENTS_NEED.read_text(), PYTHON_CLIENTS / "installed.txt"
     if installed.exists() and installed.read_text() == needs:
         return
-    sys.stderr.write("Installing the client for terminals for the tests ...\n")
-    python = str(TERMINAL_CLIENT / "bin" / "python")
+    sys.stderr.write("Installing clients in Python for the tests ...\n")
+    python = str(PYTHON_CLIENTS / "bin" / "python")
     pip = [python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-    subprocess.run([sys.executable, "-m", "venv", "--clear", str(TERMINAL_CLIENT)], check=True)
+    subprocess.run([sys.executable, "-m", "venv", "--clear", str(PYTHON_CLIENTS)], check=True)
     subprocess.run(
-        [*pip, "--no-deps", "--ignore-requires-python", "-r", str(TERMINAL_CLIENT_NEEDS)],
+        [*pip, "--no-deps", "--ignore-requires-python", "-r", str(PYTHON_CLIENTS_NEED)],
         check=True,
     )
     installed.write_text(needs)
@@ -160,17 +165,17 @@ def _directory_server() -> None:
         unpacked.rename(DIRECTORY_SERVER)
 
 
-def _tus_client() -> None:
-    """The client for uploads, and what runs it."""
-    needs, installed = TUS_CLIENT_NEEDS.read_text(), TUS_CLIENT / "installed.txt"
+def _node_clients() -> None:
+    """Clients in JavaScript, and what runs them."""
+    needs, installed = NODE_CLIENTS_NEED.read_text(), NODE_CLIENTS / "installed.txt"
     for program, package in (("node", "nodejs"), ("npm", "npm")):
         if not shutil.which(program):
             _install(package)
     if installed.exists() and installed.read_text() == needs:
         return
-    sys.stderr.write("Installing the client for uploads for the tests ...\n")
-    TUS_CLIENT.mkdir(parents=True, exist_ok=True)
-    npm = ["npm", "install", "--prefix", str(TUS_CLIENT), "--no-audit", "--no-fund"]
+    sys.stderr.write("Installing clients in JavaScript for the tests ...\n")
+    NODE_CLIENTS.mkdir(parents=True, exist_ok=True)
+    npm = ["npm", "install", "--prefix", str(NODE_CLIENTS), "--no-audit", "--no-fund"]
     quiet = ["--ignore-scripts", "--no-save", "--loglevel=error"]
     subprocess.run([*npm, *quiet, *needs.split()], stdout=subprocess.DEVNULL, check=True)
     installed.write_text(needs)

@@ -104,6 +104,8 @@ class Audience(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     received_at: Position | None = None
     """With `channel_id`: only those of them who received what was sent there at that position."""
     users: tuple[UserId, ...] = ()
+    mentioned_bots: tuple[UserId, ...] = ()
+    """With `public`: bots that are mentioned there, unless they are guests."""
     without: tuple[UserId, ...] = ()
     flags: dict[UserId, tuple[str, ...]] = {}
     """Flags of single readers, for events that have flags."""

@@ -177,7 +177,7 @@ class LiveUsers:
             return ()
         asked = None if audience.channel_id is None else self._in_channel.get(audience.channel_id)
         there = asked or {}
-        others = [*audience.users]
+        others = [*audience.users, *audience.mentioned_bots]
         if audience.public and audience.channel_id is not None:
             others.extend(queue.user_id for queue in self._all_public)
         if not others:
@@ -198,6 +198,8 @@ def reaches(audience: Audience, user: LiveUser, position: Position) -> bool:
         and _received_message(audience, user)
     ):
         return True
+    if user.user_id in audience.mentioned_bots and user.role != GUEST:
+        return True
     return user.user_id in audience.users
 
 
@@ -214,7 +216,8 @@ def flags_of(event: Event, audience: Audience, user: LiveUser, position: Positio
     sender_id = event.sent_by()
     if sender_id is None:
         return flags
-    if audience.channel_id is not None and not user.received(audience.channel_id, position):
+    is_there = audience.channel_id is None or user.received(audience.channel_id, position)
+    if not is_there and user.user_id not in audience.mentioned_bots:
         # To whoever listens to all public channels nothing is said by naming them.
         flags = [flag for flag in flags if flag == "read"]
     if "read" not in flags and user.has_read(sender_id, position):

@@ -12,7 +12,7 @@ import pytest
 
 from benchmarks.faults.processes import Servers
 from queue_processors.blob_keeper import STRAYS_KEPT, BlobKeeper
-from scripts.test_services import TUS_CLIENT
+from scripts.test_services import NODE_CLIENTS
 from server.domain.attachments import MIB
 from server.domain.clock import SystemClock
 from tests.fixtures.app import serve
@@ -27,7 +27,7 @@ SIZE, PIECE = 48 * MIB, 16 * MIB
 PATIENCE_SECONDS = 60.0
 CLIENTS: dict[str, list[str]] = {
     "tuspy": [sys.executable, "-m", "tests.acceptance.tus_upload"],
-    "tus-js-client": ["node", str(HERE / "tus_upload.cjs"), str(TUS_CLIENT)],
+    "tus-js-client": ["node", str(HERE / "tus_upload.cjs"), str(NODE_CLIENTS)],
 }
 
 

@@ -3,12 +3,10 @@
 import queue
 import signal
 import threading
-import time
 
-import psycopg
 import zulip
 
-from tests.fixtures.real_clients import say
+from tests.fixtures.real_clients import queues_of, say, wait_for_queue
 
 PATIENCE_SECONDS = 60
 LAST = "that is all"
@@ -44,21 +42,6 @@ class Listener:
         self._heard.put(str(message["content"]))
         if message["content"] == LAST:
             raise EnoughError
-
-
-def queues_of(database_url: str, user_id: int) -> list[str]:
-    with psycopg.connect(database_url) as database:
-        rows = database.execute(
-            "SELECT queue_id FROM event_queues WHERE user_id = %s", [user_id]
-        ).fetchall()
-    return [queue_id for (queue_id,) in rows]
-
-
-def wait_for_queue(database_url: str, user_id: int) -> None:
-    deadline = time.monotonic() + PATIENCE_SECONDS
-    while not queues_of(database_url, user_id):
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
 
 
 def test_a_client_sends_receives_and_survives_a_kill_of_the_server(

@@ -12,6 +12,7 @@ from server.actions.messages.content import (
 from server.actions.workbench import Reading
 from server.directory import Directory
 from server.domain.actor import Actor
+from server.domain.bots import GENERIC
 from server.domain.channels import (
     Standing,
     allows_empty_topic,
@@ -78,6 +79,8 @@ class Decision:
     settings: RealmSettings
     place: Place
     written: ReadContent
+    mentioned_bots: tuple[UserId, ...]
+    """Where everybody may read: they hear it without being in the channel."""
     topic_links: tuple[dict[str, str], ...]
     """Links in the topic's name."""
 
@@ -114,8 +117,18 @@ async def decide(directory: Directory, actor: Actor, draft: Draft, read: Reading
         settings=settings,
         place=place,
         written=written,
+        mentioned_bots=await _mentioned_bots(directory, place.channel, written),
         topic_links=tuple(linkifiers.topic_links(place.topic_name)),
     )
+
+
+async def _mentioned_bots(
+    directory: Directory, channel: ChannelRow | None, written: ReadContent
+) -> tuple[UserId, ...]:
+    if channel is None or channel.invite_only or not written.mentioned:
+        return ()
+    rows = await directory.users(sorted(written.mentioned))
+    return tuple(row.user_id for row in rows.values() if row.bot_type == GENERIC and row.is_active)
 
 
 # -- channels

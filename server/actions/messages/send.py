@@ -289,6 +289,7 @@ def _audience(
         channel_id=place.channel.channel_id if place.channel else None,
         public=place.channel is not None and not place.channel.invite_only,
         users=tuple(p.user_id for p in place.people),
+        mentioned_bots=decision.mentioned_bots,
         flags=shown,
         all_flags=("stream_wildcard_mentioned", "wildcard_mentioned") if wildcard else (),
         local_user_id=actor.user_id if draft.queue_id else None,
