@@ -1,7 +1,9 @@
 """The certificates that this server shows, or in a sentence why they are good for nothing."""
 
 import ssl
+from contextlib import suppress
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
@@ -13,6 +15,9 @@ from server.settings import Settings, variable_of
 OTHERS_KEY: Final = frozenset({"KEY_VALUES_MISMATCH", "NO_CERTIFICATE_ASSIGNED"})
 """How OpenSSL says that a key is not that of the certificate, of its kind and of another."""
 
+FLIGHTS: Final = 3
+"""It takes no more there and back to agree."""
+
 
 def https(settings: Settings) -> ssl.SSLContext | None:
     """For the API and the pages; None: there is no certificate. Raises ListenError."""
@@ -22,6 +27,31 @@ def https(settings: Settings) -> ssl.SSLContext | None:
 def mail_in(settings: Settings) -> ssl.SSLContext | None:
     """For mail that comes in, likewise."""
     return _tls(settings, "mail_in_certificate", "mail_in_key")
+
+
+def good_until(tls: ssl.SSLContext, certificate: Path) -> datetime:
+    """Until when clients take what this shows. Raises ListenError if they do not, for its dates.
+
+    Whom they trust is not asked: here it is the certificate itself.
+    """
+    client = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    client.check_hostname = False
+    client.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
+    client.load_verify_locations(certificate)
+    there, back = ssl.MemoryBIO(), ssl.MemoryBIO()
+    asking = client.wrap_bio(back, there)
+    answering = tls.wrap_bio(there, back, server_side=True)
+    try:
+        for side in (asking, answering) * FLIGHTS:
+            with suppress(ssl.SSLWantReadError):
+                side.do_handshake()
+    except ssl.SSLCertVerificationError as error:
+        raise ListenError(
+            f"Clients refuse the certificate in {certificate}: {error.verify_message}."
+        ) from error
+    shown = asking.getpeercert()
+    assert shown is not None, "the handshake has come to its end"
+    return datetime.fromtimestamp(ssl.cert_time_to_seconds(str(shown["notAfter"])), UTC)
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass, replace
+from datetime import timedelta
 from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,6 +18,9 @@ if TYPE_CHECKING:
     from server.settings import Settings
 
 LOW_SPACE_BYTES = 1024**3
+
+RENEW = timedelta(days=14)
+"""Programs that renew certificates do it long before."""
 
 LOOPBACK = {"127.0.0.1", "::1", "localhost"}
 
@@ -123,14 +127,27 @@ def _about_hosts(settings: "Settings") -> Iterator[Finding]:
 
 def _about_certificates(settings: "Settings") -> Iterator[Finding]:
     from server import certificates
+    from server.domain.clock import SystemClock
     from server.listening import ListenError
 
-    for about, opened in (("https", certificates.https), ("mail in", certificates.mail_in)):
+    shown = (
+        ("https", certificates.https, settings.certificate),
+        ("mail in", certificates.mail_in, settings.mail_in_certificate),
+    )
+    for about, opened, path in shown:
         try:
-            if opened(settings) is not None:
-                yield Finding(Verdict.GOOD, about, "The certificate and its key can be used.")
+            tls = opened(settings)
+            if tls is None or path is None:
+                continue
+            until = certificates.good_until(tls, path)
         except ListenError as error:
             yield Finding(Verdict.BAD, about, str(error))
+            continue
+        sentence = f"The certificate and its key can be used until {until:%Y-%m-%d}"
+        if until - SystemClock().now() < RENEW:
+            yield Finding(Verdict.DOUBTFUL, about, f"{sentence}: renew it.")
+        else:
+            yield Finding(Verdict.GOOD, about, f"{sentence}.")
 
 
 def _about_operator(settings: "Settings") -> Iterator[Finding]:

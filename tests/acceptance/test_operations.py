@@ -10,6 +10,7 @@ import sys
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urlsplit
@@ -17,8 +18,13 @@ from urllib.parse import quote, urlsplit
 import psycopg
 import pytest
 from click.testing import CliRunner
+from cryptography import x509
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
 from scripts.cli.main import cli
+from server.domain.clock import SystemClock
 from server.listening import open_sockets, port_of
 from storage.pool import CONNECT_SECONDS
 from tests.fixtures.database import new_database
@@ -110,7 +116,35 @@ def test_check_and_serve_look_at_certificates(migrated: str, certificate, tmp_pa
         "PARLEY_CERTIFICATE_KEY": str(certificate.folder / "key.pem"),
     }
     done = parley("check", DATABASE_URL=migrated, **own)
-    assert "ok     https      The certificate and its key can be used.\n" in done.out
+    soon = r"^note   https      The certificate and its key can be used until \S+: renew it\.$"
+    assert re.search(soon, done.out, re.MULTILINE), done.out
+    assert done.status == 0
+
+
+@pytest.mark.parametrize(
+    ("days", "said"),
+    [
+        ((-9, -1), "Clients refuse the certificate in {}: certificate has expired."),
+        ((1, 9), "Clients refuse the certificate in {}: certificate is not yet valid."),
+        ((-9, 90), "ok     https      The certificate and its key can be used until "),
+    ],
+)
+def test_check_reads_the_dates_of_certificates(tmp_path: Path, days: tuple[int, int], said: str):
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "chat.example.com")])
+    begins, ends = (SystemClock().now() + timedelta(days=each) for each in days)
+    made = x509.CertificateBuilder(
+        name, name, key.public_key(), x509.random_serial_number(), begins, ends
+    ).sign(key, SHA256())
+    file = tmp_path / "both.pem"
+    file.write_bytes(
+        made.public_bytes(Encoding.PEM)
+        + key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+    )
+
+    done = parley("check", PARLEY_CERTIFICATE=str(file), PARLEY_DATA=str(tmp_path / "data"))
+
+    assert said.format(file) in done.out
 
 
 @pytest.fixture
