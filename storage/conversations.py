@@ -166,10 +166,10 @@ async def topics_of(
     )
 
 
-async def topics_received_by(
+async def topics_given_to(
     connection: Connection, realm_id: RealmId, channel_id: ChannelId, user_id: UserId
 ) -> list[TopicHead]:
-    """The same, as far as the user has received their messages."""
+    """The same, as far as the user was given their messages."""
     return await connection.many(
         TopicHead,
         """
@@ -189,13 +189,14 @@ async def topics_received_by(
                 WHERE s.realm_id = %(realm_id)s AND s.user_id = %(user_id)s
                   AND s.channel_id = t.channel_id) AS here ON true
           LEFT JOIN LATERAL (
-               -- Moved here: received, or not, where it was sent.
+               -- Moved here, or moved away and back.
                SELECT max(m.id) AS id
                  FROM messages m
                  JOIN subscriptions s ON s.realm_id = %(realm_id)s AND s.user_id = %(user_id)s
-                      AND s.channel_id = m.origin_channel_id AND s.spans @> m.id
+                      AND s.channel_id IN (m.origin_channel_id, m.channel_id) AND was_given(s, m)
                 WHERE m.realm_id = %(realm_id)s AND m.conversation_id = t.topic_id
-                  AND m.conversation_id <> m.origin_conversation_id) AS elsewhere ON true
+                  AND (m.conversation_id <> m.origin_conversation_id
+                       OR m.entered_at IS NOT NULL)) AS elsewhere ON true
          WHERE t.realm_id = %(realm_id)s AND t.channel_id = %(channel_id)s
            AND coalesce(here.id, elsewhere.id) IS NOT NULL
          ORDER BY max_id DESC

@@ -154,7 +154,7 @@ class ReaderRow:
     user_id: UserId
     is_subscribed: bool
     reads_all: bool
-    """Whether they may read the messages that they have not received, too."""
+    """Whether they may read the messages that they were not given, too."""
 
 
 async def readers(
@@ -227,31 +227,41 @@ async def readers(
 
 
 @dataclass(frozen=True, slots=True)
-class ReceivedRow:
+class GivenRow:
     user_id: UserId
     message_ids: list[MessageId]
 
 
-async def received(
+async def given(
     connection: Connection,
     realm_id: RealmId,
     user_ids: Sequence[UserId],
     message_ids: Sequence[MessageId],
-) -> list[ReceivedRow]:
-    """Which of the channel messages each of them received; those who received none left out."""
+    *,
+    only_received: bool,
+) -> list[GivenRow]:
+    """Which of the channel messages each of them was given; those to whom none was left out.
+
+    They received them, or were where they are when they came there: with `only_received` that
+    does not count.
+    """
     return await connection.many(
-        ReceivedRow,
+        GivenRow,
         """
-        SELECT s.user_id, array_agg(m.id ORDER BY m.id) AS message_ids
+        SELECT s.user_id, array_agg(DISTINCT m.id ORDER BY m.id) AS message_ids
           FROM messages m
-          JOIN subscriptions s ON s.realm_id = %(realm_id)s AND s.channel_id = m.origin_channel_id
-               AND s.user_id = ANY(%(user_ids)s::bigint[]) AND s.spans @> m.id
+          JOIN subscriptions s ON s.realm_id = %(realm_id)s
+               AND s.channel_id IN (m.origin_channel_id, m.channel_id)
+               AND s.user_id = ANY(%(user_ids)s::bigint[]) AND was_given(s, m)
+               AND (NOT %(only_received)s
+                    OR (s.channel_id = m.origin_channel_id AND s.spans @> m.id))
          WHERE m.realm_id = %(realm_id)s AND m.id = ANY(%(message_ids)s::bigint[])
          GROUP BY s.user_id ORDER BY s.user_id
         """,
         realm_id=realm_id,
         user_ids=list(user_ids),
         message_ids=list(message_ids),
+        only_received=only_received,
     )
 
 

@@ -1,7 +1,8 @@
 """Moves, renames and deletions of messages. Nothing of any reader changes with a move.
 
 What a user received and has read follows where a message was sent, which never changes; what
-they may read follows where it is. So a move writes the messages and no row of anybody.
+they may read follows where it is, and when it came there. So a move writes the messages and no
+row of anybody.
 """
 
 from collections.abc import Sequence
@@ -93,7 +94,11 @@ async def move(
     moved_at: datetime,
     history_entry: dict[str, Any],
 ) -> int:
-    """Put locked messages of a topic into another locked topic of the channel; how many."""
+    """Put locked messages of a topic into another locked topic of the channel; how many.
+
+    Whoever is in the channel at the next position is given those that come from another: if they
+    cross, both channels are locked, and nothing else is in the transaction.
+    """
     return await connection.execute(
         """
         WITH old AS MATERIALIZED (
@@ -106,6 +111,10 @@ async def move(
         UPDATE messages m
            SET channel_id = %(channel_id)s, conversation_id = %(topic_id)s,
                moved_at = %(moved_at)s,
+               entered_at = CASE
+                   WHEN m.channel_id = %(channel_id)s THEN m.entered_at
+                   ELSE (SELECT c.position + 1 FROM realm_clock c
+                          WHERE c.realm_id = %(realm_id)s) END,
                edit_history = %(history_entry)s::jsonb || coalesce(
                    CASE WHEN old.renames IS NULL THEN m.edit_history
                         WHEN m.edit_history IS NULL AND m.renames_before IS NULL
@@ -152,9 +161,9 @@ async def movable(
     since: MessageId,
     until: MessageId | None,
     sent_since: datetime | None,
-    only_received: bool,
+    only_given: bool,
 ) -> MovableRow:
-    """What of the topic, between two messages, the user may read: all, or what they received."""
+    """What of the topic, between two messages, the user may read: all, or what they were given."""
     row = await connection.one(
         MovableRow,
         """
@@ -162,10 +171,11 @@ async def movable(
             SELECT m.id, m.sent_at FROM messages m
              WHERE m.realm_id = %(realm_id)s AND m.conversation_id = %(topic_id)s
                AND m.id >= %(since)s AND (%(until)s::bigint IS NULL OR m.id <= %(until)s)
-               AND (NOT %(only_received)s OR EXISTS (
+               AND (NOT %(only_given)s OR EXISTS (
                     SELECT FROM subscriptions s
                      WHERE s.realm_id = %(realm_id)s AND s.user_id = %(user_id)s
-                       AND s.channel_id = m.origin_channel_id AND s.spans @> m.id))
+                       AND s.channel_id IN (m.origin_channel_id, m.channel_id)
+                       AND was_given(s, m)))
         ), recent AS MATERIALIZED (
             SELECT f.id FROM found f
              WHERE %(sent_since)s::timestamptz IS NULL OR f.sent_at >= %(sent_since)s
@@ -185,7 +195,7 @@ async def movable(
         since=since,
         until=until,
         sent_since=sent_since,
-        only_received=only_received,
+        only_given=only_given,
     )
     assert row is not None
     return row
@@ -199,11 +209,11 @@ async def ids_in_topic(
     since: MessageId,
     until: MessageId,
     limit: int,
-    received_by: UserId | None = None,
+    given_to: UserId | None = None,
 ) -> list[MessageId]:
     """The topic's oldest messages between these two, at most `limit`: a step of a long move.
 
-    With `received_by` only what that user received where it was sent.
+    With `given_to` only what that user received, or what came while they were in the channel.
     """
     return await connection.values(
         """
@@ -213,7 +223,7 @@ async def ids_in_topic(
            AND (%(user_id)s::bigint IS NULL OR EXISTS (
                 SELECT FROM subscriptions s
                  WHERE s.realm_id = %(realm_id)s AND s.user_id = %(user_id)s
-                   AND s.channel_id = m.origin_channel_id AND s.spans @> m.id))
+                   AND s.channel_id IN (m.origin_channel_id, m.channel_id) AND was_given(s, m)))
          ORDER BY m.id LIMIT %(limit)s
         """,
         realm_id=realm_id,
@@ -221,7 +231,7 @@ async def ids_in_topic(
         since=since,
         until=until,
         limit=limit,
-        user_id=received_by,
+        user_id=given_to,
     )
 
 
@@ -231,9 +241,9 @@ async def newest_in_topic(
     topic_id: TopicId,
     *,
     limit: int,
-    received_by: UserId | None = None,
+    given_to: UserId | None = None,
 ) -> list[MessageId]:
-    """The topic's newest messages; with `received_by` of what that user received."""
+    """The topic's newest messages; with `given_to` of what that user was given."""
     return await connection.values(
         """
         SELECT m.id FROM messages m
@@ -241,13 +251,13 @@ async def newest_in_topic(
            AND (%(user_id)s::bigint IS NULL OR EXISTS (
                 SELECT FROM subscriptions s
                  WHERE s.realm_id = %(realm_id)s AND s.user_id = %(user_id)s
-                   AND s.channel_id = m.origin_channel_id AND s.spans @> m.id))
+                   AND s.channel_id IN (m.origin_channel_id, m.channel_id) AND was_given(s, m)))
          ORDER BY m.id DESC LIMIT %(limit)s
         """,
         realm_id=realm_id,
         topic_id=topic_id,
         limit=limit,
-        user_id=received_by,
+        user_id=given_to,
     )
 
 

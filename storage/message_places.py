@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Final, LiteralString
 
 from storage.database import Connection, Locking
-from storage.ids import ChannelId, MessageId, RealmId, UserId
+from storage.ids import ChannelId, MessageId, Position, RealmId, UserId
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,12 +14,15 @@ class MessagePlace:
     channel_id: ChannelId | None
     conversation_id: int
     origin_channel_id: ChannelId | None
+    entered_at: Position | None
+    """When it came to its channel from another: who was in the channel then was given it."""
     is_archived: bool
     """Whether its channel is."""
 
 
 _VISIBLE: Final[LiteralString] = """
         SELECT m.id, m.sender_id, m.channel_id, m.conversation_id, m.origin_channel_id,
+               m.entered_at,
                EXISTS (SELECT FROM channels c
                         WHERE c.realm_id = m.realm_id AND c.channel_id = m.channel_id
                           AND c.is_archived) AS is_archived

@@ -347,8 +347,8 @@ async def perhaps_unread(
     )
 
 
-def mark_unreceived_read(realm_id: RealmId, channel_id: ChannelId, *, write_id: str) -> Statement:
-    """After the clock: what people marked as unread there without having received it is read.
+def mark_hidden_read(realm_id: RealmId, channel_id: ChannelId, *, write_id: str) -> Statement:
+    """After the clock: what people marked as unread there without being given it is read.
 
     The channel keeps it from them from now on. Each of them is told.
     """
@@ -360,10 +360,12 @@ def mark_unreceived_read(realm_id: RealmId, channel_id: ChannelId, *, write_id: 
           FROM (SELECT f.user_id, array_agg(f.message_id ORDER BY f.message_id) AS ids
                   FROM message_flags f
                   JOIN messages m ON m.realm_id = %(realm_id)s AND m.id = f.message_id
-                  LEFT JOIN subscriptions s ON s.realm_id = %(realm_id)s
-                       AND s.user_id = f.user_id AND s.channel_id = m.origin_channel_id
                  WHERE f.realm_id = %(realm_id)s AND f.flags & 1 <> 0
-                   AND m.channel_id = %(channel_id)s AND (s.spans @> m.id) IS NOT TRUE
+                   AND m.channel_id = %(channel_id)s AND NOT EXISTS (
+                       SELECT FROM subscriptions s
+                        WHERE s.realm_id = %(realm_id)s AND s.user_id = f.user_id
+                          AND s.channel_id IN (m.origin_channel_id, m.channel_id)
+                          AND was_given(s, m))
                  GROUP BY f.user_id) u
         """,
         {"realm_id": realm_id, "channel_id": channel_id, "write_id": write_id},

@@ -845,17 +845,25 @@ BEGIN
                   AND m.id >= p_edge AND m.id <= b.id AND m.origin_channel_id = m.channel_id
                 ORDER BY m.id ASC LIMIT p_limit) m
         UNION ALL
-        -- ... and what was received elsewhere and has been moved there.
+        -- ... and what has been moved there: received elsewhere, or come while they were there.
         SELECT m.id
           FROM unnest(p_partial_channels) AS c(id) CROSS JOIN bound b
          CROSS JOIN LATERAL (
                SELECT m.id FROM messages m
                 WHERE m.realm_id = p_realm_id AND m.channel_id = c.id
-                  AND m.conversation_id <> m.origin_conversation_id
-                  AND m.id >= p_edge AND m.id <= b.id AND m.origin_channel_id <> m.channel_id
-                  AND (SELECT s.spans @> m.id FROM subscriptions s
-                        WHERE s.realm_id = p_realm_id AND s.user_id = p_user_id
-                          AND s.channel_id = m.origin_channel_id)
+                  AND (m.conversation_id <> m.origin_conversation_id OR m.entered_at IS NOT NULL)
+                  AND m.id >= p_edge AND m.id <= b.id
+                  AND CASE WHEN m.origin_channel_id = m.channel_id THEN m.entered_at IS NOT NULL AND (
+                      SELECT s.spans @> m.entered_at AND NOT s.spans @> m.id FROM subscriptions s
+                       WHERE s.realm_id = p_realm_id AND s.user_id = p_user_id
+                         AND s.channel_id = m.channel_id)
+                  ELSE (SELECT s.spans @> m.id FROM subscriptions s
+                         WHERE s.realm_id = p_realm_id AND s.user_id = p_user_id
+                           AND s.channel_id = m.origin_channel_id)
+                       OR (m.entered_at IS NOT NULL AND (
+                           SELECT s.spans @> m.entered_at FROM subscriptions s
+                            WHERE s.realm_id = p_realm_id AND s.user_id = p_user_id
+                              AND s.channel_id = m.channel_id)) END
                 ORDER BY m.id ASC LIMIT p_limit) m
         UNION ALL
         SELECT m.id
@@ -863,11 +871,19 @@ BEGIN
          CROSS JOIN LATERAL (
                SELECT m.id FROM messages m
                 WHERE m.realm_id = p_realm_id AND m.conversation_id = c.id
-                  AND m.conversation_id <> m.origin_conversation_id
-                  AND m.id >= p_edge AND m.id <= b.id AND m.origin_channel_id <> m.channel_id
-                  AND (SELECT s.spans @> m.id FROM subscriptions s
-                        WHERE s.realm_id = p_realm_id AND s.user_id = p_user_id
-                          AND s.channel_id = m.origin_channel_id)
+                  AND (m.conversation_id <> m.origin_conversation_id OR m.entered_at IS NOT NULL)
+                  AND m.id >= p_edge AND m.id <= b.id
+                  AND CASE WHEN m.origin_channel_id = m.channel_id THEN m.entered_at IS NOT NULL AND (
+                      SELECT s.spans @> m.entered_at AND NOT s.spans @> m.id FROM subscriptions s
+                       WHERE s.realm_id = p_realm_id AND s.user_id = p_user_id
+                         AND s.channel_id = m.channel_id)
+                  ELSE (SELECT s.spans @> m.id FROM subscriptions s
+                         WHERE s.realm_id = p_realm_id AND s.user_id = p_user_id
+                           AND s.channel_id = m.origin_channel_id)
+                       OR (m.entered_at IS NOT NULL AND (
+                           SELECT s.spans @> m.entered_at FROM subscriptions s
+                            WHERE s.realm_id = p_realm_id AND s.user_id = p_user_id
+                              AND s.channel_id = m.channel_id)) END
                 ORDER BY m.id ASC LIMIT p_limit) m) page
      ORDER BY page.id ASC LIMIT p_limit);
 END $$;
@@ -977,17 +993,25 @@ BEGIN
                   AND m.id <= p_edge AND m.id >= b.id AND m.origin_channel_id = m.channel_id
                 ORDER BY m.id DESC LIMIT p_limit) m
         UNION ALL
-        -- ... and what was received elsewhere and has been moved there.
+        -- ... and what has been moved there: received elsewhere, or come while they were there.
         SELECT m.id
           FROM unnest(p_partial_channels) AS c(id) CROSS JOIN bound b
          CROSS JOIN LATERAL (
                SELECT m.id FROM messages m
                 WHERE m.realm_id = p_realm_id AND m.channel_id = c.id
-                  AND m.conversation_id <> m.origin_conversation_id
-                  AND m.id <= p_edge AND m.id >= b.id AND m.origin_channel_id <> m.channel_id
-                  AND (SELECT s.spans @> m.id FROM subscriptions s
-                        WHERE s.realm_id = p_realm_id AND s.user_id = p_user_id
-                          AND s.channel_id = m.origin_channel_id)
+                  AND (m.conversation_id <> m.origin_conversation_id OR m.entered_at IS NOT NULL)
+                  AND m.id <= p_edge AND m.id >= b.id
+                  AND CASE WHEN m.origin_channel_id = m.channel_id THEN m.entered_at IS NOT NULL AND (
+                      SELECT s.spans @> m.entered_at AND NOT s.spans @> m.id FROM subscriptions s
+                       WHERE s.realm_id = p_realm_id AND s.user_id = p_user_id
+                         AND s.channel_id = m.channel_id)
+                  ELSE (SELECT s.spans @> m.id FROM subscriptions s
+                         WHERE s.realm_id = p_realm_id AND s.user_id = p_user_id
+                           AND s.channel_id = m.origin_channel_id)
+                       OR (m.entered_at IS NOT NULL AND (
+                           SELECT s.spans @> m.entered_at FROM subscriptions s
+                            WHERE s.realm_id = p_realm_id AND s.user_id = p_user_id
+                              AND s.channel_id = m.channel_id)) END
                 ORDER BY m.id DESC LIMIT p_limit) m
         UNION ALL
         SELECT m.id
@@ -995,11 +1019,19 @@ BEGIN
          CROSS JOIN LATERAL (
                SELECT m.id FROM messages m
                 WHERE m.realm_id = p_realm_id AND m.conversation_id = c.id
-                  AND m.conversation_id <> m.origin_conversation_id
-                  AND m.id <= p_edge AND m.id >= b.id AND m.origin_channel_id <> m.channel_id
-                  AND (SELECT s.spans @> m.id FROM subscriptions s
-                        WHERE s.realm_id = p_realm_id AND s.user_id = p_user_id
-                          AND s.channel_id = m.origin_channel_id)
+                  AND (m.conversation_id <> m.origin_conversation_id OR m.entered_at IS NOT NULL)
+                  AND m.id <= p_edge AND m.id >= b.id
+                  AND CASE WHEN m.origin_channel_id = m.channel_id THEN m.entered_at IS NOT NULL AND (
+                      SELECT s.spans @> m.entered_at AND NOT s.spans @> m.id FROM subscriptions s
+                       WHERE s.realm_id = p_realm_id AND s.user_id = p_user_id
+                         AND s.channel_id = m.channel_id)
+                  ELSE (SELECT s.spans @> m.id FROM subscriptions s
+                         WHERE s.realm_id = p_realm_id AND s.user_id = p_user_id
+                           AND s.channel_id = m.origin_channel_id)
+                       OR (m.entered_at IS NOT NULL AND (
+                           SELECT s.spans @> m.entered_at FROM subscriptions s
+                            WHERE s.realm_id = p_realm_id AND s.user_id = p_user_id
+                              AND s.channel_id = m.channel_id)) END
                 ORDER BY m.id DESC LIMIT p_limit) m) page
      ORDER BY page.id DESC LIMIT p_limit);
 END $$;
@@ -1423,7 +1455,7 @@ DECLARE
 BEGIN
     RETURN QUERY
     WITH looked_at AS MATERIALIZED (
-        SELECT x.id, x.sender_id, x.conversation_id, x.origin_conversation_id, x.traits,
+        SELECT x.id, x.sender_id, x.conversation_id, x.origin_conversation_id, x.traits, x.entered_at,
                coalesce(x.channel_id, 0) AS place, coalesce(x.origin_channel_id, 0) AS origin,
                x.sent_at, x.edited_at, x.client, x.edit_history, x.renames_before,
                CASE WHEN p_rendered THEN x.rendered_content ELSE x.content END AS content
@@ -1433,7 +1465,7 @@ BEGIN
         SELECT x.message_id AS id, x.flags FROM message_flags x
          WHERE x.realm_id = p_realm_id AND x.user_id = p_user_id AND x.message_id = ANY (p_ids)
     ), places AS MATERIALIZED (
-        SELECT w.place, w.origin, there.spans,
+        SELECT w.place, w.origin, there.spans, here.spans AS spans_here,
                w.place = 0 OR coalesce(here.active, false) AS subscribed,
                CASE WHEN w.place <> 0 THEN (
                     SELECT channel_access(p_user_id, v_role, here.active, x) FROM channels x
@@ -1447,9 +1479,9 @@ BEGIN
                 WHERE x.realm_id = p_realm_id AND x.user_id = p_user_id
                   AND x.channel_id = w.origin LIMIT 1) there ON true
           LEFT JOIN LATERAL (
-               SELECT there.active WHERE w.place = w.origin
+               SELECT there.active, there.spans WHERE w.place = w.origin
                UNION ALL
-               SELECT x.active FROM subscriptions x
+               SELECT x.active, x.spans + '{}'::int8multirange FROM subscriptions x
                 WHERE w.place <> w.origin AND x.realm_id = p_realm_id AND x.user_id = p_user_id
                   AND x.channel_id = w.place LIMIT 1) here ON true
     ), conversations AS MATERIALIZED (
@@ -1473,6 +1505,7 @@ BEGIN
     ), judged AS (
         SELECT l.*, coalesce(f.flags, 0) AS flags, g.access, g.subscribed,
                coalesce(c.is_in_group, g.spans @> l.id, false) AS received,
+               coalesce(g.spans_here @> l.entered_at, false) AS was_here,
                (l.traits & 1 <> 0 AND l.sender_id = p_user_id)
                OR (l.traits & 128 <> 0 AND NOT notices_unread(p_realm_id, p_user_id) @> l.id)
                OR coalesce(g.read @> l.id, false)
@@ -1507,7 +1540,7 @@ BEGIN
            a.flags, a.received,
            a.flags & 1 <> 0 OR (a.received AND NOT a.seen)
       FROM (SELECT j.*, CASE WHEN j.place = 0 THEN j.received
-                        ELSE coalesce(j.access = 2 OR (j.access = 1 AND j.received), false)
+                        ELSE coalesce(j.access = 2 OR (j.access = 1 AND (j.received OR j.was_here)), false)
                         END AS accessible
               FROM judged j OFFSET 0) a
      WHERE a.accessible
@@ -1529,7 +1562,7 @@ DECLARE
 BEGIN
     RETURN QUERY
     WITH looked_at AS MATERIALIZED (
-        SELECT x.id, x.sender_id, x.conversation_id, x.origin_conversation_id, x.traits,
+        SELECT x.id, x.sender_id, x.conversation_id, x.origin_conversation_id, x.traits, x.entered_at,
                coalesce(x.channel_id, 0) AS place, coalesce(x.origin_channel_id, 0) AS origin
           FROM messages x
          WHERE x.realm_id = p_realm_id AND x.id = ANY (p_ids)
@@ -1537,7 +1570,7 @@ BEGIN
         SELECT x.message_id AS id, x.flags FROM message_flags x
          WHERE x.realm_id = p_realm_id AND x.user_id = p_user_id AND x.message_id = ANY (p_ids)
     ), places AS MATERIALIZED (
-        SELECT w.place, w.origin, there.spans,
+        SELECT w.place, w.origin, there.spans, here.spans AS spans_here,
                w.place = 0 OR coalesce(here.active, false) AS subscribed,
                CASE WHEN w.place <> 0 THEN (
                     SELECT channel_access(p_user_id, v_role, here.active, x) FROM channels x
@@ -1551,9 +1584,9 @@ BEGIN
                 WHERE x.realm_id = p_realm_id AND x.user_id = p_user_id
                   AND x.channel_id = w.origin LIMIT 1) there ON true
           LEFT JOIN LATERAL (
-               SELECT there.active WHERE w.place = w.origin
+               SELECT there.active, there.spans WHERE w.place = w.origin
                UNION ALL
-               SELECT x.active FROM subscriptions x
+               SELECT x.active, x.spans + '{}'::int8multirange FROM subscriptions x
                 WHERE w.place <> w.origin AND x.realm_id = p_realm_id AND x.user_id = p_user_id
                   AND x.channel_id = w.place LIMIT 1) here ON true
     ), conversations AS MATERIALIZED (
@@ -1569,6 +1602,7 @@ BEGIN
     ), judged AS (
         SELECT l.*, coalesce(f.flags, 0) AS flags, g.access, g.subscribed,
                coalesce(c.is_in_group, g.spans @> l.id, false) AS received,
+               coalesce(g.spans_here @> l.entered_at, false) AS was_here,
                (l.traits & 1 <> 0 AND l.sender_id = p_user_id)
                OR (l.traits & 128 <> 0 AND NOT notices_unread(p_realm_id, p_user_id) @> l.id)
                OR coalesce(g.read @> l.id, false)
@@ -1589,7 +1623,7 @@ BEGIN
            a.received, a.seen, a.accessible,
            a.accessible AND (a.flags & 1 <> 0 OR (a.received AND NOT a.seen))
       FROM (SELECT j.*, CASE WHEN j.place = 0 THEN j.received
-                        ELSE coalesce(j.access = 2 OR (j.access = 1 AND j.received), false)
+                        ELSE coalesce(j.access = 2 OR (j.access = 1 AND (j.received OR j.was_here)), false)
                         END AS accessible
               FROM judged j OFFSET 0) a;
 END $$;
@@ -1726,9 +1760,13 @@ BEGIN
                 OR m.id IN (SELECT unnest(p_extra))
                 OR ((m.channel_id = ANY (p_partial_channels)
                      OR m.conversation_id = ANY (p_partial_conversations))
-                    AND (SELECT s.spans @> m.id FROM subscriptions s
+                    AND ((SELECT s.spans @> m.id FROM subscriptions s
                           WHERE s.realm_id = p_realm_id AND s.user_id = p_user_id
-                            AND s.channel_id = m.origin_channel_id)))
+                            AND s.channel_id = m.origin_channel_id)
+                    OR (m.entered_at IS NOT NULL AND (
+                        SELECT s.spans @> m.entered_at FROM subscriptions s
+                         WHERE s.realm_id = p_realm_id AND s.user_id = p_user_id
+                           AND s.channel_id = m.channel_id)))))
            AND (v_sender IS NULL OR m.sender_id = v_sender)
            AND m.traits & v_traits = v_traits AND m.traits & v_not_traits = 0
            AND (v_direct IS NULL OR (m.channel_id IS NULL) = v_direct)
@@ -2189,7 +2227,7 @@ BEGIN
     ), looked_at AS MATERIALIZED (
         SELECT p.user_id, m.*
           FROM pairs p
-          JOIN (SELECT x.id, x.sender_id, x.conversation_id, x.origin_conversation_id, x.traits,
+          JOIN (SELECT x.id, x.sender_id, x.conversation_id, x.origin_conversation_id, x.traits, x.entered_at,
                        coalesce(x.channel_id, 0) AS place,
                        coalesce(x.origin_channel_id, 0) AS origin
                   FROM (SELECT DISTINCT i FROM unnest(p_ids) AS i) w
@@ -2199,7 +2237,7 @@ BEGIN
                         ORDER BY y.realm_id, y.id LIMIT 1) x
                  WHERE x.realm_id = p_realm_id AND x.id = w.i OFFSET 0) m ON m.id = p.id
     ), grounds AS MATERIALIZED (
-        SELECT w.user_id, w.place, w.origin, w.origin_conversation_id, there.spans,
+        SELECT w.user_id, w.place, w.origin, w.origin_conversation_id, there.spans, here.spans AS spans_here,
                w.place = 0 OR coalesce(here.active, false) AS subscribed,
                CASE WHEN w.place = 0 THEN EXISTS (
                     SELECT FROM dm_group_members x
@@ -2226,14 +2264,15 @@ BEGIN
                 WHERE x.realm_id = p_realm_id AND x.user_id = w.user_id
                   AND x.channel_id = w.origin LIMIT 1) there ON true
           LEFT JOIN LATERAL (
-               SELECT there.active WHERE w.place = w.origin
+               SELECT there.active, there.spans WHERE w.place = w.origin
                UNION ALL
-               SELECT x.active FROM subscriptions x
+               SELECT x.active, x.spans + '{}'::int8multirange FROM subscriptions x
                 WHERE w.place <> w.origin AND x.realm_id = p_realm_id AND x.user_id = w.user_id
                   AND x.channel_id = w.place LIMIT 1) here ON true
     ), judged AS (
         SELECT l.*, coalesce(f.flags, 0) AS flags, g.access, g.subscribed,
                coalesce(g.is_in_group, g.spans @> l.id, false) AS received,
+               coalesce(g.spans_here @> l.entered_at, false) AS was_here,
                (l.traits & 1 <> 0 AND l.sender_id = l.user_id)
                OR (l.traits & 128 <> 0 AND NOT notices_unread(p_realm_id, l.user_id) @> l.id)
                OR coalesce(g.place_read @> l.id, false)
@@ -2253,7 +2292,7 @@ BEGIN
            a.received, a.seen, a.accessible,
            a.accessible AND (a.flags & 1 <> 0 OR (a.received AND NOT a.seen))
       FROM (SELECT j.*, CASE WHEN j.place = 0 THEN j.received
-                        ELSE coalesce(j.access = 2 OR (j.access = 1 AND j.received), false)
+                        ELSE coalesce(j.access = 2 OR (j.access = 1 AND (j.received OR j.was_here)), false)
                         END AS accessible
               FROM judged j OFFSET 0) a;
 END $$;
@@ -3147,7 +3186,7 @@ BEGIN
          WHERE a.access < 2 AND NOT EXISTS (
                SELECT FROM messages m
                  JOIN subscriptions s ON s.realm_id = p_realm_id AND s.user_id = p.user_id
-                      AND s.channel_id = m.origin_channel_id AND s.spans @> m.id
+                      AND s.channel_id IN (m.origin_channel_id, m.channel_id) AND was_given(s, m)
                 WHERE m.realm_id = p_realm_id AND m.conversation_id = p_topic_id));
 END $$;
 
@@ -3478,9 +3517,13 @@ DECLARE
                        OR m.conversation_id IN (SELECT unnest(p_conversations))
                        OR m.id IN (SELECT unnest(p_extra))
                        OR (m.channel_id IN (SELECT unnest(p_partial_channels))
-                           AND (SELECT s.spans @> m.id FROM subscriptions s
+                           AND ((SELECT s.spans @> m.id FROM subscriptions s
                                  WHERE s.realm_id = p_realm_id AND s.user_id = p_user_id
-                                   AND s.channel_id = m.origin_channel_id)) AS is_wanted
+                                   AND s.channel_id = m.origin_channel_id)
+                    OR (m.entered_at IS NOT NULL AND (
+                        SELECT s.spans @> m.entered_at FROM subscriptions s
+                         WHERE s.realm_id = p_realm_id AND s.user_id = p_user_id
+                           AND s.channel_id = m.channel_id)))) AS is_wanted
                   FROM messages m
                  WHERE m.realm_id = p_realm_id AND m.id >= p_edge
                  ORDER BY m.id ASC LIMIT v_most) w
@@ -3511,9 +3554,13 @@ DECLARE
                        OR m.conversation_id IN (SELECT unnest(p_conversations))
                        OR m.id IN (SELECT unnest(p_extra))
                        OR (m.channel_id IN (SELECT unnest(p_partial_channels))
-                           AND (SELECT s.spans @> m.id FROM subscriptions s
+                           AND ((SELECT s.spans @> m.id FROM subscriptions s
                                  WHERE s.realm_id = p_realm_id AND s.user_id = p_user_id
-                                   AND s.channel_id = m.origin_channel_id)) AS is_wanted
+                                   AND s.channel_id = m.origin_channel_id)
+                    OR (m.entered_at IS NOT NULL AND (
+                        SELECT s.spans @> m.entered_at FROM subscriptions s
+                         WHERE s.realm_id = p_realm_id AND s.user_id = p_user_id
+                           AND s.channel_id = m.channel_id)))) AS is_wanted
                   FROM messages m
                  WHERE m.realm_id = p_realm_id AND m.id <= p_edge
                  ORDER BY m.id DESC LIMIT v_most) w
@@ -3527,6 +3574,53 @@ BEGIN
     END IF;
     RETURN v_ids;
 END $$;
+
+CREATE TABLE public.messages (
+    realm_id bigint NOT NULL,
+    id bigint NOT NULL,
+    sender_id bigint NOT NULL,
+    channel_id bigint,
+    conversation_id bigint NOT NULL,
+    origin_channel_id bigint,
+    origin_conversation_id bigint NOT NULL,
+    sent_at timestamp with time zone NOT NULL,
+    edited_at timestamp with time zone,
+    moved_at timestamp with time zone,
+    traits integer DEFAULT 0 NOT NULL,
+    client text NOT NULL,
+    content text NOT NULL,
+    rendered_content text NOT NULL,
+    edit_history jsonb,
+    renames_before integer,
+    entry_positions bigint[],
+    entered_at bigint
+)
+WITH (autovacuum_vacuum_insert_threshold='2000', autovacuum_vacuum_insert_scale_factor='0.005');
+
+CREATE TABLE public.subscriptions (
+    realm_id bigint NOT NULL,
+    user_id bigint NOT NULL,
+    channel_id bigint NOT NULL,
+    active boolean DEFAULT false NOT NULL,
+    spans int8multirange DEFAULT '{}'::int8multirange NOT NULL,
+    color text NOT NULL,
+    is_muted boolean DEFAULT false NOT NULL,
+    pin_to_top boolean DEFAULT false NOT NULL,
+    desktop_notifications boolean,
+    audible_notifications boolean,
+    push_notifications boolean,
+    email_notifications boolean,
+    wildcard_mentions_notify boolean,
+    changed_at bigint DEFAULT 0 NOT NULL
+);
+
+CREATE FUNCTION public.was_given(s public.subscriptions, m public.messages) RETURNS boolean
+    LANGUAGE sql IMMUTABLE
+    AS $$
+    -- Without a query of its own, so that it is part of the one that asks.
+    SELECT (s.channel_id = m.origin_channel_id AND s.spans @> m.id)
+        OR (s.channel_id = m.channel_id AND s.spans @> m.entered_at)
+$$;
 
 CREATE FUNCTION public.whole_history(p_id bigint, p_renames_before integer, p_own jsonb, p_renames jsonb) RETURNS jsonb
     LANGUAGE sql IMMUTABLE
@@ -3924,27 +4018,6 @@ CREATE TABLE public.message_terms (
     text text NOT NULL
 );
 
-CREATE TABLE public.messages (
-    realm_id bigint NOT NULL,
-    id bigint NOT NULL,
-    sender_id bigint NOT NULL,
-    channel_id bigint,
-    conversation_id bigint NOT NULL,
-    origin_channel_id bigint,
-    origin_conversation_id bigint NOT NULL,
-    sent_at timestamp with time zone NOT NULL,
-    edited_at timestamp with time zone,
-    moved_at timestamp with time zone,
-    traits integer DEFAULT 0 NOT NULL,
-    client text NOT NULL,
-    content text NOT NULL,
-    rendered_content text NOT NULL,
-    edit_history jsonb,
-    renames_before integer,
-    entry_positions bigint[]
-)
-WITH (autovacuum_vacuum_insert_threshold='2000', autovacuum_vacuum_insert_scale_factor='0.005');
-
 CREATE TABLE public.muted_users (
     realm_id bigint NOT NULL,
     user_id bigint NOT NULL,
@@ -4270,23 +4343,6 @@ CREATE TABLE public.submessages (
     sender_id bigint NOT NULL,
     msg_type text NOT NULL,
     content text NOT NULL
-);
-
-CREATE TABLE public.subscriptions (
-    realm_id bigint NOT NULL,
-    user_id bigint NOT NULL,
-    channel_id bigint NOT NULL,
-    active boolean DEFAULT false NOT NULL,
-    spans int8multirange DEFAULT '{}'::int8multirange NOT NULL,
-    color text NOT NULL,
-    is_muted boolean DEFAULT false NOT NULL,
-    pin_to_top boolean DEFAULT false NOT NULL,
-    desktop_notifications boolean,
-    audible_notifications boolean,
-    push_notifications boolean,
-    email_notifications boolean,
-    wildcard_mentions_notify boolean,
-    changed_at bigint DEFAULT 0 NOT NULL
 );
 
 CREATE TABLE public.topics (
@@ -4729,6 +4785,10 @@ ALTER INDEX public.message_terms_keys ALTER COLUMN 1 SET STATISTICS 0;
 
 CREATE INDEX messages_channel ON public.messages USING btree (realm_id, channel_id, id) INCLUDE (conversation_id) WHERE (channel_id IS NOT NULL);
 
+CREATE INDEX messages_come ON public.messages USING btree (realm_id, conversation_id, id) INCLUDE (origin_conversation_id) WHERE ((conversation_id <> origin_conversation_id) OR (entered_at IS NOT NULL));
+
+CREATE INDEX messages_come_to_channel ON public.messages USING btree (realm_id, channel_id, id) INCLUDE (conversation_id, origin_conversation_id) WHERE ((conversation_id <> origin_conversation_id) OR (entered_at IS NOT NULL));
+
 CREATE INDEX messages_conversation ON public.messages USING btree (realm_id, conversation_id, id);
 
 CREATE INDEX messages_direct ON public.messages USING btree (realm_id, id) INCLUDE (conversation_id) WHERE (channel_id IS NULL);
@@ -4740,10 +4800,6 @@ CREATE INDEX messages_holding ON public.messages USING btree (realm_id, id) INCL
 CREATE INDEX messages_moved_from ON public.messages USING btree (realm_id, origin_conversation_id, id) WHERE (conversation_id <> origin_conversation_id);
 
 CREATE INDEX messages_moved_from_channel ON public.messages USING btree (realm_id, origin_channel_id, id) WHERE (conversation_id <> origin_conversation_id);
-
-CREATE INDEX messages_moved_to ON public.messages USING btree (realm_id, conversation_id, id) WHERE (conversation_id <> origin_conversation_id);
-
-CREATE INDEX messages_moved_to_channel ON public.messages USING btree (realm_id, channel_id, id) WHERE (conversation_id <> origin_conversation_id);
 
 CREATE INDEX messages_notices ON public.messages USING btree (realm_id, channel_id, id) WHERE ((traits & 128) <> 0);
 

@@ -76,6 +76,8 @@ class Message:
     content: str
     sent: int
     """When: of two messages the later one has the higher id on the server, too."""
+    came: int | None = None
+    """When it last came to its channel from another."""
     is_poll: bool = False
     mentioned: set[int] = field(default_factory=set)
     """Who received it and is named in it, by themselves or by a group."""
@@ -182,7 +184,7 @@ class Model:
             self.spans[user, channel][-1][1] = self.now
 
     def reads(self, user: User, channel: Channel) -> bool:
-        """Whether the channel's content is for them (of a protected one: what they received)."""
+        """Whether the channel's content is for them (of a protected one: what they were given)."""
         if channel.is_web_public or self.is_in(user.number, channel.number):
             return True
         if user.is_guest:
@@ -222,9 +224,20 @@ class Model:
         """Whether they were where the message was sent, when it was sent."""
         if message.origin is None:
             return user in message.people
+        return self._was_in(user, message.origin, message.sent)
+
+    def was_given(self, user: int, message: Message) -> bool:
+        """Whether they received it, or were where it is when it came there."""
+        if self.received(user, message):
+            return True
+        if message.channel is None or message.came is None:
+            return False
+        return self._was_in(user, message.channel, message.came)
+
+    def _was_in(self, user: int, channel: int, at: int) -> bool:
         return any(
-            begun is not None and begun < message.sent and (end is None or message.sent < end)
-            for begun, end in self.spans.get((user, message.origin), ())
+            begun is not None and begun < at and (end is None or at < end)
+            for begun, end in self.spans.get((user, channel), ())
         )
 
     def may_read(self, user: User, message: Message) -> bool:
@@ -234,7 +247,7 @@ class Model:
         if not self.reads(user, channel):
             return False
         hides = channel.is_private and channel.is_protected
-        return not hides or self.received(user.number, message)
+        return not hides or self.was_given(user.number, message)
 
     def is_public(self, message: Message) -> bool:
         return message.channel is not None and not self.channels[message.channel].is_private

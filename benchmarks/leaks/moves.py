@@ -86,6 +86,8 @@ class Move(Changing):
             was_public = model.is_public(message)
             told += first_in(model, message.channel)
             if self.channel is not None:
+                if message.channel != self.channel:
+                    message.came = model.now
                 message.channel = self.channel
                 told += first_in(model, message.channel)
             message.topic = self.topic

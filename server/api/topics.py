@@ -34,7 +34,7 @@ async def list_topics(request: Request, params: TopicsParams) -> TopicsResult:
         if standing.reads_history(channel, subscribed=is_in):
             heads = await conversations.topics_of(connection, realm_id, channel_id)
         else:
-            heads = await conversations.topics_received_by(
+            heads = await conversations.topics_given_to(
                 connection, realm_id, channel_id, request.actor.user_id
             )
     empty = "" if params.allow_empty_topic_name else standing.settings.empty_topic_display_name

@@ -103,6 +103,8 @@ class Audience(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     received_in: ChannelId | None = None
     received_at: Position | None = None
     """With `channel_id`: only those of them who received what was sent there at that position."""
+    entered_at: Position | None = None
+    """With these: and those who were in the channel at this position, when it came there."""
     users: tuple[UserId, ...] = ()
     mentioned_bots: tuple[UserId, ...] = ()
     """With `public`: bots that are mentioned there, unless they are guests."""

@@ -195,7 +195,7 @@ def reaches(audience: Audience, user: LiveUser, position: Position) -> bool:
     if (
         audience.channel_id is not None
         and user.received(audience.channel_id, position)
-        and _received_message(audience, user)
+        and _was_given_message(audience, user)
     ):
         return True
     if user.user_id in audience.mentioned_bots and user.role != GUEST:
@@ -203,11 +203,15 @@ def reaches(audience: Audience, user: LiveUser, position: Position) -> bool:
     return user.user_id in audience.users
 
 
-def _received_message(audience: Audience, user: LiveUser) -> bool:
-    """Whether the user received the message that the entry is about, where that is asked."""
+def _was_given_message(audience: Audience, user: LiveUser) -> bool:
+    """Whether the user was given the message that the entry is about, where that is asked."""
     if audience.received_in is None or audience.received_at is None:
         return True
-    return user.received(audience.received_in, audience.received_at)
+    if user.received(audience.received_in, audience.received_at):
+        return True
+    if audience.channel_id is None or audience.entered_at is None:
+        return False
+    return user.received(audience.channel_id, audience.entered_at)
 
 
 def flags_of(event: Event, audience: Audience, user: LiveUser, position: Position) -> list[str]:

@@ -9,7 +9,7 @@ READABLE: Final[LiteralString] = """
      OR m.channel_id = ANY(%(protected)s::bigint[]) AND EXISTS (
             SELECT FROM subscriptions s
              WHERE s.realm_id = m.realm_id AND s.user_id = ANY(%(people)s::bigint[])
-               AND s.channel_id = m.origin_channel_id AND s.spans @> m.id)
+               AND s.channel_id IN (m.origin_channel_id, m.channel_id) AND was_given(s, m))
      OR m.channel_id IS NULL AND EXISTS (
             SELECT FROM dm_groups d
              WHERE d.realm_id = m.realm_id AND d.dm_group_id = m.conversation_id
@@ -84,7 +84,7 @@ EXPORTED: Final = (
         "           AND d.dm_group_id = t.dm_group_id AND d.user_ids && %(people)s::bigint[])",
     ),
     Exported("subscriptions", HERE),
-    Exported("messages", READABLE.replace("m.", "t.")),
+    Exported("messages", READABLE.replace("m.", "t.").replace("(s, m)", "(s, t)")),
     Exported("reactions", ABOUT_READABLE),
     Exported("submessages", ABOUT_READABLE),
     Exported("attachment_messages", ABOUT_READABLE),
@@ -202,6 +202,7 @@ OF_THE_REALM: Final = frozenset(
             "message_id",
             "position",
             "entry_positions",
+            "entered_at",
             "changed_at",
             "groups_changed_at",
             "read_below",

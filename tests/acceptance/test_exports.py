@@ -268,6 +268,25 @@ async def test_what_is_public_holds_nothing_that_is_not(town: Town, tmp_path: Pa
     assert len(rows_of(consented, "drafts")) == 1
 
 
+async def test_what_came_to_a_protected_channel_is_exported_of_those_who_were_there(
+    town: Town, tmp_path: Path
+):
+    await town.alice.post(
+        "/users/me/subscriptions",
+        subscriptions=[{"name": "there"}],
+        principals=[town.ids["alice"], town.ids["bob"]],
+        invite_only=True,
+        history_public_to_subscribers=False,
+    )
+    there = (await town.alice.get("/get_stream_id", stream="there"))["stream_id"]
+    moved = f"/messages/{town.ids['secret message']}"
+    await town.alice.patch(moved, stream_id=there, topic="t")
+    await town.bob.patch("/settings", allow_private_data_export=True)
+    file = tmp_path / "consented.export"
+    await run(town.server, "export", file, "--only", "consented")
+    assert town.ids["secret message"] in {row["id"] for row in rows_of(file, "messages")}
+
+
 async def test_files_of_messages_that_are_not_exported_stay_away(town: Town, tmp_path: Path):
     uploaded = await town.alice.upload("/user_uploads", file=("hush.txt", b"nobody may know"))
     await town.send(f"[f]({uploaded.succeeded()['url']})", to="secret")

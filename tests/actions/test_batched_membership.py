@@ -5,10 +5,12 @@ import asyncio
 import pytest
 
 from server.actions.channels.create import Wanted
-from server.actions.messages import send
+from server.actions.messages import move, send
 from server.actions.messages.decide import Draft
+from server.actions.messages.move import MoveRequest
 from server.actions.subscriptions.subscribe import SubscriptionRequest, subscribe
 from server.actions.subscriptions.unsubscribe import unsubscribe
+from storage import message_flags
 
 pytestmark = pytest.mark.asyncio
 
@@ -74,6 +76,29 @@ async def test_who_joins_before_a_message_is_mentioned_in_it(hall, first):
 
     expected = [] if first == "send" else [hall.other.user_id]
     assert await flagged(hall) == expected
+
+
+async def test_who_leaves_beside_a_move_is_not_given_what_it_brings(hall, changes):
+    """Whoever runs alone knows who is there: positions of the same commit are not known yet."""
+    await hall.make.channel("open", subscribers=[hall.member])
+    plans = await hall.make.channel(
+        "plans", invite_only=True, shares_history=False, subscribers=[hall.member, hall.other]
+    )
+    await changes.send(hall.member, "plans")
+    sent = await changes.send(hall.member, "open")
+    request = MoveRequest(channel_id=plans.channel_id)
+    now = hall.stage.clock.now()
+
+    await asyncio.gather(
+        hall.stage.write(*leaving(hall)),
+        hall.stage.write(move.begin, hall.actor(hall.member), sent, request, now),
+    )
+    await hall.make.subscribe(plans, [hall.other])
+
+    states = await message_flags.states(
+        hall.make.connection, hall.make.realm_id, user_ids=[hall.other.user_id], message_ids=[sent]
+    )
+    assert [state.accessible for state in states] == [False]
 
 
 async def test_joining_twice_in_one_commit_is_joining_once(hall):

@@ -176,6 +176,38 @@ async def test_in_a_protected_channel_everybody_hears_of_what_they_received(
     assert types_by_user(seen)["Other"] == ["delete_message"]
 
 
+@pytest.mark.parametrize("old", ["public", "protected"])
+async def test_who_is_in_a_protected_channel_hears_of_what_comes_there(
+    hall, changes, witnesses, old
+):
+    """Guest is there when it comes, and other comes afterwards."""
+    await hall.make.channel("source", subscribers=[hall.member, hall.owner], **KINDS[old])
+    target = await hall.make.channel(
+        "target", subscribers=[hall.member, hall.guest], **KINDS["protected"]
+    )
+    sent = await changes.send(hall.member, "source")
+
+    async def there():
+        await changes.move(hall.member, sent, channel_id=target.channel_id)
+
+    async def change():
+        await changes.react(hall.member, sent)
+        await changes.edit(hall.member, sent, "hello again")
+        await changes.move(hall.guest, sent, topic="u")
+        await changes.delete(hall.member, sent)
+
+    seen = await witnesses.watch(there, hall.everybody)
+    [guest, *_] = [each for each in seen if each.user == hall.guest]
+    [moved] = [e for e in guest.events if e["type"] == "update_message"]
+    assert (moved["message_ids"], set(moved["flags"])) == ([sent], {"read", "historical"})
+    await hall.make.subscribe(target, [hall.other])
+    seen = await witnesses.watch(change, hall.everybody)
+    heard = {each.user.full_name: [e["type"] for e in each.events] for each in seen}
+    told = ["reaction", "update_message", "update_message", "delete_message"]
+    for name, events in {"Member": told, "Guest": told, "Other": [], "Owner": []}.items():
+        assert [e for e in heard[name] if e in told] == events, name
+
+
 async def test_who_has_received_a_part_moves_that_part(hall, changes, witnesses):
     plans = await hall.make.channel(
         "plans", invite_only=True, shares_history=False, subscribers=[hall.member]

@@ -25,6 +25,8 @@ class Message:
     conversation: int
     has_wildcard: bool = False
     tells_of_resolving: bool = False
+    came_to: frozenset[int] = frozenset()
+    """Who was in its channel when it last came there from another."""
 
 
 @dataclass
@@ -76,7 +78,8 @@ class Model:
             return True
         if (user, message.channel) not in self.subscribed:
             return False
-        return not channel.invite_only or channel.shares_history or received
+        is_shared = not channel.invite_only or channel.shares_history
+        return is_shared or received or user in message.came_to
 
     def is_unread(self, user: int, message: Message) -> bool:
         row = self.rows.get((user, message.id))
@@ -150,9 +153,12 @@ class Model:
         return [u for u in self.roles if (u, message.channel) in self.subscribed]
 
     def move(self, ids: Iterable[int], channel: int, topic: int) -> None:
-        for i in ids:
-            self.messages[i].channel = channel
-            self.messages[i].conversation = topic
+        there = frozenset(u for u in self.roles if (u, channel) in self.subscribed)
+        for message in [self.messages[i] for i in ids]:
+            if message.channel != channel:
+                message.came_to = there
+            message.channel = channel
+            message.conversation = topic
 
     def delete(self, ids: Iterable[int]) -> None:
         for i in ids:

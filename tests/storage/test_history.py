@@ -189,16 +189,38 @@ async def test_what_moves_into_protected_history_is_seen_by_those_who_received_i
     public, protected = realm.channels[0], realm.channels[2]
     early = await realm.send(public, "moving")
     await realm.driver.subscribe(realm.reader, public)
-    await realm.driver.subscribe(realm.reader, protected)
     received = await realm.send(public, "moving")
     await realm.driver.unsubscribe(realm.reader, public)
     late = await realm.send(public, "moving")
     topic_id = await realm.driver.topic_for_move(protected, "topic")
 
     await realm.driver.move([early, received, late], protected, topic_id)
+    await realm.driver.subscribe(realm.reader, protected)
 
     for way, ids in (await realm.everywhere(protected, topic_id)).items():
         assert ids == [received], way
+
+
+@pytest.mark.parametrize("origin", [0, 2])
+async def test_what_moves_into_protected_history_is_seen_by_those_who_are_there(
+    realm: Realm, origin
+):
+    """From elsewhere, or back to where it was sent before they came."""
+    protected, elsewhere = realm.channels[2], realm.channels[0]
+    sent = [await realm.send(realm.channels[origin], "topic") for _ in range(3)]
+    topic_id = await realm.driver.topic_for_move(protected, "topic")
+    away = await realm.driver.topic_for_move(elsewhere, "topic")
+    await realm.driver.move(sent, elsewhere, away)
+
+    await realm.driver.move(sent[:1], protected, topic_id)
+    await realm.driver.subscribe(realm.reader, protected)
+    await realm.driver.move(sent[1:2], protected, topic_id)
+    await realm.driver.unsubscribe(realm.reader, protected)
+    await realm.driver.move(sent[2:], protected, topic_id)
+    await realm.driver.subscribe(realm.reader, protected)
+
+    for way, ids in (await realm.everywhere(protected, topic_id)).items():
+        assert ids == [sent[1]], way
 
 
 async def test_what_moves_out_of_sight_is_gone_by_every_way(realm: Realm):

@@ -1,8 +1,10 @@
 """The topics of a channel, as far as somebody may read them."""
 
+from datetime import UTC, datetime
+
 import pytest
 
-from storage import conversations
+from storage import conversations, message_moves
 from tests.factories import Make
 
 pytestmark = pytest.mark.asyncio
@@ -22,14 +24,14 @@ async def test_topics_come_with_their_newest_message_the_latest_first(make_here:
     assert empty.topic_id not in {head.topic_id for head in heads}
 
 
-async def received(make, channel, user):
-    rows = await conversations.topics_received_by(
+async def given(make, channel, user):
+    rows = await conversations.topics_given_to(
         make.connection, make.realm_id, channel.channel_id, user.user_id
     )
     return [(row.name, row.max_id) for row in rows]
 
 
-async def test_of_a_protected_channel_one_reads_what_one_received(make_here: Make):
+async def test_of_a_protected_channel_one_reads_what_one_given(make_here: Make):
     make = make_here
     sender, reader = await make.users(2)
     channel = await make.channel(invite_only=True, subscribers=[sender])
@@ -46,8 +48,8 @@ async def test_of_a_protected_channel_one_reads_what_one_received(make_here: Mak
     await make.message(sender, both)
     await make.subscribe(channel, [reader])
 
-    assert await received(make, channel, reader) == [("during", in_during), ("both", in_both)]
-    assert await received(make, channel, await make.user()) == []
+    assert await given(make, channel, reader) == [("during", in_during), ("both", in_both)]
+    assert await given(make, channel, await make.user()) == []
 
 
 async def test_what_was_moved_in_was_received_where_it_was_sent(make_here: Make):
@@ -58,5 +60,31 @@ async def test_what_was_moved_in_was_received_where_it_was_sent(make_here: Make)
     origin, moved = await make.topic(there, "t"), await make.topic(here, "moved")
     message_id = await make.message(sender, moved, origin=origin)
 
-    assert await received(make, here, both) == [("moved", message_id)]
-    assert await received(make, here, only_here) == []
+    assert await given(make, here, both) == [("moved", message_id)]
+    assert await given(make, here, only_here) == []
+
+
+@pytest.mark.parametrize("is_back", [False, True])
+async def test_what_is_moved_in_comes_to_those_who_are_there(make_here: Make, is_back):
+    make = make_here
+    sender, early, late = await make.users(3)
+    there = await make.channel(invite_only=True, subscribers=[sender])
+    here = await make.channel(invite_only=True, subscribers=[sender])
+    away, topic = await make.topic(there, "t"), await make.topic(here, "moved")
+    message_id = await make.message(sender, away, origin=topic if is_back else away)
+    await make.subscribe(here, [early])
+
+    await message_moves.move(
+        make.connection,
+        make.realm_id,
+        [message_id],
+        old_topic_id=away.topic_id,
+        channel_id=here.channel_id,
+        topic_id=topic.topic_id,
+        moved_at=datetime(2026, 1, 1, tzinfo=UTC),
+        history_entry={"timestamp": 0},
+    )
+    await make.subscribe(here, [late])
+
+    assert await given(make, here, early) == [("moved", message_id)]
+    assert await given(make, here, late) == []

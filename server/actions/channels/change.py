@@ -258,7 +258,7 @@ class _Step:
         if old.history_public_to_subscribers and not new.history_public_to_subscribers:
             self.tx.at_position(
                 entry,
-                read_state.mark_unreceived_read(realm_id, self.channel_id, write_id=write_id),
+                read_state.mark_hidden_read(realm_id, self.channel_id, write_id=write_id),
             )
         return left
 

@@ -19,7 +19,7 @@ from storage.message_places import MessagePlace
 async def of_message(tx: Tx, place: MessagePlace, actor_id: UserId) -> Audience:
     """Those who may read the message now, and follow its conversation or have it in their history.
 
-    In a channel that keeps its history from newcomers: those who received the message. The actor
+    In a channel that keeps its history from newcomers: those who were given the message. The actor
     is about to have it in their history, if they have not.
     """
     connection = await tx.connection()
@@ -44,6 +44,7 @@ async def of_message(tx: Tx, place: MessagePlace, actor_id: UserId) -> Audience:
         users=users,
         received_in=place.origin_channel_id,
         received_at=Position(place.id),
+        entered_at=place.entered_at,
     )
 
 
@@ -56,7 +57,7 @@ class Telling:
 
 
 def protects_history(channel: ChannelRow) -> bool:
-    """Whether its readers may read only what they have received."""
+    """Whether its readers may read only what they were given: received, or there when it came."""
     return (
         channel.invite_only
         and not channel.is_web_public
@@ -111,10 +112,22 @@ async def activity_statements(
 ReadBy = dict[UserId, tuple[MessageId, ...]]
 
 
-async def read_by(
-    tx: Tx, channel: ChannelRow, message_ids: Sequence[MessageId], also: Iterable[UserId] = ()
+async def read_by(tx: Tx, channel: ChannelRow, message_ids: Sequence[MessageId]) -> ReadBy:
+    """Which of the channel's messages each of those whom they concern may read."""
+    rows = await message_edits.readers(
+        await tx.connection(),
+        tx.realm_id,
+        channel.channel_id,
+        message_ids,
+        outsiders_only=False,
+    )
+    return await _what_they_read(tx, rows, message_ids)
+
+
+async def _to_be_read_by(
+    tx: Tx, channel: ChannelRow, message_ids: Sequence[MessageId], also: Iterable[UserId]
 ) -> ReadBy:
-    """Which of the messages each of those whom they concern may read, were they in the channel."""
+    """The same of messages that are about to come to the channel: who is in it is given them."""
     rows = await message_edits.readers(
         await tx.connection(),
         tx.realm_id,
@@ -123,21 +136,29 @@ async def read_by(
         outsiders_only=False,
         also=sorted(also),
     )
-    return await _what_they_read(tx, rows, message_ids)
+    return await _what_they_read(tx, rows, message_ids, are_coming=True)
 
 
 async def _what_they_read(
-    tx: Tx, rows: Sequence[ReaderRow], message_ids: Sequence[MessageId]
+    tx: Tx,
+    rows: Sequence[ReaderRow],
+    message_ids: Sequence[MessageId],
+    *,
+    are_coming: bool = False,
 ) -> ReadBy:
     everything = tuple(message_ids)
-    found = {row.user_id: everything for row in rows if row.reads_all}
-    partly = [row.user_id for row in rows if not row.reads_all]
-    if partly:
-        received = await message_edits.received(
-            await tx.connection(), tx.realm_id, partly, message_ids
-        )
-        found |= {row.user_id: tuple(row.message_ids) for row in received}
-    return found
+    all_of_them = {
+        row.user_id: everything
+        for row in rows
+        if row.reads_all or (are_coming and row.is_subscribed)
+    }
+    partly = [row.user_id for row in rows if row.user_id not in all_of_them]
+    if not partly:
+        return all_of_them
+    given = await message_edits.given(
+        await tx.connection(), tx.realm_id, partly, message_ids, only_received=are_coming
+    )
+    return all_of_them | {row.user_id: tuple(row.message_ids) for row in given}
 
 
 def _grouped(read: ReadBy) -> list[Telling]:
@@ -179,7 +200,7 @@ async def of_crossing(
     """Before the messages are moved from one locked channel to another."""
     message_ids = tuple(message_ids)
     before = await read_by(tx, old, message_ids)
-    after = await read_by(tx, new, message_ids, also=before)
+    after = await _to_be_read_by(tx, new, message_ids, also=before)
     told = _grouped(after)
     lost = _grouped({user: _less(ids, after.get(user, ())) for user, ids in before.items()})
     known = tuple(sorted({*before, *after}))

@@ -74,7 +74,7 @@ async def delete_from_topic(
         tx.realm_id,
         topic.topic_id,
         limit=MAX_GONE + 1,
-        received_by=actor.user_id if protects_history(channel) else None,
+        given_to=actor.user_id if protects_history(channel) else None,
     )
     rows = await tx.lock(message_edits.locking(tx.realm_id, sorted(some[:MAX_GONE])))
     if rows:

@@ -278,7 +278,7 @@ async def _movable(
         since=MessageId(0) if mode == "change_all" else subject.row.id,
         until=subject.row.id if mode == "change_one" else None,
         sent_since=None if limit is None else now - limit,
-        only_received=subject.reads_only_received,
+        only_given=subject.reads_only_given,
     )
     assert row.total, "the message itself is there"
     return row
@@ -316,7 +316,7 @@ def _plan(move: _Move, target: TopicRow, now: datetime, *, target_was_empty: boo
         new_topic=target.name,
         since=found.first_id,
         until=found.last_id,
-        only_received=move.subject.reads_only_received,
+        only_given=move.subject.reads_only_given,
         moved_at=now,
         target_was_empty=target_was_empty,
         notices=_notices(move, target.name),

@@ -52,8 +52,8 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     new_topic: str
     since: MessageId
     until: MessageId
-    only_received: bool
-    """Only what the actor received goes: they may not read the rest."""
+    only_given: bool = msgspec.field(name="only_received")
+    """Only what the actor was given goes: they may not read the rest."""
     moved_at: datetime
     target_was_empty: bool = True
     notices: list[Notice] = []
@@ -124,7 +124,7 @@ async def _move_some(tx: Tx, plan: Plan, since: MessageId, limit: int) -> Messag
         since=since,
         until=plan.until,
         limit=limit + 1,
-        received_by=plan.actor_id if plan.only_received else None,
+        given_to=plan.actor_id if plan.only_given else None,
     )
     now, is_last = some[:limit], len(some) <= limit
     locked = await tx.lock(message_edits.locking(tx.realm_id, now))

@@ -50,8 +50,8 @@ class Subject:
         return sender is not None and sender.bot_owner_id == self.actor.user_id
 
     @property
-    def reads_only_received(self) -> bool:
-        """Whether the actor may read only what they have received of the channel."""
+    def reads_only_given(self) -> bool:
+        """Whether the actor may read only what they were given of the channel."""
         return self.channel is not None and protects_history(self.channel)
 
     def channel_permits(self, name: str) -> bool:
@@ -71,8 +71,8 @@ async def lock_subject(
 ) -> Subject:
     """Lock the message, and before it the channels and topics. Raises BadRequestError.
 
-    Runs alone, on exact rows. Whoever moves messages holds the channels alone: so once these
-    are locked, places do not change any more.
+    Runs alone, on exact rows: who comes or goes in the same transaction has no position yet. Whoever
+    moves messages holds the channels alone: so once these are locked, places do not change any more.
     """
     tx.must_be_exact()
     seen = await _seen(tx, actor, message_id)
