@@ -244,17 +244,25 @@ class Inventor:
         message = self.message()
         if message is None:
             return None
+        actor = FOUNDER if self.rng.random() < 0.3 else self.reader_of(message)
         return Move(
             number=number,
             realm=self.realm,
-            actor=FOUNDER if self.rng.random() < 0.3 else self.reader_of(message),
+            actor=actor,
             message=message,
             topic=self.rng.choice(TOPICS),
-            channel=self.channel().number if self.rng.random() < 0.7 else None,
+            channel=self._target(actor) if self.rng.random() < 0.7 else None,
             mode=self.rng.choice(["change_one", "change_later", "change_all"]),
             tells_old=self.rng.random() < 0.3,
             tells_new=self.rng.random() < 0.3,
         )
+
+    def _target(self, actor: int) -> int:
+        """Where to move something: as a rule a channel that the actor is in, so that they may."""
+        own = [number for number in self.model.channels if self.model.is_in(actor, number)]
+        if not own or self.rng.random() < 0.3:
+            return self.channel().number
+        return self.rng.choice(own)
 
     def resolve(self, number: int) -> Operation | None:
         """Resolve the topic of a message, or take it up again."""

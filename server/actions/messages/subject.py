@@ -71,8 +71,9 @@ async def lock_subject(
 ) -> Subject:
     """Lock the message, and before it the channels and topics. Raises BadRequestError.
 
-    Runs alone, on exact rows: who comes or goes in the same transaction has no position yet. Whoever
-    moves messages holds the channels alone: so once these are locked, places do not change any more.
+    Runs alone, on exact rows: who comes or goes in the same transaction has no position yet.
+    Whoever moves messages holds the channels alone: so once these are locked, places do not
+    change any more.
     """
     tx.must_be_exact()
     seen = await _seen(tx, actor, message_id)
