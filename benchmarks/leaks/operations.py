@@ -87,6 +87,12 @@ class Named:
         message.mentioned = {user for user in named if model.received(user, message)}
         message.names_everybody = self.everybody
 
+    def bots(self, model: Model, message: Message) -> frozenset[int]:
+        """Bots that are named where everybody may read: they hear of it wherever they are."""
+        users = [model.users[each] for each in model.named(self.people, self.groups)]
+        found = frozenset(u.number for u in users if u.is_bot and u.is_active and not u.is_guest)
+        return found if model.is_public(message) else frozenset()
+
 
 NO_NAMES = Named()
 
@@ -143,7 +149,7 @@ class Send(Step):
         )
         model.messages[self.number] = message
         self.names.mark(model, message)
-        told = new_message(model, message)
+        told = new_message(model, message, self.names.bots(model, message))
         if self.channel is None:
             model.talked.add(message.people)
         else:
@@ -154,8 +160,11 @@ class Send(Step):
         return told
 
 
-def new_message(model: Model, message: Message) -> list[Told]:
-    """Who hears of a message that has just been sent, and that they are named in it."""
+def new_message(model: Model, message: Message, bots: frozenset[int] = frozenset()) -> list[Told]:
+    """Who hears of a message that has just been sent, and that they are named in it.
+
+    These bots do wherever they are.
+    """
     number, kind = message.number, "message"
     if message.channel is None:
         there, is_public = model.followers(message), False
@@ -165,8 +174,8 @@ def new_message(model: Model, message: Message) -> list[Told]:
     key: Key = ("message", number, message.content)
     named: Key = ("named", number, message.content)
     return [
-        Told(kind=kind, key=key, must=there, is_public=is_public, message=number),
-        Told(kind=kind, key=named, must=there & message.mentioned, message=number),
+        Told(kind=kind, key=key, must=there | bots, is_public=is_public, message=number),
+        Told(kind=kind, key=named, must=there & message.mentioned | bots, message=number),
     ]
 
 
