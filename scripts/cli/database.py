@@ -50,7 +50,7 @@ def private_database_of(settings: "Settings", *, may_found: bool = False) -> Ite
     It is stopped whatever signal ends the command, but for SIGKILL; then the next one stops it.
     """
     from scripts.cli.failures import Failure
-    from scripts.cli.signals import in_peace, stopped_like_ctrl_c
+    from scripts.cli.signals import in_peace, interrupted_once
     from storage.embedded import EmbeddedPostgres, has_cluster, running_url
 
     if url := running_url(settings.data_directory):
@@ -62,12 +62,14 @@ def private_database_of(settings: "Settings", *, may_found: bool = False) -> Ite
             " `parley realm create`, or name the right directory with --data."
         )
     postgres = EmbeddedPostgres(settings.data_directory)
-    with stopped_like_ctrl_c():
+    with interrupted_once():
         try:
             postgres.start()
             yield postgres.wait_until_ready()
         finally:
-            with in_peace():
+            try:
+                in_peace()
+            finally:
                 postgres.stop()
 
 

@@ -13,6 +13,7 @@ import click
 from scripts.cli.failures import Failure, sentences
 from scripts.cli.loading import loading
 from scripts.cli.options import read_settings, server_options
+from scripts.cli.signals import in_peace
 
 if TYPE_CHECKING:
     from server.mail.folder import MailFolder
@@ -57,7 +58,7 @@ def _serve_with_postgres(settings: "Settings", sockets: list[socket.socket]) -> 
         _serve(with_database(settings, postgres.wait_until_ready()), sockets, postgres)
     finally:
         try:
-            _finish_in_peace()
+            in_peace()
         finally:  # Ctrl-C may come even there
             postgres.stop()
 
@@ -130,12 +131,6 @@ def _as_it_is(settings: "Settings", port: int) -> "Settings":
     return msgspec.structs.replace(settings, port=port)
 
 
-def _finish_in_peace() -> None:
-    """Whoever is impatient and signals again must not leave Postgres behind."""
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, signal.SIG_IGN)
-
-
 def _stop_like_ctrl_c(*numbers: signal.Signals) -> None:
     """End in an orderly way on these signals too, until the server takes them over.
 
@@ -143,7 +138,7 @@ def _stop_like_ctrl_c(*numbers: signal.Signals) -> None:
     """
 
     def stop(_number: int, _frame: FrameType | None) -> None:
-        _finish_in_peace()
+        in_peace()
         sys.exit(0)
 
     for number in numbers:

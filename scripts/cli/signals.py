@@ -2,42 +2,44 @@
 
 import signal
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 from typing import Final
 
 ENDING: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-Handler = Callable[[int, FrameType | None], None] | signal.Handlers
 
 
 @contextmanager
-def stopped_like_ctrl_c() -> Iterator[None]:
-    """Let SIGTERM and SIGHUP end the block as Ctrl-C does, unless they are ignored (nohup)."""
+def interrupted_once() -> Iterator[None]:
+    """Let the first signal that ends a program interrupt the block, and nothing after it.
 
-    def stop(_number: int, _frame: FrameType | None) -> None:
-        signal.raise_signal(signal.SIGINT)
-
-    wanted = [each for each in ENDING[1:] if signal.getsignal(each) is not signal.SIG_IGN]
-    with _handled_by(stop, wanted):
-        yield
-
-
-@contextmanager
-def in_peace() -> Iterator[None]:
-    """Let nobody who is impatient cut the block off."""
-    with _handled_by(signal.SIG_IGN, ENDING):
-        yield
-
-
-@contextmanager
-def _handled_by(handler: Handler, numbers: Sequence[signal.Signals]) -> Iterator[None]:
-    if threading.current_thread() is not threading.main_thread():
+    Whoever is impatient must not cut off what the block puts away. What is ignored stays so: a
+    script's background job does not hear Ctrl-C, and one with nohup no SIGHUP.
+    """
+    if not _is_main_thread():
         yield  # signals are none of its business
         return
-    before = {number: signal.signal(number, handler) for number in numbers}
+
+    def interrupt(number: int, frame: FrameType | None) -> None:
+        in_peace()
+        signal.default_int_handler(number, frame)
+
+    heard = [each for each in ENDING if signal.getsignal(each) is not signal.SIG_IGN]
+    before = {each: signal.signal(each, interrupt) for each in heard}
     try:
         yield
     finally:
-        for number, old in before.items():
-            signal.signal(number, old)
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def in_peace() -> None:
+    """From now on, until the block of `interrupted_once` has ended, no signal interrupts it."""
+    if _is_main_thread():
+        for each in ENDING:
+            signal.signal(each, signal.SIG_IGN)
+
+
+def _is_main_thread() -> bool:
+    return threading.current_thread() is threading.main_thread()
