@@ -1,6 +1,6 @@
 """`python -m benchmarks.growth`: how costs grow, as figures in JSON and curves in SVG.
 
-python -m benchmarks.growth                            everything, in all sizes: more than an hour
+python -m benchmarks.growth                            everything, in all sizes
 python -m benchmarks.growth --most 10000 users queues  some of it, up to a size
 python -m benchmarks.growth --json docs/performance/growth.json --svg docs/performance
 python -m benchmarks.growth --measured --json ... --svg ...  only draws what was measured before
