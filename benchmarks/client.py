@@ -53,8 +53,10 @@ class Client:
         return time.perf_counter() - started
 
     def close(self) -> None:
+        """End the connection; whoever asks next makes another."""
         if self._writer is not None:
             self._writer.close()
+            self._writer = None
 
     def _request(self, method: str, path: str, body: bytes) -> bytes:
         form = "Content-Type: application/x-www-form-urlencoded\r\n" if body else ""

@@ -21,16 +21,17 @@ import benchmarks.uploading
 import benchmarks.working
 from benchmarks.crowds.measures import (
     deliveries,
+    delivery,
     masses,
     queue_memory,
     reconnecting,
     slow_sockets,
     waking,
 )
-from benchmarks.delivering import delivery, marking
 from benchmarks.figures import Figures, milliseconds, percentile
+from benchmarks.marking import marking
 from benchmarks.registering import register
-from benchmarks.sending import sends, slow_disk, snapshot
+from benchmarks.sending import log, sends, slow_disk, snapshot
 from benchmarks.server import Server, running, temporary_data
 
 
@@ -207,6 +208,7 @@ MEASURES: dict[str, Callable[[], Figures]] = {
     "starts": starts,
     "idling": idling,
     "sends": sends,
+    "log": log,
     "slow-disk": slow_disk,
     "snapshot": snapshot,
     "delivery": delivery,

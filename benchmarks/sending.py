@@ -4,10 +4,12 @@ import asyncio
 import time
 from typing import cast
 
+import psycopg
 import uvloop
 
 from benchmarks import world as worlds
 from benchmarks.client import Client, clients
+from benchmarks.crowds.waiting import settled
 from benchmarks.figures import Figures, milliseconds, percentile
 from benchmarks.server import Server, running
 
@@ -38,6 +40,31 @@ async def _measure_sends(
     server: Server, world: worlds.World, senders: int, channel_id: int
 ) -> list[float]:
     return await _send_for(clients(server, world, senders), channel_id, SECONDS)
+
+
+def log() -> Figures:
+    """Bytes of write-ahead log a send, with all that follows: who is notified, and the index."""
+    figures: Figures = {}
+    with running() as server, server.database() as database:
+        world = worlds.fill(database, people=1_000)
+        channel_id = worlds.channel(database, world, "log", 1_000)
+        for senders in (1, 8):
+            people = clients(server, world, senders)
+            uvloop.run(_send_for(people, channel_id, 1.0))
+            uvloop.run(settled(server))
+            before = _log_bytes(database)
+            taken = uvloop.run(_measure_sends(server, world, senders, channel_id))
+            uvloop.run(settled(server))
+            name = f"write-ahead log a send, {senders} senders, bytes"
+            figures[name] = (_log_bytes(database) - before) / len(taken)
+    return figures
+
+
+def _log_bytes(database: psycopg.Connection[tuple[object, ...]]) -> float:
+    [(written,)] = database.execute(
+        "SELECT pg_wal_lsn_diff(pg_current_wal_insert_lsn(), '0/0')::float8"
+    ).fetchall()
+    return cast("float", written)
 
 
 def slow_disk() -> Figures:

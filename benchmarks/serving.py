@@ -19,6 +19,7 @@ class Processes:
 
     def __init__(self, server: Server, count: int) -> None:
         self.port = free_port()
+        self._server = server
         self._count = count
         self._environment = {
             **os.environ,  # noqa: TID251
@@ -47,6 +48,10 @@ class Processes:
         """What all of them have used of the processors so far."""
         times = [each.cpu_times() for each in self._all()]
         return float(sum(each.user + each.system for each in times))
+
+    def database_cpu_seconds(self) -> float:
+        """The same of the database of the server beside which they run."""
+        return self._server.database_cpu_seconds()
 
     def pss_mib(self) -> float:
         return sum(pss(each) for each in self._all()) / 1024

@@ -1,8 +1,11 @@
-"""How many deliveries a second a server makes before the last one comes late."""
+"""How long a delivery takes, and how many a second there are before the last comes late."""
 
 import asyncio
 import re
 import time
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass
 from typing import Final
 
 from typing_extensions import override
@@ -46,36 +49,63 @@ class Readers(Crowd):
         waiter.ask(self._requests[waiter.number].replace(_NEWEST, last))
 
 
-async def most_deliveries(
-    server: Server, world: World, channel_id: int, queue_ids: list[str]
-) -> tuple[float, float]:
-    """The most deliveries a second, from the first send to the last delivery; and their p99."""
-    readers = Readers(polls(server, world, queue_ids, {}))
-    await readers.come(server.port, polls(server, world, queue_ids, {}))
+@dataclass(frozen=True, slots=True)
+class Delivered:
+    """What was sent in a while, and delivered to all queues."""
+
+    seconds: list[float]
+    """From each send to each of its deliveries."""
+    a_second: float
+    """Deliveries, from the first send to the last of them."""
+
+
+async def deliveries_at(
+    server: Server,
+    world: World,
+    channel_id: int,
+    queue_ids: Sequence[str],
+    rates: Sequence[float],
+    seconds: float = SECONDS,
+) -> AsyncGenerator[Delivered]:
+    """Everybody waits, and somebody sends for so many seconds, at one rate after another."""
+    readers = Readers(polls(server.port, world, queue_ids))
+    await readers.come(server.port, polls(server.port, world, queue_ids))
     await settled(server)
     free: asyncio.Queue[Client] = asyncio.Queue()
     for _ in range(SENDING_CONNECTIONS):
         free.put_nowait(Client(server.port, world.email(1), worlds.API_KEY))
+    try:
+        for rate in rates:
+            readers.taken.clear()
+            begin = time.perf_counter()
+            sent = int(rate * seconds)
+            await _send(readers, free, channel_id, sent, rate)
+            async with asyncio.timeout(PATIENCE_SECONDS):
+                while len(readers.taken) < sent * len(queue_ids):  # noqa: ASYNC110 - nothing tells
+                    await asyncio.sleep(0.01)
+            a_second = len(readers.taken) / (time.perf_counter() - begin)
+            yield Delivered([*readers.taken], a_second)
+    finally:
+        readers.leave()
+
+
+async def most_deliveries(
+    server: Server, world: World, channel_id: int, queue_ids: Sequence[str]
+) -> tuple[float, float]:
+    """The most deliveries a second, from the first send to the last delivery; and their p99."""
     most = 0.0, 0.0
-    for rate in RATES:
-        readers.taken.clear()
-        begin = time.perf_counter()
-        sent = int(rate * SECONDS)
-        await _send(readers, free, channel_id, sent, rate)
-        async with asyncio.timeout(PATIENCE_SECONDS):
-            while len(readers.taken) < sent * len(queue_ids):  # noqa: ASYNC110 - nothing tells
-                await asyncio.sleep(0.01)
-        a_second = len(readers.taken) / (time.perf_counter() - begin)
-        late = percentile(readers.taken, 0.99)
-        if late >= LATE_SECONDS:
-            break
-        most = max(most, (a_second, late))
-    readers.leave()
+    at_rates = deliveries_at(server, world, channel_id, queue_ids, RATES)
+    async with aclosing(at_rates) as each:
+        async for delivered in each:
+            late = percentile(delivered.seconds, 0.99)
+            if late >= LATE_SECONDS:
+                break
+            most = max(most, (delivered.a_second, late))
     return most
 
 
 async def _send(
-    readers: Readers, free: "asyncio.Queue[Client]", channel_id: int, count: int, rate: int
+    readers: Readers, free: "asyncio.Queue[Client]", channel_id: int, count: int, rate: float
 ) -> None:
     """So many messages, as evenly as there are connections for them."""
 

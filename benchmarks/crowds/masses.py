@@ -11,7 +11,6 @@ import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from contextlib import contextmanager
-from multiprocessing.managers import SyncManager
 from queue import Queue
 from threading import Event
 from typing import Final
@@ -22,7 +21,7 @@ from benchmarks import world as worlds
 from benchmarks.client import Client
 from benchmarks.crowds.crowd import Crowd
 from benchmarks.crowds.returning import Answers, come
-from benchmarks.crowds.waiting import fill, settled
+from benchmarks.crowds.waiting import fill, polls, settled
 from benchmarks.server import Server
 from benchmarks.serving import Processes, processes
 from benchmarks.world import World
@@ -44,15 +43,15 @@ def come_back(
     """
     with server.database() as database:
         world, _, queue_ids = fill(database, people)
-    with processes(server, processes_of_server) as serving, _clients() as (pool, _):
-        requests = _polls(serving, world, queue_ids, dont_block=True)
+    with processes(server, processes_of_server) as serving, _clients() as pool:
+        requests = polls(serving.port, world, queue_ids, dont_block=True)
         serving.stop()
         serving.start()
         before = serving.cpu_seconds(), server.database_cpu_seconds()
         begin = time.perf_counter() + 3
-        parts = [requests[n : n + A_PROCESS] for n in range(0, people, A_PROCESS)]
         coming = [
-            pool.submit(come, serving.port, part, begin, COMING_PATIENCE_SECONDS) for part in parts
+            pool.submit(come, serving.port, part, begin, COMING_PATIENCE_SECONDS)
+            for part in _parts(requests)
         ]
         answers = _together(coming)
         after = serving.cpu_seconds(), server.database_cpu_seconds()
@@ -65,35 +64,59 @@ def wait_in_thousands(
     """Seconds of direct messages among so many who wait; MiB of the server's processes."""
     with server.database() as database:
         world, _, queue_ids = fill(database, people + 1)
-    with processes(server, processes_of_server) as serving, _clients() as (pool, manager):
-        done, ready = manager.Event(), manager.Queue()
-        requests = _polls(serving, world, queue_ids[1:], dont_block=False, first=1)
-        parts = [requests[n : n + A_PROCESS] for n in range(0, people, A_PROCESS)]
-        waiting = [pool.submit(_wait, serving.port, part, ready, done) for part in parts]
-        for _ in parts:
-            ready.get(timeout=PATIENCE_SECONDS)
+    with processes(server, processes_of_server) as serving, masses(serving.port) as crowd:
+        crowd.come(polls(serving.port, world, queue_ids[1:], first=2))
         taken = uvloop.run(_tell(serving, world, queue_ids[0]))
         mib = serving.pss_mib()
-        done.set()
-        return taken, mib, _together(waiting)
+        return taken, mib, crowd.leave()
+
+
+class Masses:
+    """Clients that wait, and poll on, in processes of their own."""
+
+    def __init__(self, port: int, pool: ProcessPoolExecutor, ready: "Queue[int]", done: Event):
+        self._port = port
+        self._pool = pool
+        self._ready = ready
+        self._done = done
+        self._waiting: list[Future[Answers]] = []
+
+    def come(self, requests: Sequence[bytes]) -> None:
+        """Let so many more ask; returns when all of them have."""
+        parts = _parts(requests)
+        self._waiting += [
+            self._pool.submit(_wait, self._port, part, self._ready, self._done) for part in parts
+        ]
+        for _ in parts:
+            self._ready.get(timeout=PATIENCE_SECONDS)
+
+    def leave(self) -> Answers:
+        """Let all of them go; what they were answered."""
+        self._done.set()
+        return _together(self._waiting)
 
 
 @contextmanager
-def _clients() -> Iterator[tuple[ProcessPoolExecutor, SyncManager]]:
+def masses(port: int) -> Iterator[Masses]:
+    """Nobody yet."""
     context = multiprocessing.get_context("spawn")
-    with context.Manager() as manager, ProcessPoolExecutor(8, mp_context=context) as pool:
-        yield pool, manager
+    with context.Manager() as manager, _clients() as pool:
+        crowd = Masses(port, pool, manager.Queue(), manager.Event())
+        try:
+            yield crowd
+        finally:
+            crowd.leave()
 
 
-def _polls(
-    serving: Processes, world: World, queue_ids: Sequence[str], *, dont_block: bool, first: int = 0
-) -> list[bytes]:
-    return [
-        Client(serving.port, world.email(number + 1), worlds.API_KEY).request(
-            "GET", "/events", queue_id=queue_id, last_event_id=-1, dont_block=dont_block
-        )
-        for number, queue_id in enumerate(queue_ids, first)
-    ]
+@contextmanager
+def _clients() -> Iterator[ProcessPoolExecutor]:
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(8, mp_context=context) as pool:
+        yield pool
+
+
+def _parts(requests: Sequence[bytes]) -> list[Sequence[bytes]]:
+    return [requests[n : n + A_PROCESS] for n in range(0, len(requests), A_PROCESS)]
 
 
 def _together(futures: "list[Future[Answers]]") -> Answers:

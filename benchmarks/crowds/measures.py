@@ -6,7 +6,7 @@ import uvloop
 
 from benchmarks import world as worlds
 from benchmarks.client import Client, clients
-from benchmarks.crowds.delivering import QUEUES, most_deliveries
+from benchmarks.crowds.delivering import QUEUES, Delivered, deliveries_at, most_deliveries
 from benchmarks.crowds.masses import come_back, wait_in_thousands
 from benchmarks.crowds.returning import Answers
 from benchmarks.crowds.slow_sockets import stand
@@ -66,6 +66,26 @@ def waking() -> Figures:
         "2,000 ask again, longest hold, median ms": percentile(woken.held_again, 0.5) * 1000,
         **milliseconds("beside, when nobody is woken", woken.idle),
     }
+
+
+def delivery() -> Figures:
+    """From a send to its delivery in 200 queues, at 5, 20 and 200 messages a second."""
+    rates = 5, 20, 200
+    with running() as server:
+        with server.database() as database:
+            world, channel_id, queue_ids = fill(database, 200)
+
+        async def deliver() -> list[Delivered]:
+            at_rates = deliveries_at(server, world, channel_id, queue_ids, rates, seconds=5)
+            return [each async for each in at_rates]
+
+        delivered = uvloop.run(deliver())
+    figures: Figures = {}
+    for rate, each in zip(rates, delivered, strict=True):
+        name = f"delivery to 200 queues at {rate}/s"
+        figures |= milliseconds(name, each.seconds)
+        figures[f"{name}, deliveries a second"] = each.a_second
+    return figures
 
 
 def deliveries() -> Figures:

@@ -9,7 +9,6 @@ import psycopg
 
 from benchmarks import world as worlds
 from benchmarks.client import Client
-from benchmarks.server import Server
 from benchmarks.world import World
 
 CHANNEL: Final = "crowd"
@@ -25,14 +24,19 @@ def fill(database: psycopg.Connection[Any], people: int) -> tuple[World, int, li
 
 
 def polls(
-    server: Server, world: World, queue_ids: Iterable[str], last_ids: dict[int, int]
+    port: int,
+    world: World,
+    queue_ids: Iterable[str],
+    *,
+    first: int = 1,
+    dont_block: bool = False,
 ) -> list[bytes]:
-    """The bytes of everybody's next poll."""
+    """The bytes of everybody's first poll; the first queue is of the person of this number."""
     return [
-        Client(server.port, world.email(number + 1), worlds.API_KEY).request(
-            "GET", "/events", queue_id=queue_id, last_event_id=last_ids.get(number, -1)
+        Client(port, world.email(number), worlds.API_KEY).request(
+            "GET", "/events", queue_id=queue_id, last_event_id=-1, dont_block=dont_block
         )
-        for number, queue_id in enumerate(queue_ids)
+        for number, queue_id in enumerate(queue_ids, first)
     ]
 
 

@@ -39,7 +39,7 @@ class Woken:
 async def wake(server: Server, world: World, channel_id: int, queue_ids: list[str]) -> Woken:
     """Some messages to everybody, with a probe beside."""
     crowd, woken = Crowd(), Woken()
-    await crowd.come(server.port, polls(server, world, queue_ids, {}))
+    await crowd.come(server.port, polls(server.port, world, queue_ids))
     await settled(server)
     sender = Client(server.port, world.email(1), worlds.API_KEY)
     await sender.timed(sender.request("GET", "/users/me"))

@@ -1,7 +1,6 @@
 """What grows, and what is measured at each size: one server for all sizes of an axis."""
 
 import asyncio
-import resource
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -13,9 +12,9 @@ import uvloop
 from benchmarks import world as worlds
 from benchmarks.client import Client
 from benchmarks.crowds import waiting
-from benchmarks.crowds.crowd import Crowd
+from benchmarks.crowds.masses import masses
 from benchmarks.figures import Figures, percentile
-from benchmarks.growth.cost import Operation, costs
+from benchmarks.growth.cost import Operation, Serving, costs
 from benchmarks.server import Server, running
 from benchmarks.serving import processes
 from benchmarks.world import World
@@ -26,7 +25,7 @@ from storage.database import open_database
 TEXT: Final = "A message of an ordinary length."
 CAPABILITIES: Final = {"user_settings_object": True, "empty_topic_name": True}
 ROOT_DOMAIN: Final = "growth.test"
-KEPT_FILES: Final = 500
+QUEUE_PROCESSES: Final = 4
 SENDERS: Final = 8
 SENDING_SECONDS: Final = 4.0
 
@@ -60,7 +59,7 @@ def _history(client: Client, name: str, *narrow: tuple[str, object]) -> Operatio
     return Operation(f"newest 100 of {name}", request, 60)
 
 
-def _measure(server: Server, client: Client, *operations: Operation) -> Figures:
+def _measure(server: Serving, client: Client, *operations: Operation) -> Figures:
     async def ask() -> Figures:
         try:
             return await costs(server, client, operations)
@@ -144,37 +143,28 @@ def _say(
 
 
 def queues(sizes: tuple[int, ...]) -> Measured:
-    """So many clients that wait at one process, and a direct message between two of them.
+    """So many clients that wait at four processes, and a direct message between two of them.
 
-    No more than it may have files open.
+    One process may not have as many files open as there are clients in the largest.
     """
-    files, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
-    sizes = tuple(size for size in sizes if size < files - KEPT_FILES)
     with running() as server:
         with server.database() as database:
             world, _, queue_ids = waiting.fill(database, max(sizes))
-        yield from uvloop.run(_wait_more(server, world, queue_ids, sizes))
-
-
-async def _wait_more(
-    server: Server, world: World, queue_ids: list[str], sizes: tuple[int, ...]
-) -> list[tuple[int, Figures]]:
-    crowd, found = Crowd(), []
-    polls = waiting.polls(server, world, queue_ids, {})
-    client = _first(server, world)
-    to_oneself = client.request(
-        "POST", "/messages", type="direct", to=[world.first_user_id + 1], content=TEXT
-    )
-    there, before = 0, server.rss_kib()
-    for size in sizes:
-        await crowd.come(server.port, polls[there:size])
-        there = size
-        await waiting.settled(server)
-        kib = (server.rss_kib() - before) / size
-        sent = await costs(server, client, [Operation("direct message", to_oneself)])
-        found.append((size, {"a waiting queue, KiB": kib, **sent}))
-    crowd.leave()
-    return found
+        with processes(server, QUEUE_PROCESSES) as serving, masses(serving.port) as crowd:
+            requests = waiting.polls(serving.port, world, queue_ids)
+            client = Client(serving.port, world.email(1), worlds.API_KEY)
+            to_oneself = client.request(
+                "POST", "/messages", type="direct", to=[world.first_user_id + 1], content=TEXT
+            )
+            uvloop.run(waiting.settled(serving))
+            there, before = 0, serving.pss_mib()
+            for size in sizes:
+                crowd.come(requests[there:size])
+                there = size
+                uvloop.run(waiting.settled(serving))
+                kib = (serving.pss_mib() - before) * 1024 / size
+                sent = _measure(serving, client, Operation("direct message", to_oneself))
+                yield size, {"a waiting queue, KiB": kib, **sent}
 
 
 def realms(sizes: tuple[int, ...]) -> Measured:

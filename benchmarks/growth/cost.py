@@ -2,11 +2,10 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Protocol
 
 from benchmarks.client import Client
 from benchmarks.figures import Figures, percentile
-from benchmarks.server import Server
 
 WARM_UP: Final = 20
 
@@ -20,7 +19,15 @@ class Operation:
     times: int = 150
 
 
-async def costs(server: Server, client: Client, operations: Sequence[Operation]) -> Figures:
+class Serving(Protocol):
+    """What is measured, and its database."""
+
+    def cpu_seconds(self) -> float: ...
+
+    def database_cpu_seconds(self) -> float: ...
+
+
+async def costs(server: Serving, client: Client, operations: Sequence[Operation]) -> Figures:
     """Milliseconds of each: of the server, of the database, and until its answer (p50)."""
     figures: Figures = {}
     for one in operations:
