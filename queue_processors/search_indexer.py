@@ -16,7 +16,7 @@ logger = structlog.get_logger(__name__)
 LOOK_SECONDS: Final = 1.0
 """Until then searches look into new messages themselves: waiting costs them a little."""
 MESSAGES_AT_ONCE: Final = 100
-"""Whoever deletes one of them waits until they are indexed: a few hundredths of a second."""
+"""In one statement, which takes a processor of the database a few hundredths of a second."""
 
 
 class SearchIndexer:

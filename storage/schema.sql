@@ -714,8 +714,15 @@ CREATE FUNCTION public.forget_terms() RETURNS trigger
     LANGUAGE plpgsql
     AS $$
 BEGIN
-    DELETE FROM message_terms t USING gone g
-     WHERE t.realm_id = g.realm_id AND t.message_id = g.id;
+    WITH forgotten AS (
+        DELETE FROM message_terms t USING gone g
+         WHERE t.realm_id = g.realm_id AND t.message_id = g.id
+        RETURNING t.realm_id, t.message_id
+    )
+    INSERT INTO search_stale (realm_id, message_id)
+    SELECT g.realm_id, g.id FROM gone g
+    EXCEPT SELECT f.realm_id, f.message_id FROM forgotten f
+    ON CONFLICT DO NOTHING;
     RETURN NULL;
 END $$;
 

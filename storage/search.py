@@ -286,30 +286,26 @@ async def _index_between(
     span: tuple[Position, Position],
     limit: int,
 ) -> list[MessageId]:
-    """Index what was sent above the first position and up to the second; its ids."""
+    """Index what was sent above the first position and up to the second; its ids.
+
+    Without locks: whoever edits or deletes one of them meanwhile leaves a mark.
+    """
     return await connection.values(
         """
         WITH wanted AS MATERIALIZED (
-            SELECT m.id FROM messages m
+            SELECT m.id, m.rendered_content FROM messages m
              WHERE m.realm_id = %(realm_id)s AND m.id > %(above)s AND m.id <= %(until)s
              ORDER BY m.id LIMIT %(limit)s
-        ), held AS MATERIALIZED (
-            -- Locked: nobody deletes them before their terms can be seen, and deleted as well.
-            SELECT m.realm_id, m.id, m.rendered_content FROM messages m
-             WHERE m.realm_id = %(realm_id)s AND m.id IN (SELECT w.id FROM wanted w)
-               FOR KEY SHARE SKIP LOCKED
-        ), later AS (
-            INSERT INTO search_stale (realm_id, message_id)
-            SELECT %(realm_id)s, w.id FROM wanted w WHERE w.id NOT IN (SELECT s.id FROM held s)
-            ON CONFLICT DO NOTHING
         ), indexed AS (
             INSERT INTO message_terms (realm_id, message_id, words, text)
-            SELECT s.realm_id, s.id, search_words(%(language)s::regconfig, x.text), x.text
-              FROM held s
-             CROSS JOIN LATERAL (SELECT search_text(s.rendered_content) AS text OFFSET 0) x
-             WHERE s.realm_id = %(realm_id)s
-                ON CONFLICT (realm_id, message_id) DO UPDATE
-               SET words = excluded.words, text = excluded.text
+            SELECT %(realm_id)s, w.id, search_words(%(language)s::regconfig, x.text), x.text
+              FROM wanted w
+             CROSS JOIN LATERAL (SELECT search_text(w.rendered_content) AS text OFFSET 0) x
+             -- What has been edited already may be there. Looked up in the order of the key, so
+             -- that a plan that was made while there were few goes on doing so.
+             WHERE (SELECT (t.realm_id, t.message_id) = (%(realm_id)s, w.id) FROM message_terms t
+                     WHERE (t.realm_id, t.message_id) >= (%(realm_id)s, w.id)
+                     ORDER BY t.realm_id, t.message_id LIMIT 1) IS NOT TRUE
         )
         SELECT id FROM wanted ORDER BY id
         """,
@@ -322,7 +318,10 @@ async def _index_between(
 
 
 async def _index_stale(connection: Connection, realm_id: RealmId, language: str, limit: int) -> int:
-    """Index edited messages anew, as far as nobody is editing them now; how many."""
+    """Index edited messages anew, as far as nobody is editing them now, and forget what is gone.
+
+    How many.
+    """
     done = await connection.values(
         """
         WITH wanted AS MATERIALIZED (
@@ -341,6 +340,11 @@ async def _index_stale(connection: Connection, realm_id: RealmId, language: str,
              WHERE s.realm_id = %(realm_id)s
                 ON CONFLICT (realm_id, message_id) DO UPDATE
                SET words = excluded.words, text = excluded.text
+        ), forgotten AS (
+            DELETE FROM message_terms t USING wanted w
+             WHERE t.realm_id = %(realm_id)s AND t.message_id = w.message_id
+               AND NOT EXISTS (SELECT FROM messages m
+                                WHERE m.realm_id = %(realm_id)s AND m.id = w.message_id)
         )
         DELETE FROM search_stale x
          WHERE x.realm_id = %(realm_id)s AND x.message_id IN (SELECT w.message_id FROM wanted w)

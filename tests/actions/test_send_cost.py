@@ -14,7 +14,7 @@ from tests.fixtures.making import Stage
 pytestmark = pytest.mark.asyncio
 
 SENDS = 12
-WAL_BYTES = 4_096
+WAL_BYTES = 2_048
 
 
 @dataclass

@@ -6,6 +6,7 @@ import pytest
 import pytest_asyncio
 
 from queue_processors.search_indexer import SearchIndexer
+from storage import search
 from tests.factories import Make
 
 pytestmark = pytest.mark.asyncio
@@ -281,6 +282,40 @@ async def test_the_worker_waits_for_nobody_who_deletes(alice, sent, make, databa
     left = "SELECT count(*) FROM message_terms WHERE message_id = %(id)s"
     assert await make.connection.value(left, id=sent["run"]) == 0
     assert await make.connection.value("SELECT count(*) FROM search_stale") == 0
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "DELETE FROM messages WHERE id = %(id)s",
+        "UPDATE messages SET rendered_content = 'something else' WHERE id = %(id)s",
+    ],
+)
+async def test_what_changes_while_the_worker_brings_it_in_does_not_stay_in_the_index(
+    alice, sent, make, database, change
+):
+    async with database.transaction() as bringing_in:
+        await search.index_some(bringing_in, make.realm_id, "english", limit=100)
+        await make.connection.execute(change, id=sent["run"])
+    assert await found(alice, "running") == []
+    await SearchIndexer(database).catch_up()
+    left = (
+        "SELECT count(*) FROM message_terms WHERE message_id = %(id)s AND text LIKE '%%running%%'"
+    )
+    assert await make.connection.value(left, id=sent["run"]) == 0
+    assert await make.connection.value("SELECT count(*) FROM search_stale") == 0
+
+
+async def test_what_was_edited_before_its_turn_is_brought_in_once(alice, sent, make, database):
+    change = "UPDATE messages SET rendered_content = %(text)s WHERE id = %(id)s"
+    await make.connection.execute(change, id=sent["run"], text="<p>walking</p>")
+    async with database.transaction() as bringing_in:
+        await search.index_some(bringing_in, make.realm_id, "english", limit=1)
+    terms = "SELECT text FROM message_terms WHERE message_id = %(id)s"
+    assert await make.connection.values(terms, id=sent["run"]) == ["\nwalking\n"]
+    await SearchIndexer(database).catch_up()
+    assert await make.connection.values(terms, id=sent["run"]) == ["\nwalking\n"]
+    assert [m["id"] for m in await found(alice, "walking")] == [sent["run"]]
 
 
 async def test_several_workers_share_a_realm(alice, sent, make, database):
