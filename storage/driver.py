@@ -254,14 +254,19 @@ class PgConnection(psycopg.AsyncConnection[Row]):
     async def _end_pipeline(self) -> None:
         expected = self._expected
         assert expected is not None
+        end = Answer(self, None)
         try:
-            end = Answer(self, None)
             self.pgconn.pipeline_sync()
             expected.append(end)
             await self.wait(self._received(end))
-            self.pgconn.exit_pipeline_mode()
         finally:
             self._expected = None
+            # Whoever waits may be gone, and all answers be there nevertheless. A connection that
+            # stays in this mode would never answer again.
+            if end.result is not None:
+                self.pgconn.exit_pipeline_mode()
+            else:
+                self.pgconn.finish()
         if self._failure is not None:
             raise error_from_result(self._failure)
 

@@ -13,6 +13,7 @@ import pytest
 import pytest_asyncio
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from psycopg.pq import PipelineStatus
 from psycopg.types.json import Jsonb
 
 from storage.database import Connection, Statement
@@ -341,3 +342,27 @@ async def until_asleep(killer: psycopg.AsyncConnection[Any], raw: PgConnection) 
         if await cursor.fetchone() == (True,):
             return
         await asyncio.sleep(0.005)
+
+
+@pytest.mark.asyncio
+@pytest.mark.parametrize("last", ["COMMIT", "SELECT pg_sleep(60)"])
+async def test_who_gives_up_at_the_end_of_a_pipeline_leaves_a_connection_that_answers(
+    raw: PgConnection, last: Any
+):
+    async def ask() -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        async with raw.pipelined():
+            await raw.ask("BEGIN", {})
+            await (await raw.ask("SELECT 1", {})).rows(tuple)
+            await raw.ask(last, {})
+            # Comes when the block's end waits for what it has sent.
+            asyncio.get_running_loop().call_soon(task.cancel)
+
+    for _ in range(PREPARED_AFTER + 2):
+        with pytest.raises(asyncio.CancelledError):
+            await asyncio.create_task(ask())
+        assert raw.pgconn.pipeline_status == PipelineStatus.OFF
+        async with asyncio.timeout(60):
+            await raw.rollback()
+            assert await rows(raw, "SELECT 2") == [(2,)]
