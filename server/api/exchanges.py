@@ -111,6 +111,7 @@ class _Exchange:
         return None
 
     def finish(self) -> None:
+        self._handling.body.end()
         if self._handling.incoming is not None:
             self._handling.incoming.end()
         self._begin()
@@ -192,19 +193,28 @@ class _Waiting:
         self._endpoint = endpoint
         self._began = began
         self._headers = headers or None
-        self._later = later
+        self._later: Later | None = later
         server.waiting += 1
         wire.hand_over(self)
         later.then(self)
 
     def take(self, body: bytes) -> None:
         """The answer has come."""
-        self._server.waiting -= 1
-        self._server.measure("GET", self._endpoint, HTTPStatus.OK, self._began)
-        self._server.respond(self._wire, HTTPStatus.OK, self._headers or {}, body)
-        del self._later  # which knows of this, and so would be garbage
+        if self._end() is not None:
+            self._server.measure("GET", self._endpoint, HTTPStatus.OK, self._began)
+            self._server.respond(self._wire, HTTPStatus.OK, self._headers or {}, body)
 
     def on_connection_close(self) -> None:
-        self._server.waiting -= 1
-        self._later.give_up()
-        del self._later
+        later = self._end()
+        if later is not None:
+            later.give_up()
+
+    def _end(self) -> Later | None:
+        """Wait no more; what was waited for, unless that is over already.
+
+        The answer may come to a connection that closes, and is told so only afterwards.
+        """
+        later, self._later = self._later, None  # it knows of this, and so would be garbage
+        if later is not None:
+            self._server.waiting -= 1
+        return later

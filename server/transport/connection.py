@@ -17,6 +17,8 @@ from server.transport.limits import (
     IDLE_SECONDS,
     MAX_AHEAD_BYTES,
     PIECE_SECONDS,
+    PIECES_AT_ONCE,
+    STALLED_BYTES,
     STALLED_SECONDS,
 )
 from server.transport.reading import Incoming, Reader
@@ -59,8 +61,10 @@ class Connection(asyncio.Protocol):
         "_server",
         "_state",
         "_taking",
+        "_told",
         "_transport",
         "_unread",
+        "_untaken",
         "due",
     )
 
@@ -98,6 +102,10 @@ class Connection(asyncio.Protocol):
         """What came behind the requests that are there is none."""
         self._body_due = 0.0
         """When the body of the request in hand has to be whole, by the loop's time."""
+        self._told = 0
+        """Pieces of bodies so far, for whoever reads to know how many there were."""
+        self._untaken = 0
+        """Bytes that the client had yet to take when it was last looked at."""
         self._dropped = 0
         self.due = 0
 
@@ -127,6 +135,7 @@ class Connection(asyncio.Protocol):
         # Under TLS there is no way to keep it open, and none to write to it then.
         if self._state is not State.OPEN or not self._transport.can_write_eof():
             self._state = State.CLOSING
+            self._wait_until_taken()
             return False
         self._heard_all = True
         if not self._unread:
@@ -149,7 +158,7 @@ class Connection(asyncio.Protocol):
     @override
     def pause_writing(self) -> None:
         self._on_drained = asyncio.get_running_loop().create_future()
-        self._server.deadlines.set(self, STALLED_SECONDS)
+        self._wait_until_taken()
 
     @override
     def resume_writing(self) -> None:
@@ -165,10 +174,24 @@ class Connection(asyncio.Protocol):
 
     def expired(self) -> None:
         """The client has been silent, or deaf, for too long."""
-        if self._incoming is None or self._on_drained is not None or self._state is not State.OPEN:
+        if self._is_taking:
+            self._wait_until_taken()
+        elif self._incoming is None or self._on_drained or self._state is not State.OPEN:
             self.abort()
         else:
             self._refuse(BodyTimeoutError())
+
+    @property
+    def _is_taking(self) -> bool:
+        """Whether its client, which has yet to take something, has taken enough meanwhile."""
+        if self._on_drained is None and self._state is not State.CLOSING:
+            return False
+        untaken = self._transport.get_write_buffer_size()
+        return 0 < untaken <= self._untaken - STALLED_BYTES
+
+    def _wait_until_taken(self) -> None:
+        self._untaken = self._transport.get_write_buffer_size()
+        self._server.deadlines.set(self, STALLED_SECONDS)
 
     # -- what the crowd calls
 
@@ -204,9 +227,9 @@ class Connection(asyncio.Protocol):
     def came(self, incoming: Incoming, chunk: bytes) -> None:
         if incoming is self._incoming and self._taking is None:
             self._bring(chunk)
-            self._set_deadline()
+            self._told += 1
         else:
-            incoming.chunks.append(chunk)
+            incoming.untaken += chunk
 
     def ended(self, incoming: Incoming) -> None:
         self._heard_last = self._heard_last or not incoming.keeps_alive
@@ -266,7 +289,7 @@ class Connection(asyncio.Protocol):
         else:
             self._state = State.CLOSING
             self._transport.close()
-            self._server.deadlines.set(self, STALLED_SECONDS)
+            self._wait_until_taken()
 
     def linger(self) -> None:
         self._lingers = True
@@ -290,7 +313,7 @@ class Connection(asyncio.Protocol):
         reader = self._reader
         if reader is None:
             reader = self._reader = Reader(self)
-        was_in_head = reader.is_in_head
+        was_in_head, told = reader.is_in_head, self._told
         try:
             reader.feed(data)
         except DomainError as error:
@@ -298,6 +321,8 @@ class Connection(asyncio.Protocol):
             if self._state is State.OPEN and not self._heard_last:
                 self._refuse(error)
             return
+        if self._told != told and self._incoming is not None:
+            self._set_deadline()
         if reader.is_between:
             reader.end()
             self._reader = None
@@ -306,14 +331,24 @@ class Connection(asyncio.Protocol):
             self._server.deadlines.set(self, HEAD_SECONDS)
 
     def _read_on(self) -> None:
-        """Read what has come, as far as somebody takes it: the rest of a body, and then little."""
+        """Read what has come, as far as somebody takes it: the rest of a body, and then little.
+
+        Of many small chunks no more at once than others can wait for.
+        """
         rest = memoryview(self._unread)
+        until = self._told + PIECES_AT_ONCE
         while rest and self._may_read:
             left = 0 if self._incoming is None else max(0, self._incoming.left)
             piece = rest[: left + MAX_AHEAD_BYTES]
             rest = rest[len(piece) :]
             self._read(piece)
+            if rest and self._told >= until:
+                self._transport.pause_reading()
+                self._server.turns.add(self._read_on)
+                break
         self._unread = bytes(rest) if self._refusal is None else b""
+        if self._unread and self._may_read:
+            return
         if self._heard_all and not self._unread:
             self._read_no_more()
         elif self._may_read and not self._heard_all:
@@ -360,8 +395,9 @@ class Connection(asyncio.Protocol):
         incoming = self._incoming
         if incoming is None or self._state is not State.OPEN:
             return
-        while incoming.chunks:
-            self._bring(incoming.chunks.popleft())
+        if incoming.untaken:
+            chunk, incoming.untaken = bytes(incoming.untaken), bytearray()
+            self._bring(chunk)
             if self._taking is not None:
                 return
         self._set_deadline()
@@ -411,8 +447,8 @@ class Connection(asyncio.Protocol):
         if self._state is not State.OPEN:
             return
         if self._on_drained is not None:
-            self._server.deadlines.set(self, STALLED_SECONDS)
-        elif self._incoming is not None:
+            return  # it has one, for as long as it takes too little
+        if self._incoming is not None:
             left = max(0.0, self._body_due - asyncio.get_running_loop().time())
             # While nobody takes what has come, the client owes nothing.
             seconds = min(left, PIECE_SECONDS) if self._taking is None else left

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Protocol
 from server.api.wire import Exchange, Wire
 from server.deadlines import Deadlines
 from server.transport.crowd import Crowd
+from server.turns import Turns
 
 if TYPE_CHECKING:
     from server.transport.connection import Connection
@@ -17,6 +18,8 @@ class Keeper(Protocol):
     deadlines: Deadlines
     crowd: Crowd
     """Of which those are who may ask with many others."""
+    turns: Turns
+    """In which is read on what takes long."""
 
     def begin(self, wire: Wire) -> Exchange:
         """The next exchange of a connection."""

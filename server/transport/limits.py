@@ -19,7 +19,11 @@ PIECE_SECONDS: Final = 30.0
 HANDSHAKE_SECONDS: Final = 30.0
 """How long a client may take to agree on a cipher."""
 STALLED_SECONDS: Final = 60.0
-"""How long a client may take nothing of what is sent to it."""
+"""How long a client may take nothing of what is sent to it,"""
+STALLED_BYTES: Final = 64 * 1024
+"""or less than this, where there is more."""
+PIECES_AT_ONCE: Final = 256
+"""Pieces of a body that are read before others are served."""
 
 
 class TransportServer(Protocol):

@@ -1,6 +1,5 @@
 """From the bytes of a connection to requests, by httptools."""
 
-from collections import deque
 from typing import Final, Protocol
 
 import httptools
@@ -39,7 +38,6 @@ class Incoming:
     """One request, of which the head is there."""
 
     __slots__ = (
-        "chunks",
         "headers",
         "is_old",
         "is_whole",
@@ -47,6 +45,7 @@ class Incoming:
         "left",
         "method",
         "target",
+        "untaken",
     )
 
     def __init__(
@@ -64,7 +63,7 @@ class Incoming:
         self.keeps_alive = keeps_alive
         self.is_old = is_old
         """Whether it is HTTP/1.0."""
-        self.chunks: deque[bytes] = deque()
+        self.untaken = bytearray()
         """What has come of the body, and nobody has taken."""
         self.left = int(headers.get("content-length", 0))
         """What has yet to come of it, if it was said how long it is; less than nothing if not."""
@@ -94,6 +93,7 @@ class Reader:
     """Reads requests one after another. Once it has raised, nothing more can be read."""
 
     __slots__ = (
+        "_body_head",
         "_headers",
         "_hosts",
         "_incoming",
@@ -133,9 +133,12 @@ class Reader:
         try:
             self._parser.feed_data(data)
         except httptools.HttpParserUpgrade as upgrade:
+            rest = data[upgrade.args[0] :]
+            if self._body_head:
+                self._begin_with_body()
+                return rest
             if self._incoming is not None:
                 self.on_message_complete()
-            rest = data[upgrade.args[0] :]
             self._begin()
             return rest
         except httptools.HttpParserCallbackError as error:
@@ -147,7 +150,14 @@ class Reader:
     def _begin(self) -> None:
         self._parser = httptools.HttpRequestParser(self)
         self._incoming: Incoming | None = None
+        self._body_head = b""
+        """What another parser is told of the body that this one would not take."""
         self._clear()
+
+    def _begin_with_body(self) -> None:
+        head, self._body_head = self._body_head, b""
+        self._parser = httptools.HttpRequestParser(_Behind(self))
+        self._parser.feed_data(head)
 
     def _clear(self) -> None:
         self.is_in_head = False
@@ -210,9 +220,8 @@ class Reader:
             keeps_alive=parser.should_keep_alive(),
             is_old=is_old,
         )
-        # Of such a request the parser takes no body, and would find another request in it.
-        if parser.should_upgrade() and (incoming.left or "transfer-encoding" in self._headers):
-            raise MalformedRequestError
+        if parser.should_upgrade() and incoming.has_body:
+            self._body_head = _head_of_body(incoming)
         self._clear()
         self._incoming = incoming
         self._sink.begun(incoming)
@@ -224,8 +233,53 @@ class Reader:
         self._sink.came(self._incoming, chunk)
 
     def on_message_complete(self) -> None:
+        if self._body_head:
+            return  # so it seems to a parser that takes the body for another protocol
         incoming, self._incoming = self._incoming, None
         self._clear()
         if incoming is not None:
             incoming.is_whole = True
             self._sink.ended(incoming)
+
+
+def _head_of_body(incoming: Incoming) -> bytes:
+    """A head that says the same of how long the body is, and asks for no other protocol."""
+    length = (
+        b"Content-Length: %d" % incoming.left
+        if "content-length" in incoming.headers
+        else b"Transfer-Encoding: chunked"
+    )
+    return b"POST / HTTP/1.1\r\nHost: x\r\n" + length + b"\r\n\r\n"
+
+
+class _Behind:
+    """Tells a reader all that a parser hears behind the first head."""
+
+    __slots__ = ("_is_behind", "_reader")
+
+    def __init__(self, reader: Reader) -> None:
+        self._reader = reader
+        self._is_behind = False
+
+    def on_message_begin(self) -> None:
+        if self._is_behind:
+            self._reader.on_message_begin()
+
+    def on_url(self, url: bytes) -> None:
+        if self._is_behind:
+            self._reader.on_url(url)
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        if self._is_behind:
+            self._reader.on_header(name, value)
+
+    def on_headers_complete(self) -> None:
+        if self._is_behind:
+            self._reader.on_headers_complete()
+        self._is_behind = True
+
+    def on_body(self, chunk: bytes) -> None:
+        self._reader.on_body(chunk)
+
+    def on_message_complete(self) -> None:
+        self._reader.on_message_complete()

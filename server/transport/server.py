@@ -18,6 +18,7 @@ from server.transport.doors import Doors
 from server.transport.keeper import Keeper
 from server.transport.limits import HANDSHAKE_SECONDS, TransportServer
 from server.transport.refusals import MAX_LINGERING, TooManyConnectionsError, closing_answer
+from server.turns import Turns
 
 KEPT_FREE: Final = 200
 """Files that the process may open beside its connections: the database, the broker, uploads."""
@@ -36,6 +37,7 @@ class HttpServer(TransportServer, Keeper):
         self._room = max(resource.getrlimit(resource.RLIMIT_NOFILE)[0] - KEPT_FREE, KEPT_FREE)
         self.deadlines = Deadlines()
         self.crowd = Crowd()
+        self.turns = Turns()
 
     @override
     async def start(

@@ -160,21 +160,27 @@ async def test_bodies_that_never_come_hold_nobody_up(server, client):
             )
 
 
-async def test_bodies_take_no_more_than_their_room(server, client):
+async def test_bodies_take_no_more_than_their_room_and_the_newest_are_heard(server, client):
     room = server.api.answering.room
     whole = room.left
+    size = room.max_body_bytes
     async with AsyncExitStack() as stack:
+        slow = []
         for _ in range(3 * BODIES_AT_ONCE):
-            slow = await stack.enter_async_context(connected(server.port))
-            size = room.max_body_bytes
-            await slow.send(
+            each = await stack.enter_async_context(connected(server.port))
+            slow.append(each)
+            await each.send(
                 request("POST", "/messages", host=client.host, Content_Length=str(size)),
                 b"x" * (size - 1),
             )
-        await until(lambda: room.left < room.max_body_bytes)
-        late = await client.send("POST", "/messages", body=b"x" * (room.left + 1), headers=FORM)
-        late.refused("SERVER_NOT_READY", 503)
-        await ask_once(client)
+        await until(lambda: 0 <= room.left < size)
+        async with others_are_served(client):
+            await client.post("/messages/flags", messages=[], op="add", flag="read")
+            first, last = slow[0], slow[-1]
+            for each in (first, last):
+                await each.send(b"x")
+            assert (await first.answer()).status == 503
+            assert (await last.answer()).status == 401
     await until(lambda: room.left == whole)
 
 

@@ -3,6 +3,8 @@
 import asyncio
 from contextlib import AsyncExitStack
 from functools import partial
+from itertools import pairwise
+from typing import Any, cast
 
 import pytest
 from typing_extensions import override
@@ -12,6 +14,7 @@ from server.transport.limits import MAX_AHEAD_BYTES
 from server.transport.writing import CHUNKS_END, as_chunk
 from tests.fixtures.sockets import connected, until
 from tests.transport.exchanges import ASK, Echo, Patient, Silent, Slow, begun, grown, serving
+from tests.transport.wire_fuzz import Paper
 
 pytestmark = pytest.mark.asyncio
 
@@ -114,6 +117,37 @@ async def test_whoever_takes_nothing_is_let_go(monkeypatch):
         with pytest.raises(ConnectionError):
             await pour(wire)
         assert exchanges[0].is_gone
+
+
+async def test_whoever_takes_something_is_not_let_go(monkeypatch):
+    monkeypatch.setattr(connections, "STALLED_SECONDS", 0.2)
+    piece, pieces = 512 * 1024, 32
+    async with serving(Silent) as (_, port, exchanges), connected(port) as client:
+        await client.send(ASK)
+        await until(lambda: exchanges)
+        length = [("Content-Length", str(piece * pieces))]
+        exchanges[0].wire.respond(200, length, bytes(piece * pieces), is_last=True)
+        await client.head()
+        for _ in range(pieces):
+            await client.reader.readexactly(piece)
+            await asyncio.sleep(0.1)  # in all it takes several times as long as nothing may
+
+
+async def test_many_small_chunks_do_not_keep_others_from_their_turn():
+    async with serving(Silent) as (server, port, exchanges):
+        del port
+        connection = server.connection()
+        connection.connection_made(cast(Any, Paper()))
+        head = b"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"
+        connection.data_received(head + b"1\r\na\r\n" * 40_000 + b"0\r\n\r\n")
+        sizes = [len(exchanges[0].body)]
+        while sizes[-1] < 40_000:
+            await asyncio.sleep(0)
+            sizes.append(len(exchanges[0].body))
+        steps = [after - before for before, after in pairwise(sizes)]
+        assert sizes[0] < 1_000
+        assert max(steps) < 40_000 / 2, "it was read all at once"
+        connection.connection_lost(None)
 
 
 async def test_a_client_that_goes_away_while_it_waits_is_seen():

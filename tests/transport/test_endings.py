@@ -2,9 +2,11 @@
 
 import asyncio
 from functools import partial
+from unittest.mock import MagicMock
 
 import pytest
 
+from server.api.exchanges import _Waiting
 from server.transport.limits import MAX_AHEAD_BYTES
 from tests.fixtures.clients import basic
 from tests.fixtures.sockets import connected, request, until
@@ -216,3 +218,19 @@ async def test_half_a_request_of_somebody_who_sends_nothing_more_is_none(sent):
         rest = await client.rest()
         assert rest in (b"", b"HTTP/1.1 100 Continue\r\n\r\n")
         assert all(each.is_gone for each in exchanges[1:])
+
+
+async def test_an_answer_to_a_connection_that_closes_is_the_end_of_waiting_once():
+    """Under TLS a client may have ended its half, and the connection not be lost yet."""
+    server, later = MagicMock(waiting=0), MagicMock()
+    for ends in (["take"], ["close"], ["take", "close"], ["close", "take"]):
+        waiting = _Waiting(server, MagicMock(), "events", 0.0, {}, later)
+        assert server.waiting == 1
+        for end in ends:
+            if end == "take":
+                waiting.take(b"{}")
+            else:
+                waiting.on_connection_close()
+        assert server.waiting == 0
+    assert server.respond.call_count == 2
+    assert later.give_up.call_count == 2

@@ -36,7 +36,7 @@ class Heard:
 
     def came(self, incoming: Incoming, chunk: bytes) -> None:
         assert incoming is self.requests[-1]
-        incoming.chunks.append(chunk)
+        incoming.untaken += chunk
 
     def ended(self, incoming: Incoming) -> None:
         assert incoming is self.requests[-1]
@@ -44,7 +44,7 @@ class Heard:
 
 def told(heard: Heard) -> list[tuple[str, str, bytes, bool, bool]]:
     return [
-        (each.method, each.target, b"".join(each.chunks), each.keeps_alive, each.is_whole)
+        (each.method, each.target, bytes(each.untaken), each.keeps_alive, each.is_whole)
         for each in heard.requests
     ]
 
@@ -155,12 +155,39 @@ def test_what_has_to_be_known_before_the_body_is_no_trailer(name):
     assert not heard.requests[0].is_whole
 
 
+BODIES = {
+    b"Content-Length: 2\r\n\r\nab": b"ab",
+    b"Content-Length: 0\r\n\r\n": b"",
+    b"Transfer-Encoding: chunked\r\n\r\n1\r\na\r\n1\r\nb\r\n0\r\nX: y\r\n\r\n": b"ab",
+    b"\r\n": b"",
+}
+
+
+@pytest.mark.parametrize("rest", BODIES)
+def test_who_asks_for_another_protocol_and_sends_a_body_is_answered_with_this_one(rest):
+    asked = b"POST /a HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: h2c\r\n" + rest
+    sent = asked + asked.replace(b"/a", b"/b") + b"GET /c HTTP/1.1\r\nHost: x\r\n\r\n"
+    for size in range(1, len(sent) + 1):
+        heard = Heard()
+        reader = Reader(heard)
+        for at in range(0, len(sent), size):
+            reader.feed(sent[at : at + size])
+        body = BODIES[rest]
+        assert [(each.target, bytes(each.untaken)) for each in heard.requests] == [
+            ("/a", body),
+            ("/b", body),
+            ("/c", b""),
+        ]
+        assert all(each.is_whole for each in heard.requests)
+        assert reader.is_between
+
+
 def test_of_an_upgrade_no_body_is_taken_for_a_request():
     heard = Heard()
     head = b"POST / HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: h2c\r\n"
-    with pytest.raises(MalformedRequestError):
-        Reader(heard).feed(head + b"Content-Length: 2\r\n\r\nab")
-    assert heard.requests == []
+    hidden = b"GET /hidden HTTP/1.1\r\nHost: x\r\n\r\n"
+    Reader(heard).feed(head + b"Content-Length: %d\r\n\r\n" % len(hidden) + hidden)
+    assert [(each.target, bytes(each.untaken)) for each in heard.requests] == [("/", hidden)]
 
 
 def test_whether_something_of_a_request_is_there():

@@ -120,6 +120,9 @@ class Paper:
     def resume_reading(self) -> None:
         self.is_paused = False
 
+    def get_write_buffer_size(self) -> int:
+        return 0
+
     def get_extra_info(self, _name: str) -> None:
         return None
 
