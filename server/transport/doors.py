@@ -23,8 +23,10 @@ class Doors:
     that each connection wakes in vain.
     """
 
-    def __init__(self, listen: Listen) -> None:
+    def __init__(self, listen: Listen, has_room: Callable[[], bool] = lambda: True) -> None:
         self._listen = listen
+        self._has_room = has_room
+        """Whether doors that were shut may be opened again."""
         self._sockets: list[socket.socket] = []
         self._doors: list[asyncio.Server] = []
         self._more: list[asyncio.Server] = []
@@ -32,32 +34,43 @@ class Doors:
         """Connections since the last look."""
         self._timer: asyncio.TimerHandle | None = None
         self._is_crowded = False
+        self._is_shut = False
         self._opening: asyncio.Task[None] | None = None
 
     async def open(self, sockets: Sequence[socket.socket]) -> None:
         """Listen on these."""
-        for each in sockets:
-            self._doors.append(await self._listen(each))
         self._sockets = list(sockets)
+        await self._open_each()
 
     def close(self) -> None:
         """Nobody comes in any more."""
-        self._sockets = []
-        for each in self._doors:
+        for each in self._sockets:
             each.close()
-        self._doors.clear()
-        self._close_more()
+        self._sockets = []
+        self._close_all()
         if self._timer is not None:
             self._timer.cancel()
+
+    def shut(self) -> None:
+        """Let nobody in for now: whoever comes waits outside until there is room."""
+        if not self._is_shut:
+            self._is_shut = True
+            # Somebody may be coming in by one of them just now.
+            asyncio.get_running_loop().call_soon(self._close_all)
+            self._look_soon()
 
     def came(self) -> None:
         """Somebody has come in."""
         self._came += 1
-        if self._timer is None:
-            self._timer = asyncio.get_running_loop().call_later(LOOK_SECONDS, self._look)
+        self._look_soon()
         if self._came == CROWD and not self._is_crowded:
             self._is_crowded = True
             self._opening = asyncio.ensure_future(self._open_more())
+
+    async def _open_each(self) -> None:
+        """A copy of each socket: doors that are shut take theirs with them."""
+        for each in self._sockets:
+            self._doors.append(await self._listen(each.dup()))
 
     async def _open_more(self) -> None:
         for each in [each for each in self._sockets for _ in range(MORE)]:
@@ -69,10 +82,24 @@ class Doors:
 
     def _look(self) -> None:
         came, self._came = self._came, 0
+        self._timer = None
         if came < CROWD:
             self._close_more()
-        loop = asyncio.get_running_loop()
-        self._timer = loop.call_later(LOOK_SECONDS, self._look) if came else None
+        if self._is_shut and self._has_room():
+            self._is_shut = False
+            self._opening = asyncio.ensure_future(self._open_each())
+        if came or self._is_shut:
+            self._look_soon()
+
+    def _look_soon(self) -> None:
+        if self._timer is None:
+            self._timer = asyncio.get_running_loop().call_later(LOOK_SECONDS, self._look)
+
+    def _close_all(self) -> None:
+        for each in self._doors:
+            each.close()
+        self._doors.clear()
+        self._close_more()
 
     def _close_more(self) -> None:
         self._is_crowded = False

@@ -4,6 +4,7 @@ import asyncio
 import resource
 import socket
 import ssl
+from collections import deque
 from collections.abc import Sequence
 from typing import Final
 
@@ -30,9 +31,11 @@ class HttpServer(TransportServer, Keeper):
     def __init__(self, begin: ExchangeFactory) -> None:
         self._begin = begin
         self._tls: ssl.SSLContext | None = None
-        self._doors = Doors(self._listen)
+        self._doors = Doors(self._listen, self._has_room)
         self._connections: dict[Connection, None] = {}
         """A dictionary for a set: it takes half of the memory."""
+        self._arrivals: deque[float] = deque()
+        """When those came who have yet to agree on a cipher, as far as is known."""
         self._lingering: set[Connection] = set()
         self._room = max(resource.getrlimit(resource.RLIMIT_NOFILE)[0] - KEPT_FREE, KEPT_FREE)
         self.deadlines = Deadlines()
@@ -68,8 +71,22 @@ class HttpServer(TransportServer, Keeper):
         )
 
     def connection(self) -> Connection:
-        """What a new transport is told of."""
+        """What a new transport is told of; under TLS only when a cipher is agreed on."""
+        if self._tls is not None:
+            self._arrivals.append(asyncio.get_running_loop().time())
+            if not self._has_room():
+                self._doors.shut()
         return Connection(self)
+
+    def _has_room(self) -> bool:
+        """Whether one more may come in.
+
+        Of whoever fails to agree nothing is heard: they count for as long as that might take.
+        """
+        longest = asyncio.get_running_loop().time() - HANDSHAKE_SECONDS
+        while self._arrivals and self._arrivals[0] < longest:
+            self._arrivals.popleft()
+        return len(self._connections) + len(self._arrivals) < self._room
 
     # -- for its connections
 
@@ -80,6 +97,8 @@ class HttpServer(TransportServer, Keeper):
     @override
     def admit(self, connection: Connection, transport: asyncio.Transport) -> bool:
         self._doors.came()
+        if self._arrivals:
+            self._arrivals.popleft()
         self._connections[connection] = None
         if len(self._connections) <= self._room:
             self.crowd.expects(connection)

@@ -1,8 +1,10 @@
 """HTTPS with a certificate of the operator's own."""
 
+import asyncio
 import re
 import shutil
 import ssl
+from contextlib import AsyncExitStack
 from pathlib import Path
 
 import pytest
@@ -18,8 +20,11 @@ from server import certificates
 from server.listening import ListenError
 from server.main import TRANSPORTS
 from server.settings import Settings
+from server.transport import doors
+from server.transport import server as transport_server
 from tests.fixtures.clients import basic
 from tests.fixtures.sockets import Connection, connected, request, until
+from tests.transport.exchanges import ASK, serving
 
 pytestmark = pytest.mark.asyncio
 
@@ -50,6 +55,26 @@ async def test_a_server_with_a_certificate_speaks_https_alone(
             await plain.send(asked)
             assert b"HTTP" not in await _what_comes(plain)
         assert server.app.settings.public_url.startswith("https://")
+
+
+async def test_who_never_agrees_on_a_cipher_counts_and_keeps_nobody_out_for_ever(
+    certificate, monkeypatch
+):
+    monkeypatch.setattr(transport_server, "HANDSHAKE_SECONDS", 1.0)
+    monkeypatch.setattr(doors, "LOOK_SECONDS", 0.1)
+    async with serving(tls=certificate.server) as (server, port, _), AsyncExitStack() as stack:
+        server._room = 20
+        async with connected(port, certificate.client) as known:
+            for _ in range(60):
+                await stack.enter_async_context(connected(port))
+            await until(lambda: server._doors._is_shut)
+            await asyncio.sleep(0.1)
+            assert len(server._arrivals) < 40, "nobody else is let in"
+            await known.send(ASK)
+            assert (await known.answer()).status == 200
+        async with asyncio.timeout(60), connected(port, certificate.client) as late:
+            await late.send(ASK)
+            assert (await late.answer()).status == 200
 
 
 @pytest.mark.parametrize("transport", TRANSPORTS)
