@@ -209,6 +209,8 @@ class Reader:
         if self._headers.get("transfer-encoding", _CHUNKED).lower() != _CHUNKED:
             raise MalformedRequestError
         is_old = version == "1.0"
+        if is_old and "transfer-encoding" in self._headers:
+            raise MalformedRequestError  # it knows of none: who passed it on may not have either
         target = self._target.decode("latin-1")
         target, host = place(target, self._hosts, is_old=is_old)
         if host is not None:

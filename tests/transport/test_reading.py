@@ -146,6 +146,14 @@ def test_there_is_one_host_and_it_is_one(sent):
     assert heard.requests == []
 
 
+def test_an_old_request_has_no_coding():
+    heard = Heard()
+    head = b"POST / HTTP/1.0\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"
+    with pytest.raises(MalformedRequestError):
+        Reader(heard).feed(head + b"0\r\n\r\n")
+    assert heard.requests == []
+
+
 @pytest.mark.parametrize("name", ["Content-Length", "transfer-encoding", "Host", "Authorization"])
 def test_what_has_to_be_known_before_the_body_is_no_trailer(name):
     heard = Heard()
