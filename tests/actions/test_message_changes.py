@@ -63,21 +63,22 @@ async def test_an_edit_reaches_subscribers_and_those_who_remember_the_message(
         await changes.edit(hall.member, message_id, f"@**{hall.guest.full_name}**")
         await changes.edit(hall.member, message_id, "@**all**")
         await changes.edit(hall.member, message_id, "nobody")
+        await changes.edit(hall.member, message_id, "nobody")
 
     seen = await witnesses.watch(change, hall.everybody)
 
     assert types_by_user(seen) == {
         "Owner": [],
         "Admin": [],
-        "Member": ["update_message"] * 3,
-        "Other": ["update_message"] * 3,
-        "Guest": ["update_message"] * 3,
+        "Member": ["update_message"] * 4,
+        "Other": ["update_message"] * 4,
+        "Guest": ["update_message"] * 4,
     }
     flags = {w.user.full_name: [set(e["flags"]) for e in w.events if "flags" in e] for w in seen}
     wildcard = {"stream_wildcard_mentioned", "wildcard_mentioned"}
-    assert flags["Guest"] == [{"mentioned"}, wildcard, set()]
-    assert flags["Member"] == [{"read"}, {"read", *wildcard}, {"read"}]
-    assert flags["Other"] == [{"read", "starred", "historical"}] * 3
+    assert flags["Guest"] == [{"mentioned"}, wildcard, set(), set()]
+    assert flags["Member"] == [{"read"}, {"read", *wildcard}, {"read"}, {"read"}]
+    assert flags["Other"] == [{"read", "starred", "historical"}] * 4
 
 
 @pytest.mark.parametrize(

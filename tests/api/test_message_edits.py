@@ -55,6 +55,20 @@ async def test_an_edit_is_told_and_kept(alice, bob):
     assert (entry["prev_content"], entry["prev_rendered_content"]) == ("before", "<p>before</p>")
 
 
+async def test_an_edit_that_changes_nothing_is_told_and_kept_as_any_other(alice, bob):
+    message_id = await send(alice)
+    queue = await bob.register(event_types=["update_message"])
+
+    (await edit(alice, message_id, content="before")).succeeded()
+
+    [event] = await queue.poll()
+    assert (event["message_ids"], event["content"]) == ([message_id], "before")
+    shown = await message(bob, message_id)
+    assert shown["last_edit_timestamp"] == event["edit_timestamp"]
+    assert [entry["prev_content"] for entry in shown["edit_history"]] == ["before"]
+    assert [state["content"] for state in await history(bob, message_id)] == ["before"] * 2
+
+
 async def test_history_holds_every_state_oldest_first(alice, bob):
     message_id = await send(alice, "one")
     (await edit(alice, message_id, content="two")).succeeded()

@@ -65,11 +65,12 @@ def _cleaned(content: str) -> str:
 
 
 async def edit_locked(tx: Tx, subject: Subject, new: NewContent, now: datetime) -> None:
-    """Do what `check_editable` permits."""
+    """Do what `check_editable` permits.
+
+    What says the same is an edit, too: clients wait for the event of what they have asked for.
+    """
     row = subject.row
     written = await _read(tx, subject, new)
-    if written.content == row.content:
-        return
     holds = await before_letting_go(tx, [row.id], now) or bool(written.attachments)
     tellings = await of_messages(tx, subject.channel, row.conversation_id, [row.id])
     news = await _new_mentions(tx, subject, written)
