@@ -17,7 +17,10 @@ MAX_GONE: Final = 500
 
 
 class ContentChange(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """What the message says now, and what it said if the organization shows that."""
+    """What the message says now, and what it said if it was edited and the organization shows that.
+
+    Clients recognize an edit by what it says of the old text: where that is not shown, by "".
+    """
 
     orig_content: str | None = None
     orig_rendered_content: str | None = None
@@ -72,11 +75,19 @@ class MessagesChanged(Event, frozen=True, kw_only=True, omit_defaults=True):
         if self.channel_id is not None:
             event |= {"stream_id": self.channel_id, "stream_name": self.channel_name}
         if self.content is not None:
-            said = msgspec.structs.asdict(self.content)
-            event |= {name: value for name, value in said.items() if value is not None}
+            event |= self._said(self.content)
         if self.move is not None:
             event |= self._moved(self.move, view)
         return (event,)
+
+    def _said(self, content: ContentChange) -> dict[str, Any]:
+        said = msgspec.structs.asdict(content)
+        for name in ("orig_content", "orig_rendered_content"):
+            if self.rendering_only:
+                del said[name]
+            elif said[name] is None:
+                said[name] = ""
+        return said
 
     def _moved(self, move: Relocation, view: ClientView) -> dict[str, Any]:
         moved: dict[str, Any] = {

@@ -110,8 +110,10 @@ async def test_the_organization_says_how_much_of_the_history_is_shown(
     bob.server.app.directories.of(make.realm_id).forget_everything()
     events = await bob.register(event_types=["update_message"])
     (await edit(alice, await send(alice), content="after")).succeeded()
-    told_before = "before" in str(await events.until("update_message"))
-    assert told_before is (policy == "all")
+    told = await events.until("update_message")
+    original = (told["orig_content"], told["orig_rendered_content"])
+    assert original == (("before", "<p>before</p>") if policy == "all" else ("", ""))
+    assert ("before" in str(told)) is (policy == "all")
 
     shown = await message(bob, message_id)
 
