@@ -224,10 +224,12 @@ class PicturesNotReadyError(DomainError):
 
 
 class BadEventQueueError(DomainError):
+    """The queue is gone. Some clients know it by how the message begins, in exactly this case."""
+
     code = "BAD_EVENT_QUEUE_ID"
 
     def __init__(self, queue_id: str) -> None:
-        super().__init__(f"Bad event queue ID: {queue_id}", queue_id=queue_id)
+        super().__init__(f"Bad event queue id: {queue_id}", queue_id=queue_id)
 
 
 class BadNarrowError(DomainError):

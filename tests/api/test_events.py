@@ -186,6 +186,11 @@ async def test_nobody_polls_or_deletes_somebody_elses_queue(clients):
     assert await queue.poll(dont_block=True) == []
 
 
+async def test_a_queue_that_is_gone_is_told_so_in_the_words_that_clients_look_for(clients):
+    answer = await clients[0].call("GET", "/events", queue_id="gone", last_event_id=-1)
+    assert answer.refused("BAD_EVENT_QUEUE_ID")["msg"] == "Bad event queue id: gone"
+
+
 async def test_an_id_from_the_future_is_refused(clients):
     _, bob = clients
     queue = await bob.register()
