@@ -54,6 +54,11 @@ OLD_NOTIFICATION_SETTINGS: Final = (
 """Settings that clients which do not know `user_settings` are told by events of their own."""
 
 
+def as_of_old(name: str, value: SettingValue) -> SettingValue:
+    """How such a client is told the value: it does not know that a locale may say the hours."""
+    return False if name == "twenty_four_hour_time" and value is None else value
+
+
 class _ShownSetting(msgspec.Struct, frozen=True, kw_only=True):
     type: str = "user_settings"
     op: str = "update"
@@ -102,7 +107,10 @@ class OldDisplaySettingChanged(Event, frozen=True, kw_only=True):
 
     @override
     def wire(self, position: Position, view: ClientView) -> Sequence[Any]:
-        return () if view.user_settings_object else (self,)
+        if view.user_settings_object:
+            return ()
+        setting = as_of_old(self.setting_name, self.setting)
+        return (msgspec.structs.replace(self, setting=setting),)
 
 
 class OldNotificationSettingChanged(Event, frozen=True, kw_only=True):

@@ -3,7 +3,11 @@
 from typing import Any, Final
 
 from server.domain.user_settings import UserSettings
-from server.events.user_settings import OLD_DISPLAY_SETTINGS, OLD_NOTIFICATION_SETTINGS
+from server.events.user_settings import (
+    OLD_DISPLAY_SETTINGS,
+    OLD_NOTIFICATION_SETTINGS,
+    as_of_old,
+)
 from server.initial_state.base import Section, Snapshot
 
 OLD_DISPLAY_FIELDS: Final = (*OLD_DISPLAY_SETTINGS, "emojiset_choices")
@@ -32,7 +36,7 @@ def _old(snapshot: Snapshot, names: tuple[str, ...]) -> dict[str, Any]:
     if snapshot.view.user_settings_object:
         return {}
     own = _own(snapshot)
-    return {name: own[name] for name in names}
+    return {name: as_of_old(name, own[name]) for name in names}
 
 
 async def fetch_defaults(snapshot: Snapshot) -> dict[str, Any]:

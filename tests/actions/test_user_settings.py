@@ -126,6 +126,17 @@ async def test_a_language_is_told_with_its_name(house, witnesses):
     assert legacy["user"] == "cook@example.com"
 
 
+async def test_clients_of_old_are_told_a_time_format_that_they_know(house, witnesses):
+    """What a locale says is as good as nothing to them: register and the event tell them false."""
+    await house.change(twenty_four_hour_time=True)
+
+    new, old = await witnesses.watch(lambda: house.change(twenty_four_hour_time=None), [house.cook])
+
+    [value] = [e["value"] for e in new.events if e["type"] == "user_settings"]
+    [legacy] = [e for e in old.events if e["type"] == "update_display_settings"]
+    assert (value, legacy["setting"]) == (None, False)
+
+
 async def test_what_is_so_already_is_told_to_nobody(house):
     await house.change(color_scheme=DEFAULTS.color_scheme)
     await house.change(full_name="Cook", timezone="")
