@@ -67,7 +67,8 @@ async def in_channel(
     is_subscribed = subscription is not None and subscription.active
     if channel is None or not standing.reads(channel, subscribed=is_subscribed):
         raise ChannelDoesNotExistError.with_id(channel_id)
-    topic = clean_topic(topic, standing.settings.empty_topic_display_name)
+    display_name = standing.settings.empty_topic_display_name
+    topic = clean_topic(topic, display_name)
     if not _settings(actor).send_stream_typing_notifications:
         return None
     async with read() as connection:
@@ -77,7 +78,11 @@ async def in_channel(
     if wanting is None:
         return None
     event = ChannelTyping(
-        op=op, sender=await _person(directory, actor.row), stream_id=channel_id, topic=topic
+        op=op,
+        sender=await _person(directory, actor.row),
+        stream_id=channel_id,
+        topic=topic,
+        empty_topic_display_name=display_name,
     )
     return event, Audience(users=tuple(wanting))
 

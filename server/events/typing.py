@@ -7,6 +7,7 @@ import msgspec
 from typing_extensions import override
 
 from server.events.base import ClientView, Event
+from server.events.messages import shown_topic
 from storage.ids import ChannelId, Position, UserId
 
 
@@ -33,15 +34,25 @@ class ChannelTyping(Event, frozen=True, kw_only=True):
 
     kind: ClassVar[str] = "typing/channel"
     wire_type: ClassVar[str] = "typing"
-    varies_by: ClassVar[tuple[str, ...]] = ("stream_typing_notifications",)
+    varies_by: ClassVar[tuple[str, ...]] = ("empty_topic_name", "stream_typing_notifications")
 
-    type: Literal["typing"] = "typing"
     op: Literal["start", "stop"]
-    message_type: Literal["stream"] = "stream"
     sender: TypingPerson
     stream_id: ChannelId
     topic: str
+    empty_topic_display_name: str = ""
 
     @override
     def wire(self, position: Position, view: ClientView) -> Sequence[Any]:
-        return (self,) if view.stream_typing_notifications else ()
+        if not view.stream_typing_notifications:
+            return ()
+        return [
+            {
+                "type": "typing",
+                "op": self.op,
+                "message_type": "stream",
+                "sender": self.sender,
+                "stream_id": self.stream_id,
+                "topic": shown_topic(self.topic, self.empty_topic_display_name, view),
+            }
+        ]

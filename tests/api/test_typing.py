@@ -86,10 +86,14 @@ async def test_typing_in_a_channel_is_told_to_its_subscribers(clients, queues, c
 
 async def test_the_empty_topic_has_its_names_here_too(clients, queues, channel):
     where = {"type": "channel", "stream_id": channel.channel_id}
+    capable = CAPABLE | {"empty_topic_name": True}
+    new = await clients[1].register(event_types=["typing"], client_capabilities=capable)
+    await new.poll(dont_block=True)
     for topic in ("", "(no topic)", "general chat"):
         await clients[0].post("/typing", op="start", topic=topic, **where)
         _, [event], _ = await heard(queues)
-        assert event["topic"] == ""
+        assert event["topic"] == "general chat"
+        assert [told["topic"] for told in await new.poll(dont_block=True)] == [""]
 
 
 async def test_clients_that_do_not_show_it_are_not_told_of_channels(clients, people, channel):
