@@ -1,12 +1,21 @@
-"""All emoji by their code points, for pickers: where register's `server_emoji_data_url` leads."""
+"""All emoji by their code points, for pickers, and the picture of the one that is the server's own.
+
+Register's `server_emoji_data_url` leads to the former; messages hold the path of the latter.
+"""
 
 from collections import defaultdict
 from functools import lru_cache
+from importlib.resources import files
+from typing import Final
 
 import msgspec
 
 from server.api.endpoint import Access, Endpoint, NoParams, RawResult, Request, Result
+from server.api.files import SAFE_HEADERS
 from server.domain.emoji import codes_by_name
+from server.domain.markdown.emoji import SERVICE_IMAGE
+
+_CACHE_CONTROL: Final = "public, max-age=86400"
 
 
 class EmojiData(Result):
@@ -16,7 +25,7 @@ class EmojiData(Result):
 
 async def get(request: Request, params: NoParams) -> RawResult:
     del params
-    request.respond_with["Cache-Control"] = "public, max-age=86400"
+    request.respond_with["Cache-Control"] = _CACHE_CONTROL
     return RawResult(_body())
 
 
@@ -28,5 +37,29 @@ def _body() -> bytes:
     return msgspec.json.encode({"result": "success", "msg": "", "code_to_names": names})
 
 
-ENDPOINTS = (Endpoint("GET", "/emoji_data", Access.ANONYMOUS, NoParams, get, EmojiData),)
-"""Where register says that it is; clients find it by no other way."""
+async def picture(request: Request, params: NoParams) -> RawResult:
+    """The server's own emoji. Clients know its place by themselves, for reactions, too."""
+    del params
+    headers = {"Content-Type": "image/png", "Cache-Control": _CACHE_CONTROL}
+    request.respond_with.update({**SAFE_HEADERS, **headers})
+    return RawResult(_picture(), is_enveloped=False)
+
+
+@lru_cache(maxsize=1)
+def _picture() -> bytes:
+    return files("server").joinpath("static", "speech_bubble.png").read_bytes()
+
+
+ENDPOINTS = (
+    Endpoint("GET", "/emoji_data", Access.ANONYMOUS, NoParams, get, EmojiData),
+    Endpoint(
+        "GET",
+        SERVICE_IMAGE,
+        Access.ANONYMOUS,
+        NoParams,
+        picture,
+        at_root=True,
+        fetches_quietly=True,
+    ),
+)
+"""The first: where register says that it is; clients find it by no other way."""

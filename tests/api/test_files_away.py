@@ -104,6 +104,7 @@ NO_CONTENT = {
     "GET /avatar/{email}",
     "GET /avatar/{email}/medium",
     "GET /user_avatars/identicon/{filename}",
+    "GET /static/generated/emoji/images/emoji/unicode/zulip.png",
     "GET /static/images/loading/loader-black.svg",
     "GET /external_content/{digest}/{url}",
 }
