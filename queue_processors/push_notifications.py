@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
+from urllib.parse import urljoin
 
 from msgspec.structs import replace
 
@@ -131,7 +132,8 @@ class Pusher:
             sender_id=sender.user_id,
             sender_email=email,
             sender_name=name,
-            sender_avatar_url=avatar.url,
+            # Phones fetch it as it is: they know nothing that a relative address would be below.
+            sender_avatar_url=urljoin(f"{address.url}/", avatar.url),
             reason=Reason(job.reason),
             group=None if row.group_name is None else (job.group_id or 0, row.group_name),
             channel=None if row.channel_id is None else (row.channel_id, row.channel_name or ""),

@@ -169,6 +169,23 @@ async def test_a_mention_is_shown_on_each_phone(hall: Hall, changes: Changes, pu
     assert iphone["custom"]["zulip"]["message_ids"] == [message_id]
 
 
+async def test_the_senders_picture_has_an_address_that_phones_can_fetch(
+    hall: Hall, changes: Changes, pushes: PushDesk
+):
+    realm_id = hall.make.realm_id
+    key = f"avatars/{realm_id}/face.png"
+    await users.update_avatar(
+        hall.make.connection, realm_id, hall.member.user_id, avatar_key=key, avatar_version=2
+    )
+    await pushes.phone(hall.other, "android")
+    await pushes.sealed_phone(hall.other, "secret-token")
+    await changes.send(hall.member, user_ids([hall.other]), content="hush")
+    await pushes.deliver()
+    address = (await hall.stage.directories.of(realm_id).address()).url
+    for [told] in (pushes.bouncer.got("android"), pushes.opened()):
+        assert told["sender_avatar_url"] == f"{address}/user_avatars/{realm_id}/avatars/face.png"
+
+
 async def test_direct_messages_say_who_is_in_them(hall: Hall, changes: Changes, pushes: PushDesk):
     await pushes.phone(hall.other, "android")
     await pushes.phone(hall.other, IPHONE, "apns")
