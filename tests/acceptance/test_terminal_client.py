@@ -40,12 +40,23 @@ def newest(client: zulip.Client) -> dict[str, Any]:
     return message
 
 
+def react(client: zulip.Client, message_id: int) -> None:
+    reaction = {"message_id": message_id, "emoji_name": "octopus"}
+    assert client.add_reaction(reaction)["result"] == "success"
+
+
+def name_of(client: zulip.Client) -> str:
+    name: str = client.get_profile()["full_name"]
+    return name
+
+
 def test_somebody_reads_writes_edits_and_reacts_in_a_terminal(start, clients, world):
     """Its threads trip over each other now and then, which it says: then it starts anew."""
     _, bob = clients
     for turn in range(TURNS):
         # The client does not start in an organization without messages.
         say(bob, f"hello {turn} from **Bob**")
+        react(bob, newest(bob)["id"])
         with suppress(ProgramFailedError), start() as terminal:
             live(terminal, bob, world.users[0].user_id, turn)
             return
@@ -55,6 +66,7 @@ def test_somebody_reads_writes_edits_and_reacts_in_a_terminal(start, clients, wo
 def live(terminal: Terminal, bob: zulip.Client, alice_id: int, turn: int) -> None:
     """What somebody does in it, and sees."""
     terminal.until(f"▒ hello {turn} from Bob")
+    terminal.until(f":octopus: {name_of(bob)}")
 
     terminal.press_until(COMPOSE, "Right", "G", "r")
     terminal.write(f"sent {turn} from a terminal")

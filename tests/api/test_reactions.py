@@ -6,6 +6,7 @@ import pytest
 import pytest_asyncio
 
 from server.domain.access import GUEST
+from server.domain.user_settings import NOBODY
 from tests.factories import Make, new_realm
 from tests.fixtures.database import until_somebody_waits_for_a_lock
 
@@ -52,6 +53,30 @@ async def test_a_reaction_is_told_and_kept(log_in, people, bob, message_id):
     [removed] = await queue.poll()
     assert (removed["op"], {name: removed[name] for name in TADA}) == ("remove", TADA)
     assert await reactions(alice, message_id) == []
+
+
+async def test_history_says_by_name_who_has_reacted(log_in, make, people, bob, message_id):
+    shy = await make.user("Shy", settings={"email_address_visibility": NOBODY})
+    alice, client = await log_in(people[0]), await log_in(shy)
+    more = await make.channel("more", subscribers=[people[0]])
+    await make.message(people[0], await make.topic(more, "t"))
+    for each in (client, bob):
+        (await react(each, message_id, emoji_name="tada")).succeeded()
+
+    page = await alice.get("/messages", anchor="newest", num_before=9, num_after=0)
+
+    [shown] = [each for each in page["messages"] if each["id"] == message_id]
+    assert shown["reactions"] == await reactions(alice, message_id)
+    first, second = [each["user"] for each in shown["reactions"]]
+    assert (first["id"], first["full_name"]) == (shy.user_id, "Shy")
+    assert first["email"].startswith(f"user{shy.user_id}@")
+    assert second == {
+        "id": people[1].user_id,
+        "email": people[1].email,
+        "full_name": people[1].full_name,
+        "is_mirror_dummy": False,
+    }
+    assert [each["reactions"] for each in page["messages"] if each["id"] != message_id] == [[]]
 
 
 async def test_the_same_twice_is_refused(bob, message_id):

@@ -1,13 +1,16 @@
 """Pages of messages as their readers get them."""
 
 from collections.abc import Iterable, Sequence
-from typing import Literal, NamedTuple
+from itertools import chain
+from typing import Any, Literal, NamedTuple
 
 import msgspec
 
 from server.actions.messages.edit_history import last_moved, shown_history
 from server.actions.messages.people import known_sender, recipient_of
 from server.directory import Directory
+from server.domain.addresses import RealmAddress
+from server.domain.profiles import public_email
 from server.domain.realm_settings import RealmSettings
 from server.events.base import ClientView
 from server.events.messages import (
@@ -23,6 +26,8 @@ from storage.channels import ChannelRow
 from storage.ids import ChannelId, UserId
 from storage.messages import CHANNEL_WILDCARD, IS_ME_MESSAGE, MessageRow
 from storage.users import UserRow
+
+Reactions = list[dict[str, Any]]
 
 
 class _Place(NamedTuple):
@@ -44,7 +49,9 @@ async def show(
     address = directory.address_of(realm)
     settings = await directory.settings()
     one_of_each = {row.conversation_id: row for row in rows}
-    people = await _people(directory, rows, one_of_each.values())
+    reactions = {row.id: _decoded(row.reactions) for row in rows if row.reactions is not None}
+    people = await _people(directory, rows, one_of_each.values(), reactions.values())
+    _name_reactors(reactions.values(), people, address)
     senders = {
         user_id: known_sender(directory, people[user_id], realm, address)
         for user_id in {row.sender_id for row in rows}
@@ -68,7 +75,7 @@ async def show(
             row.content,
             kind,
             row.traits & IS_ME_MESSAGE != 0,
-            _as_it_is(row.reactions),
+            reactions.get(row.id, ()),
             place.recipient_id,
             sender.email,
             sender.full_name,
@@ -106,12 +113,42 @@ def _as_it_is(json: str | None) -> Listed:
     return () if json is None else msgspec.Raw(json.encode())
 
 
+def _decoded(json: str) -> Reactions:
+    reactions: Reactions = msgspec.json.decode(json)
+    return reactions
+
+
+def _name_reactors(
+    reactions: Iterable[Reactions], people: dict[UserId, UserRow], address: RealmAddress
+) -> None:
+    """Say in each reaction who has reacted: clients for terminals know it by nothing else."""
+    named: dict[UserId, dict[str, Any]] = {}
+    for each in chain.from_iterable(reactions):
+        user_id = each["user_id"]
+        if user_id not in named:
+            named[user_id] = _reactor(people[user_id], address)
+        each["user"] = named[user_id]
+
+
+def _reactor(row: UserRow, address: RealmAddress) -> dict[str, Any]:
+    return {
+        "id": row.user_id,
+        "email": public_email(row, address.domain),
+        "full_name": row.full_name,
+        "is_mirror_dummy": False,
+    }
+
+
 async def _people(
-    directory: Directory, rows: Iterable[MessageRow], one_of_each: Iterable[MessageRow]
+    directory: Directory,
+    rows: Iterable[MessageRow],
+    one_of_each: Iterable[MessageRow],
+    reactions: Iterable[Reactions],
 ) -> dict[UserId, UserRow]:
     wanted = {row.sender_id for row in rows}
     for row in one_of_each:
         wanted.update(row.user_ids or ())
+    wanted.update(each["user_id"] for each in chain.from_iterable(reactions))
     return await directory.users(sorted(wanted))
 
 
