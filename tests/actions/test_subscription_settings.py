@@ -50,7 +50,9 @@ async def test_only_whose_they_are_is_told(hall, witnesses):
     assert len(oldest.events) == len(wanted)
     assert [witness.events for witness in others] == [[], []]
     row = await own(hall, hall.member, plans)
-    assert (row.color, row.is_muted, row.pin_to_top) == ("#AbC", True, True)
+    assert (row.color, row.is_muted, row.pin_to_top) == ("#aabbcc", True, True)
+    colors = [e["value"] for e in newest.events if e.get("property") == "color"]
+    assert sorted(colors) == ["#123456", "#aabbcc"]
     assert row.changed_at == hall.stage.happened[0].position
     kept = await audit_log.newest(hall.make.connection, hall.make.realm_id, limit=5)
     assert [(row.action, row.subject_id) for row in kept] == [

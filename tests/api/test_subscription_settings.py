@@ -50,7 +50,7 @@ async def test_one_property_as_older_clients_send_it(log_in, make):
     path = f"{PATH}/{plans.channel_id}"
     await client.patch(f"{PATH}/{plans.channel_id}", property="is_muted", value="true")
 
-    for name, value in (("color", "#abc"), ("pin_to_top", "true"), ("color", '"#abcdef"')):
+    for name, value in (("color", "#abc"), ("pin_to_top", "true"), ("color", '"#ABCdef"')):
         await client.patch(path, property=name, value=value)
 
     found = (await listed(client))["plans"]
@@ -150,7 +150,7 @@ async def test_joining_and_leaving_in_one_go(log_in, make):
     found = await listed(client)
     assert {name: each["color"] for name, each in found.items()} == {
         "new": "#123456",
-        "there": "#abc",
+        "there": "#aabbcc",
     }
     assert found["new"]["description"] == "All new"
 

@@ -18,6 +18,7 @@ from storage.subscriptions import SubscriptionRow
 COLOR: Final = "color"
 MAX_CHANGES: Final = 1_000
 """In one request."""
+_DIGITS: Final = 6
 _HEX_COLOR: Final = re.compile(r"#(?:[0-9a-fA-F]{3}){1,2}")
 _SWITCHES: Final = ("is_muted", "in_home_view", "pin_to_top", *NOTIFICATIONS)
 
@@ -32,10 +33,14 @@ class PropertyChange:
 
 
 def checked_color(value: bool | str) -> str:  # noqa: FBT001 - a value, not a choice
-    """Raises BadRequestError for what is no color."""
+    """The color as all clients can read it: # and six small digits.
+
+    Raises BadRequestError for what is no color.
+    """
     if not isinstance(value, str) or not _HEX_COLOR.fullmatch(value):
         raise BadRequestError("color is not a valid hex color code")
-    return value
+    digits = value[1:].lower()
+    return f"#{digits if len(digits) == _DIGITS else ''.join(2 * digit for digit in digits)}"
 
 
 def checked_change(channel_id: ChannelId, name: str, value: bool | str) -> PropertyChange:  # noqa: FBT001 - a value, not a choice
