@@ -95,6 +95,8 @@ def reply_in(body: bytes) -> str | None:
         answer = orjson.loads(body)
     except orjson.JSONDecodeError:
         raise AnswerError("The answer is not JSON.") from None
+    if answer == "":  # Some say nothing so.
+        return None
     if not isinstance(answer, dict):
         raise AnswerError("The answer is not a JSON object.")
     if answer.get("response_not_required") is True:

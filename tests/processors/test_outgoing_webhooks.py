@@ -264,6 +264,7 @@ async def test_the_format_of_the_older_service(hall: Hall, changes: Changes, age
     [
         "",
         "  \n",
+        '""',
         "{}",
         '{"response_not_required": true, "content": "unheard"}',
         '{"content": ""}',
