@@ -129,8 +129,14 @@ async def test_a_channel_is_closed_and_opened_again(hall, witnesses, make_channe
 
     await witnesses.watch(lambda: change(hall, channel, is_archived=True), hall.everybody)
     assert (await hall.make.again(channel)).is_archived
-    await witnesses.watch(lambda: change(hall, channel, is_archived=False), hall.everybody)
+    seen = await witnesses.watch(lambda: change(hall, channel, is_archived=False), hall.everybody)
     assert not (await hall.make.again(channel)).is_archived
+    # Clients that had lost it: nobody is told of the people in it before being in it themselves.
+    told = {w.user.full_name: [(e["type"], e["op"]) for e in w.events] for w in seen if w.events}
+    in_it, beside = ("subscription", "add"), ("subscription", "peer_add")
+    for name, events in told.items():
+        last = in_it if name in ("Member", "Guest") else beside
+        assert events == [("stream", "create"), last]
 
 
 async def test_a_channel_changes_while_it_is_closed_and_opened(hall, witnesses):

@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 from msgspec import Raw
 
+from server.actions.subscriptions.audiences import besides
 from server.actions.subscriptions.membership import notification_defaults
 from server.domain.access import GroupGraph
 from server.domain.channel_changes import PRIVACY, differing_permissions, privacy_differs
@@ -78,9 +79,6 @@ async def give_back(tx: Tx, connection: Connection, info: ChannelInfo, audience:
     user_ids: list[UserId] = msgspec.json.decode(subscribers)
     if not user_ids:
         return
-    peers = PeersAdded(stream_ids=[info.stream_id], user_ids=user_ids, is_return=True)
-    tx.append(peers, audience)
-
     rows = await subscriptions.active_in(connection, tx.realm_id, info.stream_id)
     people = {row.user_id: row for row in await users.by_ids(connection, tx.realm_id, user_ids)}
     alike: dict[Hashable, list[SubscriptionRow]] = defaultdict(list)
@@ -97,3 +95,6 @@ async def give_back(tx: Tx, connection: Connection, info: ChannelInfo, audience:
             is_return=True,
         )
         tx.append(event, to_users(*event.user_ids))
+    peers = PeersAdded(stream_ids=[info.stream_id], user_ids=user_ids, is_return=True)
+    # Those who are in it have just been told everything about the channel.
+    tx.append(peers, besides(audience, [*audience.without, *user_ids]))
