@@ -4,6 +4,7 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Final
 
 from server.actions.attachments import before_letting_go, hold
 from server.actions.messages.audience import Telling, of_messages
@@ -22,6 +23,8 @@ from storage.ids import MessageId, TopicId
 
 DELETED = "(deleted)"
 """What a message says whose author has taken everything out of it."""
+GRACE_SECONDS: Final = 20
+"""Beyond the time limit: who has begun in time has yet to send it, and clocks differ."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +52,8 @@ async def check_editable(tx: Tx, subject: Subject, new: NewContent, now: datetim
     if not settings.allow_message_editing:
         raise BadRequestError("Your organization has turned off message editing")
     limit = settings.message_content_edit_limit_seconds
-    if limit is not None and (now - subject.row.sent_at).total_seconds() > limit:
+    age = (now - subject.row.sent_at).total_seconds()
+    if limit is not None and age > limit + GRACE_SECONDS:
         raise BadRequestError("The time limit for editing this message has passed")
     if new.prev_content_sha256 is not None:
         known = hashlib.sha256(subject.row.content.encode()).hexdigest()
