@@ -78,6 +78,19 @@ async def used(connection: Connection, realm_id: RealmId, digest: bytes) -> Used
     )
 
 
+async def live(connection: Connection, realm_id: RealmId, digests: Sequence[bytes]) -> list[bytes]:
+    """Those of these that have neither expired nor been revoked."""
+    return await connection.values(
+        """
+        SELECT digest FROM api_keys
+         WHERE realm_id = %(realm_id)s AND digest = ANY(%(digests)s)
+           AND (expires_at IS NULL OR expires_at > now())
+        """,
+        realm_id=realm_id,
+        digests=list(digests),
+    )
+
+
 async def note_use(connection: Connection, realm_id: RealmId, key_id: ApiKeyId) -> None:
     """It is used now. Nothing waits for this, and nobody else who notes the same."""
     await connection.execute(

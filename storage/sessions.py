@@ -71,6 +71,21 @@ async def user_of(connection: Connection, realm_id: RealmId, token_digest: bytes
     return user_id
 
 
+async def live(
+    connection: Connection, realm_id: RealmId, token_digests: Sequence[bytes]
+) -> list[bytes]:
+    """Those of these that have not ended."""
+    return await connection.values(
+        """
+        SELECT token_digest FROM sessions
+         WHERE realm_id = %(realm_id)s AND token_digest = ANY(%(token_digests)s)
+           AND ends_at > now()
+        """,
+        realm_id=realm_id,
+        token_digests=list(token_digests),
+    )
+
+
 async def ever_came(connection: Connection, realm_id: RealmId, user_id: UserId) -> bool:
     """Whether somebody has a session, or has ever asked for something."""
     return bool(

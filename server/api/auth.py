@@ -29,7 +29,7 @@ from storage.users import UserRow
 
 MAX_CLIENT_NAME_LENGTH: Final = 30
 _PRODUCT: Final = re.compile(r"^\s*([A-Za-z][\w.-]*)")
-_NO_CREDENTIALS: Final = "Not logged in: API authentication or user session required"
+NO_CREDENTIALS: Final = "Not logged in: API authentication or user session required"
 
 
 class Realms:
@@ -134,7 +134,7 @@ async def holder_of(app: App, realm_id: RealmId, session: Session) -> Actor:
     directory = app.directories.of(realm_id)
     row = await directory.user(session.user_id)
     if row is None:
-        raise UnauthorizedError(_NO_CREDENTIALS)
+        raise UnauthorizedError(NO_CREDENTIALS)
     return await _let_in(directory, row)
 
 
@@ -160,7 +160,7 @@ async def spectator_or_user(app: App, realm_id: RealmId | None, authorization: s
 
 def _credentials(authorization: str | None) -> tuple[str, str]:
     if not authorization:
-        raise UnauthorizedError(_NO_CREDENTIALS)
+        raise UnauthorizedError(NO_CREDENTIALS)
     scheme, _, encoded = authorization.partition(" ")
     if scheme.lower() != "basic":
         raise UnauthorizedError("This endpoint requires HTTP basic authentication.")
@@ -169,8 +169,14 @@ def _credentials(authorization: str | None) -> tuple[str, str]:
     except (binascii.Error, UnicodeDecodeError):
         raise UnauthorizedError("Invalid authorization header for basic auth") from None
     if not colon or not email or "\0" in email:
-        raise UnauthorizedError(_NO_CREDENTIALS)
+        raise UnauthorizedError(NO_CREDENTIALS)
     return email, api_key
+
+
+def named_key(authorization: str | None) -> str | None:
+    """The key, if a key with a name is what somebody shows. Raises a DomainError of status 401."""
+    _, api_key = _credentials(authorization)
+    return api_key if is_named(api_key) else None
 
 
 def client_name(parameter: str | None, user_agent: str | None) -> str:

@@ -10,6 +10,7 @@ from typing import Concatenate, Generic, ParamSpec, Protocol, TypeVar
 import msgspec
 
 from server.actions.workbench import Workbench
+from server.api.credentials import Credential
 from server.api.incoming import ReceivedFile
 from server.api.params import Params
 from server.api.rate_limit import RateLimits
@@ -18,7 +19,7 @@ from server.directory import Directory
 from server.domain.actor import Actor
 from server.domain.addresses import API_PREFIX
 from server.domain.api_keys import Scope
-from server.domain.errors import BadRequestError, UnauthorizedError
+from server.domain.errors import BadRequestError, DomainError, UnauthorizedError
 from server.domain.sessions import Session
 from server.events.base import Tx
 from server.settings import Settings
@@ -74,9 +75,11 @@ class RawResult:
 
 
 class Taker(Protocol):
-    """Takes the body of an answer, once."""
+    """Takes an answer, once."""
 
     def take(self, body: bytes) -> None: ...
+
+    def refuse(self, refusal: DomainError) -> None: ...
 
 
 class Later(ABC):
@@ -120,6 +123,8 @@ class Request:
     caller: Actor | None = None
     session: Session | None = None
     """The caller's, if it is a browser that they have signed in with."""
+    credential: Credential | None = None
+    """What has to be looked at again, on endpoints that stream events, if it may end meanwhile."""
     payload: bytes = b""
     """The body, on endpoints that take one whole."""
     content: AsyncIterator[bytes] = field(default_factory=_nothing)

@@ -1,10 +1,13 @@
 """Event queues over HTTP: long polls, and server-sent events."""
 
+import asyncio
 from contextlib import aclosing
 from typing import Any, Final
 
+import structlog
 from typing_extensions import override
 
+from server.api.credentials import Credential
 from server.api.endpoint import (
     Access,
     Empty,
@@ -18,11 +21,14 @@ from server.api.endpoint import (
 from server.api.envelopes import error_body
 from server.api.params import Params
 from server.domain.api_keys import Scope
-from server.domain.errors import DomainError, InvalidParameterError
+from server.domain.errors import DomainError, InvalidParameterError, ServerNotReadyError
 from server.realtime import poll as polls
 from server.realtime.queue import WireEvent
 from server.realtime.stream import follow
+from storage.database import NOT_NOW
 from storage.ids import QueueId
+
+logger = structlog.get_logger(__name__)
 
 EVENT_STREAM: Final = "text/event-stream"
 RECONNECT_MILLISECONDS: Final = 2_000
@@ -64,21 +70,55 @@ async def get_events(request: Request, params: PollParams) -> RawResult | Later 
         last_event_id=params.last_event_id,
         dont_block=params.dont_block,
     )
-    return begun if isinstance(begun, _LaterPoll) else RawResult(polls.answer(queue_id, begun))
+    if isinstance(begun, _LaterPoll):
+        begun.credential = request.credential
+        return begun
+    await _check(request.credential)
+    return RawResult(polls.answer(queue_id, begun))
 
 
 class _LaterPoll(polls.Waiting, Later):
     """A poll that waits is an answer that will be brought."""
 
-    __slots__ = ("_taker",)
+    __slots__ = ("_checking", "_taker", "credential")
+
+    credential: Credential | None
+    """With what it was opened, if that may end while it waits."""
 
     @override
     def then(self, taker: Taker) -> None:
         self._taker = taker
+        self._checking: asyncio.Task[None] | None = None
 
     @override
     def bring(self, events: list[WireEvent]) -> None:
-        self._taker.take(polls.answer(self.queue.queue_id, events))
+        if self.credential is None or self.credential.is_trusted:
+            self._taker.take(polls.answer(self.queue.queue_id, events))
+        else:
+            self._checking = asyncio.create_task(self._bring_checked(self.credential, events))
+
+    @override
+    def give_up(self) -> None:
+        super().give_up()
+        if self._checking is not None:
+            self._checking.cancel()
+
+    async def _bring_checked(self, credential: Credential, events: list[WireEvent]) -> None:
+        try:
+            await credential.check()
+        except DomainError as error:
+            self._taker.refuse(error)
+        except NOT_NOW as error:
+            logger.warning("the database is away", endpoint="/events", error=str(error))
+            self._taker.refuse(ServerNotReadyError("The server is not ready. Try again shortly."))
+        else:
+            self._taker.take(polls.answer(self.queue.queue_id, events))
+
+
+async def _check(credential: Credential | None) -> None:
+    """Raise a DomainError if what the caller was let in with has ended meanwhile."""
+    if credential is not None:
+        await credential.check()
 
 
 async def _stream(request: Request, params: PollParams) -> None:
@@ -91,11 +131,13 @@ async def _stream(request: Request, params: PollParams) -> None:
     )
     async with aclosing(batches):
         first = await anext(batches)
+        await _check(request.credential)
         stream = request.open_stream()
         await stream.start(_STREAM_HEADERS)
         await stream.send(b"retry: %d\n\n" % RECONNECT_MILLISECONDS + _as_stream(first))
         try:
             async for events in batches:
+                await _check(request.credential)
                 await stream.send(_as_stream(events))
         except DomainError as error:
             await stream.send(b"event: error\ndata: %b\n\n" % error_body(error))

@@ -8,12 +8,14 @@ from typing import Any, Final
 from structlog.contextvars import bind_contextvars
 
 from server.api.endpoint import Endpoint, Later
+from server.api.envelopes import error_body
 from server.api.handler import Answering, Handling
 from server.api.incoming import SILENCE_SECONDS, IncomingBody, patience
 from server.api.routes import Router
 from server.api.visits import Pages
 from server.api.wire import Exchange, Wire
 from server.app import App
+from server.domain.errors import DomainError
 from server.logs import new_request_id
 
 DISCARD_BYTES: Final = 64 * 1024 * 1024
@@ -200,14 +202,22 @@ class _Waiting:
 
     def take(self, body: bytes) -> None:
         """The answer has come."""
-        if self._end() is not None:
-            self._server.measure("GET", self._endpoint, HTTPStatus.OK, self._began)
-            self._server.respond(self._wire, HTTPStatus.OK, self._headers or {}, body)
+        self._respond(HTTPStatus.OK, self._headers or {}, body)
+
+    def refuse(self, refusal: DomainError) -> None:
+        """There is none any more."""
+        headers = {**(self._headers or {}), **refusal.headers}
+        self._respond(refusal.status, headers, error_body(refusal))
 
     def on_connection_close(self) -> None:
         later = self._end()
         if later is not None:
             later.give_up()
+
+    def _respond(self, status: int, headers: Mapping[str, str], body: bytes) -> None:
+        if self._end() is not None:
+            self._server.measure("GET", self._endpoint, status, self._began)
+            self._server.respond(self._wire, status, headers, body)
 
     def _end(self) -> Later | None:
         """Wait no more; what was waited for, unless that is over already.

@@ -17,6 +17,7 @@ from server.api.auth import (
     client_name,
     holder_of,
     holder_of_key,
+    named_key,
     spectator_or_user,
 )
 from server.api.bodies import Body, Room
@@ -27,6 +28,7 @@ from server.api.browsers import (
     check_form,
     session_of,
 )
+from server.api.credentials import Credential, Credentials
 from server.api.endpoint import (
     Access,
     Answered,
@@ -57,6 +59,7 @@ from server.domain.errors import (
     ServerNotReadyError,
     UnauthorizedError,
 )
+from server.domain.sessions import Session
 from server.pages import Page
 from server.settings import Settings
 from storage.blobs import BlobStoreError
@@ -92,6 +95,7 @@ class Answering:
         self.router = router
         self.pages = pages
         self.realms = Realms(app)
+        self.credentials = Credentials(app)
         self.rate_limits = RateLimits(app)
         self.room = Room(app.settings.max_body_bytes)
         self.checks = Checks(app, lambda: self.is_draining)
@@ -336,6 +340,17 @@ class Handling:
         except DomainError:
             await request.limits.count_address(request.remote_address, request.respond_with)
             raise
+        if endpoint.streams_events and realm_id is not None:
+            request.credential = self._credential(realm_id, request.session, credentials)
+
+    def _credential(
+        self, realm_id: RealmId, session: Session | None, authorization: str | None
+    ) -> Credential | None:
+        """What the caller was let in with, if it may end before what it opens."""
+        if session is not None:
+            return self._server.credentials.of_session(realm_id, session)
+        api_key = named_key(authorization)
+        return None if api_key is None else self._server.credentials.of_key(realm_id, api_key)
 
     async def _count(self, request: Request) -> None:
         """Count the request. Raises RateLimitedError."""
@@ -403,3 +418,6 @@ class _Naming(Later):
 
     def take(self, body: bytes) -> None:
         self._taker.take(success_body(RawResult(body), self._unknown))
+
+    def refuse(self, refusal: DomainError) -> None:
+        self._taker.refuse(refusal)

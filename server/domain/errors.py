@@ -76,6 +76,15 @@ class UnauthorizedError(DomainError):
         return {"WWW-Authenticate": 'Basic realm="zulip"'}
 
 
+class SessionEndedError(UnauthorizedError):
+    """A browser is not to ask for a password."""
+
+    @property
+    @override
+    def headers(self) -> dict[str, str]:
+        return {"WWW-Authenticate": 'Session realm="zulip"'}
+
+
 class InvitationFailedError(DomainError):
     """Some addresses, or all, were not invited."""
 

@@ -2,15 +2,17 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any
 
 import pytest
 
+from server.api import credentials
 from storage.ids import QueueId
 from tests.fixtures.clients import Client, Events, basic
 from tests.fixtures.sockets import Connection, RawAnswer, connected, request, until
+from tests.fixtures.visitors import PASSWORD
 
 pytestmark = pytest.mark.asyncio
 
@@ -46,10 +48,16 @@ class EventSource:
 
 
 @asynccontextmanager
-async def source(queue: Events, *, last: str | None = None, **more: Any) -> AsyncIterator[Any]:
+async def source(
+    queue: Events,
+    *,
+    last: str | None = None,
+    credentials: Mapping[str, str] | None = None,
+    **more: Any,
+) -> AsyncIterator[Any]:
     """A stream of the queue's events, begun."""
     async with connected(queue.client.server.port) as connection:
-        answer = await ask(connection, queue, last=last, **more)
+        answer = await ask(connection, queue, last=last, credentials=credentials, **more)
         assert answer.status == 200
         assert answer.headers["Content-Type"] == "text/event-stream"
         assert answer.headers["Cache-Control"] == "no-store"
@@ -57,9 +65,15 @@ async def source(queue: Events, *, last: str | None = None, **more: Any) -> Asyn
 
 
 async def ask(
-    connection: Connection, queue: Events, *, last: str | None = None, **more: Any
+    connection: Connection,
+    queue: Events,
+    *,
+    last: str | None = None,
+    credentials: Mapping[str, str] | None = None,
+    **more: Any,
 ) -> RawAnswer:
     headers = {} if last is None else {"Last_Event_ID": last}
+    own = {"Authorization": basic(queue.client.email or "", queue.client.api_key or "")}
     fields = "".join(f"&{name}={value}" for name, value in more.items())
     client = queue.client
     await connection.send(
@@ -67,8 +81,8 @@ async def ask(
             "GET",
             f"/events?queue_id={queue.queue_id}{fields}",
             host=client.host,
-            Authorization=basic(client.email or "", client.api_key or ""),
             Accept="text/event-stream",
+            **(own if credentials is None else credentials),
             **headers,
         )
     )
@@ -246,3 +260,121 @@ async def test_a_slow_reader_slows_its_own_stream_only(sender, make):
         stream = EventSource(connection)
         for _ in range(30):
             assert (await stream.event())["data"]["message"]["content"] == "x" * 10_000
+
+
+@pytest.fixture
+def by_what_ends(log_in, make, ada, visitor, database):
+    """`queue, shown, end = await by_what_ends("session")`: a queue of Ada's, with what somebody
+    reads it, and what ends that."""
+
+    async def by_what_ends(kind: str) -> tuple[Events, dict[str, str], Any]:
+        await make.channel("general", subscribers=[ada])
+        client = await log_in(ada)
+        queue = await client.register(event_types=["message"])
+
+        async def run(sql: Any) -> None:
+            async with database.connection() as connection:
+                assert await connection.execute(sql) == 1
+
+        if kind == "session":
+            browser = await visitor()
+            await browser.sign_in(ada.email, PASSWORD)
+            cookies = "; ".join(f"{name}={value}" for name, value in browser.cookies.items())
+            return queue, {"Cookie": cookies}, lambda: run("DELETE FROM sessions")
+        made = await client.post("/users/me/api_keys", name="A program", scopes=["read"])
+        shown = {"Authorization": basic(ada.email, made["api_key"])}
+        return queue, shown, lambda: run("UPDATE api_keys SET expires_at = now()")
+
+    return by_what_ends
+
+
+@pytest.mark.parametrize(
+    ("kind", "code"), [("session", "UNAUTHORIZED"), ("key", "INVALID_API_KEY")]
+)
+async def test_a_stream_ends_with_the_session_or_the_key_that_opened_it(
+    by_what_ends, kind, code, monkeypatch
+):
+    monkeypatch.setattr(credentials, "TRUSTED_SECONDS", 0.0)
+    queue, shown, end = await by_what_ends(kind)
+    async with source(queue, credentials=shown) as stream:
+        await say(queue.client, "before")
+        assert (await stream.event())["data"]["message"]["content"] == "before"
+        await end()
+        await say(queue.client, "after")
+        last = await stream.event()
+        assert (last.get("event"), last["data"].get("code")) == ("error", code)
+        assert await stream.ended() == []
+
+
+async def test_a_heartbeat_looks_whether_the_session_has_ended(by_what_ends, make, monkeypatch):
+    monkeypatch.setattr(credentials, "TRUSTED_SECONDS", 0.0)
+    queue, shown, end = await by_what_ends("session")
+    realtime = queue.client.server.app.realtime
+    async with source(queue, credentials=shown) as stream:
+        await until(lambda: realtime.waiting() == 1)
+        await end()
+        _, live = await realtime.queue(
+            make.realm_id, queue.client.user.user_id, QueueId(queue.queue_id)
+        )
+        live.waiter.expired()
+        assert (await stream.event())["event"] == "error"
+        assert await stream.ended() == []
+
+
+@pytest.mark.parametrize(
+    ("kind", "code"), [("session", "UNAUTHORIZED"), ("key", "INVALID_API_KEY")]
+)
+async def test_a_poll_that_waits_is_refused_when_its_session_or_key_has_ended(
+    by_what_ends, kind, code, monkeypatch
+):
+    monkeypatch.setattr(credentials, "TRUSTED_SECONDS", 0.0)
+    queue, shown, end = await by_what_ends(kind)
+    client = queue.client
+    async with connected(client.server.port) as connection:
+        poll = f"/events?queue_id={queue.queue_id}"
+
+        async def told(content: str, last: int) -> RawAnswer:
+            asked = f"{poll}&last_event_id={last}"
+            await connection.send(request("GET", asked, host=client.host, **shown))
+            await until(lambda: client.server.app.realtime.waiting() == 1)
+            if content == "after":
+                await end()
+            await say(client, content)
+            return await connection.answer()
+
+        [event] = (await told("before", -1)).body["events"]
+        answer = await told("after", event["id"])
+    assert (answer.status, answer.body["code"]) == (401, code)
+    assert b"after" not in answer.content
+    assert not answer.headers.get("WWW-Authenticate", "").startswith("Basic ") or kind == "key"
+    # What it was not told is there for who may read it.
+    assert [event["message"]["content"] for event in await queue.poll()] == ["before", "after"]
+
+
+async def test_who_goes_away_while_their_session_is_looked_at_is_counted_once(
+    by_what_ends, monkeypatch
+):
+    monkeypatch.setattr(credentials, "TRUSTED_SECONDS", 0.0)
+    queue, shown, _ = await by_what_ends("session")
+    client, api = queue.client, queue.client.server.api
+    asked, go_on = asyncio.Event(), asyncio.Event()
+
+    async def live(*_: Any) -> list[bytes]:
+        asked.set()
+        await go_on.wait()
+        return []
+
+    api.answering.credentials = credentials.Credentials(api.app)
+    monkeypatch.setattr(api.answering.credentials._sessions, "_read", live)
+    async with connected(client.server.port) as connection:
+        poll = f"/events?queue_id={queue.queue_id}&last_event_id=-1"
+        await connection.send(request("GET", poll, host=client.host, **shown))
+        await until(lambda: api.waiting == 1)
+        await say(client, "hello")
+        await until(asked.is_set)
+        connection.reset()
+        await until(lambda: api.waiting == 0)
+    go_on.set()
+    await say(client, "and more")
+    assert len(await queue.poll()) == 2
+    assert api.waiting == 0

@@ -1,0 +1,40 @@
+"""How often it is looked at what somebody was let in with."""
+
+from datetime import timedelta
+
+import pytest
+
+from server.api.credentials import TRUSTED_SECONDS, Credential
+from server.domain.errors import UnauthorizedError
+from server.gathering import Gathering
+from storage.ids import RealmId
+from tests.fixtures.clock import StoppedClock
+
+pytestmark = pytest.mark.asyncio
+
+
+async def test_a_credential_is_looked_at_again_after_a_moment_and_not_each_time():
+    clock = StoppedClock()
+    looks = 0
+    is_live = True
+
+    async def live(keys):
+        nonlocal looks
+        looks += 1
+        return dict.fromkeys(keys, is_live)
+
+    credential = Credential(
+        Gathering(live), clock, (RealmId(1), b"digest"), lambda: UnauthorizedError("no")
+    )
+    for _ in range(3):
+        await credential.check()
+    assert looks == 0
+    clock.advance(timedelta(seconds=TRUSTED_SECONDS))
+    for _ in range(3):
+        await credential.check()
+    assert looks == 1
+    is_live = False
+    clock.advance(timedelta(seconds=TRUSTED_SECONDS))
+    for _ in range(2):
+        with pytest.raises(UnauthorizedError):
+            await credential.check()
