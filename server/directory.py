@@ -37,7 +37,7 @@ from storage import (
 from storage.channels import ChannelRow
 from storage.conversations import TopicRow
 from storage.database import Connection, ConnectionLostError, Database
-from storage.ids import ChannelId, DmGroupId, RealmId, UserId
+from storage.ids import ChannelId, DmGroupId, Position, RealmId, UserId
 from storage.realms import RealmRow
 from storage.subscriptions import SubscriptionRow
 from storage.users import UserRow
@@ -67,6 +67,8 @@ GROUPS: Final[Touch] = ("groups",)
 ALERT_WORDS: Final[Touch] = ("alert words",)
 LINKIFIERS: Final[Touch] = ("linkifiers",)
 EMOJI: Final[Touch] = ("emoji",)
+GRAPH: Final[Touch] = ("graph",)
+"""The groups, with the version of the realm's row that they were read after."""
 ROLL: Final[Touch] = ("roll",)
 """Everybody's presence (server/initial_state/roll.py), and by which address each is known."""
 
@@ -138,7 +140,7 @@ class Directory:
             if key[0] in NAMES:
                 self._by_name.pop(NAMES[key[0]], None)
             if key in (REALM, GROUPS):
-                self._rows.pop(("graph",), None)
+                self._rows.pop(GRAPH, None)
 
     def recall(self, key: Touch) -> Any:
         """What `remember` was given for the key, if it is still there.
@@ -187,7 +189,17 @@ class Directory:
         """The groups, at the realm's groups_changed_at or later."""
         # Read first: whoever holds a connection must not wait for another one.
         realm = await self.realm()
-        graph = await self._get(("graph",), lambda c: self.read_groups(c, realm))
+        version = (realm.groups_changed_at, realm.changed_at)
+
+        async def load(connection: Connection) -> tuple[tuple[Position, Position], GroupGraph]:
+            return version, await self.read_groups(connection, realm)
+
+        # The realm's row may be younger than what is applied here, and so than these groups: what
+        # is decided on them would be verified against a version that they do not have.
+        known = self.recall(GRAPH)
+        if known is not None and known[0] != version:
+            del self._rows[GRAPH]
+        _, graph = await self._get(GRAPH, load)
         assert isinstance(graph, GroupGraph)
         return graph
 

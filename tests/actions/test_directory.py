@@ -1,13 +1,18 @@
 """The cache of a realm's rows, and the connections that filling it takes."""
 
 import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from datetime import timedelta
+from typing import cast
 
 import pytest
 
-from server.directory import CAPACITY, Directory, user_key
+from server.directory import CAPACITY, REALM, Directory, Touch, topic_key, user_key
 from server.domain.addresses import Addresses
-from storage.database import open_database
-from storage.ids import UserId
+from storage import realms
+from storage.database import Connection, Database, Statement, open_database
+from storage.ids import ChannelId, UserId
 from tests.factories import Make
 from tests.fixtures.clock import StoppedClock
 from tests.fixtures.wiretap import tapped
@@ -79,3 +84,74 @@ async def test_what_was_asked_for_last_is_kept_longest(database, make: Make):
     directory.remember(("made", CAPACITY), CAPACITY)
     assert directory.recall(("made", 0)) == 0
     assert directory.recall(("made", 1)) is None
+
+
+class Slow:
+    """A database of which what is read comes when the gate is open."""
+
+    is_held = False
+
+    def __init__(self, database: Database) -> None:
+        self.gate = asyncio.Event()
+        self.has_read = asyncio.Event()
+        self._database = database
+
+    @asynccontextmanager
+    async def reading(self) -> AsyncIterator[Connection]:
+        async with self._database.reading() as connection:
+            yield connection
+            self.has_read.set()
+            await self.gate.wait()
+
+
+async def read_slowly(directory: Directory, slow: Slow, forgotten: Touch) -> None:
+    """Read the groups; when the realm has been read and not yet come, this is forgotten."""
+    reading = asyncio.create_task(directory.groups())
+    async with asyncio.timeout(60):
+        await slow.has_read.wait()
+    directory.forget([forgotten])
+    slow.gate.set()
+    await reading
+
+
+async def test_groups_are_never_older_than_the_version_that_they_are_verified_by(
+    database, make: Make
+):
+    """The realm's row was not kept, and is read again before the change is applied here."""
+    slow = Slow(database)
+    directory = Directory(make.realm_id, cast("Database", slow), StoppedClock(), Addresses())
+    one, other = await make.users(2)
+    group_id = await make.group("bakers", members=[one, other])
+    await read_slowly(directory, slow, topic_key(ChannelId(1), "anything"))
+    await make.connection.execute(
+        "DELETE FROM group_members WHERE realm_id = %(r)s AND user_id = %(user_id)s"
+        " AND group_id = %(group_id)s",
+        r=make.realm_id,
+        user_id=other.user_id,
+        group_id=group_id,
+    )
+    changed_at = await make.at_position(realms.groups_changed(make.realm_id))
+    assert (await directory.realm()).groups_changed_at == changed_at
+    assert (await directory.groups()).members[group_id] == {one.user_id}
+
+
+async def test_the_groups_know_the_waiting_period_of_the_realms_row(database, make: Make):
+    """It was changed, and that was applied, while the row from before was on its way."""
+    slow = Slow(database)
+    directory = Directory(make.realm_id, cast("Database", slow), StoppedClock(), Addresses())
+    reading = asyncio.create_task(directory.groups())
+    async with asyncio.timeout(60):
+        await slow.has_read.wait()
+    await make.at_position(
+        Statement(
+            "UPDATE realms SET changed_at = current_position(),"
+            " settings = settings || '{\"waiting_period_threshold\": 30}'"
+            " WHERE realm_id = %(r)s",
+            {"r": make.realm_id},
+        )
+    )
+    directory.forget([REALM])
+    slow.gate.set()
+    await reading
+    assert (await directory.settings()).waiting_period_threshold == 30
+    assert (await directory.groups()).waiting_period == timedelta(days=30)
