@@ -1,8 +1,8 @@
 """One realm's writer in this process: it gathers writes, and sees to those that fail."""
 
 import asyncio
-from collections.abc import Callable
-from typing import TypeVar
+from collections.abc import Callable, Iterable
+from typing import Final, TypeVar
 
 import structlog
 
@@ -10,7 +10,7 @@ from server.directory import Directory
 from server.events.base import KeepsChangingError, LogEntry, StaleDecisionError
 from server.writer.batch import Action, AloneError, Batch, Write, groups_of
 from storage import clock
-from storage.database import Database, DatabaseUnavailableError, StatementTimeoutError
+from storage.database import NOT_NOW, Database, DatabaseUnavailableError, StatementTimeoutError
 from storage.ids import Position, RealmId
 
 logger = structlog.get_logger(__name__)
@@ -22,6 +22,7 @@ MAX_BATCH = 200
 RETRY_SECONDS = (0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 4.0)
 """Pauses before a write is tried again after the database went away."""
 STALE_TRIES = 5
+_GIVEN_UP: Final = "the server stops, and nobody looks any more what became of this write"
 
 Committed = Callable[[RealmId, int, list[LogEntry]], None]
 
@@ -72,8 +73,19 @@ class RealmWriter:
             await self._find_position()
             while self._waiting:
                 await self._run_batches()
+        except asyncio.CancelledError:
+            self._refuse_waiting(DatabaseUnavailableError(_GIVEN_UP))
+            raise
+        except Exception as fault:
+            logger.exception("the writer has failed", realm_id=self._realm_id)
+            self._refuse_waiting(fault)
         finally:
             self._running = None
+
+    def _refuse_waiting(self, error: Exception) -> None:
+        waiting, self._waiting = self._waiting, []
+        for write in waiting:
+            write.fail(error)
 
     async def _run_batches(self) -> None:
         """Run batches for as long as one follows the other, on one connection.
@@ -89,14 +101,18 @@ class RealmWriter:
                     await self._run_batch(batch, writes)
                     if self._database.is_short_of_connections:
                         break
+        except asyncio.CancelledError:
+            _refuse_pending(writes, DatabaseUnavailableError(_GIVEN_UP))
+            raise
         except Exception as error:  # noqa: BLE001 - whatever it was, each finds its own answer alone
             logger.debug("batch falls apart", error=repr(error), writes=len(writes))
-            pending = [w for w in writes if not w.is_answered]
             try:
-                await self._after_failure(pending, error)
+                await self._after_failure(_pending(writes), error)
+            except asyncio.CancelledError:
+                _refuse_pending(writes, DatabaseUnavailableError(_GIVEN_UP))
+                raise
             except Exception as fault:  # noqa: BLE001 - nobody waits for ever because of us
-                for write in pending:
-                    write.fail(fault)
+                _refuse_pending(writes, fault)
 
     def _next_size(self) -> int:
         """How many of those who wait share the next commit.
@@ -117,8 +133,8 @@ class RealmWriter:
             async with self._database.connection() as connection:
                 row = await clock.read(connection, self._realm_id)
             self._position = row.position if row else Position(0)
-        except DatabaseUnavailableError:
-            return
+        except NOT_NOW:
+            return  # all of the log is above 0
 
     def _hand_over(self, epoch: int, entries: list[LogEntry]) -> None:
         if entries:
@@ -153,10 +169,9 @@ class RealmWriter:
 
     async def _after_failure(self, writes: list[Write], error: Exception) -> None:
         """Answer those whose COMMIT went through after all; run each other one alone."""
-        pending = [w for w in writes if not w.is_alone]
         if isinstance(error, DatabaseUnavailableError):
-            pending = await self._without_committed(pending)
-        for write in pending:
+            writes = await self._without_committed(writes)
+        for write in writes:
             self._run_alone(write)
 
     def _run_alone(self, write: Write) -> None:
@@ -168,6 +183,9 @@ class RealmWriter:
     async def _run_until_answered(self, write: Write) -> None:
         try:
             await self._alone_until_done(write)
+        except asyncio.CancelledError:
+            write.fail(DatabaseUnavailableError(_GIVEN_UP))
+            raise
         except Exception as fault:  # noqa: BLE001 - the caller gets it
             write.fail(fault)
 
@@ -248,6 +266,16 @@ class RealmWriter:
                 connection, self._realm_id, write_ids=write_ids, since=self._position
             )
         return epoch, [LogEntry(Position(p), k, a, b, w) for p, k, a, b, w in rows]
+
+
+def _pending(writes: Iterable[Write]) -> list[Write]:
+    """Those of a batch that have neither an answer nor somebody else who sees to it."""
+    return [write for write in writes if not write.is_answered and not write.is_alone]
+
+
+def _refuse_pending(writes: Iterable[Write], error: Exception) -> None:
+    for write in _pending(writes):
+        write.fail(error)
 
 
 def _heed(future: asyncio.Future[object]) -> None:

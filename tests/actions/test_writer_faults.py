@@ -1,0 +1,77 @@
+"""Whatever goes wrong in a realm's writer, who waits is answered, and nothing is written twice."""
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from server.writer import RealmWriter
+from storage.database import DatabaseUnavailableError, StatementTimeoutError
+from tests.actions.test_writer import log_positions, tick
+from tests.factories import Make
+from tests.fixtures.making import Stage
+
+pytestmark = pytest.mark.asyncio
+
+
+class Failing:
+    """A database of which the first connections fail like this."""
+
+    def __init__(self, database: Any, *errors: BaseException) -> None:
+        self._database = database
+        self._errors = list(errors)
+
+    def connection(self) -> Any:
+        if self._errors:
+            raise self._errors.pop(0)
+        return self._database.connection()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._database, name)
+
+
+def writer_with(stage: Stage, make: Make, *errors: BaseException) -> RealmWriter:
+    failing: Any = Failing(stage.database, *errors)
+    return RealmWriter(failing, stage.directories.of(make.realm_id), lambda *_: None)
+
+
+async def test_a_first_write_is_done_though_the_clock_could_not_be_read_in_time(
+    stage: Stage, make: Make
+):
+    actor = await make.actor()
+    writer = writer_with(stage, make, StatementTimeoutError("too slow"))
+    async with asyncio.timeout(60):
+        entry = await writer.write(lambda tx: tick(tx, actor))
+        await writer.drain()
+    assert entry.position == 1
+
+
+async def test_who_waits_is_told_whatever_the_writer_fails_of(stage: Stage, make: Make):
+    actor = await make.actor()
+    writer = writer_with(stage, make, ZeroDivisionError("a fault of ours"))
+    async with asyncio.timeout(60):
+        with pytest.raises(ZeroDivisionError):
+            await writer.write(lambda tx: tick(tx, actor))
+        await writer.drain()
+        assert (await writer.write(lambda tx: tick(tx, actor))).position == 1
+
+
+async def test_who_waits_is_told_when_the_writer_is_given_up(stage: Stage, make: Make):
+    writer = writer_with(stage, make)
+    entered = asyncio.Event()
+
+    async def wait(tx):
+        entered.set()
+        await asyncio.Event().wait()
+
+    first = asyncio.create_task(writer.write(wait))
+    await entered.wait()
+    second = asyncio.create_task(writer.write(wait))
+    await asyncio.sleep(0)
+    assert writer._running is not None
+    writer._running.cancel()
+    async with asyncio.timeout(60):
+        answers = await asyncio.gather(first, second, return_exceptions=True)
+        await writer.drain()
+    assert [type(answer) for answer in answers] == [DatabaseUnavailableError] * 2
+    assert await log_positions(stage.database, make.realm_id) == []
