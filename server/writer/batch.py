@@ -1,7 +1,7 @@
 """Writes that are prepared on one connection and share a commit."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
 from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from types import TracebackType
@@ -35,6 +35,8 @@ class Write:
     answer: Any = None
     is_alone: bool = False
     is_answered: bool = False
+    is_committed: bool = False
+    """The transaction that held it is, whatever is made of its answer."""
     backend: int | None = None
     """The process of Postgres to which its COMMIT was sent."""
 
@@ -124,13 +126,18 @@ class Batch:
         is_free = len(groups) == 1 and not self._begun
         turn = groups[0].turn(self._realm_id) if is_free else None
         if turn is None:
-            return await self._take_turn(connection, groups)
-        turned = turn.read(await connection.run(turn.statement))
+            return await self._take_turn(connection, writes, groups)
+        rows = await connection.run(turn.statement)
+        _note_commit(writes)
+        turned = turn.read(rows)
         groups[0].settle([turned.rows])
         return turned.epoch, turned.entries
 
     async def _take_turn(
-        self, connection: Connection, groups: Sequence["_Single | _Shared"]
+        self,
+        connection: Connection,
+        writes: Sequence[Write],
+        groups: Sequence["_Single | _Shared"],
     ) -> tuple[int, list[LogEntry]]:
         opening = [clock.WAIT_FOR_THE_CLOCK] if self._begun else [clock.BEGIN]
         statements = [*opening, clock.lock(self._realm_id)]
@@ -142,11 +149,17 @@ class Batch:
         statements.append(clock.advance(self._realm_id))
         statements.append(clock.COMMIT)
         rows = await connection.run_together(statements)
+        _note_commit(writes)
         self._begun = False
         entries = [LogEntry(Position(p), k, a, b, w) for p, k, a, b, w in rows[-2]]
         for group, (start, end) in zip(groups, spans, strict=True):
             group.settle(rows[start:end])
         return rows[1][0][1], entries
+
+
+def _note_commit(writes: Iterable[Write]) -> None:
+    for write in writes:
+        write.is_committed = True
 
 
 class _Single:

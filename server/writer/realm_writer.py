@@ -137,8 +137,13 @@ class RealmWriter:
             return  # all of the log is above 0
 
     def _hand_over(self, epoch: int, entries: list[LogEntry]) -> None:
-        if entries:
+        """Tell of what is committed. Whatever comes of that, it is, and its writes are answered."""
+        if not entries:
+            return
+        try:
             self._committed(self._realm_id, epoch, entries)
+        except Exception:
+            logger.exception("what is committed could not be told", realm_id=self._realm_id)
 
     async def _run_batch(self, batch: Batch, writes: list[Write]) -> None:
         prepared: list[Write] = []
@@ -168,14 +173,21 @@ class RealmWriter:
                 write.succeed()
 
     async def _after_failure(self, writes: list[Write], error: Exception) -> None:
-        """Answer those whose COMMIT went through after all; run each other one alone."""
+        """Answer those whose COMMIT went through after all; run each other one alone.
+
+        What is known to be committed failed of what came after: it never runs again.
+        """
         if isinstance(error, DatabaseUnavailableError):
             writes = await self._without_committed(writes)
         for write in writes:
-            self._run_alone(write)
+            if write.is_committed:
+                write.fail(error)
+            else:
+                self._run_alone(write)
 
     def _run_alone(self, write: Write) -> None:
         write.is_alone = True
+        write.is_committed = False  # if its batch was, that held nothing of it
         task = asyncio.create_task(self._run_until_answered(write))
         self._alone.add(task)
         task.add_done_callback(self._alone.discard)

@@ -1,11 +1,14 @@
 """Whatever goes wrong in a realm's writer, who waits is answered, and nothing is written twice."""
 
 import asyncio
+import uuid
 from typing import Any
 
 import pytest
+from structlog.testing import capture_logs
 
 from server.writer import RealmWriter
+from storage import clock
 from storage.database import DatabaseUnavailableError, StatementTimeoutError
 from tests.actions.test_writer import log_positions, tick
 from tests.factories import Make
@@ -75,3 +78,47 @@ async def test_who_waits_is_told_when_the_writer_is_given_up(stage: Stage, make:
         await writer.drain()
     assert [type(answer) for answer in answers] == [DatabaseUnavailableError] * 2
     assert await log_positions(stage.database, make.realm_id) == []
+
+
+async def test_what_is_committed_is_not_done_again_when_it_cannot_be_told(stage: Stage, make: Make):
+    """Applying an entry fails here: a fault of ours, and no reason to send a message twice."""
+    actor = await make.actor()
+
+    def fail(*_):
+        raise ZeroDivisionError
+
+    writer = RealmWriter(stage.database, stage.directories.of(make.realm_id), fail)
+    with capture_logs() as logs:
+        entries = await asyncio.gather(
+            *[writer.write(lambda tx: tick(tx, actor)) for _ in range(3)]
+        )
+        await writer.drain()
+    assert [entry.position for entry in entries] == [1, 2, 3]
+    assert await log_positions(stage.database, make.realm_id) == [1, 2, 3]
+    assert {log["log_level"] for log in logs} == {"error"}
+
+
+async def test_what_is_committed_is_not_done_again_when_its_result_cannot_be_read(
+    stage: Stage, make: Make
+):
+    actor = await make.actor()
+
+    class Unreadable:
+        statement = clock.append(
+            make.realm_id, kind="tick", audience=b"", body=b"{}", write_id=str(uuid.uuid4())
+        )
+
+        def result(self, _rows):
+            raise ZeroDivisionError
+
+        def recovered(self, _entries):
+            raise AssertionError
+
+    async def unreadable(tx, actor):
+        return tx.clocked(Unreadable())
+
+    answers = await asyncio.gather(
+        stage.write(unreadable, actor), stage.write(tick, actor), return_exceptions=True
+    )
+    assert isinstance(answers[0], ZeroDivisionError)
+    assert await log_positions(stage.database, make.realm_id) == [1, 2]
