@@ -78,6 +78,9 @@ class Locking(Generic[Row]):
         )
 
 
+_ANSWERED: Final = (TransactionStatus.IDLE, TransactionStatus.INTRANS, TransactionStatus.INERROR)
+
+
 class Connection:
     """One database connection: a query a call, named parameters, typed rows.
 
@@ -95,6 +98,11 @@ class Connection:
     def backend(self) -> int:
         """The process of Postgres at the other end."""
         return self.raw.info.backend_pid
+
+    @property
+    def has_answered(self) -> bool:
+        """Whether what was asked has been answered, if by an error, so that it is of use again."""
+        return self.raw.info.transaction_status in _ANSWERED
 
     @property
     def sees_only_what_is_committed(self) -> bool:

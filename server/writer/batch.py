@@ -38,7 +38,7 @@ class Write:
     is_committed: bool = False
     """The transaction that held it is, whatever is made of its answer."""
     backend: int | None = None
-    """The process of Postgres to which its COMMIT was sent."""
+    """The process of Postgres to which its COMMIT was sent, and of which nothing is known since."""
 
     def succeed(self) -> None:
         self.is_answered = True
@@ -102,6 +102,7 @@ class Batch:
 
         Raises whatever leaves the transaction unusable.
         """
+        write.backend = None
         tx = write.tx = WriteTx(self._directory, self.connection, alone=self._alone)
         try:
             write.answer = await write.action(tx)
@@ -120,8 +121,20 @@ class Batch:
         The epoch and the entries that are now in the log.
         """
         connection = await self._checked_out()
-        for write in writes:
-            write.backend = connection.backend
+        backend = connection.backend
+        try:
+            return await self._finished(connection, writes)
+        except Exception:
+            # One that has refused is as good as before, and has another request by the time that
+            # somebody looks for what it may have committed.
+            if not connection.has_answered:
+                for write in writes:
+                    write.backend = backend
+            raise
+
+    async def _finished(
+        self, connection: Connection, writes: Sequence[Write]
+    ) -> tuple[int, list[LogEntry]]:
         groups = list(groups_of(writes))
         is_free = len(groups) == 1 and not self._begun
         turn = groups[0].turn(self._realm_id) if is_free else None

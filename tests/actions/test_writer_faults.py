@@ -9,7 +9,7 @@ from structlog.testing import capture_logs
 
 from server.writer import RealmWriter
 from storage import clock
-from storage.database import DatabaseUnavailableError, StatementTimeoutError
+from storage.database import DatabaseUnavailableError, Statement, StatementTimeoutError
 from tests.actions.test_writer import log_positions, tick
 from tests.factories import Make
 from tests.fixtures.making import Stage
@@ -122,3 +122,44 @@ async def test_what_is_committed_is_not_done_again_when_its_result_cannot_be_rea
     )
     assert isinstance(answers[0], ZeroDivisionError)
     assert await log_positions(stage.database, make.realm_id) == [1, 2]
+
+
+async def test_a_statement_that_took_too_long_ends_no_connection(
+    stage: Stage, make: Make, monkeypatch
+):
+    """It is back in the pool, and has another request by now."""
+    ended: list[int] = []
+    end_backends = clock.end_backends
+
+    async def noted(connection, pids):
+        ended.extend(pids)
+        await end_backends(connection, pids)
+
+    monkeypatch.setattr(clock, "end_backends", noted)
+    actor = await make.actor()
+    tries = 0
+
+    class TooSlowAtFirst:
+        @property
+        def statement(self):
+            nonlocal tries
+            tries += 1
+            if tries <= 2:  # in the batch, and once alone
+                return Statement(
+                    "DO $$ BEGIN RAISE EXCEPTION USING ERRCODE = 'query_canceled'; END $$"
+                )
+            return Statement("SELECT 1")
+
+        def result(self, _rows):
+            return None
+
+        def recovered(self, _entries):
+            return None
+
+    async def slow(tx, actor):
+        await tx.connection()
+        return tx.clocked(TooSlowAtFirst())
+
+    await stage.write(slow, actor)
+    assert tries > 2
+    assert ended == []
