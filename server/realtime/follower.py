@@ -99,6 +99,8 @@ class RealmFollower:
         self._awaited = position
         """A position that is known of, and since when; `lag_seconds` until it is reached."""
         self._awaited_since = 0.0
+        self._noticed = position
+        """The last position that is known of."""
         self.rounds = Rounds(self.users, turns or Turns())
         """What is being told to polls that wait."""
 
@@ -121,6 +123,7 @@ class RealmFollower:
         if epoch > self.epoch:
             self._start_epoch(epoch, position)
         elif epoch == self.epoch and position > self.position:
+            self._noticed = max(self._noticed, position)
             if self._awaited <= self.position:
                 self._awaited = position
                 self._awaited_since = asyncio.get_running_loop().time()
@@ -260,7 +263,7 @@ class RealmFollower:
         """A backup was restored: whatever was known belongs to a past that did not happen."""
         logger.warning("a new epoch of the realm", realm_id=self.realm_id, epoch=epoch)
         self.epoch = epoch
-        self.position = position
+        self.position = self._noticed = position
         self._ahead.clear()
         self.rounds.clear()
         self.tail.clear()
@@ -279,7 +282,8 @@ class RealmFollower:
         try:
             if delay:
                 await asyncio.sleep(delay)
-                if not self._ahead:
+                self._fetch_again = False
+                if not self._is_behind:
                     return
             while await self._fetch_chunk() or self._fetch_again:
                 self._fetch_again = False
@@ -288,13 +292,19 @@ class RealmFollower:
         finally:
             self._fetching = None
 
+    @property
+    def _is_behind(self) -> bool:
+        """Whether something is known of that is not here."""
+        return bool(self._ahead) or self._noticed > self.position
+
     async def _fetch_chunk(self) -> bool:
         """Apply the next entries of the log. Whether there may be more."""
+        cursor = self.position
         async with self._database.connection() as connection:
             rows = await event_log.after(
                 connection,
                 self.realm_id,
-                cursor=self.position,
+                cursor=cursor,
                 limit=FETCH_ENTRIES,
                 max_bytes=FETCH_BYTES,
             )
@@ -302,4 +312,5 @@ class RealmFollower:
             if row.position == self.position + 1 and row.epoch == self.epoch:
                 self._apply(LogEntry(row.position, row.kind, row.audience, row.body, row.write_id))
         self._apply_ahead()
-        return bool(rows) and bool(self._ahead or len(rows) == FETCH_ENTRIES)
+        # Fewer than asked for may be all, or as many as there was room for.
+        return self.position > cursor and (self._is_behind or len(rows) == FETCH_ENTRIES)
