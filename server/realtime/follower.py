@@ -27,6 +27,9 @@ REORDER_SECONDS = 0.005
 """How long news that is ahead waits for what should have come before."""
 FETCH_ENTRIES = 2_000
 FETCH_BYTES = 2 * 1024 * 1024
+APPLIED_AT_ONCE = 200
+"""As many as share a commit, mostly: more would hold the loop for too long."""
+APPLIED_A_STEP = 8
 
 
 class Tail:
@@ -101,7 +104,10 @@ class RealmFollower:
         self._awaited_since = 0.0
         self._noticed = position
         """The last position that is known of."""
-        self.rounds = Rounds(self.users, turns or Turns())
+        self._is_applying = False
+        """Whether there is a turn for what can be applied."""
+        self._turns = turns or Turns()
+        self.rounds = Rounds(self.users, self._turns)
         """What is being told to polls that wait."""
 
     def offer(self, epoch: int, entries: Sequence[LogEntry]) -> None:
@@ -109,13 +115,8 @@ class RealmFollower:
         if epoch != self.epoch:
             self.notice(epoch, entries[-1].position)
             return
-        for entry in entries:
-            if entry.position == self.position + 1:
-                self._apply(entry)
-            elif entry.position > self.position:
-                self._ahead[entry.position] = entry
-        self._apply_ahead()
-        if self._ahead:
+        self._take(entries)
+        if self._ahead and not self._has_next:
             self._fetch_soon(REORDER_SECONDS)
 
     def notice(self, epoch: int, position: Position) -> None:
@@ -210,6 +211,7 @@ class RealmFollower:
         applied = TailEntry(entry)
         event = applied.event
         self.position = entry.position
+        self._advanced.set()  # who waits goes on when all of this is done
         self.directory.forget(event.touches())
         self._change_users(applied)
         blanked = list(event.blanked())
@@ -218,7 +220,6 @@ class RealmFollower:
         self.tail.append(applied)
         self._dispatch(applied)
         self._end_queues_of(event.ended_queues())
-        self._advanced.set()
 
     def _change_users(self, entry: TailEntry, *, of: UserId | None = None) -> None:
         for user_id, channel_id, joined in entry.event.membership():
@@ -229,11 +230,38 @@ class RealmFollower:
             user_id, sender_id, muted = muting
             self.users.change_muting(user_id, sender_id, entry.position, muted=muted)
 
-    def _apply_ahead(self) -> None:
-        while (entry := self._ahead.pop(Position(self.position + 1), None)) is not None:
-            self._apply(entry)
-        if self._ahead:
-            self._ahead = {p: e for p, e in self._ahead.items() if p > self.position}
+    def _take(self, entries: Iterable[LogEntry]) -> None:
+        """Apply these when it is their turn: some now, and what there is more of in turns.
+
+        What others offer meanwhile finds its place among them.
+        """
+        for entry in entries:
+            if entry.position > self.position:
+                self._ahead[entry.position] = entry
+        if not self._is_applying:
+            self._apply_some(APPLIED_AT_ONCE)
+
+    @property
+    def _has_next(self) -> bool:
+        return Position(self.position + 1) in self._ahead
+
+    def _apply_step(self) -> None:
+        self._is_applying = False
+        self._apply_some(APPLIED_A_STEP)
+        if self._ahead and not self._has_next and self._fetching is None:
+            self._fetch_soon(REORDER_SECONDS)
+
+    def _apply_some(self, count: int) -> None:
+        try:
+            for _ in range(count):
+                entry = self._ahead.pop(Position(self.position + 1), None)
+                if entry is None:
+                    break
+                self._apply(entry)
+        finally:
+            if self._has_next:
+                self._is_applying = True
+                self._turns.add(self._apply_step)
 
     def _dispatch(self, entry: TailEntry) -> None:
         """Let the polls that wait for it have the entry; others find it in the tail."""
@@ -265,6 +293,7 @@ class RealmFollower:
         self.epoch = epoch
         self.position = self._noticed = position
         self._ahead.clear()
+        self._advanced.set()
         self.rounds.clear()
         self.tail.clear()
         self.past.clear()
@@ -308,9 +337,13 @@ class RealmFollower:
                 limit=FETCH_ENTRIES,
                 max_bytes=FETCH_BYTES,
             )
-        for row in rows:
-            if row.position == self.position + 1 and row.epoch == self.epoch:
-                self._apply(LogEntry(row.position, row.kind, row.audience, row.body, row.write_id))
-        self._apply_ahead()
+        self._take(
+            LogEntry(row.position, row.kind, row.audience, row.body, row.write_id)
+            for row in rows
+            if row.epoch == self.epoch
+        )
+        while self._has_next:
+            self._advanced.clear()
+            await self._advanced.wait()
         # Fewer than asked for may be all, or as many as there was room for.
         return self.position > cursor and (self._is_behind or len(rows) == FETCH_ENTRIES)

@@ -5,6 +5,7 @@ import random
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from functools import partial
+from itertools import islice
 from typing import Final, TypeVar
 
 import msgspec
@@ -20,6 +21,7 @@ from server.realtime.queue import (
     with_id,
 )
 from server.realtime.queues import Realtime
+from server.realtime.variants import TailEntry
 from storage.ids import Position, QueueId, RealmId, UserId
 
 HEARTBEAT_SECONDS: Final = 45.0
@@ -29,6 +31,8 @@ NO_IDS_LEFT_SECONDS: Final = 0.05
 """When to look again whether the empty entry has come that gives new event ids."""
 MAX_BYTES: Final = 1024 * 1024
 MAX_SCANNED: Final = 20_000
+LOOKED_AT_ONCE: Final = 100
+"""Entries that a poll goes through, or serialises, before others are served."""
 _HEARTBEAT: Final = b'"type":"heartbeat"}'
 
 
@@ -210,13 +214,11 @@ async def _ready_events(
         start = queue.scanned
     events: list[WireEvent] = []
     scanned = 0
-    while start < follower.position and not follower.tail.holds_after(start):
-        if scanned >= MAX_SCANNED or _is_full(events):
-            return events, start
-        # Others' reads bring what is ahead of this process, too: it has yet to apply that.
-        read = await follower.past.after(start)
-        chunk = [entry for entry in read if entry.position <= follower.position]
-        if not chunk or queue.user_id not in follower.users.by_id:
+    while start < follower.position and scanned < MAX_SCANNED and len(events) < MAX_EVENTS:
+        if scanned:
+            await asyncio.sleep(0)  # others' turn
+        chunk = await _next_entries(follower, start)
+        if not chunk or follower.queues.get(queue.queue_id) is not queue:
             return events, start
         found, start = follower.collect(
             queue, chunk, after_k=after_k, limit=MAX_EVENTS - len(events)
@@ -224,11 +226,6 @@ async def _ready_events(
         events.extend(found)
         after_k = -1
         scanned += len(chunk)
-    if start < follower.position and follower.tail.holds_after(start) and not _is_full(events):
-        found, start = follower.collect(
-            queue, follower.tail.after(start), after_k=after_k, limit=MAX_EVENTS - len(events)
-        )
-        events.extend(found)
     if not events:
         queue.scanned = start
     answered = _within_bytes(events)
@@ -237,8 +234,13 @@ async def _ready_events(
     return answered, start
 
 
-def _is_full(events: list[WireEvent]) -> bool:
-    return len(events) >= MAX_EVENTS
+async def _next_entries(follower: RealmFollower, start: Position) -> list[TailEntry]:
+    """As many of the entries that follow as one look may go through; none if there are none."""
+    if follower.tail.holds_after(start):
+        return list(islice(follower.tail.after(start), LOOKED_AT_ONCE))
+    # Others' reads bring what is ahead of this process, too: it has yet to apply that.
+    read = islice(await follower.past.after(start), LOOKED_AT_ONCE)
+    return [entry for entry in read if entry.position <= follower.position]
 
 
 def _within_bytes(events: list[WireEvent]) -> list[WireEvent]:

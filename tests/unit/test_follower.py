@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from itertools import pairwise
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -15,6 +16,7 @@ from server.domain.clock import SystemClock
 from server.events.base import EVERYONE, LogEntry
 from server.events.log import Tick
 from server.realtime.follower import RealmFollower
+from server.turns import Turns
 from storage import event_log
 from storage.ids import Position, RealmId
 from tests.fixtures.sockets import until
@@ -39,9 +41,7 @@ class Log:
     async def connection(self) -> AsyncIterator[None]:
         yield None
 
-    async def after(
-        self, connection: Any, realm_id: RealmId, *, cursor: int, limit: int, max_bytes: int
-    ) -> list[Any]:
+    async def after(self, *_: Any, cursor: int, limit: int, **__: Any) -> list[Any]:
         self.reads += 1
         found = [each for each in self.entries if each.position > cursor]
         await asyncio.sleep(0)
@@ -63,7 +63,9 @@ def log(monkeypatch) -> Log:
 def follower(log) -> RealmFollower:
     """One that has come to position 5."""
     directory = Directory(RealmId(1), cast("Any", log), SystemClock(), Addresses())
-    return RealmFollower(directory, cast("Any", log), epoch=1, position=Position(5))
+    return RealmFollower(
+        directory, cast("Any", log), epoch=1, position=Position(5), turns=Turns(turn_seconds=0)
+    )
 
 
 async def test_news_that_comes_while_a_gap_is_waited_for_is_looked_for(follower, log):
@@ -89,3 +91,53 @@ async def test_what_the_log_does_not_have_is_not_asked_for_again_and_again(follo
     await until(lambda: follower.position == 6)
     await until(lambda: follower._fetching is None)
     assert log.reads == 2
+
+
+async def test_who_has_much_to_catch_up_with_lets_others_have_their_turn(follower, log):
+    log.entries = [entry(position) for position in range(6, 2_006)]
+    follower.notice(1, Position(2_005))
+    seen = []
+    while follower.position < 2_005:
+        seen.append(follower.position)
+        await asyncio.sleep(0)
+    assert max(after - before for before, after in pairwise(seen)) <= 500
+    assert len(set(seen)) > 4
+
+
+async def test_what_is_offered_while_much_is_applied_waits_for_its_place(follower, log):
+    applied: list[int] = []
+    tail_append = follower.tail.append
+
+    def note(each: Any) -> None:
+        applied.append(each.position)
+        tail_append(each)
+
+    follower.tail.append = note
+    log.entries = [entry(position) for position in range(6, 2_006)]
+    log.meanwhile = lambda: follower.offer(1, [entry(position) for position in range(2_004, 2_010)])
+    follower.notice(1, Position(2_005))
+    while not 1_000 < follower.position < 2_000:  # noqa: ASYNC110 - nothing tells
+        await asyncio.sleep(0)
+    follower.offer(1, [entry(follower.position + 1), entry(6), entry(2_010)])
+    await until(lambda: follower.position == 2_010)
+    assert applied == list(range(6, 2_011))
+    await until(lambda: follower._fetching is None)
+    assert not follower._ahead
+
+
+async def test_a_new_epoch_ends_what_is_being_applied(follower, log):
+    log.entries = [entry(position) for position in range(6, 2_006)]
+    follower.notice(1, Position(2_005))
+    while follower.position < 500:  # noqa: ASYNC110 - nothing tells
+        await asyncio.sleep(0)
+    follower.notice(2, Position(1_000_000))
+    log.entries = []
+    await until(lambda: follower._fetching is None)
+    assert follower.position == 1_000_000
+    assert not follower._ahead
+
+
+async def test_a_gap_behind_what_is_applied_in_turns_is_looked_for(follower, log):
+    log.entries = [entry(position) for position in range(6, 1_006)]
+    follower.offer(1, [each for each in log.entries if each.position != 900])
+    await until(lambda: follower.position == 1_005)

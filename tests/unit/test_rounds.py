@@ -14,9 +14,10 @@ from server.domain.clock import SystemClock
 from server.events.base import Audience, LogEntry
 from server.events.messages import MessageSent, Sender, ShownMessage
 from server.events.queue_params import QueueParams
+from server.realtime import poll as polls
 from server.realtime.audience import LiveUser
 from server.realtime.follower import RealmFollower
-from server.realtime.queue import EventQueue, Waiter, WireEvent
+from server.realtime.queue import LAST_K, EventQueue, Waiter, WireEvent
 from storage.ids import ChannelId, Position, QueueId, RealmId, UserId
 from storage.subscriptions import SpanRow
 
@@ -131,3 +132,32 @@ async def test_polls_wait_for_nothing_after_a_new_epoch(follower, queues):
     follower.notice(2, Position(1_000))
     assert all(poll.events == [] for poll in polls)
     assert follower.queues == {}
+
+
+async def test_a_poll_that_has_much_to_read_lets_others_have_their_turn(follower, queues):
+    for position in range(11, 511):
+        say(follower, position)
+    queue = queues[0]
+    reading = asyncio.create_task(polls._ready_events(follower, queue, Position(10), LAST_K))
+    turns = 0
+    while not reading.done():
+        await asyncio.sleep(0)
+        turns += 1
+        if turns == 3:
+            say(follower, 511)
+    events, reached = await reading
+    assert turns > 4
+    assert reached == 511
+    assert [queue.cursor_of(event_id)[0] for event_id, _ in events] == list(range(11, 512))
+
+
+async def test_a_poll_whose_queue_ends_while_it_reads_is_told_no_more(follower, queues):
+    for position in range(11, 511):
+        say(follower, position)
+    queue = queues[0]
+    reading = asyncio.create_task(polls._ready_events(follower, queue, Position(10), LAST_K))
+    await asyncio.sleep(0)
+    follower.let_go(queue)
+    events, reached = await reading
+    assert reached < 510
+    assert len(events) == reached - 10
