@@ -48,6 +48,9 @@ class Past:
         self._stretches: dict[Position, Stretch] = {}
         """By their cursor; those used last at the end."""
         self._reading: dict[Position, asyncio.Task[Stretch]] = {}
+        """Those that whoever asks now may share."""
+        self._under_way: set[asyncio.Task[Stretch]] = set()
+        """All for which somebody waits."""
         self._blanked_meanwhile: set[Position] = set()
 
     async def after(self, cursor: Position) -> Sequence[TailEntry]:
@@ -63,7 +66,7 @@ class Past:
     def blank(self, positions: Iterable[Position]) -> None:
         """Forget the bodies of these entries, and of what is being read."""
         wanted = set(positions)
-        if self._reading:
+        if self._under_way:
             self._blanked_meanwhile |= wanted
         for stretch in self._stretches.values() if wanted else ():
             _blank(stretch.entries, wanted)
@@ -100,6 +103,7 @@ class Past:
         if reading is None:
             reading = asyncio.create_task(self._read_from_the_log(cursor))
             self._reading[cursor] = reading
+            self._under_way.add(reading)
             reading.add_done_callback(lambda done: self._have_read(cursor, done))
         return await asyncio.shield(reading)  # whoever began may go; others wait for it
 
@@ -126,7 +130,8 @@ class Past:
             del self._reading[cursor]
             if read and reading.result().entries:
                 self._keep(reading.result())
-        if not self._reading:
+        self._under_way.discard(reading)
+        if not self._under_way:
             self._blanked_meanwhile.clear()
 
 
