@@ -17,7 +17,7 @@ from server.events import catalogue
 from server.events.base import Audience, Event, LogEntry
 from server.events.queue_params import queue_params
 from server.gathering import Gathering
-from server.messaging.event_bus import EventBus, Hint
+from server.messaging.event_bus import MAX_EPHEMERAL_BYTES, EventBus, Hint
 from server.realtime.audience import LiveUser, reaches_queue
 from server.realtime.bell import NO_REALM, Bell
 from server.realtime.follower import RealmFollower
@@ -66,10 +66,27 @@ class _HandedOver(msgspec.Struct, frozen=True, tag="handed_over"):
     bodies: tuple[bytes, ...]
 
 
+_News = _Told | _Adopted | _HandedOver
+
+
+def _halves(news: _News) -> Sequence[_News]:
+    """The same in two pieces; nothing if it cannot be said in pieces."""
+    if isinstance(news, _HandedOver) and len(news.bodies) > 1:
+        middle = len(news.bodies) // 2
+        parts = (news.bodies[:middle], news.bodies[middle:])
+        return [_HandedOver(news.queue_id, part) for part in parts]
+    if isinstance(news, _Told) and len(news.audience.users) > 1:
+        users, middle = news.audience.users, len(news.audience.users) // 2
+        if news.audience == Audience(users=users):  # else somebody may be named twice over
+            parts_of_users = (users[:middle], users[middle:])
+            return [_Told(news.kind, Audience(users=u), news.event) for u in parts_of_users]
+    return []
+
+
 _Adoptable = tuple[EventQueueRow, LiveUser, Position]
 """A queue's row, its user, and the position at which both were read."""
 
-_news = msgspec.json.Decoder(_Told | _Adopted | _HandedOver)
+_news = msgspec.json.Decoder(_News)
 
 
 class Realtime:
@@ -384,8 +401,17 @@ class Realtime:
             assert queue is not None
             self._tell_queue(follower, queue, body)
 
-    def _publish_news(self, realm_id: RealmId, news: _Told | _Adopted | _HandedOver) -> None:
+    def _publish_news(self, realm_id: RealmId, news: _News) -> None:
+        """Tell the others, in as many pieces as it takes."""
         body = msgspec.json.encode(news)
+        if len(body) > MAX_EPHEMERAL_BYTES:
+            halves = _halves(news)
+            if not halves:
+                kind = news.kind if isinstance(news, _Told) else type(news).__name__
+                logger.warning("too large for the other processes", kind=kind, size=len(body))
+            for half in halves:
+                self._publish_news(realm_id, half)
+            return
         self._publish(lambda bus: bus.publish_ephemeral(realm_id, body))
 
     def _publish(self, send: Callable[[EventBus], Awaitable[None]]) -> None:

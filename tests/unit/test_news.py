@@ -1,0 +1,77 @@
+"""What processes tell each other and no log keeps: in pieces that every bus carries."""
+
+from typing import Any, cast
+
+import msgspec
+import pytest
+from structlog.testing import capture_logs
+
+from server.directory import Directories
+from server.domain.clock import SystemClock
+from server.events.base import Audience
+from server.messaging.event_bus import check_ephemeral
+from server.realtime import queues
+from server.realtime.queues import Realtime
+from storage.ids import ChannelId, QueueId, RealmId, UserId
+from tests.fixtures.sockets import until
+
+pytestmark = pytest.mark.asyncio
+
+REALM = RealmId(1)
+
+
+class Bus:
+    """One that keeps what is published."""
+
+    carries_entries = False
+
+    def __init__(self) -> None:
+        self.news: list[Any] = []
+
+    async def publish_ephemeral(self, realm_id: RealmId, body: bytes) -> None:
+        assert realm_id == REALM
+        check_ephemeral(body)
+        self.news.append(queues._news.decode(body))
+
+
+@pytest.fixture
+def bus() -> Bus:
+    return Bus()
+
+
+@pytest.fixture
+def realtime(bus) -> Realtime:
+    nowhere = cast("Any", None)
+    clock = SystemClock()
+    realtime = Realtime(nowhere, Directories(nowhere, clock), clock)
+    realtime._bus = cast("Any", bus)
+    return realtime
+
+
+async def test_what_waited_for_a_queue_is_handed_over_in_pieces(realtime, bus):
+    bodies = tuple(b'"type":"typing","n":%d,"x":"%b"}' % (n, b"x" * 500) for n in range(64))
+    realtime._publish_news(REALM, queues._HandedOver(QueueId("q"), bodies))
+    await until(lambda: sum(len(each.bodies) for each in bus.news) == 64)
+    assert tuple(body for each in bus.news for body in each.bodies) == bodies
+    assert {each.queue_id for each in bus.news} == {"q"}
+
+
+async def test_very_many_are_told_in_pieces(realtime, bus):
+    users = tuple(UserId(1_000_000 + number) for number in range(3_000))
+    told = queues._Told("typing/direct", Audience(users=users), msgspec.Raw(b"{}"))
+    realtime._publish_news(REALM, told)
+    await until(lambda: sum(len(each.audience.users) for each in bus.news) == 3_000)
+    assert tuple(user for each in bus.news for user in each.audience.users) == users
+
+
+@pytest.mark.parametrize(
+    "audience",
+    [Audience(users=(UserId(1),)), Audience(channel_id=ChannelId(1), users=(UserId(1), UserId(2)))],
+)
+async def test_what_cannot_be_told_in_pieces_is_said_in_the_log(realtime, bus, audience):
+    large = msgspec.Raw(b'"%b"' % (b"x" * 8_000))
+    with capture_logs() as logs:
+        realtime._publish_news(REALM, queues._Told("typing/direct", audience, large))
+    assert not realtime._sending
+    assert bus.news == []
+    assert [log["kind"] for log in logs] == ["typing/direct"]
