@@ -2,9 +2,10 @@
 
 import asyncio
 import random
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
+from itertools import islice
 
 import msgspec
 import structlog
@@ -36,6 +37,8 @@ BUSY_GUARD_SECONDS = 0.1
 IDLE_GUARD_SECONDS = 1.0
 """How often the clocks are compared with Postgres: a lost last hint shows no gap."""
 TOUCH_SECONDS = 60.0
+TIDIED_AT_ONCE = 500
+"""Queues that are looked at before others are served."""
 LET_GO_SECONDS = 120.0
 """A queue that nobody polls costs memory no longer than this."""
 UNFOLLOW_SECONDS = 600.0
@@ -460,7 +463,7 @@ class Realtime:
                 await self._touch_queues()
             except NOT_NOW as error:
                 logger.warning("cannot note which queues live", error=str(error))
-            self._let_idle_go()
+            await self._let_idle_go()
 
     async def _touch_queues(self) -> None:
         """Note which were polled since the last time.
@@ -468,24 +471,38 @@ class Realtime:
         What was let go meanwhile is polled elsewhere, or had been idle for longer than that.
         """
         since, now = self._touched_at, self.clock.monotonic()
-        seen = sorted(
-            (realm_id, queue.queue_id)
-            for realm_id, follower in self._followers.items()
-            for queue in follower.queues.values()
-            if queue.waiter is not None or queue.idle_since >= since
-        )
+        queues = self._all_queues()
+        while portion := list(islice(queues, TIDIED_AT_ONCE)):
+            # In one order everywhere: another process may note the same ones.
+            seen = sorted(
+                (follower.realm_id, queue.queue_id)
+                for follower, queue in portion
+                if queue.waiter is not None or queue.idle_since >= since
+            )
+            if seen:
+                async with self.database.connection() as connection:
+                    await event_queues.touch(connection, [r for r, _ in seen], [q for _, q in seen])
         async with self.database.connection() as connection:
-            await event_queues.touch(connection, [r for r, _ in seen], [q for _, q in seen])
             await event_queues.delete_expired(connection)
         self._touched_at = now
 
-    def _let_idle_go(self) -> None:
+    def _all_queues(self) -> Iterator[tuple[RealmFollower, EventQueue]]:
+        """The queues of all realms; they may come and go while this is under way."""
+        for follower in list(self._followers.values()):
+            for queue in list(follower.queues.values()):
+                yield follower, queue
+
+    async def _let_idle_go(self) -> None:
         now = self.clock.monotonic()
+        queues = self._all_queues()
+        while portion := list(islice(queues, TIDIED_AT_ONCE)):
+            for follower, queue in portion:
+                is_idle = queue.waiter is None and now - queue.idle_since > LET_GO_SECONDS
+                if is_idle and follower.queues.get(queue.queue_id) is queue:
+                    follower.let_go(queue)
+            await asyncio.sleep(0)  # others' turn
         for realm_id, follower in list(self._followers.items()):
             follower.past.clear()
-            for queue in list(follower.queues.values()):
-                if queue.waiter is None and now - queue.idle_since > LET_GO_SECONDS:
-                    follower.let_go(queue)
             if not follower.queues and now - self._used[realm_id] > UNFOLLOW_SECONDS:
                 del self._followers[realm_id]
                 self._rows.pop(realm_id, None)
