@@ -110,9 +110,16 @@ class _LaterPoll(polls.Waiting, Later):
             self._taker.refuse(error)
         except NOT_NOW as error:
             logger.warning("the database is away", endpoint="/events", error=str(error))
-            self._taker.refuse(ServerNotReadyError("The server is not ready. Try again shortly."))
+            self._taker.refuse(_not_ready())
+        except Exception:
+            logger.exception("unexpected error", endpoint="/events")
+            self._taker.refuse(_not_ready())
         else:
             self._taker.take(polls.answer(self.queue.queue_id, events))
+
+
+def _not_ready() -> DomainError:
+    return ServerNotReadyError("The server is not ready. Try again shortly.")
 
 
 async def _check(credential: Credential | None) -> None:

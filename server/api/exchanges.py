@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping
 from http import HTTPStatus
 from typing import Any, Final
 
+import structlog
 from structlog.contextvars import bind_contextvars
 
 from server.api.endpoint import Endpoint, Later
@@ -18,11 +19,14 @@ from server.app import App
 from server.domain.errors import DomainError
 from server.logs import new_request_id
 
+logger = structlog.get_logger(__name__)
+
 DISCARD_BYTES: Final = 64 * 1024 * 1024
 """Up to here an oversize body is read and dropped, so that its sender sees the refusal."""
 DRAIN_LOOK_SECONDS: Final = 0.01
 ORDINARY: Final = {"Content-Type": "application/json", "Vary": "Accept-Language"}
 """Headers of an answer that says nothing else of itself."""
+_UNANSWERED: Final = "an answer could not be given"
 
 
 class ApiServer:
@@ -163,6 +167,9 @@ class _Exchange:
                 self._wire.close()
         except asyncio.CancelledError:
             self._wire.close()
+        except Exception:
+            logger.exception(_UNANSWERED, endpoint=handling.endpoint)
+            self._wire.close()  # who waits for an answer knows no deadline
         finally:
             handling.body.give_up()
             await handling.received.discard()
@@ -215,9 +222,14 @@ class _Waiting:
             later.give_up()
 
     def _respond(self, status: int, headers: Mapping[str, str], body: bytes) -> None:
-        if self._end() is not None:
+        if self._end() is None:
+            return
+        try:
             self._server.measure("GET", self._endpoint, status, self._began)
             self._server.respond(self._wire, status, headers, body)
+        except Exception:
+            logger.exception(_UNANSWERED, endpoint=self._endpoint)
+            self._wire.close()
 
     def _end(self) -> Later | None:
         """Wait no more; what was waited for, unless that is over already.

@@ -7,8 +7,19 @@ from dataclasses import replace
 import pytest
 import pytest_asyncio
 from structlog.testing import capture_logs
+from typing_extensions import override
 
-from server.api.endpoint import Access, Empty, Endpoint, NoParams, RawResult, Request, Result
+from server.api.endpoint import (
+    Access,
+    Empty,
+    Endpoint,
+    Later,
+    NoParams,
+    RawResult,
+    Request,
+    Result,
+    Taker,
+)
 from server.api.exchanges import DISCARD_BYTES
 from server.api.params import JsonOrBareStr, Params
 from server.api.routes import ROUTES
@@ -52,10 +63,34 @@ async def answer_raw(request: Request, params: NoParams) -> RawResult:
     return RawResult(b'{"result":"success","msg":"","a":1}')
 
 
+async def answer_unsayably(request: Request, _: NoParams) -> RawResult:
+    request.respond_with["X-Test"] = "one line\nand another"
+    return RawResult(b"{}")
+
+
+class AtOnce(Later):
+    """One that comes as soon as it may."""
+
+    @override
+    def then(self, taker: Taker) -> None:
+        asyncio.get_running_loop().call_soon(taker.take, b"{}")
+
+    @override
+    def give_up(self) -> None:
+        raise AssertionError
+
+
+async def answer_unsayably_later(request: Request, params: NoParams) -> Later:
+    await answer_unsayably(request, params)
+    return AtOnce()
+
+
 EXTRA = (
     Endpoint("GET", "/test/echo", Access.USER, EchoParams, echo, Echoed),
     Endpoint("POST", "/test/echo", Access.USER, EchoParams, echo, Echoed),
     Endpoint("GET", "/test/fail", Access.USER, NoParams, fail),
+    Endpoint("GET", "/test/unsayable", Access.USER, NoParams, answer_unsayably),
+    Endpoint("GET", "/test/unsayable/later", Access.USER, NoParams, answer_unsayably_later),
     Endpoint("GET", "/test/raw", Access.USER, NoParams, answer_raw),
     Endpoint("GET", "/test/admin", Access.ADMIN, NoParams, answer_raw),
     Endpoint("GET", "/test/internal", Access.INTERNAL, NoParams, answer_raw),
@@ -278,6 +313,24 @@ async def test_a_body_far_too_large_is_refused_before_it_comes(server, client):
         answer = await connection.answer()
         assert (answer.status, answer.body["code"]) == (413, "BAD_REQUEST")
         assert await connection.is_closed()
+
+
+@pytest.mark.parametrize("path", ["/test/unsayable", "/test/unsayable/later"])
+async def test_an_answer_that_cannot_be_given_is_logged_and_nobody_waits_for_it(
+    client, server, path
+):
+    with capture_logs() as logs:
+        async with connected(server.port) as connection:
+            authorization = basic(client.email, client.api_key)
+            await connection.send(
+                request("GET", path, host=client.host, Authorization=authorization)
+            )
+            assert await connection.is_closed()
+    [line] = [line for line in logs if line["log_level"] == "error"]
+    assert line["exc_info"]
+    assert path in line["endpoint"]
+    await until(lambda: not server.api.in_hand)
+    assert server.api.waiting == 0
 
 
 async def test_a_fault_of_ours_is_logged_with_its_trace_and_told_without_details(client):
