@@ -188,7 +188,7 @@ class Stream(Protocol):
     """An answer that is sent piece by piece."""
 
     async def start(self, headers: Mapping[str, str], status: int = 200) -> None:
-        """Begin to answer. Raises ConnectionError once the client is gone, as `send` does."""
+        """Begin to answer. Raises ClientGoneError once the client is gone, as `send` does."""
         ...
 
     async def send(self, chunk: bytes) -> None:

@@ -46,7 +46,7 @@ from server.api.rate_limit import RateLimits
 from server.api.routes import Router
 from server.api.streams import ChunkedStream
 from server.api.visits import Pages, Visit
-from server.api.wire import Wire
+from server.api.wire import ClientGoneError, Wire
 from server.app import App
 from server.checks import CHECKED_PATHS, Checks
 from server.domain.addresses import API_PREFIX
@@ -162,7 +162,7 @@ class Handling:
         except BlobStoreError as error:
             logger.warning("the store of files is away", endpoint=self.endpoint, error=str(error))
             refusal = FilesNotReadyError("Files cannot be reached or kept now. Try again shortly.")
-        except ConnectionError:
+        except ClientGoneError:
             raise asyncio.CancelledError from None
         except Exception:
             logger.exception("unexpected error", endpoint=self.endpoint)

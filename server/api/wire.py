@@ -38,6 +38,10 @@ class Headers(Mapping[str, str]):
         return isinstance(name, str) and name.lower() in self._values
 
 
+class ClientGoneError(ConnectionError):
+    """Nobody is there any more to take the answer: no fault of anybody's."""
+
+
 class Answerer(Protocol):
     """Who owes a client its answer."""
 
@@ -66,7 +70,7 @@ class Wire(Protocol):
         ...
 
     async def start(self, status: int, headers: Mapping[str, str]) -> None:
-        """Begin to answer. Raises ConnectionError once the client is gone, as `send` does.
+        """Begin to answer. Raises ClientGoneError once the client is gone, as `send` does.
 
         Without a `Content-Length` it may be an answer that never ends, so it ends when its client
         sends nothing more.

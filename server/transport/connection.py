@@ -8,7 +8,7 @@ from typing import cast
 
 from typing_extensions import override
 
-from server.api.wire import Answerer, Exchange
+from server.api.wire import Answerer, ClientGoneError, Exchange
 from server.domain.errors import DomainError
 from server.transport.keeper import Keeper
 from server.transport.limits import (
@@ -151,7 +151,7 @@ class Connection(asyncio.Protocol):
         self._backlog = None
         self._unread = b""
         if self._on_drained is not None and not self._on_drained.done():
-            self._on_drained.set_exception(ConnectionResetError())
+            self._on_drained.set_exception(ClientGoneError())
             self._on_drained.exception()  # there may be nobody who waits for it
         self._give_up_exchange()
 
@@ -461,7 +461,7 @@ class Connection(asyncio.Protocol):
 
     def _check_open(self) -> None:
         if self._state is not State.OPEN:
-            raise ConnectionResetError
+            raise ClientGoneError
 
     async def _drained(self) -> None:
         if self._on_drained is not None:

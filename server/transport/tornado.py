@@ -24,7 +24,7 @@ from tornado.iostream import IOStream, SSLIOStream, StreamClosedError, Unsatisfi
 from typing_extensions import override
 
 from server.api.envelopes import REASONS, error_body
-from server.api.wire import Answerer, Exchange, ExchangeFactory
+from server.api.wire import Answerer, ClientGoneError, Exchange, ExchangeFactory
 from server.domain.errors import DomainError
 from server.transport.limits import BODY_SECONDS, IDLE_SECONDS, MAX_HEAD_BYTES, TransportServer
 from server.transport.refusals import (
@@ -277,4 +277,4 @@ async def _sent(written: "Future[None]") -> None:
     try:
         await written
     except StreamClosedError as error:
-        raise ConnectionError from error
+        raise ClientGoneError from error

@@ -59,6 +59,10 @@ async def fail(request: Request, params: NoParams) -> Empty:
     raise ZeroDivisionError("the secret of the house")
 
 
+async def lose_another_connection(request: Request, params: NoParams) -> Empty:
+    raise ConnectionResetError("some service that we ask")
+
+
 async def answer_raw(request: Request, params: NoParams) -> RawResult:
     return RawResult(b'{"result":"success","msg":"","a":1}')
 
@@ -89,6 +93,7 @@ EXTRA = (
     Endpoint("GET", "/test/echo", Access.USER, EchoParams, echo, Echoed),
     Endpoint("POST", "/test/echo", Access.USER, EchoParams, echo, Echoed),
     Endpoint("GET", "/test/fail", Access.USER, NoParams, fail),
+    Endpoint("GET", "/test/lose", Access.USER, NoParams, lose_another_connection),
     Endpoint("GET", "/test/unsayable", Access.USER, NoParams, answer_unsayably),
     Endpoint("GET", "/test/unsayable/later", Access.USER, NoParams, answer_unsayably_later),
     Endpoint("GET", "/test/raw", Access.USER, NoParams, answer_raw),
@@ -331,6 +336,12 @@ async def test_an_answer_that_cannot_be_given_is_logged_and_nobody_waits_for_it(
     assert path in line["endpoint"]
     await until(lambda: not server.api.in_hand)
     assert server.api.waiting == 0
+
+
+async def test_a_connection_that_is_not_the_clients_own_is_no_client_who_has_gone(client):
+    with capture_logs() as logs:
+        (await client.send("GET", "/test/lose")).refused("INTERNAL_SERVER_ERROR", 500)
+    assert [line["endpoint"] for line in logs if line["log_level"] == "error"] == ["/test/lose"]
 
 
 async def test_a_fault_of_ours_is_logged_with_its_trace_and_told_without_details(client):
