@@ -12,7 +12,13 @@ from server.domain.errors import DomainError
 from server.events.base import LogEntry, SharedWrite, StaleDecisionError, Turn
 from server.writer.tx import ClockedStep, WriteTx
 from storage import clock
-from storage.database import Connection, Database, LockUnavailableError, Statement
+from storage.database import (
+    Connection,
+    Database,
+    DatabaseUnavailableError,
+    LockUnavailableError,
+    Statement,
+)
 from storage.ids import Position, RealmId
 
 Result = TypeVar("Result")
@@ -31,6 +37,8 @@ class Write:
     action: Action[Any]
     future: asyncio.Future[Any]
     """Where the caller waits, who may be gone before there is an answer."""
+    until: float
+    """When it is given up if it cannot be done, by the loop's time."""
     tx: WriteTx | None = None
     answer: Any = None
     is_alone: bool = False
@@ -39,6 +47,11 @@ class Write:
     """The transaction that held it is, whatever is made of its answer."""
     backend: int | None = None
     """The process of Postgres to which its COMMIT was sent, and of which nothing is known since."""
+
+    @property
+    def is_given_up(self) -> bool:
+        """Whether nobody waits for it any more, or has waited for long enough."""
+        return self.future.cancelled() or asyncio.get_running_loop().time() >= self.until
 
     def succeed(self) -> None:
         self.is_answered = True
@@ -54,8 +67,12 @@ class Write:
 class Batch:
     """Writes that are prepared on one connection and share a commit."""
 
-    def __init__(self, database: Database, directory: Directory, *, alone: bool) -> None:
+    def __init__(
+        self, database: Database, directory: Directory, *, alone: bool, until: float
+    ) -> None:
+        """`until`: how long to wait for a connection, by the loop's time."""
         self._database = database
+        self._until = until
         self._directory = directory
         self._realm_id = directory.realm_id
         self._alone = alone
@@ -87,7 +104,13 @@ class Batch:
 
     async def _checked_out(self) -> Connection:
         if self._connection is None:
-            self._connection = await self._stack.enter_async_context(self._database.connection())
+            try:
+                async with asyncio.timeout_at(self._until):
+                    self._connection = await self._stack.enter_async_context(
+                        self._database.connection()
+                    )
+            except TimeoutError:
+                raise DatabaseUnavailableError("No connection to the database in time") from None
             self._stack.push_async_callback(self.give_up)
         return self._connection
 

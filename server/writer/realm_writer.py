@@ -1,8 +1,8 @@
 """One realm's writer in this process: it gathers writes, and sees to those that fail."""
 
 import asyncio
-from collections.abc import Callable, Iterable
-from typing import Final, TypeVar
+from collections.abc import Callable, Coroutine, Iterable
+from typing import Any, Final, TypeVar
 
 import structlog
 
@@ -21,6 +21,9 @@ MAX_BATCH = 200
 """Writes that share a commit at most: bounds how long a failure makes the others wait."""
 RETRY_SECONDS = (0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 4.0)
 """Pauses before a write is tried again after the database went away."""
+LONGEST_SECONDS = 10.0
+"""For so long is tried to do a write: whoever waits is told then that it is not done. Only whether
+a COMMIT arrived that was sent may take longer to find out."""
 STALE_TRIES = 5
 _GIVEN_UP: Final = "the server stops, and nobody looks any more what became of this write"
 
@@ -48,9 +51,10 @@ class RealmWriter:
         """Run the action in the next batch; its answer after the commit.
 
         Raises the action's DomainError with nothing written, or DatabaseUnavailableError. The
-        write goes on if the caller is cancelled.
+        write goes on if the caller is cancelled, but is not tried again then.
         """
-        write = Write(action, asyncio.get_running_loop().create_future())
+        loop = asyncio.get_running_loop()
+        write = Write(action, loop.create_future(), until=loop.time() + LONGEST_SECONDS)
         write.future.add_done_callback(_heed)
         self._waiting.append(write)
         if self._running is None:
@@ -94,7 +98,8 @@ class RealmWriter:
         """
         writes: list[Write] = []
         try:
-            async with Batch(self._database, self._directory, alone=False) as batch:
+            until = self._waiting[0].until
+            async with Batch(self._database, self._directory, alone=False, until=until) as batch:
                 while self._waiting:
                     size = self._next_size()
                     writes, self._waiting = self._waiting[:size], self._waiting[size:]
@@ -106,13 +111,8 @@ class RealmWriter:
             raise
         except Exception as error:  # noqa: BLE001 - whatever it was, each finds its own answer alone
             logger.debug("batch falls apart", error=repr(error), writes=len(writes))
-            try:
-                await self._after_failure(_pending(writes), error)
-            except asyncio.CancelledError:
-                _refuse_pending(writes, DatabaseUnavailableError(_GIVEN_UP))
-                raise
-            except Exception as fault:  # noqa: BLE001 - nobody waits for ever because of us
-                _refuse_pending(writes, fault)
+            # Beside the writes that come meanwhile, which need not wait for that.
+            self._begin(self._after_failure(_pending(writes), error))
 
     def _next_size(self) -> int:
         """How many of those who wait share the next commit.
@@ -177,18 +177,26 @@ class RealmWriter:
 
         What is known to be committed failed of what came after: it never runs again.
         """
-        if isinstance(error, DatabaseUnavailableError):
-            writes = await self._without_committed(writes)
-        for write in writes:
-            if write.is_committed:
-                write.fail(error)
-            else:
-                self._run_alone(write)
+        try:
+            is_away = isinstance(error, DatabaseUnavailableError)
+            for write in await self._without_committed(writes) if is_away else writes:
+                if write.is_committed or (is_away and write.is_given_up):
+                    write.fail(error)
+                else:
+                    self._run_alone(write)
+        except asyncio.CancelledError:
+            _refuse_pending(writes, DatabaseUnavailableError(_GIVEN_UP))
+            raise
+        except Exception as fault:  # noqa: BLE001 - nobody waits for ever because of us
+            _refuse_pending(writes, fault)
 
     def _run_alone(self, write: Write) -> None:
         write.is_alone = True
         write.is_committed = False  # if its batch was, that held nothing of it
-        task = asyncio.create_task(self._run_until_answered(write))
+        self._begin(self._run_until_answered(write))
+
+    def _begin(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.create_task(work)
         self._alone.add(task)
         task.add_done_callback(self._alone.discard)
 
@@ -207,7 +215,9 @@ class RealmWriter:
         pauses = list(RETRY_SECONDS)
         while not write.is_answered:
             try:
-                async with Batch(self._database, self._directory, alone=True) as batch:
+                async with Batch(
+                    self._database, self._directory, alone=True, until=write.until
+                ) as batch:
                     if not await batch.prepare(write):
                         return
                     await self._finish_alone(batch, write)
@@ -218,7 +228,7 @@ class RealmWriter:
             except (DatabaseUnavailableError, StatementTimeoutError) as error:
                 if not await self._without_committed([write]):
                     return
-                if not pauses:
+                if not pauses or write.is_given_up:
                     write.fail(error)
                     return
                 await asyncio.sleep(pauses.pop(0))
@@ -237,7 +247,9 @@ class RealmWriter:
 
         Ends the lost transaction's backend first: what was sent to it may not have arrived yet.
         """
-        traceable = {w: w.tx for w in writes if w.tx is not None and w.tx.steps}
+        traceable = {
+            w: w.tx for w in writes if w.backend is not None and w.tx is not None and w.tx.steps
+        }
         if not traceable:
             return writes
         backends = sorted({w.backend for w in writes if w.backend is not None})

@@ -2,17 +2,25 @@
 
 import asyncio
 import uuid
+from contextlib import asynccontextmanager
 from typing import Any
+from urllib.parse import urlsplit, urlunsplit
 
 import pytest
 from structlog.testing import capture_logs
 
-from server.writer import RealmWriter
+from server.writer import RealmWriter, realm_writer
 from storage import clock
-from storage.database import DatabaseUnavailableError, Statement, StatementTimeoutError
+from storage.database import (
+    DatabaseUnavailableError,
+    Statement,
+    StatementTimeoutError,
+    open_database,
+)
 from tests.actions.test_writer import log_positions, tick
 from tests.factories import Make
 from tests.fixtures.making import Stage
+from tests.fixtures.proxy import proxy_to
 
 pytestmark = pytest.mark.asyncio
 
@@ -163,3 +171,55 @@ async def test_a_statement_that_took_too_long_ends_no_connection(
     await stage.write(slow, actor)
     assert tries > 2
     assert ended == []
+
+
+@asynccontextmanager
+async def through_a_proxy(database_url: str, stage: Stage, make: Make):
+    """A writer on a database that may be cut off, and its proxy."""
+    parts = urlsplit(database_url)
+    async with proxy_to(parts.port or 5432) as proxy:
+        url = urlunsplit(parts._replace(netloc=f"{parts.username}@127.0.0.1:{proxy.port}"))
+        async with open_database(url, min_size=1, max_size=2) as database:
+            yield RealmWriter(database, stage.directories.of(make.realm_id), lambda *_: None), proxy
+
+
+async def test_who_writes_while_the_database_is_away_is_told_in_time(
+    database_url: str, stage: Stage, make: Make, monkeypatch
+):
+    monkeypatch.setattr(realm_writer, "LONGEST_SECONDS", 1.0)
+    actor = await make.actor()
+    async with through_a_proxy(database_url, stage, make) as (writer, proxy):
+        await writer.write(lambda tx: tick(tx, actor))
+        proxy.refuse()
+        for _ in range(2):
+            refused = [writer.write(lambda tx: tick(tx, actor)) for _ in range(3)]
+            async with asyncio.timeout(8):  # the pool alone waits for ten
+                answers = await asyncio.gather(*refused, return_exceptions=True)
+            assert [type(answer) for answer in answers] == [DatabaseUnavailableError] * 3
+        await proxy.allow()
+        async with asyncio.timeout(60):
+            await writer.drain()
+            while True:
+                try:
+                    await writer.write(lambda tx: tick(tx, actor))
+                    break
+                except DatabaseUnavailableError:
+                    await asyncio.sleep(0.1)
+    assert await log_positions(stage.database, make.realm_id) == [1, 2], "what was refused is not"
+
+
+async def test_what_nobody_waits_for_any_more_is_not_tried_again(
+    database_url: str, stage: Stage, make: Make
+):
+    actor = await make.actor()
+    async with through_a_proxy(database_url, stage, make) as (writer, proxy):
+        await writer.write(lambda tx: tick(tx, actor))
+        proxy.refuse()
+        gone = asyncio.create_task(writer.write(lambda tx: tick(tx, actor)))
+        await asyncio.sleep(0.3)
+        gone.cancel()
+        await asyncio.wait([gone])
+        async with asyncio.timeout(60):
+            await writer.drain()
+        await proxy.allow()
+    assert await log_positions(stage.database, make.realm_id) == [1]
