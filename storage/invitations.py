@@ -221,12 +221,18 @@ async def end(
     )
 
 
-async def end_of_email(connection: Connection, realm_id: RealmId, email: str) -> None:
-    """Whoever has this address is in: what else asked them to join is taken up with it."""
-    await connection.execute(
+async def end_of_email(
+    connection: Connection, realm_id: RealmId, email: str
+) -> list[InvitationRow]:
+    """Whoever has this address is in: all that asked them to join is taken up with it."""
+    return await connection.many(
+        InvitationRow,
         """
         UPDATE invitations SET state = 'accepted', email = ''
          WHERE realm_id = %(realm_id)s AND lower(email) = lower(%(email)s) AND state = 'open'
+        RETURNING invitation_id, inviter_id, email, by_link, role, channel_ids, group_ids,
+                  includes_defaults, welcome_text, tells_inviter, invited_at, ends_at, state,
+                  token_digests, mails
         """,
         realm_id=realm_id,
         email=email,

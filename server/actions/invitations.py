@@ -14,13 +14,13 @@ from server.domain.admission import check_address
 from server.domain.channels import Standing
 from server.domain.errors import BadRequestError, InvitationFailedError
 from server.domain.groups import may_add
-from server.domain.invitations import MAX_ADDRESSES
+from server.domain.invitations import MAX_ADDRESSES, looks_after, sees
 from server.events.base import Entry, Tx, to_users
 from server.events.invitations import InvitationsChanged
 from server.jobs import InvitationEmail, enqueue
 from storage import channels, groups, invitations, realm_domains, subscriptions, users
 from storage.database import Connection
-from storage.ids import ChannelId, GroupId, InvitationId, RealmId, UserId
+from storage.ids import ChannelId, GroupId, InvitationId, RealmId
 from storage.invitations import InvitationRow, Terms
 
 A_DAY: Final = timedelta(days=1)
@@ -82,7 +82,7 @@ async def invite(
     connection = await tx.changing()
     await invitations.forget(connection, tx.realm_id, before=now - KEPT)
     ids = await invitations.insert(connection, tx.realm_id, terms, wanted, now=now)
-    _keep(tx, await tell(tx, actor.user_id), actor, "invitations_sent", *ids, role=wish.role)
+    _keep(tx, await tell(tx, terms), actor, "invitations_sent", *ids, role=wish.role)
     for invitation_id in ids:
         enqueue(tx, InvitationEmail(realm_id=tx.realm_id, invitation_id=invitation_id))
     return Invited(passed_over, sent=True)
@@ -93,7 +93,7 @@ async def make_link(tx: Tx, actor: Actor, wish: Wish, *, now: datetime) -> Invit
     ground = await stand(tx, actor)
     terms = await _terms(tx, ground, actor, wish, by_link=True)
     [made] = await invitations.insert(await tx.changing(), tx.realm_id, terms, [None], now=now)
-    _keep(tx, await tell(tx, actor.user_id), actor, "invitation_link_made", made, role=wish.role)
+    _keep(tx, await tell(tx, terms), actor, "invitation_link_made", made, role=wish.role)
     return made
 
 
@@ -104,7 +104,7 @@ async def revoke(
     ground = await stand(tx, actor)
     row = await _held(tx, ground, actor, invitation_id, is_link=is_link, now=now)
     await invitations.end(await tx.changing(), tx.realm_id, row.invitation_id, state="revoked")
-    entry = await tell(tx, row.inviter_id)
+    entry = await tell(tx, row)
     _keep(tx, entry, actor, "invitation_revoked", row.invitation_id, inviter_id=row.inviter_id)
 
 
@@ -121,21 +121,25 @@ async def resend(
     await invitations.mail_again(
         connection, tx.realm_id, row.invitation_id, since=now - A_DAY, now=now
     )
-    entry = await tell(tx, row.inviter_id)
+    entry = await tell(tx, row)
     _keep(tx, entry, actor, "invitation_resent", row.invitation_id, inviter_id=row.inviter_id)
     enqueue(tx, InvitationEmail(realm_id=tx.realm_id, invitation_id=row.invitation_id))
 
 
 async def visible(connection: Connection, actor: Actor, now: datetime) -> list[InvitationRow]:
-    """The open invitations that somebody may know of: administrators all, others their own."""
-    own_only = None if actor.row.role <= ADMINISTRATOR else actor.user_id
-    return await invitations.open_ones(connection, actor.realm_id, now=now, of_inviter=own_only)
+    """The open invitations that somebody may know of."""
+    own_only = None if actor.person.is_administrator else actor.user_id
+    rows = await invitations.open_ones(connection, actor.realm_id, now=now, of_inviter=own_only)
+    return [row for row in rows if sees(actor.person, row)]
 
 
-async def tell(tx: Tx, *inviter_ids: UserId) -> Entry:
-    """Let those who see the invitations look again: their inviters, and administrators."""
+async def tell(tx: Tx, *changed: Terms) -> Entry:
+    """Let those who see these invitations look again."""
     by_role = await users.ids_by_role(await tx.connection(), tx.realm_id, without_bots=True)
-    seeing = {*by_role.get(OWNER, ()), *by_role.get(ADMINISTRATOR, ()), *inviter_ids}
+    seeing = {terms.inviter_id for terms in changed}
+    for role in (OWNER, ADMINISTRATOR):
+        if any(looks_after(role, terms) for terms in changed):
+            seeing |= set(by_role.get(role, ()))
     return tx.append(InvitationsChanged(), to_users(*sorted(seeing)))
 
 
@@ -239,10 +243,7 @@ async def _held(
     person = ground.standing(actor.user_id).person
     for row in found:
         is_listed = row.state == "open" and not row.is_over(now) and row.by_link is None
-        is_seen = row.inviter_id == actor.user_id or person.is_administrator
-        if is_listed and is_seen and (row.email is None) == is_link:
-            if row.inviter_id != actor.user_id and row.role < person.role:
-                raise BadRequestError("Must be an organization owner")
+        if is_listed and sees(person, row) and (row.email is None) == is_link:
             return row
     raise BadRequestError(NO_SUCH)
 

@@ -119,8 +119,7 @@ async def _join(
     )
     [made] = await create_users(tx, [new], now=now)
     connection = await tx.changing()
-    await invitations.end_of_email(connection, tx.realm_id, email)
-    entry = await tell(tx, row.inviter_id)
+    entry = await tell(tx, *await invitations.end_of_email(connection, tx.realm_id, email))
     facts = {"email": made.email, "role": made.role, "invited_by": row.inviter_id}
     changed = {made.user_id: audit.differences({}, facts)}
     audit.record_each(tx, entry, made.user_id, "invitation_accepted", changed)

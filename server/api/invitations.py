@@ -10,6 +10,7 @@ from server.actions.invitations import Wish
 from server.api.endpoint import Access, Empty, Endpoint, NoParams, Request, Result
 from server.api.params import Field, Params
 from server.domain.access import MEMBER
+from server.domain.api_keys import Scope
 from server.domain.errors import BadRequestError, InvitationFailedError
 from server.domain.invitations import MAX_MINUTES, PATH, PURPOSE, addresses_in, link_key
 from server.domain.realm_changes import MAX_WELCOME_LENGTH
@@ -69,10 +70,13 @@ class LinkResult(Result):
 
 
 async def list_all(request: Request, params: NoParams) -> Invitations:
+    """Links, which let in whoever has them, are for who could make them: not for keys that read."""
     del params
+    key: bytes | None = None
     async with request.read() as connection:
         rows = await invitations.visible(connection, request.actor, request.app.clock.now())
-        key = await server_keys.key_for(connection, PURPOSE)
+        if request.actor.reaches(Scope.EVERYTHING):
+            key = await server_keys.key_for(connection, PURPOSE)
     url = (await request.directory.address()).url
     return Invitations(invites=[_shown(request, row, key, url) for row in rows])
 
@@ -147,12 +151,12 @@ def _wish(request: Request, params: LinkParams, *, tells_inviter: bool = False) 
     )
 
 
-def _shown(request: Request, row: InvitationRow, key: bytes, url: str) -> Invitation:
-    own: dict[str, Any] = (
-        {"link_url": _link(request, row.invitation_id, key, url)}
-        if row.email is None
-        else {"email": row.email, "notify_referrer_on_join": row.tells_inviter}
-    )
+def _shown(request: Request, row: InvitationRow, key: bytes | None, url: str) -> Invitation:
+    own: dict[str, Any] = {}
+    if row.email is not None:
+        own = {"email": row.email, "notify_referrer_on_join": row.tells_inviter}
+    elif key is not None:
+        own = {"link_url": _link(request, row.invitation_id, key, url)}
     return Invitation(
         id=row.invitation_id,
         invited_by_user_id=row.inviter_id,

@@ -8,8 +8,10 @@ from base64 import urlsafe_b64encode
 from email.utils import parseaddr
 from typing import Final, NamedTuple
 
+from server.domain.access import Person
 from server.domain.sessions import digest_of
 from storage.ids import InvitationId, RealmId
+from storage.invitations import Terms
 
 PATH: Final = "/join/{token}"
 """The page that a link opens, at the organization's address."""
@@ -57,6 +59,21 @@ def read_token(token: str) -> Key | None:
     """What the link holds; None if nobody made it."""
     match = _TOKEN.fullmatch(token)
     return Key(InvitationId(int(match[1])), match[2]) if match else None
+
+
+def sees(person: Person, terms: Terms) -> bool:
+    """Whether somebody may know of the invitation: their own, or one that they look after."""
+    return terms.inviter_id == person.user_id or (
+        not person.is_bot and person.is_administrator and looks_after(person.role, terms)
+    )
+
+
+def looks_after(administrator_role: int, terms: Terms) -> bool:
+    """Whether people of this role look after what others have sent.
+
+    Not what asks somebody to be more than they are: its link would make them that.
+    """
+    return administrator_role <= terms.role
 
 
 def addresses_in(text: str) -> list[str]:

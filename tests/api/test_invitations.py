@@ -1,10 +1,12 @@
 """Invitations over HTTP: who may invite whom, as what, to where; who sees and takes back which."""
 
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
 
 from server.domain.access import ADMINISTRATOR, GUEST, MEMBER, MODERATOR, OWNER
+from server.domain.bots import GENERIC
 from server.domain.system_bots import WELCOME_BOT
 from storage import users
 from tests.factories import new_realm
@@ -270,16 +272,65 @@ async def test_who_sees_and_takes_back_which(reception: Reception):
     await ada.post("/invites", **words("of.ada@x.org"))
     await bob.post("/invites", **words("of.bob@x.org"))
     await owner.post("/invites", **words("of.owner@x.org", invite_as=OWNER))
-    seen = [[each["email"] for each in await listed(c)] for c in (reception.boss, ada, bob, guest)]
-    everything = ["of.owner@x.org", "of.bob@x.org", "of.ada@x.org"]
-    assert seen == [everything, ["of.ada@x.org"], ["of.bob@x.org"], []]
-    ids = {each["email"]: each["id"] for each in await listed(reception.boss)}
+    clients = (owner, reception.boss, ada, bob, guest)
+    seen = [[each["email"] for each in await listed(client)] for client in clients]
+    below = ["of.bob@x.org", "of.ada@x.org"]
+    assert seen == [["of.owner@x.org", *below], below, below[1:], below[:1], []]
+    ids = {each["email"]: each["id"] for each in await listed(owner)}
     (await bob.call("DELETE", f"/invites/{ids['of.ada@x.org']}")).refused()
     (await reception.boss.call("DELETE", f"/invites/{ids['of.owner@x.org']}")).refused()
     await ada.delete(f"/invites/{ids['of.ada@x.org']}")
     await reception.boss.delete(f"/invites/{ids['of.bob@x.org']}")
     await owner.delete(f"/invites/{ids['of.owner@x.org']}")
-    assert await listed(reception.boss) == []
+    assert await listed(owner) == []
+
+
+async def test_nobody_learns_a_link_to_a_role_above_their_own(log_in, make):
+    owner, other = [await log_in(role=OWNER) for _ in range(2)]
+    boss = await log_in(role=ADMINISTRATOR)
+    queues = [await each.register(event_types=["invites_changed"]) for each in (other, boss)]
+    await owner.post("/invites/multiuse", invite_as=OWNER)
+    told = [await queue.poll(dont_block=True) for queue in queues]
+    assert [len(events) for events in told] == [1, 0]
+    await owner.post("/invites/multiuse", invite_as=ADMINISTRATOR)
+    await queues[1].until("invites_changed")
+    to_administrator, to_owner = await listed(other)
+    assert (to_administrator["invited_as"], to_owner["invited_as"]) == (ADMINISTRATOR, OWNER)
+    assert await listed(boss) == [to_administrator]
+    refused = await boss.call("DELETE", f"/invites/multiuse/{to_owner['id']}")
+    assert refused.refused()["msg"] == "No such invitation"
+
+    # What somebody made who is no owner any more is still theirs to take back.
+    await owner.patch(f"/users/{owner.user.user_id}", role=ADMINISTRATOR)
+    assert await listed(owner) == [to_administrator, to_owner]
+    await owner.delete(f"/invites/multiuse/{to_owner['id']}")
+
+
+async def test_links_are_not_for_keys_that_read(log_in, make):
+    boss = await log_in(role=ADMINISTRATOR)
+    made = (await boss.post("/invites/multiuse", stream_ids=[]))["invite_link"]
+    [link] = await listed(boss)
+    shown = {}
+    for scope in ("read", "everything"):
+        key = await boss.post("/users/me/api_keys", name=scope, scopes=[scope])
+        [shown[scope]] = await listed(replace(boss, api_key=key["api_key"]))
+    assert (shown["everything"], link["link_url"]) == (link, made)
+    del link["link_url"]
+    assert shown["read"] == link
+
+
+async def test_bots_look_after_no_invitations_but_their_own(log_in, make):
+    boss = await log_in(role=ADMINISTRATOR)
+    row = await make.user("Robot", role=ADMINISTRATOR, bot_type=GENERIC, bot_owner=boss.user)
+    bot = await log_in(row)
+    await boss.post("/invites/multiuse", stream_ids=[])
+    [of_boss] = await listed(boss)
+    assert await listed(bot) == []
+    (await bot.call("DELETE", f"/invites/multiuse/{of_boss['id']}")).refused()
+    await bot.post("/invites/multiuse", stream_ids=[])
+    [own] = await listed(bot)
+    assert await listed(boss) == [own, of_boss]
+    await bot.delete(f"/invites/multiuse/{own['id']}")
 
 
 async def test_only_inviters_and_administrators_are_told(reception: Reception):

@@ -82,6 +82,19 @@ async def test_somebody_joins_with_all_that_was_promised(reception: Reception):
     await another.sign_in("ada@example.com", PASSWORD)
 
 
+async def test_all_who_have_asked_somebody_are_told_that_they_came(reception: Reception):
+    make = reception.make
+    others = [await reception.client(await make.user(name)) for name in ("Bob", "Eve")]
+    queues = []
+    for other in others:
+        await reception.invited(other)
+        queues.append(await other.register(event_types=["invites_changed"]))
+    await join(await reception.visitor(), await reception.invited())
+    for other, queue in zip(others, queues, strict=True):
+        await queue.until("invites_changed")
+        assert (await other.get("/invites"))["invites"] == []
+
+
 async def test_a_channel_is_told_who_has_joined(reception: Reception):
     make, boss = reception.make, reception.boss
     assert boss.user is not None

@@ -242,7 +242,11 @@ subdomains: Words = {"allow_subdomains": True}
 may("PATCH /realm/domains/{domain}", DOMAINS, world.domain, OWNERS, fields=subdomains)
 may("DELETE /realm/domains/{domain}", DOMAINS, world.domain, OWNERS)
 INVITES = "members invite, guests do not; links are for administrators to make"
-may("GET /invites", "administrators see all, others their own", allowed=EVERYBODY)
+may(
+    "GET /invites",
+    "one's own; administrators see those to roles up to theirs, too",
+    allowed=EVERYBODY,
+)
 nowhere: Words = {"stream_ids": []}
 may("POST /invites", INVITES, world.new_invitation, NOT_GUESTS, fields=nowhere)
 may("POST /invites/multiuse", INVITES, allowed=ADMINISTRATORS)
