@@ -17,6 +17,7 @@ from server.api.endpoint import Access, Empty, Endpoint, Request, Result
 from server.api.group_values import GroupUpdateParam, permission_change
 from server.api.params import Field, Params, declare
 from server.api.people import known_user
+from server.domain.api_keys import Scope
 from server.domain.channel_changes import ChannelChange
 from server.domain.channels import clean_name
 from server.domain.errors import BadRequestError
@@ -278,6 +279,7 @@ ENDPOINTS = (
         AddressParams,
         show_address,
         AddressResult,
+        scope=Scope.EVERYTHING,  # by the address one writes there, for as long as it is good
     ),
     Endpoint("POST", "/default_streams", Access.ADMIN, ChannelParams, make_default),
     Endpoint("DELETE", "/default_streams", Access.ADMIN, ChannelParams, make_no_default),

@@ -18,7 +18,7 @@ from server.app import App
 from server.directory import Directory
 from server.domain.actor import Actor
 from server.domain.addresses import API_PREFIX
-from server.domain.api_keys import Scope
+from server.domain.api_keys import Scope, lacking
 from server.domain.errors import BadRequestError, DomainError, UnauthorizedError
 from server.domain.sessions import Session
 from server.events.base import Tx
@@ -152,6 +152,11 @@ class Request:
         """Raise BadRequestError unless the caller is a person."""
         if self.actor.is_bot:
             raise BadRequestError("This endpoint does not accept bot requests.")
+
+    def check_reaches(self, needed: Scope) -> None:
+        """Raise BadRequestError unless the caller is known by something of this scope."""
+        if not self.actor.reaches(needed):
+            raise BadRequestError(f"This API key does not reach this: {lacking(needed)}.")
 
     async def count_sign_in(self, name: str) -> None:
         """Count a try to sign in with a password under this name, before it is looked at.

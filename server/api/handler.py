@@ -50,7 +50,6 @@ from server.api.wire import ClientGoneError, Wire
 from server.app import App
 from server.checks import CHECKED_PATHS, Checks
 from server.domain.addresses import API_PREFIX
-from server.domain.api_keys import lacking
 from server.domain.errors import (
     BadRequestError,
     DomainError,
@@ -312,8 +311,8 @@ class Handling:
             await self._find_caller(endpoint, request)
         if not endpoint.fetches_quietly:
             await self._count(request)
-        if request.caller is not None and not request.caller.reaches(endpoint.needs):
-            raise BadRequestError(f"This API key does not reach this: {lacking(endpoint.needs)}.")
+        if request.caller is not None:
+            request.check_reaches(endpoint.needs)
         if endpoint.access is Access.INTERNAL and not server.app.settings.development:
             raise BadRequestError("This is not a development server.")
         if endpoint.access is Access.ADMIN and not request.actor.person.is_administrator:

@@ -6,6 +6,7 @@ from typing import Final
 from server.actions import push_devices as actions
 from server.api.endpoint import Access, Empty, Endpoint, Request
 from server.api.params import Params
+from server.domain.api_keys import Scope
 from server.domain.errors import (
     AdminActionRequiredError,
     BadRequestError,
@@ -183,11 +184,28 @@ def _refusal(error: PushError) -> DomainError:
 
 
 ENDPOINTS = (
-    Endpoint("POST", "/users/me/apns_device_token", Access.USER, AppleTokenParams, add_apple),
+    # A phone is told of messages for as long as it is there: longer than a key may be good.
+    Endpoint(
+        "POST",
+        "/users/me/apns_device_token",
+        Access.USER,
+        AppleTokenParams,
+        add_apple,
+        scope=Scope.ACCOUNT,
+    ),
     Endpoint("DELETE", "/users/me/apns_device_token", Access.USER, TokenParams, remove_apple),
-    Endpoint("POST", "/users/me/android_gcm_reg_id", Access.USER, TokenParams, add_android),
+    Endpoint(
+        "POST",
+        "/users/me/android_gcm_reg_id",
+        Access.USER,
+        TokenParams,
+        add_android,
+        scope=Scope.ACCOUNT,
+    ),
     Endpoint("DELETE", "/users/me/android_gcm_reg_id", Access.USER, TokenParams, remove_android),
-    Endpoint("POST", "/mobile_push/register", Access.USER, RegisterParams, register),
+    Endpoint(
+        "POST", "/mobile_push/register", Access.USER, RegisterParams, register, scope=Scope.ACCOUNT
+    ),
     Endpoint("POST", "/mobile_push/test_notification", Access.USER, TestParams, test),
     Endpoint(
         "POST", "/mobile_push/e2ee/test_notification", Access.USER, SealedTestParams, test_sealed

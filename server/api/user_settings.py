@@ -8,6 +8,7 @@ from server.actions.user_settings import NewPassword, OwnChange
 from server.api.endpoint import Access, Empty, Endpoint, Request
 from server.api.params import Params, declare
 from server.domain.accounts import checked_email, checked_password
+from server.domain.api_keys import Scope
 from server.domain.errors import BadRequestError
 from server.domain.user_settings import ONES_OWN, UserSettings
 from storage import credentials
@@ -35,7 +36,10 @@ DefaultsParams = declare("DefaultsParams", Params, **_TYPES_OF_DEFAULTS)
 
 
 async def change_own(request: Request, params: Params) -> Empty:
+    """Address and password open the account, so keys for programs change neither."""
     assert isinstance(params, PersonalParams)
+    if params.email is not None or params.new_password:
+        request.check_reaches(Scope.ACCOUNT)
     change = OwnChange(
         settings=_settings(params),
         full_name=params.full_name,

@@ -171,6 +171,9 @@ async def create(request: Request, params: CreateParams) -> CreatedPerson:
 
 
 async def deactivate(request: Request, params: DeactivateParams) -> Empty:
+    """Administrators close their own account, too, by what closes it at all."""
+    if params.user_id == request.actor.user_id:
+        request.check_reaches(Scope.ACCOUNT)
     await request.write(
         deactivate_as_administrator,
         UserId(params.user_id),

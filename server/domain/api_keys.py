@@ -25,13 +25,13 @@ class Scope(Enum):
     """What a key has to reach for an endpoint to answer its holder."""
 
     READ = "read"
-    """Changes nothing, and shows no key of anybody."""
+    """Changes nothing, and shows nothing that opens anything: no key, link or mail address."""
     MESSAGES = "messages"
     """Messages, and what belongs to writing them: drafts, files, reactions, flags."""
     EVERYTHING = "everything"
     """All that its user may do, but for what the account itself stands on."""
     ACCOUNT = "account"
-    """For the account's own key and sessions alone: keys, and the end of the account."""
+    """For the account's own key and sessions alone: keys, what opens the account, and its end."""
 
 
 GRANTABLE: Final = (Scope.READ, Scope.MESSAGES, Scope.EVERYTHING)

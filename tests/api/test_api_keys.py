@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from server.api.routes import ROUTES
-from server.domain.access import ADMINISTRATOR, MEMBER
+from server.domain.access import ADMINISTRATOR, MEMBER, OWNER
 from server.domain.api_keys import GRANTABLE, Scope, digest_of
 from storage import api_keys
 from tests.factories import new_realm
@@ -16,6 +16,7 @@ from tests.fixtures.clients import PATIENCE_SECONDS
 pytestmark = pytest.mark.asyncio
 
 LATER = 4_000_000_000
+PASSWORD = "correct horse battery staple"
 
 
 async def made(client, *scopes, name="A program", **more):
@@ -53,6 +54,56 @@ async def test_a_key_reaches_what_it_is_for(log_in, make):
         refused = (await all_of_it.call("POST", path)).refused()
         assert "the account's own key" in refused["msg"]
     (await all_of_it.call("DELETE", "/users/me")).refused()
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "fields"),
+    [
+        ("PATCH", "/settings", {"email": "eve@example.com"}),
+        ("PATCH", "/settings/display", {"email": "eve@example.com"}),
+        ("PATCH", "/settings/notifications", {"email": "eve@example.com"}),
+        ("PATCH", "/settings", {"old_password": PASSWORD, "new_password": "another secret 1"}),
+        ("POST", "/users/me/api_key/regenerate", {}),
+        ("GET", "/users/me/api_keys", {}),
+        ("POST", "/users/me/api_keys", {"name": "Another", "scopes": ["read"]}),
+        ("DELETE", "/users/me/api_keys/{key_id}", {}),
+        ("POST", "/users/me/apns_device_token", {"token": "ab", "appid": "chat"}),
+        ("POST", "/users/me/android_gcm_reg_id", {"token": "ab"}),
+        (
+            "POST",
+            "/mobile_push/register",
+            {
+                "token_kind": "fcm",
+                "push_account_id": 1,
+                "push_public_key": "",
+                "bouncer_public_key": "",
+                "encrypted_push_registration": "",
+            },
+        ),
+        ("DELETE", "/users/me", {}),
+        ("DELETE", "/users/{user_id}", {}),
+    ],
+)
+async def test_no_key_reaches_what_the_account_stands_on(log_in, make, method, path, fields):
+    await make.user(role=OWNER)
+    for row in (await make.user(role=OWNER), await make.user(role=ADMINISTRATOR, bot_type=1)):
+        own = await log_in(row)
+        key = await made(own, "everything")
+        place = path.format(key_id=key["key_id"], user_id=row.user_id)
+        client = replace(own, api_key=key["api_key"])
+        refused = (await client.call(method, place, full_name="Eve", **fields)).refused()
+        assert refused["msg"].endswith("it takes the account's own key, which has no name."), path
+        shown = await own.get("/users/me")
+        assert (shown["full_name"], shown["delivery_email"]) == (row.full_name, row.email)
+
+
+async def test_addresses_by_which_one_writes_are_for_keys_of_everything(log_in, make):
+    boss = await log_in(role=ADMINISTRATOR)
+    channel = await make.channel(subscribers=[boss.user])
+    path = f"/streams/{channel.channel_id}/email_address"
+    for scopes in (["read"], ["messages"]):
+        (await (await holder(boss, *scopes)).call("GET", path)).refused()
+    await (await holder(boss, "everything")).get(path)
 
 
 async def test_no_key_that_only_reads_leads_to_another_key():
