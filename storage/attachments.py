@@ -177,7 +177,7 @@ def let_go(realm_id: RealmId, message_ids: Sequence[MessageId]) -> Statement:
 
 
 def locking_held(realm_id: RealmId, message_ids: Sequence[MessageId]) -> Locking[AttachmentRow]:
-    """What the messages hold."""
+    """What the messages hold, however much: for writes that run alone, and so wait for it."""
     return Locking(
         AttachmentRow,
         """

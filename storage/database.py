@@ -60,7 +60,10 @@ class Locking(Generic[Row]):
     sql: LiteralString
     params: Mapping[str, Any]
     expected: int
-    """How many rows there should be: fewer means that somebody holds some, or they are gone."""
+    """How many rows there should be: fewer means that somebody holds some, or they are gone.
+
+    With 0 a write in a batch takes a held row to be gone: for those alone that are never in one.
+    """
     clause: LiteralString = " FOR NO KEY UPDATE"
 
     def shared(self) -> "Locking[Row]":

@@ -145,7 +145,7 @@ def locking(realm_id: RealmId, invitation_id: InvitationId) -> Locking[Invitatio
         InvitationRow,
         _SELECT + "WHERE realm_id = %(realm_id)s AND invitation_id = %(id)s",
         {"realm_id": realm_id, "id": invitation_id},
-        expected=0,
+        expected=1,
     )
 
 

@@ -144,6 +144,7 @@ async def _lock(tx: Tx, owner_id: UserId, attachment_id: AttachmentId) -> Attach
 
 async def before_letting_go(tx: Tx, message_ids: Sequence[MessageId], now: datetime) -> bool:
     """Lock what these locked messages hold: its days are counted from now on. Whether any is."""
+    tx.must_be_exact()  # in a batch what somebody holds would be left out
     held = await tx.lock(attachments.locking_held(tx.realm_id, message_ids))
     if held:
         ids = [row.attachment_id for row in held]
