@@ -10,6 +10,7 @@ from server.actions.api_keys import end_queues
 from server.actions.ground import Ground, ground_of, lock_as_administrator, lock_realm
 from server.actions.named_people import tell_of_permissions
 from server.actions.passwords import mail_news
+from server.actions.presence import introduce
 from server.actions.push_devices import drop_all_devices
 from server.actions.subscriptions.membership import Move, readmit, withdraw
 from server.actions.unique_names import check_unique
@@ -239,7 +240,7 @@ async def _subscribed(tx: Tx, connection: Connection, people: Mapping[UserId, Us
 async def _tell(
     tx: Tx, connection: Connection, ground: Ground, *, active: bool, now: datetime
 ) -> Entry:
-    """Tell whoever may know them that they are there, or not any more; the last entry of each."""
+    """Tell whoever may know them that they are there, or not any more: an entry of that."""
     onlookers = await onlookers_of(tx, connection, ground)
     entry: Entry | None = None
     for row in ground.people.values():
@@ -251,6 +252,10 @@ async def _tell(
         if row.bot_type is not None:
             bot = BotChange(user_id=row.user_id, is_active=active, api_key=row.api_key)
             tx.append(BotChanged(bot=bot), onlookers.of_bot(row))
+        elif active:
+            # Clients have forgotten what is only of people who are there.
+            domain = onlookers.address.domain
+            await introduce(tx, connection, ground, [row], knowing, domain=domain)
     assert entry is not None, "somebody comes or goes"
     kind = MembersAdded if active else MembersRemoved
     memberships = await groups.memberships(connection, tx.realm_id, list(ground.people))

@@ -16,8 +16,9 @@ from server.domain.access import GUEST, OWNER
 from server.domain.account_news import Deactivated
 from server.domain.errors import BadRequestError, CannotDeactivateLastUserError
 from server.jobs import AccountEmail
-from storage import audit_log, event_queues, subscriptions, users
+from storage import audit_log, event_queues, presences, subscriptions, user_status, users
 from storage.ids import Position, QueueId, UserId
+from storage.user_status import UserStatusRow
 
 pytestmark = pytest.mark.asyncio
 
@@ -126,8 +127,12 @@ async def test_leaving_twice_is_leaving_once(hall, make):
 
 
 async def somebody(hall, make):
-    """With all that one can have: channels, groups, a status, a bot."""
+    """With all that one can have: channels, groups, a status, a presence, a bot."""
     cook = await make.user("Cook")
+    status = UserStatusRow(cook.user_id, False, "In a car", "car", "1f697", "unicode_emoji")
+    await user_status.put(make.connection, make.realm_id, status)
+    now = hall.stage.clock.now()
+    await presences.arrive(make.connection, make.realm_id, cook.user_id, now=now)
     bot = await make.user("Oven", bot_type=1, bot_owner=cook)
     await make.group("cooks", members=[cook, hall.member])
     await make.group("closed", members=[cook], deactivated=True)
@@ -147,8 +152,12 @@ async def test_who_comes_back_is_there_again_for_everybody(hall, make, witnesses
 
     await witnesses.watch(lambda: close(hall, cook.user_id), watching)
     gone = await row_of(hall, cook.user_id)
-    await witnesses.watch(lambda: reopen(hall, cook.user_id), watching)
+    seen = await witnesses.watch(lambda: reopen(hall, cook.user_id), watching)
 
+    said = [[e for e in each.events if e["type"] == "user_status"] for each in seen]
+    knows = [not shy or each.user.role != GUEST or each.user == hall.guest for each in seen]
+    assert [len(events) for events in said] == knows
+    assert said[0][0].items() >= {"status_text": "In a car", "emoji_name": "car"}.items()
     back = await row_of(hall, cook.user_id)
     assert (gone.is_active, back.is_active) == (False, True)
     assert back.role == cook.role
