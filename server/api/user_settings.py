@@ -40,6 +40,8 @@ async def change_own(request: Request, params: Params) -> Empty:
     assert isinstance(params, PersonalParams)
     if params.email is not None or params.new_password:
         request.check_reaches(Scope.ACCOUNT)
+    if params.email is not None:
+        request.refuse_bots()  # whose addresses are theirs by name, and nobody reads them
     change = OwnChange(
         settings=_settings(params),
         full_name=params.full_name,

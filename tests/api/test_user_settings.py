@@ -3,6 +3,7 @@
 import pytest
 
 from server.domain.access import ADMINISTRATOR, GUEST, MEMBER, MODERATOR
+from server.domain.bots import GENERIC
 from server.domain.passwords import Passwords
 from tests.fixtures import contract
 
@@ -169,6 +170,15 @@ async def test_another_address_is_not_taken_without_proof(log_in, make):
 
     state = (await cook.register(fetch_event_types=["realm_user"])).state
     assert state["delivery_email"] == cook.user.email
+
+
+async def test_bots_keep_the_address_that_they_were_given(log_in, make):
+    bot = await log_in(await make.user(bot_type=GENERIC, bot_owner=await make.user()))
+    for address in ("ada@example.com", bot.user.email):
+        refused = (await bot.call("PATCH", "/settings", email=address, full_name="Ada")).refused()
+        assert refused["msg"] == "This endpoint does not accept bot requests."
+    assert (await bot.get("/users/me"))["full_name"] == bot.user.full_name
+    await bot.patch("/settings", full_name="Oven")
 
 
 @pytest.mark.parametrize("role", [MODERATOR, MEMBER, GUEST])
