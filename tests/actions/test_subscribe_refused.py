@@ -49,7 +49,8 @@ async def test_a_private_channel_is_closed_to_others(hall):
 
     for actor in (hall.owner, hall.other, hall.guest):
         error = await refused(hall, actor, "secret")
-        assert error.message == "Unable to access channel (secret)."
+        said = "Insufficient permission" if actor == hall.guest else "Unable to access channel"
+        assert error.message.startswith(said)
         await refused(hall, actor, "secret", people=[hall.other])
 
     done = await hall.subscribe(hall.other, "SECRET", "plans", fatal=False)
@@ -61,7 +62,7 @@ async def test_guests_subscribe_neither_themselves_nor_others(hall):
     await hall.make.channel("plans", subscribers=[hall.guest])
     await hall.make.channel("open")
 
-    await refused(hall, hall.guest, "open")
+    await refused(hall, hall.guest, "open", error=CreationNotPermittedError)
     await refused(hall, hall.guest, "plans", people=[hall.other])
     await refused(hall, hall.guest, "new", error=CreationNotPermittedError)
     done = await hall.subscribe(hall.guest, "plans", "open", "new", fatal=False)

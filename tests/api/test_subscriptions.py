@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from server.domain.access import ADMINISTRATOR, GUEST, OWNER
+from server.domain.access import ADMINISTRATOR, GUEST, MEMBER, OWNER
 from tests.factories import Make, user_ids
 
 pytestmark = pytest.mark.asyncio
@@ -177,6 +177,39 @@ async def test_unauthorized_channels_are_listed_where_that_is_not_fatal(log_in, 
     body = await guest.post(PATH, subscriptions=both, authorization_errors_fatal=False)
     assert sorted(body["unauthorized"]) == ["plans", "secret"]
     assert body["subscribed"] == {}
+
+
+@pytest.mark.parametrize("role", [GUEST, MEMBER])
+@pytest.mark.parametrize("fatal", [True, False])
+@pytest.mark.parametrize(
+    "terms", [{}, {"invite_only": True}, {"folder_id": 999}, {"message_retention_days": "soon"}]
+)
+async def test_who_may_make_no_channel_does_not_learn_which_there_are(
+    log_in, make: Make, server, role, fatal, terms
+):
+    nobody = (await make.role_groups())["role:nobody"]
+    for kind in ("public", "private"):
+        await make.change_settings(**{f"can_create_{kind}_channel_group": nobody})
+    server.forget(make.realm_id)
+    client = await log_in(role=role)
+    await make.channel("secret", invite_only=True)
+
+    async def answers(name):
+        """All that is said of the name, without it."""
+        fields = {"authorization_errors_fatal": fatal, **terms}
+        requests = [
+            ("/channels/create", {"name": name, "subscribers": [], **terms}),
+            (PATH, {"subscriptions": [{"name": name}], **fields}),
+            (PATH, {"subscriptions": [{"name": name}, {"name": name.upper()}], **fields}),
+            (PATH, {"subscriptions": [{"name": "other"}, {"name": name}], **fields}),
+        ]
+        made = [await client.call("POST", path, **given) for path, given in requests]
+        return [
+            (each.status, str(each.body).replace(name, "").replace(name.upper(), ""))
+            for each in made
+        ]
+
+    assert await answers("secret") == await answers("nothing")
 
 
 async def test_a_guest_cannot_subscribe_others(log_in, make: Make):

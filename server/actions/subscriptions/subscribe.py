@@ -88,17 +88,20 @@ async def subscribe(
 
     Raises BadRequestError, with nothing done, for a name that cannot be, an unknown or
     deactivated principal, terms that cannot be, and, unless the request says otherwise, for a
-    channel that the actor may not make, join or add people to.
+    channel that the actor may not make, join or add people to. Whoever may make none does not
+    learn which names stand for channels that they may not know of.
     """
     plan = await _plan(tx, actor, request)
     allowed, refused = _sorted_by_permission(plan, actor)
     terms = request.terms
     makes = list(plan.missing)
-    if makes:
+    if makes or not _knows_all(plan, actor):
         terms = await checked_terms(tx, plan.ground, terms, web_public_enabled=web_public_enabled)
         if not _may_make(plan, actor, terms, request):
             refused += [each.name for each in makes]
             makes = []
+    given = dict.fromkeys(each.name for each in request.wanted)
+    refused = [name for name in given if name in refused]
     if refused and request.authorization_errors_fatal:
         raise BadRequestError(f"Unable to access channel ({', '.join(refused)}).")
 
@@ -140,10 +143,12 @@ async def create_channel(
         tx.must_be_exact()
     ground = await stand(tx, actor, people, names_change=True)
     refuse_unfit(ground, people)
+    terms = await checked_terms(tx, ground, terms, web_public_enabled=web_public_enabled)
+    # Before the name: whoever may make none does not learn which there are.
+    check_creator(ground.standing(actor.user_id), terms)
     [named] = await channels.named(await tx.connection(), tx.realm_id, [wanted.name])
     if named.channel_id is not None:
         raise ChannelAlreadyExistsError(wanted.name)
-    terms = await checked_terms(tx, ground, terms, web_public_enabled=web_public_enabled)
     created = await create_channels(tx, ground, actor.user_id, [wanted], terms)
     plan = _Plan(actor.user_id, ground, people, [], [], {})
     notices = _notices(plan, created, created, announce=announce, tell=tell)
@@ -167,7 +172,10 @@ async def _plan(tx: Tx, actor: Actor, request: SubscriptionRequest) -> _Plan:
     missing = _missing(request.wanted, names)
     if missing and not makes:
         raise StaleDecisionError
-    given = {each.channel_id: each.name for each in names if each.channel_id is not None}
+    given: dict[ChannelId, str] = {}
+    for each in names:
+        if each.channel_id is not None:
+            given.setdefault(each.channel_id, each.name)  # as with those that are missing
     ids = sorted(given)
     locked = {row.channel_id: row for row in await tx.lock(channels.locking(tx.realm_id, ids))}
     rows = await subscriptions.in_channels(
@@ -213,6 +221,15 @@ def _sorted_by_permission(plan: _Plan, actor: Actor) -> tuple[list[ChannelRow], 
         else:
             refused.append(name)
     return allowed, refused
+
+
+def _knows_all(plan: _Plan, actor: Actor) -> bool:
+    """Whether the actor may know of all those of the channels that are there."""
+    standing = plan.ground.standing(actor.user_id)
+    return all(
+        standing.sees(channel, subscribed=plan.is_in(actor.user_id, channel.channel_id))
+        for _, channel in plan.existing
+    )
 
 
 def _may_make(plan: _Plan, actor: Actor, terms: ChannelTerms, request: SubscriptionRequest) -> bool:
