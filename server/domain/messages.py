@@ -13,7 +13,7 @@ LARGE_AUDIENCE: Final = 15
 """Above this many, mentioning all of a channel or topic needs a permission."""
 NO_TOPIC: Final = "(no topic)"
 
-__all__ = ["RESOLVED_PREFIX", "clean_content", "clean_topic"]
+__all__ = ["RESOLVED_PREFIX", "as_resolved", "clean_content", "clean_topic"]
 
 
 def clean_content(content: str) -> str:
@@ -42,3 +42,9 @@ def clean_topic(topic: str, empty_topic_display_name: str) -> str:
         if unicodedata.category(character) in ("Cc", "Cs", "Cn"):
             raise BadRequestError(f"Invalid character in topic, at position {position}!")
     return topic
+
+
+def as_resolved(topic: str) -> str:
+    """What the topic is called once it is resolved: as much of its name as there is room for."""
+    name = RESOLVED_PREFIX + topic
+    return name if len(name) <= MAX_TOPIC_LENGTH else name[:MAX_TOPIC_LENGTH].rstrip()

@@ -108,6 +108,34 @@ async def test_resolving_tells_so_in_the_topic(alice, bob, channel):
     assert notice == f"@_**Bob|{bob.user.user_id}** reopened this topic."
 
 
+@pytest.mark.parametrize(
+    ("name", "resolved"),
+    [
+        ("t" * 58, RESOLVED + "t" * 58),
+        ("t" * 59, RESOLVED + "t" * 58),
+        ("t" * 57 + " to", RESOLVED + "t" * 57),
+        ("t" * 55 + "\N{WHITE HEAVY CHECK MARK}" * 5, RESOLVED + "t" * 55 + "\u2705" * 3),
+    ],
+)
+async def test_long_names_are_cut_where_they_are_resolved(
+    make, server, alice, bob, channel, name, resolved
+):
+    nobody = (await make.role_groups())["role:nobody"]
+    await make.change_settings(can_move_messages_between_topics_group=nobody)
+    server.forget(make.realm_id)
+    message_id = await send(alice, topic=name)
+    for other in (resolved[:-1], resolved[:-2] + "x", resolved.removeprefix(RESOLVED)[:-1]):
+        (await move(alice, message_id, topic=other, propagate_mode="change_all")).refused()
+
+    await quietly(alice, message_id, topic=resolved, propagate_mode="change_all")
+    *_, notice = await contents(bob, channel, resolved)
+    assert notice == f"@_**Alice|{alice.user.user_id}** resolved this topic."
+    name = resolved.removeprefix(RESOLVED)
+    await quietly(alice, message_id, topic=name, propagate_mode="change_all")
+    *_, notice = await contents(bob, channel, name)
+    assert notice == f"@_**Alice|{alice.user.user_id}** reopened this topic."
+
+
 async def test_notices_are_in_the_places_that_were_asked_for(make, alice, bob, channel):
     other = await make.channel("other", subscribers=[alice.user, bob.user])
     who = f"@_**Alice|{alice.user.user_id}**"

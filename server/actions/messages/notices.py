@@ -14,7 +14,7 @@ from server.directory import Directory
 from server.domain.actor import Actor
 from server.domain.errors import BadRequestError, DomainError
 from server.domain.markdown.writing import mention
-from server.domain.messages import RESOLVED_PREFIX
+from server.domain.messages import RESOLVED_PREFIX, as_resolved
 from server.domain.system_bots import NOTIFICATION_BOT, SystemBot
 from storage.ids import ChannelId, UserId
 from storage.users import UserRow
@@ -122,4 +122,4 @@ def of_resolving(actor: UserRow, place: Location) -> list[Notice]:
 
 def toggles_resolved(old: str, new: str) -> bool:
     """Whether a topic's new name only says that it is resolved, or no longer."""
-    return new == RESOLVED_PREFIX + old or old == RESOLVED_PREFIX + new
+    return new == as_resolved(old) or old == RESOLVED_PREFIX + new
