@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
 from server.actions import stepped_work
-from server.actions.messages import delete, edit, edit_history, move, notices
+from server.actions.messages import delete, edit, edit_history, move
 from server.actions.messages import report as reports
 from server.actions.messages.content import typeset_ahead
 from server.actions.messages.edit import NewContent
@@ -164,7 +164,7 @@ async def report(request: Request, params: ReportParams) -> Empty:
             params.report_type,
             params.description,
         )
-    await notices.deliver(request.workbench, draft)
+    await reports.deliver(request.workbench, draft)
     return Empty()
 
 

@@ -51,11 +51,12 @@ async def test_the_channel_is_told_what_has_changed(hall):
     )
     [(topic, content)] = await told_in(hall, channel, work_id)
 
+    link = rf"[\#goals](/#narrow/channel/{channel.channel_id}-goals)"
     assert topic == ""
     assert content.splitlines() == [
         who,
         "",
-        "* Its name is #**goals** now. It was **plans**.",
+        f"* Its name is {link} now. It was **plans**.",
         "* It is **open to the web** now. It was **public**.",
         f"* Who may post: **{OWNERS}**. It was: **{EVERYONE}**.",
         "* Topics: **no topics but the empty one**. It was: **as the organization has it**.",

@@ -1,6 +1,7 @@
 """Subscribing many goes in steps; whoever goes on with it, it is done once and told once."""
 
 import asyncio
+from html import escape
 
 import msgspec
 import pytest
@@ -237,6 +238,11 @@ async def contents(hall):
     return await hall.make.connection.values("SELECT content FROM messages ORDER BY id")
 
 
+async def links(hall, *names):
+    ids = dict(await hall.make.connection.tuples("SELECT name, channel_id FROM channels"))
+    return [rf"[\#{name}](/#narrow/channel/{ids[name]}-{name})" for name in names]
+
+
 async def test_people_are_told_once_that_somebody_subscribed_them(hall):
     await hall.make.notification_bot()
     bot = await hall.make.user(bot_type=1)
@@ -248,9 +254,36 @@ async def test_people_are_told_once_that_somebody_subscribed_them(hall):
 
     [content] = await contents(hall)
     mention = f"@_**Member|{hall.member.user_id}**"
+    plans, more = await links(hall, "plans", "more")
     assert content == (
-        f"{mention} subscribed you to the following channels:\n\n* #**plans**\n* #**more**"
+        f"{mention} subscribed you to the following channels:\n\n* {plans}\n* {more}"
     )
+
+
+@pytest.mark.parametrize("name", ["x** @**all** y", "@*cooks* `", "[x] $$ <b>"])
+async def test_a_name_is_never_markdown(hall, name):
+    await hall.make.notification_bot()
+    await hall.make.group("cooks", members=[hall.other])
+    work_id = await begin(hall, name, people=[hall.other], tell=True)
+
+    await go_on(hall, work_id)
+
+    [html] = await hall.make.connection.values("SELECT rendered_content FROM messages")
+    assert f">#{escape(name, quote=False)}</a>." in html
+    assert "group-mention" not in html
+
+
+async def test_a_list_of_channels_never_outgrows_its_message(hall):
+    await hall.make.notification_bot()
+    names = ["\N{GRINNING FACE}" * 50 + str(number) for number in range(30)]
+    work_id = await begin(hall, *names, people=[hall.other], tell=True)
+
+    await go_on(hall, work_id)
+
+    [content] = await contents(hall)
+    listed = content.splitlines()[2:]
+    assert listed[-1] == f"* {30 - len(listed) + 1} more"
+    assert len(listed) > 10
 
 
 async def test_a_letter_that_was_sent_is_not_sent_again(hall):
@@ -289,9 +322,8 @@ async def test_new_channels_are_announced_in_the_place_for_that(hall, make):
     await go_on(hall, await begin(hall, "one", "two", people=None, announce=True))
 
     mention = f"@_**Member|{hall.member.user_id}**"
-    assert await contents(hall) == [
-        f"{mention} created the following new channels: #**one**, #**two**."
-    ]
+    one, two = await links(hall, "one", "two")
+    assert await contents(hall) == [f"{mention} created the following new channels: {one}, {two}."]
     done = await hall.subscribe(hall.member, "secret", announce=True, invite_only=True)
     assert done.work_id is None
 

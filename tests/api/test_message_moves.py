@@ -1,12 +1,15 @@
 """PATCH /messages/{id} for topic and channel: who may move what, and what is told."""
 
 from datetime import timedelta
+from html import escape
 from typing import Any
 
 import pytest
 import pytest_asyncio
 
 from server.domain.access import GUEST, MODERATOR
+from server.domain.markdown.links import narrow_href
+from server.domain.messages import LARGE_AUDIENCE
 from storage import user_topics
 from tests.factories import Make
 
@@ -39,7 +42,11 @@ async def topic_of(client, message_id):
     return (await client.get(f"/messages/{message_id}"))["message"]["subject"]
 
 
-async def contents(client, channel, topic):
+def link(channel, topic):
+    return rf"[\#general \> {topic}](/#narrow/channel/{channel.channel_id}-general/topic/{topic})"
+
+
+async def contents(client, channel, topic, *, apply_markdown=False):
     narrow = [["channel", channel.channel_id], ["topic", topic]]
     body = await client.get(
         "/messages",
@@ -47,7 +54,7 @@ async def contents(client, channel, topic):
         num_before=100,
         num_after=0,
         narrow=narrow,
-        apply_markdown=False,
+        apply_markdown=apply_markdown,
     )
     return [message["content"] for message in body["messages"]]
 
@@ -143,19 +150,34 @@ async def test_notices_are_in_the_places_that_were_asked_for(make, alice, bob, c
 
     (await move(alice, sent[0], topic="u", send_notification_to_old_thread=True)).succeeded()
     assert (await contents(bob, channel, "t"))[-1] == (
-        f"{who} moved 1 message from here to #**general>u**."
+        f"{who} moved 1 message from here to {link(channel, 'u')}."
     )
     assert (await contents(bob, channel, "u"))[-1] == (
-        f"{who} moved 1 message here from #**general>t**."
+        f"{who} moved 1 message here from {link(channel, 't')}."
     )
     fields = {"stream_id": other.channel_id, "propagate_mode": "change_all"}
     (await move(alice, sent[0], **fields)).succeeded()
     assert (await contents(bob, other, "u"))[-1] == (
-        f"{who} moved this topic here from #**general>u**."
+        f"{who} moved this topic here from {link(channel, 'u')}."
     )
     assert await contents(bob, channel, "u") == []
     await quietly(alice, sent[1], stream_id=other.channel_id, topic="quiet")
     assert await contents(bob, other, "quiet") == ["hello"]
+
+
+@pytest.mark.parametrize(
+    "topic", ["x** @**all** @*cooks* y", "@*cooks*", "[x]", "`", "$$", "<b>", ""]
+)
+async def test_a_notice_shows_a_topic_and_calls_nobody(make, alice, bob, channel, topic):
+    await make.group("cooks", members=[bob.user])
+    await make.subscribe(channel, await make.users(LARGE_AUDIENCE))
+    message_id = await send(alice, topic=topic)
+    (await move(alice, message_id, topic="new")).succeeded()
+    [_, notice] = await contents(bob, channel, "new", apply_markdown=True)
+    shown = f"#general > {topic or 'general chat'}"
+    href = narrow_href(channel.channel_id, "general", topic)
+    assert notice.endswith(f' here from <a href="{href}">{escape(shown, quote=False)}</a>.</p>')
+    assert "group-mention" not in notice
 
 
 async def test_who_loses_access_sees_the_messages_leave(make, log_in, alice, bob, channel):

@@ -1,8 +1,11 @@
 """Reports of messages, and typing while one edits."""
 
+from html import escape
+
 import pytest
 import pytest_asyncio
 
+from server.domain.messages import LARGE_AUDIENCE
 from tests.factories import Make
 
 pytestmark = pytest.mark.asyncio
@@ -32,27 +35,48 @@ def report(client, message_id, /, **fields):
     return client.call("POST", f"/messages/{message_id}/report", **fields)
 
 
-async def reports(client, channel):
+async def reports(client, channel, *, apply_markdown=False):
     body = await client.get(
         "/messages",
         anchor="newest",
         num_before=10,
         num_after=0,
         narrow=[["channel", channel.channel_id]],
-        apply_markdown=False,
+        apply_markdown=apply_markdown,
     )
     return [message["content"] for message in body["messages"]]
 
 
-async def test_moderators_see_what_was_reported_and_why(alice, bob, desk):
+async def test_moderators_see_what_was_reported_and_why(alice, bob, channel, desk):
     message_id = await send(alice, "```\nbad\n```")
     fields = {"report_type": "spam", "description": "again"}
     (await report(bob, message_id, **fields)).succeeded()
     [told] = await reports(alice, desk)
     assert f"Bob|{bob.user.user_id}** reported" in told
-    assert f"#**general>t@{message_id}**" in told
+    href = f"/#narrow/channel/{channel.channel_id}-general/topic/t/near/{message_id}"
+    assert rf"a message ([\#general \> t]({href})) of " in told
     assert "\n\n> ```\n> bad\n> ```" in told
     assert "again" in told
+
+
+@pytest.mark.parametrize("topic", ["x** @**all** y", "@*cooks*", "[x]", "`", "$$", "<b>", ""])
+async def test_reports_arrive_whatever_the_topic_is_called(make, alice, bob, desk, topic):
+    await make.group("cooks", members=[alice.user])
+    await make.subscribe(desk, await make.users(LARGE_AUDIENCE))
+    message_id = await send(alice, topic=topic)
+    (await report(bob, message_id, report_type="spam")).succeeded()
+    [told] = await reports(alice, desk, apply_markdown=True)
+    shown = f"#general > {topic or 'general chat'}"
+    assert f'/near/{message_id}">{escape(shown, quote=False)}</a>' in told
+    assert "group-mention" not in told
+
+
+async def test_who_reports_knows_when_nobody_is_told(make, server, alice, bob, desk):
+    message_id = await send(alice)
+    await make.connection.execute("DELETE FROM users WHERE full_name = 'Notification Bot'")
+    server.app.directories.of(make.realm_id).forget_everything()
+    (await report(bob, message_id, report_type="spam")).refused()
+    assert await reports(alice, desk) == []
 
 
 async def test_what_cannot_be_reported_is_refused(make, log_in, alice, bob, desk):

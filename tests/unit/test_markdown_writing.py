@@ -3,7 +3,8 @@
 import pytest
 
 from server.domain.markdown import render
-from server.domain.markdown.writing import link, quoted
+from server.domain.markdown.writing import channel_link, link, quoted, topic_link
+from storage.ids import ChannelId, MessageId
 from tests.unit.markdown.realm import Realm
 
 NASTY = (
@@ -46,6 +47,42 @@ def test_a_link_shows_its_text_as_it_is(text):
     html = shown(link(text, "/#scheduled"))
     escaped = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     assert html == f'<p><a href="/#scheduled">{escaped}</a></p>'
+
+
+NAMES = (
+    "x** @**all** y",
+    "@*hamletcharacters*",
+    "@_**King Hamlet** #**Denmark>t**",
+    "[x](y) ![z](/w)",
+    "`",
+    "$$x$$",
+    "<b> &amp;",
+    "a>b",
+    ":smile: \\ #123",
+)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_links_to_places_show_their_names_whatever_those_are(name):
+    escaped = name.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    channel = render(channel_link(ChannelId(7), name), Realm())
+    topic = render(topic_link(ChannelId(7), name, name, empty_topic_name="none"), Realm())
+    for rendered, shown_name in ((channel, f"#{escaped}"), (topic, f"#{escaped} &gt; {escaped}")):
+        [href] = rendered.links
+        assert href.startswith("/#narrow/channel/7-")
+        assert rendered.html == f'<p><a href="{href}">{shown_name}</a></p>'
+        assert not rendered.mentioned_user_ids
+        assert not rendered.mentioned_group_ids
+        assert not rendered.channel_wildcard
+
+
+def test_the_empty_topic_has_a_link_of_its_own_and_is_shown_by_the_name_for_it():
+    text = topic_link(
+        ChannelId(7), "a b", "", empty_topic_name="general chat", message_id=MessageId(9)
+    )
+    assert shown(text) == (
+        '<p><a href="/#narrow/channel/7-a-b/topic//near/9">#a b &gt; general chat</a></p>'
+    )
 
 
 def test_a_quote_is_cut_where_it_is_too_long():

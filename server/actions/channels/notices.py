@@ -10,7 +10,7 @@ from server.domain.channel_changes import privacy_differs
 from server.domain.channel_creation import KEPT_FOR_EVER
 from server.domain.channels import allows_named_topics, setting_of
 from server.domain.groups import DESCRIPTIONS
-from server.domain.markdown.writing import literal, mention
+from server.domain.markdown.writing import channel_link, literal, mention
 from storage.channels import ChannelRow
 from storage.ids import GroupId
 from storage.users import UserRow
@@ -37,7 +37,8 @@ def _lines(old: ChannelRow, new: ChannelRow, graph: GroupGraph) -> Iterator[str]
     if old.is_archived and not new.is_archived:
         yield "* It is open again, out of the archive."
     if old.name != new.name:
-        yield f"* Its name is #**{new.name}** now. It was **{literal(old.name)}**."
+        link = channel_link(new.channel_id, new.name)
+        yield f"* Its name is {link} now. It was **{literal(old.name)}**."
     if privacy_differs(old, new):
         yield f"* It is **{_privacy(new)}** now. It was **{_privacy(old)}**."
     if _posting(old, graph) != _posting(new, graph):

@@ -1,8 +1,8 @@
 """Links to messages, in what the server writes to people."""
 
 from server.directory import Directory
-from server.domain.markdown.links import direct_href, narrow_href
-from server.domain.markdown.writing import link
+from server.domain.markdown.links import direct_href
+from server.domain.markdown.writing import link, topic_link
 from storage import conversations, message_places
 from storage.database import Connection
 from storage.ids import TopicId, UserId
@@ -24,6 +24,10 @@ async def link_to(
     [topic] = await conversations.topics_by_ids(
         connection, directory.realm_id, [TopicId(row.conversation_id)]
     )
-    shown = topic.name or (await directory.settings()).empty_topic_display_name
-    href = narrow_href(channel.channel_id, channel.name, topic.name, row.id)
-    return link(f"#{channel.name} > {shown}", href)
+    return topic_link(
+        channel.channel_id,
+        channel.name,
+        topic.name,
+        empty_topic_name=(await directory.settings()).empty_topic_display_name,
+        message_id=row.id,
+    )

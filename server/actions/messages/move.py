@@ -337,6 +337,7 @@ def _notices(move: _Move, new_name: str) -> list[Notice]:
         is_whole=move.found.holds_all,
         tell_old=move.request.tell_old,
         tell_new=move.request.tell_new,
+        empty_topic_name=move.subject.ground.settings.empty_topic_display_name,
     )
 
 

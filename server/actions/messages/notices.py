@@ -13,7 +13,7 @@ from server.actions.workbench import Workbench
 from server.directory import Directory
 from server.domain.actor import Actor
 from server.domain.errors import BadRequestError, DomainError
-from server.domain.markdown.writing import mention
+from server.domain.markdown.writing import mention, topic_link
 from server.domain.messages import RESOLVED_PREFIX, as_resolved
 from server.domain.system_bots import NOTIFICATION_BOT, SystemBot
 from storage.ids import ChannelId, UserId
@@ -39,14 +39,19 @@ async def system_bot(directory: Directory, bot: SystemBot) -> Actor:
     return Actor(directory.realm_id, row, CLIENT)
 
 
-async def deliver(bench: Workbench, draft: Draft, sender: SystemBot = NOTIFICATION_BOT) -> None:
-    """Let the bot send this. Whom it cannot reach is passed over."""
+async def post(bench: Workbench, draft: Draft, sender: SystemBot = NOTIFICATION_BOT) -> None:
+    """Let the bot send this. Raises a DomainError."""
     draft = replace(draft, read_by_sender=True)
     now = bench.clock.now()
+    bot = await system_bot(bench.directory, sender)
+    decision = await send.prepare(bench.directory, bot, draft, bench.read)
+    await bench.write(lambda tx: send.send_message(tx, bot, draft, decision, now))
+
+
+async def deliver(bench: Workbench, draft: Draft, sender: SystemBot = NOTIFICATION_BOT) -> None:
+    """Let the bot send this. Whom it cannot reach is passed over."""
     try:
-        bot = await system_bot(bench.directory, sender)
-        decision = await send.prepare(bench.directory, bot, draft, bench.read)
-        await bench.write(lambda tx: send.send_message(tx, bot, draft, decision, now))
+        await post(bench, draft, sender)
     except DomainError as refusal:
         logger.info("nobody to tell", reason=refusal.message)
 
@@ -81,9 +86,10 @@ class Location(msgspec.Struct, frozen=True):
     channel: str
     topic: str
 
-    def link(self) -> str:
-        """As a message mentions it."""
-        return f"#**{self.channel}>{self.topic}**" if self.topic else f"#**{self.channel}**"
+    def link(self, empty_topic_name: str) -> str:
+        return topic_link(
+            self.channel_id, self.channel, self.topic, empty_topic_name=empty_topic_name
+        )
 
 
 def of_move(
@@ -95,16 +101,17 @@ def of_move(
     is_whole: bool,
     tell_old: bool,
     tell_new: bool,
+    empty_topic_name: str,
 ) -> list[Notice]:
     """What is said in the place that messages have left, and in the one where they are now."""
     who = mention(actor)
     what = "this topic" if is_whole else "1 message" if count == 1 else f"{count} messages"
     notices = []
     if tell_new:
-        content = f"{who} moved {what} here from {old.link()}."
+        content = f"{who} moved {what} here from {old.link(empty_topic_name)}."
         notices.append(Notice(to=new.channel_id, topic=new.topic, content=content))
     if tell_old:
-        content = f"{who} moved {what} from here to {new.link()}."
+        content = f"{who} moved {what} from here to {new.link(empty_topic_name)}."
         notices.append(Notice(to=old.channel_id, topic=old.topic, content=content))
     return notices
 

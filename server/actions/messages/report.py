@@ -2,11 +2,13 @@
 
 from typing import Final, Literal
 
+from server.actions.messages import notices
 from server.actions.messages.decide import Draft
+from server.actions.workbench import Workbench
 from server.directory import Directory
 from server.domain.actor import Actor
-from server.domain.errors import BadRequestError
-from server.domain.markdown.writing import mention, quoted
+from server.domain.errors import BadRequestError, DomainError
+from server.domain.markdown.writing import mention, quoted, topic_link
 from server.domain.realm_settings import NO_CHANNEL
 from storage import conversations, message_edits
 from storage.database import Connection
@@ -54,7 +56,7 @@ async def report(
     row = await message_edits.visible(connection, actor.realm_id, actor.user_id, message_id)
     if row is None:
         raise BadRequestError("Invalid message(s)")
-    where = await _where(directory, connection, row)
+    where = await _where(directory, connection, row, settings.empty_topic_display_name)
     sender = await directory.user(row.sender_id)
     assert sender is not None, "whoever has sent something is never removed"
     told = (
@@ -69,7 +71,20 @@ async def report(
     )
 
 
-async def _where(directory: Directory, connection: Connection, row: ChangingRow) -> str:
+async def deliver(bench: Workbench, draft: Draft) -> None:
+    """Send what `report` returned. Raises BadRequestError: the reporter knows that nobody was told.
+
+    The reason is not of the reporter's making, so it is none of the codes that clients act upon.
+    """
+    try:
+        await notices.post(bench, draft)
+    except DomainError as refusal:
+        raise BadRequestError(f"The report was not delivered: {refusal.message}") from refusal
+
+
+async def _where(
+    directory: Directory, connection: Connection, row: ChangingRow, empty_topic_name: str
+) -> str:
     if row.channel_id is None:
         return "a direct message"
     channel = await directory.channel(row.channel_id)
@@ -77,4 +92,11 @@ async def _where(directory: Directory, connection: Connection, row: ChangingRow)
     [topic] = await conversations.topics_by_ids(
         connection, directory.realm_id, [TopicId(row.conversation_id)]
     )
-    return f"a message (#**{channel.name}>{topic.name}@{row.id}**)"
+    link = topic_link(
+        channel.channel_id,
+        channel.name,
+        topic.name,
+        empty_topic_name=empty_topic_name,
+        message_id=row.id,
+    )
+    return f"a message ({link})"

@@ -1,9 +1,11 @@
 """What people are told in messages when channels are made or others subscribe them."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from typing import Final
 
 from server.actions.messages.notices import Notice
-from server.domain.markdown.writing import mention
+from server.domain.markdown.writing import channel_link, mention
+from server.domain.messages import MAX_MESSAGE_LENGTH
 from server.domain.realm_settings import NO_CHANNEL
 from storage.channels import ChannelRow
 from storage.ids import ChannelId, UserId
@@ -13,6 +15,8 @@ MAX_TOLD = 100
 """More people who are subscribed at once are not written to."""
 NEW_CHANNELS_TOPIC = "new channels"
 CHANNEL_EVENTS_TOPIC = "channel events"
+_MAX_LISTED: Final = MAX_MESSAGE_LENGTH - 500
+"""Characters that a list of channels may take: what stands before it is shorter than the rest."""
 
 
 def of_new_channels(
@@ -58,5 +62,14 @@ def _subscribed(actor: UserRow, channels: Sequence[ChannelRow]) -> str:
     return f"{mention(actor)} subscribed you to the following channels:\n\n{listed}"
 
 
-def _names(channels: Iterable[ChannelRow]) -> list[str]:
-    return [f"#**{channel.name}**" for channel in channels]
+def _names(channels: Sequence[ChannelRow]) -> list[str]:
+    """Links to them; where a message has no room for all, the last says how many more there are."""
+    names: list[str] = []
+    left = _MAX_LISTED
+    for channel in channels:
+        name = channel_link(channel.channel_id, channel.name)
+        left -= len(f"* {name}\n")
+        if left < 0:
+            return [*names, f"{len(channels) - len(names)} more"]
+        names.append(name)
+    return names

@@ -3,6 +3,8 @@
 import re
 from typing import Final
 
+from server.domain.markdown.links import narrow_href
+from storage.ids import ChannelId, MessageId
 from storage.users import UserRow
 
 _PUNCTUATION: Final = re.compile(r"([!-/:;=-@\[-`{-~])")
@@ -26,6 +28,28 @@ def mention(row: UserRow) -> str:
 def link(text: str, href: str) -> str:
     """A link that shows the text as it is; the address has nothing in it that has to be escaped."""
     return f"[{literal(text)}]({href})"
+
+
+def channel_link(channel_id: ChannelId, channel: str) -> str:
+    """A link to a channel, whatever its name is, and whoever may know of it.
+
+    What people type (`#**name**`) ends at the first `**` of a name, and is dead text where the
+    bot that writes it is not in the channel.
+    """
+    return link(f"#{channel}", narrow_href(channel_id, channel))
+
+
+def topic_link(
+    channel_id: ChannelId,
+    channel: str,
+    topic: str,
+    *,
+    empty_topic_name: str,
+    message_id: MessageId | None = None,
+) -> str:
+    """A link to a topic, or to a message in it; the empty one is shown by the name given."""
+    href = narrow_href(channel_id, channel, topic, message_id)
+    return link(f"#{channel} > {topic or empty_topic_name}", href)
 
 
 def literal(text: str) -> str:
