@@ -5,7 +5,9 @@ import asyncio
 import pytest
 
 from server.actions.channels.create import Wanted
+from server.actions.message_flags import change_flag
 from server.actions.subscriptions.subscribe import SubscriptionRequest, create_channel, subscribe
+from server.actions.user_topics import change_policy
 from server.domain.access import GroupSetting
 from server.domain.channel_creation import ChannelTerms
 from server.domain.errors import (
@@ -15,6 +17,8 @@ from storage import channels, read_state, subscriptions
 from tests.factories import user_ids
 
 pytestmark = pytest.mark.asyncio
+
+PRIVATE = {"invite_only": True, "shares_history": True}
 
 
 async def test_a_name_that_nobody_has_makes_a_channel(hall, witnesses):
@@ -119,6 +123,35 @@ async def test_who_could_not_read_a_channel_has_read_what_they_received_elsewher
         found = await read_state.unread(hall.make.connection, hall.make.realm_id, person.user_id)
         expected = [[moved]] if person.full_name in readers else []
         assert [each.message_ids for each in found.conversations] == expected
+
+
+async def test_who_comes_back_is_told_what_they_had_starred_and_set_for_topics(
+    hall, changes, witnesses
+):
+    channel = await hall.make.channel(
+        "plans", subscribers=[hall.admin, hall.member, hall.other], **PRIVATE
+    )
+    sent = await changes.send(hall.admin, "plans")
+    now = hall.stage.clock.now()
+    for row in (hall.member, hall.other):
+        for topic, policy in (("T", 3), ("", 1)):
+            wanted = (channel.channel_id, topic, policy)
+            await hall.stage.write(change_policy, hall.actor(row), *wanted, now=now)
+    await hall.stage.write(change_flag, hall.actor(hall.member), [sent], "add", "starred")
+    for row in (hall.member, hall.other):
+        await hall.unsubscribe(row, "plans")
+
+    people = [hall.member, hall.other, hall.guest]
+    seen = await witnesses.watch(
+        lambda: hall.subscribe(hall.admin, "plans", people=people), hall.everybody
+    )
+
+    told = {w.user.user_id: [e for e in w.events if "flag" in e] for w in seen}
+    flags = [(e["op"], e["flag"], e["messages"]) for e in told[hall.member.user_id]]
+    assert flags == [("add", "starred", [sent])]
+    assert not told[hall.other.user_id]
+    assert len(hall.told("user_topic")) == 2
+    assert len(hall.told("muted_topics")) == 2
 
 
 async def test_channels_get_colors_that_one_does_not_use_yet(hall):

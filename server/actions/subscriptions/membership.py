@@ -12,6 +12,7 @@ from server.actions import audit
 from server.actions.ground import Ground
 from server.actions.subscriptions.acquaintance import Acquaintance
 from server.actions.subscriptions.audiences import alike, besides, seers
+from server.actions.subscriptions.regaining import tell_regained
 from server.domain.channels import COLORS, first_free_color
 from server.domain.user_settings import UserSettings
 from server.events.base import Audience, Entry, Tx, to_users
@@ -26,7 +27,7 @@ from server.events.subscriptions import (
     SubscriptionsRemoved,
     personal,
 )
-from storage import channels, read_state, subscriptions
+from storage import channels, read_state, regaining, subscriptions
 from storage.channels import ActivityRow, ChannelRow
 from storage.database import Connection
 from storage.ids import ChannelId, RealmId, UserId
@@ -70,7 +71,8 @@ async def join(tx: Tx, ground: Ground, move: Move) -> None:
     """Subscribe them; each is told, and so are those who may know who is in a channel.
 
     Whoever could not know of a channel before is told of it first. Whoever could not read it has
-    read what it shows, also of what they received elsewhere: it was gone for their clients.
+    read what it shows, also of what they received elsewhere: it was gone for their clients. What
+    they have starred there, or set for topics, is theirs again, and they are told.
     """
     if not move.pairs:
         return
@@ -86,7 +88,7 @@ async def join(tx: Tx, ground: Ground, move: Move) -> None:
     await channels.change_subscriber_counts(connection, tx.realm_id, counts)
 
     shown = await _Shown.read(connection, tx.realm_id, ground, move, memberships)
-    regained = await _unread_again(connection, tx.realm_id, ground, move)
+    regained = await _Regained.read(connection, tx.realm_id, ground, move)
     for channel_ids, user_ids in alike(_hidden_from(ground, move)):
         infos = [shown.infos[channel_id] for channel_id in channel_ids]
         tx.append(ChannelsCreated(streams=infos), to_users(*user_ids))
@@ -245,27 +247,45 @@ async def activity_of(
     return {row.channel_id: row for row in rows}
 
 
-async def _unread_again(
-    connection: Connection, realm_id: RealmId, ground: Ground, move: Move
-) -> set[tuple[UserId, ChannelId]]:
-    """Who may find something unread in a channel that they could not read."""
-    found = set()
-    for channel_id, user_ids in move.by_channel.items():
-        channel = move.channels[channel_id]
-        outside = [
-            user_id
-            for user_id in user_ids
-            if not ground.standing_of(move.people[user_id]).reads(channel, subscribed=False)
-        ]
-        if outside:
-            some = await read_state.perhaps_unread(connection, realm_id, channel_id, outside)
-            found |= {(user_id, channel_id) for user_id in some}
-    return found
+@dataclass(frozen=True, slots=True)
+class _Regained:
+    """What people may find in channels that they could not read."""
+
+    unread: Collection[tuple[UserId, ChannelId]]
+    traces: Collection[tuple[UserId, ChannelId]]
+    """Who has starred something there, or set something for a topic."""
+    empty_topic_display_name: str
+
+    @classmethod
+    async def read(
+        cls, connection: Connection, realm_id: RealmId, ground: Ground, move: Move
+    ) -> "_Regained":
+        unread, traces = set(), set()
+        for channel_id, user_ids in move.by_channel.items():
+            channel = move.channels[channel_id]
+            outside = [
+                user_id
+                for user_id in user_ids
+                if not ground.standing_of(move.people[user_id]).reads(channel, subscribed=False)
+            ]
+            if outside:
+                some = await read_state.perhaps_unread(connection, realm_id, channel_id, outside)
+                unread |= {(user_id, channel_id) for user_id in some}
+                some = await regaining.with_traces(connection, realm_id, channel_id, outside)
+                traces |= {(user_id, channel_id) for user_id in some}
+        return cls(unread, traces, ground.settings.empty_topic_display_name)
+
+    def tell(self, tx: Tx, entry: Entry, joining: Sequence[tuple[UserId, ChannelId]]) -> None:
+        """Behind the entry by which these have come in."""
+        known = [pair for pair in joining if pair in self.unread]
+        if known:
+            marking = read_state.mark_left_read(tx.realm_id, known, write_id=tx.write_id)
+            tx.at_position(entry, marking)
+        theirs = [pair for pair in joining if pair in self.traces]
+        tell_regained(tx, entry, theirs, self.empty_topic_display_name)
 
 
-def _tell_joining(
-    tx: Tx, move: Move, shown: _Shown, regained: Collection[tuple[UserId, ChannelId]]
-) -> Entry:
+def _tell_joining(tx: Tx, move: Move, shown: _Shown, regained: _Regained) -> Entry:
     """One entry for all who see the same; their spans begin with it. The last of them."""
     entry: Entry | None = None
     shown_alike: dict[Hashable, list[UserId]] = defaultdict(list)
@@ -282,10 +302,7 @@ def _tell_joining(
         entry = tx.append(event, to_users(*user_ids))
         colors = {each.stream_id: each.color for each in event.subscriptions}
         tx.at_position(entry, subscriptions.begin(tx.realm_id, user_ids, colors))
-        known = [(u, i) for u in user_ids for i in channel_ids if (u, i) in regained]
-        if known:
-            marking = read_state.mark_left_read(tx.realm_id, known, write_id=tx.write_id)
-            tx.at_position(entry, marking)
+        regained.tell(tx, entry, [(u, i) for u in user_ids for i in channel_ids])
     assert entry is not None, "somebody joins"
     return entry
 
