@@ -3,9 +3,11 @@
 import pytest
 
 from server.actions import stepped_work
+from server.actions.channels import aftermath
 from server.actions.channels.aftermath import AFTERMATH
 from server.actions.channels.change import change_channel
 from server.actions.message_flags import change_flag
+from server.actions.user_topics import change_policy
 from server.domain.access import EVERYONE_GROUP, OWNERS_GROUP, GroupSetting
 from server.domain.channel_changes import ChannelChange
 from server.domain.errors import BadRequestError, ChannelAlreadyExistsError
@@ -270,6 +272,69 @@ async def test_what_somebody_may_no_longer_read_is_read(hall, changes, witnesses
 
     told = [e for e in seen[0].events if e["type"] == "update_message_flags"]
     assert [(e["op"], e["flag"], e["messages"]) for e in told] == [("add", "read", [moved])]
+
+
+async def found_again(hall, changes, terms):
+    """A private channel, to which came what Member has received: mentioned, starred, followed."""
+    start = await hall.make.channel("start", subscribers=[hall.member, hall.admin])
+    end = await hall.make.channel("end", subscribers=[hall.admin])
+    followed = await changes.send(hall.admin, "end", topic="followed")
+    member = hall.actor(hall.member)
+    now = hall.stage.clock.now()
+    await hall.stage.write(change_policy, member, end.channel_id, "followed", 3, now=now)
+    await hall.stage.write(change_flag, member, [followed], "add", "starred")
+    await change(hall, end, **terms)
+    text = f"hello @**Member|{hall.member.user_id}**"
+    moved = await changes.send(hall.admin, "start", content=text)
+    await hall.stage.write(change_flag, member, [moved], "add", "starred")
+    await changes.move(hall.admin, moved, channel_id=end.channel_id, topic="moved")
+    assert start.channel_id != end.channel_id
+    return await hall.make.again(end), moved
+
+
+@pytest.mark.parametrize("terms", [SHARED, PRIVATE])
+@pytest.mark.parametrize(
+    "wanted", [PUBLIC, {"permissions": "can_subscribe_group"}, {**PUBLIC, "is_archived": True}]
+)
+async def test_who_reads_a_channel_again_is_told_what_is_theirs_there(
+    hall, changes, witnesses, terms, wanted
+):
+    end, moved = await found_again(hall, changes, terms)
+    if "permissions" in wanted:
+        wanted = {"permissions": permit(can_subscribe_group=[hall.member])}
+
+    async def opened():
+        work_id = await change(hall, end, **wanted)
+        if wanted.get("is_archived"):
+            await stepped_work.finish(hall.workbench(), AFTERMATH, work_id)
+
+    seen = await witnesses.watch(opened, [hall.member, hall.other])
+
+    told = [e for e in seen[0].events if e["type"] == "update_message_flags"]
+    assert ("remove", "read", [moved]) in [(e["op"], e["flag"], e["messages"]) for e in told]
+    assert told[0]["message_details"][str(moved)]["mentioned"]
+    assert "user_topic" in {e["type"] for e in seen[0].events}
+    assert not [e for e in seen[2].events if e["type"] in ("update_message_flags", "user_topic")]
+
+
+async def test_many_who_read_a_channel_again_are_told_in_steps(
+    hall, changes, witnesses, monkeypatch
+):
+    monkeypatch.setattr(aftermath, "READERS_PER_STEP", 1)
+    people = [hall.member, hall.other, *await hall.make.users(2)]
+    await hall.make.channel("start", subscribers=[hall.admin, *people])
+    end = await hall.make.channel("end", subscribers=[hall.admin], invite_only=True)
+    moved = await changes.send(hall.admin, "start")
+    await changes.move(hall.admin, moved, channel_id=end.channel_id, topic="moved")
+
+    async def opened():
+        work_id = await change(hall, end, **PUBLIC)
+        await stepped_work.finish(hall.workbench(), AFTERMATH, work_id, size=1)
+
+    await witnesses.watch(opened, people)
+
+    assert [await unread_of(hall, row) for row in people] == [[moved]] * 4
+    assert len(hall.told("update_message_flags")) == 4
 
 
 async def test_what_a_channel_hides_from_newcomers_is_read(hall, changes, witnesses):

@@ -116,6 +116,25 @@ async def test_what_was_unread_there_is_read_for_who_leaves(hall, club, changes,
     assert all((e["flag"], e["messages"]) == ("read", [sent]) for _, e in flags)
 
 
+async def test_what_is_unread_there_is_told_to_who_comes(hall, club, changes, witnesses):
+    group = await club.create(hall.owner)
+    await hall.make.channel("open", subscribers=[hall.owner, hall.member])
+    secret = await hall.make.channel(
+        invite_only=True, shares_history=True, subscribers=[hall.owner], can_subscribe_group=group
+    )
+    sent = await changes.send(hall.owner, "open")
+    await changes.move(hall.owner, sent, channel_id=secret.channel_id)
+
+    coming = [hall.member, hall.other]
+    seen = await witnesses.watch(
+        lambda: club.members(hall.owner, group, add=coming), hall.everybody
+    )
+
+    flags = [(w.user.user_id, e) for w in seen for e in w.events if e["type"].endswith("_flags")]
+    assert {user_id for user_id, _ in flags} == {hall.member.user_id}
+    assert all((e["op"], e["messages"]) == ("remove", [sent]) for _, e in flags)
+
+
 async def unread_of(hall, row):
     found = await read_state.unread(hall.make.connection, hall.make.realm_id, row.user_id)
     return found.count

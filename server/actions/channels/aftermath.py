@@ -5,10 +5,11 @@ from typing import Final
 
 import msgspec
 
-from server.actions.ground import stand_on_realm
+from server.actions.ground import Ground, stand_on_realm
 from server.actions.messages.decide import Draft
 from server.actions.messages.notices import Notice
 from server.actions.stepped_work import Kind, put_off
+from server.actions.subscriptions.regaining import tell_regained, who_find_something
 from server.events.base import NOBODY, Entry, Tx
 from server.events.log import Tick
 from storage import channels, read_state, subscriptions
@@ -16,17 +17,23 @@ from storage.database import Connection
 from storage.ids import ChannelId, RealmId, UserId
 
 READERS_PER_STEP: Final = 100
-"""For whom one transaction marks a channel as read: bounds how long others' writes wait."""
+"""For whom one transaction marks a channel as read, or tells what is unread in it.
+
+Bounds how long others' writes wait.
+"""
 
 Reader = tuple[UserId, ChannelId]
-"""Somebody for whom a channel counts as read."""
+"""Somebody for whom a channel counts as read, or who can read it again."""
 
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
     """A change that has been made."""
 
     readers: list[Reader] = []
-    """For whom what is read, in this order: because it was archived, or they may not read it."""
+    """For whom what is read, in this order: because it was archived, or they may not read it.
+
+    Those who may read it are told what is there.
+    """
     notices: list[Notice] = []
 
 
@@ -55,6 +62,13 @@ def mark_first(tx: Tx, entry: Entry, readers: Sequence[Reader]) -> Sequence[Read
     return readers[READERS_PER_STEP:]
 
 
+def tell_first(tx: Tx, entry: Entry, readers: Sequence[Reader], ground: Ground) -> Sequence[Reader]:
+    """The first of these are told, behind the entry, what they find again; the others."""
+    name = ground.settings.empty_topic_display_name
+    tell_regained(tx, entry, readers[:READERS_PER_STEP], name)
+    return readers[READERS_PER_STEP:]
+
+
 async def put_off_aftermath(
     tx: Tx, readers: Sequence[Reader], notices: Sequence[Notice]
 ) -> str | None:
@@ -66,7 +80,10 @@ async def put_off_aftermath(
 
 
 async def _take(tx: Tx, plan: Plan, done: int, readers_per_step: int) -> int | None:
-    """Mark as read for the next few, after the first `done`: if it is still closed to them."""
+    """The next few, after the first `done`: for whom it is closed by now, it counts as read.
+
+    The others are told what they find again there, although they may have been before.
+    """
     until = done + readers_per_step
     some = plan.readers[done:until]
     ground = await stand_on_realm(tx, [user_id for user_id, _ in some])
@@ -84,9 +101,14 @@ async def _take(tx: Tx, plan: Plan, done: int, readers_per_step: int) -> int | N
             rows[channel_id], subscribed=(user_id, channel_id) in there
         )
     ]
-    if left:
-        marking = read_state.mark_left_read(tx.realm_id, left, write_id=tx.write_id)
-        tx.at_position(tx.append(Tick(), NOBODY), marking)
+    regained: list[Reader] = []
+    for channel_id in ids:
+        again = [u for u, i in some if i == channel_id and (u, i) not in left]
+        regained += await who_find_something(await tx.connection(), tx.realm_id, channel_id, again)
+    if left or regained:
+        entry = tx.append(Tick(), NOBODY)
+        tx.at_position(entry, read_state.mark_left_read(tx.realm_id, left, write_id=tx.write_id))
+        tell_regained(tx, entry, regained, ground.settings.empty_topic_display_name)
     return until if until < len(plan.readers) else None
 
 

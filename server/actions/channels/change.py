@@ -10,14 +10,16 @@ from server.actions.channels.aftermath import (
     Reader,
     mark_first,
     put_off_aftermath,
+    tell_first,
     with_unread,
 )
 from server.actions.channels.notices import of_change
 from server.actions.channels.sight import (
+    ReadingChange,
     SightChange,
+    reading_change,
     sight_change,
     tell_of_sight,
-    who_reads_no_more,
 )
 from server.actions.channels.updates import give_back, updates
 from server.actions.default_channel_groups import leave_groups
@@ -25,6 +27,7 @@ from server.actions.ground import Ground, stand
 from server.actions.realm_settings import withdraw_channel
 from server.actions.subscriptions.audiences import besides, seers
 from server.actions.subscriptions.membership import activity_of
+from server.actions.subscriptions.regaining import who_find_something
 from server.domain.access import GUEST
 from server.domain.actor import Actor
 from server.domain.channel_changes import (
@@ -58,8 +61,9 @@ async def change_channel(
 
     Whoever may no longer know of it loses it; whoever now may gets it. Nobody sends to a channel
     that is archived; clients that do not know archived channels are told that it is gone, or back.
-    What is returned, if anything, is AFTERMATH to be finished: a notice in the channel, or that
-    what was unread there is read for those who do not find it any more.
+    What is returned, if anything, is AFTERMATH to be finished: a notice in the channel, that what
+    was unread there is read for those who do not find it any more, or that those who find it again
+    are told.
     Raises BadRequestError, ExpectationMismatchError, and ChannelAlreadyExistsError for a name
     that another channel has.
     """
@@ -181,10 +185,10 @@ class _Step:
         return self.new.channel_id
 
     async def take(self) -> Sequence[Reader]:
-        """Take it; for whom it is left to AFTERMATH that they may read the channel no longer."""
+        """Take it; for whom it is left to AFTERMATH that they read it no longer, or again."""
         realm_id = self.tx.realm_id
         await channels.update(self.connection, realm_id, self.new)
-        sight, losing = await self._sight()
+        sight, reading = await self._sight()
         audiences = await seers(self.connection, realm_id, self.ground, [self.new])
         audience = audiences[self.channel_id]
         if sight.gained:
@@ -198,10 +202,13 @@ class _Step:
         if may_be_in_a_group(self.old) and not may_be_in_a_group(self.new):
             await leave_groups(self.tx, self.actor.user_id, self.channel_id)
         self._record(entries[0])
-        await tell_of_sight(
+        shown = await tell_of_sight(
             self.tx, self.connection, self.ground, {self.channel_id: self.new}, sight
         )
-        left = await self._take_away(entries[0], losing)
+        left = [
+            *await self._take_away(entries[0], reading.losing),
+            *await self._show_again(shown or entries[0], reading.gaining),
+        ]
         if info is not None:
             await give_back(self.tx, self.connection, info, audience)
         if self.new.is_archived and not self.old.is_archived:
@@ -227,10 +234,10 @@ class _Step:
             after=audit.after(changes),
         )
 
-    async def _sight(self) -> tuple[SightChange, list[UserId]]:
-        """Who sees it now and did not, and the reverse; and who reads it no longer."""
+    async def _sight(self) -> tuple[SightChange, ReadingChange]:
+        """Who sees it now and did not, and the reverse; and who reads it."""
         if not sight_may_differ(self.old, self.new):
-            return SightChange({}, {}), []
+            return SightChange({}, {}), ReadingChange([], [])
         realm_id = self.tx.realm_id
         everybody = await users.up_to_role(self.connection, realm_id, least_role=GUEST, or_among=())
         people = replace(self.ground, people={row.user_id: row for row in everybody})
@@ -244,7 +251,17 @@ class _Step:
             {self.channel_id: self.new},
             {(user_id, self.channel_id) for user_id in there},
         )
-        return change, who_reads_no_more(people, people, self.old, self.new, there)
+        return change, reading_change(people, people, self.old, self.new, there)
+
+    async def _show_again(self, entry: Entry, gaining: list[UserId]) -> Sequence[Reader]:
+        """Whoever reads it again is told what is unread, starred, followed or muted there.
+
+        Of many only the first ones; the others.
+        """
+        found = await who_find_something(
+            self.connection, self.tx.realm_id, self.channel_id, gaining
+        )
+        return tell_first(self.tx, entry, found, self.ground)
 
     async def _take_away(self, entry: Entry, losing: list[UserId]) -> Sequence[Reader]:
         """What somebody may read no longer counts as read, as it does for who leaves.

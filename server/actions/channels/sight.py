@@ -9,7 +9,7 @@ import msgspec
 from server.actions.ground import Ground
 from server.actions.subscriptions.audiences import alike
 from server.actions.subscriptions.membership import activity_of
-from server.events.base import Tx, to_users
+from server.events.base import Entry, Tx, to_users
 from server.events.channels import ChannelInfo, ChannelsCreated, ChannelsDeleted
 from server.events.subscriptions import PeersAdded
 from storage import subscriptions
@@ -60,26 +60,30 @@ async def tell_of_sight(
     ground: Ground,
     channels: Mapping[ChannelId, ChannelRow],
     change: SightChange,
-) -> None:
-    """Show people what they may now know of, with who is in it, and take away what they may not."""
+) -> Entry | None:
+    """Show people what they may now know of, with who is in it, and take away what they may not.
+
+    The last entry that shows something, if there is any: what is told of that goes behind it.
+    """
     for channel_ids, user_ids in alike(change.lost):
         archived = tuple(i for i in channel_ids if channels[i].is_archived)
         gone = ChannelsDeleted(stream_ids=channel_ids, archived=archived)
         tx.append(gone, to_users(*user_ids))
     shown = sorted({i for ids in change.gained.values() for i in ids})
     if not shown:
-        return
+        return None
     activity = await activity_of(connection, tx.realm_id, shown)
     now = ground.graph.clock.now()
     people: dict[ChannelId, list[UserId]] = {
         row.channel_id: msgspec.json.decode(row.user_ids)
         for row in await subscriptions.subscribers(connection, tx.realm_id, shown)
     }
+    last: Entry | None = None
     for channel_ids, user_ids in alike(change.gained):
         infos = [
             ChannelInfo.of(channels[i], activity.get(i), ground.graph, now=now) for i in channel_ids
         ]
-        tx.append(ChannelsCreated(streams=infos), to_users(*user_ids))
+        last = tx.append(ChannelsCreated(streams=infos), to_users(*user_ids))
         for channel_id in channel_ids:
             if there := people[channel_id]:
                 is_archived = channels[channel_id].is_archived
@@ -88,22 +92,37 @@ async def tell_of_sight(
                     user_ids=there,
                     archived=(channel_id,) if is_archived else (),
                 )
-                tx.append(peers, to_users(*user_ids))
+                last = tx.append(peers, to_users(*user_ids))
+    return last
 
 
-def who_reads_no_more(
+@dataclass(frozen=True, slots=True)
+class ReadingChange:
+    """Those for whom a channel's content is from now on, and those for whom it is no longer."""
+
+    gaining: list[UserId]
+    """Of those who could read some of it already, for whom its history is from now on, too."""
+    losing: list[UserId]
+
+
+def reading_change(
     before: Ground,
     after: Ground,
     old: ChannelRow,
     new: ChannelRow,
     subscribed: Collection[UserId],
-) -> list[UserId]:
-    """Those of the people of both grounds for whom the channel's content was, and is no longer."""
-    gone = []
+) -> ReadingChange:
+    """What the people of both grounds may read otherwise, their subscriptions being the same."""
+    change = ReadingChange([], [])
     for user_id, row in after.people.items():
         is_in = user_id in subscribed
-        if before.standing(user_id).reads(old, subscribed=is_in) and not after.standing_of(
-            row
-        ).reads(new, subscribed=is_in):
-            gone.append(user_id)
-    return gone
+        standing_before, standing_after = before.standing(user_id), after.standing_of(row)
+        if standing_after.reads(new, subscribed=is_in):
+            read = standing_before.reads(old, subscribed=is_in)
+            had_history = standing_before.reads_history(old, subscribed=is_in)
+            has_history = standing_after.reads_history(new, subscribed=is_in)
+            if not read or (has_history and not had_history):
+                change.gaining.append(user_id)
+        elif standing_before.reads(old, subscribed=is_in):
+            change.losing.append(user_id)
+    return change

@@ -9,10 +9,12 @@ from server.actions.channels.aftermath import (
     Reader,
     mark_first,
     put_off_aftermath,
+    tell_first,
     with_unread,
 )
-from server.actions.channels.sight import sight_change, tell_of_sight, who_reads_no_more
+from server.actions.channels.sight import reading_change, sight_change, tell_of_sight
 from server.actions.ground import PEOPLE_IN_BATCH, Ground, stand
+from server.actions.subscriptions.regaining import who_find_something
 from server.domain.access import GroupGraph, GroupSetting
 from server.domain.actor import Actor
 from server.domain.channels import GRANTS_METADATA, setting_of
@@ -108,12 +110,15 @@ async def tell_who_sees_otherwise(
     same = {row.channel_id: row for row in rows}
     change = sight_change(before, after, rows, same, subscribed)
     left: list[Reader] = []
+    again: list[Reader] = []
     for row in rows:
         is_in = {user_id for user_id in people if (user_id, row.channel_id) in subscribed}
-        losing = who_reads_no_more(before, after, row, row, is_in)
-        left += await with_unread(connection, tx.realm_id, row.channel_id, losing)
-    await tell_of_sight(tx, connection, after, same, change)
-    return await put_off_aftermath(tx, mark_first(tx, entry, left), [])
+        reading = reading_change(before, after, row, row, is_in)
+        left += await with_unread(connection, tx.realm_id, row.channel_id, reading.losing)
+        again += await who_find_something(connection, tx.realm_id, row.channel_id, reading.gaining)
+    shown = await tell_of_sight(tx, connection, after, same, change)
+    later = [*mark_first(tx, entry, left), *tell_first(tx, shown or entry, again, after)]
+    return await put_off_aftermath(tx, later, [])
 
 
 def _names(channel: ChannelRow, graph: GroupGraph, group_ids: frozenset[GroupId]) -> bool:
