@@ -2509,6 +2509,17 @@ BEGIN
     RETURN v_ids;
 END $$;
 
+CREATE FUNCTION public.search_folded(p_text text) RETURNS text
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    AS $$
+    SELECT CASE WHEN octet_length(p_text) = length(p_text) THEN lower(p_text)
+                ELSE replace(replace(
+                         lower(CASE WHEN p_text IS NFC NORMALIZED THEN p_text
+                                    ELSE normalize(p_text, NFC) END),
+                         U&'\03C2', U&'\03C3'), U&'i\0307', 'i')
+           END
+$$;
+
 CREATE FUNCTION public.search_indexed(p_realm_id bigint, p_query tsquery, p_topics bigint[]) RETURNS bigint[]
     LANGUAGE plpgsql STABLE
     SET enable_seqscan TO 'off'
@@ -2620,7 +2631,7 @@ BEGIN
                     WHERE k.realm_id = p_realm_id AND k.message_id = m.id
                       AND m.id <> ALL (v_stale)), search_text(m.rendered_content))
                || coalesce((
-                   SELECT E'\x01' || lower(t.name) FROM topics t
+                   SELECT E'\x01' || search_folded(t.name) FROM topics t
                     WHERE t.realm_id = p_realm_id AND t.topic_id = m.conversation_id), ''),
                v_language, v_patterns, v_starts, v_stems));
 END $$;
@@ -2658,7 +2669,7 @@ BEGIN
         v_text := replace(replace(replace(replace(replace(v_text, '&lt;', '<'), '&gt;', '>'),
                                           '&quot;', '"'), '&#x27;', ''''), '&amp;', '&');
     END IF;
-    RETURN lower(v_text);
+    RETURN search_folded(v_text);
 END $$;
 
 CREATE FUNCTION public.search_window(p_realm_id bigint, p_search jsonb, p_low bigint, p_high bigint) RETURNS bigint[]

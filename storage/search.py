@@ -13,6 +13,9 @@ SHORTEST_END: Final = 3
 """Of a word in ASCII letters, shorter ends are not in the index."""
 _LIKE: Final = re.compile(r"[\\%_]")
 _REGEX: Final = re.compile(r"[!-/:-@\[-^`{-~]")
+_SIGMA: Final = "\N{GREEK SMALL LETTER SIGMA}"
+_FINAL_SIGMA: Final = "\N{GREEK SMALL LETTER FINAL SIGMA}"
+"""How texts that were indexed before migration 0068 have it at the end of a word."""
 _GAP: Final = "[^\\w\x01]+"
 """What may be between the words of a phrase: not where one text ends and another begins."""
 
@@ -22,7 +25,7 @@ class Word:
     """A word or a phrase to be found."""
 
     text: str
-    """In small letters, with one blank between words that are to follow each other."""
+    """Folded, with one blank between words that are to follow each other."""
     runs: tuple[str, ...]
     """Its parts that consist of letters and digits."""
     stem: str | None
@@ -41,8 +44,9 @@ class Word:
 
     @property
     def pattern(self) -> str | None:
-        """For LIKE, on small letters."""
-        return None if self.begins_words or self.is_phrase else _within(self.text)
+        """For LIKE, on folded text."""
+        is_plain = not (self.begins_words or self.is_phrase or _SIGMA in self.text)
+        return _within(self.text) if is_plain else None
 
     @property
     def start(self) -> str | None:
@@ -50,6 +54,7 @@ class Word:
         if self.pattern is not None:
             return None
         words = _GAP.join(_escaped(part, _REGEX) for part in self.text.split())
+        words = words.replace(_SIGMA, f"[{_SIGMA}{_FINAL_SIGMA}]")
         return rf"\m{words}" if self.begins_words else words
 
     @property
@@ -113,7 +118,10 @@ def _within(text: str) -> str:
 def _key(run: str, *, ends: bool) -> str:
     """Of an end of a word that is this, or begins with it: one key is found sooner than many."""
     is_one = ends or len(run) >= MAX_LENGTH_OF_KEY
-    return f"'@{run[:MAX_LENGTH_OF_KEY]}'{'' if is_one else ':*'}"
+    key = f"'@{run[:MAX_LENGTH_OF_KEY]}'{'' if is_one else ':*'}"
+    if len(run) > MAX_LENGTH_OF_KEY or not run.endswith(_SIGMA):
+        return key
+    return f"({key} | '@{run[:-1]}{_FINAL_SIGMA}')"
 
 
 async def words_of(
@@ -145,7 +153,7 @@ async def words_of(
 _MATCHED: Final[LiteralString] = """
     SELECT f.matched, array_agg(f.topic_id)
       FROM (SELECT t.topic_id, array_agg(w.n::integer ORDER BY w.n) AS matched
-              FROM (SELECT x.topic_id, lower(x.name) AS name
+              FROM (SELECT x.topic_id, search_folded(x.name) AS name
                       FROM topics x WHERE x.realm_id = %(realm_id)s
 """
 _IN_CHANNELS: Final[LiteralString] = (

@@ -7,6 +7,8 @@ from functools import cached_property, lru_cache
 from html import escape, unescape
 from typing import Final
 
+from server.domain.folding import Folded, Span, folded
+
 OPEN: Final = '<span class="highlight">'
 CLOSE: Final = "</span>"
 _TAG_OR_TEXT: Final = re.compile(r"<[^>]*>|[^<]+")
@@ -16,7 +18,6 @@ _BLOCK: Final = re.compile(
     r"</?(?:p|div|br|hr|li|ul|ol|h[1-6]|pre|blockquote|table|tr|td|th)\b[^>]*>"
 )
 """As in the database's search_text: what is marked is what is searched."""
-Span = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,10 +44,10 @@ class Marks:
     """What is to be marked: texts wherever they occur, and whole words by their stems."""
 
     texts: tuple[tuple[str, bool], ...]
-    """In small letters, a blank for whatever is between two words; whether it counts only where
-    a word begins."""
+    """Folded, a blank for whatever is between two words; whether it counts only where a word
+    begins."""
     words: frozenset[str]
-    """In small letters."""
+    """Folded."""
 
     def in_html(self, shown: Shown) -> str:
         """The rendered message with marks in its text, never in its tags.
@@ -69,18 +70,13 @@ class Marks:
     def _found(self, text: str) -> list[Span]:
         if not self._ways:
             return []
-        if text.isascii() and self._ways.isascii():
-            # Small letters are as long as large ones there, and sooner found as they are.
-            return [match.span() for match in self._exact.finditer(text.lower())]
-        return [match.span() for match in self._pattern.finditer(text)]
-
-    @cached_property
-    def _exact(self) -> re.Pattern[str]:
-        return re.compile(self._ways)
+        known = Folded.of(text)
+        found = (match.span() for match in self._pattern.finditer(known.text))
+        return [known.place(span) for span in found if span[0] < span[1]]
 
     @cached_property
     def _pattern(self) -> re.Pattern[str]:
-        return re.compile(self._ways, re.IGNORECASE)
+        return re.compile(self._ways)
 
     @cached_property
     def _ways(self) -> str:
@@ -150,8 +146,8 @@ def _marked(text: str, found: Iterable[Span]) -> str:
 
 
 def words_in(texts: Iterable[str]) -> set[str]:
-    """The words of texts, each once, in small letters."""
+    """The words of texts, each once, folded."""
     words: set[str] = set()
     for text in texts:
-        words.update(_WORD.findall(text.lower()))
+        words.update(_WORD.findall(folded(text)))
     return words

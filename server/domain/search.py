@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from server.domain.errors import BadNarrowError
+from server.domain.folding import folded
 
 MAX_LENGTH: Final = 1_000
 MAX_WORDS: Final = 40
@@ -53,7 +54,7 @@ class Wanted:
     """A word, or words that follow each other, that have to be there."""
 
     text: str
-    """In small letters, with one blank between words: whatever punctuation may be there."""
+    """Folded, with one blank between words: whatever punctuation may be there."""
     is_phrase: bool = False
     """Whether it counts only as it is written: a phrase in quotes, or words like `fox,brown`."""
 
@@ -71,7 +72,7 @@ def parse_search(operand: str) -> tuple[Wanted, ...]:
     """
     if len(operand) > MAX_LENGTH:
         raise BadNarrowError(f"search is too long (limit: {MAX_LENGTH} characters)")
-    parts: list[tuple[str, str]] = _PART.findall(operand.lower())
+    parts: list[tuple[str, str]] = _PART.findall(folded(operand))
     found = [_wanted(phrase or word, is_quoted=bool(phrase)) for phrase, word in parts]
     known = [each for each in found if each is not None]
     if not known:

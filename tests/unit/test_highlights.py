@@ -55,6 +55,38 @@ def test_words_are_marked_whole_whatever_their_letters(html, expected):
 
 
 @pytest.mark.parametrize(
+    ("text", "html", "expected"),
+    [
+        (
+            "λόγοσ",
+            "<p>Λόγος λόγοσ ΛΌΓΟΣ λόγοσφαιρα</p>",
+            "<p>[Λόγος] [λόγοσ] [ΛΌΓΟΣ] [λόγοσ]φαιρα</p>",
+        ),
+        ("istanbul", "<p>İSTANBUL i\u0307stanbul é</p>", "<p>[İSTANBUL] [i\u0307stanbul] é</p>"),
+        (
+            "réunion",
+            "<p>a re\u0301union, RE\u0301UNIONS</p>",
+            "<p>a [re\u0301union], [RE\u0301UNION]S</p>",
+        ),
+        (
+            "union",
+            "<p>x\u0301\u0302 re\u0301<b>un</b>ion é</p>",
+            "<p>x\u0301\u0302 re\u0301<b>[un]</b>[ion] é</p>",
+        ),
+        (
+            "한글",
+            "<p>\u1112\u1161\u11ab\u1100\u1173\u11af!</p>",
+            "<p>[\u1112\u1161\u11ab\u1100\u1173\u11af]!</p>",
+        ),
+        ("\u0958", "<p>\u0958</p>", "<p>\u0958</p>"),
+        ("\u0915\u093c", "<p>a \u0958 \u0915\u093c</p>", "<p>a [\u0958] [\u0915\u093c]</p>"),
+    ],
+)
+def test_what_is_written_in_several_ways_is_marked_in_each(text, html, expected):
+    assert marked(texts(text), html) == expected
+
+
+@pytest.mark.parametrize(
     ("html", "expected"),
     [
         ("<p>No knot NO</p>", "<p>[No] knot [NO]</p>"),

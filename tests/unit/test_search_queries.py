@@ -37,6 +37,19 @@ def test_a_short_end_of_a_phrase_is_left_to_the_comparison_of_texts(text, query)
 
 
 @pytest.mark.parametrize(
+    ("text", "query", "start"),
+    [
+        ("λόγοσ", "('@λόγοσ':* | '@λόγος')", "λόγο[σς]"),
+        ("κόσμοσ", "('@κόσμοσ' | '@κόσμος')", "κό[σς]μο[σς]"),
+        ("άνθρωποσ", "'@άνθρωπ'", "άνθρωπο[σς]"),
+    ],
+)
+def test_what_was_indexed_with_a_last_sigma_is_found(text, query, start):
+    word = Word(text, (text,), None)
+    assert (word.query, word.pattern, word.start) == (query, None, start)
+
+
+@pytest.mark.parametrize(
     ("text", "stem", "query"),
     [
         ("jumps", "jump", "('@jump':* | '@=jump')"),
