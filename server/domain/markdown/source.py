@@ -1,9 +1,9 @@
 """Prepares a message's source for the parser, without losing a character of it.
 
 The dialect is CommonMark minus some syntax (raw HTML, underscores, reference links, underlined
-headings, a single tilde, list items without a text) plus tokens of its own. What the parser must
-not see is hidden by Unicode noncharacters, which no message contains after `normalize`; `unprotect`
-puts it back, wherever the parser left it.
+headings, a single tilde, fences of tildes before a word with one, list items without a text) plus
+tokens of its own. What the parser must not see is hidden by Unicode noncharacters, which no message
+contains after `normalize`; `unprotect` puts it back, wherever the parser left it.
 """
 
 import re
@@ -53,6 +53,8 @@ _UNDERLINE = re.compile(r"^[ \t>]*=(?==*[ \t]*$)", re.MULTILINE)
 _CONTAINER_PREFIX = r"(?:[ \t>*+-]|\d{1,9}[.)])*"
 _HEADING = re.compile(rf"^{_CONTAINER_PREFIX}#{{1,6}}[ \t]+(?=\S)", re.MULTILINE)
 _EMPTY_HEADING = re.compile(rf"^{_CONTAINER_PREFIX}(?=#{{1,6}}[ \t]*$)", re.MULTILINE)
+_NO_FENCE = re.compile(rf"^({_CONTAINER_PREFIX})(~{{3,}})(?=[^~\n]+~)", re.MULTILINE)
+"""Tildes on a line that goes on with text and more of them: of a fence it would all be the word."""
 _EMPTY_ITEM = re.compile(r"^[ \t>]*(?=(?:[*+-]|[0-9]{1,9}[.)])[ \t]*$)", re.MULTILINE)
 
 
@@ -68,6 +70,8 @@ def protect(text: str) -> str:
     if "_" in text:
         text = _PLAIN_UNDERSCORE.sub(_UNDERSCORE, text)
         text = _UNDERSCORE_RULE.sub(lambda match: match[0].replace(_UNDERSCORE, "_"), text)
+    if "~~~" in text:
+        text = _NO_FENCE.sub(lambda match: match[1] + _TILDE * len(match[2]), text)
     if "~" in text:
         text = _SINGLE_TILDE.sub(_TILDE, text)
     if "<" in text:
