@@ -56,6 +56,14 @@ async def test_an_edit_looks_as_a_send_would(alice, channel):
     assert '<span class="mi">1</span>' in message["content"]
 
 
+async def test_addresses_of_the_organizations_own_files_are_those_below_it(alice, server, make):
+    url = (await server.app.directories.of(make.realm_id).address()).url
+    path = "/user_uploads/2/a.png"
+    html = await rendered(alice, f"[p]({url}{path})")
+    assert html == await rendered(alice, f"[p]({path})")
+    assert "<img" in html
+
+
 async def test_the_senders_and_the_organizations_settings_count(log_in, make):
     await make.change_settings(inline_image_preview=False)
     bob = await log_in()

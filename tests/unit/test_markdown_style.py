@@ -57,6 +57,33 @@ def test_what_is_no_emoticon(text):
 # -- pictures and films
 
 
+@pytest.mark.parametrize("origin", ["https://Chat.example.org", "http://127.0.0.1:9991"])
+def test_addresses_of_the_organization_itself_are_those_below_it(origin):
+    style = Style(media=MediaPolicy(), origin=origin.lower())
+
+    def html(content: str) -> str:
+        return render(content, Realm(), style).html
+
+    path = "/user_uploads/2/a.PNG"
+    own = f"{origin}{path}"
+    assert html(own) == LINKED.format(path, own) + "\n" + IMAGE.format(path, "")
+    assert html(f"[pic]({own})") == html(f"[pic]({path})")
+    assert html(f"![pic]({own})") == html(f"![pic]({path})")
+    assert html(f"> [pic]({own})") == html(f"> [pic]({path})")
+    place = "/#narrow/channel/7-a/topic/t/near/9"
+    assert html(f"[there]({origin}{place})") == LINKED.format(place, "there")
+    assert render(f"[t]({origin}{place}) {own}", Realm(), style).links == (place, path)
+    for other in (
+        f"{origin}.evil.example{path}",
+        f"{origin}:1{path}",
+        f"{origin}/user_avatars/2/a.png",
+        f"{origin}/",
+        "https://other.example/#narrow/channel/7-a",
+    ):
+        assert f'href="{other}"' in html(f"[x]({other})")
+    assert f'href="{own}"' in render(own, Realm(), Style()).html
+
+
 def test_linked_pictures_and_films_are_shown_below():
     html = html_of(f"[pic](/user_uploads/2/a.PNG) and {HOSTED}\n\n[v](/user_uploads/2/c.mp4)")
     assert html.split("\n") == [

@@ -178,6 +178,7 @@ async def render_as(directory: Directory, author: Actor, content: str) -> Render
             directory.rendering.proxy,
         ),
         code_language=settings.default_code_block_language,
+        origin=(await directory.address()).url,
     )
     names = await _mentionable(directory, standing, content)
     await _let_others_go_on(content)

@@ -16,6 +16,7 @@ _DOMAIN = re.compile(
 )
 _ATTACHMENT = re.compile(r"(?:https?://[^/?#]+)?/user_uploads/", re.IGNORECASE)
 _UPLOAD = re.compile(r"/user_uploads/[^/?#]")
+_OWN_PLACES = ("/user_uploads/", "/#narrow/")
 _VIDEO = re.compile(r"\.(?:mp4|webm|mov|m4v)$", re.IGNORECASE)
 _IMAGE = re.compile(r"\.(?:png|jpe?g|gif|bmp|webp|avif|heic|tiff?)$", re.IGNORECASE)
 
@@ -36,6 +37,17 @@ def safe_href(destination: str) -> str | None:
     if _DOMAIN.match(address):
         return "http://" + address
     return None
+
+
+def relative_href(href: str, origin: str) -> str:
+    """The address of a file or a place of the organization below its own; any other as it is.
+
+    `origin` is where the organization is reached, without a slash at its end; empty: nowhere.
+    """
+    if not origin or href[: len(origin)].lower() != origin.lower():
+        return href
+    place = href[len(origin) :]
+    return place if place.startswith(_OWN_PLACES) else href
 
 
 def is_attachment(href: str) -> bool:

@@ -96,4 +96,5 @@ class _Shower:
 def _title(link: nodes.Link) -> str:
     """What the link says, unless it says where it leads."""
     text = "".join(kid.text for kid in link.kids if isinstance(kid, nodes.Text))
-    return "" if text == link.href else text
+    is_address = text.endswith(link.href) and (text == link.href or "://" in text)
+    return "" if is_address else text

@@ -5,7 +5,7 @@ from typing import Final
 
 from server.domain.markdown import nodes
 from server.domain.markdown.directory import EmptyDirectory, MentionDirectory
-from server.domain.markdown.links import is_attachment, is_image
+from server.domain.markdown.links import is_attachment, is_image, relative_href
 from server.domain.markdown.media import NO_MEDIA, MediaPolicy, show_media
 from server.domain.markdown.serializer import to_html
 from server.domain.markdown.source import normalize
@@ -53,6 +53,8 @@ class Style:
     media: MediaPolicy = NO_MEDIA
     code_language: str = ""
     """The language of fences that name none."""
+    origin: str = ""
+    """Where the organization is reached: what leads there leads below it, as uploads do."""
 
 
 PLAIN_STYLE: Final = Style()
@@ -103,7 +105,10 @@ def _read(source: str, directory: MentionDirectory, style: Style) -> Document:
         translate_emoticons=style.translate_emoticons,
         code_language=style.code_language,
     )
-    if not any(isinstance(each, nodes.Link) and style.media.shows(each) for each in document.found):
+    links = [each for each in document.found if isinstance(each, nodes.Link)]
+    for link in links:
+        link.href = relative_href(link.href, style.origin)
+    if not any(style.media.shows(link) for link in links):
         return document
     return Document(show_media(document.blocks, style.media), document.found)
 
