@@ -333,3 +333,34 @@ def test_links_of_a_topic():
         {"text": "ABC-7", "url": "https://x.org/ABC?id=7"},
         {"text": "#34", "url": "https://x.org/issues/34"},
     ]
+
+
+@pytest.mark.parametrize(
+    ("topic", "links"),
+    [
+        ("https://a.example/x?y=(1).", {"https://a.example/x?y=(1)": "https://a.example/x?y=(1)"}),
+        ("http://a.example #12", {"#12": "https://x.org/issues/12", "http://a.example": None}),
+        (
+            "https://a.example b https://c.example/",
+            {"https://a.example": None, "https://c.example/": None},
+        ),
+        (
+            "(WWW.a.example) b.com/c",
+            {"WWW.a.example": "http://WWW.a.example", "b.com/c": "http://b.com/c"},
+        ),
+        (
+            "https://a.example/ABC-7 (ABC-7)",
+            {"ABC-7": "https://x.org/ABC?id=7", "https://a.example/ABC-7": None},
+        ),
+        ("https://a.example/(#12)", {"#12": "https://x.org/issues/12"}),
+        ("a@b.com javascript://x ftp://y readme.md x.y", {}),
+    ],
+)
+def test_addresses_in_a_topic_are_listed_after_what_linkifiers_find(topic, links):
+    expected = [{"text": text, "url": url or text} for text, url in links.items()]
+    assert Realm.linkifiers.topic_links(topic) == expected
+
+
+def test_addresses_in_a_topic_need_no_linkifiers():
+    [link] = Linkifiers().topic_links("see https://a.example/b")
+    assert link == {"text": "https://a.example/b", "url": "https://a.example/b"}

@@ -1,12 +1,15 @@
 """Finds the addresses that people write without any markup: of pages, of people, and domains."""
 
 import re
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from server.domain.markdown.source import MARK
 
 TRIGGER = r"https?://|www\.|@(?=[a-z0-9])|\.(?=[a-z]{2})"
 """What an address cannot be without; matched without regard to case."""
+
+_TRIGGER = re.compile(TRIGGER, re.IGNORECASE)
 
 # Domains without a scheme are links if their last part can hardly be anything else; parts that
 # are words, as after a full stop without a space, need a path.
@@ -41,6 +44,18 @@ class Address(NamedTuple):
     start: int
     end: int
     href: str
+
+
+def pages_in(text: str) -> Iterator[Address]:
+    """The addresses of pages in a text, in its order; no two overlap."""
+    done = 0
+    for trigger in _TRIGGER.finditer(text):
+        if trigger.start() < done or trigger[0] == "@":
+            continue
+        found = find_address(text, trigger[0].lower(), trigger.start(), done)
+        if found is not None:
+            yield found
+            done = found.end
 
 
 def find_address(text: str, trigger: str, start: int, earliest: int) -> Address | None:

@@ -9,6 +9,7 @@ from typing import Any, Final, NamedTuple
 import re2
 import uritemplate
 
+from server.domain.markdown.addresses import pages_in
 from server.domain.markdown.links import safe_href
 from server.domain.markdown.source import MARK
 
@@ -115,10 +116,13 @@ class Linkifiers:
         return _without_overlaps(taken, text)
 
     def topic_links(self, topic: str) -> list[dict[str, str]]:
-        """The links in a topic's name, as messages list them."""
-        return [
-            {"text": topic[link.start : link.end], "url": link.href} for link in self.matches(topic)
-        ]
+        """The links in a topic's name, as messages list them: addresses after the linkifiers'."""
+        links = self.matches(topic)
+        for start, end, address in pages_in(topic):
+            href = safe_href(address)
+            if href is not None and not any(x.start < end and start < x.end for x in links):
+                links.append(LinkMatch(start, end, href))
+        return [{"text": topic[link.start : link.end], "url": link.href} for link in links]
 
 
 NO_LINKIFIERS: Final = Linkifiers()
