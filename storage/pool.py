@@ -31,7 +31,15 @@ OPTIONS = (
 pages are in memory, or not far from it, and a table is long. And whatever the database is set to: a
 write sees what was committed before its turn, which under another level it could not; and the last
 moment of the year 9999 is one that Python knows."""
-KEEPALIVE: dict[str, Any] = {"keepalives": 1, "keepalives_idle": 10, "keepalives_interval": 5}
+KEEPALIVE: dict[str, Any] = {
+    "keepalives": 1,
+    "keepalives_idle": 10,
+    "keepalives_interval": 5,
+    "tcp_user_timeout": 15_000,
+}
+"""A host that vanished without a word is noticed by probes, or, where something was sent to it,
+when that is not acknowledged for so many milliseconds: TCP alone goes on for a quarter of an hour.
+"""
 
 
 @asynccontextmanager

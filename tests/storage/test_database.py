@@ -2,6 +2,8 @@
 
 import asyncio
 import logging
+import os
+import socket
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -135,6 +137,18 @@ async def test_a_dead_connection_is_handed_to_nobody(away: Away):
         await asyncio.gather(*[hold_for_a_query(away.database) for _ in range(POOL)])
         away.proxy.cut()
         await asyncio.gather(*[hold_for_a_query(away.database) for _ in range(3 * POOL)])
+
+
+@pytest.mark.asyncio
+async def test_a_host_that_vanishes_without_a_word_is_given_up_after_seconds(away: Away):
+    """Whether it is asked something just then, or not: TCP itself would take fifteen minutes."""
+    async with away.database.connection() as pooled, away.database.direct() as direct:
+        for raw in (pooled.raw, direct):
+            with socket.socket(fileno=os.dup(raw.fileno())) as connection:
+                limit = connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT)
+                assert limit == 15_000
+                assert connection.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE) == 1
+                assert connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE) == 10
 
 
 @pytest.mark.asyncio
