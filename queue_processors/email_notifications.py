@@ -193,7 +193,8 @@ class Post:
     async def _send(self, parcel: "_Parcel") -> None:
         """Send the emails one by one; each that was taken leaves the batch.
 
-        One that cannot be made, or is refused, holds up no other.
+        One that cannot be made, or is refused, holds up no other, and stays in the batch for
+        whoever mends that.
         """
         assert self.mailer is not None, "without one there is nobody to send to"
         job, faults, taken = parcel.job, list[Exception](), False
@@ -210,16 +211,14 @@ class Post:
                 logger.warning("an email was refused", user_id=job.user_id, reason=str(error))
                 faults.append(error)
             except Exception as error:
-                # It stays in the batch, for whoever mends this.
                 logger.exception("an email cannot be made", user_id=job.user_id)
                 faults.append(error)
-                continue
             else:
                 taken = True
-            async with self.database.connection() as connection:
-                await email_notifications.take_out(
-                    connection, job.realm_id, job.user_id, mail.message_ids
-                )
+                async with self.database.connection() as connection:
+                    await email_notifications.take_out(
+                        connection, job.realm_id, job.user_id, mail.message_ids
+                    )
         if taken:
             async with self.database.connection() as connection:
                 await email_notifications.taken(connection, job.realm_id, job.user_id)

@@ -358,8 +358,21 @@ async def test_a_refused_mail_is_a_dead_letter_and_holds_up_no_other(
     with pytest.raises(PermanentError, match="looks like spam"):
         await mailroom.post().handle(job)
     assert subjects(mailroom.sink.mails) == ["Group direct messages with Admin and Member"]
+    await mailroom.post().handle(job)  # replayed
+    assert subjects(mailroom.sink.mails)[1:] == ["Direct messages with Member"]
+
+
+async def test_a_refused_mail_whose_message_was_read_is_not_mailed_by_replaying_it(
+    hall: Hall, changes: Changes, mailroom: Mailroom
+):
+    message_id = await changes.send(hall.member, user_ids([hall.other]))
+    [job] = await mailroom.jobs()
+    mailroom.sink.on_data = ["554 looks like spam"]
+    with pytest.raises(PermanentError, match="looks like spam"):
+        await mailroom.post().handle(job)
+    await hall.stage.write(change_flag, hall.actor(hall.other), [message_id], "add", "read")
     await mailroom.post().handle(job)
-    assert len(mailroom.sink.mails) == 1
+    assert mailroom.sink.mails == []
 
 
 async def test_a_bad_link_is_mailed_as_its_text(hall: Hall, changes: Changes, mailroom: Mailroom):
