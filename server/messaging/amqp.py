@@ -107,6 +107,7 @@ class Link:
         connection.channel(on_open_callback=lambda channel: _finish(opened, channel))
         self.channel = await self.answered(opened)
         self.channel.add_on_close_callback(self._channel_closed)
+        self.channel.add_on_cancel_callback(self._consumer_ended)
 
     def _hold_back(self, blocked: bool) -> None:  # noqa: FBT001, the broker says it so
         self.blocked = blocked
@@ -117,6 +118,14 @@ class Link:
 
     def _channel_closed(self, _channel: Channel, reason: Exception) -> None:
         """Without its channel the connection is of no use: end it, whatever the reason."""
+        self._give_up(reason)
+
+    def _consumer_ended(self, frame: Any) -> None:
+        """Nothing comes from that queue any more: who opens the next link declares it anew."""
+        tag = frame.method.consumer_tag
+        self._give_up(LinkLostError(f"the broker ended {tag}: somebody has deleted its queue"))
+
+    def _give_up(self, reason: BaseException) -> None:
         _lose(self.lost, reason)
         if self._connection.is_open:
             self._connection.close()

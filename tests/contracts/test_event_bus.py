@@ -327,6 +327,18 @@ async def test_the_queue_of_a_process_ends_with_it(network: Network, amqp_url: s
     assert refused.value.reply_code == 404
 
 
+@pytest.mark.parametrize("network", ["rabbitmq"], indirect=True)
+@pytest.mark.asyncio
+async def test_a_queue_that_somebody_deleted_is_a_gap_and_is_made_again(pair: Pair):
+    assert isinstance(pair.follower, RabbitEventBus)
+    link = pair.follower._link
+    assert link is not None
+    _ = link.request(link.channel.queue_delete, queue=pair.follower.queue)
+    await pair.heard.gap()
+    await pair.speaker.publish(hint(7))
+    assert (await pair.heard.hint()).last == 7
+
+
 def _look_for(url: str, queue: str) -> None:
     connection = pika.BlockingConnection(pika.URLParameters(url))
     try:

@@ -8,6 +8,7 @@ import pytest
 import pytest_asyncio
 
 from server.messaging import postgres
+from server.messaging.amqp import LinkLostError
 from server.messaging.browsing import STAYS, Browser
 from server.messaging.job_broker import (
     MAX_DELAY_SECONDS,
@@ -481,6 +482,39 @@ async def test_a_queue_that_somebody_deleted_is_made_again(
         assert (again.body, again.attempt) == (b"two", 2)
         await again.ack()
     assert [row.body for row in await place.desk.dead(QUEUE, limit=9)] == [b"one"]
+
+
+@pytest.mark.parametrize("place", ["rabbitmq"], indirect=True)
+@pytest.mark.asyncio
+async def test_a_consumer_whose_queue_somebody_deleted_goes_on_with_a_new_one(
+    broker: JobBroker, place: Place, amqp_url: str
+):
+    async with broker.consume(QUEUE, prefetch=2) as deliveries:
+        await broker.publish(job(b"one"))
+        await (await next_of(deliveries)).ack()
+        for lane in lanes_of(QUEUE)[:2]:
+            waiting = asyncio.create_task(next_of(deliveries))
+            publisher = await Publisher.open(amqp_url)
+            gone = publisher.link.request(publisher.link.channel.queue_delete, queue=lane)
+            await publisher.link.answered(gone)
+            await publisher.link.close()
+            # A broker told of the name anew at that very moment may take the queue for the old one.
+            await until_there(amqp_url, lane)
+            await broker.publish(job(lane.encode()))
+            delivery = await waiting
+            assert delivery.body == lane.encode()
+            await delivery.ack()
+
+
+async def until_there(amqp_url: str, name: str) -> None:
+    """Until somebody has made the queue."""
+    async with asyncio.timeout(60):
+        while True:
+            publisher = await Publisher.open(amqp_url)
+            with suppress(LinkLostError):  # the answer to who asks for what is not there
+                await publisher.topology.ready(name)
+                return await publisher.link.close()
+            await publisher.link.close()
 
 
 @pytest.mark.parametrize("place", ["rabbitmq"], indirect=True)
