@@ -1,6 +1,7 @@
 """Takes email that becomes messages, over LMTP or SMTP: says yes only to what has been written."""
 
 import asyncio
+import socket
 from collections import Counter
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
@@ -28,6 +29,7 @@ from server.listening import Choices, open_sockets, port_of
 from server.mail import incoming
 from server.mail.enclosures import Enclosure
 from server.mail.incoming import Letter, UnreadableError
+from server.settings import Settings
 from storage import attachments
 from storage.attachments import AttachmentRow
 from storage.blobs import BlobStore
@@ -339,20 +341,28 @@ class _LmtpSession(_Session, LMTP):
         await super().push(text)
 
 
+def mail_sockets(settings: Settings) -> list[socket.socket]:
+    """Where mail is to come in. Raises ListenError."""
+    assert settings.mail_in_port is not None, "whoever calls has looked"
+    certificates.mail_in(settings)
+    return open_sockets(settings.mail_in_host, settings.mail_in_port, chosen_by=SETTINGS)
+
+
 @asynccontextmanager
-async def taking_mail(app: App) -> AsyncIterator[int]:
+async def taking_mail(
+    app: App, opened: Sequence[socket.socket] | None = None
+) -> AsyncIterator[int]:
     """Take mail where the settings say, while the block runs; gives the port.
 
-    Raises ListenError.
+    `opened`: the sockets, where they are open already. Raises ListenError.
     """
     settings, addresses = app.settings, app.mail_addresses
-    assert settings.mail_in_port is not None, "whoever calls has looked"
-    assert addresses is not None, "there is a port, so there are addresses"
+    assert addresses is not None, "whoever calls has looked: there is a port"
     room = MailRoom(app, addresses)
     kind = _LmtpSession if room.is_lmtp else _Session
     loop = asyncio.get_running_loop()
     tls = certificates.mail_in(settings)
-    sockets = open_sockets(settings.mail_in_host, settings.mail_in_port, chosen_by=SETTINGS)
+    sockets = list(opened or mail_sockets(settings))
 
     def session() -> _Session:
         return kind(room, hostname=addresses.domain, tls_context=tls, loop=loop)

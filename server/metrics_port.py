@@ -1,6 +1,7 @@
 """A port beside the API's, for those who look after the server: programs, and people."""
 
 import asyncio
+import socket
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from http import HTTPStatus
@@ -17,6 +18,7 @@ from server.listening import first_free
 from server.operator import OperatorPages, is_below_root
 from server.overview import AWAY, QueueView, queue_views
 from server.pages import PLAIN, Page, PageServer
+from server.settings import Settings
 from storage import workers
 
 logger = structlog.get_logger(__name__)
@@ -81,31 +83,41 @@ class MetricsPort:
         return Page(HTTPStatus.NOT_FOUND, b"/metrics, /health, /ready\n", PLAIN)
 
 
+def metrics_sockets(settings: Settings) -> list[socket.socket]:
+    """Where this process tells of itself; none where the settings name no port.
+
+    Raises ListenError.
+    """
+    if settings.metrics_port is None:
+        return []
+    return first_free(settings.metrics_host, settings.metrics_port)
+
+
 @asynccontextmanager
 async def metrics_port(
     app: App,
     queues: Sequence[str] = (),
     *,
     all_queues: Sequence[str] = (),
+    opened: Sequence[socket.socket] | None = None,
     is_draining: Callable[[], bool] = lambda: False,
 ) -> AsyncIterator[int | None]:
     """The port, for the time of the block; None where the settings name none.
 
     `queues` are those that this process tells of, as it works on them; `all_queues` those that
-    operators may look after.
+    operators may look after. `opened`: the sockets, where they are open already.
     """
-    wanted = app.settings.metrics_port
-    if wanted is None:
+    sockets = opened if opened is not None else metrics_sockets(app.settings)
+    if not sockets:
         yield None
         return
-    sockets = first_free(app.settings.metrics_host, wanted)
     server = HTTPServer(
         PageServer(MetricsPort(app, Checks(app, is_draining), queues, all_queues).answer),
         max_body_size=MAX_BODY_BYTES,
         idle_connection_timeout=IDLE_SECONDS,
         body_timeout=IDLE_SECONDS,
     )
-    server.add_sockets(sockets)
+    server.add_sockets(list(sockets))
     port: int = sockets[0].getsockname()[1]
     logger.info("telling metrics", host=app.settings.metrics_host, port=port)
     try:

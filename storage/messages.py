@@ -113,3 +113,16 @@ async def rendered(
             ids=list(ids),
         )
     )
+
+
+async def count_by(connection: Connection, realm_id: RealmId, senders: Iterable[UserId]) -> int:
+    """How many messages these people have sent."""
+    count: int = await connection.value(
+        """
+        SELECT count(*) FROM messages
+         WHERE realm_id = %(realm_id)s AND sender_id = ANY (%(senders)s::bigint[])
+        """,
+        realm_id=realm_id,
+        senders=list(senders),
+    )
+    return count

@@ -16,11 +16,11 @@ from scripts.cli.realm import found_realm
 from scripts.cli.user import Wanted, create_people
 
 if TYPE_CHECKING:
-    from server.actions.users import CreatedUser
     from server.app import App
     from server.domain.actor import Actor
     from server.settings import Settings
-    from storage.ids import RealmId
+    from storage.ids import RealmId, UserId
+    from storage.users import UserRow
 
 REALM_NAME: Final = "Parley"
 OWNER_NAME: Final = "Olivia Owner"
@@ -66,12 +66,16 @@ MESSAGES: Final = (
 CLIENT_FILE: Final = "zuliprc"
 """In the data directory: with it, clients and bots sign in as the owner."""
 
+BEGUN_FILE: Final = "first-start"
+"""In the data directory: the owner's password, until it has been shown."""
+
 CLIENT_TEXT: Final = re.compile(r"(?P<login>\[api\]\nemail=.+\nkey=.+\n)site=.+\n")
 """What it looks like while nobody has written into it by hand."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Owner:
+    realm_id: "RealmId"
     email: str
     password: str
     api_key: str
@@ -87,15 +91,28 @@ class Welcome:
         self._owner: _Owner | None = None
 
     async def prepare(self, app: "App") -> None:
-        """Found the organization, once: what one start has begun, the next leaves as it is."""
+        """Found the organization, once: what one start has shown, the next leaves as it is.
+
+        What a start was cut off from showing, the next brings to its end.
+        """
         from storage import realms
 
         async with app.database.connection() as connection:
-            if await realms.ids(connection):
-                self._renew_client_file()
-                return
+            is_new = not await realms.ids(connection)
+        if is_new:
+            await self._found(app)
+        self._owner = await self._not_shown(app)
+        if self._owner is None:
+            self._renew_client_file()
+        else:
+            self._write_client_file(self._owner)
+            await _fill(app, self._owner.realm_id)
+
+    async def _found(self, app: "App") -> None:
+        """The organization with its owner, whose password is kept first."""
         password = secrets.token_urlsafe(12)
-        made = await found_realm(
+        _write_privately(self._begun_file(), password)
+        await found_realm(
             app,
             name=REALM_NAME,
             subdomain="",
@@ -103,15 +120,38 @@ class Welcome:
             full_name=OWNER_NAME,
             password=password,
         )
-        self._owner = _Owner(email=made.owner.email, password=password, api_key=made.owner.api_key)
-        self._write_client_file(self._owner)
-        people = await create_people(app, made.realm_id, PEOPLE)
-        await _fill(app, made.realm_id, made.owner, people)
+
+    async def _not_shown(self, app: "App") -> _Owner | None:
+        """Whose password nobody has been shown; None where it has been, or is another by now."""
+        from server.domain.passwords import Passwords
+        from storage import credentials, realms, users
+
+        password = ""
+        with suppress(OSError, UnicodeError):
+            password = self._begun_file().read_text()
+        if not password:
+            return None
+        async with app.database.connection() as connection:
+            realm_id = (await realms.ids_of_subdomains(connection, [""])).get("")
+            if realm_id is None:
+                return None
+            for row in await users.by_emails(connection, realm_id, [OWNER_EMAIL]):
+                known = await credentials.password_hash(connection, realm_id, row.user_id)
+                with Passwords(1) as passwords:
+                    if (await passwords.verify(password, known)).right:
+                        return _Owner(
+                            realm_id=realm_id,
+                            email=row.email,
+                            password=password,
+                            api_key=row.api_key,
+                        )
+        return None
 
     def show(self, emails: str | None) -> None:
         """Say where the server is, where emails are shown, and at first how to use it."""
         if self._owner is not None:
             click.echo(self._instructions(self._owner))
+        self._begun_file().unlink(missing_ok=True)
         if self._data is not None:
             click.echo(f"The data is in {self._data}.")
         if emails is not None:
@@ -154,12 +194,7 @@ Clients and bots of the protocol sign in with {self._client_file()}.
         text = (
             f"[api]\nemail={owner.email}\nkey={owner.api_key}\nsite={self._settings.public_url}\n"
         )
-        path = self._client_file()
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        path.unlink(missing_ok=True)
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with os.fdopen(descriptor, "w") as file:
-            file.write(text)
+        _write_privately(self._client_file(), text)
 
     def _renew_client_file(self) -> None:
         """Let the file name where the server is now, unless somebody has made it another one."""
@@ -168,14 +203,14 @@ Clients and bots of the protocol sign in with {self._client_file()}.
         with suppress(OSError, UnicodeError):
             if path.is_symlink() or not (ours := CLIENT_TEXT.fullmatch(path.read_text())):
                 return
-            unfinished.unlink(missing_ok=True)
-            descriptor = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-            with os.fdopen(descriptor, "w") as file:
-                file.write(f"{ours['login']}site={self._settings.public_url}\n")
+            _write_privately(unfinished, f"{ours['login']}site={self._settings.public_url}\n")
             unfinished.replace(path)
 
     def _client_file(self) -> Path:
         return self._settings.data_directory / CLIENT_FILE
+
+    def _begun_file(self) -> Path:
+        return self._settings.data_directory / BEGUN_FILE
 
     def _command(self, *arguments: str) -> str:
         """A command line of `parley` for this server."""
@@ -184,29 +219,57 @@ Clients and bots of the protocol sign in with {self._client_file()}.
         return shlex.join([program, *arguments, "--data", str(self._settings.data_directory)])
 
 
-async def _fill(
-    app: "App", realm_id: "RealmId", owner: "CreatedUser", people: "list[CreatedUser]"
-) -> None:
-    """Channels with people in them, and a few messages, so that there is something to see."""
+def _write_privately(path: Path, text: str) -> None:
+    """Make a file that only we read; it is on the disk when this returns."""
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    path.unlink(missing_ok=True)
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(descriptor, "w") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(descriptor)
+
+
+async def _fill(app: "App", realm_id: "RealmId") -> None:
+    """People, channels with all of them, and a few messages, so that there is something to see.
+
+    What is there already stays as it is.
+    """
     from server.actions.channels.create import Wanted as WantedChannel
     from server.actions.subscriptions.subscribe import SubscriptionRequest, subscribe
     from server.domain.channel_creation import ChannelTerms
+    from storage import messages
 
-    founder = await _actor(app, realm_id, owner)
+    there = {person.email for person in await _people(app, realm_id)}
+    if missing := [person for person in PEOPLE if person.email not in there]:
+        await create_people(app, realm_id, missing)
+    people = await _people(app, realm_id)
+    actors = {person.full_name: await _actor(app, realm_id, person.user_id) for person in people}
     for name, description, is_default in CHANNELS:
         request = SubscriptionRequest(
             wanted=[WantedChannel(name, description)],
-            principals=[owner.user_id, *(person.user_id for person in people)],
+            principals=[person.user_id for person in people],
             terms=ChannelTerms(is_default=is_default),
         )
         await app.writers.of(realm_id).write(
             lambda tx, request=request: subscribe(  # type: ignore[misc]
-                tx, founder, request, web_public_enabled=False
+                tx, actors[OWNER_NAME], request, web_public_enabled=False
             )
         )
-    senders = {user.full_name: user for user in (owner, *people)}
-    for name, channel, topic, content in MESSAGES:
-        await _say(app, await _actor(app, realm_id, senders[name]), channel, topic, content)
+    async with app.database.connection() as connection:
+        said = await messages.count_by(connection, realm_id, [each.user_id for each in people])
+    for name, channel, topic, content in MESSAGES[said:]:
+        await _say(app, actors[name], channel, topic, content)
+
+
+async def _people(app: "App", realm_id: "RealmId") -> "list[UserRow]":
+    """The owner and the people, as far as they are there, in the order in which they came."""
+    from storage import users
+
+    emails = [OWNER_EMAIL, *(person.email for person in PEOPLE)]
+    async with app.database.connection() as connection:
+        found = await users.by_emails(connection, realm_id, emails)
+    return sorted(found, key=lambda person: person.user_id)
 
 
 async def _say(app: "App", sender: "Actor", channel: str, topic: str, content: str) -> None:
@@ -221,9 +284,9 @@ async def _say(app: "App", sender: "Actor", channel: str, topic: str, content: s
     )
 
 
-async def _actor(app: "App", realm_id: "RealmId", user: "CreatedUser") -> "Actor":
+async def _actor(app: "App", realm_id: "RealmId", user_id: "UserId") -> "Actor":
     from server.domain.actor import Actor
 
-    row = await app.directories.of(realm_id).user(user.user_id)
+    row = await app.directories.of(realm_id).user(user_id)
     assert row is not None, "it was just made"
     return Actor(realm_id, row, client="parley")

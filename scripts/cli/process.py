@@ -12,11 +12,12 @@ from queue_processors.main import run as run_processors
 from queue_processors.registry import AnyProcessor, queue_names
 from queue_processors.shipper import UNREADABLE
 from scripts.cli.loading import set_start_apart
+from server import certificates
 from server.app import App, open_app
 from server.mail.folder import MailFolder
 from server.main import serving, stop_signal
 from server.messaging.background import running
-from server.metrics_port import metrics_port
+from server.metrics_port import metrics_port, metrics_sockets
 from server.settings import Settings
 
 Prepare = Callable[[App], Awaitable[None]]
@@ -41,15 +42,21 @@ async def serve_until_stopped(
 ) -> None:
     """Serve until SIGTERM, SIGINT, or the end of `lifeline`; then answer what is open.
 
-    `prepare` runs before the first request is taken, `ready` right after it could be, and is
-    given the address of the pages that show what is in the folder `mail`, if there is one.
+    `prepare` runs before the first request is taken, and once nothing else that an operator can
+    mend keeps it from being taken; `ready` right after it could be, and is given the address of
+    the pages that show what is in the folder `mail`, if there is one.
     """
     open_many_files()
+    takes_mail = takes_mail and settings.mail_in_port is not None
     async with AsyncExitStack() as stack:
+        for each in beside:
+            stack.callback(each.close)  # where it has not begun
+        certificates.https(settings)
+        for_metrics = _closed_by(stack, metrics_sockets(settings))
+        for_mail = _closed_by(stack, _sockets_of_mail(settings)) if takes_mail else []
         app = await stack.enter_async_context(open_app(settings, mailer=mail))
         if prepare is not None:
             await prepare(app)
-        takes_mail = takes_mail and settings.mail_in_port is not None
         work = run_processors(
             app, processors, with_shipper=with_shipper, serves=True, takes_mail=takes_mail
         )
@@ -60,6 +67,7 @@ async def serve_until_stopped(
                 app,
                 _told_of(processors, with_shipper),
                 all_queues=queue_names(),
+                opened=for_metrics,
                 is_draining=lambda: api.is_draining,
             )
         )
@@ -71,7 +79,7 @@ async def serve_until_stopped(
         if takes_mail:
             from server.mail_in import taking_mail  # most servers start without
 
-            await stack.enter_async_context(taking_mail(app))
+            await stack.enter_async_context(taking_mail(app, for_mail))
         set_start_apart()
         if ready is not None:
             ready(emails)
@@ -111,6 +119,19 @@ def open_many_files() -> None:
     most = MOST_FILES if hard == resource.RLIM_INFINITY else min(hard, MOST_FILES)
     with suppress(OSError, ValueError):
         resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
+
+
+def _sockets_of_mail(settings: Settings) -> list[socket.socket]:
+    from server.mail_in import mail_sockets  # most servers start without
+
+    return mail_sockets(settings)
+
+
+def _closed_by(stack: AsyncExitStack, sockets: list[socket.socket]) -> list[socket.socket]:
+    """The sockets, which are closed when the stack ends, if nobody has done so by then."""
+    for each in sockets:
+        stack.callback(each.close)
+    return sockets
 
 
 def _told_of(processors: Sequence[AnyProcessor], with_shipper: bool) -> list[str]:  # noqa: FBT001

@@ -6,11 +6,17 @@ import re
 import signal
 import subprocess
 import time
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
+from typing import LiteralString
 from urllib.request import urlopen
 
 import psycopg
+import pytest
+from psycopg import sql
 
+from scripts.cli.first_start import CHANNELS, MESSAGES, PEOPLE
 from server.listening import open_sockets, port_of
 from storage.embedded import embedded_postgres, running_url
 from tests.fixtures.running import ANSWER_SECONDS, PARLEY, Run
@@ -206,6 +212,76 @@ def test_the_port_of_mail_is_chosen_by_its_setting(data: Path):
         f"parley: Port {port} on 127.0.0.1 is used by another program:"
         " choose another with PARLEY_MAIL_IN_PORT."
     )
+    with embedded_postgres(data) as url, psycopg.connect(url) as connection:
+        assert connection.execute("SELECT count(*) FROM realms").fetchone() == (0,)
+    run = Run(data)
+    assert run.send(run.login, "the first start")["result"] == "success"
+    assert run.end() == 0
+
+
+def rows(data: Path, table: LiteralString) -> int:
+    """How many there are by now; none while there is no such table, or nobody to ask."""
+    with suppress(psycopg.Error), psycopg.connect(running_url(data) or "-") as connection:
+        found = connection.execute(
+            sql.SQL("SELECT count(*) FROM {}").format(sql.Identifier(table))
+        ).fetchone()
+        return int(found[0]) if found else 0
+    return 0
+
+
+@pytest.mark.parametrize(
+    "is_there",
+    [
+        lambda data: (data / "first-start").exists(),
+        lambda data: rows(data, "realms") > 0,
+        lambda data: (data / "zuliprc").exists(),
+        lambda data: rows(data, "channels") > 0,
+        lambda data: rows(data, "messages") > 0,
+    ],
+    ids=["kept", "founded", "file", "channels", "messages"],
+)
+def test_a_first_start_that_is_killed_is_completed_by_the_next(
+    data: Path, is_there: Callable[[Path], bool]
+):
+    with subprocess.Popen(
+        [*PARLEY, "run", "--port", "0", "--data", str(data)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    ) as killed:
+        while not is_there(data):
+            assert killed.poll() is None
+        killed.kill()
+        printed, _ = killed.communicate()
+    assert "Password" not in printed, "it was quicker than this test"
+
+    run = Run(data)
+    assert (data / "zuliprc").read_text().splitlines()[1:3] == [
+        f"email={run.owner}",
+        f"key={run.login.partition(':')[2]}",
+    ]
+    signed_in = run.ask(":", "POST", "/fetch_api_key", username=run.owner, password=run.password)
+    assert signed_in["api_key"] == run.login.partition(":")[2]
+    assert run.send(run.login, "the first command")["result"] == "success"
+    with psycopg.connect(str(running_url(data))) as connection:
+        people = "SELECT count(*) FROM users WHERE NOT is_system_bot"
+        assert connection.execute(people).fetchone() == (1 + len(PEOPLE),)
+        said = connection.execute(
+            "SELECT m.content FROM messages m JOIN users u USING (realm_id)"
+            " WHERE u.user_id = m.sender_id AND NOT u.is_system_bot ORDER BY m.id"
+        ).fetchall()
+        assert said == [(each[3],) for each in MESSAGES] + [("the first command",)]
+        taken = connection.execute(
+            "SELECT c.name, count(*) FROM channels c JOIN subscriptions s USING (realm_id)"
+            " WHERE s.channel_id = c.channel_id GROUP BY c.name ORDER BY min(c.channel_id)"
+        ).fetchall()
+        assert taken == [(name, 1 + len(PEOPLE)) for name, _, _ in CHANNELS]
+    assert not (data / "first-start").exists()
+    assert run.end() == 0
+
+    later = Run(data)
+    assert "Password" not in later.printed
+    assert later.end(signal.SIGTERM) == 0
 
 
 def test_after_kill_9_the_next_start_adopts_what_is_left(data: Path):
