@@ -110,6 +110,15 @@ def test_commands_in_ready_files_are_commands():
     assert found <= set(cli.commands)
 
 
+def test_units_may_open_ports_and_files():
+    """Whoever listens may be told to do so on 443 or 25, and does not run as root."""
+    units = {path.name: path.read_text().splitlines() for path in DEPLOY.glob("*.service")}
+    listening = {"parley.service", "parley-serve.service", "parley-mail-in.service"}
+    for name in listening:
+        assert "User=parley" in units[name], name
+        assert "AmbientCapabilities=CAP_NET_BIND_SERVICE" in units[name], name
+
+
 def test_every_ready_file_is_explained():
     text = (ROOT / "docs" / "deployment.md").read_text()
     assert [path.name for path in _files() if f"deploy/{path.name}" not in text] == []
