@@ -117,6 +117,17 @@ def test_units_may_open_ports_and_files():
     for name in listening:
         assert "User=parley" in units[name], name
         assert "AmbientCapabilities=CAP_NET_BIND_SERVICE" in units[name], name
+    for name in {*listening, "parley-worker@.service"}:
+        assert "LimitNOFILE=65536" in units[name], name
+
+
+def test_containers_migrate_what_the_old_release_works_with():
+    """While they do, the old one still answers."""
+    text = (DEPLOY / "compose.yaml").read_text()
+    assert re.findall(r'command: \["migrate".*\]', text) == [
+        'command: ["migrate", "--before-deploy"]'
+    ]
+    assert "PARLEY_TRUSTED_PROXIES: ${TRUSTED_PROXIES" in text
 
 
 def test_every_ready_file_is_explained():
