@@ -7,7 +7,7 @@ import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import parse_qsl, urlencode, urlsplit
 
 import msgspec
 
@@ -204,6 +204,8 @@ class _Reader:
                 and not all(map(_is_place, value.split(",")))
             ):
                 self._complain(name, value, "its host or its port cannot be")
+        if settings.amqp_url and (wrong := _wrong_parameter(settings.amqp_url)):
+            self._complain("amqp_url", None, f"its parameter {wrong} is none, or cannot be so")
         if settings.database_url and not re.fullmatch(_ENCODED, settings.database_url):
             self._complain(
                 "database_url", None, "a space in it is written %20, and % itself is written %25"
@@ -303,6 +305,23 @@ def _is_place(place: str) -> bool:
     except ValueError:  # UnicodeError is one
         return False
     return is_port
+
+
+def _wrong_parameter(url: str) -> str | None:
+    """The first parameter in the address of a broker that cannot be there."""
+    given = parse_qsl(urlsplit(url.strip()).query)
+    if not given:
+        return None
+    from pika import URLParameters  # most addresses have none, and commands start faster without
+
+    for number, (name, value) in enumerate(given):
+        try:
+            URLParameters(f"amqps://?{urlencode({name: value})}")
+        except (ValueError, TypeError, SyntaxError, OSError):  # some values are files, or Python
+            return repr(name)
+        if name in dict(given[:number]):
+            return repr(name)
+    return None
 
 
 def _decode(kind: type, value: object) -> object:

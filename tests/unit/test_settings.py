@@ -433,6 +433,11 @@ def test_a_host_that_is_none_is_blamed_itself():
         ("PARLEY_LDAP_URL", "ldaps://ldap.example.com, ldap://other.example.com:x"),
         ("PARLEY_LDAP_URL", "ldaps://ldap..example.com"),
         ("PARLEY_S3_ENDPOINT", "https://s3.example.com:0"),
+        ("AMQP_URL", "amqp://guest:canary@rabbit/?heartbeat=abc"),
+        ("AMQP_URL", "amqp://guest:canary@rabbit/?heartbeat=1&heartbeat=2"),
+        ("AMQP_URL", "amqp://guest:canary@rabbit/?foo=canary"),
+        ("AMQP_URL", "amqps://guest:canary@rabbit/?ssl_options={'cafile':'/missing/canary'}"),
+        ("AMQP_URL", "amqps://guest:canary@rabbit/?client_properties=("),
         ("PARLEY_SMTP_HOST", "mail..example.com"),
         ("DATABASE_URL", "postgresql://parley:canary 7@db/parley"),
         ("DATABASE_URL", "postgresql://parley:canary%7@db/parley"),
@@ -444,6 +449,13 @@ def test_places_that_cannot_be_are_said(variable: str, value: str):
     assert "canary" not in problem
 
 
+def test_a_parameter_of_the_brokers_address_that_is_none_is_named():
+    assert problems(environ={"AMQP_URL": "amqp://guest:canary@rabbit/?heartbeat=5&foo=abc"}) == [
+        "AMQP_URL must be an address that starts with amqp:// or amqps://:"
+        " its parameter 'foo' is none, or cannot be so."
+    ]
+
+
 @pytest.mark.parametrize(
     ("variable", "value"),
     [
@@ -451,6 +463,7 @@ def test_places_that_cannot_be_are_said(variable: str, value: str):
         ("DATABASE_URL", "postgresql:///parley"),
         ("AMQP_URL", "amqp://"),
         ("AMQP_URL", "amqps://a:b@[::1]:5671/%2F"),
+        ("AMQP_URL", "amqps://a:b@rabbit/?heartbeat=30&blocked_connection_timeout=5.5"),
         ("PARLEY_LDAP_URL", "ldaps://[::1]:636/, ldap://localhost"),
         ("PARLEY_SMTP_HOST", "::1"),
         ("PARLEY_SMTP_HOST", "mail.example.com."),
