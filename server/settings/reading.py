@@ -196,6 +196,9 @@ class _Reader:
 
     def _check_places(self, settings: Settings) -> None:
         """Where no connection can be opened to, whatever answers: the libraries only fail then."""
+        for name in PLAIN_VARIABLES:
+            if _has_bare_sign(getattr(settings, name) or ""):
+                self._complain(name, None, "an @ in a name or password in it is written %40")
         for name in PLACES:
             value = getattr(settings, name)
             if (
@@ -305,6 +308,14 @@ def _is_place(place: str) -> bool:
     except ValueError:  # UnicodeError is one
         return False
     return is_port
+
+
+def _has_bare_sign(url: str) -> bool:
+    """Whether more than one @ stands before the path.
+
+    The end of a password would be told to everybody, as the name of a host that nobody knows.
+    """
+    return re.split(r"[/?#]", url.partition("://")[2])[0].count("@") > 1
 
 
 def _wrong_parameter(url: str) -> str | None:

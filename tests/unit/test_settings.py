@@ -449,11 +449,22 @@ def test_places_that_cannot_be_are_said(variable: str, value: str):
     assert "canary" not in problem
 
 
+@pytest.mark.parametrize("variable", ["DATABASE_URL", "AMQP_URL"])
+def test_a_sign_in_a_password_is_no_part_of_the_host(variable: str):
+    scheme = "postgresql" if variable.startswith("DATABASE") else "amqp"
+    [problem] = problems(environ={variable: f"{scheme}://u:can@ary@127.0.0.1:5432/x"})
+    assert problem.startswith(f"{variable} must be an address that starts with {scheme}://")
+    assert problem.endswith(": an @ in a name or password in it is written %40.")
+    assert "ary" not in problem
+    load_settings(environ={variable: f"{scheme}://u:can%40ary@127.0.0.1:5432/x%40y"})
+
+
 def test_a_parameter_of_the_brokers_address_that_is_none_is_named():
-    assert problems(environ={"AMQP_URL": "amqp://guest:canary@rabbit/?heartbeat=5&foo=abc"}) == [
+    [problem] = problems(environ={"AMQP_URL": "amqp://a:canary@rabbit/?heartbeat=5&foo=abc"})
+    assert problem == (
         "AMQP_URL must be an address that starts with amqp:// or amqps://:"
         " its parameter 'foo' is none, or cannot be so."
-    ]
+    )
 
 
 @pytest.mark.parametrize(
