@@ -30,9 +30,7 @@ def mail_in(*, config: Path | None, data: Path | None) -> None:
         from scripts.cli.broker import refuse_unfit_broker
         from scripts.cli.database import database_of
         from scripts.cli.process import take_mail_until_stopped
-        from server.logs import configure_logging
 
         refuse_unfit_broker(settings)
-        configure_logging(settings)
         with database_of(settings) as ready:
             uvloop.run(take_mail_until_stopped(ready))

@@ -18,6 +18,7 @@ from scripts.cli.ldap import ldap
 from scripts.cli.leaks import leaks
 from scripts.cli.mail_in import mail_in
 from scripts.cli.migrate import migrate
+from scripts.cli.options import OwnProcess
 from scripts.cli.push import push
 from scripts.cli.queues import queues
 from scripts.cli.realm import realm
@@ -87,7 +88,7 @@ def main() -> None:
     """Run the command line; failures are sentences on stderr and a status of 1."""
     _open_standard_streams()
     try:
-        sys.exit(cli(standalone_mode=False))
+        sys.exit(cli(standalone_mode=False, obj=OwnProcess()))
     except click.ClickException as failure:
         failure.show()
         sys.exit(failure.exit_code)

@@ -51,6 +51,10 @@ _PASSWORD = click.option(
 )
 
 
+class OwnProcess:
+    """The object of the context of a command that may decide where this process logs to."""
+
+
 def place_options(command: Command) -> Command:
     """Where settings and data are: for every command that opens the database."""
     return _with(command, _PLACE)
@@ -78,10 +82,19 @@ def read_password(path: Path | None) -> str | None:
 
 
 def read_settings(config: Path | None = None, **overrides: object) -> "Settings":
-    """The settings, with what the command line says first. Raises SettingsError."""
+    """The settings, with what the command line says first. Raises SettingsError.
+
+    From here on logs go where they say, if the command has the process to itself.
+    """
     from server.settings import load_settings
 
-    return load_settings(config=config, overrides=overrides)
+    settings = load_settings(config=config, overrides=overrides)
+    context = click.get_current_context(silent=True)
+    if context is not None and isinstance(context.obj, OwnProcess):
+        from server.logs import configure_logging
+
+        configure_logging(settings)
+    return settings
 
 
 def _with(command: Command, options: tuple[Callable[[Command], Command], ...]) -> Command:

@@ -79,13 +79,11 @@ def _serve(
     from scripts.cli.broker import refuse_unfit_broker
     from scripts.cli.first_start import Welcome
     from scripts.cli.process import serve_until_stopped
-    from server.logs import configure_logging
     from storage.health import refusal_of
     from storage.migrate import migrate
 
     assert settings.database_url is not None
     refuse_unfit_broker(settings)
-    configure_logging(settings)
     migrate(settings.database_url)
     if postgres is None and (refusal := refusal_of(settings.database_url)):
         raise Failure(refusal)

@@ -56,9 +56,6 @@ def serve_here(settings: "Settings", sockets: list[socket.socket], lifeline: int
 
         from scripts.cli.process import serve_until_stopped
         from server.listening import port_of
-        from server.logs import configure_logging
-
-    configure_logging(settings)
 
     def ready(_emails: str | None) -> None:
         structlog.get_logger(__name__).info("serving", host=settings.host, port=port_of(sockets))
@@ -69,10 +66,8 @@ def serve_here(settings: "Settings", sockets: list[socket.socket], lifeline: int
 def _supervise(settings: "Settings", sockets: list[socket.socket]) -> None:
     import structlog
 
-    from server.logs import configure_logging
     from server.supervisor import Supervisor
 
-    configure_logging(settings)
     logger = structlog.get_logger(__name__)
     Supervisor(
         command=[*_this_program(), *sys.argv[1:]],

@@ -32,13 +32,11 @@ def worker(queues: tuple[str, ...], *, config: Path | None, data: Path | None) -
             from scripts.cli.broker import refuse_unfit_broker
             from scripts.cli.database import database_of
             from scripts.cli.process import work_until_stopped
-            from server.logs import configure_logging
 
         try:
             processors = named(queues)
         except UnknownProcessorError as error:
             raise Failure(str(error)) from error
         refuse_unfit_broker(settings)
-        configure_logging(settings)
         with database_of(settings) as ready:
             uvloop.run(work_until_stopped(ready, processors, with_shipper=True))

@@ -2,11 +2,12 @@
 
 import asyncio
 import json
+import subprocess
 
 import pytest
 
 from storage import users
-from tests.acceptance.test_operations import parley
+from tests.acceptance.test_operations import PARLEY, environment, parley
 from tests.factories import new_realm
 
 pytestmark = pytest.mark.asyncio
@@ -15,6 +16,17 @@ FOUND = (
     *("realm", "create", "--name", "Root", "--owner-name", "Olga"),
     *("--owner-email", "olga@example.com"),
 )
+
+
+def on_its_own(*arguments: str, **settings: str) -> subprocess.CompletedProcess[str]:
+    """The command in a process of its own, which then says where it logs to."""
+    return subprocess.run(
+        [*PARLEY, *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+        env=environment(**settings),
+    )
 
 
 async def test_where_there_are_several_organizations_one_has_to_be_named(make, database_url):
@@ -93,5 +105,14 @@ async def test_an_operator_closes_opens_and_lets(make, database_url):
     assert (await run("revoke-key", "--number", number)).status == 0
     assert (await run("revoke-key", "--number", number)).status == 1
     assert (await run("keys")).out.strip() == "There are none."
+    wrong = ("revoke-key", "--realm", subdomain, "--email", cook.email, "--number", "99")
+    for level, least in (("info", 1), ("debug", 2)):
+        settings = {"DATABASE_URL": database_url, "PARLEY_LOG_LEVEL": level}
+        done = await asyncio.to_thread(on_its_own, "user", *wrong, **settings)
+        told = done.stderr.splitlines()
+        assert (done.returncode, done.stdout) == (1, "")
+        assert len(told) >= least
+        assert told[-1].startswith("parley: ")
+        assert not [line for line in told[:-1] if not line.startswith("{")]
     nobody = await run("deactivate", email="nobody@example.com")
     assert (nobody.status, "Nobody has the address" in str(nobody)) == (1, True)
