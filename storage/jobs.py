@@ -277,6 +277,18 @@ async def waiting(connection: Connection, queue: str, *, limit: int) -> list[Wai
     )
 
 
+async def count_later(connection: Connection, queue: str) -> int:
+    """How many of the queue's jobs wait for later."""
+    count: int = await connection.value(
+        """
+        SELECT count(*) FROM jobs
+         WHERE queue = %(queue)s AND NOT claimed AND due_at > clock_timestamp()
+        """,
+        queue=queue,
+    )
+    return count
+
+
 async def hurry(connection: Connection, queue: str) -> int:
     """Let all of the queue's jobs that wait for later be due now; how many."""
     return await connection.execute(

@@ -13,7 +13,7 @@ from scripts.cli.tables import Cell, show
 from server.wording import counted
 
 if TYPE_CHECKING:
-    from server.messaging.job_desk import JobDesk
+    from server.messaging.job_desk import JobDesk, Later
     from server.settings import Settings
     from storage.database import Database
     from storage.jobs import DeadJobRow, WaitingJobRow
@@ -72,8 +72,11 @@ def inspect(
 ) -> None:
     """Show jobs of QUEUE that wait, or that died."""
     if not is_dead:
-        waiting = _with_desk(config, data, lambda desk, _: desk.waiting(_known(queue), limit=limit))
-        show([_waiting(row) for row in waiting], as_json=as_json, nothing="Nothing waits.")
+        waiting, later = _with_desk(config, data, lambda desk, _: _look(desk, queue, limit=limit))
+        nothing = "Nothing waits to be handed out now." if later.jobs else "Nothing waits."
+        show([_waiting(row) for row in waiting], as_json=as_json, nothing=nothing)
+        if later.jobs and not as_json:
+            click.echo(_told(queue, later))
         return
     dead = _with_desk(config, data, lambda desk, _: desk.dead(_known(queue), limit=limit))
     if as_json:
@@ -175,6 +178,20 @@ def _chosen(ids: tuple[str, ...], *, everything: bool) -> tuple[str, ...] | None
             "Say which: the ids that `parley queues inspect QUEUE --dead` shows, or --all."
         )
     return ids or None
+
+
+async def _look(desk: "JobDesk", queue: str, *, limit: int) -> "tuple[list[WaitingJobRow], Later]":
+    waiting = await desk.waiting(_known(queue), limit=limit)
+    return waiting, await desk.later(queue)
+
+
+def _told(queue: str, later: "Later") -> str:
+    whose = "all queues together" if later.is_of_all_queues else queue
+    verb = "waits" if later.jobs == 1 else "wait"
+    return (
+        f"{counted(later.jobs, 'job', 'jobs')} of {whose} {verb} for a later time:"
+        f" `parley queues retry {queue}` hands those of {queue} out now."
+    )
 
 
 def _waiting(row: "WaitingJobRow") -> dict[str, Cell]:

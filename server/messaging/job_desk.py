@@ -1,9 +1,17 @@
 """What an operator sees of the queues of jobs, and does with them."""
 
 from collections.abc import Collection, Sequence
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from storage.jobs import DeadJobRow, QueueStats, WaitingJobRow
+
+
+class Later(NamedTuple):
+    """How many jobs wait for their time."""
+
+    jobs: int
+    is_of_all_queues: bool
+    """The broker does not tell them apart."""
 
 
 class JobDesk(Protocol):
@@ -18,6 +26,10 @@ class JobDesk(Protocol):
 
         To look at a job does not count as an attempt; on RabbitMQ it goes to the end of its queue.
         """
+        ...
+
+    async def later(self, queue: str) -> Later:
+        """How many of the queue's jobs, or of all together, wait to be handed out later."""
         ...
 
     async def dead(self, queue: str, *, limit: int) -> list[DeadJobRow]:

@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator, Collection, Sequence
 from contextlib import asynccontextmanager
 
 from server.messaging.job_broker import BrokerUnavailableError
+from server.messaging.job_desk import Later
 from storage import jobs
 from storage.database import NOT_NOW, Connection, Database
 from storage.jobs import DeadJobRow, QueueStats, WaitingJobRow
@@ -25,6 +26,10 @@ class PostgresJobDesk:
     async def waiting(self, queue: str, *, limit: int) -> list[WaitingJobRow]:
         async with self._reachable() as connection:
             return await jobs.waiting(connection, queue, limit=limit)
+
+    async def later(self, queue: str) -> Later:
+        async with self._reachable() as connection:
+            return Later(await jobs.count_later(connection, queue), is_of_all_queues=False)
 
     async def dead(self, queue: str, *, limit: int) -> list[DeadJobRow]:
         async with self._reachable() as connection:

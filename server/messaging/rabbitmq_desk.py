@@ -10,6 +10,7 @@ from server.messaging.amqp import LinkLostError
 from server.messaging.browsing import GOES, STAYS, Browser, Fate, Found
 from server.messaging.confirms import Message
 from server.messaging.job_broker import BrokerUnavailableError
+from server.messaging.job_desk import Later
 from server.messaging.job_topology import graveyard_of, lanes_of
 from server.messaging.rabbitmq_jobs import Publisher
 from storage import workers
@@ -52,6 +53,12 @@ class RabbitJobDesk:
                     lane, lambda each: each.job.message(), limit=limit - len(found)
                 )
         return [_waiting(each) for each in found]
+
+    async def later(self, queue: str) -> Later:
+        del queue  # to look whose they are would be taking them, and a broker counts that
+        async with self._publisher() as publisher:
+            counts = await publisher.topology.delayed()
+        return Later(sum(counts.values()), is_of_all_queues=True)
 
     async def dead(self, queue: str, *, limit: int) -> list[DeadJobRow]:
         async with self._publisher(queue) as publisher:

@@ -392,6 +392,8 @@ async def test_an_operator_looks_at_what_waits_and_hurries_what_is_delayed(
     for _ in range(2):
         (row,) = await place.desk.waiting(QUEUE, limit=10)
         assert (row.key, row.body, row.attempts) == ("1:b'now'", b"now", 0)
+    later = await place.desk.later(QUEUE)
+    assert later == ((2, True) if place.kind == "rabbitmq" else (1, False))
     assert await place.desk.retry(QUEUE) == 1
     async with broker.consume(QUEUE, prefetch=10) as deliveries:
         seen = [await next_of(deliveries), await next_of(deliveries)]

@@ -84,6 +84,22 @@ async def test_dead_jobs_are_listed_inspected_replayed_and_dropped(operator: Ope
 
 
 @pytest.mark.asyncio
+async def test_what_waits_for_its_time_is_counted(operator: Operator, place: Place):
+    assert await operator.queues("inspect", QUEUE) == "Nothing waits.\n"
+    async with place.open_directly() as broker:
+        await broker.publish(OutgoingJob(queue=QUEUE, body=b"{}", key="a", after_seconds=3000))
+    whose = "all queues together" if place.kind == "rabbitmq" else QUEUE
+    assert (await operator.queues("inspect", QUEUE)).splitlines() == [
+        "Nothing waits to be handed out now.",
+        (
+            f"1 job of {whose} waits for a later time:"
+            f" `parley queues retry {QUEUE}` hands those of {QUEUE} out now."
+        ),
+    ]
+    assert json.loads(await operator.queues("inspect", QUEUE, "--json")) == []
+
+
+@pytest.mark.asyncio
 @pytest.mark.parametrize("place", ["rabbitmq"], indirect=True)
 async def test_what_others_have_published_can_be_named_and_goes(
     operator: Operator, place: Place, amqp_url: str
