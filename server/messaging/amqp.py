@@ -7,12 +7,32 @@ from typing import Any, NoReturn, Self
 import pika
 from pika import spec
 from pika.adapters.asyncio_connection import AsyncioConnection
+from pika.adapters.utils.connection_workflow import AMQPConnectorStackTimeout
 from pika.channel import Channel
-from pika.exceptions import AMQPError
+from pika.exceptions import (
+    AMQPError,
+    ConnectionOpenAborted,
+    IncompatibleProtocolError,
+    ProbableAccessDeniedError,
+    ProbableAuthenticationError,
+)
 
 HEARTBEAT_SECONDS = 10  # a broker that vanished without a word is noticed after two of them
 CONNECT_SECONDS = 5
 CLOSE_SECONDS = 2
+
+SILENT = "what listens at its address says no word of AMQP within seconds"
+SENTENCES: dict[type[BaseException], str] = {
+    AMQPConnectorStackTimeout: SILENT,
+    IncompatibleProtocolError: (
+        "what listens at its address ends connections before a word of AMQP is said, as a proxy"
+        " does whose broker is away"
+    ),
+    ProbableAuthenticationError: "it does not accept the name and password in AMQP_URL",
+    ProbableAccessDeniedError: (
+        "it does not let that user into the virtual host that AMQP_URL names"
+    ),
+}
 
 
 class LinkLostError(Exception):
@@ -140,6 +160,28 @@ def _parameters(url: str) -> pika.URLParameters:
     return parameters
 
 
+def told(error: BaseException) -> str:
+    """Why there is no connection, for people, where pika has only names of its own for it."""
+    cause = _cause(error)
+    if isinstance(cause, LinkLostError):
+        return str(cause)
+    if isinstance(cause, OSError):
+        return cause.strerror or str(cause) or repr(cause)
+    if isinstance(cause, ConnectionOpenAborted) and "Timeout" in str(cause):
+        return SILENT
+    return SENTENCES.get(type(cause), repr(cause))
+
+
+def _cause(error: BaseException) -> BaseException:
+    """What pika has wrapped, once or several times."""
+    while True:
+        wrapped = [*getattr(error, "exceptions", ()), getattr(error, "exception", None)]
+        inner = [each for each in (*wrapped, *error.args) if isinstance(each, BaseException)]
+        if not inner:
+            return error
+        error = inner[-1]
+
+
 def _finish(future: asyncio.Future[Any], result: Any = None) -> None:
     if not future.done():
         future.set_result(result)
@@ -147,7 +189,7 @@ def _finish(future: asyncio.Future[Any], result: Any = None) -> None:
 
 def _lose(lost: asyncio.Future[None], error: BaseException) -> None:
     if not lost.done():
-        lost.set_exception(LinkLostError(repr(error)))
+        lost.set_exception(LinkLostError(told(error)))
 
 
 def _retrieve(lost: asyncio.Future[None]) -> None:

@@ -8,6 +8,7 @@ from typing import Final
 
 import pika
 from pika.adapters.blocking_connection import BlockingChannel
+from pika.adapters.utils.connection_workflow import AMQPConnectorException
 from pika.exceptions import (
     AMQPError,
     ChannelClosedByBroker,
@@ -15,6 +16,7 @@ from pika.exceptions import (
     ProbableAuthenticationError,
 )
 
+from server.messaging.amqp import told
 from server.messaging.job_broker import BrokerUnavailableError
 from server.messaging.job_topology import PREFIX
 from server.messaging.rabbitmq import EXCHANGE
@@ -46,9 +48,8 @@ def lack(url: str) -> str | None:
             f"RabbitMQ does not let the user {user} into the virtual host {host} that AMQP_URL"
             f" names: {remedy}, once both are there."
         )
-    except (AMQPError, OSError) as error:
-        reason = f" ({error})" if str(error) else ""
-        raise BrokerUnavailableError(f"at {place(url)}{reason}") from error
+    except (AMQPError, AMQPConnectorException, OSError) as error:
+        raise BrokerUnavailableError(f"at {place(url)} ({told(error)})") from error
     if not missing:
         return None
     return (

@@ -1,13 +1,18 @@
 """A RabbitMQ that answers and does not let the server work: commands say which right is missing."""
 
+import contextlib
 import secrets
+import socket
 import subprocess
+import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
 from urllib.parse import quote, urlsplit
 
 import pytest
 
+from server.listening import open_sockets, port_of
+from server.messaging import amqp, rabbitmq_rights
 from tests.acceptance.test_operations import parley
 
 ALL = ".*"
@@ -99,3 +104,40 @@ def test_a_wrong_password_is_said_and_not_shown(stranger: Stranger, database_url
         1,
         "parley: RabbitMQ does not accept the name and password in AMQP_URL.\n",
     )
+
+
+@pytest.fixture(params=["ends", "hangs"])
+def no_broker(
+    request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[tuple[str, str]]:
+    """What listens where a broker should, and what is said of it."""
+    monkeypatch.setattr(amqp, "CONNECT_SECONDS", 1)
+    monkeypatch.setattr(rabbitmq_rights, "SECONDS", 1)
+    [listening] = open_sockets("127.0.0.1", 0)
+    listening.setblocking(True)
+
+    def end_all() -> None:
+        with contextlib.suppress(OSError):
+            while True:
+                listening.accept()[0].close()
+
+    ends = request.param == "ends"
+    accepting = threading.Thread(target=end_all) if ends else None
+    if accepting:
+        accepting.start()
+    said = "ends connections before a word of AMQP" if ends else "says no word of AMQP within"
+    yield f"amqp://guest:guest@127.0.0.1:{port_of([listening])}/", said
+    listening.shutdown(socket.SHUT_RDWR)  # ends the thread's wait
+    listening.close()
+    if accepting:
+        accepting.join()
+
+
+def test_what_is_no_broker_is_said_in_a_sentence(no_broker: tuple[str, str], database_url: str):
+    url, said = no_broker
+    for arguments in (("queues", "list"), ("status", "--port", "1"), ("check",)):
+        done = parley(*arguments, DATABASE_URL=database_url, AMQP_URL=url)
+        told = [line for line in (done.out + done.err).splitlines() if said in line]
+        assert len(told) == 1, done
+        assert "Error" not in told[0]
+        assert "prev_state" not in told[0]
