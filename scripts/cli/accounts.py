@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable
 from datetime import timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from server.writer import WriteTx
     from storage.ids import RealmId, UserId
 
-Change = Callable[["App", "WriteTx", "UserId"], Awaitable[None]]
+Answer = TypeVar("Answer")
+Change = Callable[["App", "WriteTx", "UserId"], Awaitable[Answer]]
 
 
 def person_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -38,13 +39,15 @@ def deactivate(*, email: str, realm: str | None, config: Path | None, data: Path
     Their keys, sessions and event queues end at once. What they have written stays.
     """
 
-    async def close(app: "App", tx: "WriteTx", user_id: "UserId") -> None:
+    async def close(app: "App", tx: "WriteTx", user_id: "UserId") -> bool:
         from server.actions.user_activation import deactivate_user
 
-        await deactivate_user(tx, user_id, by=None, now=app.clock.now())
+        was_active = await _is_active(tx, user_id)
+        await deactivate_user(tx, user_id, by=None, now=app.clock.now())  # bots, too
+        return was_active
 
-    _change(email, realm, config, data, close)
-    click.echo(f"{email} is deactivated.")
+    done = _change(email, realm, config, data, close)
+    click.echo(f"{email} is deactivated." if done else f"{email} was deactivated already.")
 
 
 @click.command()
@@ -55,13 +58,16 @@ def reactivate(*, email: str, realm: str | None, config: Path | None, data: Path
     Their API key is another one. Their bots stay closed: administrators open them one by one.
     """
 
-    async def reopen(app: "App", tx: "WriteTx", user_id: "UserId") -> None:
+    async def reopen(app: "App", tx: "WriteTx", user_id: "UserId") -> bool:
         from server.actions.user_activation import reactivate_user
 
+        if await _is_active(tx, user_id):
+            return False
         await reactivate_user(tx, user_id, by=None, now=app.clock.now())
+        return True
 
-    _change(email, realm, config, data, reopen)
-    click.echo(f"{email} is active again.")
+    done = _change(email, realm, config, data, reopen)
+    click.echo(f"{email} is active again." if done else f"{email} was active already.")
 
 
 @click.command()
@@ -184,18 +190,29 @@ def revoke_key(
 
 
 def _change(
-    email: str, realm: str | None, config: Path | None, data: Path | None, change: Change
-) -> None:
+    email: str,
+    realm: str | None,
+    config: Path | None,
+    data: Path | None,
+    change: Change[Answer],
+) -> Answer:
     """Let the change happen to whoever has the address, beside a running server or without one."""
 
-    async def run(app: "App") -> None:
+    async def run(app: "App") -> Answer:
         realm_id, user_id = await _person(app, email, realm)
-        await app.writers.of(realm_id).write(lambda tx: change(app, tx, user_id))
+        return await app.writers.of(realm_id).write(lambda tx: change(app, tx, user_id))
 
     with sentences():
         from scripts.cli.session import with_app
 
-        with_app(read_settings(config, data=data), run)
+        return with_app(read_settings(config, data=data), run)
+
+
+async def _is_active(tx: "WriteTx", user_id: "UserId") -> bool:
+    from storage import users
+
+    found = await users.by_ids(await tx.connection(), tx.realm_id, [user_id])
+    return any(row.is_active for row in found)
 
 
 async def _person(app: "App", email: str, realm: str | None) -> tuple["RealmId", "UserId"]:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import click
 
 from scripts.cli.accounts import person_options
-from scripts.cli.failures import sentences
+from scripts.cli.failures import Failure, sentences
 from scripts.cli.options import read_settings
 
 if TYPE_CHECKING:
@@ -34,8 +34,11 @@ def erase(
         from server.actions.stepped_work import finish
 
         bench = app.workbench(await realm_named(app, realm))
-        async with bench.read() as connection:
-            user_id = await person_named(connection, bench.realm_id, email)
+        try:
+            async with bench.read() as connection:
+                user_id = await person_named(connection, bench.realm_id, email)
+        except Failure as nobody:
+            raise Failure(f"{nobody.message} Whoever is erased has none any more.") from nobody
         work_id = await bench.write(lambda tx: erase_person(tx, user_id, now=app.clock.now()))
         await finish(bench, ERASING, work_id)
 

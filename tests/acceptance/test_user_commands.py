@@ -86,12 +86,14 @@ async def test_an_operator_closes_opens_and_lets(make, database_url):
 
     assert (await run("deactivate")).out == "cook@example.com is deactivated.\n"
     assert not (await row()).is_active
+    assert (await run("deactivate")).out == "cook@example.com was deactivated already.\n"
     [other] = await users.by_ids(make.connection, elsewhere.realm_id, [namesake.user_id])
     assert other.is_active
     assert (await run("reactivate")).out == "cook@example.com is active again.\n"
     assert (await row()).is_active
-    again = await run("reactivate")
-    assert (again.status, "already active" in str(again)) == (1, True)
+    key = (await row()).api_key
+    assert (await run("reactivate")).out == "cook@example.com was active already.\n"
+    assert (await row()).api_key == key
 
     for option, expected in (("--create-users", True), ("--no-create-users", False)):
         assert (await run("grant", option)).status == 0
