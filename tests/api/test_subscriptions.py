@@ -269,7 +269,9 @@ async def test_people_are_told_in_a_message_that_they_were_subscribed(log_in, ma
 
     assert body["new_subscription_messages_sent"] is True
     event = await queue.until("message")
-    assert "#**plans**" in event["message"]["content"]
+    [channel] = (await client.get("/streams"))["streams"]
+    link = f"[\\#plans](/#narrow/channel/{channel['stream_id']}-plans)"
+    assert event["message"]["content"].endswith(f"subscribed you to the channel {link}.")
     assert event["message"]["sender_email"] == "notification-bot@zulip.com"
 
 
