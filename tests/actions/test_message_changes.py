@@ -2,12 +2,10 @@
 
 import asyncio
 import random
-from datetime import timedelta
 from typing import Any
 
 import pytest
 
-from server.actions.messages.edit import GRACE_SECONDS
 from server.domain.access import MODERATOR
 from server.domain.errors import DomainError
 from storage import message_flags, stepped_work
@@ -335,14 +333,3 @@ async def test_moves_against_moves_and_sends_end_where_register_does(
 
     seen = await witnesses.watch(change, hall.everybody)
     assert any(witness.events for witness in seen)
-
-
-async def test_an_edit_that_was_begun_in_time_is_taken(hall, changes):
-    await hall.make.channel("plans", subscribers=hall.everybody)
-    await hall.make.change_settings(message_content_edit_limit_seconds=60)
-    message_id = await changes.send(hall.member, "plans")
-    hall.stage.clock.advance(timedelta(seconds=60 + GRACE_SECONDS))
-    await changes.edit(hall.member, message_id, "in time")
-    hall.stage.clock.advance(timedelta(seconds=1))
-    with pytest.raises(DomainError, match="time limit"):
-        await changes.edit(hall.member, message_id, "too late")
