@@ -10,6 +10,7 @@ from benchmarks.faults.http import Answer
 from benchmarks.leaks.hands import Hands
 from benchmarks.leaks.model import OWNER, Channel, Grant, Model
 from benchmarks.leaks.operations import Step, noticed
+from benchmarks.leaks.policies import policies_found_again
 from benchmarks.leaks.told import NOBODY, Told
 from server.actions.channels.change import change_channel
 from server.domain.actor import Actor
@@ -270,6 +271,7 @@ class ChangePrivacy(Changing):
                 for user in there
             ),
             *self._hidden(model, saw),
+            *found_again(model, self.channel, sees),
             *self.said(model, hands, answer),
         ]
 
@@ -346,6 +348,7 @@ def _join(model: Model, channel: Channel, people: frozenset[int]) -> list[Told]:
         _shown(channel, joining - saw),
         _of_own("add", channel, joining),
         *_peers(channel, "peer_add", joining, seers - joining, may=joining),
+        *found_again(model, channel.number, joining),
     ]
 
 
@@ -358,6 +361,18 @@ def _found_read(model: Model, channel: int, joining: frozenset[int]) -> list[Tol
             message.perhaps_read |= outside
             key = ("update_message_flags", "add", "read", number)
             told.append(Told(kind="update_message_flags", key=key, must=NOBODY, may=outside))
+    return told
+
+
+def found_again(model: Model, channel: int, people: frozenset[int]) -> list[Told]:
+    """Who may read a channel again may be told of what is unread, starred or set for topics."""
+    told = policies_found_again(model, channel, people)
+    for number, message in model.messages.items():
+        if message.channel == channel:
+            readers = people & model.readers(message)
+            for op, flag in (("remove", "read"), ("add", "starred")):
+                key = ("update_message_flags", op, flag, number)
+                told.append(Told(kind="update_message_flags", key=key, must=NOBODY, may=readers))
     return told
 
 

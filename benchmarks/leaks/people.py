@@ -6,6 +6,7 @@ from typing_extensions import override
 
 from benchmarks.faults.http import Answer
 from benchmarks.leaks.hands import Hands
+from benchmarks.leaks.membership import found_again
 from benchmarks.leaks.model import ADMINISTRATOR, OWNER, Channel, Model
 from benchmarks.leaks.operations import Step
 from benchmarks.leaks.told import NOBODY, Key, Told
@@ -77,6 +78,8 @@ class ChangeGroup(Step):
                 message.marked.add(self.user)
                 key = ("update_message_flags", "add", "read", number)
                 told.append(Told(kind="update_message_flags", key=key, must=NOBODY, may=themselves))
+        for channel in model.channels:
+            told += found_again(model, channel, themselves)
         return told
 
 

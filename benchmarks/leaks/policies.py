@@ -38,6 +38,16 @@ def policies_move(model: Model, old: Place, new: Place) -> list[Told]:
     return told
 
 
+def policies_found_again(model: Model, channel: int, users: frozenset[int]) -> list[Told]:
+    """What these users, who may read the channel now, want of topics that they may know of."""
+    told = []
+    for user, there, topic in model.policies:
+        knows = there == channel and model.knows_topic(model.users[user], channel, topic)
+        if knows and user in users:
+            told.append(_told((channel, topic), frozenset({user})))
+    return told
+
+
 def policy_set(model: Model, user: int, place: Place, policy: int) -> list[Told]:
     """Somebody says what they want of a topic, which need not be there."""
     before = model.policies.get((user, *place), NONE)

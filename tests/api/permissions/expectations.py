@@ -868,6 +868,7 @@ may(
     **FILES,
 )
 may("GET /static/images/loading/loader-black.svg", "it says nothing", allowed=ANYONE)
+may("GET /static/generated/emoji/images/emoji/unicode/zulip.png", "it says nothing", allowed=ANYONE)
 may("OPTIONS /tus", "it says nothing", allowed=ANYONE)
 may("POST /tus", "everybody", allowed=EVERYBODY)
 for method in ("HEAD", "PATCH", "DELETE"):
