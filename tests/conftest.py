@@ -1,6 +1,7 @@
 """The fixtures that all tests may use."""
 
 import gc
+import signal
 
 from hypothesis import HealthCheck, settings
 
@@ -15,6 +16,12 @@ def pytest_collection_finish() -> None:
     gc.enable()
     set_start_apart()
 
+
+# Where the tests themselves run in the background, or under nohup, these are ignored, and so they
+# would be by all that they start. What is heard here, for nothing, is heard there, too.
+for each in (signal.SIGINT, signal.SIGHUP):
+    if signal.getsignal(each) is signal.SIG_IGN:
+        signal.signal(each, lambda *_: None)
 
 # How fast a machine is today is not what a test is about.
 UNHURRIED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
