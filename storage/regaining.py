@@ -1,9 +1,26 @@
-"""What people find again in a channel that they could not read: unread, starred, set for topics."""
+"""What people find again in a channel, or lose with it: unread, starred, set for topics."""
 
 from collections.abc import Sequence
+from typing import Literal
 
 from storage.database import Connection, Statement
 from storage.ids import ChannelId, RealmId, UserId
+
+
+async def starred_by(
+    connection: Connection, realm_id: RealmId, channel_id: ChannelId
+) -> list[UserId]:
+    """All who have starred something there."""
+    return await connection.values(
+        """
+        SELECT DISTINCT f.user_id FROM message_flags f
+          JOIN messages m ON m.realm_id = %(realm_id)s AND m.id = f.message_id
+         WHERE f.realm_id = %(realm_id)s AND f.flags & 2 <> 0 AND m.channel_id = %(channel_id)s
+         ORDER BY f.user_id
+        """,
+        realm_id=realm_id,
+        channel_id=channel_id,
+    )
 
 
 async def with_traces(
@@ -52,44 +69,90 @@ def tell_flags(
     )
 
 
+def tell_unstarred(
+    realm_id: RealmId, lost: Sequence[tuple[UserId, ChannelId]], *, write_id: str
+) -> Statement:
+    """After the clock: each is told that the stars are gone of what they may not read there.
+
+    The stars themselves stay, for when they may read it again.
+    """
+    return Statement(
+        """
+        SELECT append_flag_entries(%(realm_id)s, 'remove', 'starred', gone.ids,
+                                   to_users(ARRAY[l.user_id]), %(write_id)s::uuid)
+          FROM unnest(%(user_ids)s::bigint[], %(channel_ids)s::bigint[])
+               AS l(user_id, channel_id)
+         CROSS JOIN LATERAL (
+               SELECT array_agg(s.id ORDER BY s.id) AS ids
+                 FROM message_states(%(realm_id)s, l.user_id, ARRAY(
+                      SELECT f.message_id FROM message_flags f
+                        JOIN messages m ON m.realm_id = %(realm_id)s AND m.id = f.message_id
+                       WHERE f.realm_id = %(realm_id)s AND f.user_id = l.user_id
+                         AND f.flags & 2 <> 0 AND m.channel_id = l.channel_id)) s
+                WHERE NOT s.accessible) gone
+         WHERE gone.ids IS NOT NULL
+        """,
+        {**_pairs(realm_id, lost), "write_id": write_id},
+    )
+
+
 def tell_policies(
     realm_id: RealmId,
-    regained: Sequence[tuple[UserId, ChannelId]],
+    concerned: Sequence[tuple[UserId, ChannelId]],
     *,
+    policy: Literal[0] | None = None,
     empty_topic_display_name: str,
     write_id: str,
 ) -> Statement:
-    """After the clock: each is told what they have set for the channel's topics."""
+    """After the clock: each is told what they have set for the channel's topics.
+
+    With policy 0 those are told it who may not read the channel: for them nothing is set.
+    """
     return Statement(
         """
-        SELECT append_user_topic_entries(
-                   %(realm_id)s, array_agg(u.user_id), array_agg(u.visibility_policy::integer),
-                   jsonb_build_object(
-                       'stream_id', t.channel_id, 'topic_name', t.name,
-                       'last_updated', floor(extract(epoch FROM u.last_updated))::bigint,
-                       'empty_topic_display_name', %(empty_topic_display_name)s::text),
-                   %(write_id)s::uuid)
-          FROM unnest(%(user_ids)s::bigint[], %(channel_ids)s::bigint[])
-               AS g(user_id, channel_id)
-          JOIN user_topics u ON u.realm_id = %(realm_id)s AND u.user_id = g.user_id
-           AND u.visibility_policy <> 0
-          JOIN topics t ON t.realm_id = %(realm_id)s AND t.topic_id = u.topic_id
-           AND t.channel_id = g.channel_id
-         GROUP BY t.channel_id, t.topic_id, t.name, floor(extract(epoch FROM u.last_updated))
-         ORDER BY t.topic_id
+        SELECT append_entry(%(realm_id)s, 'user_topic', to_users(told.user_ids),
+                            convert_to(told.body::text, 'UTF8'), %(write_id)s::uuid)
+          FROM (SELECT array_agg(u.user_id ORDER BY u.user_id) AS user_ids,
+                       jsonb_build_object(
+                           'stream_id', t.channel_id, 'topic_name', t.name,
+                           'visibility_policy', p.policy, 'last_updated', p.last_updated,
+                           'archived', c.is_archived,
+                           'empty_topic_display_name', %(empty_topic_display_name)s::text) AS body
+                  FROM unnest(%(user_ids)s::bigint[], %(channel_ids)s::bigint[])
+                       AS g(user_id, channel_id)
+                 CROSS JOIN LATERAL
+                       reader_access(%(realm_id)s, g.user_id, ARRAY[g.channel_id]) a
+                  JOIN user_topics u ON u.realm_id = %(realm_id)s AND u.user_id = g.user_id
+                   AND u.visibility_policy <> 0
+                  JOIN topics t ON t.realm_id = %(realm_id)s AND t.topic_id = u.topic_id
+                   AND t.channel_id = g.channel_id
+                  JOIN channels c ON c.realm_id = %(realm_id)s AND c.channel_id = g.channel_id
+                 CROSS JOIN LATERAL (
+                       SELECT coalesce(%(policy)s::integer, u.visibility_policy) AS policy,
+                              floor(extract(epoch FROM u.last_updated))::bigint AS last_updated) p
+                 WHERE (a.access > 0) = (%(policy)s::integer IS NULL)
+                 GROUP BY t.channel_id, t.topic_id, t.name, c.is_archived, p.policy,
+                          p.last_updated
+                 ORDER BY t.topic_id, p.policy, p.last_updated) told
         """,
-        _parameters(realm_id, regained, empty_topic_display_name, write_id),
+        {
+            **_parameters(realm_id, concerned, empty_topic_display_name, write_id),
+            "policy": policy,
+        },
     )
 
 
 def tell_muted(
     realm_id: RealmId,
-    regained: Sequence[tuple[UserId, ChannelId]],
+    concerned: Sequence[tuple[UserId, ChannelId]],
     *,
     empty_topic_display_name: str,
     write_id: str,
 ) -> Statement:
-    """After the clock: who has muted a topic there is told all that they have muted, as of old."""
+    """After the clock: who has muted a topic there is told all that they have muted, as of old.
+
+    That is of channels which they may read.
+    """
     return Statement(
         """
         SELECT append_entry(
@@ -110,20 +173,26 @@ def tell_muted(
                   JOIN topics t ON t.realm_id = %(realm_id)s AND t.topic_id = u.topic_id
                    AND t.channel_id = g.channel_id) g
         """,
-        _parameters(realm_id, regained, empty_topic_display_name, write_id),
+        _parameters(realm_id, concerned, empty_topic_display_name, write_id),
     )
 
 
 def _parameters(
     realm_id: RealmId,
-    regained: Sequence[tuple[UserId, ChannelId]],
+    concerned: Sequence[tuple[UserId, ChannelId]],
     empty_topic_display_name: str,
     write_id: str,
 ) -> dict[str, object]:
     return {
-        "realm_id": realm_id,
-        "user_ids": [user_id for user_id, _ in regained],
-        "channel_ids": [channel_id for _, channel_id in regained],
+        **_pairs(realm_id, concerned),
         "empty_topic_display_name": empty_topic_display_name,
         "write_id": write_id,
+    }
+
+
+def _pairs(realm_id: RealmId, concerned: Sequence[tuple[UserId, ChannelId]]) -> dict[str, object]:
+    return {
+        "realm_id": realm_id,
+        "user_ids": [user_id for user_id, _ in concerned],
+        "channel_ids": [channel_id for _, channel_id in concerned],
     }

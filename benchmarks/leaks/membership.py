@@ -10,7 +10,7 @@ from benchmarks.faults.http import Answer
 from benchmarks.leaks.hands import Hands
 from benchmarks.leaks.model import OWNER, Channel, Grant, Model
 from benchmarks.leaks.operations import Step, noticed
-from benchmarks.leaks.policies import policies_found_again
+from benchmarks.leaks.policies import policies_found_again, policies_known, policies_lost
 from benchmarks.leaks.told import NOBODY, Told
 from server.actions.channels.change import change_channel
 from server.domain.actor import Actor
@@ -189,6 +189,7 @@ class Unsubscribe(OfChannel):
         channel = model.channels[self.channel]
         leaving = model.subscribers(self.channel) & frozenset(self.people)
         left_read = _left_read(model, self.channel, leaving)
+        known = policies_known(model, self.channel, leaving)
         for user in leaving:
             model.leave(user, self.channel)
         seers = model.seers(channel)
@@ -201,6 +202,8 @@ class Unsubscribe(OfChannel):
                 must=leaving - seers,
             ),
             *_peers(channel, "peer_remove", leaving, seers),
+            *policies_lost(model, self.channel, known),
+            *stars_lost(model, self.channel, leaving),
         ]
 
 
@@ -252,6 +255,7 @@ class ChangePrivacy(Changing):
         if self._is_as_it_was(channel):
             return []
         saw = model.seers(channel)
+        known = policies_known(model, self.channel, saw)
         channel.is_private = self.privacy.is_private
         channel.is_protected = self.privacy.is_protected
         channel.is_web_public = self.privacy.is_web_public
@@ -271,6 +275,8 @@ class ChangePrivacy(Changing):
                 for user in there
             ),
             *self._hidden(model, saw),
+            *policies_lost(model, self.channel, known),
+            *stars_lost(model, self.channel, saw),
             *found_again(model, self.channel, sees),
             *self.said(model, hands, answer),
         ]
@@ -373,6 +379,17 @@ def found_again(model: Model, channel: int, people: frozenset[int]) -> list[Told
             for op, flag in (("remove", "read"), ("add", "starred")):
                 key = ("update_message_flags", op, flag, number)
                 told.append(Told(kind="update_message_flags", key=key, must=NOBODY, may=readers))
+    return told
+
+
+def stars_lost(model: Model, channel: int, people: frozenset[int]) -> list[Told]:
+    """Who may not read now what they have starred there may be told that it is not starred."""
+    told = []
+    for number, message in model.messages.items():
+        if message.channel == channel:
+            lost = people.intersection(message.starred) - model.readers(message)
+            key = ("update_message_flags", "remove", "starred", number)
+            told.append(Told(kind="update_message_flags", key=key, must=NOBODY, may=lost))
     return told
 
 

@@ -6,9 +6,10 @@ from typing_extensions import override
 
 from benchmarks.faults.http import Answer
 from benchmarks.leaks.hands import Hands
-from benchmarks.leaks.membership import found_again
+from benchmarks.leaks.membership import found_again, stars_lost
 from benchmarks.leaks.model import ADMINISTRATOR, OWNER, Channel, Model
 from benchmarks.leaks.operations import Step
+from benchmarks.leaks.policies import policies_known, policies_lost
 from benchmarks.leaks.told import NOBODY, Key, Told
 from server.actions.user_activation import deactivate_user
 from server.actions.user_roles import change_role
@@ -51,12 +52,13 @@ class ChangeGroup(Step):
         user, people = model.users[self.user], model.groups[self.group].people
         saw = {c.number for c in model.channels.values() if model.sees(user, c)}
         readable = {n for n, m in model.messages.items() if model.may_read(user, m)}
+        themselves = frozenset({self.user})
+        known = {c: policies_known(model, c, themselves) for c in model.channels}
         if self.joins:
             people.add(self.user)
         else:
             people.discard(self.user)
         sees = {c.number for c in model.channels.values() if model.sees(user, c)}
-        themselves = frozenset({self.user})
         told = [
             Told(kind="stream", key=("stream", op, channel), must=themselves)
             for op, channels in (("create", sees - saw), ("delete", saw - sees))
@@ -80,6 +82,8 @@ class ChangeGroup(Step):
                 told.append(Told(kind="update_message_flags", key=key, must=NOBODY, may=themselves))
         for channel in model.channels:
             told += found_again(model, channel, themselves)
+            told += policies_lost(model, channel, known[channel])
+            told += stars_lost(model, channel, themselves)
         return told
 
 

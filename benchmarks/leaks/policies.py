@@ -48,6 +48,27 @@ def policies_found_again(model: Model, channel: int, users: frozenset[int]) -> l
     return told
 
 
+def policies_known(model: Model, channel: int, users: frozenset[int]) -> frozenset[tuple[int, str]]:
+    """For which topics, that they may know of, these users may have set something there."""
+    return frozenset(
+        (user, topic)
+        for user, there, topic in model.policies
+        if there == channel
+        and user in users
+        and model.knows_topic(model.users[user], channel, topic)
+    )
+
+
+def policies_lost(model: Model, channel: int, known: frozenset[tuple[int, str]]) -> list[Told]:
+    """Of what was known: who may not read the channel now, but knows of it, has nothing set."""
+    place = model.channels[channel]
+    return [
+        _told((channel, topic), frozenset({user}))
+        for user, topic in sorted(known)
+        if model.sees(model.users[user], place) and not model.reads(model.users[user], place)
+    ]
+
+
 def policy_set(model: Model, user: int, place: Place, policy: int) -> list[Told]:
     """Somebody says what they want of a topic, which need not be there."""
     before = model.policies.get((user, *place), NONE)

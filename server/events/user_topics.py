@@ -18,16 +18,20 @@ class UserTopicChanged(Event, frozen=True, kw_only=True):
 
     kind: ClassVar[str] = "user_topic"
     wire_type: ClassVar[str] = "user_topic"
-    varies_by: ClassVar[tuple[str, ...]] = ("empty_topic_name",)
+    varies_by: ClassVar[tuple[str, ...]] = ("archived_channels", "empty_topic_name")
 
     stream_id: ChannelId
     topic_name: str
     last_updated: int
     visibility_policy: int
     empty_topic_display_name: str = ""
+    archived: bool = False
+    """The channel is archived, so clients without the capability do not know it."""
 
     @override
     def wire(self, position: Position, view: ClientView) -> Sequence[Any]:
+        if self.archived and not view.archived_channels:
+            return []
         return [
             {
                 "type": "user_topic",

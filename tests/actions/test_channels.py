@@ -274,6 +274,103 @@ async def test_what_somebody_may_no_longer_read_is_read(hall, changes, witnesses
     assert [(e["op"], e["flag"], e["messages"]) for e in told] == [("add", "read", [moved])]
 
 
+async def treasured(hall, changes, people, **terms):
+    """A channel where these people have a star, a topic that they follow and one that is muted."""
+    channel = await hall.make.channel("plans", **terms)
+    sent = await changes.send(hall.owner, "plans")
+    now = hall.stage.clock.now()
+    for row in people:
+        await hall.stage.write(change_flag, hall.actor(row), [sent], "add", "starred")
+        for topic, policy in (("T", 3), ("", 1)):
+            wanted = (channel.channel_id, topic, policy)
+            await hall.stage.write(change_policy, hall.actor(row), *wanted, now=now)
+    return channel, sent
+
+
+def told_of_loss(hall, seen, sent):
+    """Whose stars are gone, and whose topics: neither is told anything else."""
+    events = [(w.user.user_id, e) for w in seen for e in w.events]
+    stars = {u for u, e in events if e.get("flag") == "starred"}
+    topics = {u for u, e in events if e["type"] == "user_topic"}
+    assert all(
+        (e["op"], e["messages"]) == ("remove", [sent])
+        for _, e in events
+        if e.get("flag") == "starred"
+    )
+    assert not [e for _, e in events if e["type"] == "user_topic" and e["visibility_policy"]]
+    return stars, topics
+
+
+@pytest.mark.parametrize("terms", [SHARED, PRIVATE])
+@pytest.mark.parametrize("is_archived", [False, True])
+async def test_who_may_no_longer_read_a_channel_loses_what_is_theirs_there(
+    hall, changes, witnesses, terms, is_archived
+):
+    people = [hall.admin, hall.member, hall.other]
+    channel, sent = await treasured(hall, changes, people, subscribers=[hall.owner, hall.other])
+    wanted = {**terms, "is_archived": True} if is_archived else terms
+
+    async def closed():
+        work_id = await change(hall, channel, **wanted)
+        if work_id is not None:
+            await stepped_work.finish(hall.workbench(), AFTERMATH, work_id)
+
+    seen = await witnesses.watch(closed, hall.everybody)
+
+    stars, topics = told_of_loss(hall, seen, sent)
+    assert stars == {hall.admin.user_id, hall.member.user_id}
+    assert topics == {hall.admin.user_id}
+    assert len([e for e in hall.told("update_message_flags") if e.event.flag == "starred"]) == 2
+    assert len(hall.told("muted_topics")) == 2
+
+    async def opened():
+        work_id = await change(hall, channel, hall.owner, **PUBLIC)
+        if work_id is not None:
+            await stepped_work.finish(hall.workbench(), AFTERMATH, work_id)
+
+    await witnesses.watch(opened, hall.everybody)
+
+
+async def test_many_who_may_no_longer_read_a_channel_lose_it_in_steps(
+    hall, changes, witnesses, monkeypatch
+):
+    monkeypatch.setattr(aftermath, "READERS_PER_STEP", 1)
+    people = [hall.admin, hall.member, hall.other, *await hall.make.users(1)]
+    channel, sent = await treasured(hall, changes, people, subscribers=[hall.owner])
+
+    async def closed():
+        work_id = await change(hall, channel, **PRIVATE)
+        await stepped_work.finish(hall.workbench(), AFTERMATH, work_id, size=1)
+
+    seen = await witnesses.watch(closed, [hall.owner, *people])
+
+    stars, topics = told_of_loss(hall, seen, sent)
+    assert stars == {row.user_id for row in people}
+    assert topics == {hall.admin.user_id}
+
+
+async def test_who_loses_a_permission_loses_what_is_theirs_there(hall, changes, witnesses):
+    people = [hall.admin, hall.member, hall.other]
+    channel, sent = await treasured(
+        hall,
+        changes,
+        people,
+        invite_only=True,
+        shares_history=True,
+        subscribers=[hall.owner],
+        can_subscribe_group=people,
+    )
+
+    seen = await witnesses.watch(
+        lambda: change(hall, channel, permissions=permit(can_subscribe_group=[hall.other])),
+        hall.everybody,
+    )
+
+    stars, topics = told_of_loss(hall, seen, sent)
+    assert stars == {hall.admin.user_id, hall.member.user_id}
+    assert topics == {hall.admin.user_id}
+
+
 async def found_again(hall, changes, terms):
     """A private channel, to which came what Member has received: mentioned, starred, followed."""
     start = await hall.make.channel("start", subscribers=[hall.member, hall.admin])
@@ -337,7 +434,9 @@ async def test_many_who_read_a_channel_again_are_told_in_steps(
     assert len(hall.told("update_message_flags")) == 4
 
 
-async def test_what_a_channel_hides_from_newcomers_is_read(hall, changes, witnesses):
+async def test_what_a_channel_hides_from_newcomers_is_read_and_starred_no_more(
+    hall, changes, witnesses
+):
     channel = await hall.make.channel(
         "plans", invite_only=True, shares_history=True, subscribers=[hall.other, hall.admin]
     )
@@ -346,6 +445,7 @@ async def test_what_a_channel_hides_from_newcomers_is_read(hall, changes, witnes
     after = await changes.send(hall.other, "plans")
     await hall.stage.write(change_flag, hall.actor(hall.member), [before, after], "add", "read")
     await hall.stage.write(change_flag, hall.actor(hall.member), [before, after], "remove", "read")
+    await hall.stage.write(change_flag, hall.actor(hall.member), [before, after], "add", "starred")
 
     seen = await witnesses.watch(
         lambda: change(hall, channel, history_public_to_subscribers=False),
@@ -353,7 +453,10 @@ async def test_what_a_channel_hides_from_newcomers_is_read(hall, changes, witnes
     )
 
     told = [e for e in seen[0].events if e["type"] == "update_message_flags"]
-    assert [e["messages"] for e in told] == [[before]]
+    assert [(e["op"], e["flag"], e["messages"]) for e in told] == [
+        ("add", "read", [before]),
+        ("remove", "starred", [before]),
+    ]
 
 
 async def test_only_who_administers_a_channel_changes_it(hall):

@@ -6,6 +6,8 @@ import pytest_asyncio
 from server.actions import stepped_work
 from server.actions.channels import aftermath
 from server.actions.groups.members import MembersChange, change_members
+from server.actions.message_flags import change_flag
+from server.actions.user_topics import change_policy
 from server.domain.access import MODERATOR
 from storage import read_state
 from tests.actions.test_groups import Club
@@ -114,6 +116,39 @@ async def test_what_was_unread_there_is_read_for_who_leaves(hall, club, changes,
     flags = [(w.user.user_id, e) for w in seen for e in w.events if e["type"].endswith("_flags")]
     assert {user_id for user_id, _ in flags} == {hall.member.user_id}
     assert all((e["flag"], e["messages"]) == ("read", [sent]) for _, e in flags)
+
+
+async def test_what_is_starred_and_set_there_goes_and_comes_with_a_group(
+    hall, club, changes, witnesses
+):
+    people = [hall.admin, hall.member, hall.other]
+    group = await club.create(hall.owner, members=people)
+    secret = await hall.make.channel(
+        "secret",
+        invite_only=True,
+        shares_history=True,
+        subscribers=[hall.owner, hall.other],
+        can_subscribe_group=group,
+    )
+    sent = await changes.send(hall.owner, "secret")
+    now = hall.stage.clock.now()
+    for row in people:
+        await hall.stage.write(change_flag, hall.actor(row), [sent], "add", "starred")
+        wanted = (secret.channel_id, "T", 3)
+        await hall.stage.write(change_policy, hall.actor(row), *wanted, now=now)
+
+    for terms, op, policy, knowing in (
+        ({"delete": people}, "remove", 0, {hall.admin.user_id}),
+        ({"add": people}, "add", 3, {hall.admin.user_id, hall.member.user_id}),
+    ):
+        seen = await witnesses.watch(
+            lambda terms=terms: club.members(hall.owner, group, **terms), hall.everybody
+        )
+        events = [(w.user.user_id, e) for w in seen for e in w.events]
+        stars = [(u, e["op"]) for u, e in events if e.get("flag") == "starred"]
+        assert set(stars) == {(hall.admin.user_id, op), (hall.member.user_id, op)}
+        topics = [(u, e["visibility_policy"]) for u, e in events if e["type"] == "user_topic"]
+        assert set(topics) == {(user_id, policy) for user_id in knowing}
 
 
 async def test_what_is_unread_there_is_told_to_who_comes(hall, club, changes, witnesses):

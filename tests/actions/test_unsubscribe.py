@@ -8,6 +8,7 @@ from server.actions.channels.create import Wanted
 from server.actions.message_flags import change_flag
 from server.actions.subscriptions.subscribe import SubscriptionRequest, subscribe
 from server.actions.subscriptions.unsubscribe import unsubscribe
+from server.actions.user_topics import change_policy
 from server.domain.errors import BadRequestError, ChannelDoesNotExistError
 from storage import read_state, subscriptions
 from tests.factories import user_ids
@@ -103,6 +104,62 @@ async def test_who_leaves_has_read_the_channel(hall, witnesses, terms):
     for person in leavers:
         found = await read_state.unread(hall.make.connection, hall.make.realm_id, person.user_id)
         assert [each.message_ids for each in found.conversations] == [[elsewhere]]
+
+
+@pytest.mark.parametrize("shares_history", [True, False])
+async def test_who_may_not_read_on_loses_their_stars_and_topics_until_they_are_back(
+    hall, changes, witnesses, shares_history
+):
+    people = [hall.admin, hall.member, hall.other]
+    channel = await hall.make.channel(
+        "plans", invite_only=True, shares_history=shares_history, subscribers=people
+    )
+    await hall.make.channel("open", subscribers=people)
+    sent, kept = [await changes.send(hall.other, name) for name in ("plans", "open")]
+    now = hall.stage.clock.now()
+    for row in people:
+        await hall.stage.write(change_flag, hall.actor(row), [sent, kept], "add", "starred")
+        for topic, policy in (("T", 3), ("", 1)):
+            wanted = (channel.channel_id, topic, policy)
+            await hall.stage.write(change_policy, hall.actor(row), *wanted, now=now)
+    leavers = people[:2]
+
+    seen = await witnesses.watch(
+        lambda: hall.unsubscribe(hall.admin, "plans", people=leavers), hall.everybody
+    )
+
+    stars = [e for e in hall.told("update_message_flags") if e.event.flag == "starred"]
+    assert [(e.audience.users, e.event.op, e.event.messages) for e in stars] == [
+        ((row.user_id,), "remove", (sent,)) for row in leavers
+    ]
+    topics = [(w.user.user_id, e) for w in seen for e in w.events if e["type"] == "user_topic"]
+    assert {user_id for user_id, _ in topics} == {hall.admin.user_id}  # who still knows of it
+    assert {e["visibility_policy"] for _, e in topics} == {0}
+    muted = hall.told("muted_topics")
+    assert [len(e.event.muted_topics) for e in muted] == [0] * 2
+
+    await witnesses.watch(
+        lambda: hall.subscribe(hall.other, "plans", people=leavers), hall.everybody
+    )
+    stars = [e for e in hall.told("update_message_flags") if e.event.flag == "starred"]
+    assert [e.event.op for e in stars] == ["add"] * 2
+
+
+async def test_guests_lose_their_stars_with_a_public_channel_and_others_do_not(
+    hall, changes, witnesses
+):
+    await hall.make.channel("plans", subscribers=[hall.guest, hall.member, hall.other])
+    sent = await changes.send(hall.other, "plans")
+    leavers = [hall.guest, hall.member]
+    for row in leavers:
+        await hall.stage.write(change_flag, hall.actor(row), [sent], "add", "starred")
+
+    await witnesses.watch(
+        lambda: hall.unsubscribe(hall.admin, "plans", people=leavers), hall.everybody
+    )
+
+    stars = [e for e in hall.told("update_message_flags") if e.event.flag == "starred"]
+    assert [e.audience.users for e in stars] == [(hall.guest.user_id,)]
 
 
 async def test_who_has_read_a_channel_is_told_nothing_of_it_when_leaving(hall, witnesses):

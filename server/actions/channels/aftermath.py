@@ -1,6 +1,6 @@
 """What follows for everybody concerned from a change to channels, or to who may read them."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Final
 
 import msgspec
@@ -9,7 +9,7 @@ from server.actions.ground import Ground, stand_on_realm
 from server.actions.messages.decide import Draft
 from server.actions.messages.notices import Notice
 from server.actions.stepped_work import Kind, put_off
-from server.actions.subscriptions.regaining import tell_regained, who_find_something
+from server.actions.subscriptions.regaining import tell_lost, tell_regained, who_find_something
 from server.events.base import NOBODY, Entry, Tx
 from server.events.log import Tick
 from storage import channels, read_state, subscriptions
@@ -38,27 +38,33 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
 
 
 async def with_unread(
-    connection: Connection,
-    realm_id: RealmId,
-    channel_id: ChannelId,
-    user_ids: Sequence[UserId] | None,
+    connection: Connection, realm_id: RealmId, channel_id: ChannelId
 ) -> list[Reader]:
-    """Those of these users (None: of all) for whom something there may be unread.
+    """All for whom something there may be unread.
 
     Whom it came to by being subscribed is not looked for.
     """
-    if user_ids is not None and not user_ids:
-        return []
-    found = await read_state.perhaps_unread(connection, realm_id, channel_id, user_ids)
+    found = await read_state.perhaps_unread(connection, realm_id, channel_id, None)
     return [(user_id, channel_id) for user_id in found]
 
 
-def mark_first(tx: Tx, entry: Entry, readers: Sequence[Reader]) -> Sequence[Reader]:
-    """What the first of these may read no longer counts as read with the entry; the others."""
+def take_first(
+    tx: Tx,
+    entry: Entry,
+    readers: Sequence[Reader],
+    knowing: Collection[Reader],
+    ground: Ground,
+) -> Sequence[Reader]:
+    """With the entry, what the first of these may read no longer is gone for them; the others.
+
+    It counts as read, and they are told what else they lose. `knowing`: who still knows of the
+    channel.
+    """
     if readers:
         first = readers[:READERS_PER_STEP]
         marking = read_state.mark_left_read(tx.realm_id, first, write_id=tx.write_id)
         tx.at_position(entry, marking)
+        tell_lost(tx, entry, first, knowing, ground.settings.empty_topic_display_name)
     return readers[READERS_PER_STEP:]
 
 
@@ -82,7 +88,8 @@ async def put_off_aftermath(
 async def _take(tx: Tx, plan: Plan, done: int, readers_per_step: int) -> int | None:
     """The next few, after the first `done`: for whom it is closed by now, it counts as read.
 
-    The others are told what they find again there, although they may have been before.
+    Those of them who may not read it are told what else they lose. The others are told what they
+    find again there, although they may have been before.
     """
     until = done + readers_per_step
     some = plan.readers[done:until]
@@ -93,14 +100,19 @@ async def _take(tx: Tx, plan: Plan, done: int, readers_per_step: int) -> int | N
         await tx.connection(), tx.realm_id, user_ids=sorted(ground.people), channel_ids=ids
     )
     there = {(row.user_id, row.channel_id) for row in own if row.active}
-    left = [
+    lost = [
         (user_id, channel_id)
         for user_id, channel_id in some
-        if rows[channel_id].is_archived
-        or not ground.standing(user_id).reads(
+        if not ground.standing(user_id).reads(
             rows[channel_id], subscribed=(user_id, channel_id) in there
         )
     ]
+    knowing = [
+        (user_id, channel_id)
+        for user_id, channel_id in lost
+        if ground.standing(user_id).sees(rows[channel_id], subscribed=False)
+    ]
+    left = [pair for pair in some if rows[pair[1]].is_archived or pair in lost]
     regained: list[Reader] = []
     for channel_id in ids:
         again = [u for u, i in some if i == channel_id and (u, i) not in left]
@@ -108,7 +120,9 @@ async def _take(tx: Tx, plan: Plan, done: int, readers_per_step: int) -> int | N
     if left or regained:
         entry = tx.append(Tick(), NOBODY)
         tx.at_position(entry, read_state.mark_left_read(tx.realm_id, left, write_id=tx.write_id))
-        tell_regained(tx, entry, regained, ground.settings.empty_topic_display_name)
+        name = ground.settings.empty_topic_display_name
+        tell_lost(tx, entry, lost, knowing, name)
+        tell_regained(tx, entry, regained, name)
     return until if until < len(plan.readers) else None
 
 

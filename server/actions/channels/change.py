@@ -8,8 +8,8 @@ from server.actions import audit
 from server.actions.channel_folders import check_folder
 from server.actions.channels.aftermath import (
     Reader,
-    mark_first,
     put_off_aftermath,
+    take_first,
     tell_first,
     with_unread,
 )
@@ -43,7 +43,7 @@ from server.domain.group_settings import changed_settings, named_in
 from server.domain.permission_settings import CHANNEL_PERMISSIONS
 from server.events.base import MEMBERS, Entry, Tx
 from server.events.channels import ChannelInfo, DefaultChannelsChanged
-from storage import channels, read_state, subscriptions, users
+from storage import channels, read_state, regaining, subscriptions, users
 from storage.channels import ChannelRow
 from storage.database import Connection
 from storage.ids import ChannelId, UserId
@@ -94,8 +94,8 @@ async def change_channel(
     notices = of_change(ground.people[actor.user_id], old, new, ground.graph)
     if new.is_archived and not old.is_archived:
         there = await subscriptions.active_user_ids(connection, tx.realm_id, channel_id)
-        others = await with_unread(connection, tx.realm_id, channel_id, None)
-        readers = sorted({*others, *((user_id, channel_id) for user_id in there)})
+        others = await with_unread(connection, tx.realm_id, channel_id)
+        readers = sorted({*readers, *others, *((user_id, channel_id) for user_id in there)})
     return await put_off_aftermath(tx, readers, notices)
 
 
@@ -206,7 +206,7 @@ class _Step:
             self.tx, self.connection, self.ground, {self.channel_id: self.new}, sight
         )
         left = [
-            *await self._take_away(entries[0], reading.losing),
+            *await self._take_away(entries[0], sight, reading.losing),
             *await self._show_again(shown or entries[0], reading.gaining),
         ]
         if info is not None:
@@ -263,21 +263,35 @@ class _Step:
         )
         return tell_first(self.tx, entry, found, self.ground)
 
-    async def _take_away(self, entry: Entry, losing: list[UserId]) -> Sequence[Reader]:
-        """What somebody may read no longer counts as read, as it does for who leaves.
+    async def _take_away(
+        self, entry: Entry, sight: SightChange, losing: list[UserId]
+    ) -> Sequence[Reader]:
+        """What somebody may read no longer is read, starred and set no more, as for who leaves.
 
         Of many only for the first ones; the others.
         """
-        realm_id, write_id = self.tx.realm_id, self.tx.write_id
-        concerned = await with_unread(self.connection, realm_id, self.channel_id, losing)
-        left = mark_first(self.tx, entry, concerned)
+        realm_id = self.tx.realm_id
+        concerned = await who_find_something(self.connection, realm_id, self.channel_id, losing)
+        known = sight.still_known(concerned)
+        left = take_first(self.tx, entry, concerned, known, self.ground)
         old, new = self.old, self.new
         if old.history_public_to_subscribers and not new.history_public_to_subscribers:
-            self.tx.at_position(
-                entry,
-                read_state.mark_hidden_read(realm_id, self.channel_id, write_id=write_id),
-            )
+            await self._hide_history(entry, losing)
         return left
+
+    async def _hide_history(self, entry: Entry, losing: list[UserId]) -> None:
+        """What people were not given there counts as read, and is starred no more.
+
+        Those who lose all of it are told of their stars with the rest.
+        """
+        realm_id, write_id = self.tx.realm_id, self.tx.write_id
+        marking = read_state.mark_hidden_read(realm_id, self.channel_id, write_id=write_id)
+        self.tx.at_position(entry, marking)
+        gone = set(losing)
+        starred = await regaining.starred_by(self.connection, realm_id, self.channel_id)
+        if pairs := [(i, self.channel_id) for i in starred if i not in gone]:
+            telling = regaining.tell_unstarred(realm_id, pairs, write_id=write_id)
+            self.tx.at_position(entry, telling)
 
 
 def _settings(channel: ChannelRow) -> Mapping[str, Any]:

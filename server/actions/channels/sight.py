@@ -1,7 +1,7 @@
 """People come to know of channels, or know of them no longer, without joining or leaving."""
 
 from collections import defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import msgspec
@@ -24,6 +24,12 @@ class SightChange:
 
     gained: Mapping[UserId, tuple[ChannelId, ...]]
     lost: Mapping[UserId, tuple[ChannelId, ...]]
+
+    def still_known(
+        self, pairs: Iterable[tuple[UserId, ChannelId]]
+    ) -> set[tuple[UserId, ChannelId]]:
+        """Those of these, who could read the channel, who may know of it from now on, too."""
+        return {pair for pair in pairs if pair[1] not in self.lost.get(pair[0], ())}
 
 
 def sight_change(
@@ -103,6 +109,7 @@ class ReadingChange:
     gaining: list[UserId]
     """Of those who could read some of it already, for whom its history is from now on, too."""
     losing: list[UserId]
+    """None of them is subscribed: whoever is may read it."""
 
 
 def reading_change(

@@ -7,10 +7,9 @@ from typing import Any
 from server.actions import audit
 from server.actions.channels.aftermath import (
     Reader,
-    mark_first,
     put_off_aftermath,
+    take_first,
     tell_first,
-    with_unread,
 )
 from server.actions.channels.sight import reading_change, sight_change, tell_of_sight
 from server.actions.ground import PEOPLE_IN_BATCH, Ground, stand
@@ -114,10 +113,13 @@ async def tell_who_sees_otherwise(
     for row in rows:
         is_in = {user_id for user_id in people if (user_id, row.channel_id) in subscribed}
         reading = reading_change(before, after, row, row, is_in)
-        left += await with_unread(connection, tx.realm_id, row.channel_id, reading.losing)
+        left += await who_find_something(connection, tx.realm_id, row.channel_id, reading.losing)
         again += await who_find_something(connection, tx.realm_id, row.channel_id, reading.gaining)
     shown = await tell_of_sight(tx, connection, after, same, change)
-    later = [*mark_first(tx, entry, left), *tell_first(tx, shown or entry, again, after)]
+    later = [
+        *take_first(tx, entry, left, change.still_known(left), after),
+        *tell_first(tx, shown or entry, again, after),
+    ]
     return await put_off_aftermath(tx, later, [])
 
 

@@ -12,7 +12,7 @@ from server.actions import audit
 from server.actions.ground import Ground
 from server.actions.subscriptions.acquaintance import Acquaintance
 from server.actions.subscriptions.audiences import alike, besides, seers
-from server.actions.subscriptions.regaining import tell_regained
+from server.actions.subscriptions.regaining import tell_lost, tell_regained
 from server.domain.channels import COLORS, first_free_color
 from server.domain.user_settings import UserSettings
 from server.events.base import Audience, Entry, Tx, to_users
@@ -104,7 +104,8 @@ async def join(tx: Tx, ground: Ground, move: Move) -> None:
 async def leave(tx: Tx, ground: Ground, move: Move) -> None:
     """Unsubscribe them; each is told, and so are those who may know who is in a channel.
 
-    They have read what the channel shows. One of which somebody may no longer know is gone for
+    They have read what the channel shows. What they have starred there, or set for topics, they
+    find again when they may read it again. One of which somebody may no longer know is gone for
     them.
     """
     if not move.pairs:
@@ -116,8 +117,9 @@ async def leave(tx: Tx, ground: Ground, move: Move) -> None:
     counts = {channel_id: -len(user_ids) for channel_id, user_ids in move.by_channel.items()}
     await channels.change_subscriber_counts(connection, tx.realm_id, counts)
 
-    _keep(tx, _tell_leaving(tx, move), move, "subscribers_removed")
-    for channel_ids, user_ids in alike(_hidden_from(ground, move)):
+    hidden = _hidden_from(ground, move)
+    _keep(tx, _tell_leaving(tx, ground, move, hidden), move, "subscribers_removed")
+    for channel_ids, user_ids in alike(hidden):
         gone = ChannelsDeleted(stream_ids=channel_ids, archived=_archived(move, channel_ids))
         tx.append(gone, to_users(*user_ids))
     await _tell_peers_of_leaving(tx, connection, ground, move)
@@ -261,18 +263,11 @@ class _Regained:
         cls, connection: Connection, realm_id: RealmId, ground: Ground, move: Move
     ) -> "_Regained":
         unread, traces = set(), set()
-        for channel_id, user_ids in move.by_channel.items():
-            channel = move.channels[channel_id]
-            outside = [
-                user_id
-                for user_id in user_ids
-                if not ground.standing_of(move.people[user_id]).reads(channel, subscribed=False)
-            ]
-            if outside:
-                some = await read_state.perhaps_unread(connection, realm_id, channel_id, outside)
-                unread |= {(user_id, channel_id) for user_id in some}
-                some = await regaining.with_traces(connection, realm_id, channel_id, outside)
-                traces |= {(user_id, channel_id) for user_id in some}
+        for channel_id, outside in _grouped((i, u) for u, i in _outside(ground, move)).items():
+            some = await read_state.perhaps_unread(connection, realm_id, channel_id, outside)
+            unread |= {(user_id, channel_id) for user_id in some}
+            some = await regaining.with_traces(connection, realm_id, channel_id, outside)
+            traces |= {(user_id, channel_id) for user_id in some}
         return cls(unread, traces, ground.settings.empty_topic_display_name)
 
     def tell(self, tx: Tx, entry: Entry, joining: Sequence[tuple[UserId, ChannelId]]) -> None:
@@ -307,9 +302,12 @@ def _tell_joining(tx: Tx, move: Move, shown: _Shown, regained: _Regained) -> Ent
     return entry
 
 
-def _tell_leaving(tx: Tx, move: Move) -> Entry:
+def _tell_leaving(
+    tx: Tx, ground: Ground, move: Move, hidden: Mapping[UserId, Collection[ChannelId]]
+) -> Entry:
     """One entry for all who leave the same; their spans end with it. The last of them."""
     entry: Entry | None = None
+    outside = set(_outside(ground, move))
     for channel_ids, user_ids in alike(move.by_user):
         names = [ChannelName(stream_id=i, name=move.channels[i].name) for i in channel_ids]
         event = SubscriptionsRemoved(
@@ -319,6 +317,9 @@ def _tell_leaving(tx: Tx, move: Move) -> Entry:
         tx.at_position(entry, subscriptions.end_spans(tx.realm_id, user_ids, channel_ids))
         left = [(user_id, i) for user_id in user_ids for i in channel_ids]
         tx.at_position(entry, read_state.mark_left_read(tx.realm_id, left, write_id=tx.write_id))
+        lost = outside.intersection(left)
+        known = [(user_id, i) for user_id, i in lost if i not in hidden.get(user_id, ())]
+        tell_lost(tx, entry, lost, known, ground.settings.empty_topic_display_name)
     assert entry is not None, "somebody leaves"
     return entry
 
@@ -341,6 +342,16 @@ async def _with_colors(connection: Connection, realm_id: RealmId, move: Move) ->
             used[user_id].add(color)
         memberships.append(Membership(user_id, channel_id, color))
     return memberships
+
+
+def _outside(ground: Ground, move: Move) -> list[tuple[UserId, ChannelId]]:
+    """Those of the pairs where only being subscribed lets somebody read the channel."""
+    standings = {user_id: ground.standing_of(row) for user_id, row in move.people.items()}
+    return [
+        (user_id, i)
+        for user_id, i in move.pairs
+        if not standings[user_id].reads(move.channels[i], subscribed=False)
+    ]
 
 
 def _hidden_from(ground: Ground, move: Move) -> dict[UserId, tuple[ChannelId, ...]]:

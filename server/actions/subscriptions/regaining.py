@@ -1,4 +1,4 @@
-"""People can read a channel again, and are told what a client takes up of it when it registers."""
+"""People can read a channel again, or no longer: they are told what register tells from then on."""
 
 from collections.abc import Collection, Sequence
 
@@ -36,3 +36,25 @@ def tell_regained(
             write_id=tx.write_id,
         )
         tx.at_position(entry, statement)
+
+
+def tell_lost(
+    tx: Tx,
+    entry: Entry,
+    lost: Collection[tuple[UserId, ChannelId]],
+    knowing: Collection[tuple[UserId, ChannelId]],
+    empty_topic_display_name: str,
+) -> None:
+    """Tell each, behind the entry, that nothing is starred there or set for topics; it is kept.
+
+    Of topics only those are told who still know of the channel: the others forget them with it.
+    """
+    if not lost:
+        return
+    about = {"empty_topic_display_name": empty_topic_display_name, "write_id": tx.write_id}
+    left = sorted(lost)
+    tx.at_position(entry, regaining.tell_unstarred(tx.realm_id, left, write_id=tx.write_id))
+    tx.at_position(entry, regaining.tell_muted(tx.realm_id, left, **about))
+    theirs = sorted(set(lost).intersection(knowing))
+    if theirs:
+        tx.at_position(entry, regaining.tell_policies(tx.realm_id, theirs, policy=0, **about))
