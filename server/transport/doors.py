@@ -70,7 +70,11 @@ class Doors:
     async def _open_each(self) -> None:
         """A copy of each socket: doors that are shut take theirs with them."""
         for each in self._sockets:
-            self._doors.append(await self._listen(each.dup()))
+            door = await self._listen(each.dup())
+            if self._is_shut or not self._sockets:
+                door.close()  # that was decided while it was being opened
+                break
+            self._doors.append(door)
 
     async def _open_more(self) -> None:
         for each in [each for each in self._sockets for _ in range(MORE)]:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import pytest
+from typing_extensions import override
 
 from server.transport import doors
 from server.transport.doors import CROWD, MORE, Doors
@@ -38,6 +39,17 @@ class Hall:
         self.came += 1
         self.doors.came()
         return asyncio.Protocol()
+
+
+class Unhurried(Hall):
+    """Its doors take a moment to open."""
+
+    @override
+    async def _listen(self, door: socket.socket) -> asyncio.Server:
+        server = await super()._listen(door)
+        for _ in range(3):
+            await asyncio.sleep(0)
+        return server
 
 
 @contextmanager
@@ -97,3 +109,16 @@ async def test_closed_while_more_are_opened_all_are_closed():
         for _ in range(3 * MORE):
             await asyncio.sleep(0)
         assert hall.open == 0
+
+
+@pytest.mark.parametrize("decided", ["shut", "close"])
+async def test_a_door_that_is_being_opened_does_not_stay_open_when_it_is_decided_otherwise(decided):
+    hall = Unhurried()
+    with waiting_outside(0) as opened:
+        opening = asyncio.ensure_future(hall.doors.open([opened]))
+        await asyncio.sleep(0)
+        getattr(hall.doors, decided)()
+        await opening
+        await asyncio.sleep(0)
+        assert hall.open == 0
+        hall.doors.close()
