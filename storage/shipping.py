@@ -1,9 +1,12 @@
 """How far the shipper has come in each realm's log, and who the shipper is."""
 
+import asyncio
+import random
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import date
+from typing import LiteralString
 
 from storage import jobs
 from storage.database import Connection, Database
@@ -11,6 +14,8 @@ from storage.ids import Position, RealmId
 
 LOCK_CLASS = 0x5041_0001  # of advisory locks: the first of Parley's own
 LEADER_SILENCE_SECONDS = 10
+STANDBY_SECONDS = 0.5
+"""Between two attempts of a standby to take the lock of its shard."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,11 +69,7 @@ async def leading(
     """
     async with database.direct() as raw:
         connection = Connection(raw)
-        await connection.execute(
-            "SELECT pg_advisory_lock(%(lock_class)s, %(shard)s)",
-            lock_class=LOCK_CLASS,
-            shard=shard,
-        )
+        await _locked(connection, shard)
         await connection.execute(
             """
             SELECT set_config('idle_session_timeout', %(silence)s, false),
@@ -81,6 +82,19 @@ async def leading(
             seconds=str(silence_seconds),
         )
         yield connection
+
+
+async def _locked(connection: Connection, shard: int) -> None:
+    """Take the advisory lock of the shard; retry until it is free.
+
+    A statement that waited for the lock would hold a snapshot for as long, and VACUUM would remove
+    nothing in the whole database meanwhile.
+    """
+    attempt: LiteralString = "SELECT pg_try_advisory_lock(%(lock_class)s, %(shard)s)"
+    while True:
+        if await connection.value(attempt, lock_class=LOCK_CLASS, shard=shard):
+            return
+        await asyncio.sleep(STANDBY_SECONDS * random.uniform(0.5, 1.0))  # noqa: S311 - spreads load
 
 
 async def lagging(

@@ -127,6 +127,13 @@ def test_there_is_no_sql_outside_storage():
             assert not STATEMENT.search(text), f"{path}: {text}"
 
 
+def test_no_statement_waits_for_a_lock_of_sessions():
+    """It would hold a snapshot for as long as another process lives, and VACUUM back."""
+    for path, tree in modules_in("storage").items():
+        for text in Texts(tree).within(tree):
+            assert not re.search(r"pg_advisory_lock(_shared)?\s*\(", text), f"{path}: {text}"
+
+
 @pytest.mark.asyncio
 async def test_the_realm_comes_first_in_each_primary_key(connection):
     firsts = await connection.tuples(

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager, suppress
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from itertools import pairwise
 from typing import ClassVar
 
@@ -31,6 +31,7 @@ from storage import jobs, shipping
 from storage.database import Connection, Database, DatabaseUnavailableError
 from storage.ids import Position, RealmId
 from storage.shipping import CursorRow, ShippableRow
+from storage.wakeups import listening
 from tests.factories import Make, new_realm
 from tests.fixtures.making import Stage
 
@@ -245,6 +246,49 @@ async def test_a_leader_that_falls_silent_is_put_down(database: Database):
         next_leads.set()
         with pytest.raises(DatabaseUnavailableError):
             await silent
+
+
+@pytest.mark.asyncio
+async def test_nothing_that_stands_by_or_waits_holds_back_vacuum(stage: Stage, database: Database):
+    """Whatever was dead when all of them had begun to wait can be removed soon after."""
+    shippers = [Shipper(database) for _ in range(3)]
+    async with AsyncExitStack() as stack:
+        for shipper in shippers:
+            _ = await stack.enter_async_context(shipping_by(shipper))
+        for channel in (postgres.CHANNEL, jobs.CHANNEL):
+            _ = await stack.enter_async_context(listening(database, channel))
+        await stack.enter_async_context(open_postgres_jobs(database))
+        await _until_asked(database, len(shippers))
+        async with database.connection() as connection:
+            dead_below = await connection.value("SELECT pg_current_xact_id()::text::bigint")
+        await _until_no_snapshot_before(database, dead_below)
+        assert sum(shipper.lag_seconds is not None for shipper in shippers) == 1
+
+
+async def _until_asked(database: Database, shippers: int) -> None:
+    """Wait until so many shippers have asked for the lock of their shard."""
+    async with asyncio.timeout(20), database.connection() as connection:
+        while shippers > await connection.value(
+            """
+            SELECT count(*) FROM pg_stat_activity
+             WHERE datname = current_database() AND pid <> pg_backend_pid()
+               AND (query LIKE '%%advisory_lock%%' OR query LIKE '%%shipper_cursors%%')
+            """
+        ):
+            pass
+
+
+async def _until_no_snapshot_before(database: Database, xid: int) -> None:
+    async with asyncio.timeout(20), database.connection() as connection:
+        while await connection.value(
+            """
+            SELECT count(*) FROM pg_stat_activity
+             WHERE datname = current_database() AND pid <> pg_backend_pid()
+               AND coalesce(backend_xmin, backend_xid)::text::bigint <= %(xid)s
+            """,
+            xid=xid,
+        ):
+            pass
 
 
 @pytest.mark.asyncio
