@@ -17,6 +17,7 @@ from server.api.endpoint import Access, Empty, Endpoint, Request, Result
 from server.api.group_values import GroupUpdateParam, permission_change
 from server.api.params import Field, Params, declare
 from server.api.people import known_user
+from server.api.setting_descriptions import CHANNEL_PERMISSION_CHANGES
 from server.domain.api_keys import Scope
 from server.domain.channel_changes import ChannelChange
 from server.domain.channels import clean_name
@@ -176,7 +177,10 @@ class FactsParams(ChannelParams):
 
 
 ChangeParams = declare(
-    "ChangeParams", FactsParams, **dict.fromkeys(CHANNEL_PERMISSIONS, GroupUpdateParam)
+    "ChangeParams",
+    FactsParams,
+    CHANNEL_PERMISSION_CHANGES,
+    **dict.fromkeys(CHANNEL_PERMISSIONS, GroupUpdateParam),
 )
 
 

@@ -225,6 +225,11 @@ class Endpoint(Generic[ParamsT]):
     params: type[ParamsT]
     handler: Handler[ParamsT]
     result: type[Result] = Empty
+    summary: str = field(default="", kw_only=True)
+    """What a call does, in the imperative and in one line, for the API's documentation."""
+    description: str = field(default="", kw_only=True)
+    """What the summary leaves out: conditions, limits, what follows. Plain text; a blank line
+    begins a paragraph, and what stands in backquotes is code."""
     fetches_quietly: bool = False
     """A success is no sign of a problem, however frequent: not rate limited (polls, pictures)."""
     streams_events: bool = False

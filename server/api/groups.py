@@ -8,6 +8,7 @@ from typing import TypeVar
 from server.actions import stepped_work
 from server.actions.channels.aftermath import AFTERMATH
 from server.actions.groups import change, create, members
+from server.api import setting_descriptions as texts
 from server.api.endpoint import Access, Empty, Endpoint, Request, Result
 from server.api.group_values import GroupUpdateParam, GroupValue, group_setting, permission_change
 from server.api.params import Params, declare
@@ -54,7 +55,10 @@ class NewGroupParams(Params):
 
 
 CreateParams = declare(
-    "CreateParams", NewGroupParams, **dict.fromkeys(GROUP_PERMISSIONS, GroupValue | None)
+    "CreateParams",
+    NewGroupParams,
+    texts.GROUP_PERMISSIONS,
+    **dict.fromkeys(GROUP_PERMISSIONS, GroupValue | None),
 )
 
 
@@ -87,7 +91,10 @@ class NamesParams(GroupParams):
 
 
 ChangeParams = declare(
-    "ChangeParams", NamesParams, **dict.fromkeys(GROUP_PERMISSIONS, GroupUpdateParam)
+    "ChangeParams",
+    NamesParams,
+    texts.GROUP_PERMISSION_CHANGES,
+    **dict.fromkeys(GROUP_PERMISSIONS, GroupUpdateParam),
 )
 
 

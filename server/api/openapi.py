@@ -126,7 +126,8 @@ def _operation(
     operation: dict[str, Any] = {
         "operationId": f"{_tag(endpoint)}_{endpoint.handler.__name__}",
         "tags": [_tag(endpoint)],
-        "description": _prose(endpoint),
+        "summary": endpoint.summary,
+        "description": _prose(endpoints),
         "parameters": parameters,
         "responses": _responses(endpoint, _different(results[e.result] for e in endpoints)),
     }
@@ -164,23 +165,37 @@ def _in_path(endpoint: Endpoint[Any], described: Sequence[Described]) -> list[De
 def _path_parameters(path: str, in_path: Sequence[Described]) -> list[dict[str, Any]]:
     names = re.findall(r"\{(\w+)\}", path)
     if len(names) == len(in_path):
-        schemas = [each.schema for each in in_path]
+        values = [_described_value(each) for each in in_path]
     else:
-        schemas = [{"anyOf": [each.schema for each in in_path]}]
+        texts = dict.fromkeys(each.description for each in in_path)
+        schema = {"anyOf": [_bare_schema(each) for each in in_path]}
+        values = [{"description": " Or: ".join(texts), "schema": schema}]
     return [
-        {"name": name, "in": "path", "required": True, "schema": schema}
-        for name, schema in zip(names, schemas, strict=True)
+        {"name": name, "in": "path", "required": True, **value}
+        for name, value in zip(names, values, strict=True)
     ]
 
 
+def _bare_schema(described: Described) -> dict[str, Any]:
+    return {key: value for key, value in described.schema.items() if key != "description"}
+
+
+def _described_value(described: Described) -> dict[str, Any]:
+    """What a parameter outside of a form means, and what it may be."""
+    return {"description": described.description, "schema": _bare_schema(described)}
+
+
 def _query_parameters(described: Described) -> Iterable[dict[str, Any]]:
-    value: dict[str, Any] = (
-        {"content": {JSON: {"schema": described.schema}}}
-        if described.is_json
-        else {"schema": described.schema}
-    )
-    required = described.is_required and not described.aliases
-    yield {"name": described.name, "in": "query", "required": required, **value}
+    schema = _bare_schema(described)
+    value = {"content": {JSON: {"schema": schema}}} if described.is_json else {"schema": schema}
+    required, text = described.is_required and not described.aliases, described.description
+    yield {
+        "name": described.name,
+        "in": "query",
+        "required": required,
+        "description": text,
+        **value,
+    }
     for alias in described.aliases:
         yield {"name": alias, "in": "query", "description": _other_name(described), **value}
 
@@ -335,9 +350,9 @@ def _error_responses() -> dict[str, Any]:
     }
 
 
-def _prose(endpoint: Endpoint[Any]) -> str:
-    prose = (endpoint.handler.__doc__ or "").strip()
-    return f"{prose}\n\nFor {endpoint.access.value}.".strip()
+def _prose(endpoints: Sequence[Endpoint[Any]]) -> str:
+    prose = next((each.description for each in endpoints if each.description), "")
+    return f"{prose}\n\nWho may call it: {endpoints[0].access.value}.".strip()
 
 
 def _tag(endpoint: Endpoint[Any]) -> str:

@@ -22,6 +22,7 @@ from pydantic.fields import FieldInfo
 from pydantic_core import CoreSchema
 from typing_extensions import override
 
+from server.api.docstrings import field_docstrings
 from server.domain.errors import (
     ConfusingParametersError,
     DomainError,
@@ -66,6 +67,8 @@ def _stop_at_first_problem(schema: Any) -> None:
 class Params(BaseModel):
     """The parameters of an endpoint: a subclass declares them, with their limits.
 
+    The docstring below a field is the parameter's description in the API's documentation.
+
     Text fields are taken as they come; all others are JSON inside their field. An `alias` lists
     other names under which the protocol's older clients send the same thing.
     """
@@ -89,12 +92,17 @@ class Part(BaseModel):
     model_config = ConfigDict(strict=True, frozen=True, extra="ignore", defer_build=True)
 
 
-def declare(name: str, base: type[Params], **types: Any) -> type[Params]:
+def declare(
+    name: str, base: type[Params], descriptions: Mapping[str, str], **types: Any
+) -> type[Params]:
     """A subclass whose parameters are listed elsewhere: by name and type, none is required.
 
     Which were given, `model_fields_set` says; null is no value unless the type has it.
     """
-    fields: dict[str, Any] = {parameter: (kind, None) for parameter, kind in types.items()}
+    fields: dict[str, Any] = {
+        parameter: (kind, Field(None, description=descriptions.get(parameter)))
+        for parameter, kind in types.items()
+    }
     return create_model(name, __base__=base, **fields)
 
 
@@ -324,10 +332,19 @@ class Described:
     """It is sent as JSON; else as text."""
     schema: dict[str, Any]
 
+    @property
+    def description(self) -> str:
+        return str(self.schema.get("description", ""))
+
 
 def describe(model: type[Params], ref_template: str) -> tuple[list[Described], dict[str, Any]]:
     """The model's parameters with their JSON schemas, and the schemas that these refer to."""
     schema = model.model_json_schema(ref_template=ref_template)
+    _add_docstrings(schema, model)
+    definitions = schema.get("$defs", {})
+    for part in _parts_of(model):
+        if part.__name__ in definitions:
+            _add_docstrings(definitions[part.__name__], part)
     required = schema.get("required", ())
     described = [
         Described(
@@ -339,7 +356,26 @@ def describe(model: type[Params], ref_template: str) -> tuple[list[Described], d
         )
         for reader in readers(model)
     ]
-    return described, schema.get("$defs", {})
+    return described, definitions
+
+
+def _add_docstrings(schema: dict[str, Any], model: type[BaseModel]) -> None:
+    """Describe the properties by the docstrings of the model's fields."""
+    properties = schema.get("properties", {})
+    for name, text in field_docstrings(model).items():
+        if name in properties:
+            properties[name].setdefault("description", " ".join(text.split()))
+
+
+def _parts_of(annotation: Any) -> Iterator[type[Part]]:
+    """The objects that a type holds, and those that they hold."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        if issubclass(annotation, Part):
+            yield annotation
+        for field in annotation.model_fields.values():
+            yield from _parts_of(field.annotation)
+    for argument in get_args(annotation):
+        yield from _parts_of(argument)
 
 
 def _schema_of(reader: Reader, schema: dict[str, Any]) -> dict[str, Any]:

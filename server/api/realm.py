@@ -5,6 +5,7 @@ from typing import Annotated, Any, Final, Literal, get_type_hints
 
 from server.actions.greetings import try_out
 from server.actions.realm_settings import RealmChange, change_realm
+from server.api import setting_descriptions as texts
 from server.api.endpoint import Access, Empty, Endpoint, Request, Result
 from server.api.group_values import GroupUpdateParam, permission_change
 from server.api.params import Field, JsonOrBareStr, Params, Part, declare
@@ -88,6 +89,7 @@ _OTHER_TYPES: Final[dict[str, Any]] = {
 RealmParams = declare(
     "RealmParams",
     IdentityParams,
+    {**texts.REALM, **texts.REALM_PERMISSIONS, **texts.OLD_POLICIES},
     **{name: _HINTS[name] for name in AS_KEPT},
     **dict.fromkeys(TIME_LIMITS, TimeLimit),
     **_OTHER_TYPES,

@@ -7,6 +7,7 @@ from server.actions.email_changes import ask_for_new_address
 from server.actions.user_settings import NewPassword, OwnChange
 from server.api.endpoint import Access, Empty, Endpoint, Request
 from server.api.params import Params, declare
+from server.api.setting_descriptions import PERSONAL
 from server.domain.accounts import checked_email, checked_password
 from server.domain.api_keys import Scope
 from server.domain.errors import BadRequestError
@@ -31,8 +32,8 @@ _TYPES_OF_DEFAULTS: Final[dict[str, Any]] = {
     name: kind for name, kind in _TYPES.items() if name not in ONES_OWN
 } | {"twenty_four_hour_time": bool}
 
-SettingsParams = declare("SettingsParams", PersonalParams, **_TYPES)
-DefaultsParams = declare("DefaultsParams", Params, **_TYPES_OF_DEFAULTS)
+SettingsParams = declare("SettingsParams", PersonalParams, PERSONAL, **_TYPES)
+DefaultsParams = declare("DefaultsParams", Params, PERSONAL, **_TYPES_OF_DEFAULTS)
 
 
 async def change_own(request: Request, params: Params) -> Empty:
