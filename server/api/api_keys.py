@@ -7,7 +7,7 @@ from server.actions import api_keys as actions
 from server.actions.api_keys import NewKey
 from server.api.endpoint import Access, Empty, Endpoint, NoParams, Request, Result
 from server.api.params import Field, Params
-from server.domain.api_keys import Scope, checked_scopes
+from server.domain.api_keys import Scope, Secret, checked_scopes
 from server.domain.clock import LAST_SECOND
 from storage import api_keys
 from storage.api_keys import KeyRow
@@ -25,12 +25,12 @@ class KeyParams(Params):
 
 
 class OwnKey(Result):
-    api_key: str
+    api_key: Secret
 
 
 class CreatedKey(Result):
     key_id: int
-    api_key: str
+    api_key: Secret
 
 
 class ShownKey(Result):

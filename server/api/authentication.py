@@ -9,6 +9,7 @@ from server.api.params import Params
 from server.api.sign_in import who_signs_in
 from server.directory import Directory
 from server.domain.access import ADMINISTRATOR
+from server.domain.api_keys import Secret
 from server.domain.errors import (
     AuthenticationFailedError,
     BadRequestError,
@@ -32,7 +33,7 @@ class DevFetchParams(Params):
 
 
 class KeyFetched(Result):
-    api_key: str
+    api_key: Secret
     email: str
     user_id: int
 
@@ -43,7 +44,7 @@ class JwtParams(Params):
 
 
 class KeyOfToken(Result):
-    api_key: str
+    api_key: Secret
     email: str
     user: User | UnsetType = UNSET
 

@@ -7,7 +7,7 @@ from server.api.endpoint import Access, Empty, Endpoint, NoParams, Request, Resu
 from server.api.params import JsonOrBareStr, Params
 from server.api.pictures import keep_pictures, max_picture_bytes
 from server.domain.addresses import RealmAddress
-from server.domain.api_keys import Scope
+from server.domain.api_keys import Scope, Secret
 from server.domain.avatars import avatar_of
 from server.domain.bots import (
     GENERIC,
@@ -66,7 +66,7 @@ class ShownPlaces(Result, kw_only=True):
 class OwnBot(ShownPlaces, kw_only=True):
     username: str
     full_name: str
-    api_key: str
+    api_key: Secret
     avatar_url: str | None
 
 
@@ -76,7 +76,7 @@ class OwnBots(Result):
 
 class CreatedBot(ShownPlaces, kw_only=True):
     user_id: int
-    api_key: str
+    api_key: Secret
     avatar_url: str | None
 
 
@@ -186,7 +186,7 @@ async def deactivate(request: Request, params: BotParams) -> Empty:
 
 
 class BotKey(Result):
-    api_key: str
+    api_key: Secret
 
 
 async def get_key(request: Request, params: BotParams) -> BotKey:

@@ -18,7 +18,7 @@ from server.api.group_values import GroupUpdateParam, permission_change
 from server.api.params import Field, Params, declare
 from server.api.people import known_user
 from server.api.setting_descriptions import CHANNEL_PERMISSION_CHANGES
-from server.domain.api_keys import Scope
+from server.domain.api_keys import Scope, Secret
 from server.domain.channel_changes import ChannelChange
 from server.domain.channels import clean_name
 from server.domain.errors import BadRequestError
@@ -245,7 +245,7 @@ class AddressParams(ChannelParams):
 
 
 class AddressResult(Result):
-    email: str
+    email: Secret
 
 
 async def show_address(request: Request, params: AddressParams) -> AddressResult:

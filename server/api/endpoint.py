@@ -153,10 +153,16 @@ class Request:
         if self.actor.is_bot:
             raise BadRequestError("This endpoint does not accept bot requests.")
 
-    def check_reaches(self, needed: Scope) -> None:
-        """Raise BadRequestError unless the caller is known by something of this scope."""
-        if not self.actor.reaches(needed):
-            raise BadRequestError(f"This API key does not reach this: {lacking(needed)}.")
+    def check_reaches(self, *needed: Scope) -> None:
+        """Raise BadRequestError unless the caller's credential reaches all of these scopes."""
+        for scope in needed:
+            if not self.actor.reaches(scope):
+                raise BadRequestError(f"This API key does not reach this: {lacking(scope)}.")
+
+    @property
+    def may_know_secrets(self) -> bool:
+        """Whether the response may disclose a `Secret` that the caller's role permits."""
+        return self.actor.reaches(Scope.EVERYTHING)
 
     async def count_sign_in(self, name: str) -> None:
         """Count a try to sign in with a password under this name, before it is looked at.
@@ -252,14 +258,16 @@ class Endpoint(Generic[ParamsT]):
     """The body is whatever a stranger's program sends: parameters are in the address alone."""
     scope: Scope | None = None
     """What a key with a name has to reach; without it, to read for GET, and else everything."""
+    answers_by_content: bool = False
+    """The response depends on what messages or topics say: a key needs the scope to read, too."""
     at_root: bool = False
     """Its path is the whole path: it answers with files, which browsers fetch by their address."""
 
     @property
-    def needs(self) -> Scope:
-        if self.scope is not None:
-            return self.scope
-        return Scope.READ if self.method == "GET" else Scope.EVERYTHING
+    def needs(self) -> tuple[Scope, ...]:
+        """The scopes that a named key has to reach, all of them."""
+        scope = self.scope or (Scope.READ if self.method == "GET" else Scope.EVERYTHING)
+        return (scope, Scope.READ) if self.answers_by_content else (scope,)
 
     @property
     def full_path(self) -> str:

@@ -68,6 +68,7 @@ async def get_events(request: Request, params: PollParams) -> RawResult | Later 
         user_id=request.actor.user_id,
         queue_id=queue_id,
         last_event_id=params.last_event_id,
+        may_know_secrets=request.may_know_secrets,
         dont_block=params.dont_block,
     )
     if isinstance(begun, _LaterPoll):
@@ -135,6 +136,7 @@ async def _stream(request: Request, params: PollParams) -> None:
         user_id=request.actor.user_id,
         queue_id=QueueId(params.queue_id),
         last_event_id=_last_event_id(request, params),
+        may_know_secrets=request.may_know_secrets,
     )
     async with aclosing(batches):
         first = await anext(batches)

@@ -312,7 +312,7 @@ class Handling:
         if not endpoint.fetches_quietly:
             await self._count(request)
         if request.caller is not None:
-            request.check_reaches(endpoint.needs)
+            request.check_reaches(*endpoint.needs)
         if endpoint.access is Access.INTERNAL and not server.app.settings.development:
             raise BadRequestError("This is not a development server.")
         if endpoint.access is Access.ADMIN and not request.actor.person.is_administrator:

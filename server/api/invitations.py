@@ -10,7 +10,7 @@ from server.actions.invitations import Wish
 from server.api.endpoint import Access, Empty, Endpoint, NoParams, Request, Result
 from server.api.params import Field, Params
 from server.domain.access import MEMBER
-from server.domain.api_keys import Scope
+from server.domain.api_keys import Secret
 from server.domain.errors import BadRequestError, InvitationFailedError
 from server.domain.invitations import MAX_MINUTES, PATH, PURPOSE, addresses_in, link_key
 from server.domain.realm_changes import MAX_WELCOME_LENGTH
@@ -58,7 +58,8 @@ class Invitation(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     include_realm_default_subscriptions: bool
     email: str | msgspec.UnsetType = msgspec.UNSET
     notify_referrer_on_join: bool | msgspec.UnsetType = msgspec.UNSET
-    link_url: str | msgspec.UnsetType = msgspec.UNSET
+    link_url: Secret | msgspec.UnsetType = msgspec.UNSET
+    """Left out for an invitation by mail, and for keys that do not reach secrets."""
 
 
 class Invitations(Result):
@@ -66,7 +67,7 @@ class Invitations(Result):
 
 
 class LinkResult(Result):
-    invite_link: str
+    invite_link: Secret
 
 
 async def list_all(request: Request, params: NoParams) -> Invitations:
@@ -75,7 +76,7 @@ async def list_all(request: Request, params: NoParams) -> Invitations:
     key: bytes | None = None
     async with request.read() as connection:
         rows = await invitations.visible(connection, request.actor, request.app.clock.now())
-        if request.actor.reaches(Scope.EVERYTHING):
+        if request.may_know_secrets:
             key = await server_keys.key_for(connection, PURPOSE)
     url = (await request.directory.address()).url
     return Invitations(invites=[_shown(request, row, key, url) for row in rows])

@@ -40,6 +40,8 @@ class ChangeResult(Result):
 async def change(request: Request, params: ChangeParams) -> ChangeResult:
     message_id = MessageId(params.message_id)
     moves = params.topic is not None or params.stream_id is not None
+    if params.prev_content_sha256 is not None:
+        request.check_reaches(Scope.READ)  # the response tells whether the content was guessed
     if params.content is None and not moves:
         raise BadRequestError("Nothing to change")
     if params.propagate_mode != "change_one" and not moves:
@@ -48,7 +50,8 @@ async def change(request: Request, params: ChangeParams) -> ChangeResult:
     if params.content is not None:
         content = NewContent(params.content, params.prev_content_sha256)
         await typeset_ahead(request.directory, params.content)
-    held = [] if content is None else await _own_files(request, message_id)
+    shows_files = content is not None and request.actor.reaches(Scope.READ)
+    held = await _own_files(request, message_id) if shows_files else []
     if moves:
         await _move(request, message_id, _wanted(params, content))
     elif content is not None:
@@ -205,5 +208,6 @@ ENDPOINTS = (
         delete_topic,
         DeleteTopicResult,
         scope=Scope.MESSAGES,
+        answers_by_content=True,
     ),
 )

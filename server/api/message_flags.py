@@ -158,6 +158,7 @@ ENDPOINTS = (
         change_flag_in_narrow,
         NarrowResult,
         scope=api_keys.Scope.MESSAGES,
+        answers_by_content=True,
     ),
     Endpoint(
         "POST",
@@ -183,5 +184,6 @@ ENDPOINTS = (
         TopicParams,
         mark_topic_as_read,
         scope=api_keys.Scope.MESSAGES,
+        answers_by_content=True,
     ),
 )

@@ -27,7 +27,10 @@ async def list_all(request: Request, params: NoParams) -> ExportList:
     address = directory.address_of(await directory.realm()).url
     async with request.read() as connection:
         rows = await realm_exports.all_of_them(connection, directory.realm_id)
-    return ExportList(exports=[ShownExport.of(row, address) for row in rows])
+    exports = [ShownExport.of(row, address) for row in rows]
+    if not request.may_know_secrets:
+        exports = [each.without_secrets() for each in exports]
+    return ExportList(exports=exports)
 
 
 class AskParams(Params):

@@ -62,7 +62,7 @@ async def register(request: Request, params: RegisterParams) -> RawResult:
             narrow=EventNarrow.parse(params.narrow).terms,
             all_public_channels=params.all_public_streams and not request.actor.is_guest,
             view=_view(params),
-            knows_keys=request.actor.reaches(Scope.EVERYTHING),
+            knows_secrets=request.may_know_secrets,
         ),
         fetch_types=None if wanted is None else frozenset(wanted),
         include_subscribers="false" if request.actor.is_spectator else params.include_subscribers,

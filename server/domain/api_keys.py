@@ -4,9 +4,10 @@ import hashlib
 import secrets
 import string
 from collections.abc import Iterable
+from dataclasses import dataclass
 from datetime import datetime
 from enum import Enum
-from typing import Final
+from typing import Annotated, Final
 
 from server.domain.errors import BadRequestError, InvalidParameterError
 
@@ -25,7 +26,7 @@ class Scope(Enum):
     """What a key has to reach for an endpoint to answer its holder."""
 
     READ = "read"
-    """Changes nothing, and shows nothing that opens anything: no key, link or mail address."""
+    """Reads what the user may read. Discloses no `Secret`, and changes nothing."""
     MESSAGES = "messages"
     """Messages, and what belongs to writing them: drafts, files, reactions, flags."""
     EVERYTHING = "everything"
@@ -37,6 +38,21 @@ class Scope(Enum):
 GRANTABLE: Final = (Scope.READ, Scope.MESSAGES, Scope.EVERYTHING)
 
 Scopes = frozenset[Scope]
+
+
+@dataclass(frozen=True, slots=True)
+class Discloses:
+    """Annotates a field whose value authorises: a response or an event with it needs this scope."""
+
+    scope: Scope
+
+
+Secret = Annotated[str, Discloses(Scope.EVERYTHING)]
+"""A bearer secret: a key, a token, a link that authorises, an address that takes mail.
+
+Responses and events are typed with it. A response that may hold one comes from an endpoint that
+needs the scope, or leaves it out for a key without it; an event is reduced by `without_secrets`.
+"""
 
 
 def reaches(scopes: Scopes, needed: Scope) -> bool:

@@ -62,6 +62,13 @@ class Event(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=False):
         del position, view
         return (self,)
 
+    def without_secrets(self) -> "Event | None":
+        """The event for the queue of a key that does not reach secrets; None: not sent to it.
+
+        An event with a field of type `Secret` (server/domain/api_keys.py) has to override this.
+        """
+        return self
+
     def touches(self) -> Sequence[tuple[Any, ...]]:
         """Keys of cached rows that this event makes stale (server/directory.py)."""
         return ()

@@ -9,6 +9,7 @@ from typing_extensions import override
 
 from server.directory import user_key
 from server.domain.addresses import RealmAddress
+from server.domain.api_keys import Secret
 from server.domain.avatars import avatar_of
 from server.domain.profiles import public_email
 from server.events.base import Event
@@ -22,7 +23,7 @@ class Service(msgspec.Struct, frozen=True, kw_only=True):
 
     base_url: str
     interface: int
-    token: str
+    token: Secret
 
 
 class Bot(msgspec.Struct, frozen=True, kw_only=True):
@@ -33,7 +34,7 @@ class Bot(msgspec.Struct, frozen=True, kw_only=True):
     full_name: str
     bot_type: int | None
     is_active: bool
-    api_key: str
+    api_key: Secret
     avatar_url: str | None
     owner_id: UserId | None
     default_sending_stream: str | None = None
@@ -72,7 +73,7 @@ class BotChange(msgspec.Struct, frozen=True, kw_only=True):
     full_name: str | UnsetType = UNSET
     email: str | UnsetType = UNSET
     avatar_url: str | UnsetType | None = UNSET
-    api_key: str | UnsetType = UNSET
+    api_key: Secret | UnsetType = UNSET
     owner_id: UserId | UnsetType = UNSET
     services: tuple[Service, ...] | UnsetType = UNSET
 
@@ -83,6 +84,10 @@ class _OfBots(Event, frozen=True, kw_only=True):
     wire_type: ClassVar[str] = "realm_bot"
 
     type: Literal["realm_bot"] = "realm_bot"
+
+    @override
+    def without_secrets(self) -> None:
+        return None
 
 
 class BotAdded(_OfBots, frozen=True, kw_only=True):

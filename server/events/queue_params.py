@@ -16,8 +16,8 @@ class QueueParams(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     narrow: tuple[tuple[str, str | int | tuple[int, ...]], ...] = ()
     all_public_channels: bool = False
     view: ClientView = ClientView()
-    knows_keys: bool = True
-    """False: it was registered with a key that does not open the bots of its user."""
+    knows_secrets: bool = msgspec.field(default=True, name="knows_keys")
+    """False: registered with a key that does not reach secrets, so its events come without."""
 
 
 def queue_params(stored: dict[str, Any]) -> QueueParams:

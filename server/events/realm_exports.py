@@ -3,7 +3,9 @@
 from typing import ClassVar, Literal
 
 import msgspec
+from typing_extensions import override
 
+from server.domain.api_keys import Secret
 from server.domain.realm_exports import url_of
 from server.events.base import Event
 from storage.ids import UserId
@@ -17,8 +19,9 @@ class ShownExport(msgspec.Struct, frozen=True, kw_only=True):
     acting_user_id: UserId
     export_time: float
     export_type: int
-    export_url: str | None
-    """Where it is to be had; None: not yet, or not any more."""
+    export_url: Secret | None
+    """Downloads the file without further authentication. None: there is no file (yet, or any
+    more), or the reader's key does not reach secrets."""
     deleted_timestamp: float | None
     failed_timestamp: float | None
     pending: bool
@@ -38,6 +41,9 @@ class ShownExport(msgspec.Struct, frozen=True, kw_only=True):
             pending=row.is_pending,
         )
 
+    def without_secrets(self) -> "ShownExport":
+        return msgspec.structs.replace(self, export_url=None)
+
 
 class ExportsChanged(Event, frozen=True, kw_only=True):
     """All of them, after any change."""
@@ -47,6 +53,10 @@ class ExportsChanged(Event, frozen=True, kw_only=True):
 
     type: Literal["realm_export"] = "realm_export"
     exports: list[ShownExport]
+
+    @override
+    def without_secrets(self) -> "ExportsChanged":
+        return ExportsChanged(exports=[each.without_secrets() for each in self.exports])
 
 
 class ExportConsentChanged(Event, frozen=True, kw_only=True):

@@ -105,6 +105,7 @@ async def begin(
     user_id: UserId,
     queue_id: QueueId,
     last_event_id: int | None,
+    may_know_secrets: bool = True,
     dont_block: bool = False,
     reader: object = None,
 ) -> list[WireEvent] | WaitingT:
@@ -112,10 +113,12 @@ async def begin(
 
     Writes nothing to the database. A poll that waits already on this queue is released with a
     heartbeat, and from then on the queue's reader is this one's (server/realtime/stream.py).
-    Raises BadEventQueueError for a queue that has ended, is not this user's, or never
-    gave out such an id.
+    Raises BadEventQueueError for a queue that has ended, is not this user's, never gave out such
+    an id, or was registered by a key that reaches secrets where the caller's does not.
     """
     follower, queue = await realtime.queue(realm_id, user_id, queue_id)
+    if queue.knows_secrets and not may_know_secrets:
+        raise BadEventQueueError(queue_id)
     asked_id = queue.last_id if last_event_id is None else last_event_id
     cursor, k = queue.cursor_of(asked_id)
     if cursor > follower.position and not await realtime.catch_up(follower, cursor):
@@ -146,6 +149,7 @@ async def poll(
     user_id: UserId,
     queue_id: QueueId,
     last_event_id: int | None,
+    may_know_secrets: bool = True,
     dont_block: bool = False,
     reader: object = None,
 ) -> list[WireEvent]:
@@ -157,6 +161,7 @@ async def poll(
         user_id=user_id,
         queue_id=queue_id,
         last_event_id=last_event_id,
+        may_know_secrets=may_know_secrets,
         dont_block=dont_block,
         reader=reader,
     )

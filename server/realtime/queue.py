@@ -40,7 +40,7 @@ class EventQueue:
         "base",
         "event_types",
         "idle_since",
-        "knows_keys",
+        "knows_secrets",
         "last_id",
         "narrow",
         "pending",
@@ -62,7 +62,7 @@ class EventQueue:
         self.event_types = _types(params.event_types)
         self.narrow = EventNarrow.parse(params.narrow) if params.narrow else None
         self.all_public = params.all_public_channels
-        self.knows_keys = params.knows_keys
+        self.knows_secrets = params.knows_secrets
         self.last_id = -1
         """The highest id given out here, or acknowledged by the client."""
         self.scanned = Position(0)
@@ -76,8 +76,6 @@ class EventQueue:
         """When its last poll ended; nothing while one waits."""
 
     def listens_to(self, wire_type: str) -> bool:
-        if wire_type == "realm_bot" and not self.knows_keys:
-            return False
         return self.event_types is None or wire_type in self.event_types
 
     def id_at(self, position: Position, k: int) -> int:

@@ -15,6 +15,7 @@ async def follow(
     user_id: UserId,
     queue_id: QueueId,
     last_event_id: int | None,
+    may_know_secrets: bool = True,
 ) -> AsyncGenerator[list[WireEvent], None]:
     """The queue's events after `last_event_id`, in batches, heartbeats among them.
 
@@ -31,6 +32,7 @@ async def follow(
             user_id=user_id,
             queue_id=queue_id,
             last_event_id=last_event_id,
+            may_know_secrets=may_know_secrets,
             dont_block=dont_block,
             reader=reader,
         )

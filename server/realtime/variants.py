@@ -42,13 +42,18 @@ class TailEntry:
         self.event = _BLANK
         self._encodings.clear()
 
-    def encoded(self, view: ClientView) -> list[bytes]:
+    def encoded(self, view: ClientView, *, with_secrets: bool = True) -> list[bytes]:
         """The wire events for such clients, each without its opening brace.
 
         Events that have flags come without their closing brace too.
         """
         event = self.event
-        key = tuple([getattr(view, name) for name in event.varies_by])
+        if not with_secrets:
+            reduced = event.without_secrets()
+            if reduced is None:
+                return []
+            with_secrets, event = reduced is event, reduced
+        key = (with_secrets, *[getattr(view, name) for name in event.varies_by])
         encodings = self._encodings.get(key)
         if encodings is None:
             wire = event.wire(self.position, view) if event.wire_type else ()
@@ -62,13 +67,15 @@ class TailEntry:
         """Whether the client asked for such events, whoever they are for."""
         if not queue.listens_to(self.event.wire_type):
             return False
+        if not queue.knows_secrets and self.event.without_secrets() is None:
+            return False
         if queue.narrow is None:
             return True
         return queue.narrow.admits(self.event, Reader(user.user_id, self._flags(user)))
 
     def for_queue(self, queue: EventQueue, user: LiveUser, *, after_k: int = -1) -> list[WireEvent]:
         """What the user's queue gets from this entry, events up to `after_k` left out."""
-        encoded = self.encoded(queue.view)
+        encoded = self.encoded(queue.view, with_secrets=queue.knows_secrets)
         if self.event.has_flags:
             encoded = [each + self._personal(queue, user) for each in encoded]
         first = queue.id_at(self.position, 0)

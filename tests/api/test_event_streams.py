@@ -281,7 +281,7 @@ def by_what_ends(log_in, make, ada, visitor, database):
             await browser.sign_in(ada.email, PASSWORD)
             cookies = "; ".join(f"{name}={value}" for name, value in browser.cookies.items())
             return queue, {"Cookie": cookies}, lambda: run("DELETE FROM sessions")
-        made = await client.post("/users/me/api_keys", name="A program", scopes=["read"])
+        made = await client.post("/users/me/api_keys", name="A program", scopes=["everything"])
         shown = {"Authorization": basic(ada.email, made["api_key"])}
         return queue, shown, lambda: run("UPDATE api_keys SET expires_at = now()")
 
