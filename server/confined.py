@@ -1,8 +1,10 @@
-"""Starts processes of our own that work on what strangers have made, and get nothing else of us."""
+"""Processes of our own that work on what strangers have made, and get nothing else of us."""
 
 import asyncio
+import struct
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -11,6 +13,12 @@ import server
 ROOT: Final = Path(server.__file__).parents[1]
 ENVIRONMENT: Final = {"LC_ALL": "C.UTF-8"}
 """Ours holds the passwords of databases and brokers."""
+HEADER: Final = struct.Struct("!I")
+"""The length of the frame that follows, on either pipe of a worker."""
+
+
+class WorkerDiedError(Exception):
+    """The process has ended before its answer."""
 
 
 async def start(
@@ -29,3 +37,71 @@ async def start(
         env=ENVIRONMENT,
         start_new_session=True,
     )
+
+
+class Worker:
+    """One process of a module, started at the first request; it answers one request at a time.
+
+    Requests and answers are frames of bytes, which the module reads and writes with
+    `server/worker_loop.py`. Callers see to it that no two of them ask at once.
+    """
+
+    def __init__(self, module: str) -> None:
+        self._module = module
+        self.process: asyncio.subprocess.Process | None = None
+        self.starts = 0
+
+    async def ask(self, request: bytes) -> bytes:
+        """Return the answer. Raises WorkerDiedError.
+
+        Cancelling the call, or any failure, ends the process, which may still be working.
+        """
+        is_done = False
+        try:
+            with suppress(WorkerDiedError):
+                answer = await self._exchange(request)
+                is_done = True
+                return answer
+            # An idle process leaves with status 0: that is not because of this request.
+            if self.process is not None and await self.process.wait() == 0:
+                answer = await self._exchange(request)
+                is_done = True
+                return answer
+            raise WorkerDiedError
+        finally:
+            if not is_done:
+                await self.end()
+
+    async def end(self) -> None:
+        """End the process; the next request starts another."""
+        process, self.process = self.process, None
+        if process is None:
+            return
+        with suppress(ProcessLookupError):
+            process.kill()
+        # A killed process ends at once, so this wait is never long.
+        await asyncio.shield(process.wait())
+
+    async def _exchange(self, request: bytes) -> bytes:
+        process = await self._running()
+        assert process.stdin is not None
+        assert process.stdout is not None
+        try:
+            process.stdin.write(HEADER.pack(len(request)) + request)
+            await process.stdin.drain()
+            [length] = HEADER.unpack(await process.stdout.readexactly(HEADER.size))
+            return await process.stdout.readexactly(length)
+        except (OSError, asyncio.IncompleteReadError) as error:
+            raise WorkerDiedError from error
+
+    async def _running(self) -> asyncio.subprocess.Process:
+        if self.process is None or self.process.returncode is not None:
+            self.starts += 1
+            starting = asyncio.ensure_future(start(self._module))
+            try:
+                self.process = await asyncio.shield(starting)
+            except asyncio.CancelledError:
+                # The process is about to exist all the same, and has to be ended.
+                self.process = await starting
+                raise
+        return self.process

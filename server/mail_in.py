@@ -191,7 +191,7 @@ class MailRoom:
             digest=said.digest,
             files=[row for row in rows if row is not None],
         )
-        await typeset_ahead(directory, mailed.content)
+        await typeset_ahead(directory, mailed.content, share=_place_of(destination))
         writer = app.writers.of(target.realm_id)
         if mailed.files:
             await writer.write(lambda tx: incoming_mail.add_files(tx, target, mailed))

@@ -20,6 +20,8 @@ METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}
 """Clients make up others, and each would be counted for ever."""
 JOB_BUCKETS = (0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1_800, 3_600, 21_600)
 
+BLOCKED_BUCKETS = (0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)
+
 
 class Metrics:
     """The instruments of one process."""
@@ -61,6 +63,13 @@ class Metrics:
         self._pushes = counter("parley_pushes", told, ["kind", "outcome"])
         came = "Mail that came in: taken, refused, later (it may come again)."
         self._mails_in = counter("parley_mails_in", came, ["answer"])
+
+        blocked = "How long the event loop was blocked, each time that it was noticed."
+        self._blocked = seconds("parley_loop_blocked_seconds", blocked, buckets=BLOCKED_BUCKETS)
+
+    def loop_blocked(self, seconds: float) -> None:
+        """Nothing else ran in this process for so long."""
+        self._blocked.observe(seconds)
 
     def request(self, *, method: str, endpoint: str, status: int, seconds: float) -> None:
         """A request was answered."""

@@ -19,6 +19,7 @@ from server.main import serving, stop_signal
 from server.messaging.background import running
 from server.metrics_port import metrics_port, metrics_sockets
 from server.settings import Settings
+from server.watchdog import LoopWatchdog
 
 Prepare = Callable[[App], Awaitable[None]]
 Ready = Callable[[str | None], None]
@@ -60,7 +61,7 @@ async def serve_until_stopped(
         work = run_processors(
             app, processors, with_shipper=with_shipper, serves=True, takes_mail=takes_mail
         )
-        await stack.enter_async_context(running(work, *beside))
+        await stack.enter_async_context(running(work, _watch(app), *beside))
         api = await stack.enter_async_context(serving(app, sockets))
         await stack.enter_async_context(
             metrics_port(
@@ -93,7 +94,7 @@ async def work_until_stopped(
     async with (
         open_app(settings) as app,
         metrics_port(app, _told_of(processors, with_shipper), all_queues=queue_names()),
-        running(run_processors(app, processors, with_shipper=with_shipper)),
+        running(run_processors(app, processors, with_shipper=with_shipper), _watch(app)),
     ):
         set_start_apart()
         await stop_signal()
@@ -107,10 +108,14 @@ async def take_mail_until_stopped(settings: Settings) -> None:
         open_app(settings) as app,
         metrics_port(app, all_queues=queue_names()),
         taking_mail(app),
-        running(run_processors(app, (), with_shipper=False, takes_mail=True)),
+        running(run_processors(app, (), with_shipper=False, takes_mail=True), _watch(app)),
     ):
         set_start_apart()
         await stop_signal()
+
+
+def _watch(app: App) -> Coroutine[Any, Any, None]:
+    return LoopWatchdog(app.metrics.loop_blocked).run()
 
 
 def open_many_files() -> None:

@@ -49,7 +49,7 @@ async def change(request: Request, params: ChangeParams) -> ChangeResult:
     content = None
     if params.content is not None:
         content = NewContent(params.content, params.prev_content_sha256)
-        await typeset_ahead(request.directory, params.content)
+        await typeset_ahead(request.directory, params.content, share=request.actor.user_id)
     shows_files = content is not None and request.actor.reaches(Scope.READ)
     held = await _own_files(request, message_id) if shows_files else []
     if moves:
@@ -125,7 +125,10 @@ async def history(request: Request, params: HistoryParams) -> HistoryResult:
         snapshots = await edit_history.fetch_history(
             request.directory, connection, request.actor, MessageId(params.message_id), view
         )
-    await edit_history.add_differences(request.directory.rendering.typesetter, snapshots)
+    reader = request.actor
+    await edit_history.add_differences(
+        request.directory.rendering.typesetter, snapshots, share=(reader.realm_id, reader.user_id)
+    )
     return HistoryResult(message_history=snapshots)
 
 

@@ -236,7 +236,7 @@ class RenderResult(Result):
 
 async def render(request: Request, params: RenderParams) -> RenderResult:
     written = clean_content(params.content)
-    await content.typeset_ahead(request.directory, written)
+    await content.typeset_ahead(request.directory, written, share=request.actor.user_id)
     rendered = await content.render_as(request.directory, request.actor, written)
     return RenderResult(rendered=rendered.html)
 

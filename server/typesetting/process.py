@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Hashable, Sequence
 from contextlib import asynccontextmanager, suppress
 from typing import Any, Final
 
@@ -10,10 +10,11 @@ import msgspec
 import structlog
 from typing_extensions import override
 
-from server import confined
+from server.confined import Worker, WorkerDiedError
 from server.domain.markdown.nodes import Element
 from server.domain.markdown.typesetting import Typeset, TypesetJob, Typesetter
-from server.typesetting.wire import HEADER, Delivery, Order, frame
+from server.fair_turns import FairTurns, Turn
+from server.typesetting.wire import Delivery, Order
 
 logger = structlog.get_logger(__name__)
 
@@ -24,14 +25,11 @@ REMEMBERED: Final = 2_000
 WORKER: Final = "server.typesetting.worker"
 
 
-class _GoneError(Exception):
-    """The process has ended before its answer."""
-
-
 class ProcessTypesetter(Typesetter):
     """One process, started at the first job; what ends it is shown plain from then on.
 
     `wall_seconds` is for all jobs of a message, with waiting for others: a send waits no longer.
+    People take turns, those first who have used the process least of late.
     """
 
     def __init__(
@@ -42,108 +40,75 @@ class ProcessTypesetter(Typesetter):
     ) -> None:
         self._cpu_seconds = cpu_seconds
         self._wall_seconds = wall_seconds
-        self._turn = asyncio.Lock()
-        self._process: asyncio.subprocess.Process | None = None
+        self._turns = FairTurns()
+        self._worker = Worker(WORKER)
         self._known: OrderedDict[TypesetJob, Typeset | None] = OrderedDict()
-        self.starts = 0
+
+    @property
+    def process(self) -> asyncio.subprocess.Process | None:
+        """The process, if there is one now."""
+        return self._worker.process
+
+    @property
+    def starts(self) -> int:
+        """How many processes were started so far."""
+        return self._worker.starts
 
     @override
-    async def set(self, jobs: Sequence[TypesetJob]) -> None:
+    async def set(self, jobs: Sequence[TypesetJob], *, share: Hashable) -> None:
         for job in jobs:
             if job in self._known:
                 self._known.move_to_end(job)
         if any(job not in self._known for job in jobs):
             with suppress(TimeoutError):
-                async with asyncio.timeout(self._wall_seconds), self._turn:
-                    await self._set([job for job in jobs if job not in self._known])
+                async with asyncio.timeout(self._wall_seconds), self._turns.turn(share) as turn:
+                    await self._set(jobs, turn)
 
     @override
     def known(self, job: TypesetJob) -> Typeset | None:
         return self._known.get(job)
 
     @override
-    async def compare(self, pairs: Sequence[tuple[str, str]]) -> list[str | None]:
+    async def compare(
+        self, pairs: Sequence[tuple[str, str]], *, share: Hashable
+    ) -> list[str | None]:
         found: list[str | None] = [None] * len(pairs)
         with suppress(TimeoutError):
             async with asyncio.timeout(self._wall_seconds):
                 for place, (older, newer) in enumerate(pairs):
                     order = Order("difference", older, "", self._cpu_seconds, newer)
-                    # A turn for each: what a send waits for goes between two of them. What ends
+                    # A turn for each, so that a send does not wait for all of them. What ends
                     # the process has no difference; it is started anew for the next.
-                    with suppress(_GoneError):
-                        async with self._turn:
+                    with suppress(WorkerDiedError):
+                        async with self._turns.turn(share):
                             found[place] = (await self._ask(order)).html
         return found
 
     async def close(self) -> None:
         """End the process."""
-        async with self._turn:
-            await self._end()
+        async with self._turns.turn(None):
+            await self._worker.end()
 
-    async def _set(self, jobs: Sequence[TypesetJob]) -> None:
+    async def _set(self, jobs: Sequence[TypesetJob], turn: Turn) -> None:
         for job in jobs:
+            if job in self._known:
+                continue
             try:
                 order = Order(job.kind, job.text, job.language, self._cpu_seconds)
                 self._remember(job, delivered(await self._ask(order)))
-            except _GoneError:
+            except WorkerDiedError:
                 logger.warning("typesetting ended", kind=job.kind, language=job.language)
                 self._remember(job, None)
+                # The rest of such a message stays plain: each job may end a process.
                 return
             except TimeoutError:
                 self._remember(job, None)
                 raise
+            await turn.give_way()
 
     async def _ask(self, order: Order) -> Delivery:
-        """One answer. Whatever interrupts it ends the process, which may still be at it."""
-        is_done = False
-        try:
-            with suppress(_GoneError):
-                answer = await self._exchange(order)
-                is_done = True
-                return answer
-            # Nobody had needed it for a while, so it went: not because of this order.
-            if self._process is not None and await self._process.wait() == 0:
-                answer = await self._exchange(order)
-                is_done = True
-                return answer
-            raise _GoneError
-        finally:
-            if not is_done:
-                await self._end()
-
-    async def _exchange(self, order: Order) -> Delivery:
-        process = await self._running()
-        assert process.stdin is not None
-        assert process.stdout is not None
-        try:
-            process.stdin.write(frame(order))
-            await process.stdin.drain()
-            [length] = HEADER.unpack(await process.stdout.readexactly(HEADER.size))
-            body = await process.stdout.readexactly(length)
-        except (OSError, asyncio.IncompleteReadError) as error:
-            raise _GoneError from error
-        return msgspec.msgpack.decode(body, type=Delivery)
-
-    async def _running(self) -> asyncio.subprocess.Process:
-        if self._process is None or self._process.returncode is not None:
-            self.starts += 1
-            starting = asyncio.ensure_future(confined.start(WORKER))
-            try:
-                self._process = await asyncio.shield(starting)
-            except asyncio.CancelledError:
-                # It is about to be there all the same, and has to be ended.
-                self._process = await starting
-                raise
-        return self._process
-
-    async def _end(self) -> None:
-        process, self._process = self._process, None
-        if process is None:
-            return
-        with suppress(ProcessLookupError):
-            process.kill()
-        # What waits here is the end of a killed process: nobody can put it off.
-        await asyncio.shield(process.wait())
+        answer = await self._worker.ask(msgspec.msgpack.encode(order))
+        return msgspec.msgpack.decode(answer, type=Delivery)
 
     def _remember(self, job: TypesetJob, typeset: Typeset | None) -> None:
         self._known[job] = typeset

@@ -1,12 +1,8 @@
-"""What the server and its typesetting process say to each other: frames of msgpack."""
+"""What the server and its typesetting process exchange, encoded as msgpack."""
 
-import struct
-from typing import Any, Final, Literal
+from typing import Any, Literal
 
 import msgspec
-
-HEADER: Final = struct.Struct("!I")
-"""The length of the frame that follows."""
 
 
 class Order(msgspec.Struct, frozen=True, array_like=True):
@@ -27,8 +23,3 @@ class Delivery(msgspec.Struct, frozen=True, array_like=True):
     element: list[Any] | None = None
     """[tag, attributes, kids]; a kid is a text or such a list."""
     html: str | None = None
-
-
-def frame(message: Order | Delivery) -> bytes:
-    body = msgspec.msgpack.encode(message)
-    return HEADER.pack(len(body)) + body

@@ -1,16 +1,7 @@
-"""The typesetting process: takes orders from its input until that ends, or nobody comes.
-
-The processor time of an order is bounded by a timer whose signal ends the process, whatever it
-is doing: a pattern that never ends holds the interpreter, and no code of ours would run.
-"""
+"""The typesetting process: colours code, sets formulas, and compares states of a message."""
 
 import html
-import os
 import re
-import resource
-import select
-import signal
-import sys
 from functools import lru_cache
 from typing import Any, Final
 from xml.etree import ElementTree as ET
@@ -22,9 +13,9 @@ from pygments.token import STANDARD_TYPES
 from pygments.util import ClassNotFound
 
 from server.typesetting.differences import difference
-from server.typesetting.wire import HEADER, Delivery, Order, frame
+from server.typesetting.wire import Delivery, Order
+from server.worker_loop import serve
 
-IDLE_SECONDS: Final = 600
 MEMORY_BYTES: Final = 1 << 30
 _MAX_DEPTH: Final = 60
 _MAX_EXPANSIONS: Final = 1_000
@@ -33,31 +24,12 @@ _ENTITY: Final = re.compile(r"&(?!(?:lt|gt|amp|quot|apos);)[A-Za-z][A-Za-z0-9]*;
 
 
 def main() -> None:
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.signal(signal.SIGPROF, signal.SIG_DFL)
-    resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
-    orders, deliveries = sys.stdin.fileno(), sys.stdout.buffer
-    while select.select([orders], [], [], IDLE_SECONDS)[0]:
-        header = _read(orders, HEADER.size)
-        if not header:
-            return
-        order = msgspec.msgpack.decode(_read(orders, *HEADER.unpack(header)), type=Order)
-        signal.setitimer(signal.ITIMER_PROF, order.cpu_seconds)
-        delivery = deliver(order)
-        signal.setitimer(signal.ITIMER_PROF, 0)
-        deliveries.write(frame(delivery))
-        deliveries.flush()
-
-
-def _read(stream: int, count: int) -> bytes:
-    """So many bytes, or none if the stream has ended."""
-    received = b""
-    while len(received) < count:
-        more = os.read(stream, count - len(received))
-        if not more:
-            return b""
-        received += more
-    return received
+    serve(
+        msgspec.msgpack.Decoder(Order).decode,
+        lambda order: msgspec.msgpack.encode(deliver(order)),
+        cpu_seconds=lambda order: order.cpu_seconds,
+        memory_bytes=MEMORY_BYTES,
+    )
 
 
 def deliver(order: Order) -> Delivery:

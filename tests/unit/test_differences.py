@@ -120,7 +120,8 @@ async def test_a_process_compares_and_ends_what_takes_too_long():
                 ("<p>a b c d</p>", "<p>a b x d</p>"),
                 (huge[0] * 5, huge[1] * 5),
                 ("<p>a</p>", "<p>a</p>"),
-            ]
+            ],
+            share="ada",
         )
     finally:
         await typesetter.close()
@@ -135,9 +136,9 @@ async def test_what_a_message_needs_does_not_wait_for_all_that_is_compared():
     formula = TypesetJob("inline", "x^2")
     pairs = [("<p>a</p>", f"<p>{number}</p>") for number in range(20)]
     try:
-        comparing = asyncio.create_task(typesetter.compare(pairs))
+        comparing = asyncio.create_task(typesetter.compare(pairs, share="ada"))
         await asyncio.sleep(0)
-        await typesetter.set([formula])
+        await typesetter.set([formula], share="cleo")
         assert typesetter.known(formula) is not None
         assert not comparing.done()
         assert None not in await comparing
@@ -149,6 +150,6 @@ async def test_what_a_message_needs_does_not_wait_for_all_that_is_compared():
 async def test_nothing_is_compared_when_the_time_is_over():
     typesetter = ProcessTypesetter(wall_seconds=0)
     try:
-        assert await typesetter.compare([("<p>a</p>", "<p>b</p>")]) == [None]
+        assert await typesetter.compare([("<p>a</p>", "<p>b</p>")], share="ada") == [None]
     finally:
         await typesetter.close()

@@ -21,9 +21,11 @@ PATIENCE = 60.0
 """A busy machine is no failure of the code: what ends hostile work is its own processor time."""
 
 
-async def done(typesetter: ProcessTypesetter, jobs: Sequence[TypesetJob]) -> list[Typeset | None]:
+async def done(
+    typesetter: ProcessTypesetter, jobs: Sequence[TypesetJob], *, share: str = "somebody"
+) -> list[Typeset | None]:
     """What has become of the jobs."""
-    await typesetter.set(jobs)
+    await typesetter.set(jobs, share=share)
     return [typesetter.known(job) for job in jobs]
 
 
@@ -92,7 +94,7 @@ async def test_a_message_waits_no_longer_than_it_may():
     typesetter = ProcessTypesetter(cpu_seconds=PATIENCE, wall_seconds=0.01)
     try:
         assert await done(typesetter, [ENDLESS, CODE]) == [None, None]
-        assert typesetter._process is None
+        assert typesetter.process is None
     finally:
         await typesetter.close()
 
@@ -106,9 +108,33 @@ async def test_others_wait_for_their_turn_and_get_theirs(typesetter):
 
 
 @pytest.mark.asyncio
+async def test_one_person_with_many_connections_leaves_others_their_share():
+    typesetter = ProcessTypesetter(cpu_seconds=0.2, wall_seconds=PATIENCE)
+    try:
+        hostile = [
+            asyncio.create_task(
+                done(
+                    typesetter,
+                    [TypesetJob("code", f"{n}\n" + ENDLESS.text, "c++")],
+                    share="mallory",
+                )
+            )
+            for n in range(12)
+        ]
+        async with asyncio.timeout(PATIENCE):
+            await hostile[0]  # its process has been ended, and the others wait
+        code = [TypesetJob("code", f"y = {n}\n", "python") for n in range(5)]
+        assert None not in await done(typesetter, code, share="ada")
+        assert sum(each.done() for each in hostile) <= 3, "ada waited for all of them"
+        await asyncio.gather(*hostile)
+    finally:
+        await typesetter.close()
+
+
+@pytest.mark.asyncio
 async def test_a_killed_process_is_replaced(typesetter):
     await done(typesetter, [CODE])
-    process = typesetter._process
+    process = typesetter.process
     process.kill()
     await process.wait()
     assert await done(typesetter, [FORMULA]) != [None]
@@ -119,7 +145,7 @@ async def test_a_killed_process_is_replaced(typesetter):
 async def test_a_process_that_left_by_itself_is_replaced_without_loss(typesetter):
     """It leaves when its input ends, as when nobody has needed it for long."""
     await done(typesetter, [CODE])
-    typesetter._process.stdin.close()
+    typesetter.process.stdin.close()
     assert await done(typesetter, [FORMULA]) != [None]
     assert typesetter.starts == 2
 
@@ -127,7 +153,7 @@ async def test_a_process_that_left_by_itself_is_replaced_without_loss(typesetter
 @pytest.mark.asyncio
 async def test_a_caller_that_goes_away_ends_only_its_own_work(typesetter):
     await done(typesetter, [CODE])
-    os.kill(typesetter._process.pid, signal.SIGSTOP)
+    os.kill(typesetter.process.pid, signal.SIGSTOP)
     with pytest.raises(TimeoutError):
         await asyncio.wait_for(done(typesetter, [FORMULA]), 0.05)
     assert await done(typesetter, [FORMULA]) != [None]
@@ -137,7 +163,7 @@ async def test_a_caller_that_goes_away_ends_only_its_own_work(typesetter):
 @pytest.mark.asyncio
 async def test_the_process_ends_with_its_server(typesetter):
     await done(typesetter, [CODE])
-    process = typesetter._process
+    process = typesetter.process
     await typesetter.close()
     assert process.returncode == -signal.SIGKILL
 

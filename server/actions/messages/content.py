@@ -4,7 +4,7 @@ Sending and editing call the same functions: `read_content`, then `check_mention
 """
 
 import asyncio
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Hashable, Mapping
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Final
@@ -154,16 +154,17 @@ async def _attachments(
         )
 
 
-async def typeset_ahead(directory: Directory, content: str) -> None:
+async def typeset_ahead(directory: Directory, content: str, *, share: Hashable) -> None:
     """Have the text's code coloured and its formulas set, before its transaction begins.
 
+    `share`: who in the organization writes it, since people have equal shares of that process.
     Rendering then finds what was done in time, and waits for nobody; the rest is plain.
     """
     if len(content) > MAX_MESSAGE_LENGTH:
         return
     language = (await directory.settings()).default_code_block_language
     if jobs := jobs_in(content.rstrip(), language):
-        await directory.rendering.typesetter.set(jobs)
+        await directory.rendering.typesetter.set(jobs, share=(directory.realm_id, share))
 
 
 async def render_as(directory: Directory, author: Actor, content: str) -> Rendered:

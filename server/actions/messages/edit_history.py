@@ -1,6 +1,6 @@
 """What messages have been through, as their readers may see it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Any, Final
 
 from server.directory import Directory
@@ -75,7 +75,9 @@ async def fetch_history(
     return _snapshots(row, shown_history(row.edit_history, settings, view), settings, view)
 
 
-async def add_differences(typesetter: Typesetter, snapshots: Sequence[dict[str, Any]]) -> None:
+async def add_differences(
+    typesetter: Typesetter, snapshots: Sequence[dict[str, Any]], *, share: Hashable
+) -> None:
     """Show in each state what it changed of the text, as far as there is time for it.
 
     Of the newest MAX_COMPARED states, and of none that is longer than MAX_COMPARED_LENGTH.
@@ -88,7 +90,7 @@ async def add_differences(typesetter: Typesetter, snapshots: Sequence[dict[str, 
         and "prev_rendered_content" in snapshot
     ][: -MAX_COMPARED - 1 : -1]
     pairs = [(each["prev_rendered_content"], each["rendered_content"]) for each in edits]
-    found = await typesetter.compare(pairs) if pairs else []
+    found = await typesetter.compare(pairs, share=share) if pairs else []
     for snapshot, difference in zip(edits, found, strict=True):
         if difference is not None:
             snapshot["content_html_diff"] = difference

@@ -50,7 +50,7 @@ async def prepare(
 
     None where the cached rows refuse it: a refusal has to be exact, so the write decides.
     """
-    await typeset_ahead(directory, draft.content)
+    await typeset_ahead(directory, draft.content, share=actor.user_id)
     try:
         return await decide(directory, actor, draft, read)
     except DomainError:

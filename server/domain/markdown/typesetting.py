@@ -1,6 +1,6 @@
 """What is set by somebody else, because it may take long: code in colours, and formulas."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal, Protocol, TypeAlias
 
@@ -34,15 +34,20 @@ class Typesetter(Protocol):
     become of it is asked for while rendering.
     """
 
-    async def set(self, jobs: Sequence[TypesetJob]) -> None:
-        """Do these jobs, as far as possible, and remember what has become of them."""
+    async def set(self, jobs: Sequence[TypesetJob], *, share: Hashable) -> None:
+        """Do these jobs, as far as possible, and remember what has become of them.
+
+        `share` names the person for whom it is done: people have equal shares of the time.
+        """
         ...
 
     def known(self, job: TypesetJob) -> Typeset | None:
         """What has become of the job; None: its text is shown plain."""
         ...
 
-    async def compare(self, pairs: Sequence[tuple[str, str]]) -> list[str | None]:
+    async def compare(
+        self, pairs: Sequence[tuple[str, str]], *, share: Hashable
+    ) -> list[str | None]:
         """The difference of each pair of messages' HTML, older and newer; None if out of time."""
         ...
 
@@ -51,8 +56,8 @@ class PlainTypesetter(Typesetter):
     """Leaves everything plain."""
 
     @override
-    async def set(self, jobs: Sequence[TypesetJob]) -> None:
-        del jobs
+    async def set(self, jobs: Sequence[TypesetJob], *, share: Hashable) -> None:
+        del jobs, share
 
     @override
     def known(self, job: TypesetJob) -> Typeset | None:
@@ -60,7 +65,10 @@ class PlainTypesetter(Typesetter):
         return None
 
     @override
-    async def compare(self, pairs: Sequence[tuple[str, str]]) -> list[str | None]:
+    async def compare(
+        self, pairs: Sequence[tuple[str, str]], *, share: Hashable
+    ) -> list[str | None]:
+        del share
         return [None for _ in pairs]
 
 
