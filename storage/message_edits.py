@@ -83,20 +83,21 @@ async def change_content(
     rendered: str,
     traits: int,
     edited_at: datetime,
-    history_entry: Mapping[str, Any],
+    history_entry: Mapping[str, Any] | None,
 ) -> None:
-    """Let a locked message say something else."""
+    """Change the content of a locked message. Without an entry its history stays as it is."""
     await connection.execute(
         """
         UPDATE messages m
            SET content = %(content)s, rendered_content = %(rendered)s, traits = %(traits)s,
                edited_at = %(edited_at)s,
-               edit_history = %(history_entry)s::jsonb || coalesce((
+               edit_history = CASE WHEN %(history_entry)s::jsonb IS NULL THEN m.edit_history
+                   ELSE %(history_entry)s::jsonb || coalesce((
                    SELECT jsonb_build_object('renames', jsonb_array_length(t.renames))
                      FROM topics t
                     WHERE t.realm_id = m.realm_id AND t.topic_id = m.conversation_id
                       AND m.channel_id IS NOT NULL AND t.renames IS NOT NULL), '{}')
-                   || coalesce(m.edit_history, '[]'::jsonb)
+                   || coalesce(m.edit_history, '[]'::jsonb) END
          WHERE m.realm_id = %(realm_id)s AND m.id = %(message_id)s
         """,
         realm_id=realm_id,
@@ -105,7 +106,7 @@ async def change_content(
         rendered=rendered,
         traits=traits,
         edited_at=edited_at,
-        history_entry=connection.json(history_entry),
+        history_entry=None if history_entry is None else connection.json(history_entry),
     )
 
 

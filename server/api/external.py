@@ -20,7 +20,7 @@ from server.domain.api_keys import Scope
 from server.domain.errors import BadRequestError, DomainError, InvalidJsonError, WebhookPayloadError
 from server.domain.incoming_webhooks import JSON_WEBHOOK, SLACK_WEBHOOK
 from server.domain.markdown.writing import mention, quoted
-from server.domain.messages import MAX_MESSAGE_LENGTH, MAX_TOPIC_LENGTH
+from server.domain.messages import MAX_MESSAGE_LENGTH, cut_topic
 from server.domain.slack import channel_of, markdown_of
 
 SLACK: Final = "SlackIncoming"
@@ -103,7 +103,7 @@ def _draft(request: Request, params: WebhookParams, topic: str, content: str) ->
     if params.stream:
         is_id = _ID.fullmatch(params.stream) is not None
         to = int(params.stream) if is_id else params.stream
-        return Draft(type="channel", to=to, topic=topic[:MAX_TOPIC_LENGTH], content=content)
+        return Draft(type="channel", to=to, topic=cut_topic(topic), content=content)
     if row.bot_owner_id is None:
         raise BadRequestError("Say with `stream` where messages go: the bot has no owner.")
     return Draft(type="direct", to=[row.bot_owner_id], topic=None, content=content)

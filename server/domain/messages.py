@@ -5,15 +5,14 @@ from typing import Final
 
 from server.domain.errors import BadRequestError
 from server.domain.narrow import RESOLVED_PREFIX
+from server.domain.resolved_topics import base_name, is_resolved, without_mark
 
 MAX_MESSAGE_LENGTH: Final = 10_000
 MAX_TOPIC_LENGTH: Final = 60
-"""In code points, like every length here."""
+"""In code points, like every length here; without the mark of resolved topics."""
 LARGE_AUDIENCE: Final = 15
 """Above this many, mentioning all of a channel or topic needs a permission."""
 NO_TOPIC: Final = "(no topic)"
-
-__all__ = ["RESOLVED_PREFIX", "as_resolved", "clean_content", "clean_topic"]
 
 
 def clean_content(content: str) -> str:
@@ -31,12 +30,16 @@ def clean_content(content: str) -> str:
 def clean_topic(topic: str, empty_topic_display_name: str) -> str:
     """The topic's name as it is stored; the names of the empty topic become the empty string.
 
-    Raises BadRequestError.
+    The maximum length is that of the name without the mark of resolved topics, so that every
+    topic can be resolved. Raises BadRequestError.
     """
     topic = topic.strip()
     if topic in (NO_TOPIC, empty_topic_display_name):
         return ""
-    if len(topic) > MAX_TOPIC_LENGTH:
+    name = without_mark(topic)
+    if is_resolved(topic):
+        topic = RESOLVED_PREFIX + name
+    if len(name) > MAX_TOPIC_LENGTH:
         raise BadRequestError(f"Topic is too long (limit: {MAX_TOPIC_LENGTH} characters)")
     for position, character in enumerate(topic, start=1):
         if unicodedata.category(character) in ("Cc", "Cs", "Cn"):
@@ -44,7 +47,22 @@ def clean_topic(topic: str, empty_topic_display_name: str) -> str:
     return topic
 
 
-def as_resolved(topic: str) -> str:
-    """What the topic is called once it is resolved: as much of its name as there is room for."""
-    name = RESOLVED_PREFIX + topic
-    return name if len(name) <= MAX_TOPIC_LENGTH else name[:MAX_TOPIC_LENGTH].rstrip()
+def clean_new_topic(topic: str, empty_topic_display_name: str) -> str:
+    """The name of a topic to which messages are sent or moved: `clean_topic`, checked further.
+
+    Raises BadRequestError for the mark of resolved topics on the empty topic.
+    """
+    topic = clean_topic(topic, empty_topic_display_name)
+    base = base_name(topic)
+    if base != topic and base in ("", NO_TOPIC, empty_topic_display_name):
+        raise BadRequestError(f"The topic '{empty_topic_display_name}' cannot be resolved.")
+    return topic
+
+
+def cut_topic(topic: str, *, end: str = "") -> str:
+    """As much of the name as a topic may have; a name that is cut ends with `end`."""
+    name = without_mark(topic)
+    if len(name) <= MAX_TOPIC_LENGTH:
+        return topic
+    mark = RESOLVED_PREFIX if is_resolved(topic) else ""
+    return f"{mark}{name[: MAX_TOPIC_LENGTH - len(end)]}{end}"

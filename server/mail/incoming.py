@@ -13,7 +13,8 @@ from typing import Any, Final
 from typing_extensions import override
 
 from server.domain.markdown.writing import link, literal
-from server.domain.messages import MAX_MESSAGE_LENGTH, MAX_TOPIC_LENGTH
+from server.domain.messages import MAX_MESSAGE_LENGTH, cut_topic
+from server.domain.resolved_topics import base_name
 from server.mail.enclosures import Enclosures, enclosures_of
 from server.mail.missed_messages import is_ours
 
@@ -104,8 +105,10 @@ class Letter:
         kept = "".join(
             c if unicodedata.category(c) not in ("Cc", "Cs", "Cn") else " " for c in words
         )
-        topic = " ".join(kept.split()) or NO_SUBJECT
-        return topic if len(topic) <= MAX_TOPIC_LENGTH else f"{topic[: MAX_TOPIC_LENGTH - 1]}…"
+        topic = " ".join(kept.split())
+        if not base_name(topic):
+            return NO_SUBJECT
+        return cut_topic(topic, end="…")
 
 
 def read(raw: bytes) -> Letter:

@@ -109,38 +109,155 @@ async def test_resolving_tells_so_in_the_topic(alice, bob, channel):
     await quietly(alice, message_id, topic=f"{RESOLVED}t", propagate_mode="change_all")
     assert await topic_of(bob, message_id) == f"{RESOLVED}t"
     *_, notice = await contents(bob, channel, f"{RESOLVED}t")
-    assert notice == f"@_**Alice|{alice.user.user_id}** resolved this topic."
+    assert notice == f"@_**Alice|{alice.user.user_id}** marked this topic as resolved."
     await quietly(bob, message_id, topic="t", propagate_mode="change_all")
     *_, notice = await contents(alice, channel, "t")
-    assert notice == f"@_**Bob|{bob.user.user_id}** reopened this topic."
+    assert notice == f"@_**Bob|{bob.user.user_id}** marked this topic as unresolved."
 
 
-@pytest.mark.parametrize(
-    ("name", "resolved"),
-    [
-        ("t" * 58, RESOLVED + "t" * 58),
-        ("t" * 59, RESOLVED + "t" * 58),
-        ("t" * 57 + " to", RESOLVED + "t" * 57),
-        ("t" * 55 + "\N{WHITE HEAVY CHECK MARK}" * 5, RESOLVED + "t" * 55 + "\u2705" * 3),
-    ],
-)
-async def test_long_names_are_cut_where_they_are_resolved(
-    make, server, alice, bob, channel, name, resolved
+@pytest.mark.parametrize("length", [57, 58, 59, 60])
+@pytest.mark.parametrize("cuts", [False, True])
+async def test_a_topic_of_any_length_is_resolved_and_unresolved_without_loss(
+    make, server, alice, bob, channel, length, cuts
 ):
     nobody = (await make.role_groups())["role:nobody"]
     await make.change_settings(can_move_messages_between_topics_group=nobody)
     server.forget(make.realm_id)
+    name = "\N{WHITE HEAVY CHECK MARK}" * length
     message_id = await send(alice, topic=name)
-    for other in (resolved[:-1], resolved[:-2] + "x", resolved.removeprefix(RESOLVED)[:-1]):
-        (await move(alice, message_id, topic=other, propagate_mode="change_all")).refused()
+    for other in (RESOLVED + name[:-1], RESOLVED + name[:-3], name[:-1]):
+        if other != (RESOLVED + name)[:60]:
+            (await move(alice, message_id, topic=other, propagate_mode="change_all")).refused()
 
-    await quietly(alice, message_id, topic=resolved, propagate_mode="change_all")
-    *_, notice = await contents(bob, channel, resolved)
-    assert notice == f"@_**Alice|{alice.user.user_id}** resolved this topic."
-    name = resolved.removeprefix(RESOLVED)
+    requested = (RESOLVED + name)[:60] if cuts else RESOLVED + name
+    await quietly(alice, message_id, topic=requested, propagate_mode="change_all")
+    assert await topic_of(bob, message_id) == RESOLVED + name
+    *_, notice = await contents(bob, channel, RESOLVED + name)
+    assert notice == f"@_**Alice|{alice.user.user_id}** marked this topic as resolved."
+    await send(bob, topic=RESOLVED + name)
     await quietly(alice, message_id, topic=name, propagate_mode="change_all")
+    assert await topic_of(bob, message_id) == name
     *_, notice = await contents(bob, channel, name)
-    assert notice == f"@_**Alice|{alice.user.user_id}** reopened this topic."
+    assert notice == f"@_**Alice|{alice.user.user_id}** marked this topic as unresolved."
+
+
+async def test_beyond_the_mark_a_topic_has_60_characters_wherever_it_is_named(alice, channel):
+    message_id = await send(alice)
+    longest, longer = RESOLVED + "t" * 60, RESOLVED + "t" * 61
+    place = {"stream_id": channel.channel_id}
+    draft = {"type": "stream", "to": [channel.channel_id], "content": "x"}
+    later = {"type": "channel", "to": channel.channel_id, "content": "x"}
+    later["scheduled_delivery_timestamp"] = 4_000_000_000
+    calls: list[tuple[str, str, str, dict[str, Any]]] = [
+        ("POST", "/messages", "topic", {"type": "channel", "to": "general", "content": "x"}),
+        ("PATCH", f"/messages/{message_id}", "topic", {}),
+        ("POST", "/scheduled_messages", "topic", later),
+        ("POST", "/user_topics", "topic", place | {"visibility_policy": 3}),
+        ("POST", "/typing", "topic", place | {"type": "stream", "op": "start"}),
+        ("POST", "/mark_topic_as_read", "topic_name", place),
+    ]
+    for method, path, field, fields in calls:
+        (await alice.call(method, path, **fields, **{field: longer})).refused("BAD_REQUEST")
+        (await alice.call(method, path, **fields, **{field: longest})).succeeded()
+    (await alice.call("POST", "/drafts", drafts=[draft | {"topic": longer}])).refused("BAD_REQUEST")
+    (await alice.call("POST", "/drafts", drafts=[draft | {"topic": longest}])).succeeded()
+
+
+@pytest.mark.parametrize("empty", ["", "(no topic)", "general chat"])
+async def test_the_empty_topic_cannot_be_resolved(alice, bob, channel, empty):
+    message_id = await send(alice, topic=empty)
+    for mark in (RESOLVED, RESOLVED * 2):
+        fields = {"topic": mark + empty, "propagate_mode": "change_all"}
+        (await move(alice, message_id, **fields)).refused("BAD_REQUEST")
+        body = {"type": "channel", "to": "general", "topic": mark + empty, "content": "x"}
+        (await alice.call("POST", "/messages", **body)).refused("BAD_REQUEST")
+    assert len(await contents(bob, channel, "")) == 1
+
+
+async def test_a_topic_is_marked_once(alice, bob, channel):
+    message_id = await send(alice)
+    await quietly(alice, message_id, topic=f"{RESOLVED}t", propagate_mode="change_all")
+    queue = await bob.register(event_types=["message", "update_message"])
+    for again in (RESOLVED, RESOLVED * 2, RESOLVED * 3):
+        fields = {"topic": f"{again}t", "propagate_mode": "change_all"}
+        (await move(alice, message_id, **fields)).refused("BAD_REQUEST")
+    assert await queue.poll(dont_block=True) == []
+    assert await topic_of(bob, message_id) == f"{RESOLVED}t"
+
+
+async def test_a_name_with_several_marks_is_unresolved_like_any(make, alice, bob, channel):
+    row = await make.topic(channel, RESOLVED * 2 + "t")
+    message_id = await make.message(alice.user, row)
+    await quietly(alice, message_id, topic="t", propagate_mode="change_all")
+    *_, notice = await contents(bob, channel, "t")
+    assert notice == f"@_**Alice|{alice.user.user_id}** marked this topic as unresolved."
+
+
+@pytest.mark.parametrize("tells", [True, False])
+async def test_a_rename_that_removes_the_mark_says_so(alice, bob, channel, tells):
+    message_id = await send(alice, topic=f"{RESOLVED}t")
+    fields = {"topic": "u", "propagate_mode": "change_all"}
+    (await move(alice, message_id, send_notification_to_new_thread=tells, **fields)).succeeded()
+    [_, notice] = await contents(bob, channel, "u")
+    assert notice.endswith(
+        "marked it as unresolved." if tells else "marked this topic as unresolved."
+    )
+    assert ("moved this topic here" in notice) is tells
+
+
+async def test_a_message_that_leaves_a_resolved_topic_does_not_unresolve_it(alice, bob, channel):
+    message_id, _ = await send(alice, topic=f"{RESOLVED}t"), await send(alice, topic=f"{RESOLVED}t")
+    (await move(alice, message_id, topic="t", propagate_mode="change_one")).succeeded()
+    [_, notice] = await contents(bob, channel, "t")
+    assert "moved [1 message]" in notice
+
+
+@pytest.mark.parametrize(
+    ("old", "new"), [("topic", "Topic"), ("ΘΕΜΑ ά", "θεμα ά"), (f"{RESOLVED}t", f"{RESOLVED}T")]
+)
+async def test_a_name_in_another_case_is_no_move(alice, bob, channel, old, new):
+    message_id = await send(alice, topic=old)
+    queue = await bob.register(event_types=["message", "update_message"])
+    fields = {"topic": new, "propagate_mode": "change_all"}
+    told = {"send_notification_to_old_thread": True, "send_notification_to_new_thread": True}
+    (await move(alice, message_id, **fields, **told)).succeeded()
+    [event] = await queue.poll()
+    assert (event["type"], event["subject"]) == ("update_message", new)
+    assert await contents(bob, channel, new) == ["hello"]
+
+
+async def test_resolving_and_renaming_in_case_tells_of_resolving_only(alice, bob, channel):
+    message_id = await send(alice)
+    fields = {"topic": f"{RESOLVED}t", "propagate_mode": "change_all"}
+    (await move(alice, message_id, **fields)).succeeded()
+    [_, notice] = await contents(bob, channel, f"{RESOLVED}t")
+    assert "moved" not in notice
+
+
+@pytest.mark.parametrize("mode", ["change_one", "change_later", "change_all"])
+async def test_content_and_topic_in_one_edit_are_one_event_and_one_entry(alice, bob, channel, mode):
+    sent = [await send(alice) for _ in range(3)]
+    moved = {"change_one": sent[1:2], "change_later": sent[1:], "change_all": sent}[mode]
+    queues = [await who.register(event_types=["update_message"]) for who in (alice, bob)]
+    fields = {"topic": "u", "content": "new @**Bob**", "propagate_mode": mode}
+    await quietly(alice, sent[1], **fields)
+    told = [await queue.poll() for queue in queues]
+    for [event] in told:
+        assert (event["message_id"], event["message_ids"]) == (sent[1], moved)
+        assert (event["content"], event["orig_content"]) == ("new @**Bob**", "hello")
+        assert (event["subject"], event["orig_subject"]) == ("u", "t")
+        assert event["propagate_mode"] == mode
+    [[_], [of_bob]] = told
+    assert "mentioned" in of_bob["flags"]
+    shown = (await bob.get(f"/messages/{sent[1]}", apply_markdown=False))["message"]
+    [entry] = shown["edit_history"]
+    assert (entry["prev_content"], entry["prev_topic"], entry["topic"]) == ("hello", "t", "u")
+    assert (shown["content"], shown["subject"]) == ("new @**Bob**", "u")
+    for other in {*moved} - {sent[1]}:
+        [entry] = (await bob.get(f"/messages/{other}"))["message"]["edit_history"]
+        assert "prev_content" not in entry
+    states = (await bob.get(f"/messages/{sent[1]}/history"))["message_history"]
+    assert [(s["content"], s["topic"]) for s in states] == [("hello", "t"), ("new @**Bob**", "u")]
 
 
 async def test_notices_are_in_the_places_that_were_asked_for(make, alice, bob, channel):
@@ -149,11 +266,12 @@ async def test_notices_are_in_the_places_that_were_asked_for(make, alice, bob, c
     sent = [await send(alice) for _ in range(3)]
 
     (await move(alice, sent[0], topic="u", send_notification_to_old_thread=True)).succeeded()
+    single = f"[1 message]({narrow_href(channel.channel_id, 'general', 'u', sent[0])})"
     assert (await contents(bob, channel, "t"))[-1] == (
-        f"{who} moved 1 message from here to {link(channel, 'u')}."
+        f"{who} moved {single} from here to {link(channel, 'u')}."
     )
     assert (await contents(bob, channel, "u"))[-1] == (
-        f"{who} moved 1 message here from {link(channel, 't')}."
+        f"{who} moved {single} here from {link(channel, 't')}."
     )
     fields = {"stream_id": other.channel_id, "propagate_mode": "change_all"}
     (await move(alice, sent[0], **fields)).succeeded()
@@ -163,6 +281,11 @@ async def test_notices_are_in_the_places_that_were_asked_for(make, alice, bob, c
     assert await contents(bob, channel, "u") == []
     await quietly(alice, sent[1], stream_id=other.channel_id, topic="quiet")
     assert await contents(bob, other, "quiet") == ["hello"]
+    some = [await send(alice, topic="some") for _ in range(3)]
+    (await move(alice, some[1], topic="w", propagate_mode="change_later")).succeeded()
+    assert (await contents(bob, channel, "w"))[-1] == (
+        f"{who} moved 2 messages here from {link(channel, 'some')}."
+    )
 
 
 @pytest.mark.parametrize(

@@ -339,7 +339,8 @@ def test_links_of_a_topic():
     ("topic", "links"),
     [
         ("https://a.example/x?y=(1).", {"https://a.example/x?y=(1)": "https://a.example/x?y=(1)"}),
-        ("http://a.example #12", {"#12": "https://x.org/issues/12", "http://a.example": None}),
+        ("http://a.example #12", {"http://a.example": None, "#12": "https://x.org/issues/12"}),
+        ("#12 http://a.example", {"#12": "https://x.org/issues/12", "http://a.example": None}),
         (
             "https://a.example b https://c.example/",
             {"https://a.example": None, "https://c.example/": None},
@@ -350,13 +351,13 @@ def test_links_of_a_topic():
         ),
         (
             "https://a.example/ABC-7 (ABC-7)",
-            {"ABC-7": "https://x.org/ABC?id=7", "https://a.example/ABC-7": None},
+            {"https://a.example/ABC-7": None, "ABC-7": "https://x.org/ABC?id=7"},
         ),
         ("https://a.example/(#12)", {"#12": "https://x.org/issues/12"}),
         ("a@b.com javascript://x ftp://y readme.md x.y", {}),
     ],
 )
-def test_addresses_in_a_topic_are_listed_after_what_linkifiers_find(topic, links):
+def test_links_of_a_topic_are_listed_in_its_order(topic, links):
     expected = [{"text": text, "url": url or text} for text, url in links.items()]
     assert Realm.linkifiers.topic_links(topic) == expected
 

@@ -24,7 +24,7 @@ from server.domain.errors import (
     MissingParameterError,
     UserDeactivatedError,
 )
-from server.domain.messages import clean_content, clean_topic
+from server.domain.messages import clean_content, clean_new_topic
 from server.domain.names import composed
 from server.domain.realm_settings import RealmSettings
 from storage import conversations
@@ -140,7 +140,7 @@ async def _channel_place(
     if draft.topic is None:
         raise MissingParameterError("topic")
     channel, subscription = await _channel_of(directory, actor, draft.to, standing)
-    topic_name = clean_topic(draft.topic, standing.settings.empty_topic_display_name)
+    topic_name = clean_new_topic(draft.topic, standing.settings.empty_topic_display_name)
     if channel.is_archived:
         raise BadRequestError(f"Not authorized to send to channel '{channel.name}'")
     rests_on_owner = False

@@ -74,21 +74,76 @@ async def edit_locked(tx: Tx, subject: Subject, new: NewContent, now: datetime) 
     What says the same is an edit, too: clients wait for the event of what they have asked for.
     """
     row = subject.row
-    written = await _read(tx, subject, new)
-    holds = await before_letting_go(tx, [row.id], now) or bool(written.attachments)
+    edit = await prepare_edit(tx, subject, new, now)
     tellings = await of_messages(tx, subject.channel, row.conversation_id, [row.id])
-    news = await _new_mentions(tx, subject, written)
-    await _write(tx, subject, written, now)
-    flags = message_edits.set_content_flags(tx.realm_id, row.id, written.flags())
-    tell_of_content(tx, _event(subject, written, now), tellings, first=flags)
-    if holds:
-        hold(tx, row.id, written.attachments)
-    if news is not None:
-        enqueue(tx, news)
-    for each in written.awaited:
-        enqueue(tx, Thumbnails(realm_id=tx.realm_id, attachment_id=each.attachment_id))
-    if _wants_previews(subject, written):
-        enqueue(tx, EmbedLinks(realm_id=tx.realm_id, message_id=row.id))
+    await write_edit(tx, edit)
+    tell_of_content(tx, _event(edit), tellings, first=edit.set_flags())
+    edit.enqueue_jobs(tx)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PreparedEdit:
+    """New content of a locked message, rendered and permitted but not written yet."""
+
+    subject: Subject
+    written: ReadContent
+    edited_at: datetime
+    holds_files: bool
+    """Whether the message shows files to its readers, before the edit or after it."""
+    fanout: MessageFanout | None
+
+    @property
+    def change(self) -> ContentChange:
+        """The content as events have it: the previous one only where people may see that."""
+        row, written = self.subject.row, self.written
+        settings = self.subject.ground.settings
+        shows_history = settings.message_edit_history_visibility_policy == "all"
+        return ContentChange(
+            orig_content=row.content if shows_history else None,
+            orig_rendered_content=row.rendered_content if shows_history else None,
+            content=written.content,
+            rendered_content=written.rendered.html,
+            is_me_message=written.rendered.is_me_message,
+        )
+
+    @property
+    def previous_content(self) -> dict[str, str]:
+        """The fields of a history entry that hold the previous content."""
+        row = self.subject.row
+        return {
+            "prev_content": row.content,
+            "prev_rendered_content": without_previews(row.rendered_content),
+        }
+
+    def set_flags(self) -> Statement:
+        """After the clock: set the flags that follow from the new content."""
+        row = self.subject.row
+        flags = self.written.flags()
+        return message_edits.set_content_flags(self.subject.actor.realm_id, row.id, flags)
+
+    def enqueue_jobs(self, tx: Tx) -> None:
+        """Enqueue what follows from the new content: notifications, thumbnails, previews."""
+        subject, written, message_id = self.subject, self.written, self.subject.row.id
+        if self.holds_files:
+            hold(tx, message_id, written.attachments)
+        if self.fanout is not None:
+            enqueue(tx, self.fanout)
+        for each in written.awaited:
+            enqueue(tx, Thumbnails(realm_id=tx.realm_id, attachment_id=each.attachment_id))
+        if _wants_previews(subject, written):
+            enqueue(tx, EmbedLinks(realm_id=tx.realm_id, message_id=message_id))
+
+
+async def prepare_edit(tx: Tx, subject: Subject, new: NewContent, now: datetime) -> PreparedEdit:
+    """Render what `check_editable` permits. Raises a DomainError."""
+    written = await _read(tx, subject, new)
+    return PreparedEdit(
+        subject=subject,
+        written=written,
+        edited_at=now,
+        holds_files=await before_letting_go(tx, [subject.row.id], now) or bool(written.attachments),
+        fanout=await _new_mentions(tx, subject, written),
+    )
 
 
 async def _read(tx: Tx, subject: Subject, new: NewContent) -> ReadContent:
@@ -113,44 +168,36 @@ async def _read(tx: Tx, subject: Subject, new: NewContent) -> ReadContent:
     return written
 
 
-async def _write(tx: Tx, subject: Subject, written: ReadContent, now: datetime) -> None:
-    """Change the message's row, and keep what it said."""
-    row = subject.row
+async def write_edit(tx: Tx, edit: PreparedEdit, *, with_history: bool = True) -> None:
+    """Write the message's new content, and unless told otherwise a history entry of its own."""
+    row = edit.subject.row
+    entry = {
+        "user_id": edit.subject.actor.user_id,
+        "timestamp": int(edit.edited_at.timestamp()),
+        **edit.previous_content,
+    }
     await message_edits.change_content(
         await tx.changing(),
         tx.realm_id,
         row.id,
-        content=written.content,
-        rendered=written.rendered.html,
-        traits=row.traits & ~messages.CONTENT_TRAITS | written.traits,
-        edited_at=now,
-        history_entry={
-            "user_id": subject.actor.user_id,
-            "timestamp": int(now.timestamp()),
-            "prev_content": row.content,
-            "prev_rendered_content": without_previews(row.rendered_content),
-        },
+        content=edit.written.content,
+        rendered=edit.written.rendered.html,
+        traits=row.traits & ~messages.CONTENT_TRAITS | edit.written.traits,
+        edited_at=edit.edited_at,
+        history_entry=entry if with_history else None,
     )
 
 
-def _event(subject: Subject, written: ReadContent, now: datetime) -> MessagesChanged:
-    """What clients are told of it; what it said before only where they may see that."""
-    row, channel = subject.row, subject.channel
-    shows_history = subject.ground.settings.message_edit_history_visibility_policy == "all"
+def _event(edit: PreparedEdit) -> MessagesChanged:
+    row, channel = edit.subject.row, edit.subject.channel
     return MessagesChanged(
         message_id=row.id,
         message_ids=(row.id,),
-        user_id=subject.actor.user_id,
-        edit_timestamp=int(now.timestamp()),
+        user_id=edit.subject.actor.user_id,
+        edit_timestamp=int(edit.edited_at.timestamp()),
         channel_id=row.channel_id,
         channel_name="" if channel is None else channel.name,
-        content=ContentChange(
-            orig_content=row.content if shows_history else None,
-            orig_rendered_content=row.rendered_content if shows_history else None,
-            content=written.content,
-            rendered_content=written.rendered.html,
-            is_me_message=written.rendered.is_me_message,
-        ),
+        content=edit.change,
     )
 
 

@@ -19,14 +19,15 @@ from server.actions.messages.moving_steps import (
     begin_plan,
     policy_body,
 )
-from server.actions.messages.notices import Location, Notice
+from server.actions.messages.notices import Location, MoveSummary, Notice
 from server.actions.messages.subject import Subject, Target, is_subscribed, lock_subject
 from server.actions.stepped_work import JOB_DELAY_SECONDS
 from server.domain.access import MODERATOR
 from server.domain.actor import Actor
 from server.domain.errors import BadRequestError, MoveTimeLimitError
-from server.domain.messages import clean_topic
+from server.domain.messages import clean_new_topic
 from server.domain.realm_settings import RealmSettings
+from server.domain.resolved_topics import MarkChange, changes_only_marks, mark_change
 from server.events.base import Clocked, ClockedWrite, LogEntry, StaleDecisionError, Tx
 from server.events.log import JobEnqueued
 from server.events.message_changes import MessagesChanged, PropagateMode, Relocation
@@ -77,14 +78,14 @@ async def begin(
     directory = await tx.directory()
     topic = request.topic
     if topic is not None:
-        topic = clean_topic(topic, (await directory.settings()).empty_topic_display_name)
+        topic = clean_new_topic(topic, (await directory.settings()).empty_topic_display_name)
     subject = await lock_subject(tx, actor, message_id, Target(request.channel_id, topic))
     if request.content is not None:
         await edit.check_editable(tx, subject, request.content, now)
         if _names_its_place(subject):
             await edit.edit_locked(tx, subject, request.content, now)
             return Begun(is_begun=True)
-    move = await _decide(tx, subject, request, topic, now)
+    move = await _decide(tx, subject, request, now)
     if move.is_rename and request.content is None:
         return tx.clocked(_RenameWrite(await _rename(tx, move, now)))
     if subject.new_topic is None:
@@ -92,12 +93,14 @@ async def begin(
             tx.realm_id, move.new_channel.channel_id, move.new_name
         )
         return tx.clocked(_EnsureTopic(statement))
+    prepared = None
     if request.content is not None:
-        await edit.edit_locked(tx, subject, request.content, now)
+        prepared = await edit.prepare_edit(tx, subject, request.content, now)
     connection = await tx.connection()
     was_empty = await message_moves.is_empty(connection, tx.realm_id, subject.new_topic.topic_id)
     plan = _plan(move, subject.new_topic, now, target_was_empty=was_empty)
-    return Begun(is_begun=True, work_id=await begin_plan(tx, plan, messages_per_step))
+    work_id = await begin_plan(tx, plan, messages_per_step, prepared)
+    return Begun(is_begun=True, work_id=work_id)
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,19 +178,30 @@ class _Move:
         return self.found.holds_all and not self.crosses and is_free
 
     @property
-    def resolves(self) -> bool:
-        return not self.crosses and notices.toggles_resolved(self.topic.name, self.new_name)
+    def is_same_place(self) -> bool:
+        """Whether the topic keeps its messages and only its name is written otherwise."""
+        target = self.subject.new_topic
+        return target is not None and target.topic_id == self.topic.topic_id
+
+    @property
+    def mark_change(self) -> MarkChange | None:
+        """Whether the topic as a whole is resolved or unresolved."""
+        if not self.found.holds_all and self.request.mode != "change_all":
+            return None
+        return mark_change(self.topic.name, self.new_name)
+
+    @property
+    def changes_only_marks(self) -> bool:
+        return not self.crosses and changes_only_marks(self.topic.name, self.new_name)
 
 
-async def _decide(
-    tx: Tx, subject: Subject, request: MoveRequest, topic: str | None, now: datetime
-) -> _Move:
+async def _decide(tx: Tx, subject: Subject, request: MoveRequest, now: datetime) -> _Move:
     if subject.channel is None or subject.topic is None:
         what = "have topics" if request.channel_id is None else "be moved to channels"
         raise BadRequestError(f"Direct messages cannot {what}.")
     new_channel = await _new_channel(tx, subject)
     crosses = new_channel.channel_id != subject.channel.channel_id
-    new_name = subject.topic.name if topic is None else topic
+    new_name = subject.new_topic_name
     if not crosses and new_name == subject.topic.name:
         raise BadRequestError("Nothing to change")
     if crosses and request.content is not None:
@@ -195,7 +209,7 @@ async def _decide(
     _check_permitted(subject, new_name, crosses=crosses)
     if crosses or new_name != subject.topic.name:
         check_topic_policy(new_channel, new_name, subject.ground.settings)
-    resolves = not crosses and notices.toggles_resolved(subject.topic.name, new_name)
+    resolves = not crosses and changes_only_marks(subject.topic.name, new_name)
     renames = new_name != subject.topic.name
     limit = None if resolves else _limit(subject, crosses=crosses, renames=renames)
     found = await _movable(tx, subject, request.mode, limit, now)
@@ -238,7 +252,7 @@ def _check_permitted(subject: Subject, new_name: str, *, crosses: bool) -> None:
         raise BadRequestError(NOT_PERMITTED)
     if new_name == subject.topic.name:
         return
-    if not crosses and notices.toggles_resolved(subject.topic.name, new_name):
+    if not crosses and changes_only_marks(subject.topic.name, new_name):
         if not (
             standing.realm_permits("can_resolve_topics_group")
             or subject.channel_permits("can_resolve_topics_group")
@@ -324,17 +338,27 @@ def _plan(move: _Move, target: TopicRow, now: datetime, *, target_was_empty: boo
 
 
 def _notices(move: _Move, new_name: str) -> list[Notice]:
+    """The notices of the move: none where the name changes only in case or in repeated marks."""
     actor = move.subject.actor.row
     old = Location(move.channel.channel_id, move.channel.name, move.topic.name)
     new = Location(move.new_channel.channel_id, move.new_channel.name, new_name)
-    if move.resolves:
-        return notices.of_resolving(actor, new)
-    return notices.of_move(
-        actor,
-        old,
-        new,
+    change = move.mark_change
+    if move.changes_only_marks and change is not None:
+        return notices.of_resolving(actor, new, change)
+    is_whole = move.found.holds_all
+    if move.is_same_place or (move.changes_only_marks and is_whole):
+        return []
+    summary = MoveSummary(
+        actor=actor,
+        old=old,
+        new=new,
+        message_id=move.subject.row.id,
         count=move.found.total,
-        is_whole=move.found.holds_all,
+        is_whole=is_whole,
+        mark_change=change,
+    )
+    return notices.of_move(
+        summary,
         tell_old=move.request.tell_old,
         tell_new=move.request.tell_new,
         empty_topic_name=move.subject.ground.settings.empty_topic_display_name,

@@ -18,6 +18,7 @@ from server.actions.messages.audience import (
     of_messages,
 )
 from server.actions.messages.decide import Draft
+from server.actions.messages.edit import PreparedEdit, write_edit
 from server.actions.messages.notices import Notice
 from server.actions.stepped_work import Kind, put_off
 from server.events.base import NOBODY, Entry, Tx
@@ -86,9 +87,16 @@ def policy_body(
     }
 
 
-async def begin_plan(tx: Tx, plan: Plan, messages_per_step: int) -> str | None:
-    """Take the first step, the topics being locked; the id of what is left, if anything is."""
-    done = await _move_some(tx, plan, plan.since, messages_per_step)
+async def begin_plan(
+    tx: Tx, plan: Plan, messages_per_step: int, edit: PreparedEdit | None = None
+) -> str | None:
+    """Take the first step, the topics being locked; the id of what is left, if anything is.
+
+    An edit of the plan's message is written with its move, in the first step.
+    """
+    done = await _move_some(tx, plan, plan.since, messages_per_step, edit)
+    if edit is not None:
+        edit.enqueue_jobs(tx)
     if done is None and not plan.notices:
         return None
     return await put_off(tx, MOVING, plan, done=done)
@@ -114,7 +122,9 @@ async def _lock_place(tx: Tx, plan: Plan) -> None:
     await tx.lock(message_moves.topics(tx.realm_id, [plan.old_topic_id, plan.new_topic_id]))
 
 
-async def _move_some(tx: Tx, plan: Plan, since: MessageId, limit: int) -> MessageId | None:
+async def _move_some(
+    tx: Tx, plan: Plan, since: MessageId, limit: int, edit: PreparedEdit | None = None
+) -> MessageId | None:
     """Move the next of them and tell of it; the last of these, or None if no more are left."""
     connection = await tx.connection()
     some = await message_moves.ids_in_topic(
@@ -127,14 +137,17 @@ async def _move_some(tx: Tx, plan: Plan, since: MessageId, limit: int) -> Messag
         given_to=plan.actor_id if plan.only_given else None,
     )
     now, is_last = some[:limit], len(some) <= limit
-    locked = await tx.lock(message_edits.locking(tx.realm_id, now))
+    wanted = now if edit is None else sorted({*now, plan.message_id})
+    locked = await tx.lock(message_edits.locking(tx.realm_id, wanted))
     ids = [row.id for row in locked if row.conversation_id == plan.old_topic_id]
     if ids:
-        await _move_these(tx, plan, ids, is_last=is_last)
+        await _move_these(tx, plan, ids, edit, is_last=is_last)
     return None if is_last else now[-1]
 
 
-async def _move_these(tx: Tx, plan: Plan, ids: Sequence[MessageId], *, is_last: bool) -> None:
+async def _move_these(
+    tx: Tx, plan: Plan, ids: Sequence[MessageId], edit: PreparedEdit | None, *, is_last: bool
+) -> None:
     connection = await tx.connection()
     by_id = {
         row.channel_id: row
@@ -148,17 +161,8 @@ async def _move_these(tx: Tx, plan: Plan, ids: Sequence[MessageId], *, is_last: 
     crossing = await _crossing(tx, plan, old, new, ids)
     affected = [old, new] if plan.crosses else []
     after = await activity_statements(tx, ground, affected, plan.moved_at)
-    await message_moves.move(
-        await tx.changing(),
-        tx.realm_id,
-        ids,
-        old_topic_id=plan.old_topic_id,
-        channel_id=plan.new_channel_id,
-        topic_id=plan.new_topic_id,
-        moved_at=plan.moved_at,
-        history_entry=plan.history_entry(),
-    )
-    last = await _tell(tx, plan, old, crossing, display_name) or tx.append(Tick(), NOBODY)
+    await _write_move(tx, plan, ids, edit)
+    last = await _tell(tx, plan, old, crossing, display_name, edit) or tx.append(Tick(), NOBODY)
     for statement in after:
         tx.at_position(last, statement)
     if crossing.regained:
@@ -174,6 +178,28 @@ async def _move_these(tx: Tx, plan: Plan, ids: Sequence[MessageId], *, is_last: 
         await _move_policies(tx, plan, new, last, display_name)
 
 
+async def _write_move(
+    tx: Tx, plan: Plan, ids: Sequence[MessageId], edit: PreparedEdit | None
+) -> None:
+    """Write the messages' new place, and the content of the one that is edited with the move."""
+    edited = [] if edit is None else [plan.message_id]
+    previous = {} if edit is None else edit.previous_content
+    for some, content in ((sorted({*ids} - {*edited}), {}), (edited, previous)):
+        if some:
+            await message_moves.move(
+                await tx.changing(),
+                tx.realm_id,
+                some,
+                old_topic_id=plan.old_topic_id,
+                channel_id=plan.new_channel_id,
+                topic_id=plan.new_topic_id,
+                moved_at=plan.moved_at,
+                history_entry=plan.history_entry() | content,
+            )
+    if edit is not None:
+        await write_edit(tx, edit, with_history=False)
+
+
 async def _crossing(
     tx: Tx, plan: Plan, old: ChannelRow, new: ChannelRow, ids: Sequence[MessageId]
 ) -> Crossing:
@@ -183,7 +209,12 @@ async def _crossing(
 
 
 async def _tell(
-    tx: Tx, plan: Plan, old: ChannelRow, crossing: Crossing, display_name: str
+    tx: Tx,
+    plan: Plan,
+    old: ChannelRow,
+    crossing: Crossing,
+    display_name: str,
+    edit: PreparedEdit | None,
 ) -> Entry | None:
     """The last entry, if there is any."""
     last = None
@@ -196,25 +227,40 @@ async def _tell(
                 empty_topic_display_name=display_name,
             )
             last = tx.append(gone, telling.audience)
+    flags = None if edit is None else edit.set_flags()
     for telling in crossing.told:
         if telling.message_ids:
-            last = await _tell_of_move(tx, plan, old, telling, display_name)
+            event = await _moved(tx, plan, old, telling, display_name, edit)
+            last = tx.append(event, telling.audience)
+            if event.content is not None:
+                tx.at_position(last, message_edits.holds_content(tx.realm_id, event.message_id))
+            if flags is not None:
+                tx.at_position(last, flags)
+                flags = None
+            tx.at_position(last, message_edits.add_reader_flags(tx.realm_id, event.message_id))
     return last
 
 
-async def _tell_of_move(
-    tx: Tx, plan: Plan, old: ChannelRow, telling: Telling, display_name: str
-) -> Entry:
+async def _moved(
+    tx: Tx,
+    plan: Plan,
+    old: ChannelRow,
+    telling: Telling,
+    display_name: str,
+    edit: PreparedEdit | None,
+) -> MessagesChanged:
+    """The event for one audience, with the new content if it may read the edited message."""
     ids = tuple(telling.message_ids)
-    message_id = plan.message_id if plan.message_id in ids else ids[0]
+    reads_message = plan.message_id in ids
     linkifiers = await (await tx.directory()).linkifiers()
-    event = MessagesChanged(
-        message_id=message_id,
+    return MessagesChanged(
+        message_id=plan.message_id if reads_message else ids[0],
         message_ids=ids,
         user_id=plan.actor_id,
         edit_timestamp=int(plan.moved_at.timestamp()),
         channel_id=old.channel_id,
         channel_name=old.name,
+        content=edit.change if edit is not None and reads_message else None,
         move=Relocation(
             orig_topic=plan.old_topic,
             topic=plan.new_topic,
@@ -224,9 +270,6 @@ async def _tell_of_move(
         ),
         empty_topic_display_name=display_name,
     )
-    entry = tx.append(event, telling.audience)
-    tx.at_position(entry, message_edits.add_reader_flags(tx.realm_id, message_id))
-    return entry
 
 
 async def _move_policies(

@@ -1,7 +1,7 @@
 """What the notification bot writes about messages that were moved; and how it writes anything."""
 
 import hashlib
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Final
 
 import msgspec
@@ -13,10 +13,11 @@ from server.actions.workbench import Workbench
 from server.directory import Directory
 from server.domain.actor import Actor
 from server.domain.errors import BadRequestError, DomainError
-from server.domain.markdown.writing import mention, topic_link
-from server.domain.messages import RESOLVED_PREFIX, as_resolved
+from server.domain.markdown.links import narrow_href
+from server.domain.markdown.writing import link, mention, topic_link
+from server.domain.resolved_topics import MarkChange
 from server.domain.system_bots import NOTIFICATION_BOT, SystemBot
-from storage.ids import ChannelId, UserId
+from storage.ids import ChannelId, MessageId, UserId
 from storage.users import UserRow
 
 logger = structlog.get_logger(__name__)
@@ -91,42 +92,57 @@ class Location(msgspec.Struct, frozen=True):
             self.channel_id, self.channel, self.topic, empty_topic_name=empty_topic_name
         )
 
+    def message_href(self, message_id: MessageId) -> str:
+        return narrow_href(self.channel_id, self.channel, self.topic, message_id)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MoveSummary:
+    """A move, as its notices describe it."""
+
+    actor: UserRow
+    old: Location
+    new: Location
+    message_id: MessageId
+    count: int
+    is_whole: bool
+    """Whether all messages of the topic were moved."""
+    mark_change: MarkChange | None
+    """Whether the topic as a whole was resolved or unresolved by it."""
+
+    def messages(self) -> str:
+        """The messages that were moved, as Markdown; a single one as a link to it."""
+        if self.is_whole:
+            return "this topic"
+        if self.count == 1:
+            return link("1 message", self.new.message_href(self.message_id))
+        return f"{self.count} messages"
+
 
 def of_move(
-    actor: UserRow,
-    old: Location,
-    new: Location,
-    *,
-    count: int,
-    is_whole: bool,
-    tell_old: bool,
-    tell_new: bool,
-    empty_topic_name: str,
+    move: MoveSummary, *, tell_old: bool, tell_new: bool, empty_topic_name: str
 ) -> list[Notice]:
-    """What is said in the place that messages have left, and in the one where they are now."""
-    who = mention(actor)
-    what = "this topic" if is_whole else "1 message" if count == 1 else f"{count} messages"
-    notices = []
+    """The notices in the topic that messages have left, and in the one where they are now."""
+    new = move.new
+    if move.mark_change is not None and not tell_new:
+        notices = of_resolving(move.actor, new, move.mark_change)
+    else:
+        notices = []
+    who, what = mention(move.actor), move.messages()
     if tell_new:
-        content = f"{who} moved {what} here from {old.link(empty_topic_name)}."
+        content = f"{who} moved {what} here from {move.old.link(empty_topic_name)}"
+        content += f" and marked it as {move.mark_change}." if move.mark_change else "."
         notices.append(Notice(to=new.channel_id, topic=new.topic, content=content))
     if tell_old:
         content = f"{who} moved {what} from here to {new.link(empty_topic_name)}."
-        notices.append(Notice(to=old.channel_id, topic=old.topic, content=content))
+        notices.append(Notice(to=move.old.channel_id, topic=move.old.topic, content=content))
     return notices
 
 
-def of_resolving(actor: UserRow, place: Location) -> list[Notice]:
-    """What is said in a topic that somebody has resolved, or taken up again."""
-    who = mention(actor)
-    is_resolved = place.topic.startswith(RESOLVED_PREFIX)
-    content = f"{who} {'resolved' if is_resolved else 'reopened'} this topic."
+def of_resolving(actor: UserRow, place: Location, change: MarkChange) -> list[Notice]:
+    """The notice in a topic that has been resolved or unresolved."""
+    content = f"{mention(actor)} marked this topic as {change}."
     notice = Notice(
         to=place.channel_id, topic=place.topic, content=content, tells_of_resolving=True
     )
     return [notice]
-
-
-def toggles_resolved(old: str, new: str) -> bool:
-    """Whether a topic's new name only says that it is resolved, or no longer."""
-    return new == as_resolved(old) or old == RESOLVED_PREFIX + new

@@ -7,6 +7,8 @@ from server.actions.messages.audience import protects_history
 from server.domain.actor import Actor
 from server.domain.channels import Standing
 from server.domain.errors import BadRequestError
+from server.domain.messages import MAX_TOPIC_LENGTH
+from server.domain.resolved_topics import renamed
 from server.events.base import StaleDecisionError, Tx
 from storage import (
     channels,
@@ -40,6 +42,8 @@ class Subject:
     """The channel of the place that was asked for, if it exists."""
     new_topic: TopicRow | None
     """The topic of that place, if there is one of this name."""
+    new_topic_name: str
+    """The name that the topic of that place has or gets."""
 
     @property
     def is_own(self) -> bool:
@@ -100,9 +104,10 @@ async def lock_subject(
         standing=ground.standing(actor.user_id),
         row=rows[0],
         channel=None if old is None else found[old],
-        topic=topics[0],
+        topic=topics.own,
         new_channel=None if new is None else found.get(new),
-        new_topic=topics[1],
+        new_topic=topics.new,
+        new_topic_name=topics.new_name,
     )
 
 
@@ -137,22 +142,31 @@ async def _seen(tx: Tx, actor: Actor, message_id: MessageId) -> ChangingRow:
     return row
 
 
+@dataclass(frozen=True, slots=True)
+class _Topics:
+    """The topic of a message and the one of a target, as far as they exist; both are locked."""
+
+    own: TopicRow | None = None
+    new: TopicRow | None = None
+    new_name: str = ""
+
+
 async def _lock_topics(
     tx: Tx, seen: ChangingRow, target: Target | None, channel_id: ChannelId | None
-) -> tuple[TopicRow | None, TopicRow | None]:
-    """The topic of the message and the one of the target, as far as there are such."""
+) -> _Topics:
     if seen.channel_id is None:
-        return None, None
+        return _Topics()
     connection = await tx.connection()
     own_id = TopicId(seen.conversation_id)
     [own] = await conversations.topics_by_ids(connection, tx.realm_id, [own_id])
-    other = None
+    new, name = None, own.name
+    if target is not None and target.topic is not None:
+        name = renamed(own.name, target.topic, max_length=MAX_TOPIC_LENGTH)
     if target is not None and channel_id is not None:
-        name = own.name if target.topic is None else target.topic
-        other = await conversations.topic_named(connection, tx.realm_id, channel_id, name)
-    ids = {own_id} if other is None else {own_id, other.topic_id}
+        new = await conversations.topic_named(connection, tx.realm_id, channel_id, name)
+    ids = {own_id} if new is None else {own_id, new.topic_id}
     await tx.lock(message_moves.topics(tx.realm_id, [*ids]))
-    return own, other
+    return _Topics(own, new, name)
 
 
 async def is_subscribed(tx: Tx, actor: Actor, channel_id: ChannelId) -> bool:

@@ -116,13 +116,16 @@ class Linkifiers:
         return _without_overlaps(taken, text)
 
     def topic_links(self, topic: str) -> list[dict[str, str]]:
-        """The links in a topic's name, as messages list them: addresses after the linkifiers'."""
+        """The links in a topic's name, in its order, as messages list them.
+
+        Where an address and a match of a linkifier overlap, the linkifier's link counts.
+        """
         links = self.matches(topic)
         for start, end, address in pages_in(topic):
             href = safe_href(address)
             if href is not None and not any(x.start < end and start < x.end for x in links):
                 links.append(LinkMatch(start, end, href))
-        return [{"text": topic[link.start : link.end], "url": link.href} for link in links]
+        return [{"text": topic[link.start : link.end], "url": link.href} for link in sorted(links)]
 
 
 NO_LINKIFIERS: Final = Linkifiers()
