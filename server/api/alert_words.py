@@ -8,6 +8,7 @@ from storage import alert_words as rows
 
 class WordsParams(Params):
     alert_words: list[str]
+    """Words or phrases, matched without regard to case."""
 
 
 class WordsResult(Result):
@@ -34,7 +35,39 @@ async def remove(request: Request, params: WordsParams) -> WordsResult:
 
 _PATH = "/users/me/alert_words"
 ENDPOINTS = (
-    Endpoint("GET", _PATH, Access.USER, NoParams, get, WordsResult),
-    Endpoint("POST", _PATH, Access.USER, WordsParams, add, WordsResult),
-    Endpoint("DELETE", _PATH, Access.USER, WordsParams, remove, WordsResult),
+    Endpoint(
+        "GET",
+        _PATH,
+        Access.USER,
+        NoParams,
+        get,
+        WordsResult,
+        summary="List one's alert words",
+        description=(
+            "Messages that contain one of them are flagged `has_alert_word` for the user, and"
+            " notify as mentions do."
+        ),
+    ),
+    Endpoint(
+        "POST",
+        _PATH,
+        Access.USER,
+        WordsParams,
+        add,
+        WordsResult,
+        summary="Add alert words",
+        description=(
+            "Words that are there already are left alone. The answer lists all alert words."
+        ),
+    ),
+    Endpoint(
+        "DELETE",
+        _PATH,
+        Access.USER,
+        WordsParams,
+        remove,
+        WordsResult,
+        summary="Remove alert words",
+        description="Words that are not there are passed over. The answer lists those that stay.",
+    ),
 )

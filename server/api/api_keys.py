@@ -16,12 +16,17 @@ from storage.ids import ApiKeyId
 
 class CreateParams(Params):
     name: str
+    """Name by which the user recognizes the key."""
     scopes: list[str]
+    """What the key may do: `read` (read what the user may), `messages` (write messages, and what
+    belongs to that), or `everything` but what opens or ends the account."""
     expires_at: Annotated[int | None, Field(ge=0, le=LAST_SECOND)] = None
+    """When the key expires, as a Unix time in seconds. Without it the key does not expire."""
 
 
 class KeyParams(Params):
     key_id: int
+    """Id of the named key."""
 
 
 class OwnKey(Result):
@@ -107,9 +112,24 @@ ENDPOINTS = (
         regenerate,
         OwnKey,
         scope=Scope.ACCOUNT,
+        summary="Replace one's API key",
+        description=(
+            "The key used so far stops working at once, in every client that uses it. Named keys"
+            " stay."
+        ),
     ),
     Endpoint(
-        "GET", "/users/me/api_keys", Access.USER, NoParams, get_all, OwnKeys, scope=Scope.ACCOUNT
+        "GET",
+        "/users/me/api_keys",
+        Access.USER,
+        NoParams,
+        get_all,
+        OwnKeys,
+        scope=Scope.ACCOUNT,
+        summary="List one's named API keys",
+        description=(
+            "The keys themselves are never shown again; `hint` holds their last characters."
+        ),
     ),
     Endpoint(
         "POST",
@@ -119,6 +139,11 @@ ENDPOINTS = (
         create,
         CreatedKey,
         scope=Scope.ACCOUNT,
+        summary="Create a named API key",
+        description=(
+            "A named key serves one program: it reaches only what its scopes allow, may expire,"
+            " and can be revoked alone. This is the only answer that contains it."
+        ),
     ),
     Endpoint(
         "DELETE",
@@ -127,5 +152,7 @@ ENDPOINTS = (
         KeyParams,
         revoke,
         scope=Scope.ACCOUNT,
+        summary="Revoke a named API key",
+        description="Requests and event streams that use it are refused from then on.",
     ),
 )

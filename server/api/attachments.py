@@ -69,6 +69,7 @@ async def list_own(request: Request, params: NoParams) -> Attachments:
 
 class AttachmentParams(Params):
     attachment_id: int
+    """Id of the file, from `GET /attachments`."""
 
 
 async def delete(request: Request, params: AttachmentParams) -> Empty:
@@ -81,13 +82,16 @@ async def delete(request: Request, params: AttachmentParams) -> Empty:
 
 class FileParams(Params):
     realm_id_str: str
+    """First part of the file's path: the id of the organization."""
     filename: str
-    """With the folders in which it is."""
+    """Rest of the file's path, with the folders in it."""
 
 
 class NamedFileParams(Params):
     realm_id: int
+    """Id of the organization, the first part of the file's path."""
     filename: str
+    """Rest of the file's path, with the folders in it."""
 
 
 class TemporaryUrl(Result):
@@ -122,7 +126,9 @@ def _path_id(realm_id: str | int, filename: str) -> str:
 
 class TemporaryParams(Params):
     token: str
+    """Signed token that says who may read which file until when."""
     filename: str
+    """Name of the file, for the browser."""
 
 
 async def read_by_link(request: Request, params: TemporaryParams) -> None:
@@ -176,6 +182,13 @@ ENDPOINTS = (
         Uploaded,
         takes_file=max_upload_bytes,
         scope=Scope.MESSAGES,
+        summary="Upload a file",
+        description=(
+            "The file is sent as the field `file` of a `multipart/form-data` form. The answer's"
+            " `url` goes into a message as a Markdown link; from then on everyone who may read"
+            " the message may read the file. Larger files are better sent in pieces, by `POST"
+            " /tus`."
+        ),
     ),
     Endpoint(
         "GET",
@@ -184,6 +197,11 @@ ENDPOINTS = (
         FileParams,
         get_url,
         TemporaryUrl,
+        summary="Get a temporary link to a file",
+        description=(
+            "For clients that cannot send credentials with the download: whoever has the link"
+            " can read the file for a minute."
+        ),
     ),
     Endpoint(
         "GET",
@@ -192,6 +210,10 @@ ENDPOINTS = (
         NamedFileParams,
         read,
         at_root=True,
+        summary="Download a file",
+        description=(
+            "Allowed to everyone who may read a message that holds the file, and to its owner."
+        ),
     ),
     Endpoint(
         "GET",
@@ -200,6 +222,10 @@ ENDPOINTS = (
         NamedFileParams,
         download,
         at_root=True,
+        summary="Download a file as an attachment",
+        description=(
+            "Answers as reading the file does, but browsers save it instead of showing it."
+        ),
     ),
     Endpoint(
         "GET",
@@ -209,8 +235,24 @@ ENDPOINTS = (
         read_by_link,
         at_root=True,
         fetches_quietly=True,
+        summary="Download a file by a temporary link",
+        description=(
+            "The link comes from `GET /user_uploads/{realm_id_str}/{filename}` and is good for a"
+            " minute."
+        ),
     ),
-    Endpoint("GET", "/attachments", Access.USER, NoParams, list_own, Attachments),
+    Endpoint(
+        "GET",
+        "/attachments",
+        Access.USER,
+        NoParams,
+        list_own,
+        Attachments,
+        summary="List one's uploaded files",
+        description=(
+            "Each with the messages that hold it, and the space that the organization's files use."
+        ),
+    ),
     Endpoint(
         "DELETE",
         "/attachments/{attachment_id}",
@@ -218,5 +260,7 @@ ENDPOINTS = (
         AttachmentParams,
         delete,
         scope=Scope.MESSAGES,
+        summary="Delete an uploaded file",
+        description="Messages that link to it stay as they are; the link no longer works.",
     ),
 )

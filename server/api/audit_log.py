@@ -23,9 +23,13 @@ class LogParams(Params):
     """The entries below `before`, newest first; by one actor, of one action."""
 
     before: int | None = None
+    """Return only entries with a lower id than this."""
     actor_id: int | None = None
+    """Return only changes that this user made."""
     action: str | None = None
+    """Return only changes of this kind, such as `user_deactivated`."""
     limit: Annotated[int, Field(ge=1, le=MAX_ENTRIES)] = 100
+    """How many entries to return at most."""
 
 
 class LogEntry(msgspec.Struct, frozen=True, kw_only=True):
@@ -94,4 +98,19 @@ def _without(row: AuditRow, hidden: set[int]) -> AuditRow:
     return replace(row, before=before, after=after)
 
 
-ENDPOINTS = (Endpoint("GET", "/realm/audit_log", Access.ADMIN, LogParams, read, LogResult),)
+ENDPOINTS = (
+    Endpoint(
+        "GET",
+        "/realm/audit_log",
+        Access.ADMIN,
+        LogParams,
+        read,
+        LogResult,
+        summary="Read the audit log",
+        description=(
+            "Changes of settings, permissions, accounts and groups, newest first: who made them,"
+            " when, and the values before and after. To page on, pass the lowest `id` received as"
+            " `before`."
+        ),
+    ),
+)

@@ -25,11 +25,14 @@ from storage.users import UserRow
 
 class FetchParams(Params):
     username: str
+    """Email address, or the name in the directory (LDAP)."""
     password: str
+    """The account's password."""
 
 
 class DevFetchParams(Params):
     username: str
+    """Email address of the account."""
 
 
 class KeyFetched(Result):
@@ -40,7 +43,9 @@ class KeyFetched(Result):
 
 class JwtParams(Params):
     token: str
+    """The signed token, with the claim `email`."""
     include_profile: bool = False
+    """Whether to return the user's profile, too."""
 
 
 class KeyOfToken(Result):
@@ -171,7 +176,19 @@ def _key(found: CredentialsRow) -> KeyFetched:
 
 
 ENDPOINTS = (
-    Endpoint("POST", "/fetch_api_key", Access.ANONYMOUS, FetchParams, fetch_api_key, KeyFetched),
+    Endpoint(
+        "POST",
+        "/fetch_api_key",
+        Access.ANONYMOUS,
+        FetchParams,
+        fetch_api_key,
+        KeyFetched,
+        summary="Get one's API key with a password",
+        description=(
+            "For clients in which the user signs in with email address (or directory name) and"
+            " password. Attempts are rate limited by account and by address."
+        ),
+    ),
     Endpoint(
         "POST",
         "/dev_fetch_api_key",
@@ -179,6 +196,8 @@ ENDPOINTS = (
         DevFetchParams,
         dev_fetch_api_key,
         KeyFetched,
+        summary="Get any user's API key on a development server",
+        description="Only servers in development mode answer; no password is asked for.",
     ),
     Endpoint(
         "POST",
@@ -187,6 +206,23 @@ ENDPOINTS = (
         JwtParams,
         jwt_fetch_api_key,
         KeyOfToken,
+        summary="Get an API key with a JSON Web Token",
+        description=(
+            "For sites of the organization that sign users in themselves: the token, signed with"
+            " the key that the operator configured for the organization, names the user's email"
+            " address."
+        ),
     ),
-    Endpoint("GET", "/dev_list_users", Access.INTERNAL, NoParams, dev_list_users, DevUsers),
+    Endpoint(
+        "GET",
+        "/dev_list_users",
+        Access.INTERNAL,
+        NoParams,
+        dev_list_users,
+        DevUsers,
+        summary="List the accounts of a development server",
+        description=(
+            "Clients offer them to sign in with. Only servers in development mode answer."
+        ),
+    ),
 )

@@ -43,15 +43,17 @@ async def remove_own(request: Request, params: NoParams) -> AvatarResult:
 
 class LookParams(Params):
     version: int | None = None
-    """As the client knows it: another one has another address."""
+    """Version of the avatar that the client knows, so that caches keep each version apart."""
 
 
 class ByIdParams(LookParams):
     user_id: int
+    """Id of the user."""
 
 
 class ByEmailParams(LookParams):
     email: str
+    """Email address of the user, as the caller may see it."""
 
 
 async def lead_by_id(request: Request, params: ByIdParams) -> None:
@@ -117,8 +119,22 @@ ENDPOINTS = (
         set_own,
         AvatarResult,
         takes_file=max_picture_bytes,
+        summary="Upload one's avatar",
+        description=(
+            "The picture is sent as the field `file` of a `multipart/form-data` form, and is"
+            " cropped to a square. Organizations may reserve changes to administrators."
+        ),
     ),
-    Endpoint("DELETE", "/users/me/avatar", Access.USER, NoParams, remove_own, AvatarResult),
+    Endpoint(
+        "DELETE",
+        "/users/me/avatar",
+        Access.USER,
+        NoParams,
+        remove_own,
+        AvatarResult,
+        summary="Remove one's avatar",
+        description="The user gets the default picture again.",
+    ),
     Endpoint(
         "GET",
         "/avatar/{user_id}",
@@ -128,6 +144,8 @@ ENDPOINTS = (
         leads_elsewhere=True,
         at_root=True,
         fetches_quietly=True,
+        summary="Find a user's avatar",
+        description="Redirects to the picture.",
     ),
     Endpoint(
         "GET",
@@ -138,6 +156,8 @@ ENDPOINTS = (
         leads_elsewhere=True,
         at_root=True,
         fetches_quietly=True,
+        summary="Find a user's avatar in medium size",
+        description="Redirects to the picture.",
     ),
     Endpoint(
         "GET",
@@ -148,6 +168,8 @@ ENDPOINTS = (
         leads_elsewhere=True,
         at_root=True,
         fetches_quietly=True,
+        summary="Find an avatar by email address",
+        description="Redirects to the picture.",
     ),
     Endpoint(
         "GET",
@@ -158,5 +180,7 @@ ENDPOINTS = (
         leads_elsewhere=True,
         at_root=True,
         fetches_quietly=True,
+        summary="Find an avatar by email address in medium size",
+        description="Redirects to the picture.",
     ),
 )

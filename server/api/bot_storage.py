@@ -9,10 +9,12 @@ from storage import bot_storage
 
 class KeysParams(Params):
     keys: list[str] | None = None
+    """Keys of the values. Without it: all values."""
 
 
 class PutParams(Params):
     storage: dict[str, str]
+    """Texts to store, by key."""
 
 
 class Storage(Result):
@@ -39,7 +41,33 @@ async def remove(request: Request, params: KeysParams) -> Empty:
 
 PATH = "/bot_storage"
 ENDPOINTS = (
-    Endpoint("GET", PATH, Access.USER, KeysParams, get, Storage),
-    Endpoint("PUT", PATH, Access.USER, PutParams, put, scope=Scope.MESSAGES),
-    Endpoint("DELETE", PATH, Access.USER, KeysParams, remove, scope=Scope.MESSAGES),
+    Endpoint(
+        "GET",
+        PATH,
+        Access.USER,
+        KeysParams,
+        get,
+        Storage,
+        summary="Read the bot's stored values",
+        description="Each bot has a small store of texts by key, which only it reads and writes.",
+    ),
+    Endpoint(
+        "PUT",
+        PATH,
+        Access.USER,
+        PutParams,
+        put,
+        scope=Scope.MESSAGES,
+        summary="Store values for the bot",
+        description="Values under other keys stay as they are.",
+    ),
+    Endpoint(
+        "DELETE",
+        PATH,
+        Access.USER,
+        KeysParams,
+        remove,
+        scope=Scope.MESSAGES,
+        summary="Remove stored values of the bot",
+    ),
 )

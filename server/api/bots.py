@@ -30,31 +30,49 @@ class Places(Params):
     """Channels for what a bot sends and hears without saying where: no bot has any here."""
 
     default_all_public_streams: bool = False
+    """Whether event queues of the bot receive messages of all public channels unless they say
+    otherwise."""
     default_events_register_stream: str | None = None
+    """Channel of whose messages event queues of the bot are about unless they say otherwise."""
     default_sending_stream: str | None = None
+    """Channel to which the bot sends where no other is named."""
 
 
 class CreateParams(Places):
     full_name: str
+    """Display name of the bot."""
     short_name: str
+    """First part of the bot's email address; `-bot` and the organization's domain are added."""
     bot_type: int = GENERIC
+    """1 generic, 2 incoming webhook, 3 outgoing webhook."""
     config_data: dict[str, str] = {}  # noqa: RUF012 - never changed
+    """Configuration of embedded bots, which this server does not have: leave it out."""
     interface_type: int = GENERIC_INTERFACE
+    """Format in which an outgoing webhook is called: 1 generic, 2 Slack's."""
     payload_url: JsonOrBareStr = ""
+    """Address that an outgoing webhook is called at."""
     service_name: str | None = None
+    """Name of an embedded bot's service; accepted and not used."""
 
 
 class BotParams(Params):
     bot_id: int
+    """User id of the bot."""
 
 
 class ChangeParams(BotParams, Places):
     bot_owner_id: int | None = None
+    """User id of the new owner."""
     config_data: dict[str, str] = {}  # noqa: RUF012 - never changed
+    """Configuration of embedded bots, which this server does not have: leave it out."""
     full_name: str | None = None
+    """New display name."""
     role: int | None = None
+    """New role: 100 owner, 200 administrator, 300 moderator, 400 member, 600 guest."""
     service_interface: int | None = None
+    """Format in which an outgoing webhook is called: 1 generic, 2 Slack's."""
     service_payload_url: JsonOrBareStr | None = None
+    """Address that an outgoing webhook is called at."""
 
 
 class ShownPlaces(Result, kw_only=True):
@@ -226,7 +244,17 @@ def _refuse_config(config: dict[str, str]) -> None:
 
 
 ENDPOINTS = (
-    Endpoint("GET", "/bots", Access.USER, NoParams, get_own, OwnBots, scope=Scope.EVERYTHING),
+    Endpoint(
+        "GET",
+        "/bots",
+        Access.USER,
+        NoParams,
+        get_own,
+        OwnBots,
+        scope=Scope.EVERYTHING,
+        summary="List one's bots",
+        description="Active bots that belong to the caller, with their API keys.",
+    ),
     Endpoint(
         "POST",
         "/bots",
@@ -236,6 +264,11 @@ ENDPOINTS = (
         CreatedBot,
         takes_file=max_picture_bytes,
         file_is_optional=True,
+        summary="Create a bot",
+        description=(
+            "The caller becomes its owner. A picture may come along as the field `file` of a"
+            " `multipart/form-data` form."
+        ),
     ),
     Endpoint(
         "PATCH",
@@ -246,8 +279,21 @@ ENDPOINTS = (
         ChangedBotResult,
         takes_file=max_picture_bytes,
         file_is_optional=True,
+        summary="Change a bot",
+        description=(
+            "For the bot's owner and administrators. What is left out stays. A picture may come"
+            " along as the field `file` of a `multipart/form-data` form."
+        ),
     ),
-    Endpoint("DELETE", "/bots/{bot_id}", Access.USER, BotParams, deactivate),
+    Endpoint(
+        "DELETE",
+        "/bots/{bot_id}",
+        Access.USER,
+        BotParams,
+        deactivate,
+        summary="Deactivate a bot",
+        description="For the bot's owner and administrators. Its API key stops working.",
+    ),
     Endpoint(
         "GET",
         "/bots/{bot_id}/api_key",
@@ -256,6 +302,8 @@ ENDPOINTS = (
         get_key,
         BotKey,
         scope=Scope.EVERYTHING,
+        summary="Get a bot's API key",
+        description="For the bot's owner and administrators.",
     ),
     Endpoint(
         "POST",
@@ -264,5 +312,9 @@ ENDPOINTS = (
         BotParams,
         regenerate_key,
         BotKey,
+        summary="Replace a bot's API key",
+        description=(
+            "For the bot's owner and administrators. The key used so far stops working at once."
+        ),
     ),
 )

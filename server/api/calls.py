@@ -22,11 +22,14 @@ ID_BYTES: Final = 20
 
 class MeetingParams(Params):
     meeting_name: str = Field(max_length=MAX_NAME_LENGTH)
+    """Name of the meeting."""
     voice_only: bool = False
+    """Whether participants join without video."""
 
 
 class ZoomParams(Params):
     is_video_call: bool = True
+    """Whether participants join with video."""
 
 
 class CallResult(Result):
@@ -62,6 +65,30 @@ async def create_by_zoom(_: Request, __: ZoomParams) -> CallResult:
 
 
 ENDPOINTS = (
-    Endpoint("GET", "/calls/bigbluebutton/create", Access.USER, MeetingParams, create, CallResult),
-    Endpoint("POST", "/calls/zoom/create", Access.USER, ZoomParams, create_by_zoom, CallResult),
+    Endpoint(
+        "GET",
+        "/calls/bigbluebutton/create",
+        Access.USER,
+        MeetingParams,
+        create,
+        CallResult,
+        summary="Create a link to a BigBlueButton call",
+        description=(
+            "The meeting begins when someone follows the link. Refused where the operator has"
+            " not configured BigBlueButton."
+        ),
+    ),
+    Endpoint(
+        "POST",
+        "/calls/zoom/create",
+        Access.USER,
+        ZoomParams,
+        create_by_zoom,
+        CallResult,
+        summary="Create a link to a Zoom call",
+        description=(
+            "This server has no connection to Zoom and always refuses; clients then offer"
+            " another provider."
+        ),
+    ),
 )

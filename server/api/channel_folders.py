@@ -11,6 +11,7 @@ from storage.ids import FolderId
 
 class ListParams(Params):
     include_archived: bool = False
+    """Whether to return archived folders, too."""
 
 
 class ListResult(Result):
@@ -19,7 +20,9 @@ class ListResult(Result):
 
 class AddParams(Params):
     name: str
+    """Name of the folder, which no other active folder may have."""
     description: str = ""
+    """Description of the folder, in Markdown."""
 
 
 class AddResult(Result):
@@ -28,13 +31,18 @@ class AddResult(Result):
 
 class ChangeParams(Params):
     channel_folder_id: FolderId
+    """Id of the folder."""
     name: str | None = None
+    """New name."""
     description: str | None = None
+    """New description, in Markdown."""
     is_archived: bool | None = None
+    """true archives the folder, false brings it back."""
 
 
 class OrderParams(Params):
     order: list[int]
+    """Ids of all folders, in the new order."""
 
 
 async def list_all(request: Request, params: ListParams) -> ListResult:
@@ -68,8 +76,41 @@ async def order(request: Request, params: OrderParams) -> Empty:
 PATH = "/channel_folders"
 
 ENDPOINTS = (
-    Endpoint("GET", PATH, Access.USER, ListParams, list_all, ListResult),
-    Endpoint("PATCH", PATH, Access.ADMIN, OrderParams, order),
-    Endpoint("POST", f"{PATH}/create", Access.ADMIN, AddParams, add, AddResult),
-    Endpoint("PATCH", f"{PATH}/{{channel_folder_id}}", Access.ADMIN, ChangeParams, change),
+    Endpoint(
+        "GET",
+        PATH,
+        Access.USER,
+        ListParams,
+        list_all,
+        ListResult,
+        summary="List channel folders",
+        description="In the order that administrators gave them.",
+    ),
+    Endpoint(
+        "PATCH",
+        PATH,
+        Access.ADMIN,
+        OrderParams,
+        order,
+        summary="Reorder channel folders",
+    ),
+    Endpoint(
+        "POST",
+        f"{PATH}/create",
+        Access.ADMIN,
+        AddParams,
+        add,
+        AddResult,
+        summary="Create a channel folder",
+        description="The new folder comes last.",
+    ),
+    Endpoint(
+        "PATCH",
+        f"{PATH}/{{channel_folder_id}}",
+        Access.ADMIN,
+        ChangeParams,
+        change,
+        summary="Change a channel folder",
+        description="What is left out stays. Channels in an archived folder stay in it.",
+    ),
 )

@@ -22,22 +22,51 @@ class TermsParams(Params):
     """What counts only for channels that the request makes."""
 
     invite_only: bool = False
+    """Whether the channel is private: only its subscribers see it and read it."""
     is_web_public: bool = False
+    """Whether visitors may read the channel without an account."""
     is_default_stream: bool = False
+    """Whether new users are subscribed to it."""
     history_public_to_subscribers: bool | None = None
+    """Whether new subscribers see messages sent before they joined. Default: true for public
+    channels, false for private ones."""
     message_retention_days: int | str | None = None
+    """Days after which its messages are deleted: a number, `realm_default`, or `unlimited`. Only
+    owners may set it."""
     topics_policy: TopicsPolicy = "inherit"
+    """Whether its messages may or must go without a topic; `inherit` follows the organization."""
     folder_id: int | None = None
+    """Id of the folder that the channel is in."""
     can_add_subscribers_group: GroupParam = None
+    """Who may subscribe others to the channel. A group by id, or an object with `direct_members`
+    and `direct_subgroups`. Default if left out."""
     can_administer_channel_group: GroupParam = None
+    """Who may change the channel's settings. A group by id, or an object with `direct_members` and
+    `direct_subgroups`. Default if left out."""
     can_delete_any_message_group: GroupParam = None
+    """Who may delete messages of others in the channel. A group by id, or an object with
+    `direct_members` and `direct_subgroups`. Default if left out."""
     can_delete_own_message_group: GroupParam = None
+    """Who may delete their own messages in the channel. A group by id, or an object with
+    `direct_members` and `direct_subgroups`. Default if left out."""
     can_move_messages_out_of_channel_group: GroupParam = None
+    """Who may move messages to another channel. A group by id, or an object with `direct_members`
+    and `direct_subgroups`. Default if left out."""
     can_move_messages_within_channel_group: GroupParam = None
+    """Who may move messages between its topics. A group by id, or an object with `direct_members`
+    and `direct_subgroups`. Default if left out."""
     can_remove_subscribers_group: GroupParam = None
+    """Who may unsubscribe others from the channel. A group by id, or an object with
+    `direct_members` and `direct_subgroups`. Default if left out."""
     can_resolve_topics_group: GroupParam = None
+    """Who may mark its topics as resolved. A group by id, or an object with `direct_members` and
+    `direct_subgroups`. Default if left out."""
     can_send_message_group: GroupParam = None
+    """Who may send messages to the channel. A group by id, or an object with `direct_members` and
+    `direct_subgroups`. Default if left out."""
     can_subscribe_group: GroupParam = None
+    """Who may subscribe by themselves, even if the channel is private. A group by id, or an object
+    with `direct_members` and `direct_subgroups`. Default if left out."""
 
     def terms(self) -> ChannelTerms:
         """The same, as the rules for new channels take it."""

@@ -35,10 +35,15 @@ from storage.ids import ChannelId, UserId
 
 class CreateParams(TermsParams):
     name: str
+    """Name of the channel, at most 60 characters."""
     description: str = ""
+    """Description, in Markdown."""
     subscribers: list[UserId]
+    """User ids of those to subscribe."""
     announce: bool = False
+    """Whether to announce the channel in the organization's channel for announcements."""
     send_new_subscription_messages: bool = True
+    """Whether to notify new subscribers by a direct message."""
 
 
 class CreateResult(Result):
@@ -67,14 +72,23 @@ class ListedChannel(ChannelInfo, frozen=True, kw_only=True):
 
 class ListParams(Params):
     include_public: bool = True
+    """Select public channels."""
     include_web_public: bool = False
+    """Select web-public channels."""
     include_subscribed: bool = True
+    """Select channels that the caller is subscribed to."""
     exclude_archived: bool = True
+    """Leave archived channels out."""
     include_all: bool = False
+    """Select every channel that the caller may know of."""
     include_all_active: Annotated[bool, Field(json_schema_extra={"deprecated": True})] = False
+    """Older name of `include_all` together with `exclude_archived`."""
     include_can_access_content: bool = False
+    """Select channels whose messages the caller may read."""
     include_default: bool = False
+    """Say of each channel whether new users are subscribed to it."""
     include_owner_subscribed: bool = False
+    """For bots: select channels that the bot's owner is subscribed to."""
 
 
 class ListResult(Result):
@@ -123,6 +137,7 @@ def _listed(sight: Sight, row: ChannelRow, *, says_default: bool) -> ListedChann
 
 class NameParams(Params):
     stream: str
+    """Name of the channel."""
 
 
 class IdResult(Result):
@@ -145,6 +160,7 @@ async def find_id(request: Request, params: NameParams) -> IdResult:
 
 class ChannelParams(Params):
     stream_id: ChannelId
+    """Id of the channel."""
 
 
 class ChannelResult(Result):
@@ -164,16 +180,26 @@ class FactsParams(ChannelParams):
     """What a channel may be changed to, its permissions aside. What is left out stays."""
 
     new_name: str | None = None
+    """New name."""
     description: str | None = None
+    """New description, in Markdown."""
     is_private: bool | None = None
+    """true makes the channel private, false public."""
     is_web_public: bool | None = None
+    """true lets visitors read the channel without an account."""
     history_public_to_subscribers: bool | None = None
+    """Whether new subscribers see messages sent before they joined."""
     is_archived: bool | None = None
+    """true archives the channel, false brings it back."""
     is_default_stream: bool | None = None
+    """Whether new users are subscribed to it."""
     message_retention_days: int | str | None = None
+    """Days after which its messages are deleted: a number, `realm_default`, or `unlimited`. Only
+    owners may set it."""
     topics_policy: TopicsPolicy | None = None
+    """Whether its messages may or must go without a topic; `inherit` follows the organization."""
     folder_id: int | None = None
-    """null: in no folder."""
+    """Id of the folder that the channel is in; null for none."""
 
 
 ChangeParams = declare(
@@ -241,7 +267,8 @@ async def list_subscribers(request: Request, params: ChannelParams) -> Subscribe
 
 class AddressParams(ChannelParams):
     sender_id: UserId | None = None
-    """Who is to be the sender of what arrives: oneself, a bot of one's own, or the server's."""
+    """User who is the sender of what arrives: the caller, one of the caller's bots, or the server's
+    email bot, which is the default."""
 
 
 class AddressResult(Result):
@@ -270,12 +297,68 @@ async def show_address(request: Request, params: AddressParams) -> AddressResult
 
 
 ENDPOINTS = (
-    Endpoint("POST", "/channels/create", Access.USER, CreateParams, create, CreateResult),
-    Endpoint("GET", "/streams", Access.USER, ListParams, list_channels, ListResult),
-    Endpoint("GET", "/get_stream_id", Access.USER, NameParams, find_id, IdResult),
-    Endpoint("GET", "/streams/{stream_id}", Access.USER, ChannelParams, show, ChannelResult),
-    Endpoint("PATCH", "/streams/{stream_id}", Access.USER, ChangeParams, change),
-    Endpoint("DELETE", "/streams/{stream_id}", Access.USER, ChannelParams, archive),
+    Endpoint(
+        "POST",
+        "/channels/create",
+        Access.USER,
+        CreateParams,
+        create,
+        CreateResult,
+        summary="Create a channel",
+        description=(
+            "Refused if the name is taken. The caller needs the permission to create channels of"
+            " this kind, and is subscribed only if listed."
+        ),
+    ),
+    Endpoint(
+        "GET",
+        "/streams",
+        Access.USER,
+        ListParams,
+        list_channels,
+        ListResult,
+        summary="List channels",
+        description=(
+            "Returns the channels that the caller may know of and that one of the `include_`"
+            " parameters selects."
+        ),
+    ),
+    Endpoint(
+        "GET",
+        "/get_stream_id",
+        Access.USER,
+        NameParams,
+        find_id,
+        IdResult,
+        summary="Find a channel's id by its name",
+    ),
+    Endpoint(
+        "GET",
+        "/streams/{stream_id}",
+        Access.USER,
+        ChannelParams,
+        show,
+        ChannelResult,
+        summary="Get a channel",
+    ),
+    Endpoint(
+        "PATCH",
+        "/streams/{stream_id}",
+        Access.USER,
+        ChangeParams,
+        change,
+        summary="Change a channel",
+        description="For those who may administer the channel. What is left out stays.",
+    ),
+    Endpoint(
+        "DELETE",
+        "/streams/{stream_id}",
+        Access.USER,
+        ChannelParams,
+        archive,
+        summary="Archive a channel",
+        description="Its messages stay readable for its subscribers; no new ones can be sent.",
+    ),
     Endpoint(
         "GET",
         "/streams/{stream_id}/email_address",
@@ -284,9 +367,30 @@ ENDPOINTS = (
         show_address,
         AddressResult,
         scope=Scope.EVERYTHING,  # by the address one writes there, for as long as it is good
+        summary="Get a channel's email address",
+        description=(
+            "Mail sent there becomes a message in the channel. The address is empty where the"
+            " server takes no mail."
+        ),
     ),
-    Endpoint("POST", "/default_streams", Access.ADMIN, ChannelParams, make_default),
-    Endpoint("DELETE", "/default_streams", Access.ADMIN, ChannelParams, make_no_default),
+    Endpoint(
+        "POST",
+        "/default_streams",
+        Access.ADMIN,
+        ChannelParams,
+        make_default,
+        summary="Make a channel a default channel",
+        description="New users are subscribed to it.",
+    ),
+    Endpoint(
+        "DELETE",
+        "/default_streams",
+        Access.ADMIN,
+        ChannelParams,
+        make_no_default,
+        summary="Make a channel no default channel",
+        description="Users who are subscribed stay so.",
+    ),
     Endpoint(
         "GET",
         "/streams/{stream_id}/members",
@@ -294,5 +398,7 @@ ENDPOINTS = (
         ChannelParams,
         list_subscribers,
         SubscribersResult,
+        summary="List a channel's subscribers",
+        description="User ids of its active subscribers.",
     ),
 )

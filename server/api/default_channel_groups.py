@@ -14,22 +14,30 @@ PATH: Final = "/default_stream_groups"
 
 class AddParams(Params):
     group_name: str
+    """Name of the group."""
     description: str
+    """Description that new users read."""
     stream_names: list[str] = Field(max_length=MAX_CHANNELS)
+    """Names of its channels."""
 
 
 class OneParams(Params):
     group_id: ChannelGroupId
+    """Id of the group of default channels."""
 
 
 class ChangeParams(OneParams):
     new_group_name: str | None = None
+    """New name."""
     new_description: str | None = None
+    """New description."""
 
 
 class ChannelsParams(OneParams):
     op: Literal["add", "remove"]
+    """Whether to add or to remove the channels."""
     stream_names: list[str] = Field(max_length=MAX_CHANNELS)
+    """Names of the channels."""
 
 
 async def add(request: Request, params: AddParams) -> Empty:
@@ -59,10 +67,42 @@ async def change_channels(request: Request, params: ChannelsParams) -> Empty:
 
 
 ENDPOINTS = (
-    Endpoint("POST", f"{PATH}/create", Access.ADMIN, AddParams, add),
-    Endpoint("PATCH", f"{PATH}/{{group_id}}", Access.ADMIN, ChangeParams, change),
-    Endpoint("DELETE", f"{PATH}/{{group_id}}", Access.ADMIN, OneParams, remove),
     Endpoint(
-        "PATCH", f"{PATH}/{{group_id}}/streams", Access.ADMIN, ChannelsParams, change_channels
+        "POST",
+        f"{PATH}/create",
+        Access.ADMIN,
+        AddParams,
+        add,
+        summary="Create a group of default channels",
+        description=(
+            "New users choose among these groups, and are subscribed to the channels of those"
+            " that they choose."
+        ),
+    ),
+    Endpoint(
+        "PATCH",
+        f"{PATH}/{{group_id}}",
+        Access.ADMIN,
+        ChangeParams,
+        change,
+        summary="Change a group of default channels",
+        description="Name and description; what is left out stays.",
+    ),
+    Endpoint(
+        "DELETE",
+        f"{PATH}/{{group_id}}",
+        Access.ADMIN,
+        OneParams,
+        remove,
+        summary="Delete a group of default channels",
+        description="The channels themselves stay.",
+    ),
+    Endpoint(
+        "PATCH",
+        f"{PATH}/{{group_id}}/streams",
+        Access.ADMIN,
+        ChannelsParams,
+        change_channels,
+        summary="Add or remove channels of a group of default channels",
     ),
 )

@@ -16,10 +16,15 @@ from storage.ids import DraftId
 
 class GivenDraft(Part):
     type: Literal["", "stream", "private"]
+    """`stream` for a channel, `private` for a direct message, empty while there is no recipient."""
     to: list[int]
+    """The channel's id alone, or the ids of the users; empty while there is no recipient."""
     topic: str
+    """Topic; empty for direct messages."""
     content: str
+    """Text so far, in Markdown."""
     timestamp: Annotated[int | float | None, Field(ge=0, le=LAST_SECOND)] = None
+    """When it was last edited, as a Unix time in seconds. Default: now."""
 
     def draft(self, now: datetime) -> Draft:
         """It was edited when the client says, or else now."""
@@ -29,15 +34,19 @@ class GivenDraft(Part):
 
 class CreateParams(Params):
     drafts: list[GivenDraft] = []  # noqa: RUF012 - never changed
+    """The drafts."""
 
 
 class EditParams(Params):
     draft_id: DraftId
+    """Id of the draft."""
     draft: GivenDraft
+    """What it is to hold now, in full."""
 
 
 class DraftParams(Params):
     draft_id: DraftId
+    """Id of the draft."""
 
 
 class Drafts(Result):
@@ -77,12 +86,46 @@ async def delete(request: Request, params: DraftParams) -> Empty:
 
 
 ENDPOINTS = (
-    Endpoint("GET", "/drafts", Access.USER, NoParams, get_all, Drafts),
     Endpoint(
-        "POST", "/drafts", Access.USER, CreateParams, create, CreatedDrafts, scope=Scope.MESSAGES
+        "GET",
+        "/drafts",
+        Access.USER,
+        NoParams,
+        get_all,
+        Drafts,
+        summary="List one's drafts",
+        description=(
+            "Refused while the user keeps no drafts on the server"
+            " (`enable_drafts_synchronization`)."
+        ),
     ),
-    Endpoint("PATCH", "/drafts/{draft_id}", Access.USER, EditParams, edit, scope=Scope.MESSAGES),
     Endpoint(
-        "DELETE", "/drafts/{draft_id}", Access.USER, DraftParams, delete, scope=Scope.MESSAGES
+        "POST",
+        "/drafts",
+        Access.USER,
+        CreateParams,
+        create,
+        CreatedDrafts,
+        scope=Scope.MESSAGES,
+        summary="Create drafts",
+        description="The answer has the ids in the order of the drafts.",
+    ),
+    Endpoint(
+        "PATCH",
+        "/drafts/{draft_id}",
+        Access.USER,
+        EditParams,
+        edit,
+        scope=Scope.MESSAGES,
+        summary="Replace a draft",
+    ),
+    Endpoint(
+        "DELETE",
+        "/drafts/{draft_id}",
+        Access.USER,
+        DraftParams,
+        delete,
+        scope=Scope.MESSAGES,
+        summary="Delete a draft",
     ),
 )

@@ -51,7 +51,19 @@ def _picture() -> bytes:
 
 
 ENDPOINTS = (
-    Endpoint("GET", "/emoji_data", Access.ANONYMOUS, NoParams, get, EmojiData),
+    Endpoint(
+        "GET",
+        "/emoji_data",
+        Access.ANONYMOUS,
+        NoParams,
+        get,
+        EmojiData,
+        summary="List the Unicode emoji and their names",
+        description=(
+            "By code points in hexadecimal, joined by hyphens; the usual name comes first. The"
+            " answer may be cached for a day."
+        ),
+    ),
     Endpoint(
         "GET",
         SERVICE_IMAGE,
@@ -60,6 +72,8 @@ ENDPOINTS = (
         picture,
         at_root=True,
         fetches_quietly=True,
+        summary="Get the picture of the server's own emoji",
+        description="A PNG file, at the address that `POST /register` names.",
     ),
 )
 """The first: where register says that it is; clients find it by no other way."""

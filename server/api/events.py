@@ -41,12 +41,17 @@ _STREAM_HEADERS: Final = {
 
 class PollParams(Params):
     queue_id: str
+    """Id of the queue, from `POST /register`."""
     last_event_id: int | None = None
+    """Id of the last event that the client has received; at first `last_event_id` of `POST
+    /register`."""
     dont_block: bool = False
+    """Whether to answer at once, even if there is no event."""
 
 
 class QueueParams(Params):
     queue_id: str
+    """Id of the queue, from `POST /register`."""
 
 
 class PollResult(Result):
@@ -189,6 +194,24 @@ ENDPOINTS = (
         PollResult,
         fetches_quietly=True,
         streams_events=True,
+        summary="Get events from a queue",
+        description=(
+            "Waits until there is an event, or for about 50 seconds, and answers then with a"
+            " heartbeat. Passing the id of the last event received acknowledges it and those"
+            " before it. With `Accept: text/event-stream` the answer is a stream of server-sent"
+            " events that goes on until the client closes it.\n\n"
+            "A queue that is unknown or expired is answered with the code `BAD_EVENT_QUEUE_ID`:"
+            " the client registers again."
+        ),
     ),
-    Endpoint("DELETE", "/events", Access.USER, QueueParams, delete_queue, scope=Scope.READ),
+    Endpoint(
+        "DELETE",
+        "/events",
+        Access.USER,
+        QueueParams,
+        delete_queue,
+        scope=Scope.READ,
+        summary="Delete an event queue",
+        description="Queues that are not polled expire by themselves.",
+    ),
 )

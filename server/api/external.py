@@ -32,9 +32,12 @@ _FORM: Final = "application/x-www-form-urlencoded"
 
 class WebhookParams(Params):
     api_key: str | None = None
+    """API key of the bot, instead of an `Authorization` header."""
     stream: str | None = None
-    """A channel by name or id; without it, the bot's owner is written to."""
+    """Channel by name or id. Without it the bot's owner gets a direct message."""
     topic: str | None = None
+    """Topic of the message. Default: a topic named after the format, or the channel that the sender
+    names."""
 
 
 class SlackAnswer(Result):
@@ -136,6 +139,12 @@ ENDPOINTS = (
         SlackAnswer,
         takes_payload=True,
         scope=Scope.MESSAGES,
+        summary="Post a message in Slack's incoming webhook format",
+        description=(
+            "For programs that can post to Slack: give them this address with the API key of an"
+            " incoming webhook bot. The body is JSON, or a form whose field `payload` holds it."
+            " Text, blocks and attachments become Markdown."
+        ),
     ),
     Endpoint(
         "POST",
@@ -145,5 +154,7 @@ ENDPOINTS = (
         plain_json,
         takes_payload=True,
         scope=Scope.MESSAGES,
+        summary="Post any JSON as a message",
+        description="The body is shown as a block of code, indented.",
     ),
 )

@@ -16,7 +16,9 @@ NOTHING_THERE: Final = "There is no picture at this address."
 
 class PictureParams(Params):
     digest: str
+    """Signature of the address."""
     url: str
+    """Address of the picture, in hexadecimal."""
 
 
 async def read(request: Request, params: PictureParams) -> None:
@@ -49,5 +51,10 @@ ENDPOINTS = (
         read,
         at_root=True,
         fetches_quietly=True,
+        summary="Get a picture from elsewhere through the server",
+        description=(
+            "Messages show pictures of other sites by such addresses, so that those sites do not"
+            " learn who reads. Only addresses that the server has signed are answered."
+        ),
     ),
 )

@@ -9,7 +9,9 @@ class DirectGroupParam(Part):
     """People and groups that a permission names."""
 
     direct_members: list[int]
+    """User ids."""
     direct_subgroups: list[int]
+    """Group ids."""
 
 
 GroupValue = int | DirectGroupParam
@@ -19,7 +21,9 @@ class GroupUpdateParam(Part):
     """Another value of a permission, and the one that the client knows."""
 
     new: GroupValue
+    """Value that the permission is to have."""
     old: GroupValue | None = None
+    """Value that the client believes it has; the change is refused if it has another one."""
 
 
 def group_setting(value: GroupValue) -> GroupSetting:

@@ -30,6 +30,7 @@ Id = TypeVar("Id", GroupId, UserId)
 
 class GroupsParams(Params):
     include_deactivated_groups: bool = False
+    """Whether to return deactivated groups, too."""
 
 
 class Groups(Result):
@@ -49,9 +50,13 @@ async def get_all(request: Request, params: GroupsParams) -> Groups:
 
 class NewGroupParams(Params):
     name: str
+    """Name of the group."""
     description: str
+    """Description of the group."""
     members: list[UserId]
+    """User ids of its members."""
     subgroups: list[GroupId] | None = None
+    """Ids of groups whose members are in it, too."""
 
 
 CreateParams = declare(
@@ -82,12 +87,16 @@ async def make(request: Request, params: Params) -> CreateResult:
 
 class GroupParams(Params):
     user_group_id: GroupId
+    """Id of the user group."""
 
 
 class NamesParams(GroupParams):
     name: str | None = None
+    """New name."""
     description: str | None = None
+    """New description."""
     deactivated: bool | None = None
+    """false brings a deactivated group back."""
 
 
 ChangeParams = declare(
@@ -132,9 +141,13 @@ async def remove(request: Request, params: GroupParams) -> Empty:
 
 class MembersParams(GroupParams):
     add: list[UserId] | None = None
+    """User ids of those to add."""
     delete: list[UserId] | None = None
+    """User ids of those to remove."""
     add_subgroups: list[GroupId] | None = None
+    """Ids of groups to add as subgroups."""
     delete_subgroups: list[GroupId] | None = None
+    """Ids of subgroups to remove."""
 
 
 async def change_members(request: Request, params: MembersParams) -> Empty:
@@ -152,7 +165,9 @@ async def change_members(request: Request, params: MembersParams) -> Empty:
 
 class SubgroupsParams(GroupParams):
     add: list[GroupId] | None = None
+    """Ids of groups to add as subgroups."""
     delete: list[GroupId] | None = None
+    """Ids of subgroups to remove."""
 
 
 async def change_subgroups(request: Request, params: SubgroupsParams) -> Empty:
@@ -181,6 +196,7 @@ def _each_once(ids: Sequence[Id] | None) -> tuple[Id, ...]:
 
 class ListMembersParams(GroupParams):
     direct_member_only: bool = False
+    """Leave out those who are in it only through a subgroup."""
 
 
 class MembersResult(Result):
@@ -194,6 +210,7 @@ async def list_members(request: Request, params: ListMembersParams) -> MembersRe
 
 class MemberParams(ListMembersParams):
     user_id: UserId
+    """Id of the user."""
 
 
 class MemberResult(Result):
@@ -209,6 +226,7 @@ async def is_member(request: Request, params: MemberParams) -> MemberResult:
 
 class ListSubgroupsParams(GroupParams):
     direct_subgroup_only: bool = False
+    """Leave out subgroups of subgroups."""
 
 
 class SubgroupsResult(Result):
@@ -260,12 +278,61 @@ async def _looked_at(request: Request, group_id: GroupId) -> AsyncIterator[_Look
 
 
 ENDPOINTS = (
-    Endpoint("GET", "/user_groups", Access.USER, GroupsParams, get_all, Groups),
-    Endpoint("POST", "/user_groups/create", Access.USER, CreateParams, make, CreateResult),
-    Endpoint("PATCH", "/user_groups/{user_group_id}", Access.USER, ChangeParams, change_it),
-    Endpoint("DELETE", "/user_groups/{user_group_id}", Access.USER, GroupParams, remove),
     Endpoint(
-        "POST", "/user_groups/{user_group_id}/deactivate", Access.USER, GroupParams, deactivate
+        "GET",
+        "/user_groups",
+        Access.USER,
+        GroupsParams,
+        get_all,
+        Groups,
+        summary="List user groups",
+        description=(
+            "Groups made by users and the groups of roles, with their members, subgroups and"
+            " permissions."
+        ),
+    ),
+    Endpoint(
+        "POST",
+        "/user_groups/create",
+        Access.USER,
+        CreateParams,
+        make,
+        CreateResult,
+        summary="Create a user group",
+        description="The caller needs the organization's permission to create groups.",
+    ),
+    Endpoint(
+        "PATCH",
+        "/user_groups/{user_group_id}",
+        Access.USER,
+        ChangeParams,
+        change_it,
+        summary="Change a user group",
+        description=(
+            "Name, description and permissions; what is left out stays. `deactivated` can only"
+            " be false here: `POST /user_groups/{user_group_id}/deactivate` deactivates a group."
+        ),
+    ),
+    Endpoint(
+        "DELETE",
+        "/user_groups/{user_group_id}",
+        Access.USER,
+        GroupParams,
+        remove,
+        summary="Deactivate a user group (older form)",
+        description="Does the same as `POST /user_groups/{user_group_id}/deactivate`.",
+    ),
+    Endpoint(
+        "POST",
+        "/user_groups/{user_group_id}/deactivate",
+        Access.USER,
+        GroupParams,
+        deactivate,
+        summary="Deactivate a user group",
+        description=(
+            "It can no longer be mentioned or given permissions. Refused while it is in use as a"
+            " permission or a subgroup."
+        ),
     ),
     Endpoint(
         "GET",
@@ -274,9 +341,16 @@ ENDPOINTS = (
         ListMembersParams,
         list_members,
         MembersResult,
+        summary="List the members of a user group",
     ),
     Endpoint(
-        "POST", "/user_groups/{user_group_id}/members", Access.USER, MembersParams, change_members
+        "POST",
+        "/user_groups/{user_group_id}/members",
+        Access.USER,
+        MembersParams,
+        change_members,
+        summary="Add and remove members of a user group",
+        description="Users and subgroups in one request: all changes are made, or none.",
     ),
     Endpoint(
         "GET",
@@ -285,6 +359,7 @@ ENDPOINTS = (
         MemberParams,
         is_member,
         MemberResult,
+        summary="Check whether a user is in a user group",
     ),
     Endpoint(
         "GET",
@@ -293,6 +368,7 @@ ENDPOINTS = (
         ListSubgroupsParams,
         list_subgroups,
         SubgroupsResult,
+        summary="List the subgroups of a user group",
     ),
     Endpoint(
         "POST",
@@ -300,5 +376,10 @@ ENDPOINTS = (
         Access.USER,
         SubgroupsParams,
         change_subgroups,
+        summary="Add and remove subgroups of a user group",
+        description=(
+            "All changes are made, or none. A group cannot contain itself, directly or through"
+            " others."
+        ),
     ),
 )

@@ -27,21 +27,33 @@ PASSED_OVER: Final = (
 
 class LinkParams(Params):
     invite_as: int = MEMBER
+    """Role that those who join get: 100 owner, 200 administrator, 300 moderator, 400 member, 600
+    guest."""
     invite_expires_in_minutes: Annotated[int, Field(ge=1, le=MAX_MINUTES)] | None = None
+    """Minutes until it expires; null for never. Default: as the server is configured."""
     stream_ids: list[ChannelId] = Field(default_factory=list)
+    """Ids of channels that those who join are subscribed to."""
     group_ids: list[GroupId] = Field(default_factory=list)
+    """Ids of user groups that those who join become members of."""
     include_realm_default_subscriptions: bool = False
+    """Whether those who join are subscribed to the default channels, too."""
     welcome_message_custom_text: Annotated[str, Field(max_length=MAX_WELCOME_LENGTH)] | None = None
+    """Text that the welcome bot adds to its greeting; empty for none. Default: that of the
+    organization."""
 
 
 class InviteParams(LinkParams):
     invitee_emails: str
+    """Email addresses, separated by commas or line breaks."""
     stream_ids: list[ChannelId]
+    """Ids of channels that those who join are subscribed to."""
     notify_referrer_on_join: bool = True
+    """Whether the caller is notified when someone joins."""
 
 
 class InvitationParams(Params):
     invite_id: int
+    """Id of the invitation."""
 
 
 class Invitation(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -178,10 +190,66 @@ def _link(request: Request, invitation_id: InvitationId, key: bytes, url: str) -
 
 
 ENDPOINTS = (
-    Endpoint("GET", "/invites", Access.USER, NoParams, list_all, Invitations),
-    Endpoint("POST", "/invites", Access.USER, InviteParams, invite),
-    Endpoint("POST", "/invites/multiuse", Access.USER, LinkParams, make_link, LinkResult),
-    Endpoint("DELETE", "/invites/multiuse/{invite_id}", Access.USER, InvitationParams, revoke_link),
-    Endpoint("DELETE", "/invites/{invite_id}", Access.USER, InvitationParams, revoke),
-    Endpoint("POST", "/invites/{invite_id}/resend", Access.USER, InvitationParams, resend),
+    Endpoint(
+        "GET",
+        "/invites",
+        Access.USER,
+        NoParams,
+        list_all,
+        Invitations,
+        summary="List invitations",
+        description=(
+            "Administrators see all that are open, others those that they sent. Links that"
+            " anyone may use are shown only to callers who could create them."
+        ),
+    ),
+    Endpoint(
+        "POST",
+        "/invites",
+        Access.USER,
+        InviteParams,
+        invite,
+        summary="Invite people by email",
+        description=(
+            "Each address gets a link by which one person can join. Addresses that have an"
+            " account are passed over and listed in an error after the others were invited."
+        ),
+    ),
+    Endpoint(
+        "POST",
+        "/invites/multiuse",
+        Access.USER,
+        LinkParams,
+        make_link,
+        LinkResult,
+        summary="Create an invitation link for many people",
+        description="Whoever has the link can join until it expires or is revoked.",
+    ),
+    Endpoint(
+        "DELETE",
+        "/invites/multiuse/{invite_id}",
+        Access.USER,
+        InvitationParams,
+        revoke_link,
+        summary="Revoke an invitation link",
+    ),
+    Endpoint(
+        "DELETE",
+        "/invites/{invite_id}",
+        Access.USER,
+        InvitationParams,
+        revoke,
+        summary="Revoke an invitation by email",
+    ),
+    Endpoint(
+        "POST",
+        "/invites/{invite_id}/resend",
+        Access.USER,
+        InvitationParams,
+        resend,
+        summary="Send an invitation again",
+        description=(
+            "The email goes out anew, and the invitation lasts as long as a new one does."
+        ),
+    ),
 )

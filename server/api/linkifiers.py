@@ -10,29 +10,38 @@ from storage.ids import LinkifierId, PlaygroundId
 
 class LinkifierParams(Params):
     pattern: str
+    """Regular expression in RE2's syntax, with named groups such as `(?P<id>[0-9]+)`."""
     url_template: str
+    """Address as a URI template (RFC 6570) whose variables are the groups of the pattern."""
 
 
 class ChangeParams(LinkifierParams):
     filter_id: int
+    """Id of the linkifier."""
 
 
 class OneParams(Params):
     filter_id: int
+    """Id of the linkifier."""
 
 
 class OrderParams(Params):
     ordered_linkifier_ids: list[int]
+    """Ids of all linkifiers, in the new order."""
 
 
 class PlaygroundParams(Params):
     name: str
+    """Name of the playground, as users see it."""
     pygments_language: str
+    """Language of the blocks of code, by its name in Pygments."""
     url_template: str
+    """Address as a URI template (RFC 6570) with the one variable `code`."""
 
 
 class OnePlaygroundParams(Params):
     playground_id: int
+    """Id of the playground."""
 
 
 class LinkifiersResult(Result):
@@ -89,13 +98,64 @@ async def remove_playground(request: Request, params: OnePlaygroundParams) -> Em
 
 
 ENDPOINTS = (
-    Endpoint("GET", "/realm/linkifiers", Access.USER, NoParams, list_all, LinkifiersResult),
-    Endpoint("PATCH", "/realm/linkifiers", Access.ADMIN, OrderParams, order),
-    Endpoint("POST", "/realm/filters", Access.ADMIN, LinkifierParams, add, IdResult),
-    Endpoint("PATCH", "/realm/filters/{filter_id}", Access.ADMIN, ChangeParams, change),
-    Endpoint("DELETE", "/realm/filters/{filter_id}", Access.ADMIN, OneParams, remove),
     Endpoint(
-        "POST", "/realm/playgrounds", Access.ADMIN, PlaygroundParams, add_playground, IdResult
+        "GET",
+        "/realm/linkifiers",
+        Access.USER,
+        NoParams,
+        list_all,
+        LinkifiersResult,
+        summary="List linkifiers",
+        description=(
+            "Patterns that turn text such as `#123` into links, in the order in which they are"
+            " tried."
+        ),
+    ),
+    Endpoint(
+        "PATCH",
+        "/realm/linkifiers",
+        Access.ADMIN,
+        OrderParams,
+        order,
+        summary="Reorder linkifiers",
+        description="Where two match the same text, the earlier one wins.",
+    ),
+    Endpoint(
+        "POST",
+        "/realm/filters",
+        Access.ADMIN,
+        LinkifierParams,
+        add,
+        IdResult,
+        summary="Create a linkifier",
+    ),
+    Endpoint(
+        "PATCH",
+        "/realm/filters/{filter_id}",
+        Access.ADMIN,
+        ChangeParams,
+        change,
+        summary="Change a linkifier",
+        description="Messages sent before keep the links that they have.",
+    ),
+    Endpoint(
+        "DELETE",
+        "/realm/filters/{filter_id}",
+        Access.ADMIN,
+        OneParams,
+        remove,
+        summary="Delete a linkifier",
+        description="Messages sent before keep the links that they have.",
+    ),
+    Endpoint(
+        "POST",
+        "/realm/playgrounds",
+        Access.ADMIN,
+        PlaygroundParams,
+        add_playground,
+        IdResult,
+        summary="Create a code playground",
+        description="Clients offer to open blocks of code in this language there.",
     ),
     Endpoint(
         "DELETE",
@@ -103,5 +163,6 @@ ENDPOINTS = (
         Access.ADMIN,
         OnePlaygroundParams,
         remove_playground,
+        summary="Delete a code playground",
     ),
 )

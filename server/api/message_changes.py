@@ -24,13 +24,23 @@ DELETING_SECONDS = 10.0
 
 class ChangeParams(Params):
     message_id: int
+    """Id of the message."""
     content: str | None = None
+    """New text, in Markdown."""
     prev_content_sha256: str | None = None
+    """SHA-256 of the Markdown text that was edited, in hexadecimal: the edit is refused if someone
+    has changed the message since."""
     propagate_mode: Literal["change_one", "change_later", "change_all"] = "change_one"
+    """Which messages of the topic move: `change_one`, `change_later` (this one and those after it),
+    or `change_all`."""
     send_notification_to_new_thread: bool = True
+    """Whether a notice in the new place tells of the move."""
     send_notification_to_old_thread: bool = False
+    """Whether a notice in the old place tells of the move."""
     stream_id: int | None = None
+    """Id of the channel to move to."""
     topic: Annotated[str | None, Field(json_schema_extra=alias("subject"))] = None
+    """Topic to move to."""
 
 
 class ChangeResult(Result):
@@ -101,6 +111,7 @@ async def _move(request: Request, message_id: MessageId, wanted: MoveRequest) ->
 
 class MessageParams(Params):
     message_id: int
+    """Id of the message."""
 
 
 async def remove(request: Request, params: MessageParams) -> Empty:
@@ -111,7 +122,9 @@ async def remove(request: Request, params: MessageParams) -> Empty:
 
 class HistoryParams(Params):
     message_id: int
+    """Id of the message."""
     allow_empty_topic_name: bool = False
+    """Whether the empty topic is returned as an empty string; otherwise as its display name."""
 
 
 class HistoryResult(Result):
@@ -134,7 +147,9 @@ async def history(request: Request, params: HistoryParams) -> HistoryResult:
 
 class DeleteTopicParams(Params):
     stream_id: int
+    """Id of the channel."""
     topic_name: str
+    """Name of the topic."""
 
 
 class DeleteTopicResult(Result):
@@ -155,8 +170,11 @@ async def delete_topic(request: Request, params: DeleteTopicParams) -> DeleteTop
 
 class ReportParams(Params):
     message_id: int
+    """Id of the message."""
     report_type: Literal["spam", "harassment", "inappropriate", "norms", "other"]
+    """What is wrong with the message."""
     description: str = ""
+    """Explanation for the moderators. Required with the type `other`."""
 
 
 async def report(request: Request, params: ReportParams) -> Empty:
@@ -182,6 +200,11 @@ ENDPOINTS = (
         ReportParams,
         report,
         scope=Scope.MESSAGES,
+        summary="Report a message to the moderators",
+        description=(
+            "The report appears in the channel that the organization has chosen for them;"
+            " without one it is refused."
+        ),
     ),
     Endpoint(
         "PATCH",
@@ -191,9 +214,21 @@ ENDPOINTS = (
         change,
         ChangeResult,
         scope=Scope.MESSAGES,
+        summary="Edit or move a message",
+        description=(
+            "Content, topic and channel can change in one request. Time limits and permissions"
+            " of the organization and the channel apply. `detached_uploads` lists the caller's"
+            " files that no message holds any more."
+        ),
     ),
     Endpoint(
-        "DELETE", "/messages/{message_id}", Access.USER, MessageParams, remove, scope=Scope.MESSAGES
+        "DELETE",
+        "/messages/{message_id}",
+        Access.USER,
+        MessageParams,
+        remove,
+        scope=Scope.MESSAGES,
+        summary="Delete a message",
     ),
     Endpoint(
         "GET",
@@ -202,6 +237,11 @@ ENDPOINTS = (
         HistoryParams,
         history,
         HistoryResult,
+        summary="Get a message's edit history",
+        description=(
+            "Each state in which the message was, oldest first. What of it is shown depends on"
+            " the organization."
+        ),
     ),
     Endpoint(
         "POST",
@@ -212,5 +252,10 @@ ENDPOINTS = (
         DeleteTopicResult,
         scope=Scope.MESSAGES,
         answers_by_content=True,
+        summary="Delete a topic with its messages",
+        description=(
+            "For those who may delete any message of the channel. Deletes for some seconds at"
+            " most: while `complete` is false, send the request again."
+        ),
     ),
 )

@@ -20,8 +20,11 @@ from storage.ids import ChannelId, MessageId
 
 class FlagParams(Params):
     messages: list[int]
+    """Ids of the messages."""
     op: Literal["add", "remove"]
+    """`add` sets the flag, `remove` clears it."""
     flag: str
+    """Flag: `read`, `starred`, or `collapsed`."""
 
 
 class FlagResult(Result, kw_only=True, omit_defaults=True):
@@ -41,12 +44,19 @@ async def change_flag(request: Request, params: FlagParams) -> FlagResult:
 
 class NarrowParams(Params):
     anchor: int | Literal["newest", "oldest", "first_unread"]
+    """Id of the message around which to work, or `newest`, `oldest` or `first_unread`."""
     num_before: Annotated[int, Field(ge=0)]
+    """How many messages before the anchor."""
     num_after: Annotated[int, Field(ge=0)]
+    """How many messages after the anchor."""
     include_anchor: bool = True
+    """Whether the message at the anchor counts, too."""
     narrow: GivenNarrow
+    """Terms that the messages must match, as in `GET /messages`."""
     op: Literal["add", "remove"]
+    """`add` sets the flag, `remove` clears it."""
     flag: str
+    """Flag: `read`, `starred`, or `collapsed`."""
 
 
 class NarrowResult(Result, kw_only=True, omit_defaults=True):
@@ -104,6 +114,7 @@ async def mark_all_as_read(request: Request, params: NoParams) -> MarkedResult:
 
 class ChannelParams(Params):
     stream_id: ChannelId
+    """Id of the channel."""
 
 
 async def mark_channel_as_read(request: Request, params: ChannelParams) -> Empty:
@@ -117,6 +128,7 @@ async def mark_channel_as_read(request: Request, params: ChannelParams) -> Empty
 
 class TopicParams(ChannelParams):
     topic_name: str
+    """Name of the topic."""
 
 
 async def mark_topic_as_read(request: Request, params: TopicParams) -> Empty:
@@ -149,6 +161,10 @@ ENDPOINTS = (
         change_flag,
         FlagResult,
         scope=api_keys.Scope.MESSAGES,
+        summary="Add or remove a flag of messages",
+        description=(
+            "Flags are personal. Messages that the caller has not received are passed over."
+        ),
     ),
     Endpoint(
         "POST",
@@ -159,6 +175,11 @@ ENDPOINTS = (
         NarrowResult,
         scope=api_keys.Scope.MESSAGES,
         answers_by_content=True,
+        summary="Add or remove a flag of the messages in a narrow",
+        description=(
+            "Works on a range around an anchor, as `GET /messages` does. To go on, call it again"
+            " with `last_processed_id` as the anchor until `found_newest` is true."
+        ),
     ),
     Endpoint(
         "POST",
@@ -168,6 +189,7 @@ ENDPOINTS = (
         mark_all_as_read,
         MarkedResult,
         scope=api_keys.Scope.MESSAGES,
+        summary="Mark all messages as read",
     ),
     Endpoint(
         "POST",
@@ -176,6 +198,7 @@ ENDPOINTS = (
         ChannelParams,
         mark_channel_as_read,
         scope=api_keys.Scope.MESSAGES,
+        summary="Mark a channel as read",
     ),
     Endpoint(
         "POST",
@@ -185,5 +208,6 @@ ENDPOINTS = (
         mark_topic_as_read,
         scope=api_keys.Scope.MESSAGES,
         answers_by_content=True,
+        summary="Mark a topic as read",
     ),
 )

@@ -42,12 +42,21 @@ _OF_A_RANGE = frozenset(
 
 class SendParams(Params):
     type: Literal["direct", "channel", "stream", "private"]
+    """`channel` (or `stream`) or `direct` (or `private`)."""
     to: str | int | list[int] | list[str]
+    """Channel by id or name; for direct messages a list of user ids or of email addresses."""
     content: str
+    """Text, in Markdown."""
     topic: Annotated[str | None, Field(json_schema_extra=alias("subject"))] = None
+    """Topic; only for channel messages."""
     queue_id: str | None = None
+    """The client's event queue, which then receives `local_message_id` with the event. Needs
+    `local_id`."""
     local_id: str | None = None
+    """Id that the client gave the message."""
     read_by_sender: bool | None = None
+    """Whether the message is marked as read for its sender. Default: whether the client is one that
+    people use."""
 
 
 class SendResult(Result, kw_only=True, omit_defaults=True):
@@ -114,16 +123,30 @@ def _idempotency_key(request: Request, params: SendParams) -> str | None:
 
 class FetchParams(Params):
     narrow: GivenNarrow = []  # noqa: RUF012 - never changed
+    """Terms that the messages must match: objects such as `{"operator": "channel", "operand":
+    "general"}`, with `"negated": true` to exclude."""
     anchor: int | Literal["newest", "oldest", "first_unread", "date"] | None = None
+    """Id of the message around which to fetch, or `newest`, `oldest`, `first_unread`, or `date`."""
     anchor_date: str | None = None
+    """With the anchor `date`: the time, in ISO 8601; UTC unless it names an offset."""
     num_before: Annotated[int | None, Field(ge=0)] = None
+    """How many messages before the anchor; at most 5,000 together with `num_after`. Required unless
+    `message_ids` is given."""
     num_after: Annotated[int | None, Field(ge=0)] = None
+    """How many messages after the anchor. Required unless `message_ids` is given."""
     include_anchor: bool = True
+    """Whether the message at the anchor is returned, too."""
     message_ids: list[int] | None = None
+    """Ids of the messages to fetch, instead of a range."""
     apply_markdown: bool = True
+    """Whether to return HTML; otherwise the Markdown source."""
     client_gravatar: bool = True
+    """Whether the client computes Gravatar addresses itself: then `avatar_url` is null for users
+    without a picture of their own."""
     allow_empty_topic_name: bool = False
+    """Whether the empty topic is returned as an empty string; otherwise as its display name."""
     use_first_unread_anchor: bool = False
+    """Older form of the anchor `first_unread`."""
 
 
 class FetchResult(Result, kw_only=True, omit_defaults=True):
@@ -204,8 +227,11 @@ def _moment(text: str | None) -> datetime:
 
 class OneParams(Params):
     message_id: int
+    """Id of the message."""
     apply_markdown: bool = True
+    """Whether to return HTML; otherwise the Markdown source."""
     allow_empty_topic_name: bool = False
+    """Whether the empty topic is returned as an empty string; otherwise as its display name."""
 
 
 class OneResult(Result, kw_only=True):
@@ -228,6 +254,7 @@ async def get_message(request: Request, params: OneParams) -> OneResult:
 
 class RenderParams(Params):
     content: str
+    """Text, in Markdown."""
 
 
 class RenderResult(Result):
@@ -251,7 +278,19 @@ def _view(params: FetchParams) -> ClientView:
 
 ENDPOINTS = (
     Endpoint(
-        "POST", "/messages", Access.USER, SendParams, send_message, SendResult, scope=Scope.MESSAGES
+        "POST",
+        "/messages",
+        Access.USER,
+        SendParams,
+        send_message,
+        SendResult,
+        scope=Scope.MESSAGES,
+        summary="Send a message",
+        description=(
+            "To a channel and topic, or to one or more users directly. A request that is"
+            " repeated with the same header `Idempotency-Key`, or with the same `queue_id` and"
+            " `local_id`, sends one message only."
+        ),
     ),
     Endpoint(
         "POST",
@@ -261,7 +300,29 @@ ENDPOINTS = (
         render,
         RenderResult,
         scope=Scope.READ,
+        summary="Render Markdown",
+        description="Returns the HTML that the text would have in a message, without sending it.",
     ),
-    Endpoint("GET", "/messages", Access.SPECTATOR, FetchParams, get_messages, FetchResult),
-    Endpoint("GET", "/messages/{message_id}", Access.SPECTATOR, OneParams, get_message, OneResult),
+    Endpoint(
+        "GET",
+        "/messages",
+        Access.SPECTATOR,
+        FetchParams,
+        get_messages,
+        FetchResult,
+        summary="Get messages",
+        description=(
+            "A range of history around an anchor, or the messages with the given ids."
+            " `found_oldest` and `found_newest` say whether the range reached an end."
+        ),
+    ),
+    Endpoint(
+        "GET",
+        "/messages/{message_id}",
+        Access.SPECTATOR,
+        OneParams,
+        get_message,
+        OneResult,
+        summary="Get a message",
+    ),
 )

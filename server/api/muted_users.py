@@ -8,6 +8,7 @@ from storage.ids import UserId
 
 class MutedUserParams(Params):
     muted_user_id: UserId
+    """Id of the user."""
 
 
 async def mute(request: Request, params: MutedUserParams) -> Empty:
@@ -21,8 +22,21 @@ async def unmute(request: Request, params: MutedUserParams) -> Empty:
 
 
 ENDPOINTS = (
-    Endpoint("POST", "/users/me/muted_users/{muted_user_id}", Access.USER, MutedUserParams, mute),
     Endpoint(
-        "DELETE", "/users/me/muted_users/{muted_user_id}", Access.USER, MutedUserParams, unmute
+        "POST",
+        "/users/me/muted_users/{muted_user_id}",
+        Access.USER,
+        MutedUserParams,
+        mute,
+        summary="Mute a user",
+        description="Their messages are read at once, do not notify, and clients hide them.",
+    ),
+    Endpoint(
+        "DELETE",
+        "/users/me/muted_users/{muted_user_id}",
+        Access.USER,
+        MutedUserParams,
+        unmute,
+        summary="Unmute a user",
     ),
 )

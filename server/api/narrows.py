@@ -16,7 +16,9 @@ GivenNarrow = list[list[str | int | list[int]] | dict[str, Any]]
 
 class MatchParams(Params):
     msg_ids: list[int]
+    """Ids of the messages."""
     narrow: GivenNarrow
+    """Terms, as in `GET /messages`."""
 
 
 class Match(Struct, frozen=True):
@@ -40,6 +42,15 @@ async def matches_narrow(request: Request, params: MatchParams) -> MatchResult:
 
 ENDPOINTS = (
     Endpoint(
-        "GET", "/messages/matches_narrow", Access.USER, MatchParams, matches_narrow, MatchResult
+        "GET",
+        "/messages/matches_narrow",
+        Access.USER,
+        MatchParams,
+        matches_narrow,
+        MatchResult,
+        summary="Check which messages match a narrow",
+        description=(
+            "Returns, by id, those that match, with what was found marked in content and topic."
+        ),
     ),
 )

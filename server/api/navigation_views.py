@@ -10,18 +10,25 @@ from storage.navigation_views import NavigationViewRow
 
 class AddParams(Params):
     fragment: str
+    """Part of the client's address after `#` that the view shows, such as `narrow/is/starred`."""
     is_pinned: bool
+    """Whether the view is shown at once, or below a menu."""
     name: str | None = None
+    """Name, for views that are not built in."""
 
 
 class ChangeParams(Params):
     fragment: str
+    """Part of the client's address after `#` that the view shows, such as `narrow/is/starred`."""
     is_pinned: bool | None = None
+    """Whether the view is shown at once, or below a menu."""
     name: str | None = None
+    """New name."""
 
 
 class OneParams(Params):
     fragment: str
+    """Part of the client's address after `#` that the view shows, such as `narrow/is/starred`."""
 
 
 class ViewsResult(Result):
@@ -58,8 +65,40 @@ async def remove(request: Request, params: OneParams) -> Empty:
 
 
 ENDPOINTS = (
-    Endpoint("GET", "/navigation_views", Access.USER, NoParams, list_all, ViewsResult),
-    Endpoint("POST", "/navigation_views", Access.USER, AddParams, add),
-    Endpoint("PATCH", "/navigation_views/{fragment}", Access.USER, ChangeParams, change),
-    Endpoint("DELETE", "/navigation_views/{fragment}", Access.USER, OneParams, remove),
+    Endpoint(
+        "GET",
+        "/navigation_views",
+        Access.USER,
+        NoParams,
+        list_all,
+        ViewsResult,
+        summary="List one's navigation views",
+        description="Views of the sidebar that the user has pinned, hidden, or added.",
+    ),
+    Endpoint(
+        "POST",
+        "/navigation_views",
+        Access.USER,
+        AddParams,
+        add,
+        summary="Add a navigation view",
+        description="Refused if there is one with this fragment.",
+    ),
+    Endpoint(
+        "PATCH",
+        "/navigation_views/{fragment}",
+        Access.USER,
+        ChangeParams,
+        change,
+        summary="Change a navigation view",
+        description="What is left out stays.",
+    ),
+    Endpoint(
+        "DELETE",
+        "/navigation_views/{fragment}",
+        Access.USER,
+        OneParams,
+        remove,
+        summary="Remove a navigation view",
+    ),
 )

@@ -7,6 +7,7 @@ from server.api.params import Params
 
 class StepParams(Params):
     onboarding_step: str
+    """Name of the hint, from `POST /register`."""
 
 
 async def mark_seen(request: Request, params: StepParams) -> Empty:
@@ -15,4 +16,14 @@ async def mark_seen(request: Request, params: StepParams) -> Empty:
     return Empty()
 
 
-ENDPOINTS = (Endpoint("POST", "/users/me/onboarding_steps", Access.USER, StepParams, mark_seen),)
+ENDPOINTS = (
+    Endpoint(
+        "POST",
+        "/users/me/onboarding_steps",
+        Access.USER,
+        StepParams,
+        mark_seen,
+        summary="Mark a hint for new users as seen",
+        description="Clients then show it no more, on any device.",
+    ),
+)

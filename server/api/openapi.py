@@ -60,7 +60,16 @@ def describing(routes: Sequence[Endpoint[Any]]) -> Endpoint[NoParams]:
             made.append(msgspec.json.encode(document))
         return RawResult(made[0], is_enveloped=False)
 
-    endpoint = Endpoint("GET", PATH, Access.ANONYMOUS, NoParams, get_openapi, OpenResult)
+    endpoint = Endpoint(
+        "GET",
+        PATH,
+        Access.ANONYMOUS,
+        NoParams,
+        get_openapi,
+        OpenResult,
+        summary="Get this description of the API",
+        description="An OpenAPI 3.1 document, made from the endpoints themselves.",
+    )
     return endpoint
 
 
@@ -232,7 +241,11 @@ def _form(described: Sequence[Described]) -> dict[str, Any]:
 
 def _form_with_file(described: Sequence[Described], *, is_required: bool) -> dict[str, Any]:
     needed = [each.name for each in described if each.is_required]
-    file = {"type": "string", "contentMediaType": "application/octet-stream"}
+    file = {
+        "type": "string",
+        "contentMediaType": "application/octet-stream",
+        "description": "The file.",
+    }
     schema = {
         "type": "object",
         "properties": {"file": file, **{each.name: each.schema for each in described}},

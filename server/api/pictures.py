@@ -54,7 +54,9 @@ async def keep_pictures(request: Request, recipe: Recipe) -> dict[str, str]:
 
 class PictureParams(Params):
     realm_id: int
+    """Id of the organization."""
     filename: str
+    """Kind of the picture, and its name in the store."""
 
 
 async def read(request: Request, params: PictureParams) -> None:
@@ -80,6 +82,8 @@ async def read(request: Request, params: PictureParams) -> None:
 
 class IdenticonParams(Params):
     filename: str
+    """Id of the user, or `realm-` and the id of the organization; with `-medium` for the larger
+    size; then `.png`."""
 
 
 async def make(request: Request, params: IdenticonParams) -> RawResult:
@@ -101,6 +105,8 @@ ENDPOINTS = (
         make,
         at_root=True,
         fetches_quietly=True,
+        summary="Get a generated picture",
+        description="A pattern for a user or an organization without a picture of its own.",
     ),
     Endpoint(
         "GET",
@@ -110,5 +116,7 @@ ENDPOINTS = (
         read,
         at_root=True,
         fetches_quietly=True,
+        summary="Get an avatar, emoji, icon or logo",
+        description="Another picture has another address: the answer may be cached for ever.",
     ),
 )

@@ -18,20 +18,27 @@ from storage.users import UserRow
 
 class PingParams(Params):
     status: Literal["active", "idle"]
+    """Whether the user is active in the client, or idle."""
     last_update_id: Annotated[int | None, Field(ge=NOTHING_YET)] = None
+    """`presence_last_update_id` of the last answer; -1 at first."""
     history_limit_days: Annotated[int | None, Field(ge=0)] = None
+    """Leave out users who were last active more than so many days ago. Default: 14."""
     ping_only: bool = False
+    """Whether to report only, without getting the presence of others."""
     new_user_input: bool = False
-    """Clients count it for statistics; presence depends on `status` alone."""
+    """Whether the user has done something since the last call; for statistics only."""
     slim_presence: bool = False
+    """Whether presence is returned by user id in the short form."""
 
 
 class UserByIdParams(Params):
     user_id: int
+    """Id of the user."""
 
 
 class UserByEmailParams(Params):
     email: str
+    """Email address of the user, as the caller may see it."""
 
 
 class Pinged(Result):
@@ -148,12 +155,48 @@ async def _may_see(request: Request, row: UserRow) -> bool:
 
 
 ENDPOINTS = (
-    Endpoint("POST", "/users/me/presence", Access.USER, PingParams, ping, Pinged),
-    Endpoint("GET", "/realm/presence", Access.USER, NoParams, get_all, Presences),
     Endpoint(
-        "GET", "/users/{user_id}/presence", Access.USER, UserByIdParams, get_by_id, UserPresence
+        "POST",
+        "/users/me/presence",
+        Access.USER,
+        PingParams,
+        ping,
+        Pinged,
+        summary="Report one's presence and get that of others",
+        description=(
+            "Clients call it about once a minute. The next call passes `presence_last_update_id`"
+            " as `last_update_id` and gets only what has changed."
+        ),
     ),
     Endpoint(
-        "GET", "/users/{email}/presence", Access.USER, UserByEmailParams, get_by_email, UserPresence
+        "GET",
+        "/realm/presence",
+        Access.USER,
+        NoParams,
+        get_all,
+        Presences,
+        summary="Get the presence of all users",
+        description=(
+            "Of the last two weeks, in the older form by client. New clients use `POST"
+            " /users/me/presence`."
+        ),
+    ),
+    Endpoint(
+        "GET",
+        "/users/{user_id}/presence",
+        Access.USER,
+        UserByIdParams,
+        get_by_id,
+        UserPresence,
+        summary="Get a user's presence",
+    ),
+    Endpoint(
+        "GET",
+        "/users/{email}/presence",
+        Access.USER,
+        UserByEmailParams,
+        get_by_email,
+        UserPresence,
+        summary="Get a user's presence",
     ),
 )

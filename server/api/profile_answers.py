@@ -9,7 +9,9 @@ from storage.ids import ProfileFieldId
 
 class AnswerParam(Part):
     id: int
+    """Id of the custom profile field."""
     value: str | list[int] | None
+    """The answer: text, for fields of the type users a list of user ids; null removes it."""
 
 
 def answers_of(given: Sequence[AnswerParam]) -> Answers:

@@ -17,37 +17,56 @@ from storage.ids import ProfileFieldId
 
 class FieldParams(Params):
     field_type: int
+    """1 short text, 2 long text, 3 choice, 4 date, 5 link, 6 users, 7 account elsewhere, 8
+    pronouns."""
     name: str = ""
+    """Name of the field, as users see it."""
     hint: str = ""
+    """Hint shown beside the field."""
     field_data: dict[str, Any] = Field(default_factory=dict)
+    """For a choice: the choices by key, each with `text` and `order`. For an account elsewhere:
+    `subtype`, and `url_pattern` if that is `custom`."""
     required: bool = False
+    """Whether clients ask users to fill it in."""
     editable_by_user: bool = True
+    """Whether users answer themselves, or only administrators for them."""
     display_in_profile_summary: bool = False
+    """Whether the answer is shown in the short profile."""
 
 
 class OneParams(Params):
     field_id: int
+    """Id of the field."""
 
 
 class ChangeParams(OneParams):
     name: str | None = None
+    """New name."""
     hint: str | None = None
+    """New hint."""
     field_data: dict[str, Any] | None = None
+    """New choices, or the kind of account."""
     required: bool | None = None
+    """Whether clients ask users to fill it in."""
     editable_by_user: bool | None = None
+    """Whether users answer themselves, or only administrators for them."""
     display_in_profile_summary: bool | None = None
+    """Whether the answer is shown in the short profile."""
 
 
 class OrderParams(Params):
     order: list[int]
+    """Ids of all fields, in the new order."""
 
 
 class AnswersParams(Params):
     data: list[AnswerParam] = Field(max_length=MAX_FIELDS)
+    """Answers, each with the field's `id` and a `value`."""
 
 
 class UnsayParams(Params):
     data: list[int] = Field(max_length=MAX_FIELDS)
+    """Ids of the fields."""
 
 
 class FieldsResult(Result):
@@ -112,11 +131,67 @@ async def _change_own(request: Request, answers: Answers) -> None:
 
 
 ENDPOINTS = (
-    Endpoint("GET", "/realm/profile_fields", Access.USER, NoParams, list_all, FieldsResult),
-    Endpoint("POST", "/realm/profile_fields", Access.ADMIN, FieldParams, add, IdResult),
-    Endpoint("PATCH", "/realm/profile_fields", Access.ADMIN, OrderParams, order),
-    Endpoint("PATCH", "/realm/profile_fields/{field_id}", Access.ADMIN, ChangeParams, change),
-    Endpoint("DELETE", "/realm/profile_fields/{field_id}", Access.ADMIN, OneParams, remove),
-    Endpoint("PATCH", "/users/me/profile_data", Access.USER, AnswersParams, say),
-    Endpoint("DELETE", "/users/me/profile_data", Access.USER, UnsayParams, unsay),
+    Endpoint(
+        "GET",
+        "/realm/profile_fields",
+        Access.USER,
+        NoParams,
+        list_all,
+        FieldsResult,
+        summary="List custom profile fields",
+        description="What the organization asks its users, in order.",
+    ),
+    Endpoint(
+        "POST",
+        "/realm/profile_fields",
+        Access.ADMIN,
+        FieldParams,
+        add,
+        IdResult,
+        summary="Create a custom profile field",
+    ),
+    Endpoint(
+        "PATCH",
+        "/realm/profile_fields",
+        Access.ADMIN,
+        OrderParams,
+        order,
+        summary="Reorder custom profile fields",
+    ),
+    Endpoint(
+        "PATCH",
+        "/realm/profile_fields/{field_id}",
+        Access.ADMIN,
+        ChangeParams,
+        change,
+        summary="Change a custom profile field",
+        description="What is left out stays. Answers with a choice that goes away are removed.",
+    ),
+    Endpoint(
+        "DELETE",
+        "/realm/profile_fields/{field_id}",
+        Access.ADMIN,
+        OneParams,
+        remove,
+        summary="Delete a custom profile field",
+        description="With all answers.",
+    ),
+    Endpoint(
+        "PATCH",
+        "/users/me/profile_data",
+        Access.USER,
+        AnswersParams,
+        say,
+        summary="Answer custom profile fields",
+        description="For the caller's own profile. Other answers stay.",
+    ),
+    Endpoint(
+        "DELETE",
+        "/users/me/profile_data",
+        Access.USER,
+        UnsayParams,
+        unsay,
+        summary="Remove answers to custom profile fields",
+        description="From the caller's own profile.",
+    ),
 )

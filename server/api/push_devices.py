@@ -37,26 +37,35 @@ _APP_ID: Final = re.compile(r"[.a-zA-Z0-9-]{1,255}")
 
 class TokenParams(Params):
     token: str
+    """Token that Apple or Google gave the device."""
 
 
 class AppleTokenParams(TokenParams):
     appid: str
+    """Id of the app's bundle."""
 
 
 class RegisterParams(Params):
     token_kind: Kind
+    """`apns` for Apple, `fcm` for Google."""
     push_account_id: int
+    """Random number by which the device tells its accounts apart."""
     push_public_key: str
+    """Key with which notifications are encrypted: its kind in the first byte, all in base64."""
     bouncer_public_key: str
+    """Public key of the push service with which the registration is encrypted."""
     encrypted_push_registration: str
+    """The registration, which only the push service can read, in base64."""
 
 
 class TestParams(Params):
     token: str | None = None
+    """Token of the device. Without it: all devices."""
 
 
 class SealedTestParams(Params):
     push_account_id: int | None = None
+    """`push_account_id` of the device. Without it: all devices."""
 
 
 async def add_apple(request: Request, params: AppleTokenParams) -> Empty:
@@ -192,8 +201,16 @@ ENDPOINTS = (
         AppleTokenParams,
         add_apple,
         scope=Scope.ACCOUNT,
+        summary="Register an Apple device for push notifications",
     ),
-    Endpoint("DELETE", "/users/me/apns_device_token", Access.USER, TokenParams, remove_apple),
+    Endpoint(
+        "DELETE",
+        "/users/me/apns_device_token",
+        Access.USER,
+        TokenParams,
+        remove_apple,
+        summary="Unregister an Apple device",
+    ),
     Endpoint(
         "POST",
         "/users/me/android_gcm_reg_id",
@@ -201,13 +218,48 @@ ENDPOINTS = (
         TokenParams,
         add_android,
         scope=Scope.ACCOUNT,
+        summary="Register an Android device for push notifications",
     ),
-    Endpoint("DELETE", "/users/me/android_gcm_reg_id", Access.USER, TokenParams, remove_android),
     Endpoint(
-        "POST", "/mobile_push/register", Access.USER, RegisterParams, register, scope=Scope.ACCOUNT
+        "DELETE",
+        "/users/me/android_gcm_reg_id",
+        Access.USER,
+        TokenParams,
+        remove_android,
+        summary="Unregister an Android device",
     ),
-    Endpoint("POST", "/mobile_push/test_notification", Access.USER, TestParams, test),
     Endpoint(
-        "POST", "/mobile_push/e2ee/test_notification", Access.USER, SealedTestParams, test_sealed
+        "POST",
+        "/mobile_push/register",
+        Access.USER,
+        RegisterParams,
+        register,
+        scope=Scope.ACCOUNT,
+        summary="Register a device for encrypted push notifications",
+        description=(
+            "Notifications are encrypted on this server, and only the device can read them."
+            " Whether the push service has accepted the device is told by an event."
+        ),
+    ),
+    Endpoint(
+        "POST",
+        "/mobile_push/test_notification",
+        Access.USER,
+        TestParams,
+        test,
+        summary="Send a test notification",
+        description="To one device, or to all of the caller's.",
+    ),
+    Endpoint(
+        "POST",
+        "/mobile_push/e2ee/test_notification",
+        Access.USER,
+        SealedTestParams,
+        test_sealed,
+        summary="Send an encrypted test notification",
+        description=(
+            "To one device, or to all of the caller's that are registered for encrypted"
+            " notifications."
+        ),
     ),
 )

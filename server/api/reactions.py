@@ -11,16 +11,26 @@ from storage.ids import MessageId
 
 class AddParams(Params):
     message_id: int
+    """Id of the message."""
     emoji_name: str
+    """Name of the emoji, such as `tada`."""
     emoji_code: str | None = None
+    """Code points of a Unicode emoji in hexadecimal, or the id of a custom emoji. Needed only where
+    the name is not unique."""
     reaction_type: str | None = None
+    """Kind of the emoji: `unicode_emoji`, `realm_emoji` or `zulip_extra_emoji`."""
 
 
 class RemoveParams(Params):
     message_id: int
+    """Id of the message."""
     emoji_name: str | None = None
+    """Name of the emoji."""
     emoji_code: str | None = None
+    """Code points of a Unicode emoji in hexadecimal, or the id of a custom emoji. Needed only where
+    the name is not unique."""
     reaction_type: str | None = None
+    """Kind of the emoji: `unicode_emoji`, `realm_emoji` or `zulip_extra_emoji`."""
 
 
 async def add(request: Request, params: AddParams) -> Empty:
@@ -53,6 +63,7 @@ ENDPOINTS = (
         AddParams,
         add,
         scope=Scope.MESSAGES,
+        summary="Add a reaction",
     ),
     Endpoint(
         "DELETE",
@@ -61,5 +72,7 @@ ENDPOINTS = (
         RemoveParams,
         remove,
         scope=Scope.MESSAGES,
+        summary="Remove one's reaction",
+        description="Named by `emoji_name` or `emoji_code`.",
     ),
 )

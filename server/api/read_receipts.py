@@ -8,6 +8,7 @@ from storage.ids import MessageId, UserId
 
 class ReceiptsParams(Params):
     message_id: MessageId
+    """Id of the message."""
 
 
 class ReceiptsResult(Result):
@@ -30,5 +31,10 @@ ENDPOINTS = (
         ReceiptsParams,
         get_receipts,
         ReceiptsResult,
+        summary="List who has read a message",
+        description=(
+            "Without the sender, and without users who do not send read receipts. Refused where"
+            " the organization has read receipts off."
+        ),
     ),
 )

@@ -67,15 +67,23 @@ class MethodParam(Part):
     """A way to sign in, as clients are told of it."""
 
     enabled: bool
+    """Whether the method may be used."""
 
 
 class IdentityParams(Params):
     name: str | None = None
+    """New name of the organization."""
     description: str | None = None
+    """Description of the organization, in Markdown."""
     string_id: str | None = None
+    """New subdomain. Only owners may change it."""
     jitsi_server_url: JsonOrBareStr | None = None
+    """Address of the Jitsi Meet server for calls; `default` for the server's."""
     welcome_message_custom_text: JsonOrBareStr | None = None
+    """Text that the welcome bot adds to its greeting of new users."""
     authentication_methods: dict[str, bool | MethodParam] | None = None
+    """Methods to sign in by name, each true or false. At least one must stay; only owners may
+    change it."""
 
 
 _HINTS: Final = get_type_hints(RealmSettings)
@@ -188,6 +196,7 @@ def _permissions(params: IdentityParams) -> dict[str, PermissionChange]:
 
 class WelcomeParams(Params):
     welcome_message_custom_text: Annotated[str, Field(max_length=MAX_WELCOME_LENGTH)]
+    """Text to try."""
 
 
 class WelcomeResult(Result):
@@ -201,7 +210,15 @@ async def try_welcome(request: Request, params: WelcomeParams) -> WelcomeResult:
 
 
 ENDPOINTS = (
-    Endpoint("PATCH", "/realm", Access.ADMIN, RealmParams, change),
+    Endpoint(
+        "PATCH",
+        "/realm",
+        Access.ADMIN,
+        RealmParams,
+        change,
+        summary="Change the organization's settings",
+        description="What is left out stays. Some settings only owners may change.",
+    ),
     Endpoint(
         "POST",
         "/realm/test_welcome_bot_custom_message",
@@ -209,5 +226,7 @@ ENDPOINTS = (
         WelcomeParams,
         try_welcome,
         WelcomeResult,
+        summary="Try the welcome message",
+        description="The welcome bot sends the caller what it would send new users.",
     ),
 )

@@ -17,4 +17,17 @@ async def _end_queues(tx: Tx, _: Actor) -> None:
     await end_queues(tx)
 
 
-ENDPOINTS = (Endpoint("POST", "/realm/deactivate", Access.ADMIN, NoParams, deactivate),)
+ENDPOINTS = (
+    Endpoint(
+        "POST",
+        "/realm/deactivate",
+        Access.ADMIN,
+        NoParams,
+        deactivate,
+        summary="Deactivate the organization",
+        description=(
+            "For owners. Nobody can sign in or read any more, until an operator of the server"
+            " reactivates it."
+        ),
+    ),
+)

@@ -9,10 +9,12 @@ from storage import realm_domains as rows
 
 class OneParams(Params):
     domain: str
+    """The domain, such as `example.com`."""
 
 
 class DomainParams(OneParams):
     allow_subdomains: bool
+    """Whether addresses in its subdomains count, too."""
 
 
 class DomainsResult(Result):
@@ -50,8 +52,42 @@ async def remove(request: Request, params: OneParams) -> Empty:
 
 
 ENDPOINTS = (
-    Endpoint("GET", "/realm/domains", Access.USER, NoParams, list_all, DomainsResult),
-    Endpoint("POST", "/realm/domains", Access.ADMIN, DomainParams, add, AddedResult),
-    Endpoint("PATCH", "/realm/domains/{domain}", Access.ADMIN, DomainParams, change),
-    Endpoint("DELETE", "/realm/domains/{domain}", Access.ADMIN, OneParams, remove),
+    Endpoint(
+        "GET",
+        "/realm/domains",
+        Access.USER,
+        NoParams,
+        list_all,
+        DomainsResult,
+        summary="List the organization's domains",
+        description=(
+            "With `emails_restricted_to_domains`, only people with an address in one of them can"
+            " join."
+        ),
+    ),
+    Endpoint(
+        "POST",
+        "/realm/domains",
+        Access.ADMIN,
+        DomainParams,
+        add,
+        AddedResult,
+        summary="Add a domain",
+    ),
+    Endpoint(
+        "PATCH",
+        "/realm/domains/{domain}",
+        Access.ADMIN,
+        DomainParams,
+        change,
+        summary="Change a domain",
+    ),
+    Endpoint(
+        "DELETE",
+        "/realm/domains/{domain}",
+        Access.ADMIN,
+        OneParams,
+        remove,
+        summary="Remove a domain",
+    ),
 )

@@ -15,6 +15,7 @@ from storage import realm_emoji
 
 class EmojiParams(Params):
     emoji_name: str
+    """Name of the emoji: lower case letters, digits, hyphens and underscores."""
 
 
 class EmojiList(Result):
@@ -48,7 +49,38 @@ async def deactivate(request: Request, params: EmojiParams) -> Empty:
 _ONE: Final = "/realm/emoji/{emoji_name}"
 
 ENDPOINTS = (
-    Endpoint("GET", "/realm/emoji", Access.USER, NoParams, list_all, EmojiList),
-    Endpoint("POST", _ONE, Access.USER, EmojiParams, add, takes_file=max_picture_bytes),
-    Endpoint("DELETE", _ONE, Access.USER, EmojiParams, deactivate),
+    Endpoint(
+        "GET",
+        "/realm/emoji",
+        Access.USER,
+        NoParams,
+        list_all,
+        EmojiList,
+        summary="List custom emoji",
+        description="By id, deactivated ones too, since older messages show them.",
+    ),
+    Endpoint(
+        "POST",
+        _ONE,
+        Access.USER,
+        EmojiParams,
+        add,
+        takes_file=max_picture_bytes,
+        summary="Upload a custom emoji",
+        description=(
+            "The picture, which may be animated, is sent as the field `file` of a"
+            " `multipart/form-data` form."
+        ),
+    ),
+    Endpoint(
+        "DELETE",
+        _ONE,
+        Access.USER,
+        EmojiParams,
+        deactivate,
+        summary="Deactivate a custom emoji",
+        description=(
+            "For its author and administrators. Messages and reactions that have it keep it."
+        ),
+    ),
 )

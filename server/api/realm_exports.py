@@ -35,6 +35,8 @@ async def list_all(request: Request, params: NoParams) -> ExportList:
 
 class AskParams(Params):
     export_type: int | JsonOrBareStr = 1
+    """1 or `public`: public data only. 2 or `full_with_consent`: also the private data of users who
+    consent."""
 
 
 class Asked(Result):
@@ -52,6 +54,7 @@ async def ask(request: Request, params: AskParams) -> Asked:
 
 class ExportParams(Params):
     export_id: int
+    """Id of the export."""
 
 
 async def delete(request: Request, params: ExportParams) -> Empty:
@@ -93,8 +96,11 @@ async def list_consents(request: Request, params: NoParams) -> Consents:
 
 class FileParams(Params):
     folder: str
+    """Part of the address from `export_url`."""
     secret: str
+    """Secret part of the address."""
     filename: Literal["organization.zip"]
+    """Name of the file."""
 
 
 async def read(request: Request, params: FileParams) -> None:
@@ -125,10 +131,49 @@ async def read(request: Request, params: FileParams) -> None:
 
 
 ENDPOINTS = (
-    Endpoint("GET", "/export/realm", Access.ADMIN, NoParams, list_all, ExportList),
-    Endpoint("POST", "/export/realm", Access.ADMIN, AskParams, ask, Asked),
-    Endpoint("DELETE", "/export/realm/{export_id}", Access.ADMIN, ExportParams, delete),
-    Endpoint("GET", "/export/realm/consents", Access.ADMIN, NoParams, list_consents, Consents),
+    Endpoint(
+        "GET",
+        "/export/realm",
+        Access.ADMIN,
+        NoParams,
+        list_all,
+        ExportList,
+        summary="List exports of the organization",
+        description=(
+            "Those under way, done, failed and deleted; `export_url` leads to the file of those"
+            " that are done."
+        ),
+    ),
+    Endpoint(
+        "POST",
+        "/export/realm",
+        Access.ADMIN,
+        AskParams,
+        ask,
+        Asked,
+        summary="Start an export of the organization",
+        description=(
+            "The export is made in the background; the event `realm_export` tells of its progress."
+        ),
+    ),
+    Endpoint(
+        "DELETE",
+        "/export/realm/{export_id}",
+        Access.ADMIN,
+        ExportParams,
+        delete,
+        summary="Delete an export",
+        description="The file is removed, the entry stays.",
+    ),
+    Endpoint(
+        "GET",
+        "/export/realm/consents",
+        Access.ADMIN,
+        NoParams,
+        list_consents,
+        Consents,
+        summary="List who consents to the export of private data",
+    ),
     Endpoint(
         "GET",
         PATH + "/{folder}/{secret}/{filename}",
@@ -137,5 +182,10 @@ ENDPOINTS = (
         read,
         at_root=True,
         fetches_quietly=True,
+        summary="Download an export",
+        description=(
+            "For those who know the address, while the administrator who asked for the export is"
+            " one."
+        ),
     ),
 )

@@ -15,6 +15,7 @@ _CACHE_CONTROL: Final = "private, no-cache"
 
 class LogoParams(Params):
     night: bool
+    """true for the logo on a dark ground, false for that on a light one."""
 
 
 class IconResult(Result):
@@ -67,7 +68,16 @@ async def _lead_to(request: Request, place: Place) -> None:
 
 
 ENDPOINTS = (
-    Endpoint("GET", "/realm/icon", Access.USER, NoParams, get_icon, leads_elsewhere=True),
+    Endpoint(
+        "GET",
+        "/realm/icon",
+        Access.USER,
+        NoParams,
+        get_icon,
+        leads_elsewhere=True,
+        summary="Find the organization's icon",
+        description="Redirects to the picture.",
+    ),
     Endpoint(
         "POST",
         "/realm/icon",
@@ -76,11 +86,48 @@ ENDPOINTS = (
         set_icon,
         IconResult,
         takes_file=max_picture_bytes,
+        summary="Upload the organization's icon",
+        description=(
+            "The picture is sent as the field `file` of a `multipart/form-data` form, and is"
+            " cropped to a square."
+        ),
     ),
-    Endpoint("DELETE", "/realm/icon", Access.ADMIN, NoParams, remove_icon, IconResult),
-    Endpoint("GET", "/realm/logo", Access.USER, LogoParams, get_logo, leads_elsewhere=True),
     Endpoint(
-        "POST", "/realm/logo", Access.ADMIN, LogoParams, set_logo, takes_file=max_picture_bytes
+        "DELETE",
+        "/realm/icon",
+        Access.ADMIN,
+        NoParams,
+        remove_icon,
+        IconResult,
+        summary="Remove the organization's icon",
+        description="It gets a generated picture.",
     ),
-    Endpoint("DELETE", "/realm/logo", Access.ADMIN, LogoParams, remove_logo),
+    Endpoint(
+        "GET",
+        "/realm/logo",
+        Access.USER,
+        LogoParams,
+        get_logo,
+        leads_elsewhere=True,
+        summary="Find the organization's logo",
+        description="Redirects to the picture.",
+    ),
+    Endpoint(
+        "POST",
+        "/realm/logo",
+        Access.ADMIN,
+        LogoParams,
+        set_logo,
+        takes_file=max_picture_bytes,
+        summary="Upload the organization's logo",
+        description="The picture is sent as the field `file` of a `multipart/form-data` form.",
+    ),
+    Endpoint(
+        "DELETE",
+        "/realm/logo",
+        Access.ADMIN,
+        LogoParams,
+        remove_logo,
+        summary="Remove the organization's logo",
+    ),
 )

@@ -28,17 +28,32 @@ _CAPABILITIES = frozenset(ClientView.__struct_fields__) - {
 
 class RegisterParams(Params):
     apply_markdown: bool = False
+    """Whether events hold messages as HTML; otherwise as Markdown."""
     client_gravatar: bool = True
+    """Whether the client computes Gravatar addresses itself: then `avatar_url` is null for users
+    without a picture of their own."""
     slim_presence: bool = False
+    """Whether presence is returned by user id in the short form."""
     event_types: list[str] | None = None
+    """Types of events that the queue receives. Default: all."""
     fetch_event_types: list[str] | None = None
+    """Types of data that the answer holds. Default: as `event_types`."""
     include_subscribers: Literal["true", "false", "partial"] = "false"
+    """Whether channels list their subscribers: all, none, or with `partial` only some of large
+    channels."""
     client_capabilities: dict[str, Any] = {}  # noqa: RUF012 - pydantic copies it
+    """Features that the client has, each true or false, such as `notification_settings_null`."""
     narrow: GivenNarrow = []  # noqa: RUF012
+    """Terms that messages must match to reach the queue, as pairs such as `["channel", "general"]`.
+    """
     all_public_streams: bool = False
+    """Whether the queue receives messages of all public channels, subscribed or not."""
     idle_queue_timeout: int | Literal["mobile"] | None = None
+    """Seconds without a poll after which the queue expires, or `mobile` for twelve hours."""
     queue_lifespan_secs: int = 0
+    """Older name of `idle_queue_timeout`."""
     presence_history_limit_days: Annotated[int | None, Field(ge=0)] = None
+    """Leave out the presence of users who were last active more than so many days ago."""
 
 
 class RegisterResult(OpenResult):
@@ -124,5 +139,11 @@ ENDPOINTS = (
         register,
         RegisterResult,
         scope=Scope.READ,
+        summary="Register an event queue and get the initial state",
+        description=(
+            "Returns a consistent state of what the client asks for, and a queue that receives"
+            " everything that happens after it. Poll the queue with `GET /events`. What the"
+            " answer holds depends on `fetch_event_types`."
+        ),
     ),
 )

@@ -15,12 +15,16 @@ from storage.ids import MessageId, ReminderId
 
 class CreateParams(Params):
     message_id: MessageId | None = None
+    """Id of the message to be reminded of."""
     note: str = ""
+    """Note that the reminder shows."""
     scheduled_delivery_timestamp: Annotated[int | None, Field(le=LAST_SECOND)] = None
+    """When, as a Unix time in seconds. Required, and in the future."""
 
 
 class ReminderParams(Params):
     reminder_id: ReminderId
+    """Id of the reminder."""
 
 
 class Reminders(Result):
@@ -58,7 +62,16 @@ async def delete(request: Request, params: ReminderParams) -> Empty:
 
 
 ENDPOINTS = (
-    Endpoint("GET", "/reminders", Access.USER, NoParams, get_all, Reminders),
+    Endpoint(
+        "GET",
+        "/reminders",
+        Access.USER,
+        NoParams,
+        get_all,
+        Reminders,
+        summary="List one's reminders",
+        description="Those that are still to come.",
+    ),
     Endpoint(
         "POST",
         "/reminders",
@@ -67,6 +80,8 @@ ENDPOINTS = (
         create,
         CreatedReminder,
         scope=Scope.MESSAGES,
+        summary="Set a reminder",
+        description="At that time the caller gets a direct message about the message.",
     ),
     Endpoint(
         "DELETE",
@@ -75,5 +90,6 @@ ENDPOINTS = (
         ReminderParams,
         delete,
         scope=Scope.MESSAGES,
+        summary="Delete a reminder",
     ),
 )

@@ -10,16 +10,21 @@ from storage.ids import SavedSnippetId
 
 class CreateParams(Params):
     title: str
+    """Title of the snippet."""
     content: str
+    """Text, in Markdown."""
 
 
 class SnippetParams(Params):
     saved_snippet_id: SavedSnippetId
+    """Id of the snippet."""
 
 
 class EditParams(SnippetParams):
     title: str | None = None
+    """New title."""
     content: str | None = None
+    """New text."""
 
 
 class Snippets(Result):
@@ -57,8 +62,39 @@ async def delete(request: Request, params: SnippetParams) -> Empty:
 
 
 ENDPOINTS = (
-    Endpoint("GET", "/saved_snippets", Access.USER, NoParams, get_all, Snippets),
-    Endpoint("POST", "/saved_snippets", Access.USER, CreateParams, create, CreatedSnippet),
-    Endpoint("PATCH", "/saved_snippets/{saved_snippet_id}", Access.USER, EditParams, edit),
-    Endpoint("DELETE", "/saved_snippets/{saved_snippet_id}", Access.USER, SnippetParams, delete),
+    Endpoint(
+        "GET",
+        "/saved_snippets",
+        Access.USER,
+        NoParams,
+        get_all,
+        Snippets,
+        summary="List one's saved snippets",
+    ),
+    Endpoint(
+        "POST",
+        "/saved_snippets",
+        Access.USER,
+        CreateParams,
+        create,
+        CreatedSnippet,
+        summary="Save a snippet",
+    ),
+    Endpoint(
+        "PATCH",
+        "/saved_snippets/{saved_snippet_id}",
+        Access.USER,
+        EditParams,
+        edit,
+        summary="Change a saved snippet",
+        description="What is left out stays.",
+    ),
+    Endpoint(
+        "DELETE",
+        "/saved_snippets/{saved_snippet_id}",
+        Access.USER,
+        SnippetParams,
+        delete,
+        summary="Delete a saved snippet",
+    ),
 )

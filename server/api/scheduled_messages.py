@@ -25,23 +25,36 @@ Moment = Annotated[int, Field(le=LAST_SECOND)]
 
 class CreateParams(Params):
     type: GivenType
+    """`channel` (or `stream`) or `direct` (or `private`)."""
     to: int | list[int]
+    """Id of the channel, or the ids of the users."""
     content: str
+    """Text, in Markdown."""
     topic: str | None = None
+    """Topic; only for channel messages."""
     scheduled_delivery_timestamp: Moment
+    """When to send it, as a Unix time in seconds, in the future."""
     read_by_sender: bool | None = None
+    """Whether the message is marked as read for its sender. Default: whether the client is one that
+    people use."""
 
 
 class MessageParams(Params):
     scheduled_message_id: ScheduledMessageId
+    """Id of the scheduled message."""
 
 
 class EditParams(MessageParams):
     type: GivenType | None = None
+    """New kind, together with `to`."""
     to: int | list[int] | None = None
+    """Id of the channel, or the ids of the users."""
     content: str | None = None
+    """New text."""
     topic: str | None = None
+    """New topic."""
     scheduled_delivery_timestamp: Moment | None = None
+    """New time, as a Unix time in seconds."""
 
 
 class ScheduledMessages(Result):
@@ -99,7 +112,14 @@ _ONE: Final = "/scheduled_messages/{scheduled_message_id}"
 
 ENDPOINTS = (
     Endpoint(
-        "GET", "/scheduled_messages", Access.USER, NoParams, get_all, result=ScheduledMessages
+        "GET",
+        "/scheduled_messages",
+        Access.USER,
+        NoParams,
+        get_all,
+        result=ScheduledMessages,
+        summary="List one's scheduled messages",
+        description="Those that are still to be sent, and those that failed.",
     ),
     Endpoint(
         "POST",
@@ -109,7 +129,25 @@ ENDPOINTS = (
         create,
         result=CreatedMessage,
         scope=Scope.MESSAGES,
+        summary="Schedule a message",
     ),
-    Endpoint("PATCH", _ONE, Access.USER, EditParams, edit, scope=Scope.MESSAGES),
-    Endpoint("DELETE", _ONE, Access.USER, MessageParams, delete, scope=Scope.MESSAGES),
+    Endpoint(
+        "PATCH",
+        _ONE,
+        Access.USER,
+        EditParams,
+        edit,
+        scope=Scope.MESSAGES,
+        summary="Change a scheduled message",
+        description="What is left out stays. One that failed is tried again at its new time.",
+    ),
+    Endpoint(
+        "DELETE",
+        _ONE,
+        Access.USER,
+        MessageParams,
+        delete,
+        scope=Scope.MESSAGES,
+        summary="Delete a scheduled message",
+    ),
 )

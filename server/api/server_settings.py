@@ -116,4 +116,18 @@ async def _of_realm(request: Request, directory: Directory) -> dict[str, Any]:
     }
 
 
-ENDPOINTS = (Endpoint("GET", "/server_settings", Access.ANONYMOUS, NoParams, get, ServerSettings),)
+ENDPOINTS = (
+    Endpoint(
+        "GET",
+        "/server_settings",
+        Access.ANONYMOUS,
+        NoParams,
+        get,
+        ServerSettings,
+        summary="Get what clients need before sign-in",
+        description=(
+            "Version, ways to sign in, and name, icon and description of the organization at"
+            " this address. Needs no credentials."
+        ),
+    ),
+)

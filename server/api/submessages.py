@@ -9,8 +9,11 @@ from storage.ids import MessageId
 
 class AddParams(Params):
     message_id: int
+    """Id of the message with the widget."""
     msg_type: str
+    """Always `widget`."""
     content: str
+    """What to do, as JSON; for a vote `{"type": "vote", "key": "canned,0", "vote": 1}`."""
 
 
 async def add(request: Request, params: AddParams) -> Empty:
@@ -24,4 +27,18 @@ async def add(request: Request, params: AddParams) -> Empty:
     return Empty()
 
 
-ENDPOINTS = (Endpoint("POST", "/submessage", Access.USER, AddParams, add, scope=Scope.MESSAGES),)
+ENDPOINTS = (
+    Endpoint(
+        "POST",
+        "/submessage",
+        Access.USER,
+        AddParams,
+        add,
+        scope=Scope.MESSAGES,
+        summary="Take part in a widget",
+        description=(
+            "Votes in polls and changes of to-do lists: sends a submessage to those who read the"
+            " message."
+        ),
+    ),
+)

@@ -38,16 +38,23 @@ class WantedParam(Part):
     """A channel to be subscribed to."""
 
     name: str
+    """Name of the channel."""
     description: str = ""
-    """Counts only if the channel is made."""
+    """Description, if the channel is created."""
 
 
 class SubscribeParams(TermsParams):
     subscriptions: list[WantedParam]
+    """The channels, each an object with `name` and, for new channels, `description`."""
     principals: Principals | None = None
+    """User ids, or email addresses, of those concerned. Default: the caller."""
     authorization_errors_fatal: bool = True
+    """Whether one channel that the caller may not join refuses the whole request; otherwise such
+    channels are listed as `unauthorized`."""
     announce: bool = False
+    """Whether to announce new channels in the organization's channel for announcements."""
     send_new_subscription_messages: bool = True
+    """Whether to notify those whom the caller subscribes by a direct message."""
 
 
 class SubscribeResult(Result):
@@ -83,7 +90,9 @@ async def subscribe(request: Request, params: SubscribeParams) -> SubscribeResul
 
 class UnsubscribeParams(Params):
     subscriptions: list[str]
+    """Names of the channels."""
     principals: Principals | None = None
+    """User ids, or email addresses, of those concerned. Default: the caller."""
 
 
 class UnsubscribeResult(Result):
@@ -100,11 +109,15 @@ class AddParam(WantedParam):
     """A channel to be joined; its color, if it is to have another one."""
 
     color: str | None = None
+    """Color of the channel, such as `#c2c2c2`. Default: chosen by the server."""
 
 
 class UpdateParams(Params):
     add: list[AddParam] | None = None
+    """Channels to subscribe to, each an object with `name` and, if wanted, `color` and
+    `description`."""
     delete: list[str] | None = None
+    """Names of channels to unsubscribe from."""
 
 
 class UpdateResult(SubscribeResult, kw_only=True):
@@ -145,6 +158,8 @@ async def update(request: Request, params: UpdateParams) -> UpdateResult:
 
 class ListParams(Params):
     include_subscribers: Literal["true", "false", "partial"] = "false"
+    """Whether channels list their subscribers: all, none, or with `partial` only some of large
+    channels."""
 
 
 class ListResult(Result):
@@ -169,12 +184,16 @@ class PropertyParam(Part):
     """One property of one's subscription to a channel."""
 
     stream_id: int
+    """Id of the channel."""
     property: str
+    """Setting, such as `color`, `is_muted`, `pin_to_top`, or `push_notifications`."""
     value: bool | str
+    """true or false; for `color` the color."""
 
 
 class PropertiesParams(Params):
     subscription_data: list[PropertyParam]
+    """Changes, each an object with `stream_id`, `property` and `value`."""
 
 
 async def change_many(request: Request, params: PropertiesParams) -> Empty:
@@ -188,8 +207,11 @@ async def change_many(request: Request, params: PropertiesParams) -> Empty:
 
 class PropertyParams(Params):
     stream_id: ChannelId
+    """Id of the channel."""
     property: str
+    """Setting, such as `color`, `is_muted`, `pin_to_top`, or `push_notifications`."""
     value: JsonOrBareStr
+    """true or false; for `color` the color."""
 
 
 async def change_one(request: Request, params: PropertyParams) -> Empty:
@@ -203,10 +225,12 @@ async def change_one(request: Request, params: PropertyParams) -> Empty:
 
 class OfUserParams(Params):
     user_id: UserId
+    """Id of the user."""
 
 
 class InChannelParams(OfUserParams):
     stream_id: ChannelId
+    """Id of the channel."""
 
 
 class StatusResult(Result):
@@ -241,12 +265,65 @@ async def channels_of_user(request: Request, params: OfUserParams) -> ChannelsOf
 PATH = "/users/me/subscriptions"
 
 ENDPOINTS = (
-    Endpoint("POST", PATH, Access.USER, SubscribeParams, subscribe, SubscribeResult),
-    Endpoint("DELETE", PATH, Access.USER, UnsubscribeParams, unsubscribe, UnsubscribeResult),
-    Endpoint("PATCH", PATH, Access.USER, UpdateParams, update, UpdateResult),
-    Endpoint("GET", PATH, Access.USER, ListParams, list_own, ListResult),
-    Endpoint("POST", f"{PATH}/properties", Access.USER, PropertiesParams, change_many),
-    Endpoint("PATCH", f"{PATH}/{{stream_id}}", Access.USER, PropertyParams, change_one),
+    Endpoint(
+        "POST",
+        PATH,
+        Access.USER,
+        SubscribeParams,
+        subscribe,
+        SubscribeResult,
+        summary="Subscribe to channels",
+        description=(
+            "Channels that do not exist are created, with the parameters below; for existing"
+            " channels those are ignored. Others can be subscribed with `principals`, where the"
+            " caller may do that."
+        ),
+    ),
+    Endpoint(
+        "DELETE",
+        PATH,
+        Access.USER,
+        UnsubscribeParams,
+        unsubscribe,
+        UnsubscribeResult,
+        summary="Unsubscribe from channels",
+    ),
+    Endpoint(
+        "PATCH",
+        PATH,
+        Access.USER,
+        UpdateParams,
+        update,
+        UpdateResult,
+        summary="Subscribe and unsubscribe in one request",
+    ),
+    Endpoint(
+        "GET",
+        PATH,
+        Access.USER,
+        ListParams,
+        list_own,
+        ListResult,
+        summary="List one's subscriptions",
+        description="Channels with the caller's personal settings of them.",
+    ),
+    Endpoint(
+        "POST",
+        f"{PATH}/properties",
+        Access.USER,
+        PropertiesParams,
+        change_many,
+        summary="Change personal settings of subscriptions",
+    ),
+    Endpoint(
+        "PATCH",
+        f"{PATH}/{{stream_id}}",
+        Access.USER,
+        PropertyParams,
+        change_one,
+        summary="Change one personal setting of a subscription",
+        description="Older form of `POST /users/me/subscriptions/properties`.",
+    ),
     Endpoint(
         "GET",
         "/users/{user_id}/subscriptions/{stream_id}",
@@ -254,6 +331,7 @@ ENDPOINTS = (
         InChannelParams,
         is_subscribed,
         StatusResult,
+        summary="Check whether a user is subscribed to a channel",
     ),
     Endpoint(
         "GET",
@@ -262,5 +340,7 @@ ENDPOINTS = (
         OfUserParams,
         channels_of_user,
         ChannelsOfUserResult,
+        summary="List the channels that a user is subscribed to",
+        description="Those that the caller may know of.",
     ),
 )

@@ -20,8 +20,11 @@ from="0 30 30" to="360 30 30" dur="1s" repeatCount="indefinite"/></circle></svg>
 
 class ThumbnailParams(Params):
     realm_id: int
+    """Id of the organization, the first part of the file's path."""
     filename: str
+    """Rest of the file's path."""
     format: str
+    """Format, one of `server_thumbnail_formats` of `POST /register`."""
 
 
 async def read(request: Request, params: ThumbnailParams) -> None:
@@ -71,6 +74,8 @@ ENDPOINTS = (
         read,
         at_root=True,
         fetches_quietly=True,
+        summary="Get a preview of an uploaded picture",
+        description="Allowed to everyone who may read the file.",
     ),
     Endpoint(
         "GET",
@@ -80,5 +85,6 @@ ENDPOINTS = (
         spin,
         at_root=True,
         fetches_quietly=True,
+        summary="Get the placeholder of a preview that is not ready",
     ),
 )

@@ -12,7 +12,9 @@ from storage.ids import ChannelId, MessageId
 
 class TopicsParams(Params):
     stream_id: ChannelId
+    """Id of the channel."""
     allow_empty_topic_name: bool = False
+    """Whether the empty topic is returned as an empty string; otherwise as its display name."""
 
 
 class Topic(Struct, frozen=True):
@@ -49,5 +51,10 @@ ENDPOINTS = (
         TopicsParams,
         list_topics,
         TopicsResult,
+        summary="List the topics of a channel",
+        description=(
+            "Those in which the caller may read something, the most recent first, each with the"
+            " id of its newest message."
+        ),
     ),
 )

@@ -38,6 +38,7 @@ class WrongContentError(DomainError):
 
 class UploadParams(Params):
     upload: str
+    """Id of the upload, from `Location`."""
 
 
 async def options(request: Request, params: NoParams) -> RawResult:
@@ -148,7 +149,19 @@ def _name(metadata: str) -> str:
 _ONE: Final = PATH + "/{upload}"
 
 ENDPOINTS = (
-    Endpoint("OPTIONS", PATH, Access.ANONYMOUS, NoParams, options, answers_with_nothing=True),
+    Endpoint(
+        "OPTIONS",
+        PATH,
+        Access.ANONYMOUS,
+        NoParams,
+        options,
+        answers_with_nothing=True,
+        summary="Get what resumable uploads support",
+        description=(
+            "Version, extensions and the largest size, in the headers `Tus-Version`,"
+            " `Tus-Extension` and `Tus-Max-Size`."
+        ),
+    ),
     Endpoint(
         "POST",
         PATH,
@@ -159,8 +172,23 @@ ENDPOINTS = (
         succeeds_with=(HTTPStatus.CREATED,),
         takes_content=max_upload_bytes,
         scope=Scope.MESSAGES,
+        summary="Begin a resumable upload",
+        description=(
+            "Speaks the tus protocol 1.0.0: `Upload-Length` gives the size in bytes,"
+            " `Upload-Metadata` the name; `Location` of the answer is the address of the upload."
+            " Content may come along. Uploads that are not finished expire after a day."
+        ),
     ),
-    Endpoint("HEAD", _ONE, Access.USER, UploadParams, look, scope=Scope.MESSAGES),
+    Endpoint(
+        "HEAD",
+        _ONE,
+        Access.USER,
+        UploadParams,
+        look,
+        scope=Scope.MESSAGES,
+        summary="Get how much of an upload has arrived",
+        description="In the header `Upload-Offset`; continue there.",
+    ),
     Endpoint(
         "PATCH",
         _ONE,
@@ -171,6 +199,11 @@ ENDPOINTS = (
         succeeds_with=(HTTPStatus.OK, HTTPStatus.NO_CONTENT),
         takes_content=max_upload_bytes,
         scope=Scope.MESSAGES,
+        summary="Continue a resumable upload",
+        description=(
+            "`Upload-Offset` must be what has arrived. With the last piece the answer is that of"
+            " `POST /user_uploads`."
+        ),
     ),
     Endpoint(
         "DELETE",
@@ -180,5 +213,6 @@ ENDPOINTS = (
         end,
         answers_with_nothing=True,
         scope=Scope.MESSAGES,
+        summary="Cancel a resumable upload",
     ),
 )

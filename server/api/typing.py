@@ -12,10 +12,15 @@ from storage.ids import ChannelId, MessageId, UserId
 
 class TypingParams(Params):
     op: Literal["start", "stop"]
+    """Whether typing starts or stops."""
     type: Literal["direct", "stream", "channel", "private"] = "direct"
+    """Kind of the message."""
     to: Annotated[list[int] | None, Field(min_length=1)] = None
+    """User ids of the recipients of a direct message."""
     stream_id: int | None = None
+    """Id of the channel. Required for channel messages."""
     topic: str | None = None
+    """Topic. Required for channel messages."""
 
 
 async def set_typing(request: Request, params: TypingParams) -> Empty:
@@ -46,7 +51,9 @@ async def set_typing(request: Request, params: TypingParams) -> Empty:
 
 class EditTypingParams(Params):
     message_id: int
+    """Id of the message."""
     op: Literal["start", "stop"]
+    """Whether typing starts or stops."""
 
 
 async def set_edit_typing(request: Request, params: EditTypingParams) -> Empty:
@@ -59,7 +66,19 @@ async def set_edit_typing(request: Request, params: EditTypingParams) -> Empty:
 
 
 ENDPOINTS = (
-    Endpoint("POST", "/typing", Access.USER, TypingParams, set_typing, scope=Scope.MESSAGES),
+    Endpoint(
+        "POST",
+        "/typing",
+        Access.USER,
+        TypingParams,
+        set_typing,
+        scope=Scope.MESSAGES,
+        summary="Report that one is typing, or no longer",
+        description=(
+            "Reaches those who would receive the message, unless they or the caller have turned"
+            " typing notifications off."
+        ),
+    ),
     Endpoint(
         "POST",
         "/messages/{message_id}/typing",
@@ -67,5 +86,6 @@ ENDPOINTS = (
         EditTypingParams,
         set_edit_typing,
         scope=Scope.MESSAGES,
+        summary="Report that one is editing a message, or no longer",
     ),
 )

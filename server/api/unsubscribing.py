@@ -69,7 +69,7 @@ _HEADERS: Final = {
 
 class UnsubscribeParams(Params):
     token: str
-    """From an email."""
+    """Signed token from an email."""
 
 
 async def ask(request: Request, params: UnsubscribeParams) -> RawResult:
@@ -113,6 +113,28 @@ def _page(request: Request, title: str, body: str) -> RawResult:
 
 
 ENDPOINTS = (
-    Endpoint("GET", PATH, Access.ANONYMOUS, UnsubscribeParams, ask, answers_with_page=True),
-    Endpoint("POST", PATH, Access.ANONYMOUS, UnsubscribeParams, stop, answers_with_page=True),
+    Endpoint(
+        "GET",
+        PATH,
+        Access.ANONYMOUS,
+        UnsubscribeParams,
+        ask,
+        answers_with_page=True,
+        summary="Show the page that stops emails of a kind",
+        description=(
+            "Emails link to it. The page asks first, since mail programs open links by themselves."
+        ),
+    ),
+    Endpoint(
+        "POST",
+        PATH,
+        Access.ANONYMOUS,
+        UnsubscribeParams,
+        stop,
+        answers_with_page=True,
+        summary="Stop emails of a kind",
+        description=(
+            "The page's button, and the one-click unsubscription of mail programs (RFC 8058)."
+        ),
+    ),
 )

@@ -21,10 +21,15 @@ NEWER_NAMES: Final = {"recent": "recent_topics"}
 
 class PersonalParams(Params):
     full_name: str | None = None
+    """New name."""
     email: str | None = None
+    """New email address, to be confirmed by a link."""
     timezone: str | None = None
+    """Time zone, such as `Europe/Berlin`; empty for none."""
     old_password: str | None = None
+    """Present password, required with `new_password`."""
     new_password: str | None = None
+    """New password."""
 
 
 _TYPES: Final[dict[str, Any]] = get_type_hints(UserSettings) | {"web_home_view": HomeView}
@@ -115,10 +120,43 @@ async def _new_password(request: Request, params: PersonalParams) -> NewPassword
 
 
 ENDPOINTS = (
-    Endpoint("PATCH", "/settings", Access.USER, SettingsParams, change_own),
-    Endpoint("PATCH", "/settings/display", Access.USER, SettingsParams, change_display),
-    Endpoint("PATCH", "/settings/notifications", Access.USER, SettingsParams, change_notifications),
     Endpoint(
-        "PATCH", "/realm/user_settings_defaults", Access.ADMIN, DefaultsParams, change_defaults
+        "PATCH",
+        "/settings",
+        Access.USER,
+        SettingsParams,
+        change_own,
+        summary="Change one's settings, name, email address or password",
+        description=(
+            "What is left out stays. Another email address takes effect once the link in a mail"
+            " sent there has been followed."
+        ),
+    ),
+    Endpoint(
+        "PATCH",
+        "/settings/display",
+        Access.USER,
+        SettingsParams,
+        change_display,
+        summary="Change one's display settings (older form)",
+        description="Does the same as `PATCH /settings`.",
+    ),
+    Endpoint(
+        "PATCH",
+        "/settings/notifications",
+        Access.USER,
+        SettingsParams,
+        change_notifications,
+        summary="Change one's notification settings (older form)",
+        description="Does the same as `PATCH /settings`.",
+    ),
+    Endpoint(
+        "PATCH",
+        "/realm/user_settings_defaults",
+        Access.ADMIN,
+        DefaultsParams,
+        change_defaults,
+        summary="Change the settings with which new users start",
+        description="What is left out stays. Existing users keep theirs.",
     ),
 )

@@ -14,21 +14,30 @@ from storage.ids import UserId
 
 class StatusParams(Params):
     status_text: str | None = None
+    """Text, at most 60 characters; empty for none."""
     emoji_name: str | None = None
+    """Name of the emoji; empty for none."""
     emoji_code: str | None = None
+    """Code points of a Unicode emoji in hexadecimal, or the id of a custom emoji. Needed only where
+    the name is not unique."""
     reaction_type: str | None = None
+    """Kind of the emoji: `unicode_emoji`, `realm_emoji` or `zulip_extra_emoji`."""
 
 
 class OwnStatusParams(StatusParams):
     away: bool | None = None
+    """Older form of going invisible: true stops showing the user's presence, false shows it again.
+    """
 
 
 class StatusOfParams(StatusParams):
     user_id: int
+    """Id of the user."""
 
 
 class UserParams(Params):
     user_id: int
+    """Id of the user."""
 
 
 class StatusFound(Result):
@@ -78,7 +87,31 @@ def _change(params: StatusParams, known: RealmEmoji, *, is_empty: bool) -> Statu
 
 
 ENDPOINTS = (
-    Endpoint("POST", "/users/me/status", Access.USER, OwnStatusParams, change_own),
-    Endpoint("GET", "/users/{user_id}/status", Access.USER, UserParams, get, StatusFound),
-    Endpoint("POST", "/users/{user_id}/status", Access.ADMIN, StatusOfParams, change_of_user),
+    Endpoint(
+        "POST",
+        "/users/me/status",
+        Access.USER,
+        OwnStatusParams,
+        change_own,
+        summary="Set one's status",
+        description="What is left out stays.",
+    ),
+    Endpoint(
+        "GET",
+        "/users/{user_id}/status",
+        Access.USER,
+        UserParams,
+        get,
+        StatusFound,
+        summary="Get a user's status",
+    ),
+    Endpoint(
+        "POST",
+        "/users/{user_id}/status",
+        Access.ADMIN,
+        StatusOfParams,
+        change_of_user,
+        summary="Set a user's status",
+        description="What is left out stays.",
+    ),
 )

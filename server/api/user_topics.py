@@ -12,8 +12,11 @@ from storage.ids import ChannelId
 
 class PolicyParams(Params):
     stream_id: ChannelId
+    """Id of the channel."""
     topic: str
+    """Name of the topic."""
     visibility_policy: Literal[0, 1, 2, 3]
+    """0 as its channel, 1 muted, 2 unmuted in a muted channel, 3 followed."""
 
 
 async def change_policy(request: Request, params: PolicyParams) -> Empty:
@@ -29,9 +32,13 @@ async def change_policy(request: Request, params: PolicyParams) -> Empty:
 
 class MuteParams(Params):
     op: Literal["add", "remove"]
+    """`add` mutes, `remove` unmutes."""
     topic: str
+    """Name of the topic."""
     stream: str | None = None
+    """Name of the channel, unless `stream_id` is given."""
     stream_id: ChannelId | None = None
+    """Id of the channel, unless `stream` is given."""
 
 
 async def mute_topic(request: Request, params: MuteParams) -> Empty:
@@ -52,6 +59,21 @@ async def mute_topic(request: Request, params: MuteParams) -> Empty:
 
 
 ENDPOINTS = (
-    Endpoint("POST", "/user_topics", Access.USER, PolicyParams, change_policy),
-    Endpoint("PATCH", "/users/me/subscriptions/muted_topics", Access.USER, MuteParams, mute_topic),
+    Endpoint(
+        "POST",
+        "/user_topics",
+        Access.USER,
+        PolicyParams,
+        change_policy,
+        summary="Follow, mute or unmute a topic",
+    ),
+    Endpoint(
+        "PATCH",
+        "/users/me/subscriptions/muted_topics",
+        Access.USER,
+        MuteParams,
+        mute_topic,
+        summary="Mute or unmute a topic (older form)",
+        description="New clients use `POST /user_topics`.",
+    ),
 )

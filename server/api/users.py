@@ -34,49 +34,67 @@ class HowToShow(Params):
     """What every question about people may say."""
 
     client_gravatar: bool = True
+    """Whether the client computes Gravatar addresses itself: then `avatar_url` is null for users
+    without a picture of their own."""
     include_custom_profile_fields: bool = False
+    """Whether to return `profile_data`, the answers to custom profile fields."""
 
 
 class UserByIdParams(HowToShow):
     user_id: int
+    """Id of the user."""
 
 
 class UserByEmailParams(HowToShow):
     email: str
+    """Email address of the user, as the caller may see it."""
 
 
 class UsersParams(HowToShow):
     user_ids: list[int] | None = None
+    """Ids of the users to return. Default: all."""
 
 
 class ChangeParams(Params):
     full_name: str | None = None
+    """New name."""
     new_email: str | None = None
+    """New email address; always refused, since users confirm addresses themselves."""
     profile_data: list[AnswerParam] | None = Field(None, max_length=MAX_FIELDS)
+    """Answers to custom profile fields, each with the field's `id` and a `value`."""
     role: int | None = None
+    """New role: 100 owner, 200 administrator, 300 moderator, 400 member, 600 guest."""
 
 
 class ChangeByIdParams(ChangeParams):
     user_id: int
+    """Id of the user."""
 
 
 class ChangeByEmailParams(ChangeParams):
     email: str
+    """Email address of the user, as the caller may see it."""
 
 
 class CreateParams(Params):
     email: str
+    """Email address."""
     full_name: str
+    """Name."""
     password: str
+    """Password; empty for none."""
 
 
 class DeactivateParams(Params):
     user_id: int
+    """Id of the user."""
     deactivation_notification_comment: str | None = Field(None, max_length=MAX_COMMENT)
+    """Comment for the email that tells the user. Without it none is sent."""
 
 
 class ReactivateParams(Params):
     user_id: int
+    """Id of the user."""
 
 
 class CreatedPerson(Result):
@@ -226,16 +244,102 @@ async def _shown(request: Request, rows: Sequence[UserRow], params: HowToShow) -
 
 
 ENDPOINTS = (
-    Endpoint("GET", "/users", Access.USER, UsersParams, get_all, Users),
-    Endpoint("POST", "/users", Access.ADMIN, CreateParams, create, CreatedPerson),
     Endpoint(
-        "DELETE", "/users/me", Access.USER, NoParams, deactivate_own_account, scope=Scope.ACCOUNT
+        "GET",
+        "/users",
+        Access.USER,
+        UsersParams,
+        get_all,
+        Users,
+        summary="List users",
+        description=(
+            "People and bots, deactivated ones too. Guests may know only those with whom they"
+            " share a channel or a conversation."
+        ),
     ),
-    Endpoint("DELETE", "/users/{user_id}", Access.ADMIN, DeactivateParams, deactivate),
-    Endpoint("POST", "/users/{user_id}/reactivate", Access.ADMIN, ReactivateParams, reactivate),
-    Endpoint("GET", "/users/me", Access.USER, NoParams, get_own, OwnUser),
-    Endpoint("GET", "/users/{user_id}", Access.USER, UserByIdParams, get_by_id, UserFound),
-    Endpoint("GET", "/users/{email}", Access.USER, UserByEmailParams, get_by_email, UserFound),
-    Endpoint("PATCH", "/users/{user_id}", Access.ADMIN, ChangeByIdParams, change_by_id),
-    Endpoint("PATCH", "/users/{email}", Access.ADMIN, ChangeByEmailParams, change_by_email),
+    Endpoint(
+        "POST",
+        "/users",
+        Access.ADMIN,
+        CreateParams,
+        create,
+        CreatedPerson,
+        summary="Create a user",
+        description=(
+            "For administrators who may create users: the operator grants it. The new user gets"
+            " no email."
+        ),
+    ),
+    Endpoint(
+        "DELETE",
+        "/users/me",
+        Access.USER,
+        NoParams,
+        deactivate_own_account,
+        scope=Scope.ACCOUNT,
+        summary="Deactivate one's own account",
+        description="Refused for the last owner.",
+    ),
+    Endpoint(
+        "DELETE",
+        "/users/{user_id}",
+        Access.ADMIN,
+        DeactivateParams,
+        deactivate,
+        summary="Deactivate a user",
+        description="Sessions and keys end; messages stay.",
+    ),
+    Endpoint(
+        "POST",
+        "/users/{user_id}/reactivate",
+        Access.ADMIN,
+        ReactivateParams,
+        reactivate,
+        summary="Reactivate a user",
+    ),
+    Endpoint(
+        "GET",
+        "/users/me",
+        Access.USER,
+        NoParams,
+        get_own,
+        OwnUser,
+        summary="Get one's own user",
+    ),
+    Endpoint(
+        "GET",
+        "/users/{user_id}",
+        Access.USER,
+        UserByIdParams,
+        get_by_id,
+        UserFound,
+        summary="Get a user",
+    ),
+    Endpoint(
+        "GET",
+        "/users/{email}",
+        Access.USER,
+        UserByEmailParams,
+        get_by_email,
+        UserFound,
+        summary="Get a user",
+    ),
+    Endpoint(
+        "PATCH",
+        "/users/{user_id}",
+        Access.ADMIN,
+        ChangeByIdParams,
+        change_by_id,
+        summary="Change a user",
+        description="What is left out stays. Only owners may make owners, or change them.",
+    ),
+    Endpoint(
+        "PATCH",
+        "/users/{email}",
+        Access.ADMIN,
+        ChangeByEmailParams,
+        change_by_email,
+        summary="Change a user",
+        description="What is left out stays. Only owners may make owners, or change them.",
+    ),
 )

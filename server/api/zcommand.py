@@ -17,6 +17,7 @@ _LIGHT: Final = 3
 
 class CommandParams(Params):
     command: str
+    """`/ping`, `/dark`, `/light`, `/fluid-width`, or `/fixed-width`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,4 +59,15 @@ async def run_command(request: Request, params: CommandParams) -> Remark:
     return Remark(msg=f"What you see is now {choice.outcome}. To go back, type /{choice.way_back}.")
 
 
-ENDPOINTS = (Endpoint("POST", "/zcommand", Access.USER, CommandParams, run_command, Remark),)
+ENDPOINTS = (
+    Endpoint(
+        "POST",
+        "/zcommand",
+        Access.USER,
+        CommandParams,
+        run_command,
+        Remark,
+        summary="Run a slash command",
+        description="The answer's `msg` says what has changed, and how to undo it.",
+    ),
+)

@@ -59,9 +59,22 @@ def test_aliases_and_json_are_described():
     assert send["required"]
     assert {"type", "to", "content"} <= {*form["schema"]["required"]}
     assert "`topic`" in form["schema"]["properties"]["subject"]["description"]
-    assert form["schema"]["properties"]["topic"] == {"type": "string"}
+    topic = form["schema"]["properties"]["topic"]
+    assert topic["type"] == "string"
+    assert topic["description"]
     assert form["encoding"]["read_by_sender"] == {"contentType": "application/json"}
     assert "content" not in form["encoding"]
+
+
+def test_every_operation_and_parameter_is_described():
+    for path, operations in openapi.document()["paths"].items():
+        for method, operation in operations.items():
+            content = operation.get("requestBody", {}).get("content", {})
+            [form] = [each["schema"] for each in content.values()] or [{}]
+            texts = {each["name"]: each["description"] for each in operation["parameters"]}
+            texts |= {n: v["description"] for n, v in form.get("properties", {}).items()}
+            assert operation["summary"], (method, path)
+            assert all(texts.values()), (method, path, texts)
 
 
 def test_an_untrue_answer_would_be_found():

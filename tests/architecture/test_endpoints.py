@@ -9,7 +9,7 @@ from typing import Any, cast
 import pytest
 
 from server.api.endpoint import Access, Empty, Endpoint, NoParams, Request
-from server.api.params import Params, readers
+from server.api.params import Params, describe, readers
 from server.api.routes import ROUTES, Router, RoutesError
 from server.domain.addresses import API_PREFIX
 from server.main import serving
@@ -101,6 +101,34 @@ def _call(node: ast.Call, name: str, texts: Texts) -> Iterator[tuple[str, str]]:
         yield arguments[0] or "?", arguments[1]
     elif name == "register":
         yield "POST", "/register"
+
+
+# -- the texts of the API's documentation
+
+
+def is_sentence(text: str) -> bool:
+    return text[:1] not in {"", " "} and text[-1:] in {".", "!", "?"}
+
+
+@each_route
+def test_every_endpoint_says_what_it_does(route):
+    """`summary=` and `description=` stand in the declaration of the endpoint."""
+    assert 0 < len(route.summary) <= 80, f"{name_of(route)} has no summary"
+    assert "\n" not in route.summary
+    assert not is_sentence(route.summary), f"{route.summary}: a headline, without a full stop"
+    assert not route.description or is_sentence(route.description), route.description
+
+
+@each_route
+def test_every_parameter_is_described(route):
+    """By the docstring below its field, or where it is listed (setting_descriptions.py)."""
+    described, parts = describe(route.params, "{model}")
+    texts = {each.name: each.description for each in described}
+    for part, schema in parts.items():
+        for name, value in schema.get("properties", {}).items():
+            texts[f"{part}.{name}"] = value.get("description", "")
+    missing = [name for name, text in texts.items() if not is_sentence(text)]
+    assert not missing, f"{name_of(route)} does not describe {', '.join(missing)} in sentences"
 
 
 # -- against a contract, where there is one
