@@ -4,6 +4,7 @@ from collections.abc import Hashable
 
 from queue_processors.timer_kind import Kind
 from server.actions.scheduled_messages import deliver, give_up
+from server.domain.names import fold_name
 from storage import scheduled_messages
 from storage.scheduled_messages import ScheduledMessageRow
 
@@ -11,7 +12,7 @@ from storage.scheduled_messages import ScheduledMessageRow
 def place_of(row: ScheduledMessageRow) -> Hashable:
     """The topic, or the people of the direct message."""
     if row.channel_id is not None:
-        return row.channel_id, row.topic.lower()
+        return row.channel_id, fold_name(row.topic)
     return tuple(sorted({row.sender_id, *row.user_ids}))
 
 

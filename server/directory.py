@@ -19,6 +19,7 @@ from server.domain.clock import Clock
 from server.domain.emoji import RealmEmoji, picture_url
 from server.domain.external_content import ProxyLinks
 from server.domain.markdown import Linkifier, Linkifiers, PlainTypesetter, Typesetter
+from server.domain.names import fold_name
 from server.domain.profiles import knows_email, public_email, user_id_of_hidden_email
 from server.domain.realm_settings import RealmSettings
 from server.gathering import Gathering
@@ -86,7 +87,7 @@ def subscription_key(user_id: UserId, channel_id: ChannelId) -> Touch:
 
 
 def topic_key(channel_id: ChannelId, name: str) -> Touch:
-    return ("topic", channel_id, name.lower())
+    return ("topic", channel_id, fold_name(name))
 
 
 NAMES: Final = {"user": "user names", "channel": "channel names"}
@@ -311,7 +312,7 @@ class Directory:
     async def users_named(self, full_name: str) -> list[UserRow]:
         """Active users of this name."""
         names = self._by_name.setdefault(NAMES["user"], {})
-        key = ("name", full_name.lower())
+        key = ("name", fold_name(full_name))
         if key not in names:
             rows = await self._read(lambda c: users.named(c, self.realm_id, full_name))
             names[key] = [row.user_id for row in rows]
@@ -325,13 +326,14 @@ class Directory:
 
     async def channel_by_name(self, name: str) -> ChannelRow | None:
         names = self._by_name.setdefault(NAMES["channel"], {})
-        key = name.lower()
+        key = fold_name(name)
         if key not in names:
-            rows = await self._read(lambda c: channels.by_names(c, self.realm_id, [name]))
+            rows = await self._read(lambda c: channels.sharing_name(c, self.realm_id, name))
             if not rows:
                 return None
-            names[key] = rows[0].channel_id
-        return await self.channel(names[key])
+            names[key] = {row.name: row.channel_id for row in rows}
+        as_written: dict[str, ChannelId] = names[key]
+        return await self.channel(as_written.get(name) or next(iter(as_written.values())))
 
     async def subscription(self, user_id: UserId, channel_id: ChannelId) -> SubscriptionRow | None:
         row: SubscriptionRow | None = await self._get(

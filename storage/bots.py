@@ -6,6 +6,7 @@ from datetime import datetime
 
 from storage.database import Connection
 from storage.ids import RealmId, UserId
+from storage.name_folding import fold_name
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,12 +30,15 @@ async def update(
     """What a bot is called, and who looks after it. The caller holds its row."""
     await connection.execute(
         """
-        UPDATE users SET full_name = %(full_name)s, bot_owner_id = %(owner_id)s
+        UPDATE users
+           SET full_name = %(full_name)s, folded_name = %(folded_name)s,
+               bot_owner_id = %(owner_id)s
          WHERE realm_id = %(realm_id)s AND user_id = %(bot_id)s
         """,
         realm_id=realm_id,
         bot_id=bot_id,
         full_name=full_name,
+        folded_name=fold_name(full_name),
         owner_id=owner_id,
     )
 

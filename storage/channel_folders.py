@@ -7,6 +7,7 @@ from typing import LiteralString
 
 from storage.database import Connection
 from storage.ids import FolderId, RealmId, UserId
+from storage.name_folding import fold_name
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,16 +58,17 @@ async def insert(
     row = await connection.one(
         FolderRow,
         """
-        INSERT INTO channel_folders (realm_id, name, description, rendered_description,
-                                     creator_id, created_at, sort_order)
-        SELECT %(realm_id)s, %(name)s, %(description)s, %(rendered_description)s,
-               %(creator_id)s, %(created_at)s, coalesce(max(f.sort_order), -1) + 1
+        INSERT INTO channel_folders (realm_id, name, folded_name, description, rendered_description, creator_id,
+                                      created_at, sort_order)
+        SELECT %(realm_id)s, %(name)s, %(folded_name)s, %(description)s,
+               %(rendered_description)s, %(creator_id)s, %(created_at)s, coalesce(max(f.sort_order), -1) + 1
           FROM channel_folders f WHERE f.realm_id = %(realm_id)s
         RETURNING folder_id, name, description, rendered_description, creator_id, created_at,
                   is_archived, sort_order
         """,
         realm_id=realm_id,
         name=name,
+        folded_name=fold_name(name),
         description=description,
         rendered_description=rendered_description,
         creator_id=creator_id,
@@ -81,13 +83,14 @@ async def update(connection: Connection, realm_id: RealmId, row: FolderRow) -> N
     await connection.execute(
         """
         UPDATE channel_folders
-           SET name = %(name)s, description = %(description)s,
+           SET name = %(name)s, folded_name = %(folded_name)s, description = %(description)s,
                rendered_description = %(rendered_description)s, is_archived = %(is_archived)s
          WHERE realm_id = %(realm_id)s AND folder_id = %(folder_id)s
         """,
         realm_id=realm_id,
         folder_id=row.folder_id,
         name=row.name,
+        folded_name=fold_name(row.name),
         description=row.description,
         rendered_description=row.rendered_description,
         is_archived=row.is_archived,

@@ -7,6 +7,7 @@ from typing import Any, LiteralString
 
 from storage.database import Connection, Locking, Statement
 from storage.ids import ChannelId, GroupId, MessageId, Position, RealmId, UserId
+from storage.name_folding import FoldedName, fold_name
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,10 +51,10 @@ class NewChannel:
 
 @dataclass(frozen=True, slots=True)
 class NamedChannel:
-    """What a name stands for. `key` is the same for names that differ in case only."""
+    """What a name stands for."""
 
     name: str
-    key: str
+    key: FoldedName
     channel_id: ChannelId | None
 
 
@@ -107,26 +108,49 @@ def locking(realm_id: RealmId, channel_ids: Sequence[ChannelId]) -> Locking[Chan
 async def by_names(
     connection: Connection, realm_id: RealmId, names: Sequence[str]
 ) -> list[ChannelRow]:
-    """Those with these names, in any case of letters."""
+    """Those with these names."""
     found = await named(connection, realm_id, names)
     ids = [each.channel_id for each in found if each.channel_id is not None]
     return await by_ids(connection, realm_id, ids)
 
 
+async def sharing_name(
+    connection: Connection, realm_id: RealmId, name: str
+) -> list[ChannelRow]:
+    """All channels of this name, the oldest first: at most one once it is unique (see `named`)."""
+    return await connection.many(
+        ChannelRow,
+        _SELECT
+        + """
+        WHERE realm_id = %(realm_id)s AND folded_name = %(folded_name)s ORDER BY channel_id""",
+        realm_id=realm_id,
+        folded_name=fold_name(name),
+    )
+
+
 async def named(
     connection: Connection, realm_id: RealmId, names: Sequence[str]
 ) -> list[NamedChannel]:
-    """What each of these names stands for, in their order."""
+    """What each of these names stands for, in their order.
+
+    Several channels have a name only until `parley migrate` has renamed what an older release let
+    in: then the one that is written so is meant, or else the oldest.
+    """
     return await connection.many(
         NamedChannel,
         """
-        SELECT n.name, lower(n.name) AS key, c.channel_id
-          FROM unnest(%(names)s::text[]) WITH ORDINALITY AS n(name, place)
-          LEFT JOIN channels c ON c.realm_id = %(realm_id)s AND lower(c.name) = lower(n.name)
+        SELECT n.name, n.folded_name AS key, c.channel_id
+          FROM unnest(%(names)s::text[], %(folded_names)s::text[])
+               WITH ORDINALITY AS n(name, folded_name, place)
+          LEFT JOIN LATERAL (
+               SELECT c.channel_id FROM channels c
+                WHERE c.realm_id = %(realm_id)s AND c.folded_name = n.folded_name
+                ORDER BY c.name = n.name DESC, c.channel_id LIMIT 1) AS c ON true
          ORDER BY n.place
         """,
         realm_id=realm_id,
         names=list(names),
+        folded_names=[fold_name(name) for name in names],
     )
 
 
@@ -262,12 +286,12 @@ async def insert(connection: Connection, realm_id: RealmId, new: NewChannel) -> 
     row = await connection.one(
         ChannelRow,
         """
-        INSERT INTO channels (realm_id, name, description, rendered_description, creator_id,
+        INSERT INTO channels (realm_id, name, folded_name, description, rendered_description, creator_id,
                               created_at, invite_only, is_web_public,
                               history_public_to_subscribers, is_default, topics_policy, folder_id,
                               message_retention_days, permissions)
-        VALUES (%(realm_id)s, %(name)s, %(description)s, %(rendered_description)s, %(creator_id)s,
-                %(created_at)s, %(invite_only)s, %(is_web_public)s,
+        VALUES (%(realm_id)s, %(name)s, %(folded_name)s, %(description)s,
+                %(rendered_description)s, %(creator_id)s, %(created_at)s, %(invite_only)s, %(is_web_public)s,
                 %(history_public_to_subscribers)s, %(is_default)s, %(topics_policy)s, %(folder_id)s,
                 %(message_retention_days)s, %(permissions)s)
         RETURNING channel_id, name, description, rendered_description, creator_id, created_at,
@@ -277,6 +301,7 @@ async def insert(connection: Connection, realm_id: RealmId, new: NewChannel) -> 
         """,
         realm_id=realm_id,
         name=new.name,
+        folded_name=fold_name(new.name),
         description=new.description,
         rendered_description=new.rendered_description,
         creator_id=new.creator_id,
@@ -318,7 +343,7 @@ async def update(connection: Connection, realm_id: RealmId, row: ChannelRow) -> 
     await connection.execute(
         """
         UPDATE channels
-           SET name = %(name)s, description = %(description)s,
+           SET name = %(name)s, folded_name = %(folded_name)s, description = %(description)s,
                rendered_description = %(rendered_description)s, invite_only = %(invite_only)s,
                is_web_public = %(is_web_public)s, history_public_to_subscribers = %(history)s,
                is_archived = %(is_archived)s, is_default = %(is_default)s,
@@ -329,6 +354,7 @@ async def update(connection: Connection, realm_id: RealmId, row: ChannelRow) -> 
         realm_id=realm_id,
         channel_id=row.channel_id,
         name=row.name,
+        folded_name=fold_name(row.name),
         description=row.description,
         rendered_description=row.rendered_description,
         invite_only=row.invite_only,

@@ -6,6 +6,7 @@ from typing import Final, LiteralString
 
 from storage.database import Connection
 from storage.ids import ChannelId, DmGroupId, MessageId, RealmId, TopicId, UserId
+from storage.name_folding import fold_name
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,17 +19,22 @@ class TopicRow:
 async def topic_named(
     connection: Connection, realm_id: RealmId, channel_id: ChannelId, name: str
 ) -> TopicRow | None:
-    """The channel's topic of this name, in any case of letters."""
+    """The channel's topic of this name.
+
+    Several have it only until `parley migrate` has renamed what an older release let in: then the
+    oldest is meant.
+    """
     return await connection.one(
         TopicRow,
         """
         SELECT topic_id, channel_id, name FROM topics
          WHERE realm_id = %(realm_id)s AND channel_id = %(channel_id)s
-           AND lower(name) = lower(%(name)s)
+           AND folded_name = %(folded_name)s
+         ORDER BY topic_id
         """,
         realm_id=realm_id,
         channel_id=channel_id,
-        name=name,
+        folded_name=fold_name(name),
     )
 
 
@@ -86,7 +92,7 @@ async def new_dm_group_id(connection: Connection) -> DmGroupId:
 
 
 _NAMED: Final[LiteralString] = """
-    SELECT topic_id FROM topics WHERE realm_id = %(realm_id)s AND lower(name) = lower(%(name)s)
+    SELECT topic_id FROM topics WHERE realm_id = %(realm_id)s AND folded_name = %(folded_name)s
 """
 _IN_CHANNELS: Final[LiteralString] = (
     " AND channel_id = ANY ((SELECT %(channel_ids)s::bigint[])::bigint[])"
@@ -97,11 +103,11 @@ _IN_CHANNELS: Final[LiteralString] = (
 async def topic_ids_named(
     connection: Connection, realm_id: RealmId, name: str, channel_ids: Sequence[int] | None
 ) -> list[int]:
-    """The topics of this name in any case of letters: those channels', or those of all."""
+    """The topics of this name: those channels', or those of all."""
     return await connection.values(
         _NAMED + ("" if channel_ids is None else _IN_CHANNELS) + " ORDER BY topic_id",
         realm_id=realm_id,
-        name=name,
+        folded_name=fold_name(name),
         channel_ids=channel_ids,
     )
 

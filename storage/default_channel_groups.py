@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from storage.database import Connection
 from storage.ids import ChannelGroupId, ChannelId, RealmId
+from storage.name_folding import fold_name
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +22,7 @@ async def of_realm(connection: Connection, realm_id: RealmId) -> list[ChannelGro
         ChannelGroupRow,
         """
         SELECT group_id, name, description, channel_ids FROM default_channel_groups
-         WHERE realm_id = %(realm_id)s ORDER BY lower(name)
+         WHERE realm_id = %(realm_id)s ORDER BY folded_name, group_id
         """,
         realm_id=realm_id,
     )
@@ -36,15 +37,18 @@ async def put(connection: Connection, realm_id: RealmId, row: ChannelGroupRow) -
     """Let the group be like this, new or not. The caller holds the realm's row alone."""
     await connection.execute(
         """
-        INSERT INTO default_channel_groups (realm_id, group_id, name, description, channel_ids)
-        VALUES (%(realm_id)s, %(group_id)s, %(name)s, %(description)s, %(channel_ids)s::bigint[])
+        INSERT INTO default_channel_groups (realm_id, group_id, name, folded_name, description,
+                                            channel_ids)
+        VALUES (%(realm_id)s, %(group_id)s, %(name)s, %(folded_name)s, %(description)s,
+                %(channel_ids)s::bigint[])
         ON CONFLICT (realm_id, group_id) DO UPDATE
-           SET name = excluded.name, description = excluded.description,
-               channel_ids = excluded.channel_ids
+           SET name = excluded.name, folded_name = excluded.folded_name,
+               description = excluded.description, channel_ids = excluded.channel_ids
         """,
         realm_id=realm_id,
         group_id=row.group_id,
         name=row.name,
+        folded_name=fold_name(row.name),
         description=row.description,
         channel_ids=row.channel_ids,
     )

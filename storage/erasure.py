@@ -6,6 +6,7 @@ from typing import Final, LiteralString
 
 from storage.database import Connection, Statement
 from storage.ids import MessageId, Position, RealmId, UserId
+from storage.name_folding import fold_name
 from storage.reactions import ReactionRow
 
 OWN: Final[Mapping[LiteralString, LiteralString]] = {
@@ -282,7 +283,8 @@ async def forget_person(
     await connection.execute(
         """
         UPDATE users
-           SET email = %(email)s, full_name = %(full_name)s, password_hash = NULL,
+           SET email = %(email)s, full_name = %(full_name)s,
+               folded_name = %(folded_name)s, password_hash = NULL,
                avatar_key = NULL, avatar_version = avatar_version + 1, timezone = '',
                settings = '{}'
          WHERE realm_id = %(realm_id)s AND user_id = %(user_id)s
@@ -291,6 +293,7 @@ async def forget_person(
         user_id=user_id,
         email=email,
         full_name=full_name,
+        folded_name=fold_name(full_name),
     )
 
 

@@ -7,6 +7,7 @@ from typing import Any, LiteralString
 
 from storage.database import Connection
 from storage.ids import GroupId, Position, RealmId, UserId
+from storage.name_folding import fold_name
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,13 +83,14 @@ async def insert_system_groups(
     rows = await connection.tuples(
         """
         WITH ids AS (
-            SELECT g.name, g.description, nextval('group_ids') AS group_id
-              FROM unnest(%(names)s::text[], %(descriptions)s::text[])
-                   WITH ORDINALITY AS g(name, description, place)
+            SELECT g.name, g.folded_name, g.description, nextval('group_ids') AS group_id
+              FROM unnest(%(names)s::text[], %(folded_names)s::text[], %(descriptions)s::text[])
+                   WITH ORDINALITY AS g(name, folded_name, description, place)
              ORDER BY g.place
         ), made AS (
-            INSERT INTO user_groups (realm_id, group_id, name, description, is_system_group)
-            SELECT %(realm_id)s, group_id, name, description, true FROM ids
+            INSERT INTO user_groups (realm_id, group_id, name, folded_name, description,
+                                     is_system_group)
+            SELECT %(realm_id)s, group_id, name, folded_name, description, true FROM ids
         ), nested AS (
             INSERT INTO group_subgroups (realm_id, group_id, subgroup_id)
             SELECT %(realm_id)s, o.group_id, i.group_id
@@ -99,6 +101,7 @@ async def insert_system_groups(
         """,
         realm_id=realm_id,
         names=list(descriptions),
+        folded_names=[fold_name(name) for name in descriptions],
         descriptions=list(descriptions.values()),
         outer=list(nesting),
         inner=list(nesting.values()),
@@ -119,13 +122,15 @@ async def insert(
     """A new group without anybody in it. The caller holds the realm's row, which guards names."""
     group_id: GroupId = await connection.value(
         """
-        INSERT INTO user_groups (realm_id, name, description, creator_id, created_at, permissions)
-        VALUES (%(realm_id)s, %(name)s, %(description)s, %(creator_id)s, %(created_at)s,
-                %(permissions)s)
+        INSERT INTO user_groups (realm_id, name, folded_name, description, creator_id, created_at,
+                                 permissions)
+        VALUES (%(realm_id)s, %(name)s, %(folded_name)s, %(description)s, %(creator_id)s,
+                %(created_at)s, %(permissions)s)
         RETURNING group_id
         """,
         realm_id=realm_id,
         name=name,
+        folded_name=fold_name(name),
         description=description,
         creator_id=creator_id,
         created_at=created_at,
@@ -148,13 +153,14 @@ async def update(
     await connection.execute(
         """
         UPDATE user_groups
-           SET name = %(name)s, description = %(description)s, deactivated = %(deactivated)s,
+           SET name = %(name)s, folded_name = %(folded_name)s, description = %(description)s, deactivated = %(deactivated)s,
                permissions = %(permissions)s
          WHERE realm_id = %(realm_id)s AND group_id = %(group_id)s
         """,
         realm_id=realm_id,
         group_id=group_id,
         name=name,
+        folded_name=fold_name(name),
         description=description,
         deactivated=deactivated,
         permissions=connection.json(dict(permissions)),

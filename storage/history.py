@@ -18,6 +18,7 @@ from storage.messages import (
     MessageRow,
     rows_of,
 )
+from storage.name_folding import fold_name
 from storage.search import Search
 
 OLDEST: Final = MessageId(0)
@@ -119,7 +120,7 @@ _CONVERSATIONS: Final[LiteralString] = "%(conversation_ids)s::bigint[]"
 _OF_TOPIC: Final[LiteralString] = """ARRAY(
     SELECT x.topic_id FROM topics x
      WHERE x.realm_id = %(realm_id)s AND x.channel_id = (%(channel_ids)s::bigint[])[1]
-       AND lower(x.name) = lower(%(topic)s))"""
+       AND x.folded_name = %(topic)s)"""
 _OF_PEOPLE: Final[LiteralString] = """ARRAY(
     SELECT x.dm_group_id FROM dm_groups x
      WHERE x.realm_id = %(realm_id)s AND x.user_ids = %(people)s::bigint[])"""
@@ -232,7 +233,7 @@ def _parameters(
         "place": _place(scope),
         "channel_ids": _listed(scope.channel_ids),
         "conversation_ids": None if _has_many(scope) else _listed(scope.conversation_ids),
-        "topic": scope.topic,
+        "topic": None if scope.topic is None else fold_name(scope.topic),
         "people": list(scope.people),
         "driver": _driver(scope),
         "terms": Jsonb(_terms(scope)),

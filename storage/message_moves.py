@@ -13,6 +13,7 @@ from typing import Any
 from storage.conversations import TopicRow
 from storage.database import Connection, Locking, Statement
 from storage.ids import ChannelId, MessageId, RealmId, TopicId, UserId
+from storage.name_folding import fold_name
 
 
 def topics(realm_id: RealmId, topic_ids: Sequence[TopicId]) -> Locking[TopicRow]:
@@ -58,12 +59,13 @@ class Rename:
         for name in ("history_entry", "body", "old_policy_body", "new_policy_body", "work"):
             value = values[name]
             values[name] = None if value is None else Connection.json(value)
+        values["folded_name"] = fold_name(self.name)
         values["message_ids"] = Connection.json(self.message_ids)
         return Statement(
             """
             SELECT rename_topic(
-                %(realm_id)s, %(topic_id)s, %(name)s, %(history_entry)s::jsonb, %(last_id)s,
-                %(audiences)b::bytea[], %(message_ids)s::jsonb, %(body)s::jsonb, %(message_id)s,
+                %(realm_id)s, %(topic_id)s, %(name)s, %(folded_name)s, %(history_entry)s::jsonb,
+                %(last_id)s, %(audiences)b::bytea[], %(message_ids)s::jsonb, %(body)s::jsonb, %(message_id)s,
                 %(old_policy_body)s::jsonb, %(new_policy_body)s::jsonb, %(work_id)s::uuid,
                 %(work)s::jsonb, %(job)b, %(write_id)s::uuid)
             """,
@@ -72,14 +74,22 @@ class Rename:
 
 
 def ensure_topic(realm_id: RealmId, channel_id: ChannelId, name: str) -> Statement:
-    """After the clock: see to it that the channel has a topic of this name, in any case."""
+    """After the clock: see to it that the channel has a topic of this name."""
     return Statement(
         """
-        INSERT INTO topics (realm_id, channel_id, name)
-        VALUES (%(realm_id)s, %(channel_id)s, %(name)s)
+        INSERT INTO topics (realm_id, channel_id, name, folded_name)
+        SELECT %(realm_id)s, %(channel_id)s, %(name)s, %(folded_name)s
+         WHERE NOT EXISTS (
+               SELECT FROM topics WHERE realm_id = %(realm_id)s AND channel_id = %(channel_id)s
+                  AND folded_name = %(folded_name)s)
         ON CONFLICT DO NOTHING
         """,
-        {"realm_id": realm_id, "channel_id": channel_id, "name": name},
+        {
+            "realm_id": realm_id,
+            "channel_id": channel_id,
+            "name": name,
+            "folded_name": fold_name(name),
+        },
     )
 
 

@@ -22,6 +22,9 @@ WITHOUT_TRANSACTION = "-- no transaction"
 ADVISORY_LOCK = 0x5041524C4559
 """Whoever migrates this database holds it."""
 
+LAST_RELEASED = 68
+"""Files up to this number belong to releases that run already, `.post` ones too."""
+
 OLDEST_POSTGRES = 150_000
 
 CONNECT_SECONDS = 10
@@ -128,6 +131,7 @@ def applied(connection: Connection) -> list[str]:
 def build(connection: Connection, migrations: Sequence[Migration]) -> None:
     """Apply these in the caller's transaction: to tables that nobody else sees yet."""
     _limit(connection, lock=0, statement=0)
+    connection.execute("SELECT set_config('parley.one_transaction', 'on', true)")
     _make_table(connection)
     for migration in migrations:
         # What builds an index beside others needs no care here, and must not be in a transaction.
@@ -136,11 +140,14 @@ def build(connection: Connection, migrations: Sequence[Migration]) -> None:
 
 
 def needed_before_deploy(migrations: Sequence[Migration]) -> list[Migration]:
-    """All but the `.post` files at the end: earlier ones belong to releases that run already."""
+    """All but the `.post` files of this release, and those at the end.
+
+    Earlier ones belong to releases that run already.
+    """
     needed = list(migrations)
     while needed and needed[-1].waits_for_new_code:
         needed.pop()
-    return needed
+    return [m for m in needed if m.number <= LAST_RELEASED or not m.waits_for_new_code]
 
 
 @contextmanager

@@ -19,6 +19,7 @@ from storage.ids import (
     UserId,
 )
 from storage.messages import TELLS_OF_RESOLVING
+from storage.name_folding import fold_name
 
 
 class Send(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -88,6 +89,7 @@ class Send(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         """
         params = {name: getattr(self, name) for name in self.__struct_fields__}
         params |= {"audience": bytes(self.audience), "body": bytes(self.body)}
+        params["folded_topic"] = None if self.topic_name is None else fold_name(self.topic_name)
         if (
             then is None
             and self.widget is None
@@ -150,7 +152,8 @@ _SEND: Final[LiteralString] = """
                 %(flagged_user_ids)s::bigint[], %(flags)s::integer[], %(audience)b, %(body)b,
                 %(write_id)s::uuid, %(idempotency_key)s, %(idempotency_digest)b,
                 %(policy_started)s::smallint, %(policy_sent)s::smallint,
-                %(policy_mentioned)s::bigint[], %(follows_by_default)s, %(empty_topic_name)s)
+                %(policy_mentioned)s::bigint[], %(follows_by_default)s, %(empty_topic_name)s,
+                %(folded_topic)s)
 """
 _FIRST: Final[LiteralString] = "WITH sent AS ("
 _ATTACH: Final[LiteralString] = """, attached AS (

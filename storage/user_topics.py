@@ -5,6 +5,7 @@ from datetime import datetime
 
 from storage.database import Connection, Statement
 from storage.ids import ChannelId, RealmId, TopicId, UserId
+from storage.name_folding import fold_name
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +87,7 @@ def change(
     return Statement(
         """
         SELECT set_named_topic_policy(%(realm_id)s, %(user_id)s, %(channel_id)s, %(topic)s,
-                                      %(policy)s::smallint, %(changed_at)s,
+                                      %(folded_topic)s, %(policy)s::smallint, %(changed_at)s,
                                       %(empty_topic_name)s, %(write_id)s::uuid)
         """,
         {
@@ -94,6 +95,7 @@ def change(
             "user_id": user_id,
             "channel_id": channel_id,
             "topic": topic,
+            "folded_topic": fold_name(topic),
             "policy": policy,
             "changed_at": changed_at,
             "empty_topic_name": empty_topic_name,

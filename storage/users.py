@@ -7,6 +7,7 @@ from typing import Any, LiteralString
 
 from storage.database import Connection, Locking, Statement
 from storage.ids import Position, RealmId, UserId
+from storage.name_folding import fold_name
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,14 +105,14 @@ async def by_emails(
 
 
 async def named(connection: Connection, realm_id: RealmId, full_name: str) -> list[UserRow]:
-    """Active users of this name, in any case of letters; several may share it."""
+    """Active users of this name; several may share it."""
     return await connection.many(
         UserRow,
         _SELECT
-        + "WHERE realm_id = %(realm_id)s AND lower(full_name) = lower(%(name)s) AND is_active"
+        + "WHERE realm_id = %(realm_id)s AND folded_name = %(folded_name)s AND is_active"
         " ORDER BY user_id LIMIT 20",
         realm_id=realm_id,
-        name=full_name,
+        folded_name=fold_name(full_name),
     )
 
 
@@ -247,12 +248,12 @@ async def insert(connection: Connection, realm_id: RealmId, new: Sequence[NewUse
     """Add them all. The caller holds the realm's row and has looked for their addresses."""
     await connection.execute(
         """
-        INSERT INTO users (realm_id, user_id, email, full_name, role, api_key, date_joined,
+        INSERT INTO users (realm_id, user_id, email, full_name, folded_name, role, api_key, date_joined,
                            password_hash, bot_type, bot_owner_id, is_system_bot, timezone, settings,
                            avatar_key)
         SELECT %(realm_id)s, n.*
           FROM unnest(%(user_ids)s::bigint[], %(emails)s::text[], %(full_names)s::text[],
-                      %(roles)s::smallint[], %(api_keys)s::text[], %(dates)s::timestamptz[],
+                      %(folded_names)s::text[], %(roles)s::smallint[], %(api_keys)s::text[], %(dates)s::timestamptz[],
                       %(password_hashes)s::text[], %(bot_types)s::smallint[],
                       %(bot_owner_ids)s::bigint[], %(are_system_bots)s::boolean[],
                       %(timezones)s::text[], %(settings)s::jsonb[],
@@ -262,6 +263,7 @@ async def insert(connection: Connection, realm_id: RealmId, new: Sequence[NewUse
         user_ids=[n.user_id for n in new],
         emails=[n.email for n in new],
         full_names=[n.full_name for n in new],
+        folded_names=[fold_name(n.full_name) for n in new],
         roles=[n.role for n in new],
         api_keys=[n.api_key for n in new],
         dates=[n.date_joined for n in new],
@@ -288,12 +290,13 @@ async def update_own(
     await connection.execute(
         """
         UPDATE users
-           SET full_name = %(full_name)s, timezone = %(timezone)s, settings = %(settings)s
+           SET full_name = %(full_name)s, folded_name = %(folded_name)s, timezone = %(timezone)s, settings = %(settings)s
          WHERE realm_id = %(realm_id)s AND user_id = %(user_id)s
         """,
         realm_id=realm_id,
         user_id=user_id,
         full_name=full_name,
+        folded_name=fold_name(full_name),
         timezone=timezone,
         settings=connection.json(settings),
     )

@@ -11,6 +11,7 @@ from server.domain.actor import Actor
 from server.domain.channel_folders import MAX_FOLDERS, checked_description, checked_name
 from server.domain.errors import BadRequestError, InvalidParameterError
 from server.domain.markdown import render_description
+from server.domain.names import fold_name
 from server.events.base import EVERYONE, Event, Tx
 from server.events.channel_folders import (
     FolderAdded,
@@ -139,8 +140,8 @@ async def _held(tx: Tx, actor: Actor) -> list[FolderRow]:
 
 
 def _check_free(name: str, others: Sequence[FolderRow]) -> None:
-    taken = {row.name.lower() for row in others if not row.is_archived}
-    if name.lower() in taken:
+    taken = {fold_name(row.name) for row in others if not row.is_archived}
+    if fold_name(name) in taken:
         raise InvalidParameterError("name", "There is a channel folder of this name already.")
 
 

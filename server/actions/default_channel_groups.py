@@ -15,6 +15,7 @@ from server.domain.default_channel_groups import (
     may_be_in_a_group,
 )
 from server.domain.errors import BadRequestError, InvalidParameterError
+from server.domain.names import fold_name
 from server.events.base import MEMBERS, Tx
 from server.events.default_channel_groups import DefaultChannelGroupsChanged, shown_groups
 from storage import channels, default_channel_groups
@@ -130,7 +131,7 @@ def _found(group_id: ChannelGroupId, there: Collection[ChannelGroupRow]) -> Chan
 
 
 def _check_free(name: str, others: Collection[ChannelGroupRow], *, parameter: str) -> None:
-    if name.lower() in {row.name.lower() for row in others}:
+    if fold_name(name) in {fold_name(row.name) for row in others}:
         raise InvalidParameterError(parameter, f"Default channel group '{name}' already exists")
 
 

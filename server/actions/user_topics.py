@@ -7,6 +7,7 @@ from server.actions.ground import stand
 from server.domain.actor import Actor
 from server.domain.errors import BadRequestError
 from server.domain.messages import clean_topic
+from server.domain.names import fold_name
 from server.domain.topic_policies import NONE, policy_gained
 from server.domain.user_settings import UserSettings
 from server.events.base import Entry, Tx
@@ -41,7 +42,7 @@ async def change_policy(
     if not may_read or (row.is_archived and policy != NONE):
         known = await user_topics.of_user(connection, tx.realm_id, actor.user_id)
         has_one = any(
-            (u.channel_id, u.name.lower()) == (row.channel_id, name.lower()) for u in known
+            (u.channel_id, fold_name(u.name)) == (row.channel_id, fold_name(name)) for u in known
         )
         if policy != NONE or not has_one:
             raise BadRequestError("Invalid channel ID")

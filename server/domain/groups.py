@@ -17,7 +17,7 @@ from server.domain.access import (
 )
 from server.domain.channels import Standing
 from server.domain.errors import BadRequestError
-from server.domain.names import composed, unprintable_at
+from server.domain.names import composed, fold_name, unprintable_at
 from server.domain.permission_settings import GROUP_CREATOR, GROUP_PERMISSIONS
 from storage.groups import GroupRow
 from storage.ids import GroupId, UserId
@@ -105,10 +105,10 @@ def checked_group_description(description: str) -> str:
 
 
 def is_name_taken(name: str, graph: GroupGraph, *, by_others_than: GroupId | None = None) -> bool:
-    """Whether another group has the name, whatever the case of its letters."""
-    lowered = name.lower()
+    """Whether another group has the name (fold_name)."""
+    folded = fold_name(name)
     return any(
-        known.lower() == lowered and group_id != by_others_than
+        fold_name(known) == folded and group_id != by_others_than
         for known, group_id in graph.ids_by_name.items()
     )
 

@@ -3,6 +3,9 @@
 import unicodedata
 
 from server.domain.errors import InvalidParameterError
+from storage.name_folding import FoldedName, fold_name
+
+__all__ = ["FoldedName", "fold_name"]
 
 
 def composed(name: str) -> str:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
 from server.domain.errors import BadNarrowError
+from server.domain.names import fold_name
 
 _EVENT_OPERATORS: Final = ("channel", "topic", "sender", "is", "dm")
 _ALIASES: Final = {
@@ -97,7 +98,8 @@ def _channel(event: Any, operand: str | int, reader: Reader) -> bool:
         return False
     if isinstance(operand, int):
         return bool(operand == message.channel_id)
-    return operand.lower() == message.channel_name.lower() or operand == str(message.channel_id)
+    is_name = fold_name(operand) == fold_name(message.channel_name)
+    return is_name or operand == str(message.channel_id)
 
 
 def _topic(event: Any, operand: str, reader: Reader) -> bool:
@@ -108,7 +110,7 @@ def _topic(event: Any, operand: str, reader: Reader) -> bool:
     if message.topic == "":
         return operand in ("", EMPTY_TOPIC, message.empty_topic_display_name)
     topic: str = message.topic
-    return topic.lower() == operand.lower()
+    return fold_name(topic) == fold_name(operand)
 
 
 def _sender(event: Any, operand: str | int, reader: Reader) -> bool:

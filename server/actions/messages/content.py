@@ -36,6 +36,7 @@ from server.domain.markdown import (
     render,
 )
 from server.domain.messages import LARGE_AUDIENCE, MAX_MESSAGE_LENGTH
+from server.domain.names import FoldedName, fold_name
 from server.domain.thumbnails import has_thumbnails, with_thumbnails
 from server.domain.user_settings import UserSettings
 from server.domain.widgets import widget_of
@@ -259,15 +260,15 @@ class Mentionable:
     """
 
     def __init__(self) -> None:
-        self.by_name: dict[str, list[UserRow]] = {}
+        self.by_name: dict[FoldedName, list[UserRow]] = {}
         self.by_id: dict[int, UserRow] = {}
-        self.groups: dict[str, MentionedGroup] = {}
-        self.channels: dict[str, MentionedChannel] = {}
+        self.groups: dict[FoldedName, MentionedGroup] = {}
+        self.channels: dict[FoldedName, MentionedChannel] = {}
         self.emoji: Mapping[str, str] = {}
         self.linkifiers: Linkifiers = NO_LINKIFIERS
 
     def user_by_name(self, name: str) -> MentionedUser | None:
-        rows = self.by_name.get(name.lower(), [])
+        rows = self.by_name.get(fold_name(name), [])
         return _mentioned(rows[0]) if len(rows) == 1 else None
 
     def user_by_id(self, user_id: int) -> MentionedUser | None:
@@ -275,10 +276,10 @@ class Mentionable:
         return None if row is None else _mentioned(row)
 
     def group_by_name(self, name: str) -> MentionedGroup | None:
-        return self.groups.get(name.lower())
+        return self.groups.get(fold_name(name))
 
     def channel_by_name(self, name: str) -> MentionedChannel | None:
-        return self.channels.get(name.lower())
+        return self.channels.get(fold_name(name))
 
     def emoji_image(self, name: str) -> str | None:
         return self.emoji.get(name)
@@ -297,7 +298,7 @@ async def _mentionable(directory: Directory, standing: Standing, content: str) -
     for name in islice(names.users, MAX_LOOKED_UP):
         rows = await directory.users_named(name)
         strangers = await directory.strangers(standing.person, rows)
-        found.by_name[name.lower()] = [row for row in rows if row not in strangers]
+        found.by_name[fold_name(name)] = [row for row in rows if row not in strangers]
     for user_id in islice(names.user_ids, MAX_LOOKED_UP):
         row = await directory.user(UserId(user_id))
         if row is not None and not await directory.strangers(standing.person, [row]):
@@ -305,17 +306,17 @@ async def _mentionable(directory: Directory, standing: Standing, content: str) -
     for name in islice(names.groups, MAX_LOOKED_UP):
         group = _mentionable_group(standing, name)
         if group is not None:
-            found.groups[name.lower()] = group
+            found.groups[fold_name(name)] = group
     for name in islice(names.channels, MAX_LOOKED_UP):
         channel = await directory.channel_by_name(name)
         if channel is not None and await _may_know_of(directory, standing, channel):
-            found.channels[name.lower()] = MentionedChannel(channel.channel_id, channel.name)
+            found.channels[fold_name(name)] = MentionedChannel(channel.channel_id, channel.name)
     return found
 
 
 def _mentionable_group(standing: Standing, name: str) -> MentionedGroup | None:
     for known, group_id in standing.graph.ids_by_name.items():
-        if known.lower() == name.lower() and group_id not in standing.graph.deactivated:
+        if fold_name(known) == fold_name(name) and group_id not in standing.graph.deactivated:
             return MentionedGroup(group_id, display_name(known))
     return None
 

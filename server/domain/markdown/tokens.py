@@ -29,6 +29,7 @@ from server.domain.markdown.nodes import (
     UserMention,
 )
 from server.domain.markdown.source import MARK
+from server.domain.names import fold_name
 
 MAX_TOKENS = 500
 """Possible tokens after these stay text: nobody writes so many, and each may be looked up."""
@@ -214,7 +215,7 @@ def _user(match: re.Match[str], directory: MentionDirectory) -> Mention | None:
         user = directory.user_by_name(name)
     else:
         user = directory.user_by_id(int(user_id))
-        if user is not None and name is not None and user.name.casefold() != name.casefold():
+        if user is not None and name is not None and fold_name(user.name) != fold_name(name):
             return None
     if user is None:
         return None
