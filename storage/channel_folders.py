@@ -58,10 +58,11 @@ async def insert(
     row = await connection.one(
         FolderRow,
         """
-        INSERT INTO channel_folders (realm_id, name, folded_name, description, rendered_description, creator_id,
-                                      created_at, sort_order)
+        INSERT INTO channel_folders (realm_id, name, folded_name, description,
+                                     rendered_description, creator_id, created_at, sort_order)
         SELECT %(realm_id)s, %(name)s, %(folded_name)s, %(description)s,
-               %(rendered_description)s, %(creator_id)s, %(created_at)s, coalesce(max(f.sort_order), -1) + 1
+               %(rendered_description)s, %(creator_id)s, %(created_at)s,
+               coalesce(max(f.sort_order), -1) + 1
           FROM channel_folders f WHERE f.realm_id = %(realm_id)s
         RETURNING folder_id, name, description, rendered_description, creator_id, created_at,
                   is_archived, sort_order

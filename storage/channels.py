@@ -114,9 +114,7 @@ async def by_names(
     return await by_ids(connection, realm_id, ids)
 
 
-async def sharing_name(
-    connection: Connection, realm_id: RealmId, name: str
-) -> list[ChannelRow]:
+async def sharing_name(connection: Connection, realm_id: RealmId, name: str) -> list[ChannelRow]:
     """All channels of this name, the oldest first: at most one once it is unique (see `named`)."""
     return await connection.many(
         ChannelRow,
@@ -286,14 +284,14 @@ async def insert(connection: Connection, realm_id: RealmId, new: NewChannel) -> 
     row = await connection.one(
         ChannelRow,
         """
-        INSERT INTO channels (realm_id, name, folded_name, description, rendered_description, creator_id,
-                              created_at, invite_only, is_web_public,
+        INSERT INTO channels (realm_id, name, folded_name, description, rendered_description,
+                              creator_id, created_at, invite_only, is_web_public,
                               history_public_to_subscribers, is_default, topics_policy, folder_id,
                               message_retention_days, permissions)
         VALUES (%(realm_id)s, %(name)s, %(folded_name)s, %(description)s,
-                %(rendered_description)s, %(creator_id)s, %(created_at)s, %(invite_only)s, %(is_web_public)s,
-                %(history_public_to_subscribers)s, %(is_default)s, %(topics_policy)s, %(folder_id)s,
-                %(message_retention_days)s, %(permissions)s)
+                %(rendered_description)s, %(creator_id)s, %(created_at)s, %(invite_only)s,
+                %(is_web_public)s, %(history_public_to_subscribers)s, %(is_default)s,
+                %(topics_policy)s, %(folder_id)s, %(message_retention_days)s, %(permissions)s)
         RETURNING channel_id, name, description, rendered_description, creator_id, created_at,
                   invite_only, is_web_public, history_public_to_subscribers, is_archived,
                   is_default, topics_policy, folder_id, message_retention_days, permissions,

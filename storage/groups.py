@@ -153,8 +153,8 @@ async def update(
     await connection.execute(
         """
         UPDATE user_groups
-           SET name = %(name)s, folded_name = %(folded_name)s, description = %(description)s, deactivated = %(deactivated)s,
-               permissions = %(permissions)s
+           SET name = %(name)s, folded_name = %(folded_name)s, description = %(description)s,
+               deactivated = %(deactivated)s, permissions = %(permissions)s
          WHERE realm_id = %(realm_id)s AND group_id = %(group_id)s
         """,
         realm_id=realm_id,

@@ -65,9 +65,9 @@ class Rename:
             """
             SELECT rename_topic(
                 %(realm_id)s, %(topic_id)s, %(name)s, %(folded_name)s, %(history_entry)s::jsonb,
-                %(last_id)s, %(audiences)b::bytea[], %(message_ids)s::jsonb, %(body)s::jsonb, %(message_id)s,
-                %(old_policy_body)s::jsonb, %(new_policy_body)s::jsonb, %(work_id)s::uuid,
-                %(work)s::jsonb, %(job)b, %(write_id)s::uuid)
+                %(last_id)s, %(audiences)b::bytea[], %(message_ids)s::jsonb, %(body)s::jsonb,
+                %(message_id)s, %(old_policy_body)s::jsonb, %(new_policy_body)s::jsonb,
+                %(work_id)s::uuid, %(work)s::jsonb, %(job)b, %(write_id)s::uuid)
             """,
             values,
         )

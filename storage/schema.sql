@@ -556,6 +556,31 @@ BEGIN
     RETURN made;
 END $$;
 
+CREATE PROCEDURE public.fill_foldings(IN p_table text, IN p_id text, IN p_name text)
+    LANGUAGE plpgsql
+    AS $_$
+DECLARE
+    v_realm_id bigint := 0;
+    v_id bigint := 0;
+BEGIN
+    LOOP
+        EXECUTE format(
+            'WITH batch AS MATERIALIZED (
+                 SELECT realm_id, %2$I FROM %1$I
+                  WHERE (realm_id, %2$I) > ($1, $2) AND folded_name IS NULL
+                  ORDER BY realm_id, %2$I LIMIT 1000 FOR NO KEY UPDATE
+             ), filled AS (
+                 UPDATE %1$I t SET folded_name = name_folding(t.%3$I)
+                   FROM batch s WHERE t.realm_id = s.realm_id AND t.%2$I = s.%2$I
+             )
+             SELECT realm_id, %2$I FROM batch ORDER BY realm_id DESC, %2$I DESC LIMIT 1',
+            p_table, p_id, p_name)
+           INTO v_realm_id, v_id USING v_realm_id, v_id;
+        EXIT WHEN v_id IS NULL;
+        IF current_setting('parley.one_transaction', true) IS DISTINCT FROM 'on' THEN COMMIT; END IF;
+    END LOOP;
+END $_$;
+
 CREATE FUNCTION public.first_message_since(p_realm_id bigint, p_moment timestamp with time zone) RETURNS bigint
     LANGUAGE plpgsql STABLE
     SET enable_seqscan TO 'off'
@@ -2529,6 +2554,72 @@ BEGIN
     RETURN append_entry(p_realm_id, 'reminders/remove', p_audience, p_body, p_write_id);
 END $$;
 
+CREATE FUNCTION public.rename_topic(p_realm_id bigint, p_topic_id bigint, p_name text, p_rename jsonb, p_last_id bigint, p_audiences bytea[], p_ids jsonb, p_body jsonb, p_message_id bigint, p_from_body jsonb, p_to_body jsonb, p_work_id uuid, p_work jsonb, p_job bytea, p_write_id uuid) RETURNS text
+    LANGUAGE plpgsql
+    AS $$
+DECLARE
+    v_new bigint[] := ARRAY(
+        SELECT m.id FROM messages m
+         WHERE m.realm_id = p_realm_id AND m.conversation_id = p_topic_id AND m.id > p_last_id
+         ORDER BY m.id);
+    v_ids bigint[];
+    v_some bigint[];
+    v_position bigint;
+    v_users bigint[];
+    v_policies integer[];
+BEGIN
+    IF v_new <> '{}' AND cardinality(p_audiences) > 1 THEN RETURN 'stale'; END IF;
+    PERFORM FROM topics t JOIN topics o ON o.realm_id = t.realm_id AND o.channel_id = t.channel_id
+        AND lower(o.name) = lower(p_name) AND o.topic_id <> t.topic_id
+      WHERE t.realm_id = p_realm_id AND t.topic_id = p_topic_id;
+    IF FOUND THEN RETURN 'stale'; END IF;
+
+    FOR v_index IN 1 .. cardinality(p_audiences) LOOP
+        v_ids := ARRAY(SELECT jsonb_array_elements_text(p_ids -> (v_index - 1))::bigint) || v_new;
+        FOR v_start IN 1 .. cardinality(v_ids) BY 1000 LOOP
+            v_some := v_ids[v_start : v_start + 999];
+            v_position := append_entry(p_realm_id, 'update_message', p_audiences[v_index],
+                convert_to((p_body || jsonb_build_object(
+                    'message_ids', to_jsonb(v_some),
+                    'message_id', CASE WHEN p_message_id = ANY (v_some) THEN p_message_id
+                                       ELSE v_some[1] END))::text, 'UTF8'), p_write_id);
+            IF p_message_id = ANY (v_some) THEN
+                PERFORM add_reader_flags(p_realm_id, p_message_id);
+            END IF;
+        END LOOP;
+    END LOOP;
+    UPDATE topics t
+       SET name = p_name,
+           renames = coalesce(t.renames, '[]')
+                     || (p_rename || jsonb_build_object('position', current_position()))
+     WHERE t.realm_id = p_realm_id AND t.topic_id = p_topic_id;
+
+    -- The rows of user_topics belong to the topic, whatever it is called.
+    SELECT array_agg(u.user_id) INTO v_users
+      FROM user_topics u
+     WHERE u.realm_id = p_realm_id AND u.topic_id = p_topic_id AND u.visibility_policy <> 0;
+    IF v_users IS NOT NULL THEN
+        PERFORM append_user_topic_entries(p_realm_id, v_users,
+            array_fill(0, ARRAY[cardinality(v_users)]), p_from_body, p_write_id);
+        DELETE FROM user_topics u
+         WHERE u.realm_id = p_realm_id AND u.topic_id = p_topic_id
+           AND u.user_id IN (
+               SELECT unnest(strangers_to_topic(p_realm_id, v_users, p_topic_id)));
+        SELECT array_agg(u.user_id), array_agg(u.visibility_policy) INTO v_users, v_policies
+          FROM user_topics u
+         WHERE u.realm_id = p_realm_id AND u.topic_id = p_topic_id AND u.visibility_policy <> 0;
+        PERFORM append_user_topic_entries(p_realm_id, v_users, v_policies, p_to_body, p_write_id);
+        UPDATE user_topics u SET last_updated = to_timestamp((p_to_body ->> 'last_updated')::bigint)
+         WHERE u.realm_id = p_realm_id AND u.topic_id = p_topic_id;
+    END IF;
+
+    IF p_work_id IS NOT NULL THEN
+        INSERT INTO stepped_work (realm_id, work_id, plan) VALUES (p_realm_id, p_work_id, p_work);
+        PERFORM append_entry(p_realm_id, 'job', ''::bytea, p_job, p_write_id);
+    END IF;
+    RETURN 'renamed';
+END $$;
+
 CREATE FUNCTION public.rename_topic(p_realm_id bigint, p_topic_id bigint, p_name text, p_folding text, p_rename jsonb, p_last_id bigint, p_audiences bytea[], p_ids jsonb, p_body jsonb, p_message_id bigint, p_from_body jsonb, p_to_body jsonb, p_work_id uuid, p_work jsonb, p_job bytea, p_write_id uuid) RETURNS text
     LANGUAGE plpgsql
     AS $$
@@ -2909,6 +3000,94 @@ BEGIN
              WHERE strpos(v_text, s.lexeme) = 0 AND s.lexeme !~ '\W') f);
 END $$;
 
+CREATE FUNCTION public.send_message(p_realm_id bigint, p_sender_id bigint, p_sender_version bigint, p_realm_version bigint, p_groups_version bigint, p_channel_id bigint, p_channel_version bigint, p_subscription_version bigint, p_topic_id bigint, p_topic_name text, p_dm_group_id bigint, p_dm_user_ids bigint[], p_dm_versions bigint[], p_sent_at timestamp with time zone, p_traits integer, p_client text, p_content text, p_rendered text, p_flagged_user_ids bigint[], p_flags integer[], p_audience bytea, p_body bytea, p_write_id uuid, p_idempotency_key text, p_idempotency_digest bytea, p_policy_started smallint, p_policy_sent smallint, p_policy_mentioned bigint[], p_follows_by_default boolean, p_empty_topic_name text, OUT outcome text, OUT message_id bigint, OUT conversation_id bigint, OUT new_policy smallint, OUT known_digest bytea) RETURNS record
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    outcome := 'stale';
+
+    IF p_idempotency_key IS NOT NULL THEN
+        SELECT k.digest, k.message_id, k.visibility_policy INTO known_digest, message_id, new_policy
+          FROM idempotency_keys k
+         WHERE k.realm_id = p_realm_id AND k.user_id = p_sender_id AND k.key = p_idempotency_key;
+        IF FOUND THEN
+            outcome := 'known';
+            RETURN;
+        END IF;
+    END IF;
+
+    PERFORM FROM realms r JOIN users u ON u.realm_id = r.realm_id AND u.user_id = p_sender_id
+      WHERE r.realm_id = p_realm_id AND r.changed_at = p_realm_version
+        AND r.groups_changed_at = p_groups_version AND u.changed_at = p_sender_version;
+    IF NOT FOUND THEN RETURN; END IF;
+
+    IF p_channel_id IS NOT NULL THEN
+        PERFORM FROM channels c
+          LEFT JOIN subscriptions s ON s.realm_id = p_realm_id AND s.user_id = p_sender_id
+               AND s.channel_id = p_channel_id
+         WHERE c.realm_id = p_realm_id AND c.channel_id = p_channel_id
+           AND c.changed_at = p_channel_version
+           AND s.changed_at IS NOT DISTINCT FROM p_subscription_version;
+        IF NOT FOUND THEN RETURN; END IF;
+        IF p_topic_id IS NOT NULL THEN
+            conversation_id := p_topic_id;
+            PERFORM FROM topics t WHERE t.realm_id = p_realm_id AND t.topic_id = p_topic_id
+                AND t.channel_id = p_channel_id AND t.name = p_topic_name;
+            IF NOT FOUND THEN RETURN; END IF;
+        ELSE
+            INSERT INTO topics (realm_id, channel_id, name)
+            VALUES (p_realm_id, p_channel_id, p_topic_name)
+            ON CONFLICT DO NOTHING
+            RETURNING topic_id INTO conversation_id;
+            IF NOT FOUND THEN RETURN; END IF;
+        END IF;
+    ELSE
+        PERFORM FROM unnest(p_dm_user_ids, p_dm_versions) AS d(user_id, version)
+          LEFT JOIN users u ON u.realm_id = p_realm_id AND u.user_id = d.user_id
+         WHERE u.changed_at IS DISTINCT FROM d.version;
+        IF FOUND THEN RETURN; END IF;
+        conversation_id := p_dm_group_id;
+        PERFORM FROM dm_groups g WHERE g.realm_id = p_realm_id AND g.dm_group_id = p_dm_group_id;
+        IF NOT FOUND THEN
+            INSERT INTO dm_groups (realm_id, dm_group_id, user_ids)
+            VALUES (p_realm_id, p_dm_group_id, p_dm_user_ids)
+            ON CONFLICT DO NOTHING;
+            IF NOT FOUND THEN RETURN; END IF;
+            INSERT INTO dm_group_members (realm_id, user_id, dm_group_id)
+            SELECT p_realm_id, unnest(p_dm_user_ids), p_dm_group_id;
+        END IF;
+    END IF;
+
+    outcome := 'sent';
+    message_id := append_entry(p_realm_id, 'message', p_audience, p_body, p_write_id);
+    INSERT INTO messages (realm_id, id, sender_id, channel_id, conversation_id, origin_channel_id,
+                          origin_conversation_id, sent_at, traits, client, content, rendered_content)
+    VALUES (p_realm_id, message_id, p_sender_id, p_channel_id, conversation_id, p_channel_id,
+            conversation_id, p_sent_at, p_traits, p_client, p_content, p_rendered);
+
+    IF cardinality(p_flagged_user_ids) > 0 THEN
+        INSERT INTO message_flags (realm_id, user_id, message_id, flags)
+        SELECT p_realm_id, f.user_id, message_id, f.flags
+          FROM unnest(p_flagged_user_ids, p_flags) AS f(user_id, flags)
+         -- By the span: `active` is changed before the clock, by writes of this commit that
+         -- have their turn later.
+         WHERE p_channel_id IS NULL OR EXISTS (
+               SELECT FROM subscriptions s WHERE s.realm_id = p_realm_id AND s.user_id = f.user_id
+                  AND s.channel_id = p_channel_id AND s.spans @> message_id);
+    END IF;
+
+    IF p_channel_id IS NOT NULL AND (p_policy_started IS NOT NULL OR p_policy_mentioned <> '{}') THEN
+        new_policy := change_policies_by_send(
+            p_realm_id, p_sender_id, conversation_id, message_id, p_policy_started, p_policy_sent,
+            p_policy_mentioned, p_follows_by_default, p_sent_at, p_empty_topic_name, p_write_id);
+    END IF;
+
+    IF p_idempotency_key IS NOT NULL THEN
+        INSERT INTO idempotency_keys (realm_id, user_id, key, digest, message_id, visibility_policy)
+        VALUES (p_realm_id, p_sender_id, p_idempotency_key, p_idempotency_digest, message_id, new_policy);
+    END IF;
+END $$;
+
 CREATE FUNCTION public.send_message(p_realm_id bigint, p_sender_id bigint, p_sender_version bigint, p_realm_version bigint, p_groups_version bigint, p_channel_id bigint, p_channel_version bigint, p_subscription_version bigint, p_topic_id bigint, p_topic_name text, p_dm_group_id bigint, p_dm_user_ids bigint[], p_dm_versions bigint[], p_sent_at timestamp with time zone, p_traits integer, p_client text, p_content text, p_rendered text, p_flagged_user_ids bigint[], p_flags integer[], p_audience bytea, p_body bytea, p_write_id uuid, p_idempotency_key text, p_idempotency_digest bytea, p_policy_started smallint, p_policy_sent smallint, p_policy_mentioned bigint[], p_follows_by_default boolean, p_empty_topic_name text, p_topic_folding text, OUT outcome text, OUT message_id bigint, OUT conversation_id bigint, OUT new_policy smallint, OUT known_digest bytea) RETURNS record
     LANGUAGE plpgsql
     AS $$
@@ -3260,6 +3439,22 @@ BEGIN
     END IF;
     PERFORM append_flag_entries(p_realm_id, p_operation, p_name, v_changed, p_audience, p_write_id);
     RETURN v_changed;
+END $$;
+
+CREATE FUNCTION public.set_named_topic_policy(p_realm_id bigint, p_user_id bigint, p_channel_id bigint, p_topic_name text, p_policy smallint, p_at timestamp with time zone, p_empty_topic_name text, p_write_id uuid) RETURNS void
+    LANGUAGE plpgsql
+    AS $$
+DECLARE
+    v_topic_id bigint := (
+        SELECT t.topic_id FROM topics t WHERE t.realm_id = p_realm_id
+           AND t.channel_id = p_channel_id AND lower(t.name) = lower(p_topic_name));
+BEGIN
+    IF v_topic_id IS NULL AND p_policy <> 0 THEN
+        INSERT INTO topics (realm_id, channel_id, name)
+        VALUES (p_realm_id, p_channel_id, p_topic_name) RETURNING topic_id INTO v_topic_id;
+    END IF;
+    PERFORM set_topic_policy(p_realm_id, ARRAY[p_user_id], v_topic_id, p_policy, p_at,
+                             p_empty_topic_name, p_write_id);
 END $$;
 
 CREATE FUNCTION public.set_named_topic_policy(p_realm_id bigint, p_user_id bigint, p_channel_id bigint, p_topic_name text, p_topic_folding text, p_policy smallint, p_at timestamp with time zone, p_empty_topic_name text, p_write_id uuid) RETURNS void
@@ -4939,9 +5134,11 @@ CREATE INDEX audit_log_by_action ON public.audit_log USING btree (realm_id, acti
 
 CREATE INDEX audit_log_by_actor ON public.audit_log USING btree (realm_id, actor_id, audit_id);
 
-CREATE UNIQUE INDEX channel_folders_folding ON public.channel_folders USING btree (realm_id, folded_name) WHERE (NOT is_archived);
+CREATE UNIQUE INDEX channel_folders_name ON public.channel_folders USING btree (realm_id, lower(name)) WHERE (NOT is_archived);
 
-CREATE UNIQUE INDEX channels_folding ON public.channels USING btree (realm_id, folded_name);
+CREATE INDEX channels_folded_names ON public.channels USING btree (realm_id, folded_name);
+
+CREATE UNIQUE INDEX channels_name ON public.channels USING btree (realm_id, lower(name));
 
 CREATE INDEX confirmations_tokens ON public.confirmations USING gin (token_digests);
 
@@ -4949,7 +5146,7 @@ CREATE INDEX confirmations_user ON public.confirmations USING btree (realm_id, u
 
 CREATE INDEX dead_jobs_queue ON public.dead_jobs USING btree (queue, died_at);
 
-CREATE UNIQUE INDEX default_channel_groups_folding ON public.default_channel_groups USING btree (realm_id, folded_name);
+CREATE UNIQUE INDEX default_channel_groups_name ON public.default_channel_groups USING btree (realm_id, lower(name));
 
 CREATE UNIQUE INDEX dm_groups_user_ids ON public.dm_groups USING btree (realm_id, user_ids);
 
@@ -5046,7 +5243,9 @@ CREATE INDEX subscriptions_left ON public.subscriptions USING btree (realm_id, c
 
 CREATE INDEX subscriptions_noisy ON public.subscriptions USING btree (realm_id, channel_id, user_id) WHERE (active AND (push_notifications OR email_notifications));
 
-CREATE UNIQUE INDEX topics_folding ON public.topics USING btree (realm_id, channel_id, folded_name);
+CREATE INDEX topics_folded_names ON public.topics USING btree (realm_id, channel_id, folded_name);
+
+CREATE UNIQUE INDEX topics_name ON public.topics USING btree (realm_id, channel_id, lower(name));
 
 CREATE INDEX topics_resolved ON public.topics USING btree (realm_id, channel_id, topic_id) WHERE ("left"(name, 2) = '✔ '::text);
 
@@ -5054,7 +5253,9 @@ CREATE INDEX upload_parts_blob ON public.upload_parts USING btree (realm_id, blo
 
 CREATE INDEX user_activity_age ON public.user_activity USING btree (last_at);
 
-CREATE UNIQUE INDEX user_groups_folding ON public.user_groups USING btree (realm_id, folded_name);
+CREATE INDEX user_groups_folded_names ON public.user_groups USING btree (realm_id, folded_name);
+
+CREATE UNIQUE INDEX user_groups_name ON public.user_groups USING btree (realm_id, lower(name));
 
 CREATE INDEX user_topics_followers ON public.user_topics USING btree (realm_id, topic_id, user_id) WHERE (visibility_policy = 3);
 

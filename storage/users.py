@@ -108,8 +108,7 @@ async def named(connection: Connection, realm_id: RealmId, full_name: str) -> li
     """Active users of this name; several may share it."""
     return await connection.many(
         UserRow,
-        _SELECT
-        + "WHERE realm_id = %(realm_id)s AND folded_name = %(folded_name)s AND is_active"
+        _SELECT + "WHERE realm_id = %(realm_id)s AND folded_name = %(folded_name)s AND is_active"
         " ORDER BY user_id LIMIT 20",
         realm_id=realm_id,
         folded_name=fold_name(full_name),
@@ -248,13 +247,13 @@ async def insert(connection: Connection, realm_id: RealmId, new: Sequence[NewUse
     """Add them all. The caller holds the realm's row and has looked for their addresses."""
     await connection.execute(
         """
-        INSERT INTO users (realm_id, user_id, email, full_name, folded_name, role, api_key, date_joined,
-                           password_hash, bot_type, bot_owner_id, is_system_bot, timezone, settings,
-                           avatar_key)
+        INSERT INTO users (realm_id, user_id, email, full_name, folded_name, role, api_key,
+                           date_joined, password_hash, bot_type, bot_owner_id, is_system_bot,
+                           timezone, settings, avatar_key)
         SELECT %(realm_id)s, n.*
           FROM unnest(%(user_ids)s::bigint[], %(emails)s::text[], %(full_names)s::text[],
-                      %(folded_names)s::text[], %(roles)s::smallint[], %(api_keys)s::text[], %(dates)s::timestamptz[],
-                      %(password_hashes)s::text[], %(bot_types)s::smallint[],
+                      %(folded_names)s::text[], %(roles)s::smallint[], %(api_keys)s::text[],
+                      %(dates)s::timestamptz[], %(password_hashes)s::text[], %(bot_types)s::smallint[],
                       %(bot_owner_ids)s::bigint[], %(are_system_bots)s::boolean[],
                       %(timezones)s::text[], %(settings)s::jsonb[],
                       %(avatar_keys)s::text[]) AS n
@@ -290,7 +289,8 @@ async def update_own(
     await connection.execute(
         """
         UPDATE users
-           SET full_name = %(full_name)s, folded_name = %(folded_name)s, timezone = %(timezone)s, settings = %(settings)s
+           SET full_name = %(full_name)s, folded_name = %(folded_name)s,
+               timezone = %(timezone)s, settings = %(settings)s
          WHERE realm_id = %(realm_id)s AND user_id = %(user_id)s
         """,
         realm_id=realm_id,
