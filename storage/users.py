@@ -253,9 +253,10 @@ async def insert(connection: Connection, realm_id: RealmId, new: Sequence[NewUse
         SELECT %(realm_id)s, n.*
           FROM unnest(%(user_ids)s::bigint[], %(emails)s::text[], %(full_names)s::text[],
                       %(folded_names)s::text[], %(roles)s::smallint[], %(api_keys)s::text[],
-                      %(dates)s::timestamptz[], %(password_hashes)s::text[], %(bot_types)s::smallint[],
-                      %(bot_owner_ids)s::bigint[], %(are_system_bots)s::boolean[],
-                      %(timezones)s::text[], %(settings)s::jsonb[],
+                      %(dates)s::timestamptz[], %(password_hashes)s::text[],
+                      %(bot_types)s::smallint[], %(bot_owner_ids)s::bigint[],
+                      %(are_system_bots)s::boolean[], %(timezones)s::text[],
+                      %(settings)s::jsonb[],
                       %(avatar_keys)s::text[]) AS n
         """,
         realm_id=realm_id,
