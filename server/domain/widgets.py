@@ -15,7 +15,8 @@ MSG_TYPE: Final = "widget"
 MAX_SUBMESSAGE_LENGTH: Final = 10_000
 
 _COMMAND: Final = re.compile(r"/(poll|todo)(?=\s|$)")
-_BULLET: Final = re.compile(r"\s*[-*]?\s*")
+_BULLET: Final = re.compile(r"\s*(?:[-*](?:\s+|$))?")
+"""Only with a blank behind it: `-5` and `*this*` are what is to be voted upon."""
 
 
 def widget_of(content: str) -> str | None:

@@ -3,6 +3,8 @@
 import json
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from server.domain.errors import BadRequestError
 from server.domain.widgets import MAX_SUBMESSAGE_LENGTH, check_submessage, widget_of
@@ -30,6 +32,19 @@ def read(content: str) -> tuple[str, dict[str, object]]:
 )  # fmt: skip
 def test_polls(content, question, options):
     assert read(content) == ("poll", {"question": question, "options": options})
+
+
+@given(st.sampled_from(["", " ", "- ", "* ", "  -\t"]), st.from_regex(r"\A[-*]*\w[\w *-]*\w\Z"))
+def test_what_begins_with_a_list_mark_without_a_blank_is_kept_whole(mark, item):
+    options = {"question": "", "options": [item]}
+    assert read(f"/poll\n{mark}{item}") == ("poll", options)
+    tasks = {"task_list_title": "", "tasks": [{"task": item, "desc": ""}]}
+    assert read(f"/todo\n{mark}{item}") == ("todo", tasks)
+
+
+def test_list_marks_alone_are_no_options():
+    options = {"question": "", "options": ["-5 °C", "*bold*", "**so**", "--", "-"]}
+    assert read("/poll\n-\n* \n-5 °C\n*bold*\n- **so**\n--\n- -") == ("poll", options)
 
 
 @pytest.mark.parametrize(
