@@ -20,20 +20,18 @@ _NUMBER_MARK = "\ufdd7"
 _NOT_AN_ITEM = "\ufdd8"
 """Before what would be a list item, had it a text."""
 
+FLANK = "\ufdd9"
+"""Beside asterisks or tildes: a letter to the parser, so that they may open and close."""
+
 _UNDERSCORE, _TILDE, _LESS, _COLON, _EQUALS = "\ufdd2", "\ufdd3", "\ufdd4", "\ufdd5", "\ufdd6"
-_ORIGINALS = str.maketrans(
-    {
-        _UNDERSCORE: "_",
-        _TILDE: "~",
-        _LESS: "<",
-        _COLON: ":",
-        _EQUALS: "=",
-        HEADING_MARK: None,
-        _NUMBER_MARK: None,
-        _NOT_AN_ITEM: None,
-    }
-)
-_SPECIAL = re.compile("[\ufdd0-\ufdd8]")
+HIDDEN = {_UNDERSCORE: "_", _TILDE: "~", _LESS: "<", _COLON: ":", _EQUALS: "="}
+"""What `protect` hides, by what stands in its place."""
+
+LINE_MARKS = (HEADING_MARK, _NUMBER_MARK, _NOT_AN_ITEM)
+"""What `protect` and `numbered_item` put at the beginning of a text."""
+
+_ORIGINALS = str.maketrans({**HIDDEN, **dict.fromkeys((*LINE_MARKS, FLANK))})
+_SPECIAL = re.compile("[\ufdd0-\ufdd9]")
 _NUMBERED = re.compile(f"1\\. {_NUMBER_MARK}([0-9]{{1,9}}\\.){_NUMBER_MARK}")
 _NUMBER = re.compile(f"{_NUMBER_MARK}([0-9]{{1,9}})\\.{_NUMBER_MARK}")
 

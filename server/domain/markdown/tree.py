@@ -1,5 +1,6 @@
 """Builds the tree of a message: its fences, and between them what `builder` makes of Markdown."""
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any
@@ -18,6 +19,7 @@ from server.domain.markdown.blocks import (
 )
 from server.domain.markdown.builder import Builder, Found
 from server.domain.markdown.directory import MentionDirectory
+from server.domain.markdown.emphasis import free_flanks, may_have_unused, unused_freed
 from server.domain.markdown.lists import indent_lists
 from server.domain.markdown.nodes import Node
 from server.domain.markdown.source import is_prose, protect
@@ -119,8 +121,11 @@ class _Message:
         if is_prose(marked):
             self._spend(_EVENTS_PER_PIECE)
             return [nodes.Paragraph([nodes.Text(marked)])]
-        source = protect(indent_lists(marked))
-        events = self._events(source)
+        source = free_flanks(protect(indent_lists(marked)))
+        if may_have_unused(source):
+            source = unused_freed(source, self._parsed(source, pyromark.events_with_range))
+        events = self._parsed(source, pyromark.events)
+        self._spend(len(events))
 
         def fence(info: str | None, code: str, *, quoted: bool, depth: int) -> list[Node]:
             return self._inner_fence(info, code, _Place(quoted, depth, place.fences + 1))
@@ -130,18 +135,16 @@ class _Message:
         )
         return builder.build(events)
 
-    def _events(self, source: str) -> list[Any]:
+    def _parsed(self, source: str, parser: Callable[..., Iterator[Any]]) -> list[Any]:
+        """The parser's events, at most one more than are left to the message."""
         self._spend(_EVENTS_PER_PIECE)
         try:
-            events = pyromark.events(source, options=_OPTIONS)
-            taken = list(islice(events, self._events_left + 1))
+            return list(islice(parser(source, options=_OPTIONS), self._events_left + 1))
         except BaseException as error:
             # A bug of the parser is a panic, which is no Exception; it must not end the server.
             if type(error).__name__ == "PanicException":
                 raise _UnparsedError from error
             raise
-        self._spend(len(taken))
-        return taken
 
     def _spend(self, events: int) -> None:
         self._events_left -= events

@@ -77,6 +77,7 @@ _PIECES = (
     "\u200d ⌚\u200d ⌚\ufe0f\u200d 🏴\U000e0061 "
     "#1 #12 #12# AB-1 A-A-1 x!! 12# (#12 [p](/user_uploads/a.png) https://pics.example/a.png "
     "$$\\frac$$ $$^$$ "
+    "**。a **「 **a.**b **a)**b *a.*b **。~~ ~~**a.**~~b 「**」 **“ "
     "\ufdd0 \ufdd01\ufdd0 \ufdd7 \u202e \x00 é 😀 ﬀ \t"
 )
 _LINES = (
@@ -110,6 +111,10 @@ PATHOLOGICAL: dict[str, Source] = {
     "backtick runs": growing("`", " "),
     "backtick runs around text": growing("`", " a "),
     "star runs": growing("*", "a"),
+    "star runs beside punctuation": growing("*", "。a"),
+    "late closers": repeated(".**b", "**a"),
+    "late closers behind brackets": repeated(")**b", "**a"),
+    "openers for late closers": halves("**a ", ".**b"),
     "tilde runs": growing("~", "a"),
     "number sign runs": growing("#", "\n"),
     "wide table": table(0.99, "|b"),

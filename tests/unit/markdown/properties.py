@@ -31,6 +31,7 @@ MARKS = (
     "/user_uploads/2/v.mp4", "https://pics.example/a.jpg", "https://x.org/a.png",
     "$$\\frac{a}{b}$$", "$$\\text{<b>}$$", "$$x<y$$", "\\sqrt", "{", "}", "^2", "/me ", "/poll ",
     "\n```c++\nint a;", "\n```html\n<b>",
+    "。**", "**「", "」~~", ".**", "**.net", "“", "”", "：*", "字",
 )  # fmt: skip
 
 
