@@ -47,6 +47,7 @@ pytest_plugins = [
     "tests.fixtures.buckets",
     "tests.fixtures.clients",
     "tests.fixtures.directory",
+    "tests.fixtures.examples",
     "tests.fixtures.directory_sign_in",
     "tests.fixtures.operators",
     "tests.fixtures.posting",

@@ -9,6 +9,7 @@ from typing import Any, Final
 import msgspec
 
 from server.api.endpoint import Access, Endpoint, NoParams, OpenResult, RawResult, Request
+from server.api.examples import curl_of, examples
 from server.api.params import Described, describe
 from server.domain.addresses import API_PREFIX
 from server.domain.errors import DomainError
@@ -19,6 +20,7 @@ FORM: Final = "application/x-www-form-urlencoded"
 JSON: Final = "application/json"
 _REF: Final = "#/components/schemas/{name}"
 _NOTHING: Final[dict[str, Any]] = {"description": "Success."}
+_TEXT: Final[dict[str, Any]] = {"schema": {"type": "string"}}
 _SECURITY: Final[list[dict[str, list[str]]]] = [{"basic": []}]
 _WITH_BODY: Final = frozenset({"POST", "PUT", "PATCH"})
 
@@ -80,6 +82,7 @@ def document_of(routes: Sequence[Endpoint[Any]]) -> dict[str, Any]:
     paths: dict[str, dict[str, Any]] = {}
     for (path, method), endpoints in _by_operation(routes).items():
         operation = _operation(path, endpoints, results, schemas)
+        _add_example(operation, f"{method} {path}")
         paths.setdefault(path, {})[method.lower()] = operation
     return {
         "openapi": "3.1.0",
@@ -153,6 +156,26 @@ def _operation(
     elif others:
         operation["requestBody"] = _form(others)
     return operation
+
+
+def _add_example(operation: dict[str, Any], name: str) -> None:
+    """Show the request as a command for curl, and what it was answered."""
+    example = examples().get(name)
+    if example is None:
+        return
+    source = curl_of(name, example)
+    operation["x-codeSamples"] = [{"lang": "Shell", "label": "curl", "source": source}]
+    status, responses = str(example["status"]), operation["responses"]
+    response = {**responses.get(status, responses["default"])}
+    if "$ref" in response:
+        response = {**_error_responses()[response["$ref"].rpartition("/")[2]]}
+    if "answer" in example:
+        content = response["content"]
+        response["content"] = {**content, JSON: {**content[JSON], "example": example["answer"]}}
+    told = {n: {**_TEXT, "example": v} for n, v in example.get("answer_headers", {}).items()}
+    if told:
+        response["headers"] = {**response.get("headers", {}), **told}
+    operation["responses"] = {**responses, status: response}
 
 
 def _params_of(

@@ -9,13 +9,14 @@ from typing import Any, cast
 import pytest
 
 from server.api.endpoint import Access, Empty, Endpoint, NoParams, Request
+from server.api.examples import examples
 from server.api.params import Params, describe, readers
 from server.api.routes import ROUTES, Router, RoutesError
 from server.domain.addresses import API_PREFIX
 from server.main import serving
 from tests.architecture.sources import ROOT, Texts
 from tests.fixtures import contract
-from tests.fixtures.openapi import pattern_of
+from tests.fixtures.openapi import document, pattern_of
 
 METHODS = {
     "get": "GET",
@@ -129,6 +130,13 @@ def test_every_parameter_is_described(route):
             texts[f"{part}.{name}"] = value.get("description", "")
     missing = [name for name, text in texts.items() if not is_sentence(text)]
     assert not missing, f"{name_of(route)} does not describe {', '.join(missing)} in sentences"
+
+
+def test_every_operation_has_an_example():
+    """Make the request in tests/api/examples, and run scripts/renew-examples."""
+    paths = document()["paths"]
+    described = {f"{m.upper()} {path}" for path, operations in paths.items() for m in operations}
+    assert sorted(described ^ examples().keys()) == []
 
 
 # -- against a contract, where there is one

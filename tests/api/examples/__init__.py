@@ -1,0 +1,1 @@
+"""Requests that show each operation of the API at work: the examples of its documentation."""

@@ -1,0 +1,107 @@
+"""Examples: the organization and its settings."""
+
+from urllib.parse import urlsplit
+
+from queue_processors.deferred_work import handle
+from server.actions.realm_exports import STEP, Wanted
+from server.jobs import DeferredWork
+from tests.api.examples.stage import Stage, user_id
+from tests.fixtures.images import picture
+
+PATTERN = {"pattern": "#(?P<id>[0-9]+)", "url_template": "https://tracker.example.com/{id}"}
+
+
+async def settings(stage: Stage) -> None:
+    await stage.see("PATCH /realm", description="Where we cook.", enable_read_receipts=True)
+    await stage.see("PATCH /realm/user_settings_defaults", enter_sends=True)
+    greeting = "The menu is in #**general**."
+    await stage.see(
+        "POST /realm/test_welcome_bot_custom_message", welcome_message_custom_text=greeting
+    )
+    await stage.see("GET /realm/audit_log", limit=2)
+    await stage.see("GET /emoji_data", stage.visitor)
+    await stage.see("GET /openapi.json", stage.visitor)
+    example = stage.recorder.examples["GET /openapi.json"]
+    example["answer"] = {name: example["answer"][name] for name in ("openapi", "info", "servers")}
+
+
+async def pictures(stage: Stage) -> None:
+    square, wide = picture(size=(50, 50)), picture(size=(200, 50))
+    await stage.see("POST /realm/icon", file=("icon.png", square))
+    await stage.see("GET /realm/icon")
+    await stage.see("DELETE /realm/icon")
+    await stage.see("POST /realm/logo", file=("logo.png", wide), night=False)
+    await stage.see("GET /realm/logo", night=False)
+    await stage.see("DELETE /realm/logo", night=False)
+    one = {"emoji_name": "soup"}
+    await stage.see("POST /realm/emoji/{emoji_name}", **one, file=("soup.png", square))
+    await stage.see("GET /realm/emoji")
+    await stage.see("DELETE /realm/emoji/{emoji_name}", **one)
+
+
+async def text_rules(stage: Stage) -> None:
+    """Linkifiers and playgrounds."""
+    made = await stage.see("POST /realm/filters", **PATTERN)
+    one = {"filter_id": made["id"]}
+    await stage.see("GET /realm/linkifiers")
+    await stage.see("PATCH /realm/linkifiers", ordered_linkifier_ids=[made["id"]])
+    await stage.see("PATCH /realm/filters/{filter_id}", **one, **PATTERN)
+    await stage.see("DELETE /realm/filters/{filter_id}", **one)
+    made = await stage.see(
+        "POST /realm/playgrounds",
+        name="Python playground",
+        pygments_language="Python",
+        url_template="https://python.example.com/?code={code}",
+    )
+    await stage.see("DELETE /realm/playgrounds/{playground_id}", playground_id=made["id"])
+
+
+async def domains(stage: Stage) -> None:
+    one = {"domain": "example.com"}
+    await stage.see("POST /realm/domains", **one, allow_subdomains=False)
+    await stage.see("GET /realm/domains")
+    await stage.see("PATCH /realm/domains/{domain}", **one, allow_subdomains=True)
+    await stage.see("DELETE /realm/domains/{domain}", **one)
+
+
+async def profile_fields(stage: Stage) -> None:
+    made = await stage.see(
+        "POST /realm/profile_fields", field_type=1, name="Favorite dish", hint="In a few words"
+    )
+    field = {"field_id": made["id"]}
+    await stage.see("GET /realm/profile_fields")
+    await stage.see("PATCH /realm/profile_fields", order=[made["id"]])
+    await stage.see("PATCH /realm/profile_fields/{field_id}", **field, required=True)
+    answer = {"id": made["id"], "value": "Soup"}
+    await stage.see("PATCH /users/me/profile_data", data=[answer])
+    await stage.see("DELETE /users/me/profile_data", data=[made["id"]])
+    await stage.see("DELETE /realm/profile_fields/{field_id}", **field)
+
+
+async def invitations(stage: Stage) -> None:
+    general = [stage.general.channel_id]
+    await stage.see("POST /invites", invitee_emails="sam@example.com", stream_ids=general)
+    made = await stage.see("POST /invites/multiuse", stream_ids=general)
+    stage.recorder.secrets[made["invite_link"].rpartition("/")[2]] = "YOUR-SECRET"
+    listed = (await stage.see("GET /invites"))["invites"]
+    by_kind = {each["is_multiuse"]: each["id"] for each in listed}
+    await stage.see("POST /invites/{invite_id}/resend", invite_id=by_kind[False])
+    await stage.see("DELETE /invites/{invite_id}", invite_id=by_kind[False])
+    await stage.see("DELETE /invites/multiuse/{invite_id}", invite_id=by_kind[True])
+
+
+async def exports(stage: Stage) -> None:
+    made = await stage.see("POST /export/realm", export_type="public")
+    work = DeferredWork.of(stage.make.realm_id, STEP, Wanted(made["id"]))
+    await handle(stage.server.app, work)
+    [export] = (await stage.olivia.get("/export/realm"))["exports"]
+    _, folder, secret, _ = urlsplit(export["export_url"]).path.rsplit("/", 3)
+    stage.recorder.secrets[f"{folder}/{secret}"] = "YOUR/SECRET"
+    await stage.see("GET /export/realm")
+    await stage.see("GET /export/realm/consents")
+    await stage.see("DELETE /export/realm/{export_id}", export_id=made["id"])
+
+
+async def ending(stage: Stage) -> None:
+    assert user_id(stage.olivia)
+    await stage.see("POST /realm/deactivate")
