@@ -9,6 +9,7 @@ import structlog
 
 from queue_processors.processor import PermanentError, Processor
 from server.app import App
+from server.directory import Directory
 from server.domain.access import GUEST
 from server.domain.addresses import mail_domain
 from server.domain.realm_settings import RealmSettings
@@ -48,6 +49,7 @@ LEFT_ALONE: Final = timedelta(days=7)
 class _Week:
     """What has happened, before it is known who asks."""
 
+    directory: Directory
     realm: RealmRow
     topics: Sequence[HotTopic]
     channels: Sequence[str]
@@ -81,8 +83,8 @@ async def _week(app: App, realm_id: RealmId, now: datetime) -> _Week:
         channels = await digests.new_public_channels(
             connection, realm_id, since=now - WEEK, limit=CHANNELS
         )
-    realm = await app.directories.afresh(realm_id).realm()
-    return _Week(realm, topics, channels, now)
+    directory = app.directories.afresh(realm_id)
+    return _Week(directory, await directory.realm(), topics, channels, now)
 
 
 async def _mail(app: App, job: DigestEmails, week: _Week, user_id: UserId) -> Exception | None:
@@ -159,12 +161,18 @@ async def _talks(
         each.id: each for each in await digests.unread_of(connection, realm_id, row.user_id, ids)
     }
     empty = RealmSettings.of(week.realm.settings).empty_topic_display_name
+    sight = await week.directory.sight(row, [each.sender_id for each in unread.values()])
     talks = []
     for topic in own:
         found = [unread[each] for each in topic.message_ids if each in unread]
         if found:
             shown = [
-                MailedMessage(each.sender_name, each.sent_at, each.content, each.rendered_content)
+                MailedMessage(
+                    sight.name(each.sender_id, each.sender_name),
+                    each.sent_at,
+                    each.content,
+                    each.rendered_content,
+                )
                 for each in found
             ]
             talks.append(

@@ -13,7 +13,7 @@ import structlog
 from queue_processors.email_batches import job_of
 from queue_processors.processor import PermanentError, Processor
 from server.app import App
-from server.directory import Directory
+from server.directory import REALM, Directory
 from server.domain.addresses import mail_domain
 from server.domain.clock import Clock
 from server.domain.mail_addresses import MailAddresses, ToMessage
@@ -114,6 +114,7 @@ class Post:
             return None
         realm = await realms.by_id(connection, realm_id)
         assert realm is not None, "a realm is never removed"
+        self.directory.remember(REALM, realm)
         parcel = _Parcel(
             job=job,
             realm=realm,
@@ -128,20 +129,25 @@ class Post:
         """The same with what was said."""
         realm_id = parcel.job.realm_id
         found = await email_notifications.conversations_of(connection, realm_id, parcel.reasons)
-        shown = {each.message_ids[0]: each.message_ids for each in found[:CONVERSATIONS_SHOWN]}
+        mailed = {each.message_ids[0]: each.message_ids for each in found[:CONVERSATIONS_SHOWN]}
         missed = await email_notifications.missed(
             connection,
             realm_id,
-            [each for ids in shown.values() for each in ids[-MESSAGES_SHOWN:]],
+            [each for ids in mailed.values() for each in ids[-MESSAGES_SHOWN:]],
         )
-        people = {user for each in missed for user in each.user_ids or ()}
-        names = await users.by_ids(connection, realm_id, sorted(people))
+        people = {user for each in missed for user in (each.sender_id, *(each.user_ids or ()))}
+        sight = await self.directory.sight(parcel.row, people)
+        address = self.directory.address_of(parcel.realm)
+        shown = [
+            sight.shown(row, address)
+            for row in await users.by_ids(connection, realm_id, sorted(people))
+        ]
         return replace(
             parcel,
-            conversations=[ids for _, ids in sorted(shown.items())],
+            conversations=[ids for _, ids in sorted(mailed.items())],
             missed={each.id: each for each in missed},
             left_out=[each for row in found[CONVERSATIONS_SHOWN:] for each in row.message_ids],
-            names={each.user_id: each.full_name for each in names},
+            names={person.user_id: person.full_name for person in shown},
         )
 
     async def _wanted(
@@ -262,6 +268,7 @@ class _Parcel:
     left_out: Sequence[MessageId] = ()
     """What is in more conversations than that."""
     names: dict[UserId, str] = field(default_factory=dict)
+    """Of senders and of those in direct messages, as far as the reader may know them."""
     addresses: MailAddresses | None
 
     @property
@@ -306,7 +313,9 @@ class _Parcel:
             url=f"{self.head.realm_url}/{self._narrow(first, last.id)}",
             reason=_REASONS[self.reasons[last.id]],
             messages=[
-                MailedMessage(row.sender_name, row.sent_at, row.content, row.rendered_content)
+                MailedMessage(
+                    self.names[row.sender_id], row.sent_at, row.content, row.rendered_content
+                )
                 for row in rows
             ],
             earlier=len(ids) - len(rows),
@@ -345,7 +354,7 @@ class _Parcel:
 
 async def handle(app: App, job: EmailNotifications) -> None:
     """Mail the job's batch, from this server's address."""
-    directory = app.directories.of(job.realm_id)
+    directory = app.directories.afresh(job.realm_id)
     post = Post(
         database=app.database,
         broker=app.jobs,

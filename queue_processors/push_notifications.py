@@ -10,11 +10,10 @@ from msgspec.structs import replace
 from queue_processors.processor import NotNowError, PermanentError, Processor
 from queue_processors.push_keeper import introducing
 from server.app import App
-from server.domain.access import GUEST
-from server.domain.avatars import avatar_of, avatar_of_unknown
+from server.directory import REALM
 from server.domain.notifications import Facts, Reason, decide
-from server.domain.profiles import hidden_email, public_email
 from server.domain.realm_settings import RealmSettings
+from server.domain.shown_people import Sight
 from server.jobs import PushNotification, outgoing
 from server.messaging.job_broker import JobPublisher, OutgoingJob
 from server.push.courier import Courier, Parcel
@@ -29,7 +28,7 @@ from server.push.payloads import (
 from server.push.plain_text import as_notification
 from server.push.recipients import addressee_of
 from server.push.service import Outcome, RefusedError, TryLaterError
-from storage import acquaintances, notifications, push_devices, push_notifications, realms, users
+from storage import notifications, push_devices, push_notifications, realms, users
 from storage.database import Connection
 from storage.ids import RealmId
 from storage.push_devices import DeviceRow
@@ -79,6 +78,7 @@ class Pusher:
     async def _reader(self, connection: Connection, job: PushNotification) -> "_Reader | None":
         realm = await realms.by_id(connection, self.realm_id)
         assert realm is not None, "a realm is never removed"
+        self.courier.bench.directory.remember(REALM, realm)
         found = await users.by_ids(connection, self.realm_id, [job.user_id])
         address = self.courier.bench.directory.address_of(realm)
         return _Reader(realm, found[0], addressee_of(realm, address, found[0])) if found else None
@@ -105,8 +105,9 @@ class Pusher:
         row = await push_notifications.message(connection, self.realm_id, message_id, job.group_id)
         if row is None:
             return None
-        is_known = await self._knows(connection, reader, row)
-        message = self._as_known(job, reader, row, is_known=is_known)
+        directory = self.courier.bench.directory
+        sight = await directory.sight(reader.row, [row.sender_id, *row.user_ids])
+        message = self._as_known(job, reader, row, sight)
         hides = reader.settings.require_e2ee_push_notifications
         return Parcel(
             notices=[message_notice(reader.to, message, badge=badge, hides=hides)],
@@ -114,45 +115,30 @@ class Pusher:
         )
 
     def _as_known(
-        self, job: PushNotification, reader: "_Reader", row: PushedRow, *, is_known: bool
+        self, job: PushNotification, reader: "_Reader", row: PushedRow, sight: Sight
     ) -> PushedMessage:
-        """The message, without more about its sender than its reader may know."""
+        """The message, without more about people than its reader may know."""
         address = self.courier.bench.directory.address_of(reader.realm)
-        sender = row.sender
-        name, email = row.sender_name, public_email(sender, address.domain)
-        avatar = avatar_of(sender, address)
-        if not is_known:
-            name = reader.to.phrases.unknown_user
-            email = hidden_email(sender.user_id, address.domain)
-            avatar = avatar_of_unknown(sender.user_id, address)
+        unknown = reader.to.phrases.unknown_user
+        sender = sight.shown(row.sender, address, unknown=unknown)
         return PushedMessage(
             message_id=row.message_id,
             sent_at=row.sent_at,
             content=as_notification(row.rendered_content),
             sender_id=sender.user_id,
-            sender_email=email,
-            sender_name=name,
+            sender_email=sender.email,
+            sender_name=sender.full_name,
             # Phones fetch it as it is: they know nothing that a relative address would be below.
-            sender_avatar_url=urljoin(f"{address.url}/", avatar.url),
+            sender_avatar_url=urljoin(f"{address.url}/", sender.avatar.url),
             reason=Reason(job.reason),
             group=None if row.group_name is None else (job.group_id or 0, row.group_name),
             channel=None if row.channel_id is None else (row.channel_id, row.channel_name or ""),
             topic=row.topic or reader.settings.empty_topic_display_name,
-            people=list(zip(row.user_ids, row.names, strict=True)),
+            people=[
+                (user_id, unknown if user_id in sight.strangers else name)
+                for user_id, name in zip(row.user_ids, row.names, strict=True)
+            ],
         )
-
-    async def _knows(self, connection: Connection, reader: "_Reader", row: PushedRow) -> bool:
-        """Whether the reader may know who has sent it: somebody who writes to them is known."""
-        if reader.row.role != GUEST or row.sender_is_bot or row.channel_id is None:
-            return True
-        graph = await self.courier.bench.directory.groups_of(connection, reader.realm)
-        if reader.settings.guests_know_everybody(graph):
-            return True
-        user_id, sender_id = reader.row.user_id, row.sender.user_id
-        known = await acquaintances.known_to_each(
-            connection, self.realm_id, [user_id], among=[sender_id]
-        )
-        return sender_id in known[user_id]
 
     async def _is_unread(self, job: PushNotification) -> bool:
         """Whether the reader has not been faster: what is read from now on is taken back later."""
@@ -225,7 +211,7 @@ def _removal(reader: _Reader, job: PushNotification, badge: int) -> Parcel:
 async def handle(app: App, job: PushNotification) -> None:
     """Push by this server's service; without one there is nobody to tell."""
     if app.pushes is not None:
-        courier = Courier(app.workbench(job.realm_id), app.pushes, app.metrics)
+        courier = Courier(app.workbench_afresh(job.realm_id), app.pushes, app.metrics)
         await introducing(app, Pusher(courier, app.jobs).handle(job))
 
 

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Final
 
-from server.domain.access import GUEST, GroupGraph, Person
+from server.domain.access import EVERYONE_GROUP, GUEST, GroupGraph, Person
+from server.domain.actor import SPECTATOR_ID
 from server.domain.addresses import Addresses, RealmAddress
 from server.domain.alert_words import AlertWords
 from server.domain.clock import Clock
@@ -20,8 +21,9 @@ from server.domain.emoji import RealmEmoji, picture_url
 from server.domain.external_content import ProxyLinks
 from server.domain.markdown import Linkifier, Linkifiers, PlainTypesetter, Typesetter
 from server.domain.names import fold_name
-from server.domain.profiles import knows_email, public_email, user_id_of_hidden_email
+from server.domain.profiles import user_id_of_hidden_email
 from server.domain.realm_settings import RealmSettings
+from server.domain.shown_people import EVERYTHING, FROM_THE_WEB, Sight
 from server.gathering import Gathering
 from storage import (
     acquaintances,
@@ -182,10 +184,6 @@ class Directory:
     def address_of(self, realm: RealmRow) -> RealmAddress:
         return self._addresses.of_realm(realm.subdomain)
 
-    async def public_email(self, row: UserRow) -> str:
-        """The address by which everybody knows the user (server/domain/profiles.py)."""
-        return public_email(row, (await self.address()).domain)
-
     async def groups(self) -> GroupGraph:
         """The groups, at the realm's groups_changed_at or later."""
         # Read first: whoever holds a connection must not wait for another one.
@@ -278,25 +276,43 @@ class Directory:
         return {e: rows[user_id] for e, user_id in known.items() if user_id in rows}
 
     async def users_known_by(self, viewer: UserRow, emails: Sequence[str]) -> list[UserRow]:
-        """The same, where the viewer may know that the address is theirs."""
-        wanted = {email.lower() for email in emails}
+        """The same, where the address leads this viewer to them (server/domain/shown_people.py)."""
+        rows = await self.users_by_email(emails)
+        sight = await self.sight(viewer, [row.user_id for row in rows])
+        domain = (await self.address()).domain
         return [
-            row
-            for row in await self.users_by_email(emails)
-            if knows_email(viewer, row) or (await self.public_email(row)).lower() in wanted
+            row for row in rows if any(sight.is_found_by(viewer, row, e, domain) for e in emails)
         ]
 
-    async def strangers(self, viewer: Person | UserRow, rows: Iterable[UserRow]) -> list[UserRow]:
-        """Those whom the viewer may not know: guests may be kept to whom they have met, and bots.
+    async def sight(self, viewer: Person | UserRow, user_ids: Iterable[UserId]) -> Sight:
+        """Which of these people the viewer may know: all, or whom a guest has met, and bots.
 
-        Somebody may have been met, or have gone, while this is being read.
+        It asks the database only for guests who may not know everybody. People may meet, or part,
+        while it is being read.
         """
-        if viewer.role != GUEST or (await self.settings()).guests_know_everybody(
-            await self.groups()
-        ):
-            return []
-        known = await self._read(lambda c: acquaintances.known_to(c, self.realm_id, viewer.user_id))
-        return [row for row in rows if row.bot_type is None and row.user_id not in known]
+        if viewer.user_id == SPECTATOR_ID:
+            return FROM_THE_WEB
+        if viewer.role != GUEST or await self.guests_know_everybody():
+            return EVERYTHING
+        wanted = sorted(set(user_ids))
+        known = await self._read(
+            lambda c: acquaintances.known_to_each(c, self.realm_id, [viewer.user_id], among=wanted)
+        )
+        others = await self.users([u for u in wanted if u not in known[viewer.user_id]])
+        return Sight(strangers=frozenset(u for u, row in others.items() if row.bot_type is None))
+
+    async def strangers(self, viewer: Person | UserRow, rows: Iterable[UserRow]) -> list[UserRow]:
+        """Those of them whom the viewer may not know."""
+        rows = list(rows)
+        sight = await self.sight(viewer, [row.user_id for row in rows])
+        return [row for row in rows if row.user_id in sight.strangers]
+
+    async def guests_know_everybody(self) -> bool:
+        """Whether guests know of people whom they have not met."""
+        settings = await self.settings()
+        # As organizations begin, which says it without their groups.
+        is_default = settings.can_access_all_users_group == EVERYONE_GROUP
+        return is_default or settings.guests_know_everybody(await self.groups())
 
     async def _resolve_hidden(self, emails: Sequence[str], ids: dict[Any, Any]) -> None:
         """Remember for whom those of these addresses stand that the server has made up."""

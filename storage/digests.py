@@ -157,6 +157,7 @@ class Shown:
     """A message that somebody may read, and has not read."""
 
     id: MessageId
+    sender_id: UserId
     sender_name: str
     sent_at: datetime
     content: str
@@ -170,7 +171,8 @@ async def unread_of(
     return await connection.many(
         Shown,
         """
-        SELECT m.id, u.full_name AS sender_name, m.sent_at, m.content, m.rendered_content
+        SELECT m.id, m.sender_id, u.full_name AS sender_name, m.sent_at, m.content,
+               m.rendered_content
           FROM message_states(%(realm_id)s, %(user_id)s, %(message_ids)s::bigint[]) s
           JOIN messages m ON m.realm_id = %(realm_id)s AND m.id = s.id
           JOIN users u ON u.realm_id = %(realm_id)s AND u.user_id = m.sender_id

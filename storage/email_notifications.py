@@ -103,7 +103,7 @@ class MissedRow:
     topic: str | None
     user_ids: list[UserId] | None
     """The people of a direct message."""
-    sender_name: str
+    sender_id: UserId
     sent_at: datetime
     content: str
     rendered_content: str
@@ -117,9 +117,8 @@ async def missed(
         MissedRow,
         """
         SELECT m.id, m.channel_id, m.conversation_id, c.name AS channel_name, t.name AS topic,
-               g.user_ids, u.full_name AS sender_name, m.sent_at, m.content, m.rendered_content
+               g.user_ids, m.sender_id, m.sent_at, m.content, m.rendered_content
           FROM messages m
-          JOIN users u ON u.realm_id = %(realm_id)s AND u.user_id = m.sender_id
           LEFT JOIN channels c ON c.realm_id = %(realm_id)s AND c.channel_id = m.channel_id
           LEFT JOIN topics t ON t.realm_id = %(realm_id)s AND t.topic_id = m.conversation_id
                AND m.channel_id IS NOT NULL

@@ -17,7 +17,6 @@ class PushedRow:
     sender_email: str
     sender_avatar_key: str | None
     sender_avatar_version: int
-    sender_is_bot: bool
     sender_settings: dict[str, Any]
     sent_at: datetime
     rendered_content: str
@@ -37,6 +36,7 @@ class PushedRow:
             self.sender_settings,
             self.sender_avatar_key,
             self.sender_avatar_version,
+            self.sender_name,
         )
 
 
@@ -49,6 +49,7 @@ class Sender:
     settings: dict[str, Any]
     avatar_key: str | None
     avatar_version: int
+    full_name: str
 
 
 async def message(
@@ -61,8 +62,7 @@ async def message(
         SELECT m.id AS message_id, m.sender_id, s.full_name AS sender_name,
                s.email AS sender_email, s.avatar_key AS sender_avatar_key,
                s.avatar_version AS sender_avatar_version,
-               s.bot_type IS NOT NULL AS sender_is_bot, s.settings AS sender_settings,
-               m.sent_at, m.rendered_content, m.channel_id,
+               s.settings AS sender_settings, m.sent_at, m.rendered_content, m.channel_id,
                c.name AS channel_name, t.name AS topic,
                coalesce(p.user_ids, '{}') AS user_ids, coalesce(p.names, '{}') AS names,
                (SELECT g.name FROM user_groups g

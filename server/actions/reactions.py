@@ -11,6 +11,7 @@ from server.domain.errors import (
     ReactionAlreadyExistsError,
     ReactionDoesNotExistError,
 )
+from server.domain.shown_people import EVERYTHING
 from server.events.base import Tx
 from server.events.reactions import ReactionAdded, ReactionRemoved, Reactor
 from storage import message_flags, reactions
@@ -100,8 +101,9 @@ async def remove_reaction(
 
 
 async def _reactor(tx: Tx, actor: Actor) -> Reactor:
-    email = await (await tx.directory()).public_email(actor.row)
-    return Reactor(email, actor.row.full_name, actor.user_id)
+    """As most people see them: readers who may not know them get the event masked."""
+    shown = EVERYTHING.shown(actor.row, await (await tx.directory()).address())
+    return Reactor(shown.email, shown.full_name, shown.user_id)
 
 
 def _emoji(row: ReactionRow) -> Emoji:

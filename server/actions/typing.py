@@ -3,13 +3,15 @@
 from collections.abc import Sequence
 from typing import Any, Final, Literal
 
-from server.actions.messages.decide import refuse_strangers
+from server.actions.messages.decide import known_people
 from server.actions.workbench import Reading
 from server.directory import Directory
 from server.domain.actor import Actor
+from server.domain.addresses import RealmAddress
 from server.domain.channels import Standing
 from server.domain.errors import BadRequestError, ChannelDoesNotExistError
 from server.domain.messages import clean_topic
+from server.domain.shown_people import EVERYTHING
 from server.domain.user_settings import UserSettings
 from server.events.base import Audience, Event
 from server.events.message_changes import EditTyping
@@ -32,12 +34,7 @@ async def in_direct_messages(
     """What to tell whom; None if the actor does not want others to know."""
     if not user_ids:
         raise BadRequestError("Empty 'to' list")
-    found = await directory.users([*user_ids, actor.user_id])
-    missing = [user_id for user_id in user_ids if user_id not in found]
-    if missing:
-        raise BadRequestError(f"Invalid user ID {missing[0]}")
-    people = [found[user_id] for user_id in sorted(found)]
-    await refuse_strangers(directory, actor, people)
+    people = await known_people(directory, actor, [*user_ids, actor.user_id])
     for row in people:
         if not row.is_active:
             raise BadRequestError(f"'{row.full_name}' is no longer using Parley.")
@@ -46,10 +43,11 @@ async def in_direct_messages(
         or not _settings(actor).send_private_typing_notifications
     ):
         return None
+    address = await directory.address()
     event = DirectTyping(
         op=op,
-        sender=await _person(directory, actor.row),
-        recipients=tuple([await _person(directory, row) for row in people]),
+        sender=_person(actor.row, address),
+        recipients=tuple([_person(row, address) for row in people]),
     )
     wanting = [
         r.user_id for r in people if UserSettings.of(r.settings).receives_typing_notifications
@@ -79,7 +77,7 @@ async def in_channel(
         return None
     event = ChannelTyping(
         op=op,
-        sender=await _person(directory, actor.row),
+        sender=_person(actor.row, await directory.address()),
         stream_id=channel_id,
         topic=topic,
         empty_topic_display_name=display_name,
@@ -145,5 +143,7 @@ def _settings(actor: Actor) -> UserSettings:
     return UserSettings.of(actor.row.settings)
 
 
-async def _person(directory: Directory, row: UserRow) -> TypingPerson:
-    return TypingPerson(await directory.public_email(row), row.user_id)
+def _person(row: UserRow, address: RealmAddress) -> TypingPerson:
+    """As most people see them: readers who may not know them get the event masked."""
+    shown = EVERYTHING.shown(row, address)
+    return TypingPerson(shown.email, shown.user_id)

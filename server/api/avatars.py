@@ -6,13 +6,12 @@ from server.actions import avatars as actions
 from server.api.endpoint import Access, Endpoint, NoParams, Request, Result
 from server.api.files import redirect
 from server.api.params import Params
-from server.api.people import known_users, user_by_email
+from server.api.people import user_by_email
 from server.api.pictures import keep_pictures, max_picture_bytes
-from server.domain.avatars import Avatar, avatar_of, avatar_of_unknown
+from server.domain.avatars import Avatar
 from server.domain.channels import Standing
 from server.domain.errors import NotFoundError
 from storage.ids import UserId
-from storage.users import UserRow
 
 _KNOWN_VERSION: Final = "private, max-age=86400"
 _ANY_VERSION: Final = "private, no-cache"
@@ -81,28 +80,17 @@ async def _avatar(request: Request, user_id: UserId) -> Avatar:
     row = await request.directory.user(user_id)
     if row is None:
         raise NotFoundError("No such user")
-    address = await request.directory.address()
-    if await _is_known(request, row) and _may_see(request, row):
-        return avatar_of(row, address)
-    return avatar_of_unknown(user_id, address)
+    sight = await request.directory.sight(request.actor.row, [row.user_id])
+    return sight.shown(row, await request.directory.address()).avatar
 
 
 async def _avatar_of_address(request: Request, email: str) -> Avatar:
     """That of the user with this address. Raises NotFoundError if it is nobody's, or unknown."""
     row = await user_by_email(request, email)
-    if row is None or not await _is_known(request, row):
+    if row is None:
         raise NotFoundError("No such user")
-    return avatar_of(row, await request.directory.address())
-
-
-async def _is_known(request: Request, row: UserRow) -> bool:
-    async with request.read() as connection:
-        return bool(await known_users(request, connection, [row]))
-
-
-def _may_see(request: Request, row: UserRow) -> bool:
-    """Spectators learn nothing that is made of an address."""
-    return not request.actor.is_spectator or row.avatar_key is not None
+    sight = await request.directory.sight(request.actor.row, [row.user_id])
+    return sight.shown(row, await request.directory.address()).avatar
 
 
 async def _lead_to(request: Request, avatar: Avatar, url: str, params: LookParams) -> None:

@@ -12,27 +12,22 @@ from storage.users import UserRow
 
 async def known_ids(request: Request, connection: Connection) -> set[UserId] | None:
     """Whom the caller may know beside bots; None: everybody."""
-    actor, directory = request.actor, request.directory
-    settings = await directory.settings()
-    if not actor.is_guest or settings.guests_know_everybody(await directory.groups()):
+    actor = request.actor
+    if not actor.is_guest or await request.directory.guests_know_everybody():
         return None
     return await acquaintances.known_to(connection, actor.realm_id, actor.user_id)
 
 
-async def known_users(
-    request: Request, connection: Connection, rows: Sequence[UserRow]
-) -> list[UserRow]:
+async def known_users(request: Request, rows: Sequence[UserRow]) -> list[UserRow]:
     """Those of them whom the caller may know. Everyone may know bots."""
-    known = await known_ids(request, connection)
-    if known is None:
-        return list(rows)
-    return [row for row in rows if row.user_id in known or row.bot_type is not None]
+    sight = await request.directory.sight(request.actor.row, [row.user_id for row in rows])
+    return [row for row in rows if row.user_id not in sight.strangers]
 
 
 async def known_user(request: Request, connection: Connection, user_id: UserId) -> UserRow:
     """The user, active or not. Raises BadRequestError unless the caller may know them."""
     rows = await users.by_ids(connection, request.actor.realm_id, [user_id])
-    known = await known_users(request, connection, rows)
+    known = await known_users(request, rows)
     if not known:
         raise BadRequestError("No such user")
     return known[0]

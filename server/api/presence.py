@@ -149,9 +149,7 @@ async def _of_user(request: Request, row: UserRow | None, name: str) -> UserPres
 async def _may_see(request: Request, row: UserRow) -> bool:
     if not request.app.settings.can_access_all_users_group_limits_presence:
         return True
-    async with request.read() as connection:
-        found = await known_users(request, connection, [row])
-    return bool(found)
+    return bool(await known_users(request, [row]))
 
 
 ENDPOINTS = (

@@ -127,7 +127,7 @@ async def get_own(request: Request, params: NoParams) -> OwnUser:
 async def get_by_id(request: Request, params: UserByIdParams) -> UserFound:
     async with request.read() as connection:
         rows = await users.by_ids(connection, request.actor.realm_id, [UserId(params.user_id)])
-        accessible = await known_users(request, connection, rows)
+        accessible = await known_users(request, rows)
     return await _found(request, accessible, params)
 
 
@@ -135,8 +135,7 @@ async def get_by_email(request: Request, params: UserByEmailParams) -> UserFound
     row = await user_by_email(request, params.email)
     if row is None:
         raise BadRequestError("No such user")
-    async with request.read() as connection:
-        accessible = await known_users(request, connection, [row])
+    accessible = await known_users(request, [row])
     return await _found(request, accessible, params)
 
 
@@ -148,7 +147,7 @@ async def get_all(request: Request, params: UsersParams) -> Users:
             rows = [row for row in rows if not row.is_system_bot]
         else:
             rows = await users.by_ids(connection, realm_id, [UserId(u) for u in params.user_ids])
-        accessible = await known_users(request, connection, rows)
+        accessible = await known_users(request, rows)
     return Users(members=await _shown(request, accessible, params))
 
 

@@ -10,15 +10,12 @@ from typing_extensions import override
 from server.directory import ROLL, user_key
 from server.domain.access import ADMINISTRATOR, GUEST, MEMBER, OWNER
 from server.domain.addresses import RealmAddress
-from server.domain.avatars import GRAVATAR, Avatar, avatar_of, avatar_of_unknown, gravatar_url
-from server.domain.profiles import hidden_email, public_email
+from server.domain.avatars import GRAVATAR, Avatar, gravatar_url
+from server.domain.shown_people import EVERYTHING, inaccessible_person
 from server.events.base import ClientView, Event
 from storage.ids import Position, ProfileFieldId, UserId
 from storage.profile_data import NO_DATA, ProfileData, ValueRow
 from storage.users import UserRow
-
-INACCESSIBLE_NAME = "Unknown user"
-"""How somebody is called towards those who may not know them."""
 
 
 class ShownValue(msgspec.Struct, frozen=True, kw_only=True):
@@ -77,13 +74,13 @@ def shown_user(
 
     `address` is the organization's; `profile` what they say in its fields.
     """
-    email = public_email(row, address.domain)
+    shown = EVERYTHING.shown(row, address)
     is_bot = row.bot_type is not None
     return User(
         user_id=row.user_id,
-        email=email,
+        email=shown.email,
         delivery_email=row.email if knows_email else None,
-        full_name=row.full_name,
+        full_name=shown.full_name,
         date_joined=row.date_joined.isoformat(),
         role=row.role,
         is_owner=row.role == OWNER,
@@ -93,7 +90,7 @@ def shown_user(
         bot_type=row.bot_type,
         bot_owner_id=row.bot_owner_id,
         timezone=row.timezone,
-        avatar_url=avatar_of(row, address).url,
+        avatar_url=shown.avatar.url,
         avatar_version=row.avatar_version,
         is_active=row.is_active,
         is_system_bot=True if row.is_system_bot else UNSET,
@@ -103,12 +100,12 @@ def shown_user(
 
 def inaccessible_user(row: UserRow, address: RealmAddress) -> User:
     """What those are shown who may not know that user: only that there is somebody."""
-    avatar = avatar_of_unknown(row.user_id, address)
+    shown = inaccessible_person(row.user_id, address)
     return User(
         user_id=row.user_id,
-        email=hidden_email(row.user_id, address.domain),
+        email=shown.email,
         delivery_email=None,
-        full_name=INACCESSIBLE_NAME,
+        full_name=shown.full_name,
         date_joined=row.date_joined.replace(hour=0, minute=0, second=0, microsecond=0).isoformat(),
         role=MEMBER,
         is_owner=False,
@@ -118,8 +115,8 @@ def inaccessible_user(row: UserRow, address: RealmAddress) -> User:
         bot_type=None,
         bot_owner_id=None,
         timezone="",
-        avatar_url=avatar.url,
-        avatar_version=avatar.version,
+        avatar_url=shown.avatar.url,
+        avatar_version=shown.avatar.version,
         is_active=row.is_active,
         profile_data={},
     )

@@ -1,5 +1,7 @@
 """What one may not know of others, asked for in every way there is."""
 
+import hashlib
+import json
 from typing import Any
 
 import pytest
@@ -151,7 +153,11 @@ async def test_such_a_guest_writes_to_nobody_whom_they_have_not_met(guest, make,
     bot = await make.user("Bot", bot_type=1, bot_owner=stranger)
     for to in ([stranger.user_id], [neighbour.user_id, stranger.user_id], [stranger.email]):
         answer = await guest.call("POST", "/messages", type="direct", to=to, content="hi")
-        assert "access some of the recipients" in answer.refused()["msg"]
+        assert answer.refused()["msg"] == (
+            f"Invalid email '{stranger.email}'"
+            if to == [stranger.email]
+            else f"Invalid user ID {stranger.user_id}"
+        )
     answer = await guest.call("POST", "/messages", type="direct", to=[gone.user_id], content="hi")
     assert "Gone" not in answer.refused()["msg"]
     for to in (neighbour, bot, guest.user):
@@ -183,3 +189,156 @@ async def test_such_a_guest_does_not_learn_names_by_mentions(guest, make, log_in
     member = await log_in()
     shown = await member.post("/messages/render", content=f"@**|{stranger.user_id}**")
     assert "Stranger" in shown["rendered"]
+
+
+HIDDEN_NAME = "Quillon Canary"
+HIDDEN_ADDRESS = "quillon-4711@hidden.example.com"
+HIDDEN_PICTURE = "avatars/5/canary-picture.png"
+UNKNOWN = "Unknown user"
+
+
+def hidden_in(told):
+    """What of the stranger is in it that only those may know who have met them."""
+    gravatar = hashlib.md5(HIDDEN_ADDRESS.encode(), usedforsecurity=False).hexdigest()
+    secrets = (HIDDEN_NAME, HIDDEN_ADDRESS, "canary-picture", gravatar)
+    return [secret for secret in secrets if secret in str(told)]
+
+
+@pytest_asyncio.fixture(params=["with an avatar", "without one"])
+async def quillon(request, make):
+    """Nobody hides anything of them: whoever may know them knows all of it."""
+    row = await make.user(HIDDEN_NAME, email=HIDDEN_ADDRESS)
+    if request.param == "with an avatar":
+        await users.update_avatar(
+            make.connection,
+            make.realm_id,
+            row.user_id,
+            avatar_key=HIDDEN_PICTURE,
+            avatar_version=2,
+        )
+        [row] = await users.by_ids(make.connection, make.realm_id, [row.user_id])
+    return row
+
+
+async def busy_stranger(log_in, channel, stranger):
+    """Does in a public channel what one may do there without being in it; their message."""
+    client = await log_in(stranger)
+    sent = await client.post(
+        "/messages", type="channel", to=channel.name, topic="soup", content="/poll hot?\nyes\nno"
+    )
+    vote = {"type": "vote", "key": "canned,0", "vote": 1}
+    await client.post(
+        "/submessage", message_id=sent["id"], msg_type="widget", content=json.dumps(vote)
+    )
+    text = await client.post(
+        "/messages", type="channel", to=channel.name, topic="soup", content="with salt"
+    )
+    await client.post(f"/messages/{text['id']}/reactions", emoji_name="octopus")
+    await client.patch(f"/messages/{text['id']}", content="with pepper")
+    await client.post(
+        "/typing", type="stream", op="start", stream_id=channel.channel_id, topic="soup"
+    )
+    return text["id"]
+
+
+async def all_that_is_read(client, message_id, channel, stranger):
+    """Every answer in which people are shown."""
+    page = {"anchor": "newest", "num_before": 50, "num_after": 0}
+    await client.post(f"/messages/{message_id}/reactions", emoji_name="heart")
+    return [
+        (await client.register(client_gravatar=False)).state,
+        (await client.register(slim_presence=True, client_gravatar=True)).state,
+        await client.get("/messages", client_gravatar=False, **page),
+        await client.get("/messages", **page),
+        await client.get("/messages", narrow=[["sender", stranger.user_id]], **page),
+        await client.get("/messages", narrow=[["search", "pepper"]], **page),
+        await client.get("/messages", message_ids=[message_id]),
+        await client.get(f"/messages/{message_id}"),
+        await client.get(f"/messages/{message_id}/history"),
+        await client.get(f"/messages/{message_id}/read_receipts"),
+        await client.get("/users", client_gravatar=False),
+        await client.get(f"/streams/{channel.channel_id}/members"),
+        await client.get(f"/users/me/{channel.channel_id}/topics"),
+        await client.get("/realm/presence"),
+        await client.get("/user_groups"),
+        (await client.fetch(f"/avatar/{stranger.user_id}")).headers["Location"],
+        (await client.fetch(f"/avatar/{stranger.user_id}/medium")).headers["Location"],
+    ]
+
+
+async def test_no_answer_tells_such_a_guest_who_a_stranger_is(guest, make, log_in, quillon):
+    await make.change_settings(enable_read_receipts=True)
+    channel = await make.channel("kitchen", subscribers=[guest.user])
+    message_id = await busy_stranger(log_in, channel, quillon)
+    told = await all_that_is_read(guest, message_id, channel, quillon)
+    assert hidden_in(told) == []
+    [shown] = [m for m in told[2]["messages"] if m["id"] == message_id]
+    address = f"user{quillon.user_id}@"
+    assert shown["sender_full_name"] == UNKNOWN
+    assert shown["sender_email"].startswith(address)
+    assert shown["sender_id"] == quillon.user_id
+    assert shown["content"] == "<p>with pepper</p>"
+    [reactor] = [r["user"] for r in shown["reactions"] if r["emoji_name"] == "octopus"]
+    assert (reactor["full_name"], reactor["email"]) == (UNKNOWN, shown["sender_email"])
+
+    # Members, and the guest once they have met, see them.
+    member = await log_in()
+    told = await all_that_is_read(member, message_id, channel, quillon)
+    assert {HIDDEN_NAME, HIDDEN_ADDRESS} <= set(hidden_in(told))
+    await make.subscribe(channel, [quillon])
+    told = await guest.get("/messages", anchor="newest", num_before=9, num_after=0)
+    assert {HIDDEN_NAME, HIDDEN_ADDRESS} <= set(hidden_in(told))
+    await make.unsubscribe(channel, [quillon])
+    told = await guest.get("/messages", anchor="newest", num_before=9, num_after=0)
+    assert hidden_in(told) == []
+
+
+async def test_no_answer_tells_such_a_guest_whether_an_address_is_somebodys(
+    guest, make, log_in, quillon
+):
+    """Not by what is refused, and not by what is found."""
+    channel = await make.channel("kitchen", subscribers=[guest.user])
+    await busy_stranger(log_in, channel, quillon)
+    nobody = HIDDEN_ADDRESS.replace("4711", "4712")
+
+    async def answers(client, address):
+        page = {"anchor": "newest", "num_before": 5, "num_after": 0}
+        operators = ("sender", "dm", "dm-including", "mentions", "-sender")
+        direct = {"type": "direct", "to": [address], "content": "hi"}
+        asked: list[tuple[str, str, dict[str, Any]]] = [
+            ("POST", "/messages", direct),
+            ("POST", "/messages", {**direct, "to": f"{client.user.email},{address}"}),
+            ("GET", f"/users/{address}", {}),
+            ("GET", f"/users/{address}/presence", {}),
+            *[("GET", "/messages", {**page, "narrow": [[o, address]]}) for o in operators],
+            ("GET", "/messages/matches_narrow", {"msg_ids": [1], "narrow": [["sender", address]]}),
+            (
+                "POST",
+                "/messages/flags/narrow",
+                {
+                    **page,
+                    "op": "add",
+                    "flag": "starred",
+                    "narrow": [{"operator": "sender", "operand": address}],
+                },
+            ),
+            ("POST", "/messages/render", {"content": f"@**{address}**"}),
+        ]
+        found = [await client.call(method, path, **fields) for method, path, fields in asked]
+        found.append(await client.fetch(f"/avatar/{address}"))
+        return [(a.status, a.content.decode().replace(address, "ADDRESS")) for a in found]
+
+    assert await answers(guest, HIDDEN_ADDRESS) == await answers(guest, nobody)
+    member = await log_in()
+    assert await answers(member, HIDDEN_ADDRESS) != await answers(member, nobody)
+
+
+async def test_a_stranger_is_found_by_what_stands_for_their_address(guest, make, log_in, quillon):
+    """Clients narrow by the address that messages show."""
+    channel = await make.channel("kitchen", subscribers=[guest.user])
+    message_id = await busy_stranger(log_in, channel, quillon)
+    page = {"anchor": "newest", "num_before": 50, "num_after": 0}
+    shown = (await guest.get("/messages", **page))["messages"]
+    [address] = {m["sender_email"] for m in shown if m["id"] == message_id}
+    found = (await guest.get("/messages", narrow=[["sender", address]], **page))["messages"]
+    assert message_id in [message["id"] for message in found]

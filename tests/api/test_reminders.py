@@ -304,3 +304,32 @@ async def test_whoever_is_deactivated_is_not_reminded_and_finds_it_failed(
     assert kept["failed"]
     assert await reminded(alice) == []
     await alice.delete(f"/reminders/{kept['reminder_id']}")
+
+
+async def test_a_reminder_names_nobody_whom_its_reader_may_not_know(bot, make, log_in):
+    """Neither the sender, nor whoever is mentioned in what the bot quotes, by id or by name."""
+    groups = await make.role_groups()
+    await make.change_settings(can_access_all_users_group=groups["role:members"])
+    guest = await log_in(await make.user("Guest", role=GUEST))
+    quillon = await make.user("Quillon **Canary**|7")
+    channel = await make.channel("kitchen", subscribers=[guest.user])
+    message_id = await say(await log_in(quillon), channel, content="the plan")
+    own_id = await say(guest, channel, content=f"what of @**|{quillon.user_id}**?")
+    await remind(guest, message_id, note=f"ask @**|{quillon.user_id}** and @**Guest**")
+    await remind(guest, own_id)
+    assert await passes(guest) == 2
+
+    texts = await reminded(guest)
+    assert "Canary" not in str(texts)
+    assert f"@_**Unknown user|{quillon.user_id}** wrote:" in str(texts)
+    pages = str([message["content"] for message in await reminded(guest, html=True)])
+    assert "Canary" not in pages
+    assert pages.count(">Unknown user</span>") == 3
+    assert ">Unknown user</span> wrote:" in pages
+    assert ">Guest</span>" in pages
+
+    # Who may know them reads who it was.
+    member = await log_in()
+    await remind(member, message_id)
+    await passes(member)
+    assert "Quillon **Canary**" in str(await reminded(member))

@@ -1,10 +1,12 @@
 """Spectators: people without an account read what is public to the web, where they may look."""
 
+import hashlib
 from dataclasses import replace
 
 import pytest
 import pytest_asyncio
 
+from storage import users
 from tests.factories import Make
 from tests.fixtures.contract import validate_register
 
@@ -120,3 +122,44 @@ async def test_wrong_credentials_do_not_make_a_spectator(hall, sent, make, conne
     stranger = replace(await make.user("Bob"), api_key="x" * 32)
     client = await connect(hall.server, make.realm_id, stranger)
     (await page(client, WEB_PUBLIC)).refused("INVALID_API_KEY", 401)
+
+
+@pytest.mark.parametrize("has_avatar", [True, False])
+async def test_addresses_are_shown_no_wider_than_avatars_are(hall, make, sent, log_in, has_avatar):
+    """Names are public to the web, and uploaded avatars; addresses and what is made of them not."""
+    address = "quillon-4711@hidden.example.com"
+    quillon = await make.user("Quillon", email=address)
+    if has_avatar:
+        await users.update_avatar(
+            make.connection,
+            make.realm_id,
+            quillon.user_id,
+            avatar_key="avatars/5/quillon-picture.png",
+            avatar_version=2,
+        )
+    member = await log_in(quillon)
+    said = await member.post("/messages", type="channel", to="web", topic="hi", content="hello")
+    await member.post(f"/messages/{said['id']}/reactions", emoji_name="heart")
+    told = [
+        (await page(hall, WEB_PUBLIC, client_gravatar=False)).succeeded(),
+        (await page(hall, WEB_PUBLIC)).succeeded(),
+        await hall.get(f"/messages/{said['id']}"),
+        await hall.post("/register"),
+        (await hall.fetch(f"/avatar/{quillon.user_id}")).headers["Location"],
+        (await hall.fetch(f"/avatar/{quillon.user_id}/medium")).headers["Location"],
+    ]
+    gravatar = hashlib.md5(address.encode(), usedforsecurity=False).hexdigest()
+    assert [hidden for hidden in (address, gravatar) if hidden in str(told)] == []
+    [shown] = [m for m in told[0]["messages"] if m["id"] == said["id"]]
+    assert shown["sender_full_name"] == "Quillon"
+    assert shown["sender_email"] == shown["reactions"][0]["user"]["email"]
+    assert shown["sender_email"].startswith(f"user{quillon.user_id}@")
+    assert shown["avatar_url"] == told[4]
+    assert ("quillon-picture" in shown["avatar_url"]) == has_avatar
+
+    narrows = [[*WEB_PUBLIC, ["sender", each]] for each in (address, "nobody@example.com")]
+    answers = [await page(hall, narrow) for narrow in narrows]
+    assert {answer.status for answer in answers} == {400}
+    by_shown = [*WEB_PUBLIC, ["sender", shown["sender_email"]]]
+    found = (await page(hall, by_shown)).succeeded()
+    assert [m["id"] for m in found["messages"]] == [said["id"]]

@@ -275,6 +275,25 @@ async def test_people_are_told_in_a_message_that_they_were_subscribed(log_in, ma
     assert event["message"]["sender_email"] == "notification-bot@zulip.com"
 
 
+@pytest.mark.parametrize("name", ["Quillon", "Unknown user"])
+async def test_guests_are_told_by_whom_only_if_they_may_know_them(log_in, make: Make, name: str):
+    await make.notification_bot()
+    groups = await make.role_groups()
+    await make.change_settings(can_access_all_users_group=groups["role:members"])
+    admin = await log_in(await make.user("Quillon", role=ADMINISTRATOR))
+    guest = await log_in(await make.user("Guest", role=GUEST))
+    await make.channel("Plans", subscribers=[admin.user] if name == "Quillon" else [])
+    queue = await guest.register(event_types=["message"])
+
+    await admin.post(PATH, subscriptions=PLANS, principals=[guest.user.user_id])
+
+    said = (await queue.until("message"))["message"]["content"]
+    assert said.startswith(f"@_**{name}|{admin.user.user_id}** subscribed you to")
+    page = {"anchor": "newest", "num_before": 9, "num_after": 0}
+    [shown] = (await guest.get("/messages", **page))["messages"]
+    assert f">{name}</span> subscribed you to" in shown["content"]
+
+
 # -- leaving
 
 

@@ -253,3 +253,17 @@ async def test_a_digest_that_cannot_be_made_holds_up_no_other(press: Press):
     await make.connection.execute(broken, settings="{}", user_id=ada.user_id)
     [mail] = await press.deliver()
     assert mail["To"].addresses[0].display_name == "Ada"
+
+
+async def test_guests_read_no_name_of_people_whom_they_may_not_know(press: Press):
+    make = press.make
+    await make.change_settings(can_access_all_users_group="role:members")
+    guest, stranger, met = await make.user("Gus", role=GUEST), *await make.users(2)
+    news = await make.channel("news", subscribers=[guest, met])
+    await press.say(stranger, news, "soup", "onions")
+    await press.say(met, news, "stew", "garlic")
+    await press.look()
+    mail = next(mail for mail in await press.deliver() if "Gus" in str(mail["To"]))
+    assert stranger.full_name not in mail.as_string()
+    assert "Unknown user (" in text_of(mail)
+    assert f"{met.full_name} (" in text_of(mail)

@@ -514,3 +514,23 @@ class _Parts:
         self.mailer = mailer
         self.mail_addresses = None
         self.settings = load_settings(environ={"HOME": "/nonexistent"})
+
+
+async def test_guests_read_no_name_of_people_whom_they_may_not_know(
+    hall: Hall, changes: Changes, mailroom: Mailroom
+):
+    await hall.make.channel("news", subscribers=[hall.member, hall.guest])
+    await hall.make.change_settings(can_access_all_users_group="role:members")
+    await changes.send(hall.other, "news", content="@**Guest** from outside")
+    await changes.send(hall.member, "news", content="@**Guest** from inside")
+    [mail] = await mailroom.deliver()
+    assert "Unknown user (" in text_of(mail)
+    assert "Member (" in text_of(mail)
+    assert "Other" not in mail.as_string()
+
+    # What is written to them directly comes from somebody whom they have met by that.
+    await changes.send(hall.other, user_ids([hall.guest]), content="hello")
+    await changes.send(hall.other, "news", content="@**Guest** again")
+    mails = await mailroom.deliver()
+    assert any("Direct messages with Other" in subject for subject in subjects(mails))
+    assert not any("Unknown" in mail.as_string() for mail in mails)

@@ -37,6 +37,7 @@ from server.domain.markdown import (
 )
 from server.domain.messages import LARGE_AUDIENCE, MAX_MESSAGE_LENGTH
 from server.domain.names import FoldedName, fold_name
+from server.domain.shown_people import INACCESSIBLE_NAME
 from server.domain.thumbnails import has_thumbnails, with_thumbnails
 from server.domain.user_settings import UserSettings
 from server.domain.widgets import widget_of
@@ -102,13 +103,14 @@ async def read_content(
     channel_id: ChannelId | None,
     topic_id: TopicId | None,
     read: Reading,
+    masked: Collection[UserId] = (),
 ) -> ReadContent:
     """Render what the author writes in a channel's topic (None: a new one), or in a direct message.
 
-    `content` has passed `clean_content`.
+    `content` has passed `clean_content`. The readers may not know the `masked` people.
     """
     graph = await directory.groups()
-    rendered = await render_as(directory, author, content)
+    rendered = await render_as(directory, author, content, masked)
     alert_words = await directory.alert_words()
     await _let_others_go_on(content)
     topic_mentioned: frozenset[UserId] = frozenset()
@@ -168,8 +170,10 @@ async def typeset_ahead(directory: Directory, content: str, *, share: Hashable) 
         await directory.rendering.typesetter.set(jobs, share=(directory.realm_id, share))
 
 
-async def render_as(directory: Directory, author: Actor, content: str) -> Rendered:
-    """What the author's text looks like in a message."""
+async def render_as(
+    directory: Directory, author: Actor, content: str, masked: Collection[UserId] = ()
+) -> Rendered:
+    """What the author's text looks like in a message to people who may not know the masked ones."""
     settings = await directory.settings()
     standing = Standing(author.person, await directory.groups(), settings)
     style = Style(
@@ -182,7 +186,7 @@ async def render_as(directory: Directory, author: Actor, content: str) -> Render
         code_language=settings.default_code_block_language,
         origin=(await directory.address()).url,
     )
-    names = await _mentionable(directory, standing, content)
+    names = await _mentionable(directory, standing, content, masked)
     await _let_others_go_on(content)
     return render(content, names, style, directory.rendering.typesetter)
 
@@ -289,7 +293,9 @@ def _mentioned(row: UserRow) -> MentionedUser:
     return MentionedUser(row.user_id, row.full_name, row.is_active)
 
 
-async def _mentionable(directory: Directory, standing: Standing, content: str) -> Mentionable:
+async def _mentionable(
+    directory: Directory, standing: Standing, content: str, masked: Collection[UserId]
+) -> Mentionable:
     """Look up what the text seems to name; the renderer decides what it does name."""
     found = Mentionable()
     found.linkifiers = await directory.linkifiers()
@@ -298,11 +304,15 @@ async def _mentionable(directory: Directory, standing: Standing, content: str) -
     for name in islice(names.users, MAX_LOOKED_UP):
         rows = await directory.users_named(name)
         strangers = await directory.strangers(standing.person, rows)
-        found.by_name[fold_name(name)] = [row for row in rows if row not in strangers]
+        found.by_name[fold_name(name)] = [
+            row for row in rows if row not in strangers and row.user_id not in masked
+        ]
     for user_id in islice(names.user_ids, MAX_LOOKED_UP):
         row = await directory.user(UserId(user_id))
         if row is not None and not await directory.strangers(standing.person, [row]):
-            found.by_id[row.user_id] = row
+            found.by_id[row.user_id] = (
+                replace(row, full_name=INACCESSIBLE_NAME) if row.user_id in masked else row
+            )
     for name in islice(names.groups, MAX_LOOKED_UP):
         group = _mentionable_group(standing, name)
         if group is not None:

@@ -1,16 +1,19 @@
 """Decides whether a message may be sent, to whom it goes, and what it says: no write yet."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Final, Literal
 
 from server.actions.messages.content import (
+    MAX_LOOKED_UP,
     ReadContent,
     check_mentions,
     read_content,
 )
 from server.actions.workbench import Reading
 from server.directory import Directory
+from server.domain.access import GUEST
 from server.domain.actor import Actor
 from server.domain.bots import GENERIC
 from server.domain.channels import (
@@ -24,6 +27,8 @@ from server.domain.errors import (
     MissingParameterError,
     UserDeactivatedError,
 )
+from server.domain.markdown import names_in
+from server.domain.markdown.writing import mentioned_ids, with_masked_mentions
 from server.domain.messages import clean_content, clean_new_topic
 from server.domain.names import composed
 from server.domain.realm_settings import RealmSettings
@@ -101,13 +106,15 @@ async def decide(directory: Directory, actor: Actor, draft: Draft, read: Reading
     else:
         place = await _direct_place(directory, current, draft, standing, read)
     channel_id = place.channel.channel_id if place.channel else None
+    masked = await _masked(directory, sender, place, content)
     written = await read_content(
         directory,
         current,
-        content,
+        with_masked_mentions(content, masked) if masked else content,
         channel_id=channel_id,
         topic_id=place.topic.topic_id if place.topic else None,
         read=read,
+        masked=masked,
     )
     await check_mentions(directory, current, written, channel_id=channel_id, read=read)
     linkifiers = await directory.linkifiers()
@@ -120,6 +127,27 @@ async def decide(directory: Directory, actor: Actor, draft: Draft, read: Reading
         mentioned_bots=await _mentioned_bots(directory, place.channel, written),
         topic_links=tuple(linkifiers.topic_links(place.topic_name)),
     )
+
+
+async def _masked(
+    directory: Directory, sender: UserRow, place: Place, content: str
+) -> frozenset[UserId]:
+    """People whom the server's own direct message mentions, and its recipients may not know.
+
+    What the bots of the server write names people, and quotes what others have written, with all
+    that those bots know.
+    """
+    guests = [row for row in place.people if row.role == GUEST]
+    if not guests or not sender.is_system_bot or await directory.guests_know_everybody():
+        return frozenset()
+    names = names_in(content, await directory.linkifiers())
+    ids = mentioned_ids(content) | {UserId(user_id) for user_id in names.user_ids}
+    for name in islice(names.users, MAX_LOOKED_UP):
+        ids.update(row.user_id for row in await directory.users_named(name))
+    found: set[UserId] = set()
+    for row in guests:
+        found |= (await directory.sight(row, ids)).strangers
+    return frozenset(found)
 
 
 async def _mentioned_bots(
@@ -260,29 +288,38 @@ async def _recipients(directory: Directory, actor: Actor, to: object) -> list[Us
         raise BadRequestError(f"Too many recipients (limit: {MAX_DM_RECIPIENTS})")
     ids = [UserId(each) for each in named if isinstance(each, int)]
     if len(ids) == len(named):
-        found = await directory.users(ids)
-        rows = list(found.values())
-        missing = [each for each in ids if each not in found]
-        if missing:
-            raise BadRequestError(f"Invalid user ID {missing[0]}")
+        rows = await known_people(directory, actor, ids)
     else:
         rows = []
         for email in dict.fromkeys(str(each) for each in named):
-            found_by_email = await directory.users_known_by(actor.row, [email])
-            if not found_by_email:
+            found = await directory.users_known_by(actor.row, [email])
+            if not found or await _strangers(directory, actor, found):
                 raise BadRequestError(f"Invalid email '{email}'")
-            rows += found_by_email
-    await refuse_strangers(directory, actor, rows)
+            rows += found
     for row in rows:
         if not row.is_active:
             raise BadRequestError(f"'{row.full_name}' is no longer using Parley.")
     return rows
 
 
-async def refuse_strangers(directory: Directory, actor: Actor, rows: Sequence[UserRow]) -> None:
-    """Raise BadRequestError if the actor may not know one of them: by writing they would meet."""
-    if not actor.row.is_system_bot and await directory.strangers(actor.row, rows):
-        raise BadRequestError("You do not have permission to access some of the recipients.")
+async def known_people(
+    directory: Directory, actor: Actor, user_ids: Sequence[UserId]
+) -> list[UserRow]:
+    """The people with these ids, by id.
+
+    One whom the actor may not know is refused as one who does not exist: by writing they would
+    meet. Raises BadRequestError.
+    """
+    found = await directory.users(user_ids)
+    strangers = {row.user_id for row in await _strangers(directory, actor, found.values())}
+    for user_id in user_ids:
+        if user_id not in found or user_id in strangers:
+            raise BadRequestError(f"Invalid user ID {user_id}")
+    return [found[user_id] for user_id in sorted(found)]
+
+
+async def _strangers(directory: Directory, actor: Actor, rows: Iterable[UserRow]) -> list[UserRow]:
+    return [] if actor.row.is_system_bot else await directory.strangers(actor.row, rows)
 
 
 async def _check_direct_permissions(

@@ -151,8 +151,19 @@ async def _topic_name(look: Look, operand: Operand) -> str:
 
 async def _group(look: Look, operand: Operand) -> tuple[UserId, ...]:
     """The reader and those whom the operand names, sorted. Raises BadNarrowError."""
-    people = {row.user_id for row in await _users(look, operand)}
+    people = {row.user_id for row in await _companions(look, operand)}
     return tuple(sorted(people | {look.actor.user_id}))
+
+
+async def _companions(look: Look, operand: Operand) -> list[UserRow]:
+    """Those whom the operand names, with whom the reader may have talked. Raises BadNarrowError.
+
+    With people whom one may not know one has no conversation: they are refused like nobody's ids.
+    """
+    rows = await _users(look, operand)
+    if await look.directory.strangers(look.actor.row, rows):
+        raise BadNarrowError(f"unknown user in {operand}")
+    return rows
 
 
 @dataclass(slots=True)
@@ -315,7 +326,7 @@ async def _add_dm(look: Look, said: _Gathered, term: Term) -> None:
 
 
 async def _add_dm_including(look: Look, said: _Gathered, term: Term) -> None:
-    people = sorted({row.user_id for row in await _users(look, term.operand)})
+    people = sorted({row.user_id for row in await _companions(look, term.operand)})
     ids = await narrows.dm_groups_including(
         look.connection,
         look.actor.realm_id,

@@ -2,37 +2,41 @@
 
 from server.directory import Directory
 from server.domain.addresses import RealmAddress
-from server.domain.avatars import GRAVATAR, avatar_of
-from server.domain.profiles import public_email
+from server.domain.avatars import GRAVATAR
+from server.domain.shown_people import EVERYTHING, ShownPerson, Sight
 from server.events.messages import Recipient, Sender
 from storage.realms import RealmRow
 from storage.users import UserRow
 
 
-def known_sender(
-    directory: Directory, row: UserRow, realm: RealmRow, address: RealmAddress
+def shown_sender(
+    directory: Directory, row: UserRow, realm: RealmRow, address: RealmAddress, sight: Sight
 ) -> Sender:
-    """The same as `sender_of`, kept for as long as these are their rows: a page has many."""
+    """The sender as a viewer with this sight may see them.
+
+    What most viewers see is kept for as long as these are the rows: a page has many senders.
+    """
+    if sight != EVERYTHING:
+        return sender_of(sight.shown(row, address), realm)
     key = ("sender", row.user_id)
     kept = directory.recall(key)
     if kept is None or kept[0] is not row or kept[1] is not realm:
-        kept = (row, realm, sender_of(row, realm, address))
+        kept = (row, realm, sender_of(EVERYTHING.shown(row, address), realm))
         directory.remember(key, kept)
     sender: Sender = kept[2]
     return sender
 
 
-def sender_of(row: UserRow, realm: RealmRow, address: RealmAddress) -> Sender:
-    avatar = avatar_of(row, address)
+def sender_of(person: ShownPerson, realm: RealmRow) -> Sender:
     return Sender(
-        id=row.user_id,
-        email=public_email(row, address.domain),
-        full_name=row.full_name,
+        id=person.user_id,
+        email=person.email,
+        full_name=person.full_name,
         realm=realm.subdomain,
-        avatar_url=avatar.url,
-        is_gravatar=avatar.source == GRAVATAR,
+        avatar_url=person.avatar.url,
+        is_gravatar=person.avatar.source == GRAVATAR,
     )
 
 
-def recipient_of(row: UserRow, address: RealmAddress) -> Recipient:
-    return Recipient(public_email(row, address.domain), row.full_name, row.user_id)
+def recipient_of(person: ShownPerson) -> Recipient:
+    return Recipient(person.email, person.full_name, person.user_id)

@@ -76,7 +76,7 @@ async def fetch(
         window,
         rendered=wanted.view.apply_markdown,
     )
-    shown = await show(directory, page.rows, wanted.view)
+    shown = await show(directory, page.rows, wanted.view, actor)
     if scope.search is not None:
         html = (
             {row.id: row.content for row in page.rows}
@@ -218,7 +218,7 @@ async def fetch_by_ids(
     rows = await messages.for_reader(
         connection, actor.realm_id, actor.user_id, message_ids, rendered=view.apply_markdown
     )
-    return await show(directory, rows, view)
+    return await show(directory, rows, view, actor)
 
 
 async def _narrowed_rows(

@@ -16,6 +16,7 @@ from server.directory import Directory
 from server.domain.actor import Actor
 from server.domain.addresses import RealmAddress
 from server.domain.errors import DomainError, IdempotencyKeyReusedError
+from server.domain.shown_people import EVERYTHING
 from server.domain.topic_policies import policy_gained
 from server.domain.user_settings import DEFAULTS, UserSettings
 from server.events.base import (
@@ -304,7 +305,7 @@ def _event(
     place = decision.place
     empty = place.channel is not None and place.topic_name == ""
     shown = ShownMessage(
-        sender=sender_of(decision.sender, decision.realm, address),
+        sender=sender_of(EVERYTHING.shown(decision.sender, address), decision.realm),
         client=actor.client,
         timestamp=int(sent_at.timestamp()),
         is_me_message=decision.written.rendered.is_me_message,
@@ -313,7 +314,9 @@ def _event(
         topic=place.topic_name,
         empty_topic_display_name=decision.settings.empty_topic_display_name if empty else "",
         dm_group_id=place.dm_group_id,
-        recipients=tuple(recipient_of(person, address) for person in place.people),
+        recipients=tuple(
+            recipient_of(EVERYTHING.shown(person, address)) for person in place.people
+        ),
         topic_links=decision.topic_links,
     )
     return MessageSent(

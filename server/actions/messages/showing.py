@@ -7,11 +7,12 @@ from typing import Any, Literal, NamedTuple
 import msgspec
 
 from server.actions.messages.edit_history import last_moved, shown_history
-from server.actions.messages.people import known_sender, recipient_of
+from server.actions.messages.people import recipient_of, shown_sender
 from server.directory import Directory
+from server.domain.actor import Actor
 from server.domain.addresses import RealmAddress
-from server.domain.profiles import public_email
 from server.domain.realm_settings import RealmSettings
+from server.domain.shown_people import Sight
 from server.events.base import ClientView
 from server.events.messages import (
     Listed,
@@ -42,22 +43,26 @@ class _Place(NamedTuple):
 
 
 async def show(
-    directory: Directory, rows: Sequence[MessageRow], view: ClientView
+    directory: Directory, rows: Sequence[MessageRow], view: ClientView, viewer: Actor
 ) -> list[MessageObject]:
-    """The messages as a client with this view gets them, each with its reader's flags."""
+    """The messages as the viewer's client with this view gets them, each with its reader's flags.
+
+    People whom the viewer may not know are masked.
+    """
     realm = await directory.realm()
     address = directory.address_of(realm)
     settings = await directory.settings()
     one_of_each = {row.conversation_id: row for row in rows}
     reactions = {row.id: _decoded(row.reactions) for row in rows if row.reactions is not None}
     people = await _people(directory, rows, one_of_each.values(), reactions.values())
-    _name_reactors(reactions.values(), people, address)
+    sight = await directory.sight(viewer.row, people)
+    _name_reactors(reactions.values(), people, address, sight)
     senders = {
-        user_id: known_sender(directory, people[user_id], realm, address)
+        user_id: shown_sender(directory, people[user_id], realm, address, sight)
         for user_id in {row.sender_id for row in rows}
     }
     pictures = {sender.id: avatar_url(sender, view) for sender in senders.values()}
-    places = await _places(directory, one_of_each.values(), people, view)
+    places = await _places(directory, one_of_each.values(), people, view, sight)
     kind = content_type(view)
     flags: dict[tuple[int, bool, bool, int], tuple[str, ...]] = {}
     shown = []
@@ -119,22 +124,26 @@ def _decoded(json: str) -> Reactions:
 
 
 def _name_reactors(
-    reactions: Iterable[Reactions], people: dict[UserId, UserRow], address: RealmAddress
+    reactions: Iterable[Reactions],
+    people: dict[UserId, UserRow],
+    address: RealmAddress,
+    sight: Sight,
 ) -> None:
     """Say in each reaction who has reacted: clients for terminals know it by nothing else."""
     named: dict[UserId, dict[str, Any]] = {}
     for each in chain.from_iterable(reactions):
         user_id = each["user_id"]
         if user_id not in named:
-            named[user_id] = _reactor(people[user_id], address)
+            named[user_id] = _reactor(people[user_id], address, sight)
         each["user"] = named[user_id]
 
 
-def _reactor(row: UserRow, address: RealmAddress) -> dict[str, Any]:
+def _reactor(row: UserRow, address: RealmAddress, sight: Sight) -> dict[str, Any]:
+    person = sight.shown(row, address)
     return {
-        "id": row.user_id,
-        "email": public_email(row, address.domain),
-        "full_name": row.full_name,
+        "id": person.user_id,
+        "email": person.email,
+        "full_name": person.full_name,
         "is_mirror_dummy": False,
     }
 
@@ -157,6 +166,7 @@ async def _places(
     one_of_each: Iterable[MessageRow],
     people: dict[UserId, UserRow],
     view: ClientView,
+    sight: Sight,
 ) -> dict[int, _Place]:
     """The conversations of these messages, by id."""
     address = await directory.address()
@@ -169,7 +179,8 @@ async def _places(
         topic = row.topic or ""
         links = tuple(linkifiers.topic_links(topic))
         if row.channel_id is None:
-            group = tuple([recipient_of(people[each], address) for each in row.user_ids or ()])
+            shown = [sight.shown(people[each], address) for each in row.user_ids or ()]
+            group = tuple(map(recipient_of, shown))
             places[row.conversation_id] = _Place("private", number, links, group, msgspec.UNSET, "")
             continue
         if row.channel_id not in channels:

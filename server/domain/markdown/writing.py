@@ -1,14 +1,18 @@
 """Markdown that the server writes itself, around what people have written."""
 
 import re
+from collections.abc import Collection
 from typing import Final
 
 from server.domain.markdown.links import narrow_href
-from storage.ids import ChannelId, MessageId
+from server.domain.shown_people import INACCESSIBLE_NAME
+from storage.ids import ChannelId, MessageId, UserId
 from storage.users import UserRow
 
 _PUNCTUATION: Final = re.compile(r"([!-/:;=-@\[-`{-~])")
 """All of ASCII's but the one that needs no escape, and has none."""
+_MENTION_BY_ID: Final = re.compile(r"(@_?\*\*)[^\n]{0,100}?\|([0-9]{1,18})\*\*")
+"""Whatever may be a person's name in it."""
 
 
 def quoted(text: str, *, limit: int | None = None) -> str:
@@ -23,6 +27,21 @@ def quoted(text: str, *, limit: int | None = None) -> str:
 def mention(row: UserRow) -> str:
     """The person's name, as a message shows it without calling them."""
     return f"@_**{row.full_name}|{row.user_id}**"
+
+
+def mentioned_ids(text: str) -> set[UserId]:
+    """The people whom the text mentions by id."""
+    return {UserId(int(found[2])) for found in _MENTION_BY_ID.finditer(text)}
+
+
+def with_masked_mentions(text: str, user_ids: Collection[UserId]) -> str:
+    """The text with mentions of these people under the name of those whom one may not know."""
+
+    def masked(found: re.Match[str]) -> str:
+        is_masked = int(found[2]) in user_ids
+        return f"{found[1]}{INACCESSIBLE_NAME}|{found[2]}**" if is_masked else found[0]
+
+    return _MENTION_BY_ID.sub(masked, text)
 
 
 def link(text: str, href: str) -> str:

@@ -1,0 +1,98 @@
+"""How a person is shown to a viewer: under which name and address, and with which avatar.
+
+Whatever shows people to people asks here: messages, events, notifications, texts that the server
+writes, and look-ups by address. Ids are never hidden, and neither is what people have written.
+"""
+
+from dataclasses import dataclass
+from typing import Final, Protocol
+
+from server.domain.addresses import RealmAddress
+from server.domain.avatars import Avatar, Pictured, avatar_of, avatar_of_unknown
+from server.domain.profiles import (
+    hidden_email,
+    knows_email,
+    public_email,
+    user_id_of_hidden_email,
+)
+from storage.ids import UserId
+from storage.users import UserRow
+
+INACCESSIBLE_NAME: Final = "Unknown user"
+"""The name of a person whom the viewer may not know."""
+
+
+class Portrayed(Pictured, Protocol):
+    """What has to be known of a person to show them."""
+
+    @property
+    def full_name(self) -> str: ...
+
+
+@dataclass(frozen=True, slots=True)
+class ShownPerson:
+    """A person as one viewer may see them."""
+
+    user_id: UserId
+    full_name: str
+    email: str
+    avatar: Avatar
+
+
+def inaccessible_person(
+    user_id: UserId, address: RealmAddress, *, name: str = INACCESSIBLE_NAME
+) -> ShownPerson:
+    """The person for viewers who may not know them: only the id is theirs."""
+    return ShownPerson(
+        user_id,
+        name,
+        hidden_email(user_id, address.domain),
+        avatar_of_unknown(user_id, address),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Sight:
+    """Which of some people a viewer may know: all but `strangers`.
+
+    A spectator may know names and uploaded avatars, and nothing that is made of an address.
+    """
+
+    strangers: frozenset[UserId] = frozenset()
+    is_spectator: bool = False
+
+    def shown(
+        self, row: Portrayed, address: RealmAddress, *, unknown: str = INACCESSIBLE_NAME
+    ) -> ShownPerson:
+        """The person as the viewer may see them; `address` is the organization's.
+
+        `unknown` is the name of those whom they may not know, in the viewer's language.
+        """
+        if row.user_id in self.strangers:
+            return inaccessible_person(row.user_id, address, name=unknown)
+        email, avatar = public_email(row, address.domain), avatar_of(row, address)
+        if self.is_spectator:
+            email = hidden_email(row.user_id, address.domain)
+            if row.avatar_key is None:
+                avatar = avatar_of_unknown(row.user_id, address)
+        return ShownPerson(row.user_id, row.full_name, email, avatar)
+
+    def name(self, user_id: UserId, full_name: str) -> str:
+        """The name under which the viewer may know a person of this full name."""
+        return INACCESSIBLE_NAME if user_id in self.strangers else full_name
+
+    def is_found_by(self, viewer: UserRow, row: UserRow, email: str, domain: str) -> bool:
+        """Whether an address of the person leads this viewer to them.
+
+        What stands for a hidden address always does, the real one where the viewer may know it.
+        Any other is to be answered like an address that does not exist.
+        """
+        if user_id_of_hidden_email(email, domain) == row.user_id:
+            return True
+        if self.is_spectator or row.user_id in self.strangers:
+            return False
+        return knows_email(viewer, row)
+
+
+EVERYTHING: Final = Sight()
+FROM_THE_WEB: Final = Sight(is_spectator=True)
