@@ -60,7 +60,8 @@ class Scope:
     """Which messages: all that is said holds. Nothing said of where: the feed.
 
     The feed is what the reader's present subscriptions show, their direct messages, and what
-    they starred or reacted to elsewhere. Flags and ids are looked for everywhere.
+    they starred or reacted to elsewhere. The reader's own flags are looked for everywhere: only
+    messages of their history have them.
     """
 
     channel_ids: Sequence[ChannelId] | None = None
@@ -70,7 +71,7 @@ class Scope:
     topic: str | None = None
     """With one channel and no `conversation_ids`: its topic of this name, if there is one."""
     in_feed: bool = False
-    """Of the conversations only what the feed has, unless flags or ids are looked for."""
+    """Of the conversations only what the feed has, unless flags are looked for."""
     people: tuple[UserId, ...] = ()
     """With `only_direct` and no `conversation_ids`: the group of exactly these, sorted."""
     only_direct: bool = False
@@ -305,13 +306,13 @@ def _onwards(window: Window) -> tuple[int, int]:
 def _place(scope: Scope) -> str:
     if scope.only_direct:
         return "direct"
-    if scope.in_feed and _driver(scope) != "ids":
+    if scope.in_feed and not scope.flags:
         return "feed"
     if scope.channel_ids is not None or (
         scope.conversation_ids is not None and not _has_many(scope)
     ):
         return "given"
-    return "any" if _driver(scope) == "ids" else "feed"
+    return "any" if scope.flags else "feed"
 
 
 def _cut(rows: list[MessageRow], window: Window) -> Page:

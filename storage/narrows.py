@@ -23,17 +23,31 @@ async def channels_that_are(
     )
 
 
-async def channels_of(
-    connection: Connection, realm_id: RealmId, topic_ids: Sequence[int]
-) -> list[ChannelId]:
-    """The channels of these topics."""
+async def topics_of_feed(
+    connection: Connection, realm_id: RealmId, user_id: UserId, topic_ids: Sequence[int]
+) -> list[int]:
+    """Those of the topics that may have messages in the user's feed.
+
+    They are in channels to which the user is subscribed, or hold messages that the user has in
+    their history without having received them.
+    """
     return await connection.values(
         """
-        SELECT DISTINCT channel_id FROM topics
-         WHERE realm_id = %(realm_id)s AND topic_id = ANY (%(topic_ids)s)
+        SELECT t.topic_id FROM topics t
+         WHERE t.realm_id = %(realm_id)s AND t.topic_id = ANY (%(topic_ids)s::bigint[])
+           AND t.channel_id IN (
+               SELECT s.channel_id FROM subscriptions s
+                WHERE s.realm_id = %(realm_id)s AND s.user_id = %(user_id)s AND s.active)
+        UNION
+        SELECT m.conversation_id
+          FROM message_flags f
+          JOIN messages m ON m.realm_id = %(realm_id)s AND m.id = f.message_id
+         WHERE f.realm_id = %(realm_id)s AND f.user_id = %(user_id)s AND f.flags & 32 <> 0
+           AND m.conversation_id = ANY (%(topic_ids)s::bigint[])
         """,
         realm_id=realm_id,
-        topic_ids=topic_ids,
+        user_id=user_id,
+        topic_ids=list(topic_ids),
     )
 
 

@@ -43,7 +43,8 @@ class Unread:
     mentioned: frozenset[MessageId]
     """Those that mention the user by name or group."""
     wildcards: frozenset[MessageId]
-    """Those that mention everybody in a channel, a topic or a group; muting decides about them."""
+    """Those that mention everybody in a channel, a topic or a group, where the user has not muted
+    the topic, nor its channel without unmuting or following the topic."""
     is_cut: bool
     """There are older ones, which are not told of."""
     foldable: list[ChannelId]
@@ -65,7 +66,10 @@ class Fold:
 async def unread(
     connection: Connection, realm_id: RealmId, user_id: UserId, *, limit: int = MAX_UNREAD
 ) -> Unread:
-    """All that is unread, the newest `limit` of it. One round trip, or two if there is any."""
+    """All that is unread, the newest `limit` of it.
+
+    One round trip; two if anything is unread, three if that mentions everybody somewhere.
+    """
     rows = await connection.tuples(
         """
         SELECT u.r_channel_id, u.r_conversation_id, u.r_ids, u.r_skipped, u.r_floor,
@@ -84,10 +88,11 @@ async def unread(
     conversations = _merged(rows)
     is_cut = _cut_to(conversations, limit)
     mentions = await _mentions(connection, realm_id, user_id, conversations)
+    wildcards = {i for i, by_name in mentions if not by_name}
     return Unread(
         conversations=conversations,
         mentioned=frozenset(i for i, by_name in mentions if by_name),
-        wildcards=frozenset(i for i, by_name in mentions if not by_name),
+        wildcards=await _where_not_muted(connection, realm_id, user_id, conversations, wildcards),
         is_cut=is_cut,
         foldable=_foldable(rows, saw_all=not is_cut),
     )
@@ -146,6 +151,39 @@ async def _mentions(
         return []
     unread_ids = {i for each in conversations for i in each.message_ids}
     return [(i, by_name) for i, by_name in rows if i in unread_ids]
+
+
+async def _where_not_muted(
+    connection: Connection,
+    realm_id: RealmId,
+    user_id: UserId,
+    conversations: Sequence[UnreadConversation],
+    wildcards: set[MessageId],
+) -> frozenset[MessageId]:
+    """The wildcard mentions in direct messages and in topics that the user has not muted."""
+    topics = [
+        each
+        for each in conversations
+        if each.channel_id is not None and not wildcards.isdisjoint(each.message_ids)
+    ]
+    if not topics:
+        return frozenset(wildcards)
+    muted: set[int] = set(
+        await connection.values(
+            """
+            SELECT t.topic_id
+              FROM unnest(%(channel_ids)s::bigint[], %(topic_ids)s::bigint[])
+                   AS t(channel_id, topic_id)
+             WHERE place_is_muted(%(realm_id)s, %(user_id)s, t.channel_id, t.topic_id)
+            """,
+            realm_id=realm_id,
+            user_id=user_id,
+            channel_ids=[each.channel_id for each in topics],
+            topic_ids=[each.conversation_id for each in topics],
+        )
+    )
+    silent = {i for each in topics if each.conversation_id in muted for i in each.message_ids}
+    return frozenset(wildcards - silent)
 
 
 def _foldable(rows: Iterable[tuple[Any, ...]], *, saw_all: bool) -> list[ChannelId]:

@@ -429,6 +429,15 @@ BEGIN
     RETURN true;
 END $$;
 
+CREATE FUNCTION public.counts_as_mention(p_realm_id bigint, p_user_id bigint, p_channel_id bigint, p_conversation_id bigint, p_flags integer, p_traits integer, p_received boolean) RETURNS boolean
+    LANGUAGE sql STABLE
+    AS $$
+    -- Flags 8: by name or group, 64: by the topic's wildcard; trait 2: by the channel's wildcard.
+    SELECT p_flags & 8 <> 0 OR (
+        (p_flags & 64 <> 0 OR (p_received AND p_traits & 2 <> 0))
+        AND NOT place_is_muted(p_realm_id, p_user_id, p_channel_id, p_conversation_id))
+$$;
+
 CREATE FUNCTION public.current_position() RETURNS bigint
     LANGUAGE sql STABLE
     AS $$ SELECT current_setting('parley.position')::bigint $$;
@@ -1435,7 +1444,8 @@ BEGIN
                ELSE jsonb_build_object('type', 'stream', 'stream_id', s.channel_id, 'topic', (
                     SELECT t.name FROM topics t
                      WHERE t.realm_id = p_realm_id AND t.topic_id = s.conversation_id))
-               END || CASE WHEN s.flags & 72 <> 0 OR (s.received AND s.traits & 2 <> 0)
+               END || CASE WHEN counts_as_mention(p_realm_id, p_user_id, s.channel_id, s.conversation_id,
+                                                  s.flags, s.traits, s.received)
                            THEN '{"mentioned": true}'::jsonb ELSE '{}'::jsonb END)
            FILTER (WHERE s.subscribed AND NOT s.unread)
       INTO r_changed, v_not_received, r_ignored_channel_ids, v_details
@@ -2293,6 +2303,19 @@ BEGIN
                   AND m.conversation_id <> m.origin_conversation_id
                   AND m.id >= lower(p.span) AND m.id < upper(p.span) OFFSET 0) m);
 END $$;
+
+CREATE FUNCTION public.place_is_muted(p_realm_id bigint, p_user_id bigint, p_channel_id bigint, p_topic_id bigint) RETURNS boolean
+    LANGUAGE sql STABLE
+    AS $$
+    -- The topic's policy (1: muted, 2: unmuted, 3: followed) goes before its channel's muting.
+    SELECT p_channel_id IS NOT NULL AND coalesce((
+        SELECT t.visibility_policy = 1 FROM user_topics t
+         WHERE t.realm_id = p_realm_id AND t.user_id = p_user_id AND t.topic_id = p_topic_id
+           AND t.visibility_policy <> 0), (
+        SELECT s.is_muted FROM subscriptions s
+         WHERE s.realm_id = p_realm_id AND s.user_id = p_user_id AND s.channel_id = p_channel_id
+           AND s.active), false)
+$$;
 
 CREATE FUNCTION public.predecessor(p_realm_id bigint, p_conversation_id bigint, p_id bigint) RETURNS bigint
     LANGUAGE plpgsql STABLE
@@ -3626,7 +3649,8 @@ BEGIN
                    'type', 'stream', 'stream_id', s.channel_id, 'topic', (
                         SELECT t.name FROM topics t
                          WHERE t.realm_id = p_realm_id AND t.topic_id = s.conversation_id))
-                   || CASE WHEN s.flags & 72 <> 0 OR (s.received AND s.traits & 2 <> 0)
+                   || CASE WHEN counts_as_mention(p_realm_id, v_user_id, s.channel_id, s.conversation_id,
+                                                  s.flags, s.traits, s.received)
                            THEN '{"mentioned": true}'::jsonb ELSE '{}'::jsonb END)
                FILTER (WHERE s.unread)
           INTO v_unread, v_starred, v_details

@@ -35,7 +35,6 @@ pytest_plugins = [
     "tests.fixtures.places",
     "tests.fixtures.making",
     "tests.fixtures.hall",
-    "tests.fixtures.logs",
     "tests.fixtures.changes",
     "tests.fixtures.fanout",
     "tests.fixtures.mail",

@@ -12,7 +12,7 @@ from server.domain.actor import Actor
 from server.domain.channel_creation import ChannelTerms
 from server.domain.errors import BadRequestError
 from server.domain.groups import DESCRIPTIONS
-from server.domain.realm_settings import DEFAULTS, RealmSettings
+from server.domain.realm_settings import NEW_REALM, RealmSettings
 from server.domain.realms import checked_realm_name, checked_subdomain
 from server.domain.system_bots import SYSTEM_BOTS
 from server.events.base import Tx
@@ -39,7 +39,7 @@ async def create_realm(
     owner: NewUser,
     now: datetime,
     subdomain: str = "",
-    settings: RealmSettings = DEFAULTS,
+    settings: RealmSettings = NEW_REALM,
 ) -> CreatedRealm:
     """A new organization with its clock, role groups, system bots and owner.
 

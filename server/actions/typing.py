@@ -65,6 +65,8 @@ async def in_channel(
     is_subscribed = subscription is not None and subscription.active
     if channel is None or not standing.reads(channel, subscribed=is_subscribed):
         raise ChannelDoesNotExistError.with_id(channel_id)
+    if channel.is_archived:
+        raise BadRequestError(f"Not authorized to send to channel '{channel.name}'")
     display_name = standing.settings.empty_topic_display_name
     topic = clean_topic(topic, display_name)
     if not _settings(actor).send_stream_typing_notifications:
@@ -117,6 +119,8 @@ async def in_edit(
             )
             recipient = {"type": "channel", "channel_id": row.channel_id, "topic": topic.name}
             channel = await directory.channel(row.channel_id)
+            if channel is not None and channel.is_archived:
+                raise BadRequestError("Messages of an archived channel cannot be changed")
             if (
                 channel is None
                 or not channel.history_public_to_subscribers

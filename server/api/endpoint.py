@@ -256,6 +256,9 @@ class Endpoint(Generic[ParamsT]):
     """Forms without one are taken too, also such that could hold none."""
     takes_payload: bool = False
     """The body is whatever a stranger's program sends: parameters are in the address alone."""
+    takes_webhook_bots: bool = False
+    """Incoming-webhook bots may call it; every other endpoint refuses their keys, which stand in
+    addresses. Endpoints of `Access.WEBHOOK` need not say so."""
     scope: Scope | None = None
     """What a key with a name has to reach; without it, to read for GET, and else everything."""
     answers_by_content: bool = False

@@ -21,7 +21,12 @@ from server.api.endpoint import (
 from server.api.envelopes import error_body
 from server.api.params import Params
 from server.domain.api_keys import Scope
-from server.domain.errors import DomainError, InvalidParameterError, ServerNotReadyError
+from server.domain.errors import (
+    DomainError,
+    InvalidParameterError,
+    MissingParameterError,
+    ServerNotReadyError,
+)
 from server.realtime import poll as polls
 from server.realtime.queue import WireEvent
 from server.realtime.stream import follow
@@ -65,6 +70,8 @@ async def get_events(request: Request, params: PollParams) -> RawResult | Later 
     if EVENT_STREAM in request.headers.get("Accept", ""):
         await _stream(request, params)
         return None
+    if params.last_event_id is None:
+        raise MissingParameterError("last_event_id")
     queue_id = QueueId(params.queue_id)
     begun = await polls.begin(
         request.app.realtime,

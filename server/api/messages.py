@@ -284,6 +284,7 @@ ENDPOINTS = (
         SendParams,
         send_message,
         SendResult,
+        takes_webhook_bots=True,
         scope=Scope.MESSAGES,
         summary="Send a message",
         description=(

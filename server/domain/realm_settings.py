@@ -169,6 +169,8 @@ class RealmSettings(msgspec.Struct, frozen=True, kw_only=True):
 
 
 DEFAULTS: Final = RealmSettings()
+NEW_REALM: Final = RealmSettings(enable_read_receipts=True)
+"""The settings of a new realm; those that it differs in stay as they are in existing realms."""
 
 _decoder = msgspec.json.Decoder(RealmSettings)
 

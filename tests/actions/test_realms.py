@@ -38,6 +38,13 @@ async def test_it_has_an_owner_who_can_sign_in(connection):
     assert known.password_hash == "hash"
 
 
+async def test_people_see_who_has_read_a_message(connection):
+    realm = await found(connection)
+    row = await realms.by_id(connection, realm.realm_id)
+    assert row is not None
+    assert RealmSettings.of(row.settings).enable_read_receipts
+
+
 async def test_its_clock_is_at_the_start(connection):
     realm = await found(connection)
 

@@ -43,6 +43,19 @@ async def test_who_has_been_deactivated_subscribes_nobody(hall):
     await refused(hall, actor, "plans", error=UserDeactivatedError)
 
 
+async def test_nobody_is_subscribed_to_an_archived_channel(hall):
+    await hall.make.channel("old", is_archived=True, subscribers=[hall.member])
+    await hall.make.channel("plans")
+
+    for actor in (hall.owner, hall.member, hall.other):
+        error = await refused(hall, actor, "OLD", "plans")
+        assert error.message == "Unable to access channel (OLD)."
+        await refused(hall, actor, "old", people=[hall.other])
+    done = await hall.subscribe(hall.other, "old", "plans", fatal=False)
+    assert (done.unauthorized, done.created) == (["old"], [])
+    assert done.subscribed == {hall.other.user_id: ["plans"]}
+
+
 async def test_a_private_channel_is_closed_to_others(hall):
     await hall.make.channel("secret", invite_only=True, subscribers=[hall.member])
     await hall.make.channel("plans")

@@ -35,6 +35,15 @@ def contents(events):
     return [e["message"]["content"] for e in events if e["type"] == "message"]
 
 
+async def test_a_poll_says_what_its_client_has(clients):
+    queue = await clients[1].register(event_types=["message"])
+    for more in ({}, {"dont_block": True}):
+        answer = await clients[1].call("GET", "/events", queue_id=queue.queue_id, **more)
+        assert answer.refused("REQUEST_VARIABLE_MISSING")["var_name"] == "last_event_id"
+    await say(clients[0])
+    assert contents(await queue.poll()) == ["hello"]
+
+
 async def test_a_poll_waits_for_the_next_message(clients):
     alice, bob = clients
     queue = await bob.register(event_types=["message"])
@@ -181,7 +190,8 @@ async def test_nobody_polls_or_deletes_somebody_elses_queue(clients):
     alice, bob = clients
     queue = await bob.register()
     for method in ("GET", "DELETE"):
-        answer = await alice.call(method, "/events", queue_id=queue.queue_id)
+        asked = {"last_event_id": -1} if method == "GET" else {}
+        answer = await alice.call(method, "/events", queue_id=queue.queue_id, **asked)
         assert answer.body["code"] == "BAD_EVENT_QUEUE_ID"
     assert await queue.poll(dont_block=True) == []
 

@@ -36,7 +36,7 @@ async def bob(log_in, people):
 async def said(alice, bob, people, make):
     """One message of each sort, by name; Alice reads."""
     one, other, third = people
-    await make.channel("general", subscribers=people)
+    general = await make.channel("general", subscribers=people)
     web = await make.channel("web", subscribers=[one, other], is_web_public=True)
     await make.channel("private", subscribers=[one, other], invite_only=True)
     await make.channel("elsewhere", subscribers=[other])
@@ -72,7 +72,7 @@ async def said(alice, bob, people, make):
         make, one, archived=archived, muted=web, policies={sent["plain"]: 1, sent["private"]: 3}
     )
     alice.server.forget(make.realm_id)
-    return sent
+    return sent | {"channel": general.channel_id}
 
 
 async def set_up(make: Make, reader, *, archived, muted, policies: dict[int, int]) -> None:
@@ -146,6 +146,11 @@ def cases(people) -> list[tuple[Any, list[str]]]:
         ([["channels", "public"], ["sender", one.user_id]], ["own"]),
         ([["channels", "web-public"], ["channel", "general"]], []),
         ([["topic", "t"], ["channel", "elsewhere"]], ["elsewhere"]),
+        ([["topic", "t"]], ["own", "link", "mention", "carol", "web", "private", "archived"]),
+        (
+            [["topic", "t"], ["sender", other.user_id], ["search", "x"]],
+            ["web", "private", "archived"],
+        ),
         ([["dm-including", other.user_id]], ["direct", "group"]),
         ([["dm-including", [third.user_id]]], ["group", "pair"]),
         ([["dm-including", f"{other.email},{third.email}"]], ["group"]),
@@ -264,7 +269,7 @@ async def test_states_of_topics_hold_for_what_the_feed_has_of_elsewhere(alice, b
         assert await ids(alice, [["is", "resolved"], ["is", "starred"]]) == [done]
         assert await ids(alice, [["is", "resolved"], ["channel", "elsewhere"]]) == [done, other]
         named = [["is", "resolved"], ["topic", "✔ done"]]
-        assert await ids(alice, named) == [said["resolved"], done, other]
+        assert await ids(alice, named) == [said["resolved"], done]
         first = {"anchor": "first_unread", "num_before": 0, "num_after": 0}
         assert await ids(alice, [["is", "resolved"]], **first) == [said["resolved"]]
         asked = {"msg_ids": [done, plain]}
@@ -287,6 +292,74 @@ async def test_states_of_topics_hold_for_what_the_feed_has_of_elsewhere(alice, b
             realm=make.realm_id,
             id=done,
         )
+
+
+async def test_a_narrow_without_a_channel_shows_what_its_reader_received(
+    alice, bob, said, people, make
+):
+    """Whatever it asks for; and `channels:public` widens it to what the reader may read."""
+    one, other, third = people
+    resolved = "✔ everything"
+    text = {"topic": resolved, "content": "needle https://e.example/a @**Carol**"}
+    place = await make.channel("never joined", subscribers=[other, third])
+    never = (await bob.post("/messages", type="channel", to="never joined", **text))["id"]
+    here = (await bob.post("/messages", type="channel", to="general", **text))["id"]
+    for client, message_id in ((bob, never), (bob, here)):
+        await client.post(f"/messages/{message_id}/reactions", emoji_name="tada")
+    for channel in (place.channel_id, said["channel"]):
+        followed = {"stream_id": channel, "topic": resolved, "visibility_policy": 3}
+        await alice.post("/user_topics", **followed)
+    narrows: list[list[Any]] = [
+        [["topic", resolved]],
+        [["sender", other.user_id]],
+        [["search", "needle"]],
+        [["has", "link"]],
+        [["has", "reaction"]],
+        [["is", "resolved"]],
+        [["is", "followed"]],
+        [["mentions", third.user_id]],
+        [["-is", "dm"]],
+        [["-sender", one.user_id]],
+        [["topic", resolved], ["sender", other.user_id]],
+        [["topic", resolved], ["has", "link"], ["search", "needle"]],
+        [["topic", resolved], ["mentions", third.user_id]],
+    ]
+    for narrow in narrows:
+        found = await ids(alice, narrow)
+        assert here in found, narrow
+        assert never not in found, narrow
+        assert {here, never} <= {*await ids(alice, [*narrow, ["channels", "public"]])}, narrow
+        asked = {"msg_ids": [here, never], "narrow": narrow}
+        matched = await alice.get("/messages/matches_narrow", **asked)
+        assert [*matched["messages"]] == [str(here)], narrow
+    assert await ids(alice, [["id", never]]) == []
+    assert await ids(alice, [["id", never], ["channels", "public"]]) == [never]
+    assert await ids(alice, [["with", never]]) == [never]
+    # What one has starred is in one's history, whether one received it or not.
+    await alice.post("/messages/flags", messages=[never], op="add", flag="starred")
+    for narrow in [*narrows, [["id", never]]]:
+        assert never in await ids(alice, narrow), narrow
+
+
+async def test_a_topic_that_many_channels_have_is_found_where_its_reader_is(alice, bob, said, make):
+    await make.connection.execute(
+        """
+        WITH made AS (
+            INSERT INTO channels (realm_id, name, description, rendered_description, created_at,
+                                  permissions)
+            SELECT realm_id, 'many ' || n, '', '', now(), permissions
+              FROM channels, generate_series(1, 250) AS n WHERE name = 'elsewhere'
+            RETURNING realm_id, channel_id)
+        INSERT INTO topics (realm_id, channel_id, name) SELECT realm_id, channel_id, 'T' FROM made
+        """
+    )
+    expected = await ids(alice, [["topic", "t"], ["sender", bob.user.user_id]])
+    assert expected == [
+        said[name] for name in ("link", "mention", "carol", "web", "private", "archived")
+    ]
+    assert said["elsewhere"] in await ids(alice, [["topic", "t"], ["channels", "public"]])
+    await alice.post("/messages/flags", messages=[said["elsewhere"]], op="add", flag="starred")
+    assert said["elsewhere"] in await ids(alice, [["topic", "t"]])
 
 
 async def test_with_a_message_is_its_conversation(alice, said, people):

@@ -46,6 +46,23 @@ async def test_a_message_is_rendered_as_it_would_be_sent(alice, channel):
     assert message["content"] == html
 
 
+async def test_a_deactivated_group_is_named_silently(make, alice, channel):
+    bob = await make.user()
+    group_id = await make.group("cooks", members=[bob], deactivated=True)
+    content = "@*cooks* @_*cooks*"
+    html = await rendered(alice, content)
+    pill = f'<span class="user-group-mention silent" data-user-group-id="{group_id}">cooks</span>'
+    assert html == f"<p>{pill} {pill}</p>"
+    await make.subscribe(channel, [bob])
+    sent = await alice.post("/messages", type="channel", to="general", topic="t", content=content)
+    flags = await make.connection.value(
+        "SELECT count(*) FROM message_flags WHERE message_id = %(id)s AND user_id = %(user)s",
+        id=sent["id"],
+        user=bob.user_id,
+    )
+    assert flags == 0
+
+
 async def test_an_edit_looks_as_a_send_would(alice, channel):
     sent = await alice.post(
         "/messages", type="channel", to=channel.channel_id, topic="t", content="plain"

@@ -134,6 +134,22 @@ async def test_people_who_do_not_tell_are_not_betrayed(log_in, make, people, que
     assert await heard(queues) == [[], [], []]
 
 
+async def test_nobody_types_in_an_archived_channel(make, clients, queues, channel):
+    message_id = (
+        await clients[0].post("/messages", type="channel", to="general", topic="t", content="x")
+    )["id"]
+    await make.connection.execute(
+        "UPDATE channels SET is_archived = true WHERE channel_id = %(id)s", id=channel.channel_id
+    )
+    clients[0].server.forget(make.realm_id)
+    for op in ("start", "stop"):
+        where = {"type": "channel", "stream_id": channel.channel_id, "topic": "t", "op": op}
+        (await clients[0].call("POST", "/typing", **where)).refused("BAD_REQUEST")
+        path = f"/messages/{message_id}/typing"
+        (await clients[0].call("POST", path, op=op)).refused("BAD_REQUEST")
+    assert await heard(queues) == [[], [], []]
+
+
 async def test_in_large_channels_nobody_is_told(log_in, make):
     crowd = await make.users(101)
     large = await make.channel(subscribers=crowd)

@@ -88,6 +88,18 @@ class Driver:
             shares_history=kind.shares_history,
         )
 
+    async def mute_channel(self, user: int, channel: int, *, is_muted: bool) -> None:
+        await self.connection.execute(
+            """
+            UPDATE subscriptions SET is_muted = %(is_muted)s
+             WHERE realm_id = %(realm_id)s AND user_id = %(user)s AND channel_id = %(channel)s
+            """,
+            realm_id=self.realm_id,
+            user=user,
+            channel=channel,
+            is_muted=is_muted,
+        )
+
     async def change_role(self, user: int, *, is_guest: bool) -> None:
         await self.connection.execute(
             "UPDATE users SET role = %(role)s WHERE realm_id = %(realm_id)s AND user_id = %(user)s",

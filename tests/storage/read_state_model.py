@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
 
 GUEST = 600
-FOLLOWED = 3
+MUTED, UNMUTED, FOLLOWED = 1, 2, 3
 
 
 @dataclass
@@ -61,6 +61,8 @@ class Model:
         """Who mutes whom."""
         self.policies: dict[tuple[int, int], int] = {}
         """What a user wants of a topic."""
+        self.muted_channels: set[tuple[int, int]] = set()
+        """Which channels a user has muted; leaving one does not change that."""
         self.of_notices: dict[int, str] = {}
         """Who has all notices of resolving unread, or none; the others those of followed topics."""
 
@@ -99,6 +101,20 @@ class Model:
         elif message.has_wildcard:
             flags |= {"stream_wildcard_mentioned", "wildcard_mentioned"}
         return flags
+
+    def is_mention(self, user: int, message: Message) -> bool:
+        """Whether the message counts as a mention of the user: in muted places, only by name."""
+        flags = self.flags(user, message)
+        if "mentioned" in flags or "wildcard_mentioned" not in flags:
+            return "mentioned" in flags
+        return message.channel is None or not self._mutes_place(user, message)
+
+    def _mutes_place(self, user: int, message: Message) -> bool:
+        policy = self.policies.get((user, message.conversation), 0)
+        if policy in (UNMUTED, FOLLOWED):
+            return False
+        place = (user, message.channel)
+        return policy == MUTED or (place in self.muted_channels and place in self.subscribed)
 
     def readable(self, user: int) -> list[Message]:
         return [m for m in self.messages.values() if self.may_read(user, m)]

@@ -4,10 +4,10 @@ from collections.abc import Iterable
 from typing import Any
 
 from storage.history import Scope
-from storage.ids import ChannelId, UserId
+from storage.ids import ChannelId, MessageId, UserId
 from tests.storage.read_state_model import Model
 
-PLACES = ("feed", "direct", "channel", "topic", "several", "groups")
+PLACES = ("feed", "direct", "channel", "topic", "several", "named", "ids", "groups")
 
 
 def nth(some: Iterable[int], number: int) -> int:
@@ -36,6 +36,10 @@ def scope_of(
         said["conversation_ids"] = [nth(topics, which)]
     elif place == "several":
         said["conversation_ids"] = [*topics[which % 4 :], *groups[which % 2 :]]
+    elif place == "named":
+        said |= {"conversation_ids": topics[which % 4 :: 2], "in_feed": True}
+    elif place == "ids":
+        said["ids"] = [MessageId(i) for i in sorted(model.messages)[which % 3 :: 2]]
     elif place == "groups":
         said |= {"conversation_ids": groups[which % 3 :], "only_direct": True}
     elif place == "direct":
@@ -46,12 +50,13 @@ def scope_of(
 def shown(model: Model, user: int, scope: Scope) -> list[int]:
     """The ids of what the scope holds and the user may read."""
     has_place = scope.channel_ids is not None or scope.conversation_ids is not None
-    needs_feed = not has_place and not scope.flags
+    needs_feed = (scope.in_feed or not has_place) and not (scope.only_direct or scope.flags)
     return [
         m.id
         for m in model.readable(user)
         if (scope.channel_ids is None or m.channel in scope.channel_ids)
         and (scope.conversation_ids is None or m.conversation in scope.conversation_ids)
+        and (scope.ids is None or m.id in scope.ids)
         and (m.channel is None or not scope.only_direct)
         and scope.sender_id in {None, m.sender}
         and model.is_all(user, m, scope.flags)

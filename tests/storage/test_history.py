@@ -101,7 +101,7 @@ class Realm:
             "sender there": await self.ids(
                 Scope(sender_id=UserId(self.writer), channel_ids=[ChannelId(channel)])
             ),
-            "ids": await self.ids(Scope(ids=every)),
+            "ids": await self.ids(Scope(ids=every, channel_ids=[ChannelId(channel)])),
             "single": [row.id for row in await self.by_ids(every)],
         }
 

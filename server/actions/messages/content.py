@@ -326,8 +326,9 @@ async def _mentionable(
 
 def _mentionable_group(standing: Standing, name: str) -> MentionedGroup | None:
     for known, group_id in standing.graph.ids_by_name.items():
-        if fold_name(known) == fold_name(name) and group_id not in standing.graph.deactivated:
-            return MentionedGroup(group_id, display_name(known))
+        if fold_name(known) == fold_name(name):
+            is_active = group_id not in standing.graph.deactivated
+            return MentionedGroup(group_id, display_name(known), is_active)
     return None
 
 

@@ -172,8 +172,6 @@ class _Gathered:
 
     channel_ids: set[ChannelId] | None = None
     conversation_ids: set[int] | None = None
-    named_topic: bool = False
-    """Whether a topic was named, which is looked for everywhere."""
     only_direct: bool = False
     senders: set[UserId] = field(default_factory=set)
     ids: set[MessageId] | None = None
@@ -227,22 +225,18 @@ async def _scope(look: Look, said: _Gathered) -> Scope | None:
     if said.is_impossible:
         return None
     channel_ids = said.channel_ids
-    in_feed = (
-        said.conversation_ids is not None
-        and channel_ids is None
-        and not (said.named_topic or said.only_direct)
-    )
-    many = said.conversation_ids is not None and len(said.conversation_ids) > MANY_CONVERSATIONS
-    if many and channel_ids is None and not (in_feed or said.only_direct):
-        assert said.conversation_ids is not None
-        channel_ids = set(
-            await narrows.channels_of(
-                look.connection, look.actor.realm_id, sorted(said.conversation_ids)
+    conversation_ids = said.conversation_ids
+    in_feed = conversation_ids is not None and channel_ids is None and not said.only_direct
+    if in_feed and conversation_ids is not None and len(conversation_ids) > MANY_CONVERSATIONS:
+        # So that a name which many channels have is not looked for in all of the feed.
+        conversation_ids = set(
+            await narrows.topics_of_feed(
+                look.connection, look.actor.realm_id, look.actor.user_id, sorted(conversation_ids)
             )
         )
     return Scope(
         channel_ids=None if channel_ids is None else sorted(channel_ids),
-        conversation_ids=_sorted(said.conversation_ids),
+        conversation_ids=_sorted(conversation_ids),
         in_feed=in_feed,
         only_direct=said.only_direct,
         sender_id=next(iter(said.senders), None),
@@ -314,7 +308,6 @@ async def _add_topic(look: Look, said: _Gathered, term: Term) -> None:
         look.connection, look.actor.realm_id, name, _sorted(said.channel_ids)
     )
     said.in_conversations(ids, negated=term.negated)
-    said.named_topic |= not term.negated
     said.not_direct |= not term.negated
 
 

@@ -88,8 +88,8 @@ async def subscribe(
 
     Raises BadRequestError, with nothing done, for a name that cannot be, an unknown or
     deactivated principal, terms that cannot be, and, unless the request says otherwise, for a
-    channel that the actor may not make, join or add people to. Whoever may make none does not
-    learn which names stand for channels that they may not know of.
+    channel that is archived, or that the actor may not make, join or add people to. Whoever may
+    make none does not learn which names stand for channels that they may not know of.
     """
     plan = await _plan(tx, actor, request)
     allowed, refused = _sorted_by_permission(plan, actor)
@@ -205,7 +205,10 @@ def _missing(wanted: Sequence[Wanted], names: Sequence[NamedChannel]) -> list[Wa
 
 
 def _sorted_by_permission(plan: _Plan, actor: Actor) -> tuple[list[ChannelRow], list[str]]:
-    """The channels in which the request is permitted, and the names of the others."""
+    """The channels in which the request is permitted, and the names of the others.
+
+    Nobody is subscribed to an archived channel.
+    """
     standing = plan.ground.standing(actor.user_id)
     adds_others = any(user_id != actor.user_id for user_id in plan.principal_ids)
     allowed, refused = [], []
@@ -216,7 +219,7 @@ def _sorted_by_permission(plan: _Plan, actor: Actor) -> tuple[list[ChannelRow], 
             if adds_others
             else standing.reads(channel, subscribed=is_in)
         )
-        if permitted:
+        if permitted and not channel.is_archived:
             allowed.append(channel)
         else:
             refused.append(name)

@@ -15,10 +15,14 @@ class MentionedUser(NamedTuple):
 
 
 class MentionedGroup(NamedTuple):
-    """A group that a message names, by the name that is shown."""
+    """A group that a message names, by the name that is shown.
+
+    A deactivated group is mentioned silently.
+    """
 
     group_id: GroupId
     name: str
+    is_active: bool = True
 
 
 class MentionedChannel(NamedTuple):
@@ -40,7 +44,7 @@ class MentionDirectory(Protocol):
         """The user with this id."""
 
     def group_by_name(self, name: str) -> MentionedGroup | None:
-        """The group with this name, unless it is deactivated."""
+        """The group with this name."""
 
     def channel_by_name(self, name: str) -> MentionedChannel | None:
         """The channel with this name, if the sender may know that it exists."""

@@ -226,7 +226,7 @@ def _group(match: re.Match[str], directory: MentionDirectory) -> Mention | None:
     silent, group = bool(match[1]), directory.group_by_name(match[2])
     if group is None:
         return None
-    return GroupMention(group.group_id, group.name, silent)
+    return GroupMention(group.group_id, group.name, silent or not group.is_active)
 
 
 def _channel(match: re.Match[str], directory: MentionDirectory) -> Inline | None:

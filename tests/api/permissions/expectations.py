@@ -780,6 +780,7 @@ may(
     own=EVERYBODY,
     others=EVERYBODY,
     private=NOBODY,
+    archived=NOBODY,
 )
 may(
     "POST /messages/{message_id}/typing",
@@ -789,6 +790,7 @@ may(
     own=EVERYBODY,
     others=NOBODY,
     private=NOBODY,
+    archived=NOBODY,
 )
 
 # -- files
