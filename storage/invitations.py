@@ -140,6 +140,35 @@ async def by_id(
     )
 
 
+async def open_of_inviters(
+    connection: Connection, realm_id: RealmId, inviter_ids: Sequence[UserId]
+) -> list[InvitationRow]:
+    """The open invitations of these inviters, those included that people requested by a link."""
+    return await connection.many(
+        InvitationRow,
+        _SELECT
+        + """
+         WHERE realm_id = %(realm_id)s AND state = 'open' AND inviter_id = ANY(%(inviter_ids)s)
+         ORDER BY invitation_id
+        """,
+        realm_id=realm_id,
+        inviter_ids=list(inviter_ids),
+    )
+
+
+def locking_all(
+    realm_id: RealmId, invitation_ids: Sequence[InvitationId]
+) -> Locking[InvitationRow]:
+    """Lock several invitations, in the order of their ids."""
+    return Locking(
+        InvitationRow,
+        _SELECT
+        + "WHERE realm_id = %(realm_id)s AND invitation_id = ANY(%(ids)s) ORDER BY invitation_id",
+        {"realm_id": realm_id, "ids": list(invitation_ids)},
+        expected=len(invitation_ids),
+    )
+
+
 def locking(realm_id: RealmId, invitation_id: InvitationId) -> Locking[InvitationRow]:
     return Locking(
         InvitationRow,

@@ -126,6 +126,39 @@ async def resend(
     enqueue(tx, InvitationEmail(realm_id=tx.realm_id, invitation_id=row.invitation_id))
 
 
+async def withdraw_of(tx: Tx, ground: Ground) -> None:
+    """End the open invitations that their inviters, the people of `ground`, may not give any more.
+
+    Call it after an account is deactivated or its role changes, with the row as it is then: all
+    invitations of a deactivated inviter end, and those to a role, or of a kind, that another
+    inviter no longer may invite to. The caller holds the realm alone. Invitations that end so are
+    listed, resent and accepted no more, and clients that list them are notified.
+    """
+    inviters = sorted(ground.people)
+    found = await invitations.open_of_inviters(await tx.connection(), tx.realm_id, inviters)
+    ended = [row for row in found if not _still_supports(ground, row)]
+    if not ended:
+        return
+    ids = [row.invitation_id for row in ended]
+    locked = await tx.lock(invitations.locking_all(tx.realm_id, ids))
+    connection = await tx.changing()
+    for row in locked:
+        await invitations.end(connection, tx.realm_id, row.invitation_id, state="revoked")
+    await tell(tx, *locked)
+
+
+def _still_supports(ground: Ground, row: InvitationRow) -> bool:
+    """Whether the inviter, as in `ground`, may still invite to this."""
+    if not ground.people[row.inviter_id].is_active:
+        return False
+    by_link = row.email is None or row.by_link is not None
+    try:
+        check_may_invite(ground.standing(row.inviter_id), row.role, by_link=by_link)
+    except BadRequestError:
+        return False
+    return True
+
+
 async def visible(connection: Connection, actor: Actor, now: datetime) -> list[InvitationRow]:
     """The open invitations that somebody may know of."""
     own_only = None if actor.person.is_administrator else actor.user_id

@@ -59,12 +59,15 @@ async def open_invitation(
     if row is None:
         raise LinkError(NOT_OURS)
     _check_key(row, key, link_secret)
+    found = await users.by_ids(connection, realm.realm_id, [row.inviter_id])
+    has_inviter = bool(found) and found[0].is_active
+    if row.state == "revoked" and not has_inviter:
+        raise LinkError(ORPHANED)  # the inviter cannot be asked for another one
     _check_open(row, now)
     await _check_link(connection, realm.realm_id, row)
-    found = await users.by_ids(connection, realm.realm_id, [row.inviter_id])
     if realm.deactivated:
         raise LinkError(DEACTIVATED)
-    if not found or not found[0].is_active:
+    if not has_inviter:
         raise LinkError(ORPHANED)
     return row, found[0]
 

@@ -8,6 +8,7 @@ from typing import Final
 from server.actions import audit
 from server.actions.api_keys import end_queues
 from server.actions.ground import Ground, ground_of, lock_as_administrator, lock_realm
+from server.actions.invitations import withdraw_of
 from server.actions.named_people import tell_of_permissions
 from server.actions.passwords import mail_news
 from server.actions.presence import introduce
@@ -122,6 +123,8 @@ async def deactivate_user(
     await tell_of_permissions(tx, connection, ground, left, active=False)
     entry = await end_queues(tx, left)
     _keep(tx, entry, by, left, active=False)
+    gone_inviters = {row.user_id: replace(row, is_active=False) for row in gone}
+    await withdraw_of(tx, replace(ground, people=gone_inviters))
     await withdraw(tx, ground, move, entry)
 
 

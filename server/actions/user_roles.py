@@ -6,6 +6,7 @@ from datetime import datetime
 
 from server.actions import audit
 from server.actions.ground import Ground, ground_of, lock_realm
+from server.actions.invitations import withdraw_of
 from server.actions.onlookers import who_know
 from server.domain.access import OWNER, ROLES
 from server.domain.actor import Actor
@@ -49,6 +50,8 @@ async def change_role(tx: Tx, actor: Actor, user_id: UserId, role: int, *, now: 
     for each in locked:
         await _tell(tx, ground, actor, each, role, now=now)
     tx.append(QueuesEnded(user_ids=tuple(changed)), NOBODY)
+    with_new_roles = {each.user_id: replace(each, role=role) for each in locked}
+    await withdraw_of(tx, replace(ground, people=with_new_roles))
 
 
 async def _tell(

@@ -8,7 +8,7 @@ import pytest
 from server.domain.access import ADMINISTRATOR, GUEST, MEMBER, MODERATOR, OWNER
 from server.domain.bots import GENERIC
 from server.domain.system_bots import WELCOME_BOT
-from storage import users
+from storage import groups, users
 from tests.factories import new_realm
 from tests.fixtures.invitations import Reception, link_of
 
@@ -300,10 +300,9 @@ async def test_nobody_learns_a_link_to_a_role_above_their_own(log_in, make):
     refused = await boss.call("DELETE", f"/invites/multiuse/{to_owner['id']}")
     assert refused.refused()["msg"] == "No such invitation"
 
-    # What somebody made who is no owner any more is still theirs to take back.
+    # An administrator cannot make owners, so the link of an owner who becomes one ends.
     await owner.patch(f"/users/{owner.user.user_id}", role=ADMINISTRATOR)
-    assert await listed(owner) == [to_administrator, to_owner]
-    await owner.delete(f"/invites/multiuse/{to_owner['id']}")
+    assert await listed(owner) == [to_administrator]
 
 
 async def test_links_are_not_for_keys_that_read(log_in, make):
@@ -378,3 +377,46 @@ async def test_who_invites_and_takes_back_is_kept_without_addresses(reception: R
         ("invitation_link_made", {"invitation_ids": [link["id"]], "role": MEMBER}),
     ]
     assert {each["actor_id"] for each in found} == {boss.user.user_id}
+
+
+async def invitations_of(reception: Reception, inviter) -> dict[str, int]:
+    """Three open invitations of the inviter, by the role or the kind of each."""
+    for email, role in (("mod@x.org", MODERATOR), ("member@x.org", MEMBER)):
+        await inviter.post("/invites", **words(email, invite_as=role))
+    await inviter.post("/invites/multiuse", invite_as=MEMBER)
+    found = await listed(reception.boss)
+    return {each.get("email", "link"): each["id"] for each in found}
+
+
+@pytest.mark.parametrize(
+    ("fields", "kept"),
+    [(None, set()), ({"role": MEMBER}, {"member@x.org"}), ({"role": GUEST}, set())],
+    ids=["deactivated", "member", "guest"],
+)
+async def test_invitations_end_with_what_their_inviter_may_do(reception, fields, kept):
+    make = reception.make
+    system = await groups.system_ids(make.connection, make.realm_id)
+    await make.change_settings(create_multiuse_invite_group=system["role:moderators"])
+    moderator = await reception.client(await reception.make.user(role=MODERATOR))
+    await reception.boss.post("/invites", **words("boss@x.org", invite_as=MODERATOR))
+    made = await invitations_of(reception, moderator)
+    links = {str(mail["To"]): link_of(mail) for mail in await reception.mails(3)}
+    queue = await reception.boss.register(event_types=["invites_changed"])
+    place = f"/users/{moderator.user.user_id}"
+    if fields is None:
+        await reception.boss.delete(place)
+    else:
+        await reception.boss.patch(place, **fields)
+
+    await queue.until("invites_changed")
+    left = {each.get("email", "link") for each in await listed(reception.boss)}
+    assert left == kept | {"boss@x.org"}
+    for name in made.keys() - left:
+        (await reception.boss.call("POST", f"/invites/{made[name]}/resend")).refused()
+        (await reception.boss.call("DELETE", f"/invites/{made[name]}")).refused()
+    for email, link in links.items():
+        page = await (await reception.visitor()).look(link)
+        assert (page.status == 200) is (email in left), email
+    if fields is None:
+        await reception.boss.post(f"{place}/reactivate")
+        assert {each.get("email", "link") for each in await listed(reception.boss)} == left
