@@ -6,19 +6,21 @@ message costs what its own length asks, however many phrases there are and whate
 
 import re
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final
+from unicodedata import normalize
 
 from server.domain.errors import BadRequestError
+from server.domain.markdown.addresses import addresses_in
+from server.domain.words import JOINING, tokens_of
 from storage.ids import UserId
 
 MAX_LENGTH: Final = 100
 MAX_WORDS: Final = 500
 """Of one user."""
 
-# A word ends at white space and at the punctuation of sentences and of markup: not within an
-# address, a path or a compound.
-_TOKEN = re.compile(r"[^\s()\"'.,;:?!\[\]*`>]+|[()\"'.,;:?!\[\]*`>]")
+_ASCII_TOKEN: Final = re.compile(rf"[a-z0-9{re.escape(''.join(JOINING))}]+|\S")
+"""As `tokens_of` finds them, in folded text."""
 
 
 def clean_words(words: Iterable[str]) -> list[str]:
@@ -105,5 +107,17 @@ class AlertWords:
         return frozenset(owners)
 
 
-def _tokens(text: str) -> Iterator[str]:
-    return (match[0] for match in _TOKEN.finditer(text.casefold()))
+def _tokens(text: str) -> list[str]:
+    """The words of a text and what is between them; an address is one of its own."""
+    folded = normalize("NFC", text).casefold()
+    tokens: list[str] = []
+    done = 0
+    for address in addresses_in(folded):
+        tokens += _words(folded[done : address.start])
+        tokens.append(folded[address.start : address.end])
+        done = address.end
+    return tokens + _words(folded[done:])
+
+
+def _words(text: str) -> list[str]:
+    return _ASCII_TOKEN.findall(text) if text.isascii() else tokens_of(text)

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from server.domain.markdown.source import MARK
+from server.domain.words import begins_word, ends_word, is_in_words, leaves_writing_system
 
 TRIGGER = r"https?://|www\.|@(?=[a-z0-9])|\.(?=[a-z]{2})"
 """What an address cannot be without; matched without regard to case."""
@@ -19,7 +19,7 @@ _TOP_LEVEL = (
 )
 _TOP_LEVEL_WORDS = "am|as|at|be|do|id|in|is|it|me|my|no|so|to|us"
 _DOMAIN_END = re.compile(
-    rf"(?:\.(?:{_TOP_LEVEL})){{1,3}}(?:(?=:[0-9])|(?![\w-]|\.\w))"
+    rf"(?:\.(?:{_TOP_LEVEL})){{1,3}}(?:(?=:[0-9])|(?![a-z0-9_-]|\.[a-z0-9_]))"
     rf"|\.(?:{_TOP_LEVEL_WORDS})(?=/\w)",
     re.IGNORECASE,
 )
@@ -28,9 +28,14 @@ _WWW = re.compile(r"www\.[\w-]{1,63}\.[\w-]", re.IGNORECASE)
 _NOT_BEFORE_DOMAIN = frozenset("@/\\_=#&%?$~.-+")
 _AFTER_DOMAIN = re.compile(r"[/?#]|:[0-9]")
 
-_RUN = re.compile(rf"[^\s<>\"`|\\{MARK}\u201c\u201d\u3000-\u3002\uff0c()\[\]]*")
+_RUN = re.compile(r"[!#-';=?@A-Z^_a-z{}~*+,./0-9:-]*")
+"""What an address may hold of ASCII, but the brackets that come in pairs."""
 _CLOSING = {")": "(", "]": "["}
-_TRAILING = "?!.,:;*_~'([{"
+_BEYOND_ASCII = frozenset("\u00b7\u2010\u2011\u2013\u200c\u200d\u30a0\u30fb")
+"""What joins words beyond ASCII, in names that are shown in addresses."""
+_BEFORE_OTHER_SCRIPTS = frozenset("/=&#-_+%~:@(")
+"""Behind these, and the dots of a domain, goes an address on in another script than Latin."""
+_TRAILING = "?!.,:;*_~'([{" + "".join(_BEYOND_ASCII)
 
 _ALPHANUMERIC = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
 _MAIL_DOMAIN = re.compile(r"@[a-z0-9-]{1,63}(?:\.[a-z0-9-]{1,63}){1,8}", re.IGNORECASE)
@@ -48,9 +53,18 @@ class Address(NamedTuple):
 
 def pages_in(text: str) -> Iterator[Address]:
     """The addresses of pages in a text, in its order; no two overlap."""
+    return _found_in(text, without="@")
+
+
+def addresses_in(text: str) -> Iterator[Address]:
+    """Those of pages and of mailboxes."""
+    return _found_in(text, without="")
+
+
+def _found_in(text: str, *, without: str) -> Iterator[Address]:
     done = 0
     for trigger in _TRIGGER.finditer(text):
-        if trigger.start() < done or trigger[0] == "@":
+        if trigger.start() < done or trigger[0] == without:
             continue
         found = find_address(text, trigger[0].lower(), trigger.start(), done)
         if found is not None:
@@ -68,7 +82,7 @@ def find_address(text: str, trigger: str, start: int, earliest: int) -> Address 
 
 
 def _page(text: str, start: int) -> Address | None:
-    if start and (text[start - 1].isalnum() or text[start - 1] in "\\_"):
+    if not begins_word(text, start) or text[max(0, start - 1) : start] in {"\\", "_"}:
         return None
 
     # What follows is certain to be an address, so that nothing is read twice.
@@ -81,11 +95,13 @@ def _page(text: str, start: int) -> Address | None:
 
 def _domain(text: str, start: int, earliest: int) -> Address | None:
     match = _DOMAIN_END.match(text, start)
-    if match is None:
+    if match is None or not ends_word(text, match.end()):
         return None
     name = _before(text, start, earliest, ".-")
     begin = start - len(name)
-    if not all(name.split(".")) or name[0] == "-" or text[begin - 1 : begin] in _NOT_BEFORE_DOMAIN:
+    if not all(name.split(".")) or name[0] == "-" or not begins_word(text, begin):
+        return None
+    if text[begin - 1 : begin] in _NOT_BEFORE_DOMAIN:
         return None
 
     end = _end(text, match.end()) if _AFTER_DOMAIN.match(text, match.end()) else match.end()
@@ -98,6 +114,8 @@ def _mailbox(text: str, start: int, earliest: int) -> Address | None:
     if not name or match is None:
         return None
     begin, end = start - len(name), start + len(match[0].rstrip("-"))
+    if not begins_word(text, begin) or not ends_word(text, end):
+        return None
     return Address(begin, end, "mailto:" + text[begin:end])
 
 
@@ -110,22 +128,36 @@ def _before(text: str, start: int, earliest: int, punctuation: str) -> str:
 def _end(text: str, start: int) -> int:
     """Where an address ends.
 
-    That is before a bracket that it closes without opening it, and before the punctuation of the
-    sentence around it.
+    That is before a bracket that it closes without opening it, before the punctuation of the
+    sentence around it, and beyond ASCII before what is in no word, or in one of another script.
     """
     depth = {"(": 0, "[": 0}
     end = start
     while True:
         run = _RUN.match(text, end)
         end = run.end() if run else end
-        bracket = text[end : end + 1]
-        if bracket in _CLOSING:
-            depth[_CLOSING[bracket]] -= 1
-            if depth[_CLOSING[bracket]] < 0:
+        next_one = text[end : end + 1]
+        if next_one in _CLOSING:
+            depth[_CLOSING[next_one]] -= 1
+            if depth[_CLOSING[next_one]] < 0:
                 break
-        elif bracket in depth:
-            depth[bracket] += 1
-        else:
+        elif next_one in depth:
+            depth[next_one] += 1
+        elif not _goes_on(text, start, end):
             break
         end += 1
     return start + len(text[start:end].rstrip(_TRAILING))
+
+
+def _goes_on(text: str, start: int, at: int) -> bool:
+    """Whether the character beyond ASCII at this place belongs to the address before it."""
+    character, before = text[at : at + 1], text[at - 1]
+    if character <= "\x7f":
+        return False
+    if not is_in_words(character):
+        return character in _BEYOND_ASCII
+    if before == ".":
+        return text.find("/", start + len("https://"), at) < 0
+    if before.isascii() and not before.isalnum():
+        return before in _BEFORE_OTHER_SCRIPTS
+    return not leaves_writing_system(text, at)

@@ -12,6 +12,7 @@ import uritemplate
 from server.domain.markdown.addresses import pages_in
 from server.domain.markdown.links import safe_href
 from server.domain.markdown.source import MARK
+from server.domain.words import ends_word, stands_free
 
 MAX_MATCHES: Final = 200
 """Of all linkifiers in one message; what comes after stays text."""
@@ -21,8 +22,10 @@ _REMEMBERED: Final = 100
 """Addresses of one linkifier: the same thing is mentioned again and again."""
 _WHOLE: Final = 1
 """The group around a pattern."""
-_BEFORE: Final = frozenset(" \t\n'\"(,:<[{|*~>")
-"""What may stand before a match; behind it, anything but a letter or a digit."""
+_BEFORE: Final = r"(?:^|[^\p{Latin}0-9#$%&+\-=@\\^_`/])"
+_BEHIND: Final = r"(?:$|[^\p{Latin}\pN])"
+"""Around a pattern stands what may be beside a word; whether it is one, `server.domain.words` says.
+RE2 cannot look ahead, so a pattern that matches more in its own right has to know here."""
 
 
 class LinkMatch(NamedTuple):
@@ -43,7 +46,7 @@ class Linkifier:
         options = re2.Options()
         options.log_errors = False
         options.max_mem = _MAX_MEMORY
-        bounded = rf"(?:^|[\s'\"(,:<\[{{|*~>])({pattern})(?:$|[^\pL\pN])"
+        bounded = f"{_BEFORE}({pattern}){_BEHIND}"
         try:
             self._pattern: Any = re2.compile(bounded.encode(), options=options)
         except re2.error as error:
@@ -67,8 +70,7 @@ class Linkifier:
             start, end = match.span(_WHOLE)
             if end == start:
                 return
-            if start > at or start == 0 or chr(text[start - 1]) in _BEFORE:
-                yield start, end, self._href(match)
+            yield start, end, self._href(match)
             at = end
 
     def _href(self, match: Any) -> str:
@@ -109,10 +111,13 @@ class Linkifiers:
         encoded = text.encode()
         places = _Places(text, encoded)
         found = chain.from_iterable(each.matches(encoded) for each in self._linkifiers)
-        for start, end, address in islice(found, limit):
+        for first, last, address in islice(found, limit):
             href = safe_href(address)
-            if href is not None and "://" in href and end - start <= _MAX_SPAN:
-                taken.append(LinkMatch(places.of(start), places.of(end), href))
+            start, end = places.of(first), places.of(last)
+            if href is None or "://" not in href or last - first > _MAX_SPAN:
+                continue
+            if _stands_free(text, start) and ends_word(text, end):
+                taken.append(LinkMatch(start, end, href))
         return _without_overlaps(taken, text)
 
     def topic_links(self, topic: str) -> list[dict[str, str]]:
@@ -126,6 +131,11 @@ class Linkifiers:
             if href is not None and not any(x.start < end and start < x.end for x in links):
                 links.append(LinkMatch(start, end, href))
         return [{"text": topic[link.start : link.end], "url": link.href} for link in sorted(links)]
+
+
+def _stands_free(text: str, at: int) -> bool:
+    """Whether a match may begin at this place, which is not within a path either."""
+    return stands_free(text, at) and text[max(0, at - 1) : at] not in {"/", "`"}
 
 
 NO_LINKIFIERS: Final = Linkifiers()

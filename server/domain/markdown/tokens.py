@@ -30,6 +30,7 @@ from server.domain.markdown.nodes import (
 )
 from server.domain.markdown.source import MARK
 from server.domain.names import fold_name
+from server.domain.words import begins_word, stands_free
 
 MAX_TOKENS = 500
 """Possible tokens after these stay text: nobody writes so many, and each may be looked up."""
@@ -59,10 +60,6 @@ _SYNTAX = rf"@_?\*\*?|#\*\*|\$\$|<(?=[a-z])|{addresses.TRIGGER}|{emoji.TRIGGER}"
 _TRIGGER = re.compile(_SYNTAX, re.IGNORECASE)
 _TRIGGER_OR_EMOTICON = re.compile(f"{emoji.EMOTICON_TRIGGER}|{_SYNTAX}", re.IGNORECASE)
 _MARKED = re.compile(f"{MARK}([0-9]{{1,4}}){MARK}")
-
-# What may stand before a mention or channel link, as clients also see it: nothing, white space,
-# an opening quote or bracket, or the marks of emphasis, quotes and table cells.
-_BEFORE_MENTION = frozenset(" \t\n'\"({[/<*~|>")
 
 _USER = re.compile(r"@(_?)\*\*(?:([^*`\n|]{1,200})|(?=\|))(?:\|([0-9]{1,9}))?\*\*")
 _GROUP = re.compile(r"@(_?)\*([^*`\n]{1,200})\*(?!\*)")
@@ -173,7 +170,7 @@ class Scanner:
         self, text: str, start: int, pattern: re.Pattern[str], recognize: Recognizer
     ) -> Found | None:
         match = pattern.match(text, start)
-        if match is None or (start and text[start - 1] not in _BEFORE_MENTION):
+        if match is None or not stands_free(text, start):
             return None
         node = recognize(match, self._directory)
         if node is None:
@@ -239,7 +236,7 @@ def _channel(match: re.Match[str], directory: MentionDirectory) -> Inline | None
 
 
 def _math_at(text: str, start: int) -> Found | None:
-    if start and (text[start - 1] in "$\\" or text[start - 1].isalnum()):
+    if not begins_word(text, start) or text[max(0, start - 1) : start] in {"$", "\\"}:
         return None
     match = _MATH.match(text, start)
     return (start, match.end(), Math(match[1])) if match else None

@@ -77,6 +77,7 @@ _PIECES = (
     "\u200d ⌚\u200d ⌚\ufe0f\u200d 🏴\U000e0061 "
     "#1 #12 #12# AB-1 A-A-1 x!! 12# (#12 [p](/user_uploads/a.png) https://pics.example/a.png "
     "$$\\frac$$ $$^$$ "
+    "http://字 http://e.org/字 日http://字が 字#12 字@**|7**字 a.com字 字a@b.co字 字。 １http://１ "
     "**。a **「 **a.**b **a)**b *a.*b **。~~ ~~**a.**~~b 「**」 **“ "
     "\ufdd0 \ufdd01\ufdd0 \ufdd7 \u202e \x00 é 😀 ﬀ \t"
 )
@@ -141,6 +142,9 @@ PATHOLOGICAL: dict[str, Source] = {
     "hyphens": repeated("-", "a\n", "x"),
     "digits": repeated("1", "", "."),
     "long word": repeated("a"),
+    "long address beyond ASCII": repeated("字", "http://"),
+    "long address of wide digits": repeated("１字", "http://"),
+    "long address of marks": repeated("\u0301", "http://e"),
     "long domain": repeated("a.", "", "com"),
     "long mail name": repeated("a.b", "", "@x.org"),
     "long top-level": repeated(".com", "a", "-"),
