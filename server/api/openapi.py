@@ -12,12 +12,14 @@ from server.api.endpoint import Access, Endpoint, NoParams, OpenResult, RawResul
 from server.api.examples import curl_of, examples
 from server.api.params import Described, describe
 from server.domain.addresses import API_PREFIX
+from server.domain.api_keys import Scope
 from server.domain.errors import DomainError
 from server.version import VERSION
 
 PATH: Final = "/openapi.json"
 FORM: Final = "application/x-www-form-urlencoded"
 JSON: Final = "application/json"
+HTML: Final = "text/html"
 _REF: Final = "#/components/schemas/{name}"
 _NOTHING: Final[dict[str, Any]] = {"description": "Success."}
 _TEXT: Final[dict[str, Any]] = {"schema": {"type": "string"}}
@@ -31,6 +33,39 @@ field. Names that an endpoint does not know are listed in `ignored_parameters_un
 Every error has `result`, `msg` and `code`. Sign in with HTTP basic authentication: the user's
 email address and API key.
 """
+_TITLES: Final = {
+    "api_keys": "API keys",
+    "attachments": "Uploaded files",
+    "authentication": "Getting an API key",
+    "bot_storage": "Storage of bots",
+    "calls": "Video calls",
+    "default_channel_groups": "Groups of default channels",
+    "emoji": "Unicode emoji",
+    "external": "Incoming webhooks",
+    "groups": "User groups",
+    "linkifiers": "Linkifiers and playgrounds",
+    "message_changes": "Editing and deleting messages",
+    "narrows": "Matching messages",
+    "onboarding_steps": "Hints for new users",
+    "openapi": "This description",
+    "profile_fields": "Custom profile fields",
+    "push_devices": "Push notifications",
+    "realm": "Organization",
+    "realm_activation": "Deactivating the organization",
+    "realm_domains": "Domains of the organization",
+    "realm_emoji": "Custom emoji",
+    "realm_exports": "Exports",
+    "realm_pictures": "Icon and logo",
+    "register": "Initial state and event queues",
+    "server_settings": "Before sign-in",
+    "submessages": "Widgets",
+    "tus": "Resumable uploads",
+    "typing": "Typing notifications",
+    "unsubscribing": "Unsubscribing from emails",
+    "user_topics": "Following and muting topics",
+    "zcommand": "Slash commands",
+}
+"""Areas whose title is not simply their name."""
 _ENVELOPE: Final = {
     "result": {"type": "string", "const": "success"},
     "msg": {"type": "string", "const": ""},
@@ -89,7 +124,10 @@ def document_of(routes: Sequence[Endpoint[Any]]) -> dict[str, Any]:
         "info": {"title": "Parley", "version": VERSION, "description": _INTRODUCTION},
         "servers": [{"url": API_PREFIX}],
         "security": _SECURITY,
-        "tags": [{"name": name} for name in sorted({_tag(each) for each in routes})],
+        "tags": [
+            {"name": name, "description": _TITLES.get(name, name.replace("_", " ").capitalize())}
+            for name in sorted({_tag(each) for each in routes})
+        ],
         "paths": {path: paths[path] for path in sorted(paths)},
         "components": {
             "securitySchemes": {"basic": {"type": "http", "scheme": "basic"}},
@@ -170,8 +208,8 @@ def _add_example(operation: dict[str, Any], name: str) -> None:
     if "$ref" in response:
         response = {**_error_responses()[response["$ref"].rpartition("/")[2]]}
     if "answer" in example:
-        content = response["content"]
-        response["content"] = {**content, JSON: {**content[JSON], "example": example["answer"]}}
+        content, kind = response["content"], HTML if isinstance(example["answer"], str) else JSON
+        response["content"] = {**content, kind: {**content[kind], "example": example["answer"]}}
     told = {n: {**_TEXT, "example": v} for n, v in example.get("answer_headers", {}).items()}
     if told:
         response["headers"] = {**response.get("headers", {}), **told}
@@ -287,7 +325,7 @@ def _other_name(described: Described) -> str:
 def _responses(endpoint: Endpoint[Any], results: Sequence[dict[str, Any]]) -> dict[str, Any]:
     schema = results[0] if len(results) == 1 else {"anyOf": list(results)}
     content: dict[str, Any] = (
-        {"text/html": {"schema": {"type": "string"}}}
+        {HTML: {"schema": {"type": "string"}}}
         if endpoint.answers_with_page
         else {JSON: {"schema": schema}}
     )
@@ -388,7 +426,19 @@ def _error_responses() -> dict[str, Any]:
 
 def _prose(endpoints: Sequence[Endpoint[Any]]) -> str:
     prose = next((each.description for each in endpoints if each.description), "")
-    return f"{prose}\n\nWho may call it: {endpoints[0].access.value}.".strip()
+    return f"{prose}\n\nWho may call it: {endpoints[0].access.value}. {_keys(endpoints[0])}".strip()
+
+
+def _keys(endpoint: Endpoint[Any]) -> str:
+    """Which named keys reach the endpoint."""
+    if endpoint.access in {Access.ANONYMOUS, Access.INTERNAL}:
+        return ""
+    if Scope.ACCOUNT in endpoint.needs:
+        return "Named keys do not reach it."
+    if Scope.EVERYTHING in endpoint.needs:
+        return "A named key needs the scope `everything`."
+    names = " and ".join(f"`{each.value}`" for each in endpoint.needs)
+    return f"A named key needs {names}, or `everything`."
 
 
 def _tag(endpoint: Endpoint[Any]) -> str:

@@ -17,6 +17,7 @@ from server.wording import span
 
 if TYPE_CHECKING:
     from jinja2 import Environment
+    from markupsafe import Markup
 
 STATIC: Final = {"style.css": "text/css; charset=utf-8", "icon.svg": "image/svg+xml"}
 STATIC_PATH: Final = "/static/{name}"
@@ -59,6 +60,14 @@ async def show(
     headers = {**HEADERS, "Content-Security-Policy": _policy(form_leads_to)}
     status = HTTPStatus.OK if error is None else error.status
     return Page(status, body.encode(), headers=headers, cookies=visit.cookies)
+
+
+def fragment(template: str, **values: Any) -> "Markup":
+    """A part of a page that is the same for everyone: may be rendered in a thread, and kept."""
+    from markupsafe import Markup  # with the templates: see server/templates.py
+
+    rendered = _environment().get_template(template).render(values)
+    return Markup(rendered)  # noqa: S704 - the template has escaped what it was given
 
 
 def said(error: DomainError) -> str:

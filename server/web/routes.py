@@ -5,6 +5,7 @@ from typing import Final
 from server.api.visits import PageRoute
 from server.web import (
     account,
+    api_pages,
     calls,
     home,
     invitations,
@@ -18,6 +19,7 @@ from server.web import (
 
 PAGES: Final[tuple[PageRoute, ...]] = (
     *account.PAGES,
+    *api_pages.PAGES,
     *calls.PAGES,
     *home.PAGES,
     *invitations.PAGES,

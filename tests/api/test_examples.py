@@ -131,7 +131,7 @@ def test_every_operation_has_an_example_that_its_description_allows():
     assert described == examples().keys()
     for operation, example in examples().items():
         method, _, _ = operation.partition(" ")
-        if example.get("answer") is not None and operation != "GET /openapi.json":
+        if isinstance(example.get("answer"), dict) and operation != "GET /openapi.json":
             openapi.validate(method, example["path"], example["status"], example["answer"])
         assert {*example.get("fields", ())} <= known(operation), operation
 

@@ -6,10 +6,13 @@ from functools import lru_cache
 import pytest
 
 from server.api.endpoint import Access
+from server.api.handler import BROWSER_PREFIX
 from server.api.routes import ROUTES, RoutesError
 from server.api.visits import PageRoute, Visit
+from server.domain.addresses import API_PREFIX
 from server.pages import Page
 from server.web import Site
+from server.web.api_pages import INDEX, ONE
 from server.web.routes import PAGES
 from tests.architecture.sources import ROOT
 
@@ -32,7 +35,12 @@ def test_a_page_without_access_is_refused():
 def test_no_page_is_where_an_endpoint_is():
     endpoints = {(route.method, route.full_path) for route in ROUTES}
     assert endpoints.isdisjoint((page.method, page.path) for page in PAGES)
-    assert not any(page.path.startswith(("/api", "/json")) for page in PAGES)
+    for page in PAGES:
+        # Below these nothing is looked for among the pages.
+        assert not page.path.startswith((f"{API_PREFIX}/", f"{BROWSER_PREFIX}/")), page.path
+        # A path of the API of which there is nothing must not be that of a page.
+        assert page.path in {INDEX, ONE} or not page.path.startswith("/api"), page.path
+    assert ONE.count("/") == API_PREFIX.count("/")
 
 
 def test_pages_that_take_forms_of_other_sites_are_few():
