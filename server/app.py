@@ -29,6 +29,7 @@ from server.pictures import Pictures
 from server.presences import Presences
 from server.previews import LinkedPictures, Previews
 from server.push.service import PushService
+from server.realtime.lineage_relay import LineageRelay
 from server.realtime.queues import Realtime
 from server.settings import Settings
 from server.typesetting import open_typesetter
@@ -183,6 +184,8 @@ async def _open_delivery(
     writers = Writers(database, directories, realtime.committed)
     bus = await stack.enter_async_context(_open_bus(settings, database, realtime))
     realtime.connect(bus)
+    realtime.lineages = LineageRelay(database.connector)
+    await realtime.lineages.connect(bus)
     realtime.need_position = _ticker(writers)
     await stack.enter_async_context(running(realtime.run()))
     return realtime, writers, bus

@@ -10,6 +10,8 @@ import msgspec
 from server.app import App
 from server.overview import AWAY, LAG_SECONDS
 from storage import health, workers
+from storage.reasons import UNKNOWN, brief_of
+from storage.refusals import RefusedError
 
 HEALTH: Final = "/health"
 READY: Final = "/ready"
@@ -19,20 +21,24 @@ ANSWER_SECONDS: Final = 3.0
 WELL: Final = "ok"
 
 
-class Findings(msgspec.Struct, frozen=True, kw_only=True):
+class Findings(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Each is "ok", or says what is wrong."""
 
     status: str
     database: str
     broker: str
     shipper: str
+    refused: list[str] = []
+    """As in Readiness."""
 
 
-class Readiness(msgspec.Struct, frozen=True, kw_only=True):
+class Readiness(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Whether to send requests here."""
 
     status: str
     database: str
+    refused: list[str] = []
+    """Databases that are not used, and why: an old primary that has come back."""
 
 
 class Checks:
@@ -54,7 +60,9 @@ class Checks:
             database = findings.database
             status = "draining" if self._is_draining() else database
             ready = Readiness(
-                status=status if status in {WELL, "draining"} else "not ready", database=database
+                status=status if status in {WELL, "draining"} else "not ready",
+                database=database,
+                refused=findings.refused,
             )
             return _status(ready.status), msgspec.json.encode(ready)
         return _status(findings.status), msgspec.json.encode(findings)
@@ -65,7 +73,11 @@ class Checks:
         broker = WELL if self._app.bus.is_connected else "not connected"
         is_well = {database, shipper, broker} == {WELL}
         return Findings(
-            status=WELL if is_well else "unwell", database=database, broker=broker, shipper=shipper
+            status=WELL if is_well else "unwell",
+            database=database,
+            broker=broker,
+            shipper=shipper,
+            refused=self._app.database.connector.refused_briefly,
         )
 
     async def _ask_database(self) -> tuple[str, str]:
@@ -76,11 +88,18 @@ class Checks:
                     takes_writes = await health.takes_writes(connection)
                     lag = await workers.ship_lag(connection)
         except AWAY:
-            return "no answer", "not known"
+            return self._why_no_answer(), "not known"
         database = WELL if takes_writes else "takes no writes"
         if lag is None:
             return database, "no worker leads it"
         return database, WELL if lag < LAG_SECONDS else f"{lag:.0f} seconds behind the log"
+
+    def _why_no_answer(self) -> str:
+        trouble = self._app.database.connector.trouble
+        if trouble is None:
+            return UNKNOWN
+        brief = brief_of(trouble)
+        return brief if isinstance(trouble, RefusedError) else f"{UNKNOWN}: {brief}"
 
 
 def _status(word: str) -> int:

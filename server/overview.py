@@ -121,6 +121,7 @@ async def look(
     Whoever is silent for longer than `patience_seconds` is told of as such.
     """
     found = Overview()
+    found.problems += [str(error) for error in database.connector.refused.values()]
     async with _noting(found, patience_seconds), asyncio.timeout(patience_seconds):
         async with database.connection() as connection:
             await _look_at_database(connection, found)

@@ -13,10 +13,13 @@ from psycopg.pq import PipelineStatus, TransactionStatus
 from psycopg.types.json import Jsonb, set_json_loads
 from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
+from storage.connector import Connector
 from storage.driver import Answer, PgConnection
-from storage.pool import CONNECT_SECONDS, KEEPALIVE, opened_pool
+from storage.pool import opened_pool
 from storage.readings import Reading, Result, next_round, side_by_side
-from storage.rights import RightMissingError, explained
+from storage.reasons import reason_of
+from storage.refusals import RefusedError
+from storage.rights import REFUSALS, RightMissingError, explained
 from storage.rows import built, columns, first
 
 Row = TypeVar("Row")
@@ -100,7 +103,7 @@ class Connection:
     @property
     def backend(self) -> int:
         """The process of Postgres at the other end."""
-        return self.raw.info.backend_pid
+        return self.raw.backend or self.raw.info.backend_pid
 
     @property
     def has_answered(self) -> bool:
@@ -231,8 +234,6 @@ async def translated_errors() -> AsyncIterator[None]:
         psycopg.errors.DeadlockDetected,
     ) as error:
         raise StatementTimeoutError(str(error)) from error
-    except PoolTimeout as error:
-        raise DatabaseUnavailableError(str(error)) from error
     except psycopg.Error as error:
         if is_lost(error):
             raise ConnectionLostError(str(error)) from error
@@ -242,8 +243,11 @@ async def translated_errors() -> AsyncIterator[None]:
 class Database:
     """A pool of connections to one Postgres."""
 
-    def __init__(self, url: str, pool: AsyncConnectionPool[PgConnection]) -> None:
+    def __init__(
+        self, url: str, pool: AsyncConnectionPool[PgConnection], connector: Connector
+    ) -> None:
         self.url = url
+        self.connector = connector
         self._pool = pool
         self._check: asyncio.Task[None] | None = None
         self._held: dict[asyncio.Task[Any] | None, PgConnection] = {}
@@ -315,12 +319,8 @@ class Database:
     @asynccontextmanager
     async def direct(self) -> AsyncIterator[PgConnection]:
         """A connection outside the pool, for LISTEN and session locks."""
-        async with translated_errors():
-            raw = await PgConnection.connect(
-                self.url, autocommit=True, connect_timeout=CONNECT_SECONDS, **KEEPALIVE
-            )
-            async with raw:
-                yield raw
+        async with translated_errors(), await self.connector.connect() as raw:
+            yield raw
 
     @asynccontextmanager
     async def _checked_out(self) -> AsyncIterator[PgConnection]:
@@ -329,6 +329,8 @@ class Database:
         self._callers += 1
         try:
             raw = await self._pool.getconn()
+        except PoolTimeout as error:
+            raise DatabaseUnavailableError(self._why_no_connection(error)) from error
         finally:
             self._callers -= 1
         if task and task.cancelling() > cancels:
@@ -353,6 +355,12 @@ class Database:
                 self._held[task] = before
             await asyncio.shield(self._pool.putconn(raw))
 
+    def _why_no_connection(self, error: PoolTimeout) -> str:
+        trouble = self.connector.trouble
+        if trouble is None:
+            return f"All {self._pool.max_size} connections to the database are in use: {error}"
+        return f"No answer from the database: {reason_of(trouble)}"
+
     def attempts(self) -> int:
         """How often this pool has tried to connect."""
         return self._pool.get_stats().get("connections_num", 0)
@@ -371,14 +379,24 @@ async def open_database(
     """Open a pool on `url`; raises DatabaseUnavailableError if nobody answers there.
 
     With `serves` (for whoever writes or hands out positions) each new connection first sees to
-    it that a restored or promoted database has begun a new epoch.
+    it that a restored or promoted database has begun a new generation. One that is older than what
+    this process knows of is never used.
     """
     set_json_loads(orjson.loads)
-    first = "SELECT confirm_identity()" if serves else None
+    connector = Connector(url, serves=serves)
     async with AsyncExitStack() as stack:
         try:
-            opened = opened_pool(url, min_size=min_size, max_size=max_size, first=first)
+            opened = opened_pool(connector, min_size=min_size, max_size=max_size)
             pool = await stack.enter_async_context(opened)
+        except RefusedError as error:
+            if isinstance(error.__cause__, REFUSALS):
+                raise RightMissingError(str(error)) from error
+            raise DatabaseUnavailableError(str(error)) from error
         except psycopg.OperationalError as error:
-            raise DatabaseUnavailableError(f"No answer from the database: {error}") from error
-        yield Database(url, pool)
+            reason = reason_of(connector.trouble or error)
+            raise DatabaseUnavailableError(f"No answer from the database: {reason}") from error
+        database = Database(url, pool, connector)
+        if connector.has_several_hosts:
+            watching = asyncio.create_task(connector.watch())
+            stack.callback(watching.cancel)
+        yield database

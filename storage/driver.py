@@ -6,7 +6,9 @@ what we ask (docs/adr/0031-statements.md).
 """
 
 import asyncio
+import os
 import re
+import socket
 from collections import OrderedDict, deque
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
@@ -24,6 +26,7 @@ from psycopg.pq.abc import PGresult
 from psycopg.waiting import READY_R, WAIT_R, WAIT_RW, wait_async
 from typing_extensions import override
 
+from storage.lineage import Lineage
 from storage.sockets import Sockets
 
 Made = TypeVar("Made")
@@ -104,6 +107,12 @@ class PgConnection(psycopg.AsyncConnection[Row]):
         super().__init__(*arguments, **named)
         self.prepare_threshold = None  # psycopg deallocates all that is prepared, ours with it
         self.plans = Plans()
+        self.backend = 0
+        """The process of Postgres at the other end, by its own word: a pooler makes up another."""
+        self.lineage: Lineage | None = None
+        """Of its database, where that is known."""
+        self.marker = ""
+        """Stands for this session: its settings hold it, too."""
         self._values = Transformer(self)
         self._sockets: Sockets | None = None
         self._owner = object()
@@ -190,6 +199,12 @@ class PgConnection(psycopg.AsyncConnection[Row]):
         await super().close()
         if self._sockets is not None:
             self._sockets.leave(descriptor, self._owner)
+
+    def cut_off(self) -> None:
+        """End the connection, whoever uses it: a statement fails as if the server had gone."""
+        if not self.closed:
+            with suppress(OSError), socket.socket(fileno=os.dup(self.pgconn.socket)) as connected:
+                connected.shutdown(socket.SHUT_RDWR)
 
     async def _newly_prepared(self, plan: "_Plan") -> bytes | None:
         """The name of a statement that is now prepared; None if it is asked too seldom."""

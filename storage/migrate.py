@@ -10,7 +10,8 @@ from typing import Any
 
 import psycopg
 
-from storage import rights
+from storage import lineage, rights
+from storage.reasons import reason_of
 
 DIRECTORY = Path(__file__).parent / "migrations"
 
@@ -152,14 +153,15 @@ def needed_before_deploy(migrations: Sequence[Migration]) -> list[Migration]:
 
 @contextmanager
 def connected(url: str) -> Iterator[Connection]:
-    """A connection to a Postgres that we can work with.
+    """A connection to a Postgres that we can work with; of several hosts to the one that leads.
 
     Raises MigrationError, also for what the block may not do there.
     """
     try:
-        connection = psycopg.connect(url, autocommit=True, connect_timeout=CONNECT_SECONDS)
+        address = _leading(url)
+        connection = psycopg.connect(address, autocommit=True, connect_timeout=CONNECT_SECONDS)
     except psycopg.OperationalError as error:
-        raise MigrationError(f"The database does not answer: {_first_line(error)}.") from error
+        raise MigrationError(f"The database does not answer: {reason_of(error)}.") from error
     except psycopg.ProgrammingError as error:  # it may show a part of the password
         raise MigrationError(
             "DATABASE_URL is not an address that can be read: look at what follows its `?`, and"
@@ -181,6 +183,12 @@ def connected(url: str) -> Iterator[Connection]:
             raise MigrationError(rights.explained(error, connection.info)) from error
         except psycopg.OperationalError as error:
             raise MigrationError(f"The database went away: {_first_line(error)}.") from error
+
+
+def _leading(url: str) -> str:
+    """The address of the one that leads of the hosts that this one names."""
+    hosts = lineage.hosts_of(url)
+    return lineage.survey(hosts)[0].conninfo if len(hosts) > 1 else url
 
 
 def unlimited(connection: Connection) -> None:

@@ -7,83 +7,49 @@ import select
 from collections import deque
 from collections.abc import AsyncIterator, Coroutine
 from contextlib import asynccontextmanager
-from typing import Any, LiteralString
+from typing import Any, cast
 
 from psycopg_pool import AsyncConnectionPool
 from typing_extensions import override
 
+from storage.connector import CONNECT_SECONDS, Connector
 from storage.driver import PgConnection
-from storage.rights import REFUSALS, RightMissingError, explained
+from storage.reasons import reason_of
+from storage.refusals import RefusedError
 
 logger = logging.getLogger(__name__)
 
-CONNECT_SECONDS = 10
 RECONNECT_SECONDS = 0.25
 """Between two attempts to connect again: a server that only restarted is found at once."""
 SPARE_SECONDS = 15.0
 """A connection that nobody has needed for so long is closed, one each time: each is a process of
 Postgres with its memory."""
-OPTIONS = (
-    "-c jit=off -c random_page_cost=1.1 -c timezone=UTC"
-    r" -c default_transaction_isolation=read\ committed"
-)
-"""Compiling a plan takes longer than any of our queries. A thousand ids are looked up one by one:
-pages are in memory, or not far from it, and a table is long. And whatever the database is set to: a
-write sees what was committed before its turn, which under another level it could not; and the last
-moment of the year 9999 is one that Python knows."""
-KEEPALIVE: dict[str, Any] = {
-    "keepalives": 1,
-    "keepalives_idle": 10,
-    "keepalives_interval": 5,
-    "tcp_user_timeout": 15_000,
-}
-"""A host that vanished without a word is noticed by probes, or, where something was sent to it,
-when that is not acknowledged for so many milliseconds: TCP alone goes on for a quarter of an hour.
-"""
 
 
 @asynccontextmanager
 async def opened_pool(
-    url: str, *, min_size: int, max_size: int, first: LiteralString | None = None
+    connector: Connector, *, min_size: int, max_size: int
 ) -> AsyncIterator[AsyncConnectionPool[PgConnection]]:
-    """A pool on `url`, each of whose connections begins with the statement `first`.
+    """A pool of what the connector connects.
 
-    Raises psycopg.OperationalError if nobody answers there, and RightMissingError where `first` is
-    refused: the pool itself would try that again until it gives up.
+    Raises psycopg.OperationalError if no database answers, and what it is refused for at once: the
+    pool itself would try that again until it gives up.
     """
     logging.getLogger("psycopg.pool").setLevel(logging.CRITICAL)  # it would tell each attempt
-    reconnecting = _Reconnecting()
+    reconnecting = _Reconnecting(connector)
     refused: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
-    async def configure(raw: PgConnection) -> None:
-        try:
-            if first is not None:
-                await raw.execute(first)
-        except REFUSALS as error:
-            if not refused.done():
-                refused.set_exception(RightMissingError(explained(error, raw.info)))
-            raise
-        reconnecting.succeeded()
-
     pool: AsyncConnectionPool[PgConnection] = AsyncConnectionPool(
-        url,
-        connection_class=PgConnection,
+        connection_class=cast("type[PgConnection]", _Door(connector, reconnecting, refused)),
         min_size=min(min_size, max_size),
         max_size=max_size,
         open=False,
         timeout=CONNECT_SECONDS,
         max_idle=SPARE_SECONDS,
-        kwargs={
-            "autocommit": True,
-            "options": OPTIONS,
-            "connect_timeout": CONNECT_SECONDS,
-            **KEEPALIVE,
-        },
         name="parley",
         check=_confirm_life,
         reconnect_timeout=0,
         reconnect_failed=reconnecting,
-        configure=configure,
     )
     pool._pool = _Warm()  # noqa: SLF001 - it has no other way to say which one is next
     await pool.open()
@@ -118,6 +84,28 @@ async def _confirm_life(raw: PgConnection) -> None:
         await AsyncConnectionPool.check_connection(raw)
 
 
+class _Door:
+    """What the pool takes for the class of its connections."""
+
+    def __init__(
+        self, connector: Connector, reconnecting: "_Reconnecting", refused: asyncio.Future[None]
+    ) -> None:
+        self._connector = connector
+        self._reconnecting = reconnecting
+        self._refused = refused
+
+    async def connect(self, _conninfo: str, **named: Any) -> PgConnection:
+        """A connection that was checked, for the pool."""
+        try:
+            connection = await self._connector.connect(**named)
+        except RefusedError as error:
+            if not self._refused.done():
+                self._refused.set_exception(error)
+            raise
+        self._reconnecting.succeeded()
+        return connection
+
+
 class _Warm(deque[PgConnection]):
     """The free connections of a pool, of which the one that was used last is given first.
 
@@ -135,7 +123,8 @@ class _Reconnecting:
     It also tells once what the pool tells of each attempt.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, connector: Connector) -> None:
+        self._connector = connector
         self._task: asyncio.Task[None] | None = None
         self._is_away = False
 
@@ -147,7 +136,9 @@ class _Reconnecting:
 
     async def __call__(self, pool: AsyncConnectionPool[PgConnection]) -> None:
         if not self._is_away:
-            logger.warning("the database does not answer")
+            trouble = self._connector.trouble
+            reason = "no reason known" if trouble is None else reason_of(trouble)
+            logger.warning("the database does not answer: %s", reason)
         self._is_away = True
         if self._task is None or self._task.done():
             self._task = asyncio.create_task(self._later(pool))

@@ -336,6 +336,58 @@ BEGIN
             AND m.conversation_id <> m.origin_conversation_id AND m.id < p_id));
 END $$;
 
+CREATE FUNCTION public.claim_lineage(p_generation bigint, p_system bigint, p_timeline bigint, p_keeps_positions boolean, OUT r_generation bigint, OUT r_system bigint, OUT r_timeline bigint, OUT r_outcome text) RETURNS record
+    LANGUAGE plpgsql
+    AS $$
+DECLARE
+    v_system bigint;
+    v_timeline bigint;
+BEGIN
+    SELECT system_identifier INTO r_system FROM pg_control_system();
+    r_timeline := ('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::bigint;
+    SELECT d.generation, d.system_identifier, d.timeline
+      INTO r_generation, v_system, v_timeline FROM database_identity d;
+    IF NOT FOUND THEN
+        IF p_generation IS NOT NULL AND (r_system, r_timeline) <> (p_system, p_timeline) THEN
+            r_generation := -1; -- never served, and another one was
+            r_outcome := 'older';
+            RETURN;
+        END IF;
+        INSERT INTO database_identity (system_identifier, timeline, generation)
+        VALUES (r_system, r_timeline,
+                coalesce(p_generation, floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint))
+        ON CONFLICT DO NOTHING;
+        SELECT d.generation, d.system_identifier, d.timeline
+          INTO STRICT r_generation, v_system, v_timeline FROM database_identity d;
+    END IF;
+    IF r_generation < p_generation
+       OR (r_generation = p_generation AND r_system = p_system AND r_timeline < p_timeline) THEN
+        r_outcome := 'older';
+        RETURN;
+    END IF;
+    r_outcome := 'known';
+    IF v_system = r_system AND v_timeline = r_timeline THEN RETURN; END IF;
+
+    SELECT d.generation, d.system_identifier, d.timeline
+      INTO STRICT r_generation, v_system, v_timeline FROM database_identity d FOR UPDATE;
+    IF v_system = r_system AND v_timeline = r_timeline THEN RETURN; END IF;
+    r_outcome := 'kept';
+    -- One that was taken back to a moment of the past has a new timeline, too.
+    IF NOT p_keeps_positions OR v_system <> r_system OR v_timeline > r_timeline
+       OR EXISTS (SELECT FROM pg_settings s
+                   WHERE s.name IN ('recovery_target', 'recovery_target_lsn', 'recovery_target_name',
+                                    'recovery_target_time', 'recovery_target_xid')
+                     AND s.setting <> '') THEN
+        r_outcome := 'renewed';
+        PERFORM renew_epoch(c.realm_id) FROM realm_clock c ORDER BY c.realm_id;
+    END IF;
+    UPDATE database_identity d
+       SET system_identifier = r_system, timeline = r_timeline,
+           generation = greatest(
+               d.generation + 1, floor(extract(epoch FROM clock_timestamp()) * 1000)::bigint)
+    RETURNING d.generation INTO r_generation;
+END $$;
+
 CREATE FUNCTION public.clear_unread_flag(p_realm_id bigint, p_user_id bigint, p_ids bigint[]) RETURNS void
     LANGUAGE plpgsql
     AS $$
@@ -381,6 +433,10 @@ CREATE FUNCTION public.clock_lock(p_realm_id bigint, OUT r_position bigint, OUT 
     SET enable_seqscan TO 'off'
     AS $$
 BEGIN
+    IF current_setting('parley.strict', true) = 'on'
+       AND current_setting('synchronous_standby_names') = '' THEN
+        RAISE EXCEPTION 'synchronous_standby_names is empty' USING ERRCODE = '57PS1';
+    END IF;
     SELECT c.position, c.epoch, greatest(c.day, (clock_timestamp() AT TIME ZONE 'utc')::date)
       INTO STRICT r_position, r_epoch, r_day
       FROM realm_clock c WHERE c.realm_id = p_realm_id
@@ -405,29 +461,10 @@ BEGIN
 END $$;
 
 CREATE FUNCTION public.confirm_identity() RETURNS boolean
-    LANGUAGE plpgsql
+    LANGUAGE sql
     AS $$
-DECLARE
-    v_system bigint;
-    v_timeline bigint := ('x' || left(pg_walfile_name(pg_current_wal_lsn()), 8))::bit(32)::bigint;
-BEGIN
-    SELECT system_identifier INTO v_system FROM pg_control_system();
-    PERFORM FROM database_identity d
-      WHERE d.system_identifier = v_system AND d.timeline = v_timeline;
-    IF FOUND THEN RETURN false; END IF;
-
-    INSERT INTO database_identity (system_identifier, timeline) VALUES (v_system, v_timeline)
-    ON CONFLICT DO NOTHING;
-    IF FOUND THEN RETURN false; END IF;
-    PERFORM FROM database_identity d FOR UPDATE;
-    PERFORM FROM database_identity d
-      WHERE d.system_identifier = v_system AND d.timeline = v_timeline;
-    IF FOUND THEN RETURN false; END IF;
-
-    PERFORM renew_epoch(c.realm_id) FROM realm_clock c ORDER BY c.realm_id;
-    UPDATE database_identity SET system_identifier = v_system, timeline = v_timeline;
-    RETURN true;
-END $$;
+    SELECT r_outcome = 'renewed' FROM claim_lineage(NULL, NULL, NULL, false)
+$$;
 
 CREATE FUNCTION public.counts_as_mention(p_realm_id bigint, p_user_id bigint, p_channel_id bigint, p_conversation_id bigint, p_flags integer, p_traits integer, p_received boolean) RETURNS boolean
     LANGUAGE sql STABLE
@@ -4192,6 +4229,7 @@ CREATE TABLE public.database_identity (
     is_only boolean DEFAULT true NOT NULL,
     system_identifier bigint NOT NULL,
     timeline bigint NOT NULL,
+    generation bigint DEFAULT 0 NOT NULL,
     CONSTRAINT database_identity_is_only_check CHECK (is_only)
 );
 

@@ -3,9 +3,11 @@
 import asyncio
 import os
 import random
+import shutil
 import signal
 import subprocess
 import time
+from collections.abc import Mapping
 from pathlib import Path
 
 import psycopg
@@ -33,7 +35,9 @@ SETTINGS = {
 class PrivatePostgres:
     """A cluster in a directory of its own, on a free port of the loopback interface."""
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: Path, settings: Mapping[str, str] | None = None) -> None:
+        """`settings` are used instead of ours of the same names, from the next start on."""
+        self.settings = dict(settings or {})
         self._directory = directory
         self._cluster = directory / "postgres"
         self._account = choose_account(self._cluster)
@@ -57,6 +61,17 @@ class PrivatePostgres:
                 *("--username=postgres", "--auth=trust", "--encoding=UTF8", "--locale=C.UTF-8"),
                 *("--no-sync", "--no-instructions"),
             ]
+        )
+
+    def become_standby_of(self, primary: "PrivatePostgres") -> None:
+        """Make the cluster a copy of another one, which is stopped, and let it follow that."""
+        shutil.rmtree(self._cluster, ignore_errors=True)
+        shutil.copytree(primary._cluster, self._cluster)  # noqa: SLF001 - of another of us
+        (self._cluster / "standby.signal").touch()
+        for path in (self._cluster, *self._cluster.rglob("*")):
+            self._account.own(path)
+        self.settings["primary_conninfo"] = (
+            f"host=127.0.0.1 port={primary.port} user=postgres application_name=standby"
         )
 
     async def start(self) -> None:
@@ -123,6 +138,7 @@ class PrivatePostgres:
         settings = SETTINGS | {
             "port": str(self.port),
             "unix_socket_directories": str(self._cluster),
+            **self.settings,
         }
         options = [word for name, value in settings.items() for word in ("-c", f"{name}={value}")]
         switch = self._account.switch()

@@ -205,6 +205,7 @@ def _takes_files(place: Path) -> bool:
 
 
 def _about_database(url: str) -> Iterator[Finding]:
+    yield from _about_hosts_of_database(url)
     from storage.health import durability, refusal
     from storage.migrate import MigrationError, connected, pending
     from storage.rights import lack
@@ -234,6 +235,28 @@ def _about_database(url: str) -> Iterator[Finding]:
             f"The database lacks {counted(len(lacking), 'migration', 'migrations')}:"
             " run `parley migrate`.",
         )
+
+
+def _about_hosts_of_database(url: str) -> Iterator[Finding]:
+    """Which of several hosts leads, and which one is an old primary that has come back."""
+    from storage import lineage
+    from storage.reasons import reason_of
+    from storage.refusals import older_database
+
+    found = lineage.survey_of(url)
+    leading = lineage.leading(found)
+    for host in found:
+        own = host.lineage
+        if host.error is not None:
+            sentence = f"The database at {host.name} does not answer: {reason_of(host.error)}."
+            yield Finding(Verdict.DOUBTFUL, "database", sentence)
+        elif host.is_standby:
+            yield Finding(Verdict.GOOD, "database", f"The database at {host.name} is a standby.")
+        elif own is not None and leading is not None and own.is_older_than(leading):
+            sentence = str(older_database(host.name, own, leading))
+            yield Finding(Verdict.BAD, "database", sentence)
+        else:
+            yield Finding(Verdict.GOOD, "database", f"The database at {host.name} leads.")
 
 
 def _about_mail(settings: "Settings") -> Iterator[Finding]:

@@ -19,9 +19,11 @@ from server.events.base import Audience, Event, LogEntry
 from server.events.queue_params import queue_params
 from server.gathering import Gathering
 from server.messaging.event_bus import MAX_EPHEMERAL_BYTES, EventBus, Hint
+from server.realtime import lineage_relay
 from server.realtime.audience import LiveUser, reaches_queue
 from server.realtime.bell import NO_REALM, Bell
 from server.realtime.follower import RealmFollower
+from server.realtime.lineage_relay import LineageRelay
 from server.realtime.queue import EventQueue
 from server.turns import Turns
 from storage import clock as clocks
@@ -108,6 +110,8 @@ class Realtime:
         """When polls are due for a heartbeat."""
         self.wakes = Turns()
         """Brings the answers of polls that waited."""
+        self.lineages: LineageRelay | None = None
+        """Hears from the other processes which database leads."""
         self._bus: EventBus | None = None
         self._followers: dict[RealmId, RealmFollower] = {}
         self._rows: dict[RealmId, Gathering[QueueId, _Adoptable]] = {}
@@ -152,6 +156,9 @@ class Realtime:
             follower.notice(hint.epoch, hint.last)
 
     def on_ephemeral(self, realm_id: RealmId, body: bytes) -> None:
+        if self.lineages is not None and realm_id == lineage_relay.NO_REALM:
+            self.lineages.heard(body)
+            return
         follower = self._followers.get(realm_id)
         if follower is None:
             return
@@ -167,6 +174,8 @@ class Realtime:
 
     def on_gap(self) -> None:
         self._look_now.set()
+        if self.lineages is not None:
+            self.lineages.publish()
 
     # -- what requests ask
 

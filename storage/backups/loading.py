@@ -57,6 +57,10 @@ REMOVALS: Final = """
 """
 
 
+LEAD = "SELECT claim_lineage(NULL, NULL, NULL, false)"
+"""What is restored begins a generation of its own: it leads, whatever has led before."""
+
+
 def refusal(url: str, *, replace: bool) -> str | None:
     """Why the backup cannot be restored into this database, as one sentence; None if it can."""
     with connected(url) as connection:
@@ -106,6 +110,7 @@ def restore(url: str, path: Path, *, folder: Path, progress: Progress) -> Manife
             build(connection, theirs)
             _load(connection, archive, manifest, progress)
             build(connection, later)
+            connection.execute(LEAD)
         connection.execute("ANALYZE")
     return manifest
 

@@ -26,7 +26,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 from scripts.cli.main import cli
 from server.domain.clock import SystemClock
 from server.listening import open_sockets, port_of
-from storage.pool import CONNECT_SECONDS
+from storage.connector import CONNECT_SECONDS
 from tests.fixtures.database import new_database
 
 PARLEY = (sys.executable, "-m", "scripts.cli.main")

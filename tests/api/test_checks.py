@@ -84,7 +84,10 @@ async def test_a_database_that_is_away_is_told_of_and_found_again(database_url: 
             assert (await get(f"{server.url}/ready")).code == 200
             proxy.refuse()
             ready, health = await get(f"{server.url}/ready"), await get(f"{server.url}/health")
-            assert (ready.code, json.loads(ready.body)["database"]) == (503, "no answer")
+            assert (ready.code, json.loads(ready.body)["database"]) == (
+                503,
+                "no answer: nothing listens there",
+            )
             assert (health.code, json.loads(health.body)["shipper"]) == (503, "not known")
             told = samples(
                 await MetricsPort(server.app, server.api.answering.checks, ["x"], []).metrics()

@@ -1,0 +1,245 @@
+"""Makes connections to the database that leads, and refuses what would harm: see `refusals`."""
+
+import asyncio
+import logging
+import secrets
+from collections.abc import Callable, Iterable
+from typing import Any, Final, LiteralString
+from weakref import WeakSet
+
+import psycopg
+
+from storage import lineage
+from storage.driver import PgConnection
+from storage.lineage import Host, Lineage
+from storage.refusals import (
+    RefusedError,
+    older_database,
+    standby_database,
+)
+from storage.rights import REFUSALS, explained
+
+logger = logging.getLogger(__name__)
+
+CONNECT_SECONDS: Final = 10
+SURVEY_SECONDS: Final = 10.0
+"""How old the answers of the hosts may be, where there are several."""
+KEEPALIVE: Final[dict[str, Any]] = {
+    "keepalives": 1,
+    "keepalives_idle": 10,
+    "keepalives_interval": 5,
+    "tcp_user_timeout": 15_000,
+}
+"""A host that vanished without a word is noticed by probes, or, where something was sent to it,
+when that is not acknowledged for so many milliseconds: TCP alone goes on for a quarter of an hour.
+"""
+OPTIONS: Final[LiteralString] = """
+    SELECT pg_backend_pid(), set_config('parley.session', %(marker)s, false),
+           set_config('jit', 'off', false), set_config('random_page_cost', '1.1', false),
+           set_config('timezone', 'UTC', false),
+           set_config('default_transaction_isolation', 'read committed', false)
+"""
+"""By a statement, for a pooler may refuse or drop what is asked for at the start.
+
+Compiling a plan takes longer than any of our queries. A thousand ids are looked up one by one:
+pages are in memory, or not far from it, and a table is long. And whatever the database is set to: a
+write sees what was committed before its turn, which under another level it could not; and the last
+moment of the year 9999 is one that Python knows."""
+CLAIM: Final[LiteralString] = """
+    SELECT r_generation, r_system, r_timeline, r_outcome
+      FROM claim_lineage(%(generation)s, %(system)s, %(timeline)s, %(keeps_positions)s)
+"""
+
+
+class Connector:
+    """Connects to one of the hosts of an address: to the one that leads, if any does.
+
+    Each connection is checked once, in the round trip that sets its options: its database may not
+    be older than the newest that this process has seen or heard of. With `serves` a database that
+    was restored or promoted begins a new generation.
+    """
+
+    def __init__(self, url: str, *, serves: bool = False) -> None:
+        self._serves = serves
+        self._named = lineage.hosts_of(url)
+        self._hosts = self._named
+        """The one that leads first."""
+        self._surveyed_at: float | None = None
+        self._surveying: asyncio.Task[None] | None = None
+        self._connections: WeakSet[PgConnection] = WeakSet()
+        self.seen: Lineage | None = None
+        """The newest lineage that this process knows of."""
+        self.trouble: Exception | None = None
+        """What the last attempt to connect failed of; None once one has succeeded."""
+        self.refused: dict[str, RefusedError] = {}
+        """Hosts that may not be used, and why."""
+        self.on_newer: Callable[[], None] = lambda: None
+        """Is called when this process finds, or hears of, a newer lineage than before."""
+
+    @property
+    def has_several_hosts(self) -> bool:
+        return len(self._hosts) > 1
+
+    @property
+    def refused_briefly(self) -> list[str]:
+        """Which of the hosts may not be used, by their place in the address, and why."""
+        names = [host.name for host in self._named]
+        return [
+            f"database {names.index(name) + 1} of {len(names)}: {error.brief}"
+            for name, error in sorted(self.refused.items())
+            if name in names
+        ]
+
+    async def connect(self, **named: Any) -> PgConnection:
+        """A checked connection in autocommit mode. Raises psycopg.Error where there is none."""
+        await self._survey_if_stale()
+        first: Exception | None = None
+        for host in self._hosts:
+            try:
+                connection = await self._connect_to(host, **named)
+            except psycopg.Error as error:
+                if first is None or isinstance(error, RefusedError):
+                    first = error
+            else:
+                self.trouble = None
+                return connection
+        assert first is not None
+        self.trouble = first
+        raise first
+
+    def learn(self, news: Lineage) -> bool:
+        """Take notice of a lineage. Whether it is newer than all before.
+
+        What was connected to an older one is cut off, whoever uses it.
+        """
+        if self.seen is not None and not self.seen.is_older_than(news):
+            return False
+        is_change = self.seen is not None
+        self.seen = news
+        self._surveyed_at = None
+        if is_change:
+            logger.warning(
+                "a newer database leads: generation %d, timeline %d", news.generation, news.timeline
+            )
+            self._cut_off_older()
+        self.on_newer()
+        return is_change
+
+    async def survey(self) -> None:
+        """Ask all hosts what they are, and put the one that leads first."""
+        hosts = await asyncio.to_thread(lineage.survey, self._hosts)
+        self._hosts = hosts
+        self._surveyed_at = asyncio.get_running_loop().time()
+        if leading := lineage.leading(hosts):
+            self.learn(leading)
+        self._surveyed_at = asyncio.get_running_loop().time()
+        for host in hosts:
+            self._note(host)
+
+    async def watch(self) -> None:
+        """Ask all hosts again and again, until cancelled: an old primary may come back."""
+        while True:
+            await asyncio.sleep(SURVEY_SECONDS)
+            await self.survey()
+
+    async def _survey_if_stale(self) -> None:
+        if not self.has_several_hosts:
+            return
+        now = asyncio.get_running_loop().time()
+        if self._surveyed_at is not None and now < self._surveyed_at + SURVEY_SECONDS:
+            return
+        if self._surveying is None or self._surveying.done():
+            self._surveying = asyncio.create_task(self.survey())
+        await asyncio.shield(self._surveying)
+
+    def _note(self, host: Host) -> None:
+        """Keep in mind, and log once, that this host is older than what leads."""
+        found = host.lineage
+        if found is not None and not host.is_standby and found.is_older_than(self.seen):
+            assert self.seen is not None
+            self._refuse(host, older_database(host.name, found, self.seen))
+        elif host.error is None:
+            self.refused.pop(host.name, None)
+
+    def _refuse(self, host: Host, error: RefusedError) -> None:
+        before = self.refused.get(host.name)
+        if before is None or str(before) != str(error):
+            logger.error("%s", error)
+        self.refused[host.name] = error
+
+    async def _connect_to(self, host: Host, **named: Any) -> PgConnection:
+        options: dict[str, Any] = {"connect_timeout": CONNECT_SECONDS, **KEEPALIVE, **named}
+        raw = await PgConnection.connect(host.conninfo, autocommit=True, **options)
+        try:
+            await self._check(raw, host)
+        except REFUSALS as error:
+            sentence = explained(error, raw.info)
+            await raw.close()
+            raise RefusedError(sentence, brief="a right is missing") from error
+        except BaseException as error:
+            if isinstance(error, RefusedError):
+                self._refuse(host, error)
+            await raw.close()
+            raise
+        self.refused.pop(host.name, None)
+        self._connections.add(raw)
+        return raw
+
+    async def _check(self, raw: PgConnection, host: Host) -> None:
+        if self._serves and raw.info.parameter_status("in_hot_standby") == "on":
+            raise standby_database(host.name)
+        found, outcome = await self._prepared(raw)
+        raw.lineage = found
+        if found is None:
+            return
+        if outcome == "older" or found.is_older_than(self.seen):
+            assert self.seen is not None
+            raise older_database(host.name, found, self.seen)
+        if outcome == "renewed":
+            logger.warning("the database was restored or promoted: a new epoch begins")
+        elif outcome == "kept":
+            logger.warning("a standby was promoted, which has all that was committed")
+        if found.generation > lineage.NEVER_SERVED:
+            self.learn(found)
+
+    async def _prepared(self, raw: PgConnection) -> tuple[Lineage | None, str]:
+        """Set the session's options; what the database is, and what became of its record."""
+        raw.marker = secrets.token_hex(8)
+        try:
+            async with raw.pipelined():
+                options = await raw.ask(OPTIONS, {"marker": raw.marker})
+                answer = await raw.ask(*self._question())
+        except psycopg.errors.UndefinedTable:
+            if self._serves:
+                raise
+            options, answer = await raw.ask(OPTIONS, {"marker": raw.marker}), None
+        [[raw.backend, *_]] = await options.rows(tuple)
+        if answer is None:
+            return None, "read"
+        [row] = await answer.rows(tuple)
+        if self._serves:
+            *found, outcome = row
+            return Lineage(*found), outcome
+        return lineage.lineage_of(row), "read"
+
+    def _question(self) -> tuple[LiteralString, dict[str, Any]]:
+        if not self._serves:
+            return lineage.READ, {}
+        seen = self.seen
+        return CLAIM, {
+            "generation": None if seen is None else seen.generation,
+            "system": None if seen is None else seen.system,
+            "timeline": None if seen is None else seen.timeline,
+            "keeps_positions": False,
+        }
+
+    def _cut_off_older(self) -> None:
+        for raw in self._older(self._connections):
+            raw.cut_off()
+
+    def _older(self, connections: Iterable[PgConnection]) -> list[PgConnection]:
+        return [
+            raw
+            for raw in connections
+            if not raw.closed and raw.lineage is not None and raw.lineage.is_older_than(self.seen)
+        ]

@@ -1,0 +1,112 @@
+"""Why a database does not answer or takes no writes, in words that lead to the cause."""
+
+import re
+from dataclasses import dataclass
+from typing import Final
+
+import psycopg
+
+UNKNOWN: Final = "no answer"
+FULL: Final = "its disk is full"
+
+
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """A kind of trouble: what Postgres or libpq say of it, and what to do about it."""
+
+    brief: str
+    """In a few words, which name no host and no role."""
+    sqlstates: tuple[str, ...]
+    pattern: str
+    """Where an attempt to connect fails, there is no code, only the text."""
+    remedy: str = ""
+
+
+CAUSES: Final = (
+    Cause(
+        "too many connections",
+        ("53300",),
+        r"too many (clients|connections)|connection slots|no more connections|max_client_conn",
+        "raise max_connections there, or lower PARLEY_DATABASE_POOL_SIZE",
+    ),
+    Cause(FULL, ("53100",), r"no space left on device|disk full", "make room there"),
+    Cause(
+        "the password is wrong",
+        ("28P01",),
+        r"password authentication failed|no password supplied|auth(entication)? failed"
+        r"|wrong password|SASL",
+        "look at the password and the role in DATABASE_URL",
+    ),
+    Cause(
+        "it does not let this role in from here",
+        ("28000",),
+        r"pg_hba\.conf|role \S+ (does not exist|is not permitted)|no such user",
+        "look at the role in DATABASE_URL and at its pg_hba.conf",
+    ),
+    Cause(
+        "there is no such database",
+        ("3D000",),
+        r"(?<!role )(database|dbname) \S+ does not exist|no such database",
+        "create it, or look at its name in DATABASE_URL",
+    ),
+    Cause(
+        "it refuses the options of the address",
+        (),
+        r"unsupported startup parameter|unrecognized configuration parameter",
+        "a pooler takes few options: leave them out of DATABASE_URL, or let it ignore them"
+        " (ignore_startup_parameters)",
+    ),
+    Cause(
+        "it is starting or stopping",
+        ("57P01", "57P02", "57P03"),
+        r"starting up|shutting down|not yet accepting|recovery mode",
+    ),
+    Cause("its host name leads nowhere", (), r"translate host name|resolve host|name or service"),
+    Cause("nothing listens there", (), r"connection refused|no such file or directory"),
+    Cause(
+        "it takes no connection in time",
+        (),
+        r"timeout expired|timed out|no route to host|unreachable",
+    ),
+    Cause("TLS fails", (), r"\bSSL\b|certificate", "look at sslmode in DATABASE_URL"),
+)
+
+
+def cause_of(error: BaseException) -> Cause | None:
+    """The kind of trouble, if it is a known one."""
+    state = getattr(error, "sqlstate", None)
+    for cause in CAUSES:
+        if state in cause.sqlstates:
+            return cause
+    text = str(error)
+    found = (cause for cause in CAUSES if re.search(cause.pattern, text, re.IGNORECASE))
+    return None if state is not None else next(found, None)
+
+
+def brief_of(error: BaseException) -> str:
+    """The cause in a few words that anybody may read: they name no host, and no role."""
+    own = getattr(error, "brief", None)
+    if isinstance(own, str):
+        return own
+    cause = cause_of(error)
+    return "the reason is in the log" if cause is None else cause.brief
+
+
+def reason_of(error: BaseException) -> str:
+    """The cause for operators, with what was said and what to do, without a full stop."""
+    said = first_line(error)
+    cause = None if hasattr(error, "brief") else cause_of(error)
+    if cause is None:
+        return said
+    remedy = f"; {cause.remedy}" if cause.remedy else ""
+    return f"{cause.brief} ({said}){remedy}"
+
+
+def first_line(error: BaseException) -> str:
+    text = str(error).strip().split("\n")[0].rstrip(".")
+    return text.removeprefix("connection failed: ") or type(error).__name__
+
+
+def is_full(error: psycopg.Error) -> bool:
+    """Whether there is no room left for what was to be written."""
+    return error.sqlstate in {"53100", "53000"}

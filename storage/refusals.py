@@ -1,0 +1,36 @@
+"""Why a database that answers is not used: each reason is one sentence."""
+
+import psycopg
+
+from storage.lineage import NEVER_SERVED, Lineage
+
+
+class RefusedError(psycopg.OperationalError):
+    """The database answers, and must not be used as it is; the message is one sentence."""
+
+    def __init__(self, sentence: str, *, brief: str) -> None:
+        super().__init__(sentence)
+        self.brief = brief
+        """In a few words that anybody may read."""
+
+
+def older_database(name: str, found: Lineage, seen: Lineage) -> RefusedError:
+    """An old primary that has come back, or a standby that was promoted too late."""
+    own = f"generation {found.generation}, timeline {found.timeline}"
+    if found.generation == NEVER_SERVED:
+        own = "no server has ever used it"
+    leads = f"generation {seen.generation}, timeline {seen.timeline}"
+    return RefusedError(
+        f"The database at {name} is older than the one that leads ({own}, where {leads} leads), and"
+        " what is written there would be lost: stop it, or make it a standby of the one that"
+        " leads.",
+        brief="older than the one that leads",
+    )
+
+
+def standby_database(name: str) -> RefusedError:
+    return RefusedError(
+        f"The database at {name} is a standby, which takes no writes: name the one that it"
+        " follows.",
+        brief="a standby, which takes no writes",
+    )
