@@ -138,14 +138,14 @@ def _read_file(path: Path) -> list[Wanted]:
 
 def _problem(person: Wanted) -> str | None:
     """What is wrong with somebody in the file, in a sentence."""
-    from server.domain.accounts import checked_email, checked_full_name, checked_password
+    from server.domain.accounts import checked_full_name, checked_new_email, checked_password
     from server.domain.errors import BadRequestError
 
     if person.role not in ROLES:
         return f"the role `{person.role}` is none of {', '.join(ROLES)}."
     try:
         checked_full_name(person.full_name)
-        checked_email(person.email)
+        checked_new_email(person.email)
         checked_password(person.password)
     except BadRequestError as error:
         return error.message

@@ -9,6 +9,7 @@ from server.actions.onlookers import Onlookers
 from server.actions.passwords import mail_news
 from server.domain.access import GUEST, MEMBER
 from server.domain.account_news import AddressChanged
+from server.domain.accounts import checked_new_email
 from server.domain.actor import Actor
 from server.domain.admission import check_address
 from server.domain.avatars import avatar_of
@@ -89,6 +90,7 @@ async def _check(connection: Connection, ground: Ground, row: UserRow, email: st
 
 async def _check_free(connection: Connection, ground: Ground, row: UserRow, email: str) -> None:
     realm_id = ground.realm.realm_id
+    checked_new_email(email)
     check_address(email, ground.settings, await realm_domains.of_realm(connection, realm_id))
     taken = await users.by_emails(connection, realm_id, [email])
     if any(each.user_id != row.user_id for each in taken):

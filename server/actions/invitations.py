@@ -8,7 +8,7 @@ from typing import Final, TypeVar
 from server.actions import audit
 from server.actions.ground import Ground, stand
 from server.domain.access import ADMINISTRATOR, OWNER, ROLES
-from server.domain.accounts import checked_email
+from server.domain.accounts import checked_new_email
 from server.domain.actor import Actor
 from server.domain.admission import check_address
 from server.domain.channels import Standing
@@ -304,7 +304,7 @@ async def _check_addresses(
     problems: list[Problem] = []
     for email in emails:
         try:
-            checked_email(email)
+            checked_new_email(email)
             check_address(email, ground.settings, domains)
         except BadRequestError as error:
             problems.append((email, error.message, False))

@@ -11,7 +11,7 @@ from server.actions.ground import Ground, ground_of, lock_realm
 from server.actions.onlookers import Onlookers
 from server.actions.subscriptions.membership import Move, join
 from server.domain.access import GUEST, MEMBER, ROLES, Person
-from server.domain.accounts import checked_email, checked_full_name
+from server.domain.accounts import checked_full_name, checked_new_email
 from server.domain.api_keys import new_api_key
 from server.domain.bots import BOT_TYPES, check_role_of_bot
 from server.domain.errors import BadRequestError
@@ -169,7 +169,9 @@ def checked_user(new: NewUser) -> NewUser:
         raise BadRequestError("Invalid bot type")
     if new.bot_type is not None:
         check_role_of_bot(new.role, owner=None)
-    return replace(new, email=checked_email(new.email), full_name=checked_full_name(new.full_name))
+    return replace(
+        new, email=checked_new_email(new.email), full_name=checked_full_name(new.full_name)
+    )
 
 
 def created(row: UserRow) -> CreatedUser:

@@ -8,7 +8,7 @@ from server.actions.user_settings import NewPassword, OwnChange
 from server.api.endpoint import Access, Empty, Endpoint, Request
 from server.api.params import Params, declare
 from server.api.setting_descriptions import PERSONAL
-from server.domain.accounts import checked_email, checked_password
+from server.domain.accounts import checked_new_email, checked_password
 from server.domain.api_keys import Scope
 from server.domain.errors import BadRequestError
 from server.domain.user_settings import ONES_OWN, UserSettings
@@ -86,7 +86,7 @@ def _settings(params: Params) -> dict[str, Any]:
 
 async def _ask_for_address(request: Request, email: str) -> None:
     """Mail a link to the new address, by which whoever reads it shows that it is theirs."""
-    email, actor = checked_email(email), request.actor
+    email, actor = checked_new_email(email), request.actor
     if email.lower() == actor.row.email.lower():
         return
     if request.app.mailer is None:

@@ -9,7 +9,7 @@ from zoneinfo import available_timezones
 from server.domain.errors import BadRequestError, InvalidParameterError
 from server.domain.passwords import MAX_LENGTH, MIN_LENGTH
 
-MIN_NAME_LENGTH: Final = 2
+MIN_NAME_LENGTH: Final = 1
 MAX_NAME_LENGTH: Final = 100
 NOT_IN_NAMES: Final = frozenset('*`\\>"@')
 """They would end a mention or begin something else."""
@@ -62,6 +62,20 @@ def checked_email(email: str) -> str:
     email = email.strip()
     if len(email) > MAX_EMAIL_LENGTH or _EMAIL.fullmatch(email) is None:
         raise BadRequestError(f"Enter a valid email address, not {email[:MAX_EMAIL_LENGTH]!r}.")
+    return email
+
+
+def checked_new_email(email: str) -> str:
+    """The address of a new account, or the new one of an account: one that mail can reach.
+
+    Not every mail server takes letters beyond ASCII before the @ (SMTPUTF8), and an account that
+    gets no mail can confirm nothing; in the domain they are encoded. Raises BadRequestError.
+    """
+    email = checked_email(email)
+    if not email.rpartition("@")[0].isascii():
+        raise BadRequestError(
+            f"Mail cannot reach {email!r}: use an address with ASCII letters before the @."
+        )
     return email
 
 

@@ -8,7 +8,7 @@ from server.actions.user_activation import deactivate_own
 from server.actions.user_settings import NewPassword, OwnChange, change_own_settings
 from server.api.endpoint import Access
 from server.api.visits import PageRoute, Visit
-from server.domain.accounts import checked_email
+from server.domain.accounts import checked_new_email
 from server.domain.browsers import browser_name
 from server.domain.confirmations import CHANGE_EMAIL, PATHS
 from server.domain.errors import BadRequestError, DomainError
@@ -48,7 +48,7 @@ async def account(visit: Visit) -> Page:
 async def ask_for_email(visit: Visit) -> Page:
     """Mail a link to the new address."""
     try:
-        email = checked_email(visit.sent("email"))
+        email = checked_new_email(visit.sent("email"))
         if email == visit.actor.row.email:
             raise BadRequestError("This is the address that your account has already.")
         await _check_present_password(visit)

@@ -16,7 +16,7 @@ from server.actions.joining import (
 from server.api.endpoint import Access
 from server.api.visits import PageRoute, Visit
 from server.domain.access import Person
-from server.domain.accounts import checked_email, checked_full_name
+from server.domain.accounts import checked_full_name, checked_new_email
 from server.domain.channels import Standing
 from server.domain.errors import BadRequestError, DomainError
 from server.domain.invitations import PATH, PURPOSE, Key, link_key, read_token
@@ -101,7 +101,7 @@ async def _ask(visit: Visit, opened: _Opened) -> Page:
     email = visit.sent("email")
     now = visit.app.clock.now()
     try:
-        email = checked_email(email)
+        email = checked_new_email(email)
         await count_mail(visit, email)
         link_id = opened.row.invitation_id
         await visit.write(lambda tx: ask_by_link(tx, link_id, email, now=now))

@@ -7,7 +7,7 @@ from server.actions.realms import create_realm, open_first_channel
 from server.actions.users import NewUser
 from server.api.endpoint import Access
 from server.api.visits import PageRoute, Visit
-from server.domain.accounts import checked_email, checked_full_name
+from server.domain.accounts import checked_full_name, checked_new_email
 from server.domain.actor import Actor
 from server.domain.addresses import Addresses
 from server.domain.admission import is_disposable
@@ -64,7 +64,7 @@ async def send(visit: Visit) -> Page:
     """Mail a link to whoever wants to found an organization."""
     try:
         _check_open(visit)
-        email = checked_email(visit.sent("email"))
+        email = checked_new_email(visit.sent("email"))
         if is_disposable(email):
             raise BadRequestError("Please use your real email address, not a disposable one.")
         await count_mail(visit, email)

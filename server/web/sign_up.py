@@ -13,7 +13,7 @@ from server.actions.sign_up import (
 from server.actions.users import NewUser
 from server.api.endpoint import Access
 from server.api.visits import PageRoute, Visit
-from server.domain.accounts import checked_email, checked_full_name
+from server.domain.accounts import checked_full_name, checked_new_email
 from server.domain.confirmations import PATHS, SIGN_UP, VOUCHED_SIGN_UP
 from server.domain.errors import BadRequestError, DomainError, RealmDeactivatedError
 from server.domain.sign_in import PASSWORDS
@@ -47,7 +47,7 @@ async def send(visit: Visit) -> Page:
         realm = await directory.realm()
         if realm.deactivated:
             raise RealmDeactivatedError("This organization has been deactivated")
-        email = checked_email(visit.sent("email"))
+        email = checked_new_email(visit.sent("email"))
         check_way(await directory.settings(), SIGN_UP)
         async with visit.app.database.connection() as connection:
             await check_may_join(connection, realm, email)
