@@ -25,6 +25,7 @@ from server.messaging.job_desk import JobDesk
 from server.messaging.postgres import open_postgres_bus, open_postgres_jobs
 from server.messaging.postgres_desk import PostgresJobDesk
 from server.metrics import Metrics
+from server.parsing import Parser, open_parser
 from server.pictures import Pictures
 from server.presences import Presences
 from server.previews import LinkedPictures, Previews
@@ -69,6 +70,8 @@ class App:
     identities: Identities
     blobs: BlobStore
     pictures: Pictures
+    parser: Parser
+    """For what is too large, or too strange, to be parsed on the event loop."""
 
     def state(self) -> dict[str, float]:
         """How much this process holds of what, for those who look after it."""
@@ -118,6 +121,7 @@ async def open_app(
         typesetter = await stack.enter_async_context(
             open_typesetter(wall_seconds=settings.typesetting_seconds)
         )
+        parser = await stack.enter_async_context(open_parser())
         egress = await stack.enter_async_context(open_egress(settings))
         proxy = await _proxy_links(settings, database, egress)
         rendering = Rendering(typesetter, frozenset(settings.media_hosts), proxy)
@@ -144,12 +148,13 @@ async def open_app(
             mailer=await stack.enter_async_context(_open_mailer(settings)) or mailer,
             mail_addresses=await _mail_addresses(settings, database),
             egress=egress,
-            previews=Previews(egress, clock.monotonic),
+            previews=Previews(egress, parser, clock.monotonic),
             linked_pictures=LinkedPictures(egress, clock.monotonic),
             pushes=await stack.enter_async_context(_open_pushes(settings, clock)),
             identities=await stack.enter_async_context(open_identities(settings, database, clock)),
             blobs=_open_blobs(settings),
             pictures=Pictures(),
+            parser=parser,
         )
         stack.push_async_callback(writers.drain)
         stack.push_async_callback(presences.close)

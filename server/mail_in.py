@@ -2,9 +2,11 @@
 
 import asyncio
 import socket
+import sys
 from collections import Counter
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
 from datetime import datetime
 from http import HTTPStatus
 from typing import Any, Final, cast
@@ -27,8 +29,11 @@ from server.domain.errors import DomainError, RateLimitedError
 from server.domain.mail_addresses import Destination, MailAddresses, ToMessage
 from server.listening import Choices, open_sockets, port_of
 from server.mail import incoming
+from server.mail.data_reader import DataReader, MailRefusedError
 from server.mail.enclosures import Enclosure
-from server.mail.incoming import Letter, UnreadableError
+from server.mail.incoming import Content, Letter, UnreadableError, max_lines
+from server.parsing import TooCostlyError
+from server.parsing.wire import MailOrder
 from server.settings import Settings
 from storage import attachments
 from storage.attachments import AttachmentRow
@@ -137,10 +142,13 @@ class MailRoom:
         sender = (envelope.mail_from or "").strip("<>")
         self._in_hand += 1
         try:
-            letter = await asyncio.to_thread(incoming.read, envelope.content)
-            answers = [await self._answer(letter, sender, each) for each in envelope.rcpt_tos]
+            addressed = self._addressed(envelope.rcpt_tos)
+            mail = await self._parsed(envelope.content, addressed)
+            answers = [await self._answer(mail, sender, destination) for destination in addressed]
         except UnreadableError as error:
             answers = [self._answered("refused", f"550 5.6.0 {error}")] * len(envelope.rcpt_tos)
+        except TimeoutError:
+            answers = [self._answered("later", LATER)] * len(envelope.rcpt_tos)
         finally:
             self._in_hand -= 1
             self._changed.set()
@@ -152,10 +160,29 @@ class MailRoom:
 
     # -- one mail for one address
 
-    async def _answer(self, letter: Letter, mail_from: str, address: str) -> str:
+    async def _parsed(self, raw: bytes, addressed: Sequence[Destination | None]) -> "_ParsedMail":
+        """Have the mail parsed, in a process of its own. Raises UnreadableError, TimeoutError."""
+        known = [each for each in addressed if each is not None]
+        wanted = list(dict.fromkeys(_variant(each) for each in known))
+        order = MailOrder(raw, wanted)
+        share = _place_of(known[0]) if known else ""
+        try:
+            read = await self._app.parser.mail(order, share=share)
+        except TooCostlyError:
+            raise UnreadableError("This email takes too long to read.") from None
+        if read.refusal:
+            raise UnreadableError(read.refusal)
+        return _ParsedMail(Letter(read.headers), dict(zip(wanted, read.contents, strict=True)))
+
+    def _addressed(self, addresses: Sequence[str]) -> list[Destination | None]:
+        return [self._read(each) for each in addresses]
+
+    async def _answer(
+        self, mail: "_ParsedMail", mail_from: str, destination: Destination | None
+    ) -> str:
         how, answer = "later", LATER
         try:
-            await self._take(letter, mail_from, address)
+            await self._take(mail, mail_from, destination)
             how, answer = "taken", "250 2.6.0 Taken"
         except UnreadableError as error:
             how, answer = "refused", f"550 5.6.0 {error}"
@@ -168,9 +195,11 @@ class MailRoom:
             logger.exception("mail cannot be taken")
         return self._answered(how, answer)
 
-    async def _take(self, letter: Letter, mail_from: str, address: str) -> None:
+    async def _take(
+        self, mail: "_ParsedMail", mail_from: str, destination: Destination | None
+    ) -> None:
         """Write the message. Raises UnreadableError, or a DomainError."""
-        destination = self._read(address)
+        letter = mail.letter
         if destination is None:
             raise UnreadableError("There is no such address.")
         target, app = destination.target, self._app
@@ -179,9 +208,9 @@ class MailRoom:
         domain = mail_domain((await directory.address()).url)
         if objection := incoming.objection(letter, mail_from, domain, to_person=to_person):
             raise UnreadableError(objection)
-        said = await asyncio.to_thread(
-            incoming.content_of, letter, destination.options, to_person=to_person
-        )
+        said = mail.contents[_variant(destination)]
+        if isinstance(said, str):
+            raise UnreadableError(said)
         now = app.clock.now()
         rows = await keep_enclosures(app, target.realm_id, said.enclosures.files, now)
         mailed = Mailed(
@@ -244,6 +273,22 @@ async def _keep(
     return row
 
 
+@dataclass(frozen=True, slots=True)
+class _ParsedMail:
+    """A mail, and what it says to addresses of each variant, or why it is refused there."""
+
+    letter: Letter
+    contents: Mapping["_Variant", Content | str]
+
+
+_Variant = tuple[tuple[str, ...], bool]
+
+
+def _variant(destination: Destination) -> _Variant:
+    """What makes a difference for what a mail says: options, and whether it is an answer."""
+    return tuple(sorted(destination.options)), isinstance(destination.target, ToMessage)
+
+
 def _place_of(destination: Destination) -> str:
     """What is counted: a channel's mail, and a person's answers."""
     target = destination.target
@@ -258,6 +303,10 @@ class _Session(SMTP):
     line_length_limit = LONGEST_LINE
     received = 0
     """Bytes since the last mail was answered."""
+    _data: DataReader | None = None
+    """While the content of a mail comes: it does not pass through the library, which takes it line
+    by line and would hold the event loop for seconds."""
+    _data_ended: "asyncio.Future[None]"
 
     def __init__(self, room: MailRoom, **options: Any) -> None:
         super().__init__(
@@ -293,10 +342,59 @@ class _Session(SMTP):
     def data_received(self, data: bytes) -> None:
         # The library keeps a line without an end for ever.
         self.received += len(data)
-        if self._is_in and self._room.has_room_for(self):
+        if not (self._is_in and self._room.has_room_for(self)):
+            self.abort()
+        elif self._data is None:
             super().data_received(data)
         else:
-            self.abort()
+            self._feed(self._data, data)
+
+    @override
+    async def smtp_DATA(self, arg: str) -> None:
+        if await self.check_helo_needed() or await self.check_auth_needed("DATA"):
+            return
+        assert self.envelope is not None
+        if not self.envelope.rcpt_tos:
+            await self.push("503 Error: need RCPT command")
+        elif arg:
+            await self.push("501 Syntax: DATA")
+        else:
+            await self.push("354 End data with <CR><LF>.<CR><LF>")
+            await self._take_data(self.envelope)
+
+    async def _take_data(self, envelope: Any) -> None:
+        max_bytes = self._room.max_bytes
+        data = DataReader(
+            max_bytes=max_bytes,
+            max_lines=max_lines(max_bytes),
+            max_line_bytes=self.line_length_limit,
+        )
+        rest = data.feed(await _take_all(self._reader))
+        if rest is None:
+            # From now on what comes is content, and passes by the library.
+            self._data, self._data_ended = data, asyncio.get_running_loop().create_future()
+            try:
+                await self._data_ended
+            finally:
+                self._data = None
+        elif rest:
+            self._reader.feed_data(rest)
+        try:
+            envelope.content = envelope.original_content = data.content()
+            del data
+            status = await self._room.handle_DATA(self, self.session, envelope)
+        except MailRefusedError as refusal:
+            status = str(refusal)
+        self._set_post_data_state()
+        await self.push(status)
+
+    def _feed(self, data: DataReader, piece: bytes) -> None:
+        rest = data.feed(piece)
+        if rest is not None:
+            self._data = None
+            super().data_received(rest)
+            if not self._data_ended.done():
+                self._data_ended.set_result(None)
 
     @override
     def _set_post_data_state(self) -> None:
@@ -339,6 +437,12 @@ class _LmtpSession(_Session, LMTP):
             text = "\r\n".join([text] * self._answers_due)
         self._answers_due = self._recipients if text.startswith("354") else 0
         await super().push(text)
+
+
+async def _take_all(reader: asyncio.StreamReader) -> bytes:
+    """Return what the reader holds, without waiting for more, and leave it empty."""
+    reader.feed_data(b"\n")  # it would wait if it held nothing
+    return (await reader.read(sys.maxsize))[:-1]
 
 
 def mail_sockets(settings: Settings) -> list[socket.socket]:

@@ -6,9 +6,7 @@ The bot's key is in the address, beside where its messages go: `?api_key=...&str
 import hashlib
 import re
 from dataclasses import replace
-from typing import Any, Final
-
-import orjson
+from typing import Final, Literal
 
 from server.actions.messages import send
 from server.actions.messages.decide import Draft
@@ -17,15 +15,22 @@ from server.api import forms
 from server.api.endpoint import Access, Empty, Endpoint, Request, Result
 from server.api.params import Params
 from server.domain.api_keys import Scope
-from server.domain.errors import BadRequestError, DomainError, InvalidJsonError, WebhookPayloadError
+from server.domain.errors import (
+    BadRequestError,
+    DomainError,
+    InvalidJsonError,
+    ServerNotReadyError,
+    WebhookPayloadError,
+)
 from server.domain.incoming_webhooks import JSON_WEBHOOK, SLACK_WEBHOOK
 from server.domain.markdown.writing import mention, quoted
-from server.domain.messages import MAX_MESSAGE_LENGTH, cut_topic
-from server.domain.slack import channel_of, markdown_of
+from server.domain.messages import cut_topic
+from server.domain.webhook_payloads import JSON, READERS, SLACK, Said
+from server.parsing import TooCostlyError
+from server.parsing.wire import WebhookOrder
 
-SLACK: Final = "SlackIncoming"
-JSON: Final = "JSON"
-CUT: Final = "\n[message cut]"
+SMALL_BYTES: Final = 16 * 1024
+"""Reading the worst of so many takes a few milliseconds."""
 _ID: Final = re.compile(r"[0-9]{1,18}")
 _FORM: Final = "application/x-www-form-urlencoded"
 
@@ -46,31 +51,38 @@ class SlackAnswer(Result):
 
 
 async def slack(request: Request, params: WebhookParams) -> SlackAnswer:
-    payload = _payload(request, SLACK)
-    content = markdown_of(payload)
-    if not content:
-        raise WebhookPayloadError(
-            "Nothing to say: there is neither a text nor blocks nor attachments.", SLACK
-        )
-    topic = params.topic or channel_of(payload)
-    await _post(request, params, topic or "Slack", _cut(content, CUT))
+    said = await _said(request, "slack", _payload(request, SLACK))
+    await _post(request, params, params.topic or said.channel or "Slack", said.content)
     return SlackAnswer()
 
 
 async def plain_json(request: Request, params: WebhookParams) -> Empty:
-    try:
-        shown = orjson.dumps(_payload(request, JSON), option=orjson.OPT_INDENT_2).decode()
-    except orjson.JSONEncodeError:
-        raise InvalidJsonError("Malformed JSON: it is nested too deeply") from None
-    fence = "`" * max(3, 1 + max(map(len, re.findall("`+", shown)), default=0))
-    end = f"\n{fence}"
-    content = f"{fence}json\n{_cut(shown + end, CUT + end)}"
-    await _post(request, params, params.topic or JSON, content)
+    said = await _said(request, "json", _payload(request, JSON))
+    await _post(request, params, params.topic or JSON, said.content)
     return Empty()
 
 
-def _payload(request: Request, name: str) -> Any:
-    """What was sent: JSON, or JSON in the field `payload` of a form. Raises a DomainError.
+async def _said(request: Request, kind: Literal["slack", "json"], body: bytes) -> Said:
+    """What the payload says; a large one is read in a process of its own.
+
+    Raises a DomainError.
+    """
+    if len(body) <= SMALL_BYTES:
+        said = READERS[kind](body)
+    else:
+        order = WebhookOrder(kind, body)
+        try:
+            said = await request.app.parser.webhook(order, share=request.actor.user_id)
+        except TooCostlyError:
+            raise InvalidJsonError("This JSON takes too long to read.") from None
+        except TimeoutError:
+            raise ServerNotReadyError("The server is not ready. Try again shortly.") from None
+    said.check()
+    return said
+
+
+def _payload(request: Request, name: str) -> bytes:
+    """The JSON that was sent, bare or in the field `payload` of a form. Raises a DomainError.
 
     What looks like JSON is that, whatever it is called: programs leave their library's word for it.
     """
@@ -82,10 +94,7 @@ def _payload(request: Request, name: str) -> Any:
         body = fields.get("payload", "").encode()
     if not body.strip():
         raise WebhookPayloadError("Nothing was sent.", name)
-    try:
-        return orjson.loads(body)
-    except orjson.JSONDecodeError:
-        raise InvalidJsonError("Malformed JSON") from None
+    return body
 
 
 async def _post(request: Request, params: WebhookParams, topic: str, content: str) -> None:
@@ -121,12 +130,6 @@ async def _tell_owner(request: Request, reason: str) -> None:
     draft = Draft(type="direct", to=[row.bot_owner_id], topic=None, content=content)
     digest = hashlib.sha256(key.encode()).digest()
     await deliver(request.workbench, replace(draft, idempotency_key=key, idempotency_digest=digest))
-
-
-def _cut(text: str, end: str) -> str:
-    """The text as far as a message may be long; where it is cut, it ends like this."""
-    room = MAX_MESSAGE_LENGTH - 100
-    return text if len(text) <= room else text[: room - len(end)] + end
 
 
 ENDPOINTS = (

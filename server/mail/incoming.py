@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from email.message import EmailMessage
 from email.policy import EmailPolicy
 from hashlib import sha256
+from itertools import islice
 from typing import Any, Final
 
 from typing_extensions import override
@@ -36,6 +37,8 @@ MAX_PART_HEADER: Final = 2_000
 """Of a single part: there may be thousands, and each is read several times."""
 MAX_HEADERS: Final = 400_000
 """Of all headers that are read: the library takes the square of each, in the worst case."""
+MAX_HEAD_LINES: Final = 10_000
+MAX_BOUNDARIES: Final = 1_000
 MAX_NAME: Final = 100
 
 _FORWARDS: Final = r"(?:fwd?|wg|tr)"
@@ -44,6 +47,7 @@ _PREFIXES: Final = re.compile(
     rf"^(?:\s*(?:{_ANSWERS}|{_FORWARDS})(?:\[\d+\])?\s*:)+", re.IGNORECASE
 )
 _FORWARDED: Final = re.compile(rf"^\s*{_FORWARDS}\s*:", re.IGNORECASE)
+_BOUNDARY: Final = re.compile(rb"boundary\s*=", re.IGNORECASE)
 _FOOTER: Final = re.compile(r"^-- ?$", re.MULTILINE)
 _AUTOMATIC_ANSWERS: Final = ("x-autoreply", "x-autorespond", "x-autoresponder")
 _SENT_TO_MANY: Final = ("list-id", "list-unsubscribe", "list-post")
@@ -87,7 +91,6 @@ class _Policy(EmailPolicy):
 class Letter:
     """An email that has arrived."""
 
-    message: EmailMessage
     headers: Mapping[str, str]
     """Those that matter, by name, in small letters; of several the first."""
 
@@ -111,16 +114,38 @@ class Letter:
         return cut_topic(topic, end="…")
 
 
-def read(raw: bytes) -> Letter:
-    """Raises UnreadableError."""
-    lines = max(MAX_RAW_LINES, len(raw) // SHORTEST_LINE)
-    if raw.count(b"\n") > lines or raw.count(b"\n--") > MAX_PARTS:
+@dataclass(frozen=True, slots=True)
+class OpenLetter(Letter):
+    """The same with all of its parts, as only the parsing process has it."""
+
+    message: EmailMessage
+
+
+def max_lines(size: int) -> int:
+    """How many lines a mail of so many bytes may have."""
+    return max(MAX_RAW_LINES, size // SHORTEST_LINE)
+
+
+def _check(raw: bytes) -> None:
+    """Refuse what the library would work on for long, before it sees any of it."""
+    if raw.count(b"\n") > max_lines(len(raw)) or raw.count(b"\n--") > MAX_PARTS:
         raise UnreadableError("This email has too many parts.")
+    ends = [end for blank in (b"\n\n", b"\n\r\n") if (end := raw.find(blank)) >= 0]
+    if raw.count(b"\n", 0, min(ends, default=len(raw))) > MAX_HEAD_LINES:
+        raise UnreadableError("This email has too many headers.")
+    # Each line is held against the boundaries of all parts that it is in.
+    if sum(1 for _ in islice(_BOUNDARY.finditer(raw), MAX_BOUNDARIES + 1)) > MAX_BOUNDARIES:
+        raise UnreadableError("This email has too many parts within parts.")
+
+
+def read(raw: bytes) -> OpenLetter:
+    """Raises UnreadableError."""
+    _check(raw)
     try:
         message = email.message_from_bytes(raw, policy=_Policy())
         assert isinstance(message, EmailMessage)
         names = {name.lower() for name in message} & _HEADERS
-        return Letter(message, {name: _header(message, name) for name in names})
+        return OpenLetter({name: _header(message, name) for name in names}, message)
     except UnreadableError:
         raise
     except Exception as error:  # the library fails on hostile headers in many ways
@@ -201,7 +226,7 @@ class Content:
         return links, f"*Left out: {', '.join(names)}*" if names else ""
 
 
-def content_of(letter: Letter, options: Collection[str], *, to_person: bool) -> Content:
+def content_of(letter: OpenLetter, options: Collection[str], *, to_person: bool) -> Content:
     """What the email says. Raises UnreadableError; so does an answer that says nothing.
 
     `options` are those of addresses (server/domain/mail_addresses.py).
@@ -220,7 +245,7 @@ def content_of(letter: Letter, options: Collection[str], *, to_person: bool) -> 
     return Content(above, text, enclosures)
 
 
-def _text_of(letter: Letter, options: Collection[str]) -> str:
+def _text_of(letter: OpenLetter, options: Collection[str]) -> str:
     """What its sender has written; empty if that is nothing."""
     kinds = ("html", "plain") if "prefer-html" in options else ("plain", "html")
     text = next(filter(None, (_body(letter.message, kind) for kind in kinds)), "")

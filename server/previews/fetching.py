@@ -1,6 +1,5 @@
 """Fetches what pages say of themselves, and remembers it for a while."""
 
-import asyncio
 from collections.abc import Callable
 from dataclasses import replace
 from http import HTTPStatus
@@ -9,7 +8,7 @@ from typing import Final
 from server.domain.retrying import is_passing
 from server.egress import Answer, Egress, EgressError, Limits, UnreachableError
 from server.previews.memory import Memory
-from server.previews.page import Page, read_page, with_oembed
+from server.previews.page import Page, PageReader
 from server.version import VERSION
 
 REMEMBERED: Final = 1_000
@@ -32,8 +31,9 @@ class NotNowError(EgressError):
 class Previews:
     """Looks at each page once in a while, however many messages link it."""
 
-    def __init__(self, egress: Egress, monotonic: Callable[[], float]) -> None:
+    def __init__(self, egress: Egress, reader: PageReader, monotonic: Callable[[], float]) -> None:
         self.egress = egress
+        self._reader = reader
         self.pages: Memory[Page] = Memory(self._look, monotonic, REMEMBERED)
 
     async def page(self, url: str) -> Page:
@@ -52,9 +52,7 @@ class Previews:
         if _kind(answer) not in _HTML:
             return _NOTHING, KEPT_SECONDS
         content_type = answer.headers.get("content-type", "")
-        page = await asyncio.to_thread(
-            read_page, answer.body, url=answer.url, content_type=content_type
-        )
+        page = await self._reader.page(answer.body, url=answer.url, content_type=content_type)
         seconds = KEPT_SECONDS
         if page.oembed_url and not (page.image and page.title):
             try:
@@ -66,7 +64,9 @@ class Previews:
     async def _with_more(self, page: Page) -> Page:
         """The page with what it says elsewhere, by oEmbed."""
         answer = await self._get(page.oembed_url, "application/json")
-        return with_oembed(page, answer.body, url=answer.url) if _kind(answer) in _JSON else page
+        if _kind(answer) not in _JSON:
+            return page
+        return await self._reader.oembed(page, answer.body, url=answer.url)
 
     def _with_harmless_picture(self, page: Page) -> Page:
         """Readers' clients fetch the picture themselves: not from networks they stand in."""

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Any, Final, Protocol
 from urllib.parse import urljoin
 
 import orjson
@@ -29,6 +29,18 @@ class Page:
     image: str = ""
     oembed_url: str = ""
     """Where more of it is said."""
+
+
+class PageReader(Protocol):
+    """Reads pages elsewhere than on the event loop; what takes too long says nothing."""
+
+    async def page(self, body: bytes, *, url: str, content_type: str) -> Page:
+        """What the HTML says."""
+        ...
+
+    async def oembed(self, page: Page, body: bytes, *, url: str) -> Page:
+        """The page, and what its oEmbed answer says beside it."""
+        ...
 
 
 def read_page(body: bytes, *, url: str, content_type: str) -> Page:

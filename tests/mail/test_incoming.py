@@ -12,14 +12,14 @@ from server.mail.incoming import (
     NO_SUBJECT,
     NO_TEXT,
     TRUNCATED,
-    Letter,
+    OpenLetter,
     UnreadableError,
     content_of,
     read,
 )
 
 
-def letter(text: str | None = None, html: str | None = None, **headers: str) -> Letter:
+def letter(text: str | None = None, html: str | None = None, **headers: str) -> OpenLetter:
     message = EmailMessage()
     message["From"] = 'Ada "*" @**all** <ada@example.com>'.replace('"*" ', "")
     for name, value in headers.items():
@@ -33,7 +33,7 @@ def letter(text: str | None = None, html: str | None = None, **headers: str) -> 
     return read(message.as_bytes())
 
 
-def content(some: Letter, *options: str) -> str:
+def content(some: OpenLetter, *options: str) -> str:
     """The message that it makes where no files are kept."""
     said = content_of(some, options, to_person=False)
     return said.written([None] * len(said.enclosures.files))

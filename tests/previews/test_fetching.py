@@ -9,6 +9,7 @@ import pytest_asyncio
 from server.egress import Egress
 from server.egress.guard import Guard
 from server.egress.resolving import SystemResolver
+from server.parsing import Parser, open_parser
 from server.places import Destinations, Ports
 from server.previews import Previews
 from server.previews.fetching import FAILURES_KEPT_SECONDS, KEPT_SECONDS, REMEMBERED
@@ -27,9 +28,9 @@ ROCK = answering(
 
 
 class Site:
-    def __init__(self, web: Web, egress: Egress) -> None:
+    def __init__(self, web: Web, egress: Egress, parser: Parser) -> None:
         self.web = web
-        self.previews = Previews(egress, lambda: self.now)
+        self.previews = Previews(egress, parser, lambda: self.now)
         self.now = 0.0
 
     async def page(self, answer: Answering | None = None, path: str = "/") -> Page:
@@ -42,7 +43,8 @@ class Site:
 async def site() -> AsyncIterator[Site]:
     async with web_at("127.0.0.1") as web:
         egress = Egress(Guard(Destinations("127.0.0.1/32"), Ports("80,443")), SystemResolver())
-        yield Site(web, egress)
+        async with open_parser() as parser:
+            yield Site(web, egress, parser)
         await egress.close()
 
 

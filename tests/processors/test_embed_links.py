@@ -15,6 +15,7 @@ from server.egress.guard import Guard
 from server.egress.resolving import SystemResolver
 from server.events.base import ClientView
 from server.jobs import EmbedLinks, outgoing
+from server.parsing import open_parser
 from server.places import Destinations, Ports
 from server.previews import Previews
 from storage import message_previews
@@ -83,8 +84,9 @@ async def window(hall: Hall, changes: Changes, desk: FanoutDesk) -> AsyncIterato
     await hall.make.channel("news", subscribers=[hall.member, hall.other, hall.guest])
     async with web_at("127.0.0.1", ROCK) as web:
         egress = Egress(Guard(Destinations("127.0.0.1/32"), Ports("80")), SystemResolver())
-        previews = Previews(egress, hall.stage.clock.monotonic)
-        yield Window(hall, desk, web, Embedder(hall.workbench(), previews))
+        async with open_parser() as parser:
+            previews = Previews(egress, parser, hall.stage.clock.monotonic)
+            yield Window(hall, desk, web, Embedder(hall.workbench(), previews))
         await egress.close()
 
 

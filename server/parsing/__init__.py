@@ -1,0 +1,5 @@
+"""Parsing of what strangers send, in processes of their own that a time limit may end."""
+
+from server.parsing.parser import Parser, TooCostlyError, open_parser
+
+__all__ = ["Parser", "TooCostlyError", "open_parser"]

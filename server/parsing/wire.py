@@ -1,0 +1,62 @@
+"""What the server and its parsing processes exchange, encoded as msgpack."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, Literal, TypeAlias
+
+import msgspec
+
+from server.domain.webhook_payloads import Said
+from server.mail.incoming import Content
+from server.previews.page import Page
+
+
+class MailOrder(msgspec.Struct, frozen=True, tag="mail"):
+    """An email, and for which addresses: the options of each, and whether it is an answer."""
+
+    raw: bytes
+    wanted: Sequence[tuple[Sequence[str], bool]]
+
+
+class MailAnswer(msgspec.Struct, frozen=True):
+    """Headers that matter, and for each address what the email says or why it is refused."""
+
+    headers: Mapping[str, str] = {}
+    contents: Sequence[Content | str] = ()
+    refusal: str = ""
+    """Why it is refused for all of them."""
+
+
+class PageOrder(msgspec.Struct, frozen=True, tag="page"):
+    body: bytes
+    url: str
+    content_type: str
+
+
+class OembedOrder(msgspec.Struct, frozen=True, tag="oembed"):
+    page: Page
+    body: bytes
+    url: str
+
+
+class WebhookOrder(msgspec.Struct, frozen=True, tag="webhook"):
+    kind: Literal["slack", "json"]
+    body: bytes
+
+
+Order: TypeAlias = MailOrder | PageOrder | OembedOrder | WebhookOrder
+
+ANSWERS: Final[Mapping[type[Any], Any]] = {
+    MailOrder: MailAnswer,
+    PageOrder: Page,
+    OembedOrder: Page,
+    WebhookOrder: Said,
+}
+"""What is answered to each kind of order."""
+
+CPU_SECONDS: Final[Mapping[type[Any], float]] = {
+    MailOrder: 5.0,
+    PageOrder: 2.0,
+    OembedOrder: 2.0,
+    WebhookOrder: 2.0,
+}
+"""How much processor time one order may take; ordinary ones take a hundredth of it."""

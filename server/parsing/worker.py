@@ -1,0 +1,61 @@
+"""The parsing process: reads emails, pages and payloads of webhooks."""
+
+from collections.abc import Sequence
+from typing import Final
+
+import msgspec
+
+from server.domain import webhook_payloads
+from server.mail import incoming
+from server.parsing import wire
+from server.previews import page
+from server.worker_loop import serve
+
+MEMORY_BYTES: Final = 1 << 30
+
+
+def main() -> None:
+    serve(
+        msgspec.msgpack.Decoder(wire.Order).decode,
+        lambda order: msgspec.msgpack.encode(answer(order)),
+        cpu_seconds=lambda order: wire.CPU_SECONDS[type(order)],
+        memory_bytes=MEMORY_BYTES,
+    )
+
+
+def answer(order: wire.Order) -> object:
+    """Do what is asked for."""
+    match order:
+        case wire.MailOrder():
+            return read_mail(order)
+        case wire.PageOrder():
+            return page.read_page(order.body, url=order.url, content_type=order.content_type)
+        case wire.OembedOrder():
+            return page.with_oembed(order.page, order.body, url=order.url)
+        case wire.WebhookOrder():
+            return webhook_payloads.READERS[order.kind](order.body)
+
+
+def read_mail(order: wire.MailOrder) -> wire.MailAnswer:
+    """The email for each of its addresses."""
+    try:
+        letter = incoming.read(order.raw)
+    except incoming.UnreadableError as error:
+        return wire.MailAnswer(refusal=str(error))
+    contents = [
+        _content(letter, options, to_person=to_person) for options, to_person in order.wanted
+    ]
+    return wire.MailAnswer(letter.headers, contents)
+
+
+def _content(
+    letter: incoming.OpenLetter, options: Sequence[str], *, to_person: bool
+) -> incoming.Content | str:
+    try:
+        return incoming.content_of(letter, options, to_person=to_person)
+    except incoming.UnreadableError as error:
+        return str(error)
+
+
+if __name__ == "__main__":
+    main()
