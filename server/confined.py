@@ -1,6 +1,7 @@
 """Processes of our own that work on what strangers have made, and get nothing else of us."""
 
 import asyncio
+import signal
 import struct
 import subprocess
 import sys
@@ -17,8 +18,24 @@ HEADER: Final = struct.Struct("!I")
 """The length of the frame that follows, on either pipe of a worker."""
 
 
+_FROM_OUTSIDE: Final = frozenset({signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP})
+
+
 class WorkerDiedError(Exception):
     """The process has ended before its answer."""
+
+    def __init__(self, returncode: int | None = None) -> None:
+        super().__init__()
+        self.returncode = returncode
+
+    @property
+    def is_of_the_request(self) -> bool:
+        """Whether the request has ended it: by a limit, or by a fault that it has provoked.
+
+        A process that exits by itself, or that the system kills, may do better another time.
+        """
+        code = self.returncode
+        return code is not None and code < 0 and -code not in _FROM_OUTSIDE
 
 
 async def start(
@@ -63,11 +80,12 @@ class Worker:
                 is_done = True
                 return answer
             # An idle process leaves with status 0: that is not because of this request.
-            if self.process is not None and await self.process.wait() == 0:
-                answer = await self._exchange(request)
-                is_done = True
-                return answer
-            raise WorkerDiedError
+            returncode = None if self.process is None else await self.process.wait()
+            if returncode != 0:
+                raise WorkerDiedError(returncode)
+            answer = await self._exchange(request)
+            is_done = True
+            return answer
         finally:
             if not is_done:
                 await self.end()
@@ -87,7 +105,8 @@ class Worker:
         assert process.stdin is not None
         assert process.stdout is not None
         try:
-            process.stdin.write(HEADER.pack(len(request)) + request)
+            process.stdin.write(HEADER.pack(len(request)))
+            process.stdin.write(request)  # apart, because to join them copies all of it
             await process.stdin.drain()
             [length] = HEADER.unpack(await process.stdout.readexactly(HEADER.size))
             return await process.stdout.readexactly(length)

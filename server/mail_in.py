@@ -32,7 +32,7 @@ from server.mail import incoming
 from server.mail.data_reader import DataReader, MailRefusedError
 from server.mail.enclosures import Enclosure
 from server.mail.incoming import Content, Letter, UnreadableError, max_lines
-from server.parsing import TooCostlyError
+from server.parsing import ParserUnavailableError, TooCostlyError
 from server.parsing.wire import MailOrder
 from server.settings import Settings
 from storage import attachments
@@ -147,7 +147,7 @@ class MailRoom:
             answers = [await self._answer(mail, sender, destination) for destination in addressed]
         except UnreadableError as error:
             answers = [self._answered("refused", f"550 5.6.0 {error}")] * len(envelope.rcpt_tos)
-        except TimeoutError:
+        except (TimeoutError, ParserUnavailableError):
             answers = [self._answered("later", LATER)] * len(envelope.rcpt_tos)
         finally:
             self._in_hand -= 1
@@ -380,8 +380,7 @@ class _Session(SMTP):
         elif rest:
             self._reader.feed_data(rest)
         try:
-            envelope.content = envelope.original_content = data.content()
-            del data
+            envelope.content = data.content()
             status = await self._room.handle_DATA(self, self.session, envelope)
         except MailRefusedError as refusal:
             status = str(refusal)

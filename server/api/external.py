@@ -26,7 +26,7 @@ from server.domain.incoming_webhooks import JSON_WEBHOOK, SLACK_WEBHOOK
 from server.domain.markdown.writing import mention, quoted
 from server.domain.messages import cut_topic
 from server.domain.webhook_payloads import JSON, READERS, SLACK, Said
-from server.parsing import TooCostlyError
+from server.parsing import ParserUnavailableError, TooCostlyError
 from server.parsing.wire import WebhookOrder
 
 SMALL_BYTES: Final = 16 * 1024
@@ -75,7 +75,7 @@ async def _said(request: Request, kind: Literal["slack", "json"], body: bytes) -
             said = await request.app.parser.webhook(order, share=request.actor.user_id)
         except TooCostlyError:
             raise InvalidJsonError("This JSON takes too long to read.") from None
-        except TimeoutError:
+        except (TimeoutError, ParserUnavailableError):
             raise ServerNotReadyError("The server is not ready. Try again shortly.") from None
     said.check()
     return said

@@ -54,6 +54,7 @@ from server.domain.addresses import API_PREFIX
 from server.domain.bots import INCOMING_WEBHOOK
 from server.domain.errors import (
     BadRequestError,
+    BodyTooLargeError,
     DomainError,
     FilesNotReadyError,
     NotFoundError,
@@ -75,6 +76,8 @@ logger = structlog.get_logger(__name__)
 
 RETRY_SECONDS: Final = 0.1
 WITH_BODY: Final = frozenset({"POST", "PUT", "PATCH"})
+MAX_PAYLOAD_BYTES: Final = 1024 * 1024
+"""Of what programs send to webhooks: to parse more of it would take a while wherever it is done."""
 MAX_DIGITS: Final = 20
 """Of a length: more are too many, whatever follows."""
 BROWSER_PREFIX: Final = "/json"
@@ -254,6 +257,8 @@ class Handling:
             request.files = self.received.files
             fields |= self.received.fields
         elif endpoint.takes_payload:
+            if self.body.size > MAX_PAYLOAD_BYTES:
+                raise BodyTooLargeError("The request is too large.")
             request.payload = self.body.content()
         else:
             fields |= forms.read_body(self._headers, self.body.content())

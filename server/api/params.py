@@ -45,10 +45,24 @@ MAX_DEPTH: Final = 64
 """Of lists and objects within each other."""
 MAX_CONTAINERS: Final = 10_000
 """Lists and objects in one parameter: looking into each takes a while."""
+MAX_JSON_LENGTH: Final = 1024 * 1024
+"""Characters of one parameter in JSON."""
+MAX_JSON_MARKS: Final = 50_000
+"""Commas and colons beside strings: parsing as many values takes milliseconds."""
+MAX_JSON_QUOTES: Final = 20_000
+"""Where there are more, marks within strings count as well: to tell them apart takes a while."""
 MAX_INTEGER: Final = 2**63 - 1
 """What the database can hold, and what clients can."""
 
+_STRINGS: Final = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"', re.DOTALL)
 _NEEDS_A_LOOK: Final = re.compile(r"[0-9]{19}|\\u0000|\x00")
+
+
+def _has_many_items(text: str) -> bool:
+    return (
+        text.count(",") + text.count(":") > MAX_JSON_MARKS
+        or text.count("[") + text.count("{") > MAX_CONTAINERS
+    )
 
 
 def _stop_at_first_problem(schema: Any) -> None:
@@ -134,6 +148,7 @@ class Reader:
             if "\0" in text:
                 raise self._refusal("must not contain null characters")
             return text
+        self._check_size(text)
         try:
             value = orjson.loads(text)
         except orjson.JSONDecodeError:
@@ -144,6 +159,15 @@ class Reader:
         if _NEEDS_A_LOOK.search(text) or text.count("[") + text.count("{") > MAX_DEPTH:
             self._look_through(value)
         return value
+
+    def _check_size(self, text: str) -> None:
+        """Refuse, before it is parsed, what would hold the event loop while it is."""
+        if len(text) > MAX_JSON_LENGTH:
+            raise self._refusal("is too large")
+        if _has_many_items(text) and (
+            text.count('"') > MAX_JSON_QUOTES or _has_many_items(_STRINGS.sub("", text))
+        ):
+            raise self._refusal("has too many items")
 
     def _without_json(self, text: str) -> str:
         if self.may_be_bare:

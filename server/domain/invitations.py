@@ -19,6 +19,10 @@ PURPOSE: Final = "invitations"
 """The name of the key that signs the links that anybody may use (storage/server_keys.py)."""
 MAX_ADDRESSES: Final = 1_000
 """In one request."""
+MAX_PARTS: Final = 10 * MAX_ADDRESSES
+"""Of a list of addresses, in which some may stand twice."""
+MAX_NAMED_ADDRESS: Final = 1_000
+"""Characters of an address with a name: the library takes the square of it."""
 MAX_MINUTES: Final = 100 * 366 * 24 * 60
 """For longer there is null."""
 SECRET_BYTES: Final = 24
@@ -79,8 +83,10 @@ def looks_after(administrator_role: int, terms: Terms) -> bool:
 def addresses_in(text: str) -> list[str]:
     """The addresses in a list by commas and lines, with or without names: each once, in order."""
     found: dict[str, str] = {}
-    for part in re.split(r"[,\n]", text):
-        address = parseaddr(part)[1] if "<" in part else part.strip()
+    # What is left together after so many parts is no address, and refused as such.
+    for part in re.split(r"[,\n]", text, maxsplit=MAX_PARTS):
+        is_named = "<" in part and len(part) <= MAX_NAMED_ADDRESS
+        address = parseaddr(part)[1] if is_named else part.strip()
         if part.strip():
             found.setdefault(address.lower(), address or part.strip())
     return list(found.values())

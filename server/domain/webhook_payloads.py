@@ -50,7 +50,10 @@ def read_slack(body: bytes) -> Said:
         payload: Any = orjson.loads(body)
     except orjson.JSONDecodeError:
         return Said(problem="malformed")
-    content = markdown_of(payload)
+    try:
+        content = markdown_of(payload)
+    except RecursionError:
+        return Said(problem="deep")
     if not content:
         return Said(problem="silent")
     channel = channel_of(payload)

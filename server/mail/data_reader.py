@@ -51,7 +51,11 @@ class DataReader:
         """Return the mail without the dots that SMTP adds. Raises MailRefusedError."""
         if self._refusal:
             raise MailRefusedError(self._refusal)
-        return bytes(self._content).replace(b"\r\n.", b"\r\n").removeprefix(b"\r\n")
+        # Megabytes, of which each copy takes milliseconds.
+        content, self._content = self._content, bytearray()
+        if b"\r\n." in content:
+            content = content.replace(b"\r\n.", b"\r\n")
+        return bytes(memoryview(content)[len(b"\r\n") :])
 
     def _count(self, data: bytes) -> None:
         if self._refusal:

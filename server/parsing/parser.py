@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import AsyncIterator, Hashable
 from contextlib import asynccontextmanager, suppress
-from typing import Any, Final, TypeVar, cast
+from typing import Any, Final, cast
 
 import msgspec
 import structlog
@@ -21,18 +21,24 @@ WORKER: Final = "server.parsing.worker"
 WALL_SECONDS: Final = 60.0
 """For one order, with waiting for others."""
 
-OrderT = TypeVar("OrderT", bound=wire.Order)
-
 
 class TooCostlyError(Exception):
     """Parsing has taken all the processor time or memory that it may take."""
+
+
+class ParserUnavailableError(Exception):
+    """The parsing process could not start, or was ended from outside."""
+
+
+_NOTHING_SAID: Final = (TooCostlyError, ParserUnavailableError, TimeoutError)
 
 
 class Parser(PageReader):
     """One process for each kind of content, started at the first order of that kind.
 
     Callers name a share for which they ask; shares have turns, the lightest user first. Reading
-    mail and webhooks raises TooCostlyError, and TimeoutError if the turn or the answer is late.
+    mail and webhooks raises TooCostlyError, ParserUnavailableError, and TimeoutError if the turn or
+    the answer is late.
     """
 
     def __init__(self, *, wall_seconds: float = WALL_SECONDS) -> None:
@@ -46,13 +52,13 @@ class Parser(PageReader):
     @override
     async def page(self, body: bytes, *, url: str, content_type: str) -> Page:
         order = wire.PageOrder(body, url, content_type)
-        with suppress(TooCostlyError, TimeoutError):
+        with suppress(*_NOTHING_SAID):
             return cast("Page", await self._ask(order, url))
         return Page()
 
     @override
     async def oembed(self, page: Page, body: bytes, *, url: str) -> Page:
-        with suppress(TooCostlyError, TimeoutError):
+        with suppress(*_NOTHING_SAID):
             return cast("Page", await self._ask(wire.OembedOrder(page, body, url), url))
         return page
 
@@ -72,9 +78,9 @@ class Parser(PageReader):
         try:
             async with asyncio.timeout(self._wall_seconds), turns.turn(share):
                 answer = await worker.ask(msgspec.msgpack.encode(order))
-        except WorkerDiedError:
-            logger.warning("parsing ended", kind=kind.__name__)
-            raise TooCostlyError from None
+        except WorkerDiedError as death:
+            logger.warning("parsing ended", kind=kind.__name__, status=death.returncode)
+            raise (TooCostlyError if death.is_of_the_request else ParserUnavailableError) from None
         return msgspec.msgpack.decode(answer, type=wire.ANSWERS[kind])
 
 

@@ -1,5 +1,7 @@
 """The content of a mail after DATA, however it is cut into pieces."""
 
+from itertools import pairwise
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -25,7 +27,7 @@ def _sent(mail: bytes) -> bytes:
 def _fed(reader: DataReader, stream: bytes, cuts: list[int]) -> bytes:
     """What stands behind the end."""
     places = [0, *sorted(cut % (len(stream) + 1) for cut in cuts), len(stream)]
-    pieces = [stream[a:b] for a, b in zip(places, places[1:], strict=False)]
+    pieces = [stream[a:b] for a, b in pairwise(places)]
     for number, piece in enumerate(pieces):
         rest = reader.feed(piece)
         if rest is not None:
