@@ -42,7 +42,7 @@ ENDPOINTS = (
         NoParams,
         get,
         WordsResult,
-        summary="List one's alert words",
+        summary="List your alert words",
         description=(
             "Messages that contain one of them are flagged `has_alert_word` for the user, and"
             " notify as mentions do."

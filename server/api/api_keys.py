@@ -112,7 +112,7 @@ ENDPOINTS = (
         regenerate,
         OwnKey,
         scope=Scope.ACCOUNT,
-        summary="Replace one's API key",
+        summary="Replace your API key",
         description=(
             "The key used so far stops working at once, in every client that uses it. Named keys"
             " stay."
@@ -126,7 +126,7 @@ ENDPOINTS = (
         get_all,
         OwnKeys,
         scope=Scope.ACCOUNT,
-        summary="List one's named API keys",
+        summary="List your named API keys",
         description=(
             "The keys themselves are never shown again; `hint` holds their last characters."
         ),

@@ -126,7 +126,7 @@ def _path_id(realm_id: str | int, filename: str) -> str:
 
 class TemporaryParams(Params):
     token: str
-    """Signed token that says who may read which file until when."""
+    """Signed token with the reader, the file and the time of expiry."""
     filename: str
     """Name of the file, for the browser."""
 
@@ -185,9 +185,8 @@ ENDPOINTS = (
         summary="Upload a file",
         description=(
             "The file is sent as the field `file` of a `multipart/form-data` form. The answer's"
-            " `url` goes into a message as a Markdown link; from then on everyone who may read"
-            " the message may read the file. Larger files are better sent in pieces, by `POST"
-            " /tus`."
+            " `url` goes into a message as a Markdown link; from then on, all readers of the"
+            " message can read the file. Larger files are better sent in pieces, by `POST /tus`."
         ),
     ),
     Endpoint(
@@ -199,8 +198,8 @@ ENDPOINTS = (
         TemporaryUrl,
         summary="Get a temporary link to a file",
         description=(
-            "For clients that cannot send credentials with the download: whoever has the link"
-            " can read the file for a minute."
+            "For clients that cannot send credentials with the download: the link alone gives"
+            " access to the file for a minute."
         ),
     ),
     Endpoint(
@@ -211,9 +210,7 @@ ENDPOINTS = (
         read,
         at_root=True,
         summary="Download a file",
-        description=(
-            "Allowed to everyone who may read a message that holds the file, and to its owner."
-        ),
+        description=("Allowed to the file's owner and to all readers of a message that holds it."),
     ),
     Endpoint(
         "GET",
@@ -248,7 +245,7 @@ ENDPOINTS = (
         NoParams,
         list_own,
         Attachments,
-        summary="List one's uploaded files",
+        summary="List your uploaded files",
         description=(
             "Each with the messages that hold it, and the space that the organization's files use."
         ),

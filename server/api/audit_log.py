@@ -108,9 +108,9 @@ ENDPOINTS = (
         LogResult,
         summary="Read the audit log",
         description=(
-            "Changes of settings, permissions, accounts and groups, newest first: who made them,"
-            " when, and the values before and after. To page on, pass the lowest `id` received as"
-            " `before`."
+            "Changes of settings, permissions, accounts and groups, newest first: the acting"
+            " user, the time, and the values before and after. To page on, pass the lowest `id`"
+            " received as `before`."
         ),
     ),
 )

@@ -183,7 +183,7 @@ ENDPOINTS = (
         FetchParams,
         fetch_api_key,
         KeyFetched,
-        summary="Get one's API key with a password",
+        summary="Get your API key with a password",
         description=(
             "For clients in which the user signs in with email address (or directory name) and"
             " password. Attempts are rate limited by account and by address."

@@ -107,7 +107,7 @@ ENDPOINTS = (
         set_own,
         AvatarResult,
         takes_file=max_picture_bytes,
-        summary="Upload one's avatar",
+        summary="Upload your avatar",
         description=(
             "The picture is sent as the field `file` of a `multipart/form-data` form, and is"
             " cropped to a square. Organizations may reserve changes to administrators."
@@ -120,7 +120,7 @@ ENDPOINTS = (
         NoParams,
         remove_own,
         AvatarResult,
-        summary="Remove one's avatar",
+        summary="Remove your avatar",
         description="The user gets the default picture again.",
     ),
     Endpoint(

@@ -33,7 +33,7 @@ class Places(Params):
     """Whether event queues of the bot receive messages of all public channels unless they say
     otherwise."""
     default_events_register_stream: str | None = None
-    """Channel of whose messages event queues of the bot are about unless they say otherwise."""
+    """Channel to which event queues of the bot are narrowed unless they name a narrow."""
     default_sending_stream: str | None = None
     """Channel to which the bot sends where no other is named."""
 
@@ -252,7 +252,7 @@ ENDPOINTS = (
         get_own,
         OwnBots,
         scope=Scope.EVERYTHING,
-        summary="List one's bots",
+        summary="List your bots",
         description="Active bots that belong to the caller, with their API keys.",
     ),
     Endpoint(

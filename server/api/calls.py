@@ -74,7 +74,7 @@ ENDPOINTS = (
         CallResult,
         summary="Create a link to a BigBlueButton call",
         description=(
-            "The meeting begins when someone follows the link. Refused where the operator has"
+            "The meeting begins when the link is first opened. Refused where the operator has"
             " not configured BigBlueButton."
         ),
     ),

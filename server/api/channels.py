@@ -84,7 +84,7 @@ class ListParams(Params):
     include_all_active: Annotated[bool, Field(json_schema_extra={"deprecated": True})] = False
     """Older name of `include_all` together with `exclude_archived`."""
     include_can_access_content: bool = False
-    """Select channels whose messages the caller may read."""
+    """Select channels in which the caller may read messages."""
     include_default: bool = False
     """Say of each channel whether new users are subscribed to it."""
     include_owner_subscribed: bool = False
@@ -267,7 +267,7 @@ async def list_subscribers(request: Request, params: ChannelParams) -> Subscribe
 
 class AddressParams(ChannelParams):
     sender_id: UserId | None = None
-    """User who is the sender of what arrives: the caller, one of the caller's bots, or the server's
+    """Sender of what arrives, by user id: the caller, one of the caller's bots, or the server's
     email bot, which is the default."""
 
 
@@ -348,7 +348,7 @@ ENDPOINTS = (
         ChangeParams,
         change,
         summary="Change a channel",
-        description="For those who may administer the channel. What is left out stays.",
+        description="Needs the permission to administer the channel. What is left out stays.",
     ),
     Endpoint(
         "DELETE",
@@ -389,7 +389,7 @@ ENDPOINTS = (
         ChannelParams,
         make_no_default,
         summary="Make a channel no default channel",
-        description="Users who are subscribed stay so.",
+        description="Subscriptions of existing users stay.",
     ),
     Endpoint(
         "GET",

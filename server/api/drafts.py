@@ -93,7 +93,7 @@ ENDPOINTS = (
         NoParams,
         get_all,
         Drafts,
-        summary="List one's drafts",
+        summary="List your drafts",
         description=(
             "Refused while the user keeps no drafts on the server"
             " (`enable_drafts_synchronization`)."

@@ -34,12 +34,12 @@ ParamsT = TypeVar("ParamsT", bound=Params)
 class Access(Enum):
     """Who may call an endpoint at all. Finer rules are the action's."""
 
-    ANONYMOUS = "anyone"
-    SPECTATOR = "any active user, and anyone where the organization lets spectators look"
+    ANONYMOUS = "anyone, without credentials"
+    SPECTATOR = "any active user, and anyone where the organization allows spectators"
     USER = "any active user"
     ADMIN = "administrators and owners"
-    WEBHOOK = "any active user, whose key may be in the address as `api_key`"
-    INTERNAL = "development servers"
+    WEBHOOK = "any active user; the API key may be in the address, as `api_key`"
+    INTERNAL = "anyone, on servers in development mode"
 
 
 class Result(msgspec.Struct, kw_only=True, omit_defaults=False):

@@ -145,7 +145,7 @@ ENDPOINTS = (
         summary="Post a message in Slack's incoming webhook format",
         description=(
             "For programs that can post to Slack: give them this address with the API key of an"
-            " incoming webhook bot. The body is JSON, or a form whose field `payload` holds it."
+            " incoming webhook bot. The body is JSON, or a form with JSON in the field `payload`."
             " Text, blocks and attachments become Markdown."
         ),
     ),

@@ -53,8 +53,8 @@ ENDPOINTS = (
         fetches_quietly=True,
         summary="Get a picture from elsewhere through the server",
         description=(
-            "Messages show pictures of other sites by such addresses, so that those sites do not"
-            " learn who reads. Only addresses that the server has signed are answered."
+            "Messages show pictures of other sites by such addresses, so that readers stay"
+            " unknown to those sites. Only addresses that the server has signed are answered."
         ),
     ),
 )

@@ -56,7 +56,7 @@ class NewGroupParams(Params):
     members: list[UserId]
     """User ids of its members."""
     subgroups: list[GroupId] | None = None
-    """Ids of groups whose members are in it, too."""
+    """Ids of groups that are contained in it."""
 
 
 CreateParams = declare(
@@ -196,7 +196,7 @@ def _each_once(ids: Sequence[Id] | None) -> tuple[Id, ...]:
 
 class ListMembersParams(GroupParams):
     direct_member_only: bool = False
-    """Leave out those who are in it only through a subgroup."""
+    """Leave out users who are members only through a subgroup."""
 
 
 class MembersResult(Result):

@@ -27,16 +27,16 @@ PASSED_OVER: Final = (
 
 class LinkParams(Params):
     invite_as: int = MEMBER
-    """Role that those who join get: 100 owner, 200 administrator, 300 moderator, 400 member, 600
-    guest."""
+    """Role of users who join: 100 owner, 200 administrator, 300 moderator, 400 member, 600 guest.
+    """
     invite_expires_in_minutes: Annotated[int, Field(ge=1, le=MAX_MINUTES)] | None = None
     """Minutes until it expires; null for never. Default: as the server is configured."""
     stream_ids: list[ChannelId] = Field(default_factory=list)
-    """Ids of channels that those who join are subscribed to."""
+    """Ids of channels that users who join are subscribed to."""
     group_ids: list[GroupId] = Field(default_factory=list)
-    """Ids of user groups that those who join become members of."""
+    """Ids of user groups that users who join become members of."""
     include_realm_default_subscriptions: bool = False
-    """Whether those who join are subscribed to the default channels, too."""
+    """Whether users who join are subscribed to the default channels, too."""
     welcome_message_custom_text: Annotated[str, Field(max_length=MAX_WELCOME_LENGTH)] | None = None
     """Text that the welcome bot adds to its greeting; empty for none. Default: that of the
     organization."""
@@ -46,9 +46,9 @@ class InviteParams(LinkParams):
     invitee_emails: str
     """Email addresses, separated by commas or line breaks."""
     stream_ids: list[ChannelId]
-    """Ids of channels that those who join are subscribed to."""
+    """Ids of channels that users who join are subscribed to."""
     notify_referrer_on_join: bool = True
-    """Whether the caller is notified when someone joins."""
+    """Whether the caller is notified when an invited person joins."""
 
 
 class InvitationParams(Params):
@@ -199,8 +199,8 @@ ENDPOINTS = (
         Invitations,
         summary="List invitations",
         description=(
-            "Administrators see all that are open, others those that they sent. Links that"
-            " anyone may use are shown only to callers who could create them."
+            "Administrators see all that are open, other users those that they sent. Invitation"
+            " links are included only for API keys with the scope `everything`."
         ),
     ),
     Endpoint(
@@ -223,7 +223,7 @@ ENDPOINTS = (
         make_link,
         LinkResult,
         summary="Create an invitation link for many people",
-        description="Whoever has the link can join until it expires or is revoked.",
+        description="The link lets any number of people join until it expires or is revoked.",
     ),
     Endpoint(
         "DELETE",

@@ -12,7 +12,7 @@ class LinkifierParams(Params):
     pattern: str
     """Regular expression in RE2's syntax, with named groups such as `(?P<id>[0-9]+)`."""
     url_template: str
-    """Address as a URI template (RFC 6570) whose variables are the groups of the pattern."""
+    """Address as a URI template (RFC 6570) with the groups of the pattern as its variables."""
 
 
 class ChangeParams(LinkifierParams):

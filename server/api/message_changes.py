@@ -28,15 +28,15 @@ class ChangeParams(Params):
     content: str | None = None
     """New text, in Markdown."""
     prev_content_sha256: str | None = None
-    """SHA-256 of the Markdown text that was edited, in hexadecimal: the edit is refused if someone
-    has changed the message since."""
+    """SHA-256 of the Markdown text that was edited, in hexadecimal: the edit is refused if the
+    message has changed since."""
     propagate_mode: Literal["change_one", "change_later", "change_all"] = "change_one"
     """Which messages of the topic move: `change_one`, `change_later` (this one and those after it),
     or `change_all`."""
     send_notification_to_new_thread: bool = True
-    """Whether a notice in the new place tells of the move."""
+    """Whether a notice of the move is posted in the new place."""
     send_notification_to_old_thread: bool = False
-    """Whether a notice in the old place tells of the move."""
+    """Whether a notice of the move is posted in the old place."""
     stream_id: int | None = None
     """Id of the channel to move to."""
     topic: Annotated[str | None, Field(json_schema_extra=alias("subject"))] = None
@@ -254,8 +254,8 @@ ENDPOINTS = (
         answers_by_content=True,
         summary="Delete a topic with its messages",
         description=(
-            "For those who may delete any message of the channel. Deletes for some seconds at"
-            " most: while `complete` is false, send the request again."
+            "Needs the permission to delete any message of the channel. Deletes for some seconds"
+            " at most: while `complete` is false, send the request again."
         ),
     ),
 )

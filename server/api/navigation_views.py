@@ -72,7 +72,7 @@ ENDPOINTS = (
         NoParams,
         list_all,
         ViewsResult,
-        summary="List one's navigation views",
+        summary="List your navigation views",
         description="Views of the sidebar that the user has pinned, hidden, or added.",
     ),
     Endpoint(

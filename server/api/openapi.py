@@ -27,11 +27,21 @@ _SECURITY: Final[list[dict[str, list[str]]]] = [{"basic": []}]
 _WITH_BODY: Final = frozenset({"POST", "PUT", "PATCH"})
 
 _INTRODUCTION: Final = """\
-Parameters come by query or as a form (`application/x-www-form-urlencoded`, or
-`multipart/form-data`). Those of type string are text as it is; all others are JSON inside their
-field. Names that an endpoint does not know are listed in `ignored_parameters_unsupported`.
-Every error has `result`, `msg` and `code`. Sign in with HTTP basic authentication: the user's
-email address and API key.
+Requests go to `/api/v1` at the address of the organization, with HTTP basic authentication: the
+user's email address and API key. Bots have keys of their own, and named keys reach only what their
+scopes allow.
+
+Parameters are sent in the query, or as a form (`application/x-www-form-urlencoded` or
+`multipart/form-data`). Text is sent as it is; every other value is JSON inside its field. Unknown
+parameters are ignored, and listed as `ignored_parameters_unsupported`.
+
+Answers are JSON. `result` is `success` or `error`. An error has a `code` for programs and a `msg`
+for people, and where a parameter is wrong its name as `var_name`; its status is 400 unless the
+code calls for another one.
+
+Requests are rate limited: `X-RateLimit-Remaining` counts down, and an answer with the status 429
+says in `Retry-After` when to try again. 503 with the code `SERVER_NOT_READY` may be tried again
+shortly, too.
 """
 _TITLES: Final = {
     "api_keys": "API keys",
@@ -426,7 +436,7 @@ def _error_responses() -> dict[str, Any]:
 
 def _prose(endpoints: Sequence[Endpoint[Any]]) -> str:
     prose = next((each.description for each in endpoints if each.description), "")
-    return f"{prose}\n\nWho may call it: {endpoints[0].access.value}. {_keys(endpoints[0])}".strip()
+    return f"{prose}\n\nFor {endpoints[0].access.value}. {_keys(endpoints[0])}".strip()
 
 
 def _keys(endpoint: Endpoint[Any]) -> str:

@@ -160,7 +160,7 @@ ENDPOINTS = (
         PingParams,
         ping,
         Pinged,
-        summary="Report one's presence and get that of others",
+        summary="Report your presence and get that of others",
         description=(
             "Clients call it about once a minute. The next call passes `presence_last_update_id`"
             " as `last_update_id` and gets only what has changed."

@@ -49,7 +49,7 @@ class RegisterParams(Params):
     token_kind: Kind
     """`apns` for Apple, `fcm` for Google."""
     push_account_id: int
-    """Random number by which the device tells its accounts apart."""
+    """Random number with which the device distinguishes its accounts."""
     push_public_key: str
     """Key with which notifications are encrypted: its kind in the first byte, all in base64."""
     bouncer_public_key: str
@@ -237,8 +237,8 @@ ENDPOINTS = (
         scope=Scope.ACCOUNT,
         summary="Register a device for encrypted push notifications",
         description=(
-            "Notifications are encrypted on this server, and only the device can read them."
-            " Whether the push service has accepted the device is told by an event."
+            "Notifications are encrypted on this server, and only the device can read them. An"
+            " event reports whether the push service has accepted the device."
         ),
     ),
     Endpoint(

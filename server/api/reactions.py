@@ -72,7 +72,7 @@ ENDPOINTS = (
         RemoveParams,
         remove,
         scope=Scope.MESSAGES,
-        summary="Remove one's reaction",
+        summary="Remove your reaction",
         description="Named by `emoji_name` or `emoji_code`.",
     ),
 )

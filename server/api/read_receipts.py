@@ -31,7 +31,7 @@ ENDPOINTS = (
         ReceiptsParams,
         get_receipts,
         ReceiptsResult,
-        summary="List who has read a message",
+        summary="List the readers of a message",
         description=(
             "Without the sender, and without users who do not send read receipts. Refused where"
             " the organization has read receipts off."

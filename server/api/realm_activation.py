@@ -26,8 +26,8 @@ ENDPOINTS = (
         deactivate,
         summary="Deactivate the organization",
         description=(
-            "For owners. Nobody can sign in or read any more, until an operator of the server"
-            " reactivates it."
+            "For owners. Sessions, keys and event queues stop working until an operator of the"
+            " server reactivates the organization."
         ),
     ),
 )

@@ -153,7 +153,8 @@ ENDPOINTS = (
         Asked,
         summary="Start an export of the organization",
         description=(
-            "The export is made in the background; the event `realm_export` tells of its progress."
+            "The export is made in the background; events of the type `realm_export` report its"
+            " progress."
         ),
     ),
     Endpoint(
@@ -172,7 +173,7 @@ ENDPOINTS = (
         NoParams,
         list_consents,
         Consents,
-        summary="List who consents to the export of private data",
+        summary="List consents to the export of private data",
     ),
     Endpoint(
         "GET",
@@ -184,8 +185,8 @@ ENDPOINTS = (
         fetches_quietly=True,
         summary="Download an export",
         description=(
-            "For those who know the address, while the administrator who asked for the export is"
-            " one."
+            "The address is secret. It works for as long as the user who requested the export is"
+            " an administrator."
         ),
     ),
 )

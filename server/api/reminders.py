@@ -69,7 +69,7 @@ ENDPOINTS = (
         NoParams,
         get_all,
         Reminders,
-        summary="List one's reminders",
+        summary="List your reminders",
         description="Those that are still to come.",
     ),
     Endpoint(

@@ -69,7 +69,7 @@ ENDPOINTS = (
         NoParams,
         get_all,
         Snippets,
-        summary="List one's saved snippets",
+        summary="List your saved snippets",
     ),
     Endpoint(
         "POST",

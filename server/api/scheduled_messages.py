@@ -118,7 +118,7 @@ ENDPOINTS = (
         NoParams,
         get_all,
         result=ScheduledMessages,
-        summary="List one's scheduled messages",
+        summary="List your scheduled messages",
         description="Those that are still to be sent, and those that failed.",
     ),
     Endpoint(

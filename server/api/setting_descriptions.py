@@ -224,8 +224,8 @@ def _values(who_may: Mapping[str, str]) -> Mapping[str, str]:
 REALM_PERMISSIONS: Final = _changes(
     {
         "can_access_all_users_group": (
-            "Who knows of all users; others only of those with whom they share a channel or a"
-            " conversation. Everyone or members."
+            "Who knows of all users; other users know only those that share a channel or a"
+            " conversation with them. Everyone or members."
         ),
         "can_add_custom_emoji_group": "Who may add custom emoji.",
         "can_add_subscribers_group": "Who may subscribe others to channels.",
@@ -256,7 +256,7 @@ REALM_PERMISSIONS: Final = _changes(
         ),
         "direct_message_initiator_group": "Who may start a new direct message conversation.",
         "direct_message_permission_group": (
-            "Of whom at least one must take part in each direct message conversation."
+            "Group of which each direct message conversation needs at least one member."
         ),
     }
 )

@@ -37,7 +37,7 @@ ENDPOINTS = (
         scope=Scope.MESSAGES,
         summary="Take part in a widget",
         description=(
-            "Votes in polls and changes of to-do lists: sends a submessage to those who read the"
+            "Votes in polls and changes of to-do lists: sends a submessage to the readers of the"
             " message."
         ),
     ),

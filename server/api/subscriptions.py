@@ -54,7 +54,7 @@ class SubscribeParams(TermsParams):
     announce: bool = False
     """Whether to announce new channels in the organization's channel for announcements."""
     send_new_subscription_messages: bool = True
-    """Whether to notify those whom the caller subscribes by a direct message."""
+    """Whether to notify other users that the caller subscribes by a direct message."""
 
 
 class SubscribeResult(Result):
@@ -304,7 +304,7 @@ ENDPOINTS = (
         ListParams,
         list_own,
         ListResult,
-        summary="List one's subscriptions",
+        summary="List your subscriptions",
         description="Channels with the caller's personal settings of them.",
     ),
     Endpoint(

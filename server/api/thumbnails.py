@@ -75,7 +75,7 @@ ENDPOINTS = (
         at_root=True,
         fetches_quietly=True,
         summary="Get a preview of an uploaded picture",
-        description="Allowed to everyone who may read the file.",
+        description="Allowed to all readers of the file.",
     ),
     Endpoint(
         "GET",

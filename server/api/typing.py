@@ -73,10 +73,10 @@ ENDPOINTS = (
         TypingParams,
         set_typing,
         scope=Scope.MESSAGES,
-        summary="Report that one is typing, or no longer",
+        summary="Report that you start or stop typing",
         description=(
-            "Reaches those who would receive the message, unless they or the caller have turned"
-            " typing notifications off."
+            "Reaches the recipients of the message, unless they or the caller have turned typing"
+            " notifications off."
         ),
     ),
     Endpoint(
@@ -86,6 +86,6 @@ ENDPOINTS = (
         EditTypingParams,
         set_edit_typing,
         scope=Scope.MESSAGES,
-        summary="Report that one is editing a message, or no longer",
+        summary="Report that you start or stop editing a message",
     ),
 )

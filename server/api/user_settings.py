@@ -126,7 +126,7 @@ ENDPOINTS = (
         Access.USER,
         SettingsParams,
         change_own,
-        summary="Change one's settings, name, email address or password",
+        summary="Change your settings, name, email address or password",
         description=(
             "What is left out stays. Another email address takes effect once the link in a mail"
             " sent there has been followed."
@@ -138,7 +138,7 @@ ENDPOINTS = (
         Access.USER,
         SettingsParams,
         change_display,
-        summary="Change one's display settings (older form)",
+        summary="Change your display settings (older form)",
         description="Does the same as `PATCH /settings`.",
     ),
     Endpoint(
@@ -147,7 +147,7 @@ ENDPOINTS = (
         Access.USER,
         SettingsParams,
         change_notifications,
-        summary="Change one's notification settings (older form)",
+        summary="Change your notification settings (older form)",
         description="Does the same as `PATCH /settings`.",
     ),
     Endpoint(

@@ -93,7 +93,7 @@ ENDPOINTS = (
         Access.USER,
         OwnStatusParams,
         change_own,
-        summary="Set one's status",
+        summary="Set your status",
         description="What is left out stays.",
     ),
     Endpoint(

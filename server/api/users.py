@@ -89,7 +89,7 @@ class DeactivateParams(Params):
     user_id: int
     """Id of the user."""
     deactivation_notification_comment: str | None = Field(None, max_length=MAX_COMMENT)
-    """Comment for the email that tells the user. Without it none is sent."""
+    """Comment for the email that notifies the user. Without it no email is sent."""
 
 
 class ReactivateParams(Params):
@@ -252,8 +252,8 @@ ENDPOINTS = (
         Users,
         summary="List users",
         description=(
-            "People and bots, deactivated ones too. Guests may know only those with whom they"
-            " share a channel or a conversation."
+            "People and bots, deactivated ones too. Guests may be limited to the users that"
+            " share a channel or a conversation with them."
         ),
     ),
     Endpoint(
@@ -265,8 +265,8 @@ ENDPOINTS = (
         CreatedPerson,
         summary="Create a user",
         description=(
-            "For administrators who may create users: the operator grants it. The new user gets"
-            " no email."
+            "For administrators with the grant to create users, which an operator gives. The new"
+            " user gets no email."
         ),
     ),
     Endpoint(
@@ -276,7 +276,7 @@ ENDPOINTS = (
         NoParams,
         deactivate_own_account,
         scope=Scope.ACCOUNT,
-        summary="Deactivate one's own account",
+        summary="Deactivate your account",
         description="Refused for the last owner.",
     ),
     Endpoint(
@@ -303,7 +303,7 @@ ENDPOINTS = (
         NoParams,
         get_own,
         OwnUser,
-        summary="Get one's own user",
+        summary="Get your own user",
     ),
     Endpoint(
         "GET",

@@ -7,10 +7,12 @@ from functools import lru_cache
 from http import HTTPStatus
 from typing import Any, Final
 
-from server.api.openapi import FORM, JSON, document_of
+from server.api.openapi import JSON, document_of
 from server.api.routes import ROUTES
 
+ANY: Final = "any JSON"
 MAX_QUERY: Final = 100
+_ENVELOPE: Final = frozenset({"result", "msg", "ignored_parameters_unsupported"})
 _TYPES: Final = {"object": "object", "array": "list", "null": "null", "number": "number"}
 _LIMITS: Final = (
     ("minimum", "at least {}"),
@@ -58,7 +60,8 @@ class Operation:
     summary: str
     paragraphs: Sequence[str]
     parameters: Sequence[Parameter]
-    needs_file: bool
+    answer: Sequence[Parameter]
+    """The fields of the answer, the envelope aside."""
     curl: str
     sample: Sample | None
     is_open: bool
@@ -110,7 +113,11 @@ def _score(operation: Operation, words: Sequence[str]) -> int:
         (2, " ".join(operation.paragraphs)),
         (1, " ".join(each.description for each in operation.parameters)),
     )
-    scores = [sum(weight for weight, text in texts if word in text.casefold()) for word in words]
+    in_summary = set(operation.summary.casefold().split())
+    scores = [
+        sum(weight for weight, text in texts if word in text.casefold()) + (word in in_summary) * 4
+        for word in words
+    ]
     return sum(scores) if scores and all(scores) else 0
 
 
@@ -152,7 +159,7 @@ def _operation(
             *(_parameter(each, schemas) for each in facts["parameters"]),
             *_form(body, schemas),
         ],
-        needs_file=any(kind not in {FORM, JSON} for kind in body),
+        answer=_answer(facts["responses"], schemas),
         curl=samples[0]["source"] if samples else "",
         sample=_sample(facts["responses"]),
         is_open=facts.get("security") == [],
@@ -179,6 +186,15 @@ def _form(body: Mapping[str, Any], schemas: Mapping[str, Schema]) -> list[Parame
             }
             found.append(_described(name, value, schemas, "form", facts))
     return found
+
+
+def _answer(responses: Mapping[str, Any], schemas: Mapping[str, Schema]) -> list[Parameter]:
+    for status, response in responses.items():
+        schema = response.get("content", {}).get(JSON, {}).get("schema", {})
+        if status.isdigit() and int(status) < HTTPStatus.BAD_REQUEST:
+            fields = _parts(schema, schemas)
+            return [each for each in fields if each.name not in _ENVELOPE]
+    return []
 
 
 def _described(
@@ -227,13 +243,14 @@ def kind_of(schema: Schema) -> str:
     if "$ref" in schema:
         return "object"
     if "anyOf" in schema:
-        return " or ".join(dict.fromkeys(kind_of(option) for option in schema["anyOf"]))
+        kinds = dict.fromkeys(kind_of(option) for option in schema["anyOf"])
+        return " or ".join([kind for kind in kinds if kind != ANY] or kinds)
     if "enum" in schema or "const" in schema:
         values = schema.get("enum", [schema.get("const")])
         return " or ".join("empty" if value == "" else f"`{value}`" for value in values)
     if schema.get("contentMediaType") is not None:
         return "file"
-    kind = str(schema.get("type", "any JSON"))
+    kind = str(schema.get("type", ANY))
     return _list_of(schema) if kind == "array" else _TYPES.get(kind, kind)
 
 
@@ -249,7 +266,7 @@ def _plural(schema: Schema) -> str:
     if schema.get("type") == "array":
         return "lists"
     kind = kind_of(schema)
-    return kind if kind.startswith("`") or kind in {"any JSON", "null"} else f"{kind}s"
+    return kind if kind.startswith("`") or kind in {ANY, "null"} else f"{kind}s"
 
 
 def _notes(schema: Schema) -> list[str]:

@@ -41,6 +41,8 @@ async def test_every_operation_has_a_page_that_says_everything(visitor):
             assert "The answer:" in browser.text
             ids = set(re.findall(r'id="parameter-([^"]+)"', browser.page))
             assert {each["name"] for each in facts["parameters"]} <= ids
+            fields = {each.name for each in read_reference().by_name[facts["operationId"]].answer}
+            assert fields <= {*re.findall(r"<code>([a-z_]+)</code>", browser.page)}
 
 
 async def test_pages_need_no_script_and_nothing_of_other_sites(visitor):
@@ -115,6 +117,17 @@ async def test_the_server_has_the_pages_where_there_is_no_organization(server):
     assert (await browser.look("/api")).status == 200
     assert "site=https://chat.example.com" in browser.page
     assert (await browser.look("/api/messages_send_message")).status == 200
+
+
+async def test_fields_of_answers_are_listed_with_those_of_their_objects():
+    answer = read_reference().by_name["messages_get_messages"].answer
+    fields = {each.name: each for each in answer}
+    assert {"result", "msg"}.isdisjoint(fields)
+    assert fields["found_newest"].kind == "boolean"
+    assert fields["messages"].kind == "list of objects"
+    parts = {each.name: each for each in fields["messages"].parts}
+    assert parts["id"].is_required
+    assert not parts["stream_id"].is_required
 
 
 async def test_types_are_in_words():
