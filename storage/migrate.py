@@ -106,13 +106,14 @@ def migrate(
     return [migration.name for migration in todo]
 
 
-def pending(url: str, *, directory: Path = DIRECTORY) -> list[str]:
+def pending(url: str, *, after_deploy: bool = False, directory: Path = DIRECTORY) -> list[str]:
     """The names of what this code needs and the database does not have yet.
 
-    Raises MigrationError where the database is newer than the code.
+    With `after_deploy` the `.post` files are among them, which it works without. Raises
+    MigrationError where the database is newer than the code.
     """
     migrations = known_migrations(directory)
-    needed = needed_before_deploy(migrations)
+    needed = migrations if after_deploy else needed_before_deploy(migrations)
     with connected(url) as connection:
         return [migration.name for migration in missing(connection, needed, known=migrations)]
 

@@ -18,7 +18,8 @@ def database_of(settings: "Settings", *, may_found: bool = False) -> Iterator["S
     there is made only for those who found something. Somebody
     else's database is not migrated behind their back: MigrationError where it lacks something.
     """
-    from storage.migrate import MigrationError, migrate, pending
+    from scripts.cli.migrating import bring_up_to_date
+    from storage.migrate import MigrationError, pending
 
     if settings.database_url is not None:
         if names := pending(settings.database_url):
@@ -29,7 +30,7 @@ def database_of(settings: "Settings", *, may_found: bool = False) -> Iterator["S
         yield settings
         return
     with private_database_of(settings, may_found=may_found) as url:
-        migrate(url)
+        bring_up_to_date(settings, url)
         yield with_database(settings, url)
 
 

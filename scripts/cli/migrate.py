@@ -23,14 +23,21 @@ def migrate(*, before_deploy: bool, config: Path | None, data: Path | None) -> N
     """
     with sentences():
         from scripts.cli.database import private_database_of
+        from scripts.cli.migrating import bring_up_to_date
         from storage.migrate import migrate as apply
 
         settings = read_settings(config, data=data)
+
+        def work(url: str) -> list[str]:
+            if before_deploy:
+                return apply(url, before_deploy=True)
+            return bring_up_to_date(settings, url)
+
         if settings.database_url is not None:
-            applied = apply(settings.database_url, before_deploy=before_deploy)
+            applied = work(settings.database_url)
         else:
             with private_database_of(settings) as url:
-                applied = apply(url, before_deploy=before_deploy)
+                applied = work(url)
     for name in applied:
         click.echo(f"applied {name}")
     if not applied:

@@ -59,7 +59,10 @@ def _restore(settings: "Settings", url: str, file: Path, *, force: bool, dry_run
     if refusal := backups.refusal(url, replace=force):
         raise Failure(refusal)
     if not dry_run:
+        from scripts.cli.migrating import bring_up_to_date
+
         backups.restore(url, file, folder=settings.files, progress=Told("Restoring"))
+        bring_up_to_date(settings, url)
 
 
 def _restore_privately(settings: "Settings", file: Path, *, force: bool, dry_run: bool) -> None:

@@ -25,6 +25,7 @@ from storage.migrate import (
     build,
     connected,
     known_migrations,
+    needed_before_deploy,
 )
 
 PUT_BACK: Final = """
@@ -116,10 +117,11 @@ def restore(url: str, path: Path, *, folder: Path, progress: Progress) -> Manife
 
 
 def _migrations(manifest: Manifest) -> tuple[list[Migration], list[Migration]]:
-    """Those that the database of the backup had, and those that have come since."""
+    """Those that the database of the backup had, and those that this release needs besides."""
     had = set(manifest.migrations)
     known = known_migrations()
-    return [m for m in known if m.name in had], [m for m in known if m.name not in had]
+    needed = needed_before_deploy(known)
+    return [m for m in known if m.name in had], [m for m in needed if m.name not in had]
 
 
 def _others(connection: Connection) -> int:

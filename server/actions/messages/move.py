@@ -87,7 +87,7 @@ async def begin(
             return Begun(is_begun=True)
     move = await _decide(tx, subject, request, now)
     if move.is_rename and request.content is None:
-        return tx.clocked(_RenameWrite(await _rename(tx, move, now)))
+        return tx.clocked(RenameWrite(await _rename(tx, move, now)))
     if subject.new_topic is None:
         statement = message_moves.ensure_topic(
             tx.realm_id, move.new_channel.channel_id, move.new_name
@@ -124,7 +124,7 @@ class _EnsureTopic(ClockedWrite[Begun]):
 
 
 @dataclass(frozen=True, slots=True)
-class _RenameWrite(ClockedWrite[Begun]):
+class RenameWrite(ClockedWrite[Begun]):
     """All of a topic gets another name, unless something else has it by now."""
 
     rename: Rename

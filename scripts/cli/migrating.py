@@ -1,0 +1,40 @@
+"""All migrations, and what has to be done to an organization's rows before the last of them."""
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from server.settings import Settings
+
+
+def bring_up_to_date(settings: "Settings", url: str) -> list[str]:
+    """Apply all migrations that are missing; their names.
+
+    Names that older releases took for different ones become unique by the last migrations: before
+    these, duplicates are renamed, by writes that a running server hears of. Raises MigrationError.
+    """
+    from storage.migrate import migrate, pending
+
+    applied = migrate(url, before_deploy=True)
+    if pending(url, after_deploy=True):
+        _rename_duplicates(settings, url)
+    return applied + migrate(url)
+
+
+def _rename_duplicates(settings: "Settings", url: str) -> None:
+    from storage import name_duplicates
+
+    realm_ids = name_duplicates.realm_ids(url)
+    if not realm_ids:
+        return
+    import asyncio
+
+    from scripts.cli.database import with_database
+    from server.actions.duplicate_names import rename_duplicates
+    from server.app import open_app
+
+    async def run() -> None:
+        async with open_app(with_database(settings, url)) as app:
+            for realm_id in realm_ids:
+                await rename_duplicates(app.workbench_afresh(realm_id))
+
+    asyncio.run(run())
