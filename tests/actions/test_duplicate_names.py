@@ -27,7 +27,7 @@ async def old(hall: Hall) -> AsyncIterator[Hall]:
     indexes = await hall.make.connection.tuples(UNIQUE)
     assert len(indexes) == 5
     for name, _ in indexes:
-        await hall.make.connection.execute(f"DROP INDEX {name}")  # type: ignore[arg-type]
+        await hall.make.connection.execute(f"DROP INDEX {name}")
     yield hall
     for _, definition in indexes:
         await hall.make.connection.execute(definition)
@@ -37,7 +37,7 @@ async def insert(hall: Hall, table: str, *names: str, columns: str = "", values:
     """Rows as an older release writes them."""
     for name in names:
         await hall.make.connection.execute(
-            f"INSERT INTO {table} (realm_id, name{columns})"  # type: ignore[arg-type]
+            f"INSERT INTO {table} (realm_id, name{columns})"
             f" VALUES (%(realm_id)s, %(name)s{values})",
             realm_id=hall.make.realm_id,
             name=name,
@@ -46,7 +46,7 @@ async def insert(hall: Hall, table: str, *names: str, columns: str = "", values:
 
 async def names(hall: Hall, table: str) -> list[str]:
     return await hall.make.connection.values(
-        f"SELECT name FROM {table} WHERE realm_id = %(realm_id)s"  # type: ignore[arg-type]
+        f"SELECT name FROM {table} WHERE realm_id = %(realm_id)s"
         ' ORDER BY realm_id, name COLLATE "C"',
         realm_id=hall.make.realm_id,
     )
