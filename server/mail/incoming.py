@@ -46,15 +46,27 @@ _ANSWERS: Final = r"(?:re|aw|sv|antw|odp)"
 _PREFIXES: Final = re.compile(
     rf"^(?:\s*(?:{_ANSWERS}|{_FORWARDS})(?:\[\d+\])?\s*:)+", re.IGNORECASE
 )
-_FORWARDED: Final = re.compile(rf"^\s*{_FORWARDS}\s*:", re.IGNORECASE)
 _BOUNDARY: Final = re.compile(rb"boundary\s*=", re.IGNORECASE)
-_FOOTER: Final = re.compile(r"^-- ?$", re.MULTILINE)
+_FORWARDED: Final = re.compile(rf"^\s*{_FORWARDS}\s*:", re.IGNORECASE)
+_ANSWERED: Final = re.compile(rf"^\s*{_ANSWERS}(?:\[\d+\])?\s*:", re.IGNORECASE)
+_FORWARDED_BLOCK: Final = re.compile(
+    r"^(?:-{2,} ?(?:forwarded message|weitergeleitete nachricht|message transféré|mensaje reenviado"
+    r"|vidarebefordrat meddelande|doorgestuurd bericht|пересылаемое сообщение) ?-{2,}"
+    r"|begin forwarded message:|anfang der weitergeleiteten e-mail:)",
+    re.IGNORECASE | re.MULTILINE,
+)
+"""How mail programs begin what they forward, as opposed to what they quote in an answer."""
+_SIGNATURE: Final = re.compile(r"^-- $", re.MULTILINE)
+"""RFC 3676: what begins a signature."""
+_SIGNATURE_OF_ANSWER: Final = re.compile(r"^-- ?$", re.MULTILINE)
+"""The same as programs write it that strip blanks; elsewhere two hyphens may be a heading."""
 _AUTOMATIC_ANSWERS: Final = ("x-autoreply", "x-autorespond", "x-autoresponder")
 _SENT_TO_MANY: Final = ("list-id", "list-unsubscribe", "list-post")
 
 _HEADERS: Final = frozenset(
     {
         *("subject", "from", "message-id", "auto-submitted", "precedence"),
+        *("in-reply-to", "references"),
         *_AUTOMATIC_ANSWERS,
         *_SENT_TO_MANY,
     }
@@ -101,6 +113,12 @@ class Letter:
     @property
     def is_forwarded(self) -> bool:
         return _FORWARDED.match(self.subject) is not None
+
+    @property
+    def is_answer(self) -> bool:
+        """Whether its headers or its subject say that it answers another mail."""
+        refers = "in-reply-to" in self.headers or "references" in self.headers
+        return refers or _ANSWERED.match(self.subject) is not None
 
     def topic(self) -> str:
         """The subject as the name of a topic, without what says that it answers or forwards."""
@@ -232,7 +250,7 @@ def content_of(letter: OpenLetter, options: Collection[str], *, to_person: bool)
     `options` are those of addresses (server/domain/mail_addresses.py).
     """
     try:
-        text = _text_of(letter, options)
+        text = _text_of(letter, options, is_answer=to_person or letter.is_answer)
         enclosures = enclosures_of(letter.message)
     except UnreadableError:
         raise
@@ -245,15 +263,25 @@ def content_of(letter: OpenLetter, options: Collection[str], *, to_person: bool)
     return Content(above, text, enclosures)
 
 
-def _text_of(letter: OpenLetter, options: Collection[str]) -> str:
-    """What its sender has written; empty if that is nothing."""
+def _text_of(letter: OpenLetter, options: Collection[str], *, is_answer: bool) -> str:
+    """What its sender has written; empty if that is nothing.
+
+    Only an answer quotes what it answers: in any other mail, what looks like a quote is its text.
+    """
     kinds = ("html", "plain") if "prefer-html" in options else ("plain", "html")
     text = next(filter(None, (_body(letter.message, kind) for kind in kinds)), "")
-    if "include-footer" not in options and len(footers := list(_FOOTER.finditer(text))) == 1:
-        text = text[: footers[0].start()].rstrip()
-    if "include-quotes" not in options and not letter.is_forwarded:
+    if "include-footer" not in options:
+        text = _without_signature(text, _SIGNATURE_OF_ANSWER if is_answer else _SIGNATURE)
+    if "include-quotes" not in options and is_answer and not letter.is_forwarded:
         text = _without_quotes(text)
     return text
+
+
+def _without_signature(text: str, beginning: re.Pattern[str]) -> str:
+    """The text up to its signature; all of it where there are several, or nothing else."""
+    found = list(beginning.finditer(text))
+    kept = text[: found[0].start()].rstrip() if len(found) == 1 else text
+    return kept or text
 
 
 def _body(message: EmailMessage, kind: str) -> str:
@@ -289,11 +317,28 @@ def _markdown(html: str) -> str:
 
 
 def _without_quotes(text: str) -> str:
-    """The text without what it answers; all of it where the answers stand between the quotes."""
+    """The text of an answer without what it answers.
+
+    All of it where it is written between the quotes, where nothing else would be left, and where
+    what was found may well be part of the text.
+    """
     from quotequail import unwrap  # as above
 
     found = unwrap(text)
-    if found is None:
+    if found is None or not _is_quote(found, text):
         return text
     above, below = str(found.get("text_top") or ""), str(found.get("text_bottom") or "")
-    return text if above and below else above or below
+    return text if above and below else above or below or text
+
+
+def _is_quote(found: Mapping[str, str], text: str) -> bool:
+    """Whether what quotequail found is what mail programs add to an answer.
+
+    It also finds headers among other lines of the form "Word: words", and sentences that end with
+    "wrote:". Programs give sender and date, or quote line by line; headers come with a subject.
+    """
+    if found["type"] == "reply":
+        return "date" in found or re.search(r"^>", text, re.MULTILINE) is not None
+    if _FORWARDED_BLOCK.search(text):
+        return False
+    return "from" in found and "subject" in found and ("date" in found or "to" in found)

@@ -5,6 +5,8 @@ from email.message import EmailMessage
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from server.domain.messages import MAX_MESSAGE_LENGTH, MAX_TOPIC_LENGTH
 from server.mail.incoming import (
@@ -31,6 +33,11 @@ def letter(text: str | None = None, html: str | None = None, **headers: str) -> 
     elif html is not None:
         message.set_content(html, subtype="html")
     return read(message.as_bytes())
+
+
+def answer(text: str | None = None, html: str | None = None, **headers: str) -> OpenLetter:
+    """A mail that answers another one."""
+    return letter(text, html, **{"In-Reply-To": "<1@chat.example.com>", **headers})
 
 
 def content(some: OpenLetter, *options: str) -> str:
@@ -74,18 +81,56 @@ Sure, *let's* do it.
 
 @pytest.mark.parametrize("text", [GMAIL, OUTLOOK, GERMAN, BELOW])
 def test_what_is_answered_is_left_out(text):
-    assert content(letter(text)) == "Sure, *let's* do it."
-    assert content(letter(text), "include-quotes") == text.strip()
+    for some in (answer(text), letter(text, Subject="Re: soup"), letter(text, References="<1@x>")):
+        assert content(some) == "Sure, *let's* do it."
+        assert content(some, "include-quotes") == text.strip()
+    said = content_of(letter(text), (), to_person=True)  # to an address for answers
+    assert said.text == "Sure, *let's* do it."
 
 
 def test_what_is_forwarded_is_the_point_of_it():
-    assert content(letter(OUTLOOK, Subject="Fwd: soup")) == OUTLOOK.strip()
-    assert content(letter(OUTLOOK, Subject="WG: Suppe")) == OUTLOOK.strip()
+    assert content(answer(OUTLOOK, Subject="Fwd: soup")) == OUTLOOK.strip()
+    assert content(answer(OUTLOOK, Subject="WG: Suppe")) == OUTLOOK.strip()
+    for first in ("---------- Forwarded message ---------", "Begin forwarded message:"):
+        text = OUTLOOK.replace("From:", f"{first}\n\nFrom:", 1).strip()
+        assert content(answer(text)) == content(letter(text)) == text
+
+
+LOOKS_QUOTED = {
+    "a journey": "From: Berlin\nTo: Paris\nDate: 1 May\n\nSee you there",
+    "a meeting": "Agenda\nSubject: budget\nDate: Monday\n\nAll are welcome",
+    "a newspaper": "Look:\n\nOn 1 May the Daily wrote:\nPrices are up.\n\nWhat now?",
+    "a menu": "Menu\n________________________________\nSoup\n\nFish",
+    "a heading": "Prices\n--\nApples: 3",
+}
+
+
+@pytest.mark.parametrize("text", LOOKS_QUOTED.values(), ids=LOOKS_QUOTED)
+def test_what_only_looks_like_a_quote_is_kept(text):
+    assert content(letter(text)) == text
+    if "--" not in text:
+        assert content(answer(text)) == text
+
+
+PIECES = (
+    *("From: Berlin", "To: Paris", "Date: 1 May", "Sent: today", "Subject: soup", "Von: Ada"),
+    *("On 1 May the Daily wrote:", "On Mon, May 4, 2026 at 12:00 PM Bob <b@x.org> wrote:"),
+    *("________________________________", "-----Original Message-----", "> quoted", ">", ""),
+    *("Begin forwarded message:", "--", "Am 04.05.2026 um 12:00 schrieb Bob:", "words", "2 * 3"),
+)
+
+
+@given(st.lists(st.sampled_from(PIECES), min_size=1, max_size=12))
+def test_a_mail_that_answers_nothing_keeps_all_and_an_answer_keeps_something(lines):
+    text = "\n".join(lines).strip("\n")
+    if text.strip():
+        assert content(letter(text)).rstrip() == text.rstrip()
+        assert content_of(answer(text), (), to_person=True).text
 
 
 def test_answers_between_quotes_are_kept_with_them():
     text = "Hi\n\nOn May 4, 2026, Bob <b@example.com> wrote:\n\n> Shall we?\nYes\n> Really?\nNo"
-    assert content(letter(text)) == text
+    assert content(answer(text)) == text
 
 
 def test_code_and_quotes_of_ones_own_stay_as_they_are():
@@ -98,6 +143,8 @@ def test_footers_are_cut_where_there_is_one_and_nobody_wants_it():
     assert content(letter("Yes\n\n-- \nAda"), "include-footer") == "Yes\n\n-- \nAda"
     table = "a\n--\nb\n--\nc"
     assert content(letter(table)) == table
+    assert content(answer("Yes\n\n--\nAda")) == "Yes"
+    assert content(answer("-- \nAda")) == "-- \nAda"
 
 
 HTML = """\
@@ -111,10 +158,10 @@ HTML = """\
 
 
 def test_html_becomes_markdown_without_what_tells_who_looks():
-    shown = content(letter(html=HTML))
+    shown = content(answer(html=HTML))
     assert shown == "See **this** [page](https://example.com/x):\n\n- one\n- two"
     assert content(letter("As text", HTML)) == "As text"
-    assert content(letter("As text", HTML), "prefer-html") == shown
+    assert content(answer("As text", HTML), "prefer-html") == shown
 
 
 def test_html_is_read_however_deep_mail_programs_nest_their_tables():
