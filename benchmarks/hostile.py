@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from typing import Final
 from urllib.parse import quote_plus, urlencode
 
+from server.domain.providers import SamlProvider
+from server.identity.flows import Flow
 from tests.unit.markdown.pathological import PATHOLOGICAL
 
 MIB: Final = 1 << 20
@@ -68,6 +70,43 @@ def mails(to: str) -> Iterator[tuple[str, bytes]]:
         + b"--b\r\nContent-Disposition: attachment; filename=a\r\n"
         + (b"Content-Transfer-Encoding: base64\r\n\r\n" + (b"QUJD" * 19 + b"\r\n") * 130_000),
     )
+
+
+def documents() -> Iterator[tuple[str, bytes]]:
+    """Answers in SAML, as large as they may be."""
+    names = b'xmlns="urn:oasis:names:tc:SAML:2.0:protocol" ID="a" Version="2.0"'
+    size = 180_000
+    yield "elements", b"<Response %b>" % names + b"<a/>" * (size // 4) + b"</Response>"
+    yield "depth", b"<Response %b>" % names + b"<a>" * (size // 3)
+    spaces = b" ".join(b'xmlns:a%d="b"' % number for number in range(size // 20))
+    yield "namespaces", b"<Response %b %b/>" % (names, spaces)
+    attributes = b" ".join(b'a%d="b"' % number for number in range(size // 14))
+    yield "attributes", b"<Response %b %b/>" % (names, attributes)
+    entities = b'<!DOCTYPE a [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;&a;&a;">]>'
+    yield "entities", entities + b"<Response %b>&b;</Response>" % names
+
+
+def web_pages() -> Iterator[tuple[str, bytes]]:
+    """Pages that are linked."""
+    yield "elements", b"<meta>" * (MIB // 6)
+    yield "depth", b"<div>" * (MIB // 5)
+    yield "attributes", b"<meta " + b" ".join(b"a%d=b" % n for n in range(100_000)) + b">"
+    yield "a title", b"<title>" + b" " * (MIB - 20)
+
+
+SAML_PROVIDER: Final = SamlProvider(
+    kind="saml",
+    entity_id="https://id.example.com/metadata",
+    sign_in_url="https://id.example.com/sso",
+    certificate="MIIB",
+)
+SAML_PLACE: Final = "https://chat.example.com/complete/saml"
+SAML_FLOW: Final = Flow.begin("saml", 1, wanted="/", otp="")
+
+
+def encoded(document: bytes) -> str:
+    """The document as a browser brings it."""
+    return base64.b64encode(document).decode()
 
 
 def _nested(depth: int) -> bytes:

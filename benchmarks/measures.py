@@ -8,6 +8,7 @@ import uvloop
 
 import benchmarks.changing
 import benchmarks.holding
+import benchmarks.holds
 import benchmarks.idling
 import benchmarks.narrows
 import benchmarks.notifying
@@ -44,6 +45,20 @@ def narrows() -> Figures:
     figures: Figures = {}
     for name, seconds in taken.items():
         figures |= milliseconds(f"narrow {name}", seconds)
+    return figures
+
+
+def holds() -> Figures:
+    """How long the worst that is sent to each entry holds the event loop, at its longest."""
+    with running() as server, server.database() as database:
+        found = benchmarks.holds.measure(server, database)
+    figures: Figures = {}
+    for name, meter in found.items():
+        entry = benchmarks.holds.entry_of(name)
+        for kind, seconds in (("held", meter.held), ("processor", meter.used)):
+            figure = f"{entry}: loop {kind} at most ms"
+            figures[figure] = max(figures.get(figure, 0.0), seconds * 1000)
+    benchmarks.holds.print_longest(found)
     return figures
 
 
@@ -229,6 +244,7 @@ MEASURES: dict[str, Callable[[], Figures]] = {
     "presence": presence,
     "transferring": transferring,
     "holding": holding,
+    "holds": holds,
     "signing-in": signing_in,
     "uploading": uploading,
     "working": working,

@@ -147,7 +147,7 @@ class MailRoom:
             answers = [await self._answer(mail, sender, destination) for destination in addressed]
         except UnreadableError as error:
             answers = [self._answered("refused", f"550 5.6.0 {error}")] * len(envelope.rcpt_tos)
-        except (TimeoutError, ParserUnavailableError):
+        except ParserUnavailableError:
             answers = [self._answered("later", LATER)] * len(envelope.rcpt_tos)
         finally:
             self._in_hand -= 1
@@ -161,7 +161,7 @@ class MailRoom:
     # -- one mail for one address
 
     async def _parsed(self, raw: bytes, addressed: Sequence[Destination | None]) -> "_ParsedMail":
-        """Have the mail parsed, in a process of its own. Raises UnreadableError, TimeoutError."""
+        """Have the mail parsed, in a process of its own. Raises UnreadableError."""
         known = [each for each in addressed if each is not None]
         wanted = list(dict.fromkeys(_variant(each) for each in known))
         order = MailOrder(raw, wanted)

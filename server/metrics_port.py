@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from http import HTTPStatus
 from typing import Final
+from urllib.parse import urlsplit
 
 import structlog
 from prometheus_client import CONTENT_TYPE_LATEST
@@ -14,6 +15,7 @@ from tornado.httputil import HTTPServerRequest
 
 from server.app import App
 from server.checks import CHECKED_PATHS, Checks
+from server.known_hosts import KnownHosts
 from server.listening import first_free
 from server.operator import OperatorPages, is_below_root
 from server.overview import AWAY, QueueView, queue_views
@@ -31,6 +33,9 @@ ASK_SECONDS: Final = 3.0
 """What else there is to tell must not wait for a broker or a database that is away."""
 MAX_BODY_BYTES: Final = 64 * 1024
 IDLE_SECONDS: Final = 120
+UNKNOWN_HOST: Final = (
+    b"This host name is not known here. Use an address, or set PARLEY_OPERATOR_HOSTS.\n"
+)
 
 
 class MetricsPort:
@@ -44,6 +49,8 @@ class MetricsPort:
         self._queues = queues
         password = app.settings.operator_password
         self._pages = None if password is None else OperatorPages(app, password, all_queues)
+        public = urlsplit(app.settings.public_url).hostname or ""
+        self._hosts = KnownHosts([*app.settings.operator_hosts, public])
         self._asked_at: float | None = None
 
     async def metrics(self) -> bytes:
@@ -70,6 +77,8 @@ class MetricsPort:
         metrics.state("ship_lag_seconds", float("nan") if lag is None else lag)
 
     async def answer(self, request: HTTPServerRequest) -> Page:
+        if request.path not in CHECKED_PATHS and request.headers.get("Host", "") not in self._hosts:
+            return Page(HTTPStatus.MISDIRECTED_REQUEST, UNKNOWN_HOST, PLAIN)
         pages = self._pages if is_below_root(request.path) else None
         if request.method not in ({"GET", "HEAD"} if pages is None else {"GET", "HEAD", "POST"}):
             return Page(HTTPStatus.METHOD_NOT_ALLOWED, b"Method not allowed\n", PLAIN)

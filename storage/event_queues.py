@@ -2,10 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from storage.database import Connection
 from storage.ids import Position, QueueId, RealmId, UserId
+
+UNBOUNDED: Final = 2**31
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,21 +20,39 @@ class EventQueueRow:
     lifespan_seconds: int
 
 
-async def insert(connection: Connection, realm_id: RealmId, row: EventQueueRow) -> None:
+async def insert(
+    connection: Connection, realm_id: RealmId, row: EventQueueRow, *, most: int = UNBOUNDED
+) -> list[QueueId]:
     """Make the queue known, for what comes after its base; in a transaction of its own.
+
+    Its user has at most so many queues then: those that were polled least recently end, and are
+    returned.
 
     The clock is held meanwhile: whatever is written from then on is written by somebody who sees
     the queue, and so tells its user's flags. The commit is not waited for: `begin` is what counts.
     """
-    await connection.execute(
+    return await connection.values(
         """
-        INSERT INTO event_queues (realm_id, queue_id, user_id, epoch, base, params,
-                                  lifespan_seconds, last_seen_at)
-        SELECT %(realm_id)s, %(queue_id)s, %(user_id)s, %(epoch)s, %(base)s, %(params)s,
-               %(lifespan_seconds)s, now()
-          FROM clock_lock(%(realm_id)s)
-         WHERE set_config('synchronous_commit', 'off', true) = 'off'
+        WITH oldest AS MATERIALIZED (
+            SELECT queue_id FROM event_queues
+             WHERE realm_id = %(realm_id)s AND user_id = %(user_id)s
+             ORDER BY last_seen_at DESC, queue_id OFFSET %(most)s - 1
+               FOR UPDATE SKIP LOCKED
+        ), ended AS (
+            DELETE FROM event_queues q USING oldest o
+             WHERE q.realm_id = %(realm_id)s AND q.queue_id = o.queue_id
+            RETURNING q.queue_id
+        ), made AS (
+            INSERT INTO event_queues (realm_id, queue_id, user_id, epoch, base, params,
+                                      lifespan_seconds, last_seen_at)
+            SELECT %(realm_id)s, %(queue_id)s, %(user_id)s, %(epoch)s, %(base)s, %(params)s,
+                   %(lifespan_seconds)s, now()
+              FROM clock_lock(%(realm_id)s)
+             WHERE set_config('synchronous_commit', 'off', true) = 'off'
+        )
+        SELECT queue_id FROM ended
         """,
+        most=most,
         realm_id=realm_id,
         queue_id=row.queue_id,
         user_id=row.user_id,

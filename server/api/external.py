@@ -75,7 +75,7 @@ async def _said(request: Request, kind: Literal["slack", "json"], body: bytes) -
             said = await request.app.parser.webhook(order, share=request.actor.user_id)
         except TooCostlyError:
             raise InvalidJsonError("This JSON takes too long to read.") from None
-        except (TimeoutError, ParserUnavailableError):
+        except ParserUnavailableError:
             raise ServerNotReadyError("The server is not ready. Try again shortly.") from None
     said.check()
     return said

@@ -94,6 +94,7 @@ async def register(request: Request, params: RegisterParams) -> RawResult:
         registration,
     )
     queue_id = registered.queue_id
+    request.app.realtime.end(request.actor.realm_id, registered.ended)
     if queue_id is not None and (
         params.event_types is None or _TOLD_ONCE.intersection(params.event_types)
     ):

@@ -3,7 +3,7 @@
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, closing, contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from server.domain.clock import Clock
 from server.domain.providers import GITHUB, SamlProvider
@@ -11,6 +11,7 @@ from server.egress import Egress, open_egress
 from server.identity.errors import DirectoryAwayError, IdentityError
 from server.identity.flows import PURPOSE, Flows
 from server.identity.identity import Identity, OtherSite
+from server.parsing import Lane
 from server.settings import Settings
 from storage import server_keys
 from storage.database import Database
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     from server.identity.ldap import Ldap
 
 __all__ = ["DirectoryAwayError", "Identities", "Identity", "IdentityError", "open_identities"]
+
+SAML_WORKER: Final = "server.identity.saml_worker"
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,9 +43,13 @@ async def open_identities(
         flows = Flows(await server_keys.key_for(connection, PURPOSE))
     wanted = settings.sign_in_providers
     async with open_egress(settings, also=wanted.hosts) as egress:
-        providers = {name: _site(name, settings, egress, clock) for name in wanted}
-        with _ldap(settings) as ldap:
-            yield Identities(providers, flows, ldap)
+        lane = Lane(SAML_WORKER)
+        providers = {name: _site(name, settings, egress, clock, lane) for name in wanted}
+        try:
+            with _ldap(settings) as ldap:
+                yield Identities(providers, flows, ldap)
+        finally:
+            await lane.close()
 
 
 @contextmanager
@@ -56,7 +63,7 @@ def _ldap(settings: Settings) -> "Iterator[Ldap | None]":
         yield ldap
 
 
-def _site(name: str, settings: Settings, egress: Egress, clock: Clock) -> OtherSite:
+def _site(name: str, settings: Settings, egress: Egress, clock: Clock, lane: Lane) -> OtherSite:
     provider = settings.sign_in_providers[name]
     if isinstance(provider, SamlProvider):
         from server.identity.saml import OwnKey, SamlSite  # starts faster without xmlsec
@@ -64,7 +71,7 @@ def _site(name: str, settings: Settings, egress: Egress, clock: Clock) -> OtherS
         own = None
         if settings.saml_certificate is not None and settings.saml_key is not None:
             own = OwnKey(settings.saml_certificate, settings.saml_key)
-        return SamlSite(provider, own, clock)
+        return SamlSite(provider, own, clock, lane)
     from server.identity.oidc import OpenIdProvider  # starts faster without joserfc
 
     if name == GITHUB:

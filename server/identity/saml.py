@@ -11,6 +11,7 @@ from html import escape
 from typing import Any, ClassVar, Final
 from urllib.parse import urlencode, urlsplit
 
+import msgspec
 from onelogin.saml2.auth import OneLogin_Saml2_Auth
 from onelogin.saml2.authn_request import OneLogin_Saml2_Authn_Request
 from onelogin.saml2.constants import OneLogin_Saml2_Constants as Constants
@@ -20,10 +21,13 @@ from onelogin.saml2.utils import OneLogin_Saml2_Utils
 from typing_extensions import override
 
 from server.domain.clock import Clock
+from server.domain.errors import ServerNotReadyError
 from server.domain.providers import SamlProvider
 from server.identity.errors import IdentityError
 from server.identity.flows import Flow
 from server.identity.identity import Identity
+from server.identity.saml_worker import Found, Order
+from server.parsing import Lane, ParserUnavailableError, TooCostlyError
 
 MAX_ANSWER_LENGTH: Final = 256 * 1024
 EMAIL_ATTRIBUTES: Final = (
@@ -58,6 +62,8 @@ class SamlSite:
     provider: SamlProvider
     own: OwnKey | None
     clock: Clock
+    lane: Lane
+    """To the process that reads answers."""
     posts_back: ClassVar[bool] = True
     state_field: ClassVar[str] = "RelayState"
     answer_field: ClassVar[str] = "SAMLResponse"
@@ -70,15 +76,34 @@ class SamlSite:
         """Whom the answer names. Raises IdentityError."""
         if len(answer) > MAX_ANSWER_LENGTH:
             raise IdentityError("the answer is too long")
-        return await asyncio.to_thread(self._identify, flow, answer, redirect_uri)
+        order = Order(
+            provider=self.provider,
+            certificate="" if self.own is None else self.own.certificate,
+            key="" if self.own is None else self.own.key,
+            flow=flow,
+            answer=answer,
+            redirect_uri=redirect_uri,
+            now=self.clock.now().timestamp(),
+        )
+        try:
+            # A signature names transformations, which take the square of a document and more.
+            read = await self.lane.ask(msgspec.msgpack.encode(order), share=flow.realm_id)
+        except TooCostlyError:
+            raise IdentityError("the answer takes too long to read") from None
+        except ParserUnavailableError:
+            raise ServerNotReadyError("The server is not ready. Try again shortly.") from None
+        found = msgspec.msgpack.decode(read, type=Found)
+        if found.refusal:
+            raise IdentityError(found.refusal, found.message)
+        return Identity(found.email, found.full_name)
 
     def metadata(self, redirect_uri: str) -> bytes:
         """What it reads to know us."""
-        made = self._settings(redirect_uri).get_sp_metadata()
+        made = _settings(self.provider, self.own, redirect_uri).get_sp_metadata()
         return made if isinstance(made, bytes) else made.encode()
 
     def _way_there(self, flow: Flow, redirect_uri: str) -> str:
-        settings = self._settings(redirect_uri)
+        settings = _settings(self.provider, self.own, redirect_uri)
         question = _Question(settings, question_id=_question_id(flow))
         fields = {"SAMLRequest": question.get_request(), "RelayState": flow.state}
         if self.own is not None:
@@ -86,10 +111,31 @@ class SamlSite:
         joint = "&" if urlsplit(self.provider.sign_in_url).query else "?"
         return f"{self.provider.sign_in_url}{joint}{urlencode(fields)}"
 
-    def _identify(self, flow: Flow, answer: str, redirect_uri: str) -> Identity:
+
+def read_answer(
+    provider: SamlProvider,
+    own: OwnKey | None,
+    clock: Clock,
+    flow: Flow,
+    answer: str,
+    redirect_uri: str,
+) -> Identity:
+    """Whom the answer names; to be called in the process for it. Raises IdentityError."""
+    return _Reader(provider, own, clock).read(flow, answer, redirect_uri)
+
+
+@dataclass(frozen=True, slots=True)
+class _Reader:
+    provider: SamlProvider
+    own: OwnKey | None
+    clock: Clock
+
+    def read(self, flow: Flow, answer: str, redirect_uri: str) -> Identity:
         data, question_id = _request_data(redirect_uri), _question_id(flow)
         try:
-            response = OneLogin_Saml2_Response(self._settings(redirect_uri), answer)
+            response = OneLogin_Saml2_Response(
+                _settings(self.provider, self.own, redirect_uri), answer
+            )
             response.is_valid(data, question_id, raise_exceptions=True)
             self._check(response, question_id, redirect_uri)
             return self._identity(response)
@@ -110,7 +156,7 @@ class SamlSite:
             bearer=Constants.CM_BEARER,
         )
         problems = {
-            "another audience": self._entity_id(redirect_uri) not in response.get_audiences(),
+            "another audience": _entity_id(redirect_uri) not in response.get_audiences(),
             "another place": document.get("Destination", redirect_uri) != redirect_uri,
             "another question, place or time": not any(
                 each.get("InResponseTo") == question_id
@@ -150,43 +196,46 @@ class SamlSite:
             return Identity(email, " ".join(filter(None, parts)))
         return Identity(email, _first(attributes, NAME_ATTRIBUTES))
 
-    def _entity_id(self, redirect_uri: str) -> str:
-        """What we are called in this organization: where the metadata is."""
-        return f"{redirect_uri}/metadata"
 
-    def _settings(self, redirect_uri: str) -> OneLogin_Saml2_Settings:
-        provider, own = self.provider, self.own
-        return OneLogin_Saml2_Settings(
-            {
-                "strict": True,
-                "sp": {
-                    "entityId": self._entity_id(redirect_uri),
-                    "assertionConsumerService": {
-                        "url": redirect_uri,
-                        "binding": Constants.BINDING_HTTP_POST,
-                    },
-                    "NameIDFormat": Constants.NAMEID_UNSPECIFIED,
-                    "x509cert": "" if own is None else own.certificate,
-                    "privateKey": "" if own is None else own.key,
+def _entity_id(redirect_uri: str) -> str:
+    """What we are called in this organization: where the metadata is."""
+    return f"{redirect_uri}/metadata"
+
+
+def _settings(
+    provider: SamlProvider, own: OwnKey | None, redirect_uri: str
+) -> OneLogin_Saml2_Settings:
+    return OneLogin_Saml2_Settings(
+        {
+            "strict": True,
+            "sp": {
+                "entityId": _entity_id(redirect_uri),
+                "assertionConsumerService": {
+                    "url": redirect_uri,
+                    "binding": Constants.BINDING_HTTP_POST,
                 },
-                "idp": {
-                    "entityId": provider.entity_id,
-                    "singleSignOnService": {
-                        # The library puts it into its XML as it is.
-                        "url": escape(provider.sign_in_url),
-                        "binding": Constants.BINDING_HTTP_REDIRECT,
-                    },
-                    "x509certMulti": {"signing": provider.certificates},
+                "NameIDFormat": Constants.NAMEID_UNSPECIFIED,
+                "x509cert": "" if own is None else own.certificate,
+                "privateKey": "" if own is None else own.key,
+            },
+            "idp": {
+                "entityId": provider.entity_id,
+                "singleSignOnService": {
+                    # The library puts it into its XML as it is.
+                    "url": escape(provider.sign_in_url),
+                    "binding": Constants.BINDING_HTTP_REDIRECT,
                 },
-                "security": {
-                    "authnRequestsSigned": own is not None,
-                    "rejectDeprecatedAlgorithm": True,
-                    "requestedAuthnContext": False,
-                    "wantAttributeStatement": False,
-                    "wantNameId": False,
-                },
-            }
-        )
+                "x509certMulti": {"signing": provider.certificates},
+            },
+            "security": {
+                "authnRequestsSigned": own is not None,
+                "rejectDeprecatedAlgorithm": True,
+                "requestedAuthnContext": False,
+                "wantAttributeStatement": False,
+                "wantNameId": False,
+            },
+        }
+    )
 
 
 class _Question(OneLogin_Saml2_Authn_Request):  # type: ignore[misc]

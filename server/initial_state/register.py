@@ -29,6 +29,10 @@ MAX_LIFESPAN_SECONDS: Final = 7 * 24 * 3600
 FRESH_LAST_EVENT_ID: Final = -1
 
 
+MAX_QUEUES: Final = 200
+"""Of one account: with more, those that were polled least recently end."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Registration:
     """What a client asks for."""
@@ -48,6 +52,8 @@ class Registered:
     """The queue and all state."""
     folds: Sequence[Fold]
     """What would make the actor's next register cheaper, for a write to do."""
+    ended: Sequence[QueueId] = ()
+    """Queues of the actor that ended because there were too many."""
 
 
 def lifespan(seconds: int | None) -> int:
@@ -68,7 +74,9 @@ async def register(
 
     The queue's events are exactly those after the state.
     """
-    queue_id = None if actor.is_spectator else await _announced(database, actor, registration)
+    queue_id, ended = None, list[QueueId]()
+    if not actor.is_spectator:
+        queue_id, ended = await _announced(database, actor, registration)
     try:
         async with database.snapshot() as connection:
             snapshot, epoch = await _snapshot(connection, directory, server, actor, registration)
@@ -93,11 +101,15 @@ async def register(
         "last_event_id": FRESH_LAST_EVENT_ID,
         "idle_queue_timeout_secs": registration.lifespan_seconds,
     }
-    return Registered(queue_id, fields, snapshot.shared.get(FOLDABLE, ()))
+    return Registered(queue_id, fields, snapshot.shared.get(FOLDABLE, ()), ended)
 
 
-async def _announced(database: Database, actor: Actor, registration: Registration) -> QueueId:
-    """A queue that whoever writes from now on knows of. Where it begins is said later.
+async def _announced(
+    database: Database, actor: Actor, registration: Registration
+) -> tuple[QueueId, list[QueueId]]:
+    """A queue that whoever writes from now on knows of, and those that end for it.
+
+    Where it begins is said later.
 
     Events tell the flags of those who have queues: of this one's user, too, from the first event.
     """
@@ -113,8 +125,8 @@ async def _announced(database: Database, actor: Actor, registration: Registratio
             params=msgspec.to_builtins(registration.queue),
             lifespan_seconds=registration.lifespan_seconds,
         )
-        await event_queues.insert(connection, actor.realm_id, queue)
-    return queue_id
+        ended = await event_queues.insert(connection, actor.realm_id, queue, most=MAX_QUEUES)
+    return queue_id, ended
 
 
 async def _snapshot(

@@ -1,49 +1,29 @@
-"""Keeps the parsing processes: starts one when it is needed, and ends it at a time limit."""
+"""Asks the parsing processes, one for each kind of content."""
 
-import asyncio
 from collections.abc import AsyncIterator, Hashable
 from contextlib import asynccontextmanager, suppress
 from typing import Any, Final, cast
 
 import msgspec
-import structlog
 from typing_extensions import override
 
-from server.confined import Worker, WorkerDiedError
 from server.domain.webhook_payloads import Said
-from server.fair_turns import FairTurns
 from server.parsing import wire
+from server.parsing.lane import Lane, ParserUnavailableError, TooCostlyError
 from server.previews.page import Page, PageReader
 
-logger = structlog.get_logger(__name__)
-
 WORKER: Final = "server.parsing.worker"
-WALL_SECONDS: Final = 60.0
-"""For one order, with waiting for others."""
-
-
-class TooCostlyError(Exception):
-    """Parsing has taken all the processor time or memory that it may take."""
-
-
-class ParserUnavailableError(Exception):
-    """The parsing process could not start, or was ended from outside."""
-
-
-_NOTHING_SAID: Final = (TooCostlyError, ParserUnavailableError, TimeoutError)
 
 
 class Parser(PageReader):
     """One process for each kind of content, started at the first order of that kind.
 
     Callers name a share for which they ask; shares have turns, the lightest user first. Reading
-    mail and webhooks raises TooCostlyError, ParserUnavailableError, and TimeoutError if the turn or
-    the answer is late.
+    mail and webhooks raises TooCostlyError and ParserUnavailableError.
     """
 
-    def __init__(self, *, wall_seconds: float = WALL_SECONDS) -> None:
-        self._wall_seconds = wall_seconds
-        self._lanes: dict[type[Any], tuple[Worker, FairTurns]] = {}
+    def __init__(self) -> None:
+        self._lanes: dict[type[Any], Lane] = {}
 
     async def mail(self, order: wire.MailOrder, *, share: Hashable) -> wire.MailAnswer:
         """Read an email."""
@@ -52,13 +32,13 @@ class Parser(PageReader):
     @override
     async def page(self, body: bytes, *, url: str, content_type: str) -> Page:
         order = wire.PageOrder(body, url, content_type)
-        with suppress(*_NOTHING_SAID):
+        with suppress(TooCostlyError, ParserUnavailableError):
             return cast("Page", await self._ask(order, url))
         return Page()
 
     @override
     async def oembed(self, page: Page, body: bytes, *, url: str) -> Page:
-        with suppress(*_NOTHING_SAID):
+        with suppress(TooCostlyError, ParserUnavailableError):
             return cast("Page", await self._ask(wire.OembedOrder(page, body, url), url))
         return page
 
@@ -68,19 +48,13 @@ class Parser(PageReader):
 
     async def close(self) -> None:
         """End the processes."""
-        for worker, turns in self._lanes.values():
-            async with turns.turn(None):
-                await worker.end()
+        for lane in self._lanes.values():
+            await lane.close()
 
     async def _ask(self, order: wire.Order, share: Hashable) -> object:
         kind = type(order)
-        worker, turns = self._lanes.setdefault(kind, (Worker(WORKER), FairTurns()))
-        try:
-            async with asyncio.timeout(self._wall_seconds), turns.turn(share):
-                answer = await worker.ask(msgspec.msgpack.encode(order))
-        except WorkerDiedError as death:
-            logger.warning("parsing ended", kind=kind.__name__, status=death.returncode)
-            raise (TooCostlyError if death.is_of_the_request else ParserUnavailableError) from None
+        lane = self._lanes.setdefault(kind, Lane(WORKER))
+        answer = await lane.ask(msgspec.msgpack.encode(order), share=share)
         return msgspec.msgpack.decode(answer, type=wire.ANSWERS[kind])
 
 

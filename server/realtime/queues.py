@@ -224,6 +224,14 @@ class Realtime:
         self._sending.add(task)
         task.add_done_callback(self._sending.discard)
 
+    def end(self, realm_id: RealmId, queue_ids: Sequence[QueueId]) -> None:
+        """Let go, in all processes, of queues whose rows are gone: their next polls are refused."""
+        follower = self._followers.get(realm_id)
+        for queue_id in queue_ids:
+            if follower is not None and queue_id in follower.queues:
+                follower.let_go(follower.queues[queue_id])
+            self._tell_adopted(realm_id, queue_id)
+
     def serves(self, queue_id: QueueId) -> bool:
         """Whether this process has the queue in its memory."""
         return any(queue_id in follower.queues for follower in self._followers.values())

@@ -388,6 +388,11 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     metrics_host: Annotated[
         Annotated[str, Meta(min_length=1)], described("an address of this machine to listen on")
     ] = "127.0.0.1"
+    operator_hosts: Annotated[
+        Hosts, described("names of hosts like operator.example.com, separated by commas")
+    ] = Hosts()
+    """By which names the port of the metrics is asked, beside addresses, names without a dot and
+    those of the machine and of the server."""
     operator_password: Annotated[
         Annotated[str, Meta(min_length=16)] | None, described("at least 16 characters")
     ] = None

@@ -299,3 +299,13 @@ async def test_the_password_is_long_and_a_secret():
     with pytest.raises(Exception, match="at least 16 characters") as refused:
         load_settings(environ={"PARLEY_OPERATOR_PASSWORD": "too short"})
     assert "too short" not in str(refused.value)
+
+
+async def test_names_that_a_stranger_may_own_are_refused(operators: Operated):
+    for path, status in (("/metrics", 421), ("/operator", 421), ("/health", 200)):
+        answer = await AsyncHTTPClient().fetch(
+            operators.url.removesuffix("/operator") + path,
+            headers={"Host": "rebound.evil.example"},
+            raise_error=False,
+        )
+        assert answer.code == status, path

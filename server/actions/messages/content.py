@@ -168,6 +168,7 @@ async def typeset_ahead(directory: Directory, content: str, *, share: Hashable) 
     language = (await directory.settings()).default_code_block_language
     if jobs := jobs_in(content.rstrip(), language):
         await directory.rendering.typesetter.set(jobs, share=(directory.realm_id, share))
+    await _let_others_go_on(content)
 
 
 async def render_as(

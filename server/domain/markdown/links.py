@@ -16,6 +16,7 @@ _DOMAIN = re.compile(
 )
 _ATTACHMENT = re.compile(r"(?:https?://[^/?#]+)?/user_uploads/", re.IGNORECASE)
 _UPLOAD = re.compile(r"/user_uploads/[^/?#]")
+_DOT_SEGMENT = re.compile(r"/(?:\.|%2e){1,2}(?:/|$)", re.IGNORECASE)
 _OWN_PLACES = ("/user_uploads/", "/#narrow/")
 _VIDEO = re.compile(r"\.(?:mp4|webm|mov|m4v)$", re.IGNORECASE)
 _IMAGE = re.compile(r"\.(?:png|jpe?g|gif|bmp|webp|avif|heic|tiff?)$", re.IGNORECASE)
@@ -32,7 +33,10 @@ def safe_href(destination: str) -> str | None:
         return None
 
     address = address.translate(_ENCODED)
-    if address[0] in "/#" or _SCHEME.match(address):
+    if address.startswith("//"):
+        # Another host, by the scheme of the page: it must not look like a place of this server.
+        address = address.lstrip("/")
+    elif address[0] in "/#" or _SCHEME.match(address):
         return address
     if _DOMAIN.match(address):
         return "http://" + address
@@ -47,16 +51,16 @@ def relative_href(href: str, origin: str) -> str:
     if not origin or href[: len(origin)].lower() != origin.lower():
         return href
     place = href[len(origin) :]
-    return place if place.startswith(_OWN_PLACES) else href
+    return place if place.startswith(_OWN_PLACES) and not _leads_up(place) else href
 
 
 def is_attachment(href: str) -> bool:
-    return _ATTACHMENT.match(href) is not None
+    return _ATTACHMENT.match(href) is not None and not _leads_up(href)
 
 
 def is_upload(href: str) -> bool:
     """Whether it is an attachment of this very organization."""
-    return _UPLOAD.match(href) is not None
+    return _UPLOAD.match(href) is not None and not _leads_up(href)
 
 
 def is_image(href: str) -> bool:
@@ -65,6 +69,11 @@ def is_image(href: str) -> bool:
 
 def is_video(href: str) -> bool:
     return _VIDEO.search(_path(href)) is not None
+
+
+def _leads_up(href: str) -> bool:
+    """Whether browsers leave folders of its path out, and so ask for another address."""
+    return _DOT_SEGMENT.search(_path(href)) is not None
 
 
 def _path(href: str) -> str:

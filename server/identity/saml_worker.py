@@ -1,0 +1,79 @@
+"""The process that reads answers in SAML: XML whose signatures a stranger may have written."""
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Final
+
+import msgspec
+from typing_extensions import override
+
+from server.domain.clock import SystemClock
+from server.domain.providers import SamlProvider
+from server.identity.errors import IdentityError
+from server.identity.flows import Flow
+from server.identity.identity import Identity
+from server.worker_loop import serve
+
+MEMORY_BYTES: Final = 1 << 30
+CPU_SECONDS: Final = 1.0
+"""An ordinary answer takes a few milliseconds."""
+
+
+class Order(msgspec.Struct, frozen=True):
+    """An answer that a browser has brought, and all that it is held against."""
+
+    provider: SamlProvider
+    certificate: str
+    key: str
+    """Ours, with which answers may be encrypted; empty if there is none."""
+    flow: Flow
+    answer: str
+    redirect_uri: str
+    now: float
+
+
+class Found(msgspec.Struct, frozen=True):
+    """Who it is, or why it is nobody: a reason for the log, and a message for people."""
+
+    email: str = ""
+    full_name: str = ""
+    refusal: str = ""
+    message: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Clock(SystemClock):
+    """The clock of who asks."""
+
+    when: float
+
+    @override
+    def now(self) -> datetime:
+        return datetime.fromtimestamp(self.when, UTC)
+
+
+def answer(order: Order) -> Found:
+    """Read it."""
+    from server.identity.saml import OwnKey, read_answer  # who asks needs no xmlsec for that
+
+    own = OwnKey(order.certificate, order.key) if order.key else None
+    try:
+        found: Identity = read_answer(
+            order.provider, own, _Clock(order.now), order.flow, order.answer, order.redirect_uri
+        )
+    except IdentityError as error:
+        return Found(refusal=error.reason, message=error.message)
+    return Found(found.email, found.full_name)
+
+
+def main() -> None:
+    serve(
+        msgspec.msgpack.Decoder(Order).decode,
+        lambda order: msgspec.msgpack.encode(answer(order)),
+        cpu_seconds=lambda _: CPU_SECONDS,
+        memory_bytes=MEMORY_BYTES,
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,49 @@
+"""A lane: one confined process, whose callers take fair turns and wait no longer than they may."""
+
+import asyncio
+from collections.abc import Hashable
+from typing import Final
+
+import structlog
+
+from server.confined import Worker, WorkerDiedError
+from server.fair_turns import FairTurns
+
+logger = structlog.get_logger(__name__)
+
+WALL_SECONDS: Final = 60.0
+"""For one request, with waiting for others."""
+
+
+class TooCostlyError(Exception):
+    """The request has taken all the processor time or memory that it may take."""
+
+
+class ParserUnavailableError(Exception):
+    """The process could not start, was ended from outside, or is too busy."""
+
+
+class Lane:
+    """Starts its process at the first request."""
+
+    def __init__(self, module: str, *, wall_seconds: float = WALL_SECONDS) -> None:
+        self._module = module
+        self._worker = Worker(module)
+        self._turns = FairTurns()
+        self._wall_seconds = wall_seconds
+
+    async def ask(self, request: bytes, *, share: Hashable) -> bytes:
+        """Return the answer. Raises TooCostlyError, ParserUnavailableError."""
+        try:
+            async with asyncio.timeout(self._wall_seconds), self._turns.turn(share):
+                return await self._worker.ask(request)
+        except TimeoutError:
+            raise ParserUnavailableError from None
+        except WorkerDiedError as death:
+            logger.warning("parsing ended", module=self._module, status=death.returncode)
+            raise (TooCostlyError if death.is_of_the_request else ParserUnavailableError) from None
+
+    async def close(self) -> None:
+        """End the process."""
+        async with self._turns.turn(None):
+            await self._worker.end()
