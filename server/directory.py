@@ -37,6 +37,7 @@ from storage import (
     subscriptions,
     users,
 )
+from storage.address_folding import FoldedAddress, fold_address
 from storage.channels import ChannelRow
 from storage.conversations import TopicRow
 from storage.database import Connection, ConnectionLostError, Database
@@ -245,8 +246,8 @@ class Directory:
 
     async def user_by_email(self, email: str) -> UserRow | None:
         """Who has the address. Whom many ask for at once is read together."""
-        email = email.lower()
-        user_id = self._by_name.get(NAMES["user"], {}).get(("email", email))
+        key = ("email", fold_address(email))
+        user_id = self._by_name.get(NAMES["user"], {}).get(key)
         known: UserRow | None = None if user_id is None else self._rows.get(user_key(user_id))
         if known is not None:
             return known
@@ -256,24 +257,42 @@ class Directory:
 
     async def users_by_email(self, emails: Sequence[str]) -> list[UserRow]:
         """Those of these addresses that exist, in no order; real ones and made up ones."""
-        found = await self._by_emails([email.lower() for email in emails])
+        found = await self._by_emails(emails)
         return list({row.user_id: row for row in found.values()}.values())
 
     async def _by_emails(self, emails: Sequence[str]) -> dict[str, UserRow]:
         ids = self._by_name.setdefault(NAMES["user"], {})
-        missing = [e for e in emails if ("email", e) not in ids]
+        foldings = {email: fold_address(email) for email in emails}
+        missing = [e for e, folding in foldings.items() if ("email", folding) not in ids]
+        shared: dict[FoldedAddress, list[UserRow]] = {}
         if missing:
-            forgotten = self._forgotten
-            for row in await self._read(lambda c: users.by_emails(c, self.realm_id, missing)):
-                email = row.email.lower()
-                # As text that is there already, mostly: it is kept for everybody.
-                ids[("email", row.email if email == row.email else email)] = row.user_id
-                if self._exact is None and forgotten == self._forgotten:
-                    self._keep(user_key(row.user_id), row)
-            await self._resolve_hidden([e for e in missing if ("email", e) not in ids], ids)
-        known = {e: ids[("email", e)] for e in emails if ("email", e) in ids}
+            shared = await self._read_emails(missing, ids)
+            hidden = [f for e in missing if (f := foldings[e]) not in shared]
+            await self._resolve_hidden([f for f in hidden if ("email", f) not in ids], ids)
+        known = {e: ids[("email", f)] for e, f in foldings.items() if ("email", f) in ids}
+        for email in missing:
+            if several := shared.get(foldings[email]):
+                as_written = [row for row in several if row.email == email]
+                known[email] = (as_written or several)[0].user_id
         rows = await self.users(list(known.values()))
         return {e: rows[user_id] for e, user_id in known.items() if user_id in rows}
+
+    async def _read_emails(
+        self, emails: Sequence[str], ids: dict[Any, Any]
+    ) -> dict[FoldedAddress, list[UserRow]]:
+        """Remember who has these addresses; those that several older accounts have are returned."""
+        forgotten = self._forgotten
+        found: dict[FoldedAddress, list[UserRow]] = {}
+        for row in await self._read(lambda c: users.by_emails(c, self.realm_id, emails)):
+            found.setdefault(fold_address(row.email), []).append(row)
+            if self._exact is None and forgotten == self._forgotten:
+                self._keep(user_key(row.user_id), row)
+        for folding, rows in found.items():
+            if len(rows) == 1:
+                email = rows[0].email
+                # As text that is there already, mostly: it is kept for everybody.
+                ids[("email", email if folding == email else folding)] = rows[0].user_id
+        return {folding: rows for folding, rows in found.items() if len(rows) > 1}
 
     async def users_known_by(self, viewer: UserRow, emails: Sequence[str]) -> list[UserRow]:
         """The same, where the address leads this viewer to them (server/domain/shown_people.py)."""

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from storage.address_folding import fold_address
 from storage.database import Connection
 from storage.ids import RealmId, UserId
 
@@ -19,15 +20,21 @@ class CredentialsRow:
 
 
 async def by_email(connection: Connection, realm_id: RealmId, email: str) -> CredentialsRow | None:
-    """Of the user with this address, in any case of letters; not of the system's bots."""
+    """Of the user with this address; not of the system's bots.
+
+    Where several older accounts have the same address, that of the one that is written so.
+    """
     return await connection.one(
         CredentialsRow,
         """
         SELECT user_id, email, is_active, api_key, password_hash FROM users
-         WHERE realm_id = %(realm_id)s AND lower(email) = lower(%(email)s) AND NOT is_system_bot
+         WHERE realm_id = %(realm_id)s AND NOT is_system_bot
+           AND (folded_email = %(folding)s OR (folded_email IS NULL AND email = %(email)s))
+         ORDER BY email = %(email)s DESC, user_id
         """,
         realm_id=realm_id,
         email=email,
+        folding=fold_address(email),
     )
 
 

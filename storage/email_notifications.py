@@ -4,6 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from storage.address_folding import fold_address
 from storage.database import Connection
 from storage.ids import ChannelId, MessageId, RealmId, UserId
 
@@ -138,12 +139,12 @@ async def is_elsewhere_too(connection: Connection, realm_id: RealmId, address: s
         """
         SELECT EXISTS (
                SELECT FROM realms r
-                 JOIN users u ON u.realm_id = r.realm_id AND lower(u.email) = lower(%(address)s)
+                 JOIN users u ON u.realm_id = r.realm_id AND u.folded_email = %(folding)s
                       AND u.is_active
                 WHERE r.realm_id <> %(realm_id)s AND NOT r.deactivated)
         """,
         realm_id=realm_id,
-        address=address,
+        folding=fold_address(address),
     )
     return found
 

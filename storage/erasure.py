@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, LiteralString
 
+from storage.address_folding import fold_address
 from storage.database import Connection, Statement
 from storage.ids import MessageId, Position, RealmId, UserId
 from storage.name_folding import fold_name
@@ -283,7 +284,7 @@ async def forget_person(
     await connection.execute(
         """
         UPDATE users
-           SET email = %(email)s, full_name = %(full_name)s,
+           SET email = %(email)s, folded_email = %(folded_email)s, full_name = %(full_name)s,
                folded_name = %(folded_name)s, password_hash = NULL,
                avatar_key = NULL, avatar_version = avatar_version + 1, timezone = '',
                settings = '{}'
@@ -292,6 +293,7 @@ async def forget_person(
         realm_id=realm_id,
         user_id=user_id,
         email=email,
+        folded_email=fold_address(email),
         full_name=full_name,
         folded_name=fold_name(full_name),
     )

@@ -686,6 +686,15 @@ BEGIN
     RAISE 'no flag to narrow by: %', p_kind;
 END $$;
 
+CREATE FUNCTION public.fold_email() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    NEW.folded_email := CASE WHEN octet_length(NEW.email) = length(NEW.email)
+                             THEN lower(NEW.email COLLATE "C") END;
+    RETURN NEW;
+END $$;
+
 CREATE FUNCTION public.fold_name() RETURNS trigger
     LANGUAGE plpgsql
     AS $$
@@ -4799,6 +4808,7 @@ CREATE TABLE public.users (
     can_create_users boolean DEFAULT false NOT NULL,
     avatar_key text,
     folded_name text COLLATE pg_catalog."C",
+    folded_email text COLLATE pg_catalog."C",
     CONSTRAINT users_bot_type_check CHECK ((bot_type = ANY (ARRAY[1, 2, 3, 4]))),
     CONSTRAINT users_role_check CHECK ((role = ANY (ARRAY[100, 200, 300, 400, 600])))
 );
@@ -5215,6 +5225,8 @@ CREATE INDEX users_changed ON public.users USING btree (realm_id, changed_at);
 
 CREATE UNIQUE INDEX users_email ON public.users USING btree (realm_id, lower(email));
 
+CREATE INDEX users_folded_emails ON public.users USING btree (realm_id, folded_email);
+
 CREATE INDEX users_folded_names ON public.users USING btree (realm_id, folded_name);
 
 CREATE INDEX users_inactive ON public.users USING btree (realm_id, user_id) WHERE (NOT is_active);
@@ -5227,6 +5239,8 @@ CREATE INDEX users_without_presence ON public.users USING btree (realm_id, user_
 
 CREATE INDEX webhook_calls_by_age ON public.webhook_calls USING btree (asked_at);
 
+CREATE TRIGGER fold_changed_email BEFORE UPDATE OF email ON public.users FOR EACH ROW WHEN (((new.email IS DISTINCT FROM old.email) AND (NOT (new.folded_email IS DISTINCT FROM old.folded_email)))) EXECUTE FUNCTION public.fold_email();
+
 CREATE TRIGGER fold_changed_name BEFORE UPDATE OF name ON public.channel_folders FOR EACH ROW WHEN (((new.name IS DISTINCT FROM old.name) AND (NOT (new.folded_name IS DISTINCT FROM old.folded_name)))) EXECUTE FUNCTION public.fold_name('name');
 
 CREATE TRIGGER fold_changed_name BEFORE UPDATE OF name ON public.channels FOR EACH ROW WHEN (((new.name IS DISTINCT FROM old.name) AND (NOT (new.folded_name IS DISTINCT FROM old.folded_name)))) EXECUTE FUNCTION public.fold_name('name');
@@ -5238,6 +5252,8 @@ CREATE TRIGGER fold_changed_name BEFORE UPDATE OF name ON public.topics FOR EACH
 CREATE TRIGGER fold_changed_name BEFORE UPDATE OF name ON public.user_groups FOR EACH ROW WHEN (((new.name IS DISTINCT FROM old.name) AND (NOT (new.folded_name IS DISTINCT FROM old.folded_name)))) EXECUTE FUNCTION public.fold_name('name');
 
 CREATE TRIGGER fold_changed_name BEFORE UPDATE OF full_name ON public.users FOR EACH ROW WHEN (((new.full_name IS DISTINCT FROM old.full_name) AND (NOT (new.folded_name IS DISTINCT FROM old.folded_name)))) EXECUTE FUNCTION public.fold_name('full_name');
+
+CREATE TRIGGER fold_new_email BEFORE INSERT ON public.users FOR EACH ROW WHEN ((new.folded_email IS NULL)) EXECUTE FUNCTION public.fold_email();
 
 CREATE TRIGGER fold_new_name BEFORE INSERT ON public.channel_folders FOR EACH ROW WHEN ((new.folded_name IS NULL)) EXECUTE FUNCTION public.fold_name('name');
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, LiteralString
 
+from storage.address_folding import FoldedAddress, fold_address
 from storage.database import Connection, Locking, Statement
 from storage.ids import Position, RealmId, UserId
 from storage.name_folding import fold_name
@@ -95,12 +96,32 @@ async def by_id(connection: Connection, realm_id: RealmId, user_id: UserId) -> U
 async def by_emails(
     connection: Connection, realm_id: RealmId, emails: Sequence[str]
 ) -> list[UserRow]:
-    """Those with these addresses, in any case of letters."""
+    """Those with these addresses by their foldings; of older accounts several may have the same."""
+    foldings = {fold_address(email) for email in emails}
+    rows = await connection.many(
+        UserRow,
+        _SELECT
+        + "WHERE realm_id = %(realm_id)s AND folded_email = ANY(%(foldings)s) ORDER BY user_id",
+        realm_id=realm_id,
+        foldings=list(foldings),
+    )
+    if all(map(_is_plain, foldings)):
+        return rows
+    unfolded = await _unfolded(connection, realm_id)
+    return [*rows, *(row for row in unfolded if fold_address(row.email) in foldings)]
+
+
+def _is_plain(folding: FoldedAddress) -> bool:
+    """Whether it cannot be the folding of an address with letters beyond ASCII."""
+    return folding.isascii() and "xn--" not in folding
+
+
+async def _unfolded(connection: Connection, realm_id: RealmId) -> list[UserRow]:
+    """Those whose addresses an older release has written, and SQL cannot fold."""
     return await connection.many(
         UserRow,
-        _SELECT + "WHERE realm_id = %(realm_id)s AND lower(email) = ANY(%(emails)s)",
+        _SELECT + "WHERE realm_id = %(realm_id)s AND folded_email IS NULL ORDER BY user_id",
         realm_id=realm_id,
-        emails=[email.lower() for email in emails],
     )
 
 
@@ -247,11 +268,12 @@ async def insert(connection: Connection, realm_id: RealmId, new: Sequence[NewUse
     """Add them all. The caller holds the realm's row and has looked for their addresses."""
     await connection.execute(
         """
-        INSERT INTO users (realm_id, user_id, email, full_name, folded_name, role, api_key,
-                           date_joined, password_hash, bot_type, bot_owner_id, is_system_bot,
-                           timezone, settings, avatar_key)
+        INSERT INTO users (realm_id, user_id, email, folded_email, full_name, folded_name,
+                           role, api_key, date_joined, password_hash, bot_type,
+                           bot_owner_id, is_system_bot, timezone, settings, avatar_key)
         SELECT %(realm_id)s, n.*
-          FROM unnest(%(user_ids)s::bigint[], %(emails)s::text[], %(full_names)s::text[],
+          FROM unnest(%(user_ids)s::bigint[], %(emails)s::text[], %(folded_emails)s::text[],
+                      %(full_names)s::text[],
                       %(folded_names)s::text[], %(roles)s::smallint[], %(api_keys)s::text[],
                       %(dates)s::timestamptz[], %(password_hashes)s::text[],
                       %(bot_types)s::smallint[], %(bot_owner_ids)s::bigint[],
@@ -262,6 +284,7 @@ async def insert(connection: Connection, realm_id: RealmId, new: Sequence[NewUse
         realm_id=realm_id,
         user_ids=[n.user_id for n in new],
         emails=[n.email for n in new],
+        folded_emails=[fold_address(n.email) for n in new],
         full_names=[n.full_name for n in new],
         folded_names=[fold_name(n.full_name) for n in new],
         roles=[n.role for n in new],
@@ -330,12 +353,13 @@ async def update_email(
     """Another address. The caller holds the realm's row, and has looked who has it."""
     await connection.execute(
         """
-        UPDATE users SET email = %(email)s
+        UPDATE users SET email = %(email)s, folded_email = %(folded_email)s
          WHERE realm_id = %(realm_id)s AND user_id = %(user_id)s
         """,
         realm_id=realm_id,
         user_id=user_id,
         email=email,
+        folded_email=fold_address(email),
     )
 
 

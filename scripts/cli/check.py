@@ -221,6 +221,8 @@ def _about_database(url: str) -> Iterator[Finding]:
     for sentence in (refusal(durable), lacked):
         if sentence is not None:
             yield Finding(Verdict.BAD, "database", sentence)
+    if not lacking:
+        yield from _about_addresses(url)
     if not durable.synchronous_commit:
         yield Finding(
             Verdict.DOUBTFUL,
@@ -257,6 +259,23 @@ def _about_hosts_of_database(url: str) -> Iterator[Finding]:
             yield Finding(Verdict.BAD, "database", sentence)
         else:
             yield Finding(Verdict.GOOD, "database", f"The database at {host.name} leads.")
+
+
+def _about_addresses(url: str) -> Iterator[Finding]:
+    from storage.migrate import connected
+    from storage.shared_addresses import shared_addresses
+
+    with connected(url) as connection:
+        found = shared_addresses(connection)
+    if found:
+        several = counted(len(found), "address belongs", "addresses belong")
+        yield Finding(
+            Verdict.DOUBTFUL,
+            "accounts",
+            f"{several} to more than one account, written differently"
+            f" ({', '.join(found[0].emails)}): give all but one of them another address."
+            " Until then each account is found by its address exactly as it is stored.",
+        )
 
 
 def _about_mail(settings: "Settings") -> Iterator[Finding]:

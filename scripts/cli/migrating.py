@@ -15,9 +15,25 @@ def bring_up_to_date(settings: "Settings", url: str) -> list[str]:
     from storage.migrate import migrate, pending
 
     applied = migrate(url, before_deploy=True)
+    _fold_addresses(url)
     if pending(url, after_deploy=True):
         _rename_duplicates(settings, url)
     return applied + migrate(url)
+
+
+def _fold_addresses(url: str) -> None:
+    """Fold what SQL cannot, and log the accounts that turn out to have the same address."""
+    import structlog
+
+    from storage.migrate import connected
+    from storage.shared_addresses import fill_foldings, shared_addresses
+
+    with connected(url) as connection:
+        if fill_foldings(connection):
+            for shared in shared_addresses(connection):
+                structlog.get_logger(__name__).warning(
+                    "accounts have the same address", realm_id=shared.realm_id, emails=shared.emails
+                )
 
 
 def _rename_duplicates(settings: "Settings", url: str) -> None:

@@ -19,6 +19,7 @@ from server.events.base import Entry, Tx, to_users
 from server.events.invitations import InvitationsChanged
 from server.jobs import InvitationEmail, enqueue
 from storage import channels, groups, invitations, realm_domains, subscriptions, users
+from storage.address_folding import fold_address
 from storage.database import Connection
 from storage.ids import ChannelId, GroupId, InvitationId, RealmId
 from storage.invitations import InvitationRow, Terms
@@ -318,10 +319,12 @@ async def _with_accounts(
     connection: Connection, realm_id: RealmId, emails: Sequence[str]
 ) -> list[Problem]:
     """Those whose people have accounts here."""
-    found = {row.email.lower(): row for row in await users.by_emails(connection, realm_id, emails)}
+    found = {
+        fold_address(row.email): row for row in await users.by_emails(connection, realm_id, emails)
+    }
     problems: list[Problem] = []
     for email in emails:
-        if row := found.get(email.lower()):
+        if row := found.get(fold_address(email)):
             reason = "Already has an account." if row.is_active else "Account has been deactivated."
             problems.append((email, reason, not row.is_active))
     return problems

@@ -8,6 +8,7 @@ from server.events.base import NOBODY, Tx
 from server.events.log import Tick
 from server.jobs import AccountEmail, enqueue
 from storage import confirmations, credentials, sessions, users
+from storage.address_folding import fold_address
 from storage.ids import UserId
 from storage.users import UserRow
 
@@ -22,7 +23,7 @@ async def reset_password(tx: Tx, digest: bytes, new_hash: str) -> UserId:
     if found is None:
         raise LinkExpiredError
     [row] = await tx.lock(users.locking(tx.realm_id, [found.user_id]))
-    if not row.is_active or row.email.lower() != asked.email.lower():
+    if not row.is_active or fold_address(row.email) != fold_address(asked.email):
         raise LinkExpiredError
     await confirm(tx, asked)
     connection = await tx.changing()

@@ -18,6 +18,7 @@ from server.domain.system_bots import SYSTEM_BOTS
 from server.events.base import Tx
 from server.jobs import Greeting, enqueue
 from storage import clock, groups, realms
+from storage.address_folding import fold_address
 from storage.database import Connection
 from storage.ids import RealmId
 
@@ -49,7 +50,7 @@ async def create_realm(
     """
     owner = checked_user(replace(owner, role=OWNER))
     bots = [NewUser(email=b.email, full_name=b.full_name, bot_type=1) for b in SYSTEM_BOTS]
-    if owner.email.lower() in {bot.email for bot in bots}:
+    if fold_address(owner.email) in {bot.email for bot in bots}:
         raise BadRequestError(f"Email '{owner.email}' is reserved for system bots")
     realm_id = await realms.insert(
         connection,

@@ -23,6 +23,7 @@ from server.events.bots import BotAdded, shown_bot
 from server.events.groups import MembersAdded, MembersRemoved
 from server.events.user_status import UserStatusChanged
 from storage import bots, channels, credentials, groups, realms, users
+from storage.address_folding import FoldedAddress, fold_address
 from storage.bots import ServiceRow
 from storage.channels import ChannelRow
 from storage.database import Connection
@@ -191,13 +192,13 @@ async def _refuse_taken(
 
     Those of the organization's own domain that stand for hidden ones are nobody's.
     """
-    wanted: set[str] = set()
+    wanted: set[FoldedAddress] = set()
     for each in new:
         if user_id_of_hidden_email(each.email, domain) is not None:
             raise BadRequestError(f"Email '{each.email}' is reserved.")
-        if each.email.lower() in wanted:
+        if fold_address(each.email) in wanted:
             raise BadRequestError(f"Email '{each.email}' is given twice.")
-        wanted.add(each.email.lower())
+        wanted.add(fold_address(each.email))
     for row in await users.by_emails(connection, realm_id, list(wanted)):
         if not row.is_active:
             raise BadRequestError(f"Email '{row.email}' belongs to an account that is deactivated.")

@@ -24,6 +24,7 @@ from server.domain.errors import (
 from server.domain.sign_in import LDAP, PASSWORDS
 from server.identity import DirectoryAwayError, IdentityError
 from storage import credentials, directory_ids, users
+from storage.address_folding import fold_address
 from storage.credentials import CredentialsRow
 
 if TYPE_CHECKING:
@@ -171,7 +172,7 @@ async def _keep_up(app: App, directory: Directory, found: CredentialsRow, entry:
                 known = await directory_ids.of_user(connection, directory.realm_id, user_id)
             if known is None:
                 await writer.write(lambda tx: know_by_directory_id(tx, user_id, directory_id))
-        if row.email.lower() != identity.email.lower():
+        if fold_address(row.email) != fold_address(identity.email):
             await writer.write(lambda tx: write_as_directory_does(tx, user_id, identity.email))
         if row.full_name != identity.full_name:
             await writer.write(lambda tx: call_as_directory_does(tx, user_id, identity.full_name))

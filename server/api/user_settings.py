@@ -13,6 +13,7 @@ from server.domain.api_keys import Scope
 from server.domain.errors import BadRequestError
 from server.domain.user_settings import ONES_OWN, UserSettings
 from storage import credentials
+from storage.address_folding import fold_address
 
 HomeView = Literal["recent_topics", "recent", "inbox", "all_messages"]
 NEWER_NAMES: Final = {"recent": "recent_topics"}
@@ -87,7 +88,7 @@ def _settings(params: Params) -> dict[str, Any]:
 async def _ask_for_address(request: Request, email: str) -> None:
     """Mail a link to the new address, by which whoever reads it shows that it is theirs."""
     email, actor = checked_new_email(email), request.actor
-    if email.lower() == actor.row.email.lower():
+    if fold_address(email) == fold_address(actor.row.email):
         return
     if request.app.mailer is None:
         raise BadRequestError("The address cannot be changed: this server sends no emails.")

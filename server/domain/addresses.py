@@ -7,6 +7,8 @@ from functools import lru_cache
 from typing import Final
 from urllib.parse import urlsplit
 
+from storage.address_folding import ascii_domain
+
 API_PREFIX: Final = "/api/v1"
 """What the paths of all endpoints begin with."""
 
@@ -16,7 +18,7 @@ def mail_domain(url: str) -> str:
     host = urlsplit(url).hostname or "localhost"
     if ":" in host:
         return f"[IPv6:{host}]"
-    return host if host.isascii() else host.encode("idna").decode("ascii")
+    return ascii_domain(host)
 
 
 def mailable(address: str) -> str:
@@ -26,7 +28,7 @@ def mailable(address: str) -> str:
     """
     local, _, domain = address.rpartition("@")
     try:
-        return Address(addr_spec=f"{local}@{domain.encode('idna').decode('ascii')}").addr_spec
+        return Address(addr_spec=f"{local}@{ascii_domain(domain)}").addr_spec
     except (LookupError, AttributeError, MessageError) as error:  # the library's, for some
         raise ValueError(str(error)) from error
 

@@ -10,6 +10,7 @@ from typing import Final, NamedTuple
 
 from server.domain.access import Person
 from server.domain.sessions import digest_of
+from storage.address_folding import fold_address
 from storage.ids import InvitationId, RealmId
 from storage.invitations import Terms
 
@@ -88,5 +89,5 @@ def addresses_in(text: str) -> list[str]:
         is_named = "<" in part and len(part) <= MAX_NAMED_ADDRESS
         address = parseaddr(part)[1] if is_named else part.strip()
         if part.strip():
-            found.setdefault(address.lower(), address or part.strip())
+            found.setdefault(fold_address(address), address or part.strip())
     return list(found.values())

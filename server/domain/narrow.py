@@ -6,6 +6,7 @@ from typing import Any, Final, NamedTuple
 
 from server.domain.errors import BadNarrowError
 from server.domain.names import fold_name
+from storage.address_folding import fold_address
 
 _EVENT_OPERATORS: Final = ("channel", "topic", "sender", "is", "dm")
 _ALIASES: Final = {
@@ -83,8 +84,8 @@ def _dm(event: Any, operand: "Operand", reader: Reader) -> bool:
         return False
     named: set[int | str]
     if isinstance(operand, str):
-        named = {e.strip().lower() for e in operand.split(",")}
-        everyone = {r.id: r.email.lower() for r in message.recipients}
+        named = {fold_address(e.strip()) for e in operand.split(",")}
+        everyone = {r.id: fold_address(r.email) for r in message.recipients}
     else:
         named = {operand} if isinstance(operand, int) else set(operand)
         everyone = {r.id: r.id for r in message.recipients}
@@ -118,7 +119,7 @@ def _sender(event: Any, operand: str | int, reader: Reader) -> bool:
     sender = event.message.sender
     if isinstance(operand, int):
         return bool(sender.id == operand)
-    return sender.email.lower() == operand.lower() or str(sender.id) == operand
+    return fold_address(sender.email) == fold_address(operand) or str(sender.id) == operand
 
 
 _TESTS: Final[dict[str, Callable[[Any, Any, Reader], bool]]] = {

@@ -10,6 +10,7 @@ from urllib.parse import SplitResult, quote, urlsplit
 from server.egress.addresses import Address, is_public, literal, unwrapped
 from server.egress.errors import RefusedError
 from server.places import Destinations, Ports
+from storage.address_folding import ascii_domain
 
 MAX_URL_LENGTH: Final = 2_048
 _PORTS: Final = {"http": 80, "https": 443}
@@ -66,7 +67,7 @@ class Target:
 
 
 def _ascii(host: str) -> str:
-    return host if host.isascii() else host.encode("idna").decode("ascii")
+    return host if host.isascii() else ascii_domain(host)
 
 
 def _path(parts: SplitResult) -> str:

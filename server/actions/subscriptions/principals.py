@@ -6,6 +6,7 @@ from server.actions.ground import Ground
 from server.domain.actor import Actor
 from server.domain.errors import BadRequestError
 from server.events.base import Tx
+from storage.address_folding import fold_address
 from storage.ids import UserId
 
 
@@ -19,7 +20,7 @@ async def principal_ids(
     emails = [each for each in principals if isinstance(each, str)]
     if emails:
         found = await (await tx.directory()).users_known_by(actor.row, emails)
-        if len(found) < len({email.lower() for email in emails}):
+        if len(found) < len({fold_address(email) for email in emails}):
             raise BadRequestError("No such user")
         ids += [row.user_id for row in found]
     return list(dict.fromkeys(ids))
