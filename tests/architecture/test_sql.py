@@ -36,6 +36,8 @@ ACROSS_REALMS = {
     "retention.forget": "by age, in all realms",
     "search.lagging": "finds realms whose index is behind",
     "sends.forget_idempotency_keys": "by age, in all realms",
+    "shared_addresses.fill_foldings": "fills what migrations could not, in all realms",
+    "shared_addresses.shared_addresses": "reports to the operator",
     "shipping.entries_between": "takes a cursor, which names its realm",
     "shipping.lagging": "finds realms that have something to ship",
     "shipping.move": "takes a cursor, which names its realm",
