@@ -1,4 +1,4 @@
-"""Run a command with what the tests need: Postgres, RabbitMQ, browser, terminal, directory.
+"""Run a command with what the tests need: Postgres, RabbitMQ, browser, terminal, directory, pooler.
 
 What runs is used; what is installed is started; on Debian, what is missing is installed.
 """
@@ -31,6 +31,8 @@ PYTHON_CLIENTS_NEED = Path(__file__).parents[1] / "tests" / "acceptance" / "pyth
 
 DIRECTORY_SERVER = Path(sys.prefix) / "slapd"
 """Debian's OpenLDAP, unpacked: installed, it would run as a service of the machine."""
+POOLER = Path(sys.prefix) / "pgbouncer"
+"""Debian's PgBouncer, unpacked likewise."""
 
 NODE_CLIENTS = Path(sys.prefix) / "node-clients"
 """A folder with clients in JavaScript: of the protocol, and for uploads."""
@@ -53,6 +55,7 @@ def main() -> None:
         _python_clients()
         _node_clients()
         _directory_server()
+        _pooler()
         environment = {**ENVIRONMENT, DATABASE_VARIABLE: database_url}
         sys.exit(subprocess.call(sys.argv[1:], env=environment))
 
@@ -151,18 +154,28 @@ def _python_clients() -> None:
 
 def _directory_server() -> None:
     """The program of a directory (LDAP), which tests start for themselves."""
-    if DIRECTORY_SERVER.exists() or shutil.which("slapd", path=PROGRAMS):
+    _unpacked("slapd", DIRECTORY_SERVER)
+
+
+def _pooler() -> None:
+    """The program of a pooler for Postgres, which tests start for themselves."""
+    _unpacked("pgbouncer", POOLER)
+
+
+def _unpacked(package: str, place: Path) -> None:
+    """The package of that program and what it needs, unpacked: installed, it would be a service."""
+    if place.exists() or shutil.which(package, path=PROGRAMS):
         return
     with tempfile.TemporaryDirectory(
-        prefix="parley-slapd-",
+        prefix=f"parley-{package}-",
         ignore_cleanup_errors=True,  # what apt has made there is root's
     ) as archives:
-        _install("slapd", "--download-only", "-o", f"Dir::Cache::archives={archives}")
-        unpacked = DIRECTORY_SERVER.with_suffix(".unpacking")
+        _install(package, "--download-only", "-o", f"Dir::Cache::archives={archives}")
+        unpacked = place.with_suffix(".unpacking")
         shutil.rmtree(unpacked, ignore_errors=True)
-        for package in sorted(Path(archives).glob("*.deb")):
-            subprocess.run(["dpkg", "-x", str(package), str(unpacked)], check=True)
-        unpacked.rename(DIRECTORY_SERVER)
+        for archive in sorted(Path(archives).glob("*.deb")):
+            subprocess.run(["dpkg", "-x", str(archive), str(unpacked)], check=True)
+        unpacked.rename(place)
 
 
 def _node_clients() -> None:

@@ -2,7 +2,6 @@
 
 import asyncio
 import logging
-import secrets
 from collections.abc import Callable, Iterable
 from typing import Any, Final, LiteralString
 from weakref import WeakSet
@@ -15,6 +14,7 @@ from storage.lineage import Host, Lineage
 from storage.refusals import (
     RefusedError,
     older_database,
+    shared_sessions,
     standby_database,
 )
 from storage.rights import REFUSALS, explained
@@ -51,6 +51,33 @@ CLAIM: Final[LiteralString] = """
 """
 
 
+SESSIONS_SECONDS: Final = 60.0
+"""How long a pooler is known to pool sessions; each use of a connection asks besides."""
+TRIAL_ROUNDS: Final = 3
+TRIAL_SECONDS: Final = 5.0
+
+
+async def sessions_are_shared(one: PgConnection, other: PgConnection) -> bool:
+    """Whether two connections come to the sessions of each other, by turns in transactions.
+
+    Either has set its marker. In a session of its own it finds that, and answers at once.
+    """
+    try:
+        async with asyncio.timeout(TRIAL_SECONDS):
+            for holder, visitor in [(one, other), (other, one)] * TRIAL_ROUNDS:
+                async with holder.transaction():
+                    if not (await _is_own(holder) and await _is_own(visitor)):
+                        return True
+    except (TimeoutError, psycopg.Error):  # it waits for a session, or has no transactions
+        return True
+    return False
+
+
+async def _is_own(raw: PgConnection) -> bool:
+    answer = await raw.ask("SELECT pg_backend_pid(), current_setting('parley.session', true)", {})
+    return await answer.rows(tuple) == [(raw.backend, raw.marker)]
+
+
 class Connector:
     """Connects to one of the hosts of an address: to the one that leads, if any does.
 
@@ -66,6 +93,9 @@ class Connector:
         """The one that leads first."""
         self._surveyed_at: float | None = None
         self._surveying: asyncio.Task[None] | None = None
+        self._is_suspect = False
+        """Whether a pooler was found to share sessions."""
+        self._sessions_tried_at = -SESSIONS_SECONDS
         self._connections: WeakSet[PgConnection] = WeakSet()
         self.seen: Lineage | None = None
         """The newest lineage that this process knows of."""
@@ -190,6 +220,11 @@ class Connector:
             raise standby_database(host.name)
         found, outcome = await self._prepared(raw)
         raw.lineage = found
+        raw.on_shared = self._suspect
+        # Postgres gives its own number at the start, a pooler one that stands for its client.
+        raw.is_pooled = raw.backend != raw.info.backend_pid
+        if raw.is_pooled or self._is_suspect:
+            await self._refuse_shared_sessions(raw, host)
         if found is None:
             return
         if outcome == "older" or found.is_older_than(self.seen):
@@ -202,16 +237,42 @@ class Connector:
         if found.generation > lineage.NEVER_SERVED:
             self.learn(found)
 
+    def _suspect(self) -> None:
+        """A pooler shares sessions: connect only once that is over."""
+        self._is_suspect = True
+        self.trouble = shared_sessions()
+        for raw in self._connections:
+            raw.cut_off()
+
+    async def _refuse_shared_sessions(self, raw: PgConnection, host: Host) -> None:
+        """Find out whether the pooler that is in between keeps a session for each connection."""
+        now = asyncio.get_running_loop().time()
+        if not self._is_suspect and now < self._sessions_tried_at + SESSIONS_SECONDS:
+            return
+        other = await PgConnection.connect(
+            host.conninfo, autocommit=True, connect_timeout=CONNECT_SECONDS
+        )
+        async with other:
+            [[other.backend, *_]] = await (await other.ask(OPTIONS, {"marker": other.marker})).rows(
+                tuple
+            )
+            if await sessions_are_shared(raw, other):
+                self._is_suspect = True
+                raise shared_sessions()
+        self._is_suspect = False
+        self._sessions_tried_at = now
+
     async def _prepared(self, raw: PgConnection) -> tuple[Lineage | None, str]:
         """Set the session's options; what the database is, and what became of its record."""
-        raw.marker = secrets.token_hex(8)
         try:
             async with raw.pipelined():
                 options = await raw.ask(OPTIONS, {"marker": raw.marker})
+                await raw.prepare_confirmation()
                 answer = await raw.ask(*self._question())
         except psycopg.errors.UndefinedTable:
             if self._serves:
                 raise
+            # What was prepared stays, and what was set does not.
             options, answer = await raw.ask(OPTIONS, {"marker": raw.marker}), None
         [[raw.backend, *_]] = await options.rows(tuple)
         if answer is None:

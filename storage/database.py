@@ -338,6 +338,7 @@ class Database:
             # whoever cancelled us would wait for ever.
             await asyncio.shield(self._pool.putconn(raw))
             raise asyncio.CancelledError
+        raw.is_unconfirmed = raw.is_pooled
         before = self._held.get(task)
         self._held[task] = raw
         try:

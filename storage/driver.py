@@ -8,6 +8,7 @@ what we ask (docs/adr/0031-statements.md).
 import asyncio
 import os
 import re
+import secrets
 import socket
 from collections import OrderedDict, deque
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
@@ -21,12 +22,13 @@ from psycopg.abc import PQGen
 from psycopg.adapt import PyFormat, Transformer
 from psycopg.errors import error_from_result
 from psycopg.generators import execute
-from psycopg.pq import ConnStatus, ExecStatus, TransactionStatus
+from psycopg.pq import ConnStatus, DiagnosticField, ExecStatus, TransactionStatus
 from psycopg.pq.abc import PGresult
 from psycopg.waiting import READY_R, WAIT_R, WAIT_RW, wait_async
 from typing_extensions import override
 
 from storage.lineage import Lineage
+from storage.refusals import shared_sessions
 from storage.sockets import Sockets
 
 Made = TypeVar("Made")
@@ -36,6 +38,14 @@ PREPARED_AFTER: Final = 2
 MAX_PREPARED: Final = 100
 """Statements that a connection keeps, the one that was not used for longest gives way."""
 CANCEL_SECONDS: Final = 5.0
+
+_CONFIRMATION: Final = (
+    b"SELECT 1 / (current_setting('parley.session', true) IS NOT DISTINCT FROM $1)::int"
+)
+"""Fails in the session of another."""
+_TEXT: Final = 25
+"""The type of its parameter, by number."""
+_NOT_PREPARED: Final = b"26000"
 
 _PLACEHOLDER: Final = re.compile(r"%(?:%|\((\w+)\)([sb]))")
 _FORMATS: Final = {"s": PyFormat.AUTO, "b": PyFormat.BINARY}
@@ -69,12 +79,14 @@ def _query(sql: LiteralString) -> _Query:
 class Answer:
     """What a statement gives; where statements are sent together, what it will have given."""
 
-    __slots__ = ("_connection", "place", "plan", "result")
+    __slots__ = ("_connection", "confirms", "place", "plan", "result")
 
     def __init__(self, connection: "PgConnection", plan: "_Plan | None") -> None:
         self._connection = connection
         self.plan = plan
         """What this prepares."""
+        self.confirms = False
+        """Whether this asks for the session's marker."""
         self.place = 0
         """Among all that the connection has sent together."""
         self.result: PGresult | None = None
@@ -93,7 +105,7 @@ class Answer:
             await self._connection.receive(self)
         assert self.result is not None
         if self.result.status not in _SUCCEEDED:
-            raise error_from_result(self.result)
+            raise self._connection.error_of(self.result)
         return self.result
 
 
@@ -106,13 +118,20 @@ class PgConnection(psycopg.AsyncConnection[Row]):
     def __init__(self, *arguments: Any, **named: Any) -> None:
         super().__init__(*arguments, **named)
         self.prepare_threshold = None  # psycopg deallocates all that is prepared, ours with it
-        self.plans = Plans()
+        self.marker = secrets.token_hex(8)
+        """Stands for this session: its settings hold it, and the names of what it prepares."""
+        self.is_pooled = False
+        """Whether a pooler is in between."""
+        self.is_unconfirmed = False
+        """Whether the next statement is the first since the connection was borrowed: with it the
+        session is asked for its marker, which a pooler may have exchanged for another."""
+        self.on_shared: Callable[[], None] = lambda: None
+        """Is called when this turns out to be another's session."""
+        self.plans = Plans(self.marker)
         self.backend = 0
         """The process of Postgres at the other end, by its own word: a pooler makes up another."""
         self.lineage: Lineage | None = None
         """Of its database, where that is known."""
-        self.marker = ""
-        """Stands for this session: its settings hold it, too."""
         self._values = Transformer(self)
         self._sockets: Sockets | None = None
         self._owner = object()
@@ -121,6 +140,7 @@ class PgConnection(psycopg.AsyncConnection[Row]):
         """What has been sent together and not come yet."""
         self._sent = self._flushed = 0
         """How many statements have been sent together, and how many Postgres is to answer now."""
+        self._is_foreign = False
         self._failure: PGresult | None = None
         """Why what was sent together is not done."""
 
@@ -129,6 +149,8 @@ class PgConnection(psycopg.AsyncConnection[Row]):
 
         `%(name)s` is a parameter, `%(name)b` one as bytes, `%%` a per cent sign.
         """
+        if self.is_unconfirmed and not sql.startswith("BEGIN"):
+            return await self._ask_confirmed(sql, params)
         query = _query(sql)
         values = self._values.dump_sequence([params[name] for name in query.names], query.formats)
         formats = self._values.formats
@@ -200,6 +222,45 @@ class PgConnection(psycopg.AsyncConnection[Row]):
         if self._sockets is not None:
             self._sockets.leave(descriptor, self._owner)
 
+    async def prepare_confirmation(self) -> None:
+        """Prepare what asks the session for its marker. Within `pipelined`."""
+        _ = await self._send(
+            partial(self.pgconn.send_prepare, self._confirmation, _CONFIRMATION, [_TEXT])
+        )
+
+    def error_of(self, result: PGresult) -> psycopg.Error:
+        """What Postgres refused a statement with; or that the session is not ours any more."""
+        state = result.error_field(DiagnosticField.SQLSTATE)
+        if self._is_foreign or state == _NOT_PREPARED:
+            self._is_foreign = True
+            self.on_shared()
+            self.pgconn.finish()
+            return shared_sessions()
+        return error_from_result(result)
+
+    async def _ask_confirmed(self, sql: LiteralString, params: Mapping[str, Any]) -> Answer:
+        """Ask for the session's marker and run the statement, in one round trip.
+
+        Where the marker is another's, the statement is not run.
+        """
+        self.is_unconfirmed = False
+        if self._expected is None:
+            async with self.pipelined():
+                return await self._after_confirmation(sql, params)
+        return await self._after_confirmation(sql, params)
+
+    async def _after_confirmation(self, sql: LiteralString, params: Mapping[str, Any]) -> Answer:
+        marker = [self.marker.encode()]
+        answer = await self._send(
+            partial(self.pgconn.send_query_prepared, self._confirmation, marker)
+        )
+        answer.confirms = True
+        return await self.ask(sql, params)
+
+    @property
+    def _confirmation(self) -> bytes:
+        return b"parley_%b" % self.marker.encode()
+
     def cut_off(self) -> None:
         """End the connection, whoever uses it: a statement fails as if the server had gone."""
         if not self.closed:
@@ -260,6 +321,7 @@ class PgConnection(psycopg.AsyncConnection[Row]):
     def _settle(self, answer: Answer, result: PGresult) -> None:
         if result.status == ExecStatus.FATAL_ERROR:
             self._failure = result
+            self._is_foreign = self._is_foreign or answer.confirms
         if result.status not in _SUCCEEDED and answer.plan is not None:
             self.plans.forget(answer.plan)
         if result.status == ExecStatus.PIPELINE_ABORTED and self._failure is not None:
@@ -283,7 +345,7 @@ class PgConnection(psycopg.AsyncConnection[Row]):
             else:
                 self.pgconn.finish()
         if self._failure is not None:
-            raise error_from_result(self._failure)
+            raise self.error_of(self._failure)
 
     async def _cancel(self, gen: PQGen[Any]) -> None:
         """Nobody waits any more: let Postgres stop, or else leave the connection."""
@@ -311,7 +373,9 @@ class _Plan(NamedTuple):
 class Plans:
     """Which statements a connection has prepared, or has been asked for."""
 
-    def __init__(self) -> None:
+    def __init__(self, prefix: str) -> None:
+        """`prefix`: in another session nothing is prepared under names that begin so."""
+        self._prefix = prefix.encode()
         self.after = PREPARED_AFTER
         """A statement that has been asked so often is prepared when it is asked again."""
         self._asked: OrderedDict[_Plan, int] = OrderedDict()
@@ -334,7 +398,7 @@ class Plans:
                 self._asked.popitem(last=False)
             return None
         self._count += 1
-        name = self._names[plan] = b"parley_%d" % self._count
+        name = self._names[plan] = b"parley_%b_%d" % (self._prefix, self._count)
         return name
 
     def excess(self) -> bytes | None:

@@ -13,6 +13,7 @@ from storage.migrate import (
     refuse_stranger,
 )
 from storage.rights import lack
+from storage.trial import refusal_of_serving
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +122,10 @@ def refusal_of(url: str) -> str | None:
     Raises MigrationError where it does not answer.
     """
     with connected(url) as connection:
-        return refusal(durability(connection)) or lack(connection)
+        found = refusal(durability(connection)) or lack(connection)
+        row = connection.execute("SELECT pg_backend_pid()").fetchone()
+        is_pooled = row != (connection.info.backend_pid,)
+    return found or (refusal_of_serving(url) if is_pooled else None)
 
 
 EXACT_MESSAGES = 100_000

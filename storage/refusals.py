@@ -34,3 +34,13 @@ def standby_database(name: str) -> RefusedError:
         " follows.",
         brief="a standby, which takes no writes",
     )
+
+
+def shared_sessions() -> RefusedError:
+    """A pooler that gives a session to another client after each transaction, or statement."""
+    return RefusedError(
+        "A pooler between Parley and its database shares connections between transactions, which"
+        " mixes up what is prepared, locked and listened to: let it pool sessions"
+        " (pool_mode = session), or name Postgres itself in DATABASE_URL.",
+        brief="a pooler shares its connections between transactions",
+    )

@@ -209,6 +209,7 @@ def _about_database(url: str) -> Iterator[Finding]:
     from storage.health import durability, refusal
     from storage.migrate import MigrationError, connected, pending
     from storage.rights import lack
+    from storage.trial import refusal_of_serving
 
     try:
         with connected(url) as connection:
@@ -230,6 +231,8 @@ def _about_database(url: str) -> Iterator[Finding]:
             "synchronous_commit is off for this database: a crash of the machine can lose the"
             " last messages that were answered.",
         )
+    if sentence := refusal_of_serving(url):
+        yield Finding(Verdict.BAD, "database", sentence)
     if lacking:
         yield Finding(
             Verdict.BAD,
