@@ -370,6 +370,18 @@ class Directory:
         as_written: dict[str, ChannelId] = names[key]
         return await self.channel(as_written.get(name) or next(iter(as_written.values())))
 
+    async def existing_channels(self, names: Sequence[str]) -> list[str]:
+        """Those of the names that channels have, in one look-up for all."""
+        known = self._by_name.setdefault(NAMES["channel"], {})
+        unknown = [name for name in names if fold_name(name) not in known]
+        if not unknown:
+            return list(names)
+        found = await self._read(lambda c: channels.named(c, self.realm_id, unknown))
+        missing = {
+            name for name, each in zip(unknown, found, strict=True) if each.channel_id is None
+        }
+        return [name for name in names if name not in missing]
+
     async def subscription(self, user_id: UserId, channel_id: ChannelId) -> SubscriptionRow | None:
         row: SubscriptionRow | None = await self._get(
             subscription_key(user_id, channel_id),

@@ -191,3 +191,41 @@ async def test_without_content(alice, spectator):
     (await alice.call("POST", "/messages/render")).refused("REQUEST_VARIABLE_MISSING")
     answer = await (await spectator()).call("POST", "/messages/render", content="x")
     answer.refused("UNAUTHORIZED", 401)
+
+
+async def test_links_lead_where_their_names_say_whatever_is_in_them(alice, make):
+    names = ["plans", "plans>b", "a**b", "c`d", "me@7", "R&D"]
+    ids = {name: (await make.channel(name)).channel_id for name in names}
+    await make.channel("plans>secret", invite_only=True)
+    topics = ["x", "x**y", "x@7", "x`y", "x>y"]
+    for topic in topics:
+        await alice.post("/messages", type="channel", to=ids["plans"], topic=topic, content="first")
+
+    for name in names:
+        assert f'data-stream-id="{ids[name]}"' in await rendered(alice, f"#**{name}**")
+    for topic in topics:
+        link = f'href="/#narrow/channel/{ids["plans"]}-plans/topic/'
+        coded = topic.replace("*", ".2A").replace("@", ".40").replace("`", ".60")
+        coded = coded.replace(">", ".3E")
+        assert f'{link}{coded}"' in await rendered(alice, f"#**plans>{topic}** and **b**")
+        assert f'{link}{coded}/near/9"' in await rendered(alice, f"#**plans>{topic}@9**")
+    assert f'data-stream-id="{ids["plans>b"]}"' in await rendered(alice, "#**plans>b>x**")
+    assert f'data-stream-id="{ids["plans"]}"' in await rendered(alice, "#**plans>secret**")
+
+
+async def test_whether_a_topic_exists_shows_only_where_the_caller_may_read(log_in, make):
+    inside = await log_in()
+    admin = await log_in(role=OWNER)
+    secret = await make.channel(
+        "secret",
+        invite_only=True,
+        shares_history=True,
+        subscribers=[inside.user],
+    )
+    await inside.post(
+        "/messages", type="channel", to=secret.channel_id, topic="a**b", content="first"
+    )
+    assert 'topic/a.2A.2Ab"' in await rendered(inside, "#**secret>a**b**")
+    shown = await rendered(admin, "#**secret>a**b**")
+    assert 'topic/a"' in shown
+    assert shown == (await rendered(admin, "#**secret>a**c**")).replace("c**", "b**")

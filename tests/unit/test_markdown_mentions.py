@@ -138,7 +138,7 @@ def test_names_to_look_up():
         "#**general** #**web & design>colours@7** ` @**In Code**` x@**No Body** @**a|b|1**"
     )
     assert list(names.users) == ["Ada Byron", "In Code"]
-    assert list(names.user_ids) == [21, 9]
+    assert list(names.user_ids) == [21, 9, 1]
     assert list(names.groups) == ["support", "on call"]
     assert list(names.channels) == ["general", "web & design"]
 
@@ -165,4 +165,5 @@ def test_a_rendering_of_anything_asks_for_nothing_else(seed):
 
 
 def asked(names: Names) -> set[str | int]:
-    return {*names.users, *names.user_ids, *names.groups, *names.channels}
+    unusual = {*names.unusual_groups, *names.unusual_channels}
+    return {*names.users, *names.user_ids, *names.groups, *names.channels, *unusual}

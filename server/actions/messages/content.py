@@ -4,10 +4,10 @@ Sending and editing call the same functions: `read_content`, then `check_mention
 """
 
 import asyncio
-from collections.abc import Collection, Hashable, Mapping
+from collections.abc import Collection, Hashable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from itertools import islice
-from typing import Final
+from itertools import chain, islice
+from typing import Final, Protocol
 
 from server.actions.workbench import Reading
 from server.directory import Directory
@@ -28,6 +28,7 @@ from server.domain.markdown import (
     MentionedChannel,
     MentionedGroup,
     MentionedUser,
+    Names,
     Rendered,
     Style,
     jobs_in,
@@ -256,6 +257,7 @@ async def _check_wildcards(
 # -- whom the text may name
 
 MAX_LOOKED_UP: Final = 200
+MAX_TOPICS_LOOKED_UP: Final = 30
 
 
 class Mentionable:
@@ -269,6 +271,7 @@ class Mentionable:
         self.by_id: dict[int, UserRow] = {}
         self.groups: dict[FoldedName, MentionedGroup] = {}
         self.channels: dict[FoldedName, MentionedChannel] = {}
+        self.topics: set[tuple[ChannelId, FoldedName]] = set()
         self.emoji: Mapping[str, str] = {}
         self.linkifiers: Linkifiers = NO_LINKIFIERS
 
@@ -285,6 +288,12 @@ class Mentionable:
 
     def channel_by_name(self, name: str) -> MentionedChannel | None:
         return self.channels.get(fold_name(name))
+
+    def topics_in(self, channel: str, topics: Iterable[str]) -> Collection[str]:
+        known = self.channels.get(fold_name(channel))
+        if known is None:
+            return ()
+        return [each for each in topics if (known.channel_id, fold_name(each)) in self.topics]
 
     def emoji_image(self, name: str) -> str | None:
         return self.emoji.get(name)
@@ -314,15 +323,31 @@ async def _mentionable(
             found.by_id[row.user_id] = (
                 replace(row, full_name=INACCESSIBLE_NAME) if row.user_id in masked else row
             )
-    for name in islice(names.groups, MAX_LOOKED_UP):
+    for name in islice(chain(names.groups, names.unusual_groups), MAX_LOOKED_UP):
         group = _mentionable_group(standing, name)
         if group is not None:
             found.groups[fold_name(name)] = group
-    for name in islice(names.channels, MAX_LOOKED_UP):
-        channel = await directory.channel_by_name(name)
-        if channel is not None and await _may_know_of(directory, standing, channel):
-            found.channels[fold_name(name)] = MentionedChannel(channel.channel_id, channel.name)
+    await _find_channels(directory, standing, names, found)
     return found
+
+
+async def _find_channels(
+    directory: Directory, standing: Standing, names: Names, found: Mentionable
+) -> None:
+    """Look up the channels that the author may know of, and topics in those that they may read."""
+    wanted = [*names.channels, *names.unusual_channels][:MAX_LOOKED_UP]
+    topics_left = MAX_TOPICS_LOOKED_UP
+    for name in await directory.existing_channels(wanted):
+        channel = await directory.channel_by_name(name)
+        if channel is None or not await _may(standing.sees, directory, standing, channel):
+            continue
+        found.channels[fold_name(name)] = MentionedChannel(channel.channel_id, channel.name)
+        topics = list(names.topics.get(name, ()))[:topics_left]
+        if topics and await _may(standing.reads_history, directory, standing, channel):
+            topics_left -= len(topics)
+            for topic in topics:
+                if await directory.topic(channel.channel_id, topic) is not None:
+                    found.topics.add((channel.channel_id, fold_name(topic)))
 
 
 def _mentionable_group(standing: Standing, name: str) -> MentionedGroup | None:
@@ -333,7 +358,12 @@ def _mentionable_group(standing: Standing, name: str) -> MentionedGroup | None:
     return None
 
 
-async def _may_know_of(directory: Directory, standing: Standing, channel: ChannelRow) -> bool:
+class Rule(Protocol):
+    """One of those of a `Standing`."""
+
+    def __call__(self, channel: ChannelRow, *, subscribed: bool) -> bool: ...
+
+
+async def _may(rule: Rule, directory: Directory, standing: Standing, channel: ChannelRow) -> bool:
     subscription = await directory.subscription(standing.person.user_id, channel.channel_id)
-    is_subscribed = subscription is not None and subscription.active
-    return standing.sees(channel, subscribed=is_subscribed)
+    return rule(channel, subscribed=subscription is not None and subscription.active)

@@ -1,5 +1,6 @@
 """What the renderer may ask about the organization."""
 
+from collections.abc import Collection, Iterable
 from typing import NamedTuple, Protocol
 
 from server.domain.markdown.linkifiers import NO_LINKIFIERS, Linkifiers
@@ -49,6 +50,13 @@ class MentionDirectory(Protocol):
     def channel_by_name(self, name: str) -> MentionedChannel | None:
         """The channel with this name, if the sender may know that it exists."""
 
+    def topics_in(self, channel: str, topics: Iterable[str]) -> Collection[str]:
+        """Those of the topics that exist in the channel of this name, if the sender may read it.
+
+        Asked only where a text can be read in more than one way.
+        """
+        ...
+
     def emoji_image(self, name: str) -> str | None:
         """The address of the picture of the organization's emoji of this name, if it is active."""
 
@@ -72,6 +80,10 @@ class EmptyDirectory:
 
     def channel_by_name(self, name: str) -> None:
         del name
+
+    def topics_in(self, channel: str, topics: Iterable[str]) -> Collection[str]:
+        del channel, topics
+        return ()
 
     def emoji_image(self, name: str) -> None:
         del name

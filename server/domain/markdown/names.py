@@ -1,23 +1,33 @@
 """Whom and what a message may name, so that it can be looked up before rendering."""
 
+import re
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 
 from server.domain.markdown.linkifiers import NO_LINKIFIERS, Linkifiers
 from server.domain.markdown.source import normalize
 from server.domain.markdown.tokens import Scanner
 
+_UNUSUAL_GROUP = re.compile(r"[*`]")
+_UNUSUAL_CHANNEL = re.compile(r"\*\*|[>`]")
+
 
 @dataclass(slots=True)
 class Names:
     """What a rendering may ask a directory for: each once, in the order of the text.
 
-    They are at most `tokens.MAX_TOKENS` together. Some may turn out to be in code.
+    They are at most `tokens.MAX_TOKENS` together, beside the unusual ones. Some may be in code.
     """
 
     users: dict[str, None] = field(default_factory=dict)
     user_ids: dict[int, None] = field(default_factory=dict)
     groups: dict[str, None] = field(default_factory=dict)
     channels: dict[str, None] = field(default_factory=dict)
+    unusual_groups: dict[str, None] = field(default_factory=dict)
+    unusual_channels: dict[str, None] = field(default_factory=dict)
+    """Names that hold what ends one: hardly any exists, but the text could mean them."""
+    topics: dict[str, dict[str, None]] = field(default_factory=dict)
+    """By the name of the channel: those on whose existence depends how the text is read."""
     linkifiers: Linkifiers = NO_LINKIFIERS
 
     def user_by_name(self, name: str) -> None:
@@ -27,10 +37,16 @@ class Names:
         self.user_ids[user_id] = None
 
     def group_by_name(self, name: str) -> None:
-        self.groups[name] = None
+        names = self.unusual_groups if _UNUSUAL_GROUP.search(name) else self.groups
+        names[name] = None
 
     def channel_by_name(self, name: str) -> None:
-        self.channels[name] = None
+        names = self.unusual_channels if _UNUSUAL_CHANNEL.search(name) else self.channels
+        names[name] = None
+
+    def topics_in(self, channel: str, topics: Iterable[str]) -> Collection[str]:
+        self.topics.setdefault(channel, {}).update(dict.fromkeys(topics))
+        return ()
 
     def emoji_image(self, name: str) -> None:
         """Emoji need not be looked up: there are few."""

@@ -3,7 +3,7 @@
 Mentions, channel links, bare addresses and formulas are taken out before the parser sees the
 text, because their characters would mean emphasis, table cells or links to it. Where the parser
 then reports a mark inside code or an address, the token's source goes back; a token is one
-line without backticks, so that it can never begin outside of code and end in it.
+line, and without backticks unless something that exists has them in its name.
 """
 
 import re
@@ -15,28 +15,13 @@ from server.domain.markdown import addresses, emoji
 from server.domain.markdown.directory import MentionDirectory
 from server.domain.markdown.linkifiers import MAX_MATCHES, LinkMatch
 from server.domain.markdown.links import safe_href
-from server.domain.markdown.nodes import (
-    ChannelLink,
-    ChannelWildcard,
-    GroupMention,
-    Inline,
-    Link,
-    Math,
-    Mention,
-    Text,
-    Time,
-    TopicWildcard,
-    UserMention,
-)
+from server.domain.markdown.nodes import Inline, Link, Math, Text, Time
+from server.domain.markdown.references import Reading, channel_at, group_at, user_at
 from server.domain.markdown.source import MARK
-from server.domain.names import fold_name
 from server.domain.words import begins_word, stands_free
 
 MAX_TOKENS = 500
 """Possible tokens after these stay text: nobody writes so many, and each may be looked up."""
-
-CHANNEL_WILDCARDS = frozenset({"all", "everyone", "channel", "stream"})
-TOPIC_WILDCARDS = frozenset({"topic"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +33,7 @@ class Token:
 Found = tuple[int, int, Inline]
 """Where a token begins and ends, and what it becomes."""
 
-Recognizer = Callable[[re.Match[str], MentionDirectory], Inline | None]
+Reader = Callable[[str, int, MentionDirectory], Reading | None]
 
 MAX_EMOJI = 500
 """The same for emoji, which are not looked up."""
@@ -61,11 +46,6 @@ _TRIGGER = re.compile(_SYNTAX, re.IGNORECASE)
 _TRIGGER_OR_EMOTICON = re.compile(f"{emoji.EMOTICON_TRIGGER}|{_SYNTAX}", re.IGNORECASE)
 _MARKED = re.compile(f"{MARK}([0-9]{{1,4}}){MARK}")
 
-_USER = re.compile(r"@(_?)\*\*(?:([^*`\n|]{1,200})|(?=\|))(?:\|([0-9]{1,9}))?\*\*")
-_GROUP = re.compile(r"@(_?)\*([^*`\n]{1,200})\*(?!\*)")
-_CHANNEL = re.compile(
-    r"#\*\*([^*`\n>]{1,100})(?:>((?:[^*`\n@]|\*(?!\*)|@(?![0-9]{1,15}\*\*))*)(?:@([0-9]{1,15}))?)?\*\*"
-)
 _MATH = re.compile(r"\$\$(?!_\$\$)((?:[^$`\n\\]|\\[^\n`])+)\$\$(?!\$)")
 _TIME = re.compile(r"<time:([0-9A-Z:.+\- ]{4,40})>")
 _ANGLE = re.compile(r"<((?:https?://|mailto:|tel:|xmpp:)[^\s<>`\"]+)>", re.IGNORECASE)
@@ -135,11 +115,11 @@ class Scanner:
         start = trigger.start()
         match trigger[0].lower():
             case "@**" | "@_**":
-                found = self._mention_at(text, start, _USER, _user)
+                found = self._mention_at(text, start, user_at)
             case "@*" | "@_*":
-                found = self._mention_at(text, start, _GROUP, _group)
+                found = self._mention_at(text, start, group_at)
             case "#**":
-                found = self._mention_at(text, start, _CHANNEL, _channel)
+                found = self._mention_at(text, start, channel_at)
             case "$$":
                 found = _math_at(text, start)
             case "<":
@@ -166,17 +146,22 @@ class Scanner:
         self._emoji_left -= 1
         return start, *found
 
-    def _mention_at(
-        self, text: str, start: int, pattern: re.Pattern[str], recognize: Recognizer
-    ) -> Found | None:
-        match = pattern.match(text, start)
-        if match is None or not stands_free(text, start):
+    def _mention_at(self, text: str, start: int, read: Reader) -> Found | None:
+        if not stands_free(text, start):
             return None
-        node = recognize(match, self._directory)
-        if node is None:
+        found = read(text, start, self._directory)
+        if found is None or _hides_fence(text, start, found[0]):
             self._tries_left -= 1
             return None
-        return start, match.end(), node
+        return start, *found
+
+
+def _hides_fence(text: str, start: int, end: int) -> bool:
+    """Whether the parser would see a fence before the token, had the token's backtick gone."""
+    if "`" not in text[start:end]:
+        return False
+    line = text.rfind("\n", 0, start) + 1
+    return "```" in text[line:start]
 
 
 def restore(text: str, tokens: list[Token]) -> str:
@@ -200,39 +185,6 @@ def split(text: str, tokens: list[Token]) -> list[str | Token]:
 def _source(match: re.Match[str], tokens: list[Token]) -> str:
     number = int(match[1])
     return tokens[number].source if number < len(tokens) else match[1]
-
-
-def _user(match: re.Match[str], directory: MentionDirectory) -> Mention | None:
-    silent, name, user_id = bool(match[1]), match[2], match[3]
-    if user_id is None:
-        if name in CHANNEL_WILDCARDS:
-            return ChannelWildcard(name, silent)
-        if name in TOPIC_WILDCARDS:
-            return TopicWildcard(name, silent)
-        user = directory.user_by_name(name)
-    else:
-        user = directory.user_by_id(int(user_id))
-        if user is not None and name is not None and fold_name(user.name) != fold_name(name):
-            return None
-    if user is None:
-        return None
-    return UserMention(user.user_id, user.name, silent or not user.is_active)
-
-
-def _group(match: re.Match[str], directory: MentionDirectory) -> Mention | None:
-    silent, group = bool(match[1]), directory.group_by_name(match[2])
-    if group is None:
-        return None
-    return GroupMention(group.group_id, group.name, silent or not group.is_active)
-
-
-def _channel(match: re.Match[str], directory: MentionDirectory) -> Inline | None:
-    channel = directory.channel_by_name(match[1])
-    if channel is None:
-        return None
-    message_id = int(match[3]) if match[3] else None
-    topic = match[2].strip() if match[2] is not None else None
-    return ChannelLink(channel.channel_id, channel.name, topic, message_id)
 
 
 def _math_at(text: str, start: int) -> Found | None:

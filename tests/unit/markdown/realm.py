@@ -1,5 +1,7 @@
 """The organization that the Markdown tests mention people of."""
 
+from collections.abc import Collection, Iterable
+
 from server.domain.external_content import ProxyLinks
 from server.domain.markdown import (
     Linkifier,
@@ -27,7 +29,7 @@ CHANNELS = (
     MentionedChannel(ChannelId(6), "web & design"),
     MentionedChannel(ChannelId(11), "100% .net/"),
 )
-
+TOPICS = {"general": ("lunch", "a**b", "at@7")}
 
 EMOJI = {"party_parrot": "/user_avatars/2/emoji/images/7.gif"}
 LINKIFIERS = Linkifiers(
@@ -69,6 +71,9 @@ class Realm:
     def channel_by_name(self, name: str) -> MentionedChannel | None:
         self.questions.append(name)
         return next((channel for channel in CHANNELS if channel.name == name), None)
+
+    def topics_in(self, channel: str, topics: Iterable[str]) -> Collection[str]:
+        return [topic for topic in topics if topic in TOPICS.get(channel, ())]
 
     def emoji_image(self, name: str) -> str | None:
         return EMOJI.get(name)
