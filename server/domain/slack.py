@@ -2,143 +2,157 @@
 
 import re
 from collections.abc import Callable, Iterator
-from html import unescape
 from typing import Any, Final
 
-MAX_PARTS: Final = 100
-"""Of attachments, blocks, fields: what comes beyond is left out."""
-
-_CODE: Final = re.compile(r"(```.*?```|`[^`\n]+`)", re.DOTALL)
-_REFERENCE: Final = re.compile(r"<([^\s<>|][^<>|\n]{0,2000})(?:\|([^<>\n]{0,2000}))?>")
-
-
-def _between(mark: str) -> re.Pattern[str]:
-    """What stands between two of these marks, none of them within a word."""
-    within = rf"(?![\s{mark}])([^{mark}\n]+?)(?<!\s)"
-    return re.compile(rf"(?<![\w{mark}]){mark}{within}{mark}(?![\w{mark}])")
-
-
-_STYLES: Final = (
-    (_between(r"\*"), r"**\1**"),
-    (_between("_"), r"*\1*"),
-    (_between("~"), r"~~\1~~"),
+from server.domain.slack_rich_text import rich_text, table
+from server.domain.slack_text import (
+    MAX_PARTS,
+    MAX_TEXT,
+    converted,
+    each_of,
+    fallback,
+    link,
+    plain,
+    text_object,
+    text_of,
+    time_of,
 )
+
+__all__ = ["MAX_PARTS", "channel_of", "converted", "markdown_of"]
+
+MAX_LINE: Final = 2_000
+"""Characters of a title, a name, the text of a button."""
+
+_CODE: Final = re.compile(r"(```.*?```|~~~.*?~~~|`[^`\n]+`)", re.DOTALL)
+_UNDERSCORES: Final = re.compile(r"(?<![\w\\])(__?)(?![\s_])([^\n_]+?)(?<![\s_\\])\1(?!\w)")
 
 
 def markdown_of(payload: Any) -> str:
     """What the payload says; nothing if it says nothing that we know of."""
     if not isinstance(payload, dict):
         return ""
-    parts = [*_each(payload.get("blocks"), _block)]
+    parts = [*_some(each_of(payload.get("blocks"), _block))]
     # Beside blocks, the text is what notifications show in their place.
     if not any(parts):
-        parts = [converted(_text(payload.get("text")))]
-    parts += _each(payload.get("attachments"), _attachment)
+        is_styled = payload.get("mrkdwn") is not False
+        parts = [converted(text_of(payload.get("text")), styled=is_styled)]
+    parts += _some(each_of(payload.get("attachments"), _attachment))
     return "\n\n".join(part for part in parts if part)
 
 
-def converted(text: str) -> str:
-    """A text with Slack's marks, with ours. Code stays as it is."""
-    pieces = _CODE.split(text)
-    return "".join(unescape(p) if i % 2 else _marks(p) for i, p in enumerate(pieces))
+def _some(parts: Iterator[str]) -> Iterator[str]:
+    """As many of the parts as a message may hold, and some more; others are not even made."""
+    length = 0
+    for part in parts:
+        yield part
+        length += len(part)
+        if length > MAX_TEXT:
+            break
 
 
 def channel_of(payload: Any) -> str | None:
     """Where it says that it goes, without Slack's sign in front."""
-    name = _text(payload.get("channel")) if isinstance(payload, dict) else ""
+    name = text_of(payload.get("channel")) if isinstance(payload, dict) else ""
     return name.strip().lstrip("#@") or None
-
-
-def _marks(text: str) -> str:
-    for pattern, mark in _STYLES:
-        text = pattern.sub(mark, text)
-    return unescape(_REFERENCE.sub(_reference, text))
-
-
-def _reference(found: re.Match[str]) -> str:
-    target, label = found[1], found[2]
-    if target[0] in "@#!":
-        return label or f"@{target[1:]}" if target[0] != "#" else f"#{label or target[1:]}"
-    target = unescape(target)
-    if not re.match(r"[a-z][a-z+.-]*:", target):
-        return label or target
-    if not label or label == target.removeprefix("mailto:"):
-        return target.removeprefix("mailto:")
-    return _link(unescape(label), target)
-
-
-def _link(text: str, url: str) -> str:
-    plain = re.sub(r"[\[\]\n]", " ", text).strip()
-    return f"[{plain}](<{url}>)" if re.search(r"[\s()<>]", url) else f"[{plain}]({url})"
 
 
 # -- blocks
 
 
 def _block(block: dict[str, Any]) -> str:
-    render = _BLOCKS.get(_text(block.get("type")))
-    return "" if render is None else render(block)
+    return _BLOCKS.get(text_of(block.get("type")), fallback)(block)
 
 
 def _section(block: dict[str, Any]) -> str:
-    parts = [_text_object(block.get("text")), *_each(block.get("fields"), _text_object)]
+    accessory = block.get("accessory")
+    parts = [
+        text_object(block.get("text")),
+        *each_of(block.get("fields"), text_object),
+        _accessory(accessory) if isinstance(accessory, dict) else "",
+    ]
     return "\n\n".join(part for part in parts if part)
 
 
+def _accessory(each: dict[str, Any]) -> str:
+    return _image(each) if each.get("type") == "image" else _button(each)
+
+
 def _image(block: dict[str, Any]) -> str:
-    url = _text(block.get("image_url"))
-    title = _text_object(block.get("title")) or _text(block.get("alt_text"))
-    return _link(title or "image", url) if url else title
+    file = block.get("slack_file")
+    url = text_of(block.get("image_url")) or (
+        text_of(file.get("url")) if isinstance(file, dict) else ""
+    )
+    title = _one_line(block.get("title")) or text_of(block.get("alt_text"))
+    return link(title or "image", url) if url else plain(title)
+
+
+def _video(block: dict[str, Any]) -> str:
+    title = _one_line(block.get("title")) or text_of(block.get("alt_text")) or "video"
+    url = text_of(block.get("title_url")) or text_of(block.get("video_url"))
+    parts = [link(title, url) if url else plain(title), text_object(block.get("description"))]
+    return "\n".join(part for part in parts if part)
 
 
 def _context(block: dict[str, Any]) -> str:
     def element(each: dict[str, Any]) -> str:
-        return _image(each) if each.get("type") == "image" else _text_object(each)
+        if each.get("type") == "image":
+            return _image(each)
+        return text_object(each) or fallback(each)
 
-    return "\n".join(_each(block.get("elements"), element))
+    return "\n".join(each_of(block.get("elements"), element))
 
 
 def _header(block: dict[str, Any]) -> str:
-    text = _text_object(block.get("text")).replace("\n", " ")
+    text = " ".join(text_object(block.get("text")).split())
     return f"## {text}" if text else ""
 
 
-def _rich_text(block: dict[str, Any]) -> str:
-    def inline(each: dict[str, Any]) -> str:
-        text, url = _text(each.get("text")), _text(each.get("url"))
-        if url:
-            return _link(text or url, url)
-        return text or (f":{name}:" if (name := _text(each.get("name"))) else "")
-
-    def part(each: dict[str, Any]) -> str:
-        kind = each.get("type")
-        if kind == "rich_text_list":
-            return "\n".join(f"* {item}" for item in _each(each.get("elements"), part))
-        text = "".join(_each(each.get("elements"), inline))
-        if kind == "rich_text_preformatted":
-            return f"```\n{text}\n```"
-        if kind == "rich_text_quote":
-            return "\n".join(f"> {line}" for line in text.splitlines())
-        return text
-
-    return "\n".join(_each(block.get("elements"), part))
+def _markdown(block: dict[str, Any]) -> str:
+    """Markdown as others write it; ours has no underscores for emphasis."""
+    pieces = _CODE.split(text_of(block.get("text")))
+    return "".join(p if i % 2 else _UNDERSCORES.sub(_stars, p) for i, p in enumerate(pieces))
 
 
-def _text_object(value: Any) -> str:
-    """A text, or an object that holds one in one of Slack's two forms."""
-    if not isinstance(value, dict):
-        return converted(_text(value))
-    text = _text(value.get("text"))
-    return text if value.get("type") == "plain_text" else converted(text)
+def _stars(found: re.Match[str]) -> str:
+    stars = "*" * len(found[1])
+    return f"{stars}{found[2]}{stars}"
+
+
+def _actions(block: dict[str, Any]) -> str:
+    return " ".join(each_of(block.get("elements"), _button))
+
+
+def _button(each: dict[str, Any]) -> str:
+    """A button that leads somewhere, and the choices of a menu that do. Others can do nothing."""
+    if each.get("type") == "overflow":
+        return " ".join(each_of(each.get("options"), _button))
+    url = text_of(each.get("url"))
+    return link(_one_line(each.get("text")) or url, url) if url else ""
+
+
+def _one_line(value: Any) -> str:
+    """A text that is to be the text of a link, as it is."""
+    text = value.get("text") if isinstance(value, dict) else value
+    return " ".join(text_of(text)[:MAX_LINE].split())
+
+
+def _nothing(_: dict[str, Any]) -> str:
+    return ""
 
 
 _BLOCKS: Final[dict[str, Callable[[dict[str, Any]], str]]] = {
+    "actions": _actions,
     "context": _context,
+    "context_actions": _nothing,
     "divider": lambda _: "----",
     "header": _header,
     "image": _image,
-    "rich_text": _rich_text,
+    "input": _nothing,
+    "markdown": _markdown,
+    "rich_text": rich_text,
     "section": _section,
+    "table": table,
+    "video": _video,
 }
 
 
@@ -146,36 +160,41 @@ _BLOCKS: Final[dict[str, Callable[[dict[str, Any]], str]]] = {
 
 
 def _attachment(each: dict[str, Any]) -> str:
-    title, url = converted(_text(each.get("title"))), _text(each.get("title_link"))
-    author, footer = _text(each.get("author_name")), _text(each.get("footer"))
+    footer = _one_line(each.get("footer"))
     parts = [
-        converted(_text(each.get("pretext"))),
-        f"**{author}**" if author else "",
-        f"## {_link(title, url) if url else title}" if title else "",
-        converted(_text(each.get("text"))),
-        *_each(each.get("blocks"), _block),
-        "\n".join(_each(each.get("fields"), _field)),
-        _link("image", image) if (image := _text(each.get("image_url"))) else "",
-        f"*{footer}*" if footer else "",
+        converted(text_of(each.get("pretext"))),
+        _author(each),
+        _title(each),
+        converted(text_of(each.get("text"))),
+        *each_of(each.get("blocks"), _block),
+        "\n".join(each_of(each.get("fields"), _field)),
+        *(
+            link("image", url)
+            for key in ("image_url", "thumb_url")
+            if (url := text_of(each.get(key)))
+        ),
+        " ".join(each_of(each.get("actions"), _button)),
+        f"*{plain(footer)}*" if footer else "",
+        time_of(each.get("ts")),
     ]
     shown = "\n\n".join(part for part in parts if part)
-    return shown or converted(_text(each.get("fallback")))
+    return shown or converted(text_of(each.get("fallback")), styled=False)
+
+
+def _author(each: dict[str, Any]) -> str:
+    name, url = _one_line(each.get("author_name")), text_of(each.get("author_link"))
+    if not name:
+        return ""
+    return f"**{link(name, url) if url else plain(name)}**"
+
+
+def _title(each: dict[str, Any]) -> str:
+    title, url = _one_line(each.get("title")), text_of(each.get("title_link"))
+    if not title:
+        return ""
+    return f"## {link(title, url) if url else converted(title, styled=False)}"
 
 
 def _field(each: dict[str, Any]) -> str:
-    title, value = _text(each.get("title")), converted(_text(each.get("value")))
-    return f"**{title}**: {value}" if title else value
-
-
-def _each(items: Any, render: Callable[[dict[str, Any]], str]) -> Iterator[str]:
-    """What there is to say of those of the items that are objects."""
-    for item in items[:MAX_PARTS] if isinstance(items, list) else ():
-        if isinstance(item, dict) and (said := render(item)):
-            yield said
-
-
-def _text(value: Any) -> str:
-    """A text as it is; a number as one; anything else is none."""
-    if isinstance(value, bool) or not isinstance(value, str | int | float):
-        return ""
-    return str(value).replace("\0", "")
+    title, value = _one_line(each.get("title")), converted(text_of(each.get("value")))
+    return f"**{plain(title)}**: {value}".rstrip() if title else value

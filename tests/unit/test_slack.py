@@ -27,7 +27,7 @@ def joined(parts: list[str]) -> str:
         ("<@U123> in <#C42|kitchen>, <!here>", "@U123 in #kitchen, @here"),
         ("<@U123|Cook>", "Cook"),
         ("<javascript:alert(1)|x>", "[x](<javascript:alert(1)>)"),
-        ("<https://example.com/a(b)|x]y>", "[x y](<https://example.com/a(b)>)"),
+        ("<https://example.com/a(b)|x]y>", r"[x\]y](<https://example.com/a(b)>)"),
         ("a < b > c", "a < b > c"),
     ],
 )
@@ -77,7 +77,7 @@ def test_blocks_stand_in_place_of_the_text():
     }
     assert markdown_of(payload) == joined(
         [
-            "## Build *7*",
+            r"## Build \*7\*",
             "**green**",
             "a",
             "b",
