@@ -48,3 +48,22 @@ async def known_to_each(
     )
     found = {viewer_id: frozenset(known) for viewer_id, known in rows}
     return {user_id: found.get(user_id, frozenset()) | {user_id} for user_id in user_ids}
+
+
+async def partners_of_each(
+    connection: Connection, realm_id: RealmId, user_ids: Sequence[UserId]
+) -> dict[UserId, list[UserId]]:
+    """For each of these users those who share a direct-message group with them."""
+    rows = await connection.tuples(
+        """
+        SELECT mine.user_id, array_agg(DISTINCT theirs.user_id)
+          FROM dm_group_members mine
+          JOIN dm_groups g ON g.realm_id = mine.realm_id AND g.dm_group_id = mine.dm_group_id
+         CROSS JOIN LATERAL unnest(g.user_ids) AS theirs(user_id)
+         WHERE mine.realm_id = %(realm_id)s AND mine.user_id = ANY(%(user_ids)s)
+         GROUP BY mine.user_id
+        """,
+        realm_id=realm_id,
+        user_ids=list(user_ids),
+    )
+    return dict(rows)

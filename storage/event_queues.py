@@ -64,18 +64,29 @@ async def insert(
 
 
 async def begin(
-    connection: Connection, realm_id: RealmId, queue_id: QueueId, *, epoch: int, base: Position
+    connection: Connection,
+    realm_id: RealmId,
+    queue_id: QueueId,
+    *,
+    epoch: int,
+    base: Position,
+    params: dict[str, Any],
 ) -> None:
-    """Let the queue begin after this position, if it has not ended meanwhile."""
+    """Let the queue begin after this position, if it has not ended meanwhile.
+
+    `params` are added to those that it was inserted with.
+    """
     await connection.execute(
         """
-        UPDATE event_queues SET epoch = %(epoch)s, base = %(base)s
+        UPDATE event_queues
+           SET epoch = %(epoch)s, base = %(base)s, params = params || %(params)s
          WHERE realm_id = %(realm_id)s AND queue_id = %(queue_id)s
         """,
         realm_id=realm_id,
         queue_id=queue_id,
         epoch=epoch,
         base=base,
+        params=connection.json(params),
     )
 
 

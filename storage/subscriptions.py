@@ -180,6 +180,26 @@ async def spans_of(
     )
 
 
+async def spans_in(
+    connection: Connection, realm_id: RealmId, channel_ids: Sequence[ChannelId]
+) -> list[SpanRow]:
+    """When everybody received these channels, past subscriptions too."""
+    return await connection.many(
+        SpanRow,
+        """
+        SELECT user_id, channel_id, lower(span) AS first, upper(span) - 1 AS last
+          FROM (SELECT user_id, channel_id, spans FROM subscriptions
+                 WHERE realm_id = %(realm_id)s AND channel_id = ANY(%(channel_ids)s) AND active
+                UNION ALL
+                SELECT user_id, channel_id, spans FROM subscriptions
+                 WHERE realm_id = %(realm_id)s AND channel_id = ANY(%(channel_ids)s)
+                   AND NOT active) AS s, unnest(spans) AS span
+        """,
+        realm_id=realm_id,
+        channel_ids=list(channel_ids),
+    )
+
+
 async def active_user_ids(
     connection: Connection, realm_id: RealmId, channel_id: ChannelId
 ) -> list[UserId]:

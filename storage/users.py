@@ -83,6 +83,16 @@ async def roles(
     return dict(rows)
 
 
+async def bot_ids(connection: Connection, realm_id: RealmId) -> list[UserId]:
+    """All bots, active or not, those of the system too."""
+    return await connection.values(
+        """
+        SELECT user_id FROM users WHERE realm_id = %(realm_id)s AND bot_type IS NOT NULL
+        """,
+        realm_id=realm_id,
+    )
+
+
 async def by_id(connection: Connection, realm_id: RealmId, user_id: UserId) -> UserRow | None:
     """The same of one, which is planned once and for all."""
     return await connection.one(

@@ -102,8 +102,7 @@ async def remove_reaction(
 
 async def _reactor(tx: Tx, actor: Actor) -> Reactor:
     """As most people see them: readers who may not know them get the event masked."""
-    shown = EVERYTHING.shown(actor.row, await (await tx.directory()).address())
-    return Reactor(shown.email, shown.full_name, shown.user_id)
+    return Reactor.of(EVERYTHING.shown(actor.row, await (await tx.directory()).address()))
 
 
 def _emoji(row: ReactionRow) -> Emoji:

@@ -149,5 +149,4 @@ def _settings(actor: Actor) -> UserSettings:
 
 def _person(row: UserRow, address: RealmAddress) -> TypingPerson:
     """As most people see them: readers who may not know them get the event masked."""
-    shown = EVERYTHING.shown(row, address)
-    return TypingPerson(shown.email, shown.user_id)
+    return TypingPerson.of(EVERYTHING.shown(row, address))

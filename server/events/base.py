@@ -1,13 +1,14 @@
 """What an event is, who gets it, and the transaction that collects it."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import AbstractAsyncContextManager
 from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
 
 import msgspec
 
 from server.directory import Directory
+from server.domain.addresses import RealmAddress
 from server.domain.errors import DomainError
 from storage.database import Connection, DatabaseUnavailableError, Locking, Statement
 from storage.ids import ChannelId, Position, QueueId, RealmId, UserId
@@ -84,6 +85,19 @@ class Event(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=False):
     def sent_by(self) -> UserId | None:
         """Whose message it is: who mutes them has read it. None: it is no message."""
         return None
+
+    def shows(self) -> Sequence[UserId]:
+        """People whom it shows by more than their ids, to readers who may not all know them."""
+        return ()
+
+    def masked(self, strangers: Collection[UserId], address: RealmAddress) -> "Event":
+        """The event for readers who may not know these people (server/domain/shown_people.py)."""
+        del strangers, address
+        return self
+
+    def met(self) -> Sequence[UserId]:
+        """People who know each other from this entry on, as they share a conversation."""
+        return ()
 
     def ended_queues(self) -> Sequence[UserId]:
         """Users whose event queues end here."""

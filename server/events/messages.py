@@ -1,11 +1,15 @@
 """A message was sent; and how a message is shown, in events and elsewhere."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any, ClassVar, Literal
 
 import msgspec
+from msgspec.structs import replace
 from typing_extensions import override
 
+from server.domain.addresses import RealmAddress
+from server.domain.avatars import GRAVATAR
+from server.domain.shown_people import ShownPerson, inaccessible_person
 from server.events.base import ClientView, Event
 from storage.ids import ChannelId, MessageId, Position, UserId
 
@@ -21,6 +25,10 @@ class Recipient(msgspec.Struct, frozen=True):
     id: UserId
     is_mirror_dummy: bool = False
 
+    @classmethod
+    def of(cls, person: ShownPerson) -> "Recipient":
+        return cls(person.email, person.full_name, person.user_id)
+
 
 class Sender(msgspec.Struct, frozen=True):
     """Who sent a message, as messages show them."""
@@ -33,6 +41,17 @@ class Sender(msgspec.Struct, frozen=True):
     avatar_url: str | None
     is_gravatar: bool
     """Clients that know how to make the address of a gravatar need not be told."""
+
+    @classmethod
+    def of(cls, person: ShownPerson, realm: str) -> "Sender":
+        return cls(
+            id=person.user_id,
+            email=person.email,
+            full_name=person.full_name,
+            realm=realm,
+            avatar_url=person.avatar.url,
+            is_gravatar=person.avatar.source == GRAVATAR,
+        )
 
 
 class ShownMessage(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -162,6 +181,23 @@ class MessageSent(Event, frozen=True, kw_only=True, omit_defaults=True):
     @override
     def sent_by(self) -> UserId | None:
         return self.message.sender.id
+
+    @override
+    def shows(self) -> Sequence[UserId]:
+        # Who gets a direct message shares the conversation with all whom it shows.
+        return () if self.message.channel_id is None else (self.message.sender.id,)
+
+    @override
+    def masked(self, strangers: Collection[UserId], address: RealmAddress) -> "MessageSent":
+        sender = self.message.sender
+        if sender.id not in strangers:
+            return self
+        unknown = Sender.of(inaccessible_person(sender.id, address), sender.realm)
+        return replace(self, message=replace(self.message, sender=unknown))
+
+    @override
+    def met(self) -> Sequence[UserId]:
+        return [recipient.id for recipient in self.message.recipients]
 
     @override
     def wire(self, position: Position, view: ClientView) -> Sequence[Any]:

@@ -1,11 +1,14 @@
 """Somebody has begun to type, or stopped. Told once, never logged."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any, ClassVar, Literal
 
 import msgspec
+from msgspec.structs import replace
 from typing_extensions import override
 
+from server.domain.addresses import RealmAddress
+from server.domain.shown_people import ShownPerson, inaccessible_person
 from server.events.base import ClientView, Event
 from server.events.messages import shown_topic
 from storage.ids import ChannelId, Position, UserId
@@ -14,6 +17,16 @@ from storage.ids import ChannelId, Position, UserId
 class TypingPerson(msgspec.Struct, frozen=True):
     email: str
     user_id: UserId
+
+    @classmethod
+    def of(cls, person: ShownPerson) -> "TypingPerson":
+        return cls(person.email, person.user_id)
+
+    def masked(self, strangers: Collection[UserId], address: RealmAddress) -> "TypingPerson":
+        """The person for readers who may not know these people."""
+        if self.user_id not in strangers:
+            return self
+        return TypingPerson.of(inaccessible_person(self.user_id, address))
 
 
 class DirectTyping(Event, frozen=True, kw_only=True):
@@ -28,6 +41,19 @@ class DirectTyping(Event, frozen=True, kw_only=True):
     sender: TypingPerson
     recipients: tuple[TypingPerson, ...]
 
+    @override
+    def shows(self) -> Sequence[UserId]:
+        # They may never have talked before.
+        return [self.sender.user_id, *(person.user_id for person in self.recipients)]
+
+    @override
+    def masked(self, strangers: Collection[UserId], address: RealmAddress) -> "DirectTyping":
+        return replace(
+            self,
+            sender=self.sender.masked(strangers, address),
+            recipients=tuple([each.masked(strangers, address) for each in self.recipients]),
+        )
+
 
 class ChannelTyping(Event, frozen=True, kw_only=True):
     """In a topic; only for clients that say that they show it."""
@@ -41,6 +67,14 @@ class ChannelTyping(Event, frozen=True, kw_only=True):
     stream_id: ChannelId
     topic: str
     empty_topic_display_name: str = ""
+
+    @override
+    def shows(self) -> Sequence[UserId]:
+        return (self.sender.user_id,)
+
+    @override
+    def masked(self, strangers: Collection[UserId], address: RealmAddress) -> "ChannelTyping":
+        return replace(self, sender=self.sender.masked(strangers, address))
 
     @override
     def wire(self, position: Position, view: ClientView) -> Sequence[Any]:

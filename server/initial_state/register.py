@@ -88,7 +88,12 @@ async def register(
             # If the queue has ended meanwhile, with a change of role, the first poll says so.
             async with database.connection() as connection:
                 await event_queues.begin(
-                    connection, actor.realm_id, queue_id, epoch=epoch, base=snapshot.position
+                    connection,
+                    actor.realm_id,
+                    queue_id,
+                    epoch=epoch,
+                    base=snapshot.position,
+                    params=_rights(snapshot),
                 )
     except BaseException:
         if queue_id is not None:
@@ -102,6 +107,13 @@ async def register(
         "idle_queue_timeout_secs": registration.lifespan_seconds,
     }
     return Registered(queue_id, fields, snapshot.shared.get(FOLDABLE, ()), ended)
+
+
+def _rights(snapshot: Snapshot) -> dict[str, bool]:
+    """What the queue's user may know, where that differs among people of the role."""
+    if not snapshot.actor.is_guest:
+        return {}
+    return {"knows_everybody": snapshot.settings.guests_know_everybody(snapshot.graph)}
 
 
 async def _announced(

@@ -1,21 +1,18 @@
 """Which live queues an entry reaches at its position."""
 
 from bisect import bisect_left
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import lru_cache
 from types import MappingProxyType
 
 from server.domain.access import GUEST
 from server.events.base import Audience, Event
+from server.realtime.contacts import NOBODY, Contacts, ContactTables
 from server.realtime.queue import EventQueue
+from server.realtime.spans import STILL, Spans, joined, left, span
 from storage.ids import ChannelId, Position, UserId
 from storage.subscriptions import SpanRow
 
-STILL = Position(2**62)
-
-
-Spans = tuple[tuple[Position, Position], ...]
-"""First and last position of each time that somebody was in a channel."""
 _NOBODY: Mapping[UserId, Position] = MappingProxyType({})
 
 
@@ -26,7 +23,7 @@ class LiveUser:
     third of a dictionary, and they share what is alike in them.
     """
 
-    __slots__ = ("_channels", "_spans", "queues", "role", "senders_read", "user_id")
+    __slots__ = ("_channels", "_spans", "contacts", "queues", "role", "senders_read", "user_id")
 
     def __init__(
         self,
@@ -34,15 +31,18 @@ class LiveUser:
         role: int,
         spans: Iterable[SpanRow],
         senders_read: Mapping[UserId, Position] | None = None,
+        contacts: Contacts | None = None,
     ) -> None:
         self.user_id = user_id
         self.role = role
         self.queues: tuple[EventQueue, ...] = ()
+        self.contacts = contacts
+        """None: they may know everybody."""
         found: dict[ChannelId, Spans] = {}
-        for span in spans:
-            stay = _stay(span.first, STILL if span.last is None else span.last)
-            before = found.get(span.channel_id)
-            found[_same(span.channel_id)] = stay if before is None else before + stay
+        for each in spans:
+            stay = span(each.first, each.last)
+            before = found.get(each.channel_id)
+            found[_same(each.channel_id)] = stay if before is None else before + stay
         self._channels = tuple(sorted(found))
         self._spans = tuple([found[channel_id] for channel_id in self._channels])
         self.senders_read = dict(senders_read) if senders_read else _NOBODY
@@ -69,16 +69,29 @@ class LiveUser:
 
     def joined(self, channel_id: ChannelId, position: Position) -> None:
         """They receive the channel above this position. Told twice, it holds once."""
-        next_position = Position(position + 1)
-        if not self.received(channel_id, next_position):
-            self._set(channel_id, self.spans(channel_id) + _stay(next_position, STILL))
+        self._set(channel_id, joined(self.spans(channel_id), position))
 
     def left(self, channel_id: ChannelId, position: Position) -> None:
         """They receive nothing of the channel above this position."""
         spans = self.spans(channel_id)
         if spans:
-            ended = [(first, min(last, position)) for first, last in spans if first <= position]
-            self._set(channel_id, tuple(ended))
+            self._set(channel_id, left(spans, position))
+
+    def strangers(self, user_ids: Collection[UserId], position: Position) -> frozenset[UserId]:
+        """Those of these people whom the user may not have known at that position."""
+        if self.contacts is None or not user_ids:
+            return NOBODY
+        return frozenset(each for each in user_ids if not self._knows(each, position))
+
+    def _knows(self, other: UserId, position: Position) -> bool:
+        assert self.contacts is not None, "the caller has looked"
+        if other == self.user_id or self.contacts.knows_without_channels(other, position):
+            return True
+        meets = self.contacts.tables.receives
+        return any(
+            self.received(channel_id, position) and meets(other, channel_id, position)
+            for channel_id in self._channels
+        )
 
     def has_read(self, sender_id: UserId, position: Position) -> bool:
         """Whether a message counts as read because of who sent it."""
@@ -101,12 +114,6 @@ def _same(channel_id: ChannelId) -> ChannelId:
     return channel_id
 
 
-@lru_cache(maxsize=10_000)
-def _stay(first: Position, last: Position) -> Spans:
-    """One time in a channel."""
-    return ((first, last),)
-
-
 class LiveUsers:
     """The users of one realm with queues here, and who of them may be in a channel."""
 
@@ -115,12 +122,17 @@ class LiveUsers:
         self._in_channel: dict[ChannelId, dict[UserId, LiveUser]] = {}
         """Everybody who is there, or was."""
         self._all_public: set[EventQueue] = set()
+        self.contacts = ContactTables()
+        self.restricted: dict[UserId, LiveUser] = {}
+        """Guests who may know only those whom they meet."""
         self.version = 0
         """Another one as soon as somebody has come or gone, anywhere."""
 
     def add(self, user: LiveUser) -> None:
         self.version += 1
         self.by_id[user.user_id] = user
+        if user.contacts is not None:
+            self.restricted[user.user_id] = user
         for channel_id in user.channels:
             self._in_channel.setdefault(channel_id, {})[user.user_id] = user
 
@@ -132,6 +144,13 @@ class LiveUsers:
         for channel_id in user.channels:
             del self._in_channel[channel_id][user_id]
         self._all_public.difference_update(user.queues)
+        if self.restricted.pop(user_id, None) is not None:
+            self.forget_contacts(user.channels)
+
+    def forget_contacts(self, channel_ids: Iterable[ChannelId]) -> None:
+        """Keep nothing of these channels, unless another guest here has to know who was there."""
+        needed = {c for user in self.restricted.values() for c in user.channels}
+        self.contacts.forget(c for c in channel_ids if c not in needed)
 
     def add_queue(self, user: LiveUser, queue: EventQueue) -> None:
         user.queues = (*user.queues, queue)

@@ -8,8 +8,10 @@ from functools import partial
 import structlog
 
 from server.directory import Directory
-from server.events.base import NOBODY, LogEntry
+from server.events.base import NOBODY, Event, LogEntry
+from server.events.users import UserAdded
 from server.realtime.audience import LiveUser, LiveUsers, reaches_queue
+from server.realtime.contacts import Contacts, LoadedContacts
 from server.realtime.past import Past
 from server.realtime.queue import MAX_EVENTS, EventQueue, Waiter, WireEvent
 from server.realtime.rounds import Rounds
@@ -169,18 +171,43 @@ class RealmFollower:
                 break
         return events, reached
 
-    def add_user(self, user: LiveUser, *, read_at: Position) -> bool:
+    def add_user(
+        self, user: LiveUser, *, read_at: Position, contacts: LoadedContacts | None = None
+    ) -> bool:
         """Serve somebody whose subscriptions were read at a position, here passed or not.
 
-        Applies what has changed since; False if that is no longer in memory.
+        `contacts` was read with them, of a guest who may know only those whom they meet. Applies
+        what has changed since; False if that is no longer in memory.
         """
         if read_at < self.position and not self.tail.holds_after(read_at):
             return False
+        since = list(self.tail.after(read_at)) if read_at < self.position else []
+        if contacts is not None:
+            user.contacts = self._contacts_of(user, contacts, since)
         self.users.add(user)
-        if read_at < self.position:
-            for entry in self.tail.after(read_at):
-                self._change_users(entry, of=user.user_id)
+        for entry in since:
+            self._change_users(entry, of=user.user_id)
+        if contacts is not None and not self.users.contacts.holds(user.channels):
+            self.users.remove(user.user_id)  # they have joined a channel since
+            return False
         return True
+
+    def _contacts_of(
+        self, user: LiveUser, loaded: LoadedContacts, since: Sequence[TailEntry]
+    ) -> Contacts:
+        """The guest's, with what these entries have changed for all guests in their channels."""
+        tables = self.users.contacts
+        new = set(tables.load(loaded))
+        for entry in since:
+            for user_id, channel_id, is_joining in entry.event.membership():
+                if channel_id in new:
+                    tables.change(user_id, channel_id, entry.position, is_joining=is_joining)
+        contacts = Contacts(tables, loaded.address)
+        contacts.met(loaded.partners, Position(0))
+        for entry in since:
+            if user.user_id in (people := entry.event.met()):
+                contacts.met(people, entry.position)
+        return contacts
 
     def end_queues(self, queues: Iterable[EventQueue]) -> None:
         """These queues are gone: their polls are answered, and find out with the next one."""
@@ -220,15 +247,42 @@ class RealmFollower:
         self.tail.append(applied)
         self._dispatch(applied)
         self._end_queues_of(event.ended_queues())
+        if self.users.restricted:
+            self._let_newcomers_go(event)
 
     def _change_users(self, entry: TailEntry, *, of: UserId | None = None) -> None:
         for user_id, channel_id, joined in entry.event.membership():
             if of in {None, user_id}:
                 self.users.change_membership(user_id, channel_id, entry.position, joined=joined)
+        if self.users.restricted and of is None:
+            self._change_contacts(entry)
         muting = entry.event.muting()
         if muting is not None and of in {None, muting[0]}:
             user_id, sender_id, muted = muting
             self.users.change_muting(user_id, sender_id, entry.position, muted=muted)
+
+    def _change_contacts(self, entry: TailEntry) -> None:
+        """Note who is where, and talks to whom: guests come to know each other by it."""
+        event, position = entry.event, entry.position
+        for user_id, channel_id, is_joining in event.membership():
+            self.users.contacts.change(user_id, channel_id, position, is_joining=is_joining)
+        people = event.met()
+        for user_id in people:
+            guest = self.users.restricted.get(user_id)
+            if guest is not None and guest.contacts is not None:
+                guest.contacts.met(people, position)
+        if isinstance(event, UserAdded) and event.person.is_bot:
+            self.users.contacts.add_bot(event.person.user_id)
+
+    def _let_newcomers_go(self, event: Event) -> None:
+        """Forget guests who have joined a channel of which it is not known here who is in it.
+
+        Their next poll reads that.
+        """
+        for user_id, channel_id, is_joining in event.membership():
+            guest = self.users.restricted.get(user_id)
+            if guest is not None and is_joining and not self.users.contacts.holds([channel_id]):
+                self.end_queues(guest.queues)
 
     def _take(self, entries: Iterable[LogEntry]) -> None:
         """Apply these when it is their turn: some now, and what there is more of in turns.

@@ -12,6 +12,7 @@ import structlog
 
 from server.deadlines import Deadlines
 from server.directory import Directories
+from server.domain.access import GUEST
 from server.domain.clock import Clock
 from server.domain.errors import BadEventQueueError, ServerNotReadyError
 from server.events import catalogue
@@ -22,9 +23,11 @@ from server.messaging.event_bus import MAX_EPHEMERAL_BYTES, EventBus, Hint
 from server.realtime import lineage_relay
 from server.realtime.audience import LiveUser, reaches_queue
 from server.realtime.bell import NO_REALM, Bell
+from server.realtime.contacts import LoadedContacts, load_contacts
 from server.realtime.follower import RealmFollower
 from server.realtime.lineage_relay import LineageRelay
 from server.realtime.queue import EventQueue
+from server.realtime.variants import masked, masking_for
 from server.turns import Turns
 from storage import clock as clocks
 from storage import event_queues, muted_users, subscriptions, users
@@ -88,8 +91,9 @@ def _halves(news: _News) -> Sequence[_News]:
     return []
 
 
-_Adoptable = tuple[EventQueueRow, LiveUser, Position]
-"""A queue's row, its user, and the position at which both were read."""
+_Adoptable = tuple[EventQueueRow, LiveUser, Position, LoadedContacts | None]
+"""A queue's row, its user, the position at which both were read, and, of a guest who may know only
+those whom they meet, whom that may be."""
 
 _news = msgspec.json.Decoder(_News)
 
@@ -318,7 +322,7 @@ class Realtime:
             found = await gathering.find(queue_id)
             if found is None or found[0].user_id != user_id or found[0].epoch != follower.epoch:
                 raise BadEventQueueError(queue_id)
-            row, live_user, read_at = found
+            row, live_user, read_at, contacts = found
             adopted = follower.queues.get(queue_id)
             if adopted is not None:
                 return adopted
@@ -326,7 +330,7 @@ class Realtime:
             if known is not None:
                 live_user = known
             # The snapshot may be ahead of the follower: applying a change again changes nothing.
-            elif not follower.add_user(live_user, read_at=read_at):
+            elif not follower.add_user(live_user, read_at=read_at, contacts=contacts):
                 continue
             break
         queue = EventQueue(queue_id, user_id, row.base, queue_params(row.params))
@@ -355,6 +359,14 @@ class Realtime:
                 muted_users.senders_read(connection, realm_id, user_ids),
                 users.roles(connection, realm_id, user_ids),
             )
+            guests = [row for row in rows if roles[row.user_id] == GUEST]
+            contacts = await load_contacts(
+                connection,
+                self.directories.of(realm_id),
+                self._followers[realm_id].users.contacts,
+                guests,
+                spans,
+            )
         assert now is not None, "every realm has a clock"
         by_user: dict[UserId, list[SpanRow]] = {}
         for span in spans:
@@ -363,7 +375,10 @@ class Realtime:
             user_id: LiveUser(user_id, role, by_user.get(user_id, ()), senders_read.get(user_id))
             for user_id, role in roles.items()
         }
-        return {row.queue_id: (row, live[row.user_id], now.position) for row in rows}
+        return {
+            row.queue_id: (row, live[row.user_id], now.position, contacts.get(row.user_id))
+            for row in rows
+        }
 
     def _tell_queues(self, follower: RealmFollower, event: Event, audience: Audience) -> None:
         encodings: dict[tuple[object, ...], list[bytes]] = {}
@@ -375,9 +390,14 @@ class Realtime:
                     audience, user, queue, position
                 ):
                     continue
-                key = tuple([getattr(queue.view, name) for name in event.varies_by])
+                masking = masking_for(event, user, Position(position + 1))
+                key: tuple[object, ...] = tuple(
+                    [getattr(queue.view, name) for name in event.varies_by]
+                )
+                if masking is not None:
+                    key = (*key, masking.strangers)
                 if key not in encodings:
-                    wire = event.wire(position, queue.view)
+                    wire = masked(event, masking).wire(position, queue.view)
                     encodings[key] = [msgspec.json.encode(body)[1:] for body in wire]
                 for encoded in encodings[key]:
                     self._tell_queue(follower, queue, encoded)

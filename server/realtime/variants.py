@@ -1,9 +1,10 @@
 """An entry of the log in memory, serialised once for each kind of client that asks for it."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
+from server.domain.addresses import RealmAddress
 from server.domain.narrow import Reader
 from server.events import catalogue
 from server.events.base import (
@@ -17,10 +18,29 @@ from server.events.base import (
 from server.events.log import Tick
 from server.realtime.audience import LiveUser, flags_of
 from server.realtime.queue import EventQueue, WireEvent, with_id
-from storage.ids import Position
+from storage.ids import Position, UserId
 
 _BLANK = Tick()
 _OVERHEAD_BYTES = 600
+
+
+class Masking(NamedTuple):
+    """Whom an event shows that its reader may not know."""
+
+    strangers: frozenset[UserId]
+    address: RealmAddress
+
+
+def masking_for(event: Event, user: LiveUser, position: Position) -> Masking | None:
+    """Whom to mask of an event at this position; None, as for most readers: nobody."""
+    if user.contacts is None:
+        return None
+    strangers = user.strangers(event.shows(), position)
+    return Masking(strangers, user.contacts.address) if strangers else None
+
+
+def masked(event: Event, masking: Masking | None) -> Event:
+    return event if masking is None else event.masked(masking.strangers, masking.address)
 
 
 class TailEntry:
@@ -42,7 +62,9 @@ class TailEntry:
         self.event = _BLANK
         self._encodings.clear()
 
-    def encoded(self, view: ClientView, *, with_secrets: bool = True) -> list[bytes]:
+    def encoded(
+        self, view: ClientView, *, with_secrets: bool = True, masking: Masking | None = None
+    ) -> list[bytes]:
         """The wire events for such clients, each without its opening brace.
 
         Events that have flags come without their closing brace too.
@@ -53,9 +75,12 @@ class TailEntry:
             if reduced is None:
                 return []
             with_secrets, event = reduced is event, reduced
-        key = (with_secrets, *[getattr(view, name) for name in event.varies_by])
+        key: tuple[Any, ...] = (with_secrets, *[getattr(view, name) for name in event.varies_by])
+        if masking is not None:
+            key = (*key, masking.strangers)
         encodings = self._encodings.get(key)
         if encodings is None:
+            event = masked(event, masking)
             wire = event.wire(self.position, view) if event.wire_type else ()
             assert len(wire) <= MAX_WIRE_EVENTS, "larger work is split into entries"
             end = -1 if event.has_flags else None
@@ -71,15 +96,20 @@ class TailEntry:
             return False
         if queue.narrow is None:
             return True
-        return queue.narrow.admits(self.event, Reader(user.user_id, self._flags(user)))
+        shown = masked(self.event, self._masking(user))
+        return queue.narrow.admits(shown, Reader(user.user_id, self._flags(user)))
 
     def for_queue(self, queue: EventQueue, user: LiveUser, *, after_k: int = -1) -> list[WireEvent]:
         """What the user's queue gets from this entry, events up to `after_k` left out."""
-        encoded = self.encoded(queue.view, with_secrets=queue.knows_secrets)
+        masking = self._masking(user)
+        encoded = self.encoded(queue.view, with_secrets=queue.knows_secrets, masking=masking)
         if self.event.has_flags:
             encoded = [each + self._personal(queue, user) for each in encoded]
         first = queue.id_at(self.position, 0)
         return [with_id(first + k, each) for k, each in enumerate(encoded) if k > after_k]
+
+    def _masking(self, user: LiveUser) -> Masking | None:
+        return masking_for(self.event, user, self.position)
 
     def _personal(self, queue: EventQueue, user: LiveUser) -> bytes:
         audience = self.audience

@@ -342,3 +342,167 @@ async def test_a_stranger_is_found_by_what_stands_for_their_address(guest, make,
     [address] = {m["sender_email"] for m in shown if m["id"] == message_id}
     found = (await guest.get("/messages", narrow=[["sender", address]], **page))["messages"]
     assert message_id in [message["id"] for message in found]
+
+
+# -- the same in events
+
+
+async def until_the_end(queue):
+    """All events up to the message that says so."""
+    events: list[dict[str, Any]] = []
+    while not any(e["type"] == "message" and e["message"]["content"] == "end" for e in events):
+        events += await queue.poll()
+    return events
+
+
+CAPABILITIES = {"stream_typing_notifications": True, "empty_topic_name": True}
+
+
+async def listening(client, **fields):
+    return await client.register(client_capabilities=CAPABILITIES, client_gravatar=False, **fields)
+
+
+async def test_no_event_tells_such_a_guest_who_a_stranger_is(guest, make, log_in, quillon):
+    neighbour = await make.user("Neighbour")
+    channel = await make.channel("kitchen", subscribers=[guest.user, neighbour])
+    member = await log_in(neighbour)
+    clients = {"guest": guest, "member": member}
+    queues = {name: await listening(client) for name, client in clients.items()}
+    await busy_stranger(log_in, channel, quillon)
+    stranger = await log_in(quillon)
+    await stranger.post("/typing", type="direct", op="start", to=[guest.user.user_id])
+    await stranger.post(
+        "/typing", type="direct", op="start", to=[guest.user.user_id, neighbour.user_id]
+    )
+    await member.post("/messages", type="channel", to="kitchen", topic="soup", content="end")
+
+    told = {name: await until_the_end(queue) for name, queue in queues.items()}
+    assert hidden_in(told["guest"]) == []
+    shown = {"message", "reaction", "typing", "submessage", "update_message"}
+    assert shown <= {event["type"] for event in told["guest"]}
+    by_kind = {event["type"]: event for event in told["guest"]}
+    [message] = [
+        e["message"] for e in told["guest"] if e.get("message", {}).get("content") == "with salt"
+    ]
+    address = message["sender_email"]
+    assert address.startswith(f"user{quillon.user_id}@")
+    assert message["sender_full_name"] == by_kind["reaction"]["user"]["full_name"] == UNKNOWN
+    assert by_kind["reaction"]["user"]["email"] == address
+    typing = [event for event in told["guest"] if event["type"] == "typing"]
+    assert [event["sender"]["email"] for event in typing] == [address] * 3
+    assert neighbour.email in str(typing)
+    # What the message event shows is what history shows.
+    [kept] = (await guest.get("/messages", message_ids=[message["id"]], client_gravatar=False))[
+        "messages"
+    ]
+    names = ("sender_full_name", "sender_email", "avatar_url", "sender_id")
+    assert [kept[name] for name in names] == [message[name] for name in names]
+    assert {HIDDEN_NAME, HIDDEN_ADDRESS} <= set(hidden_in(told["member"]))
+
+
+async def test_each_event_shows_people_as_they_were_known_at_its_position(
+    guest, make, log_in, quillon
+):
+    """A guest meets somebody, loses sight of them, and meets them by a direct message.
+
+    Whether the guest's queue waits meanwhile, or catches up in the end, also in another process.
+    """
+    host = await make.user("Host", role=ADMINISTRATOR)
+    await make.channel("kitchen", subscribers=[guest.user, host])
+    await make.channel("cellar", subscribers=[host])
+    client, stranger = await log_in(host), await log_in(quillon)
+    behind, awake = await listening(guest), await listening(guest)
+    seen: list[dict[str, Any]] = []
+
+    async def stranger_says(content):
+        fields = {"type": "channel", "to": "kitchen", "topic": "soup", "content": content}
+        await stranger.post("/messages", **fields)
+        while not any(e.get("message", {}).get("content") == content for e in seen):
+            seen.extend(await awake.poll())
+
+    async def subscribe(channel, row):
+        await client.post(
+            "/users/me/subscriptions", subscriptions=[{"name": channel}], principals=[row.user_id]
+        )
+
+    async def unsubscribe(channel, row):
+        await client.delete(
+            "/users/me/subscriptions", subscriptions=[channel], principals=[row.user_id]
+        )
+
+    await stranger_says("1 unknown")
+    await subscribe("kitchen", quillon)
+    await stranger_says("2 known")
+    await unsubscribe("kitchen", quillon)
+    await stranger_says("3 unknown")
+    await subscribe("cellar", quillon)
+    await subscribe("cellar", guest.user)
+    await stranger_says("4 known")
+    await unsubscribe("cellar", guest.user)
+    await stranger_says("5 unknown")
+    await stranger.post("/messages", type="direct", to=[guest.user.user_id], content="hello")
+    await stranger_says("6 known")
+    await stranger_says("end")
+
+    for events in (seen, await until_the_end(behind)):
+        names = {
+            e["message"]["content"]: e["message"]["sender_full_name"]
+            for e in events
+            if e["type"] == "message" and e["message"]["sender_id"] == quillon.user_id
+        }
+        assert names == {
+            "1 unknown": UNKNOWN,
+            "2 known": HIDDEN_NAME,
+            "3 unknown": UNKNOWN,
+            "4 known": HIDDEN_NAME,
+            "5 unknown": UNKNOWN,
+            "hello": HIDDEN_NAME,
+            "6 known": HIDDEN_NAME,
+            "end": HIDDEN_NAME,
+        }
+
+
+async def test_narrowed_queues_find_a_stranger_only_by_what_stands_for_them(
+    guest, make, log_in, quillon
+):
+    await make.channel("kitchen", subscribers=[guest.user])
+    page = {"anchor": "newest", "num_before": 5, "num_after": 0}
+    stranger = await log_in(quillon)
+    said = {"type": "channel", "to": "kitchen", "topic": "soup"}
+    await stranger.post("/messages", **said, content="first")
+    [shown] = (await guest.get("/messages", **page))["messages"]
+    operands = [HIDDEN_ADDRESS, shown["sender_email"], quillon.user_id]
+    queues = [
+        await guest.register(narrow=[["sender", each]], event_types=["message"])
+        for each in operands
+    ]
+    await stranger.post("/messages", **said, content="second")
+    found = [await queue.poll(dont_block=True) for queue in queues]
+    assert [len(events) for events in found] == [0, 1, 1]
+
+
+async def test_a_queue_of_an_older_release_is_masked_too(guest, make, log_in, quillon):
+    await make.channel("kitchen", subscribers=[guest.user])
+    queue = await guest.register(event_types=["message"])
+    await make.connection.execute(
+        "UPDATE event_queues SET params = params - 'knows_everybody' WHERE realm_id = %(r)s",
+        r=make.realm_id,
+    )
+    stranger = await log_in(quillon)
+    await stranger.post("/messages", type="channel", to="kitchen", topic="soup", content="end")
+    assert hidden_in(await until_the_end(queue)) == []
+
+
+async def test_bots_are_known_to_everybody(guest, make, log_in):
+    owner = await make.user("Owner")
+    await make.channel("kitchen", subscribers=[guest.user])
+    queue = await guest.register(event_types=["message"])
+    names = ("Old Bot", "New Bot")
+    bots = [await make.user(names[0], bot_type=1, bot_owner=owner)]
+    made = await (await log_in(owner)).post("/bots", full_name=names[1], short_name="new")
+    bots += await users.by_ids(make.connection, make.realm_id, [made["user_id"]])
+    for row, content in zip(bots, ("hi", "end"), strict=True):
+        client = await log_in(row)
+        await client.post("/messages", type="channel", to="kitchen", topic="soup", content=content)
+    events = await until_the_end(queue)
+    assert tuple(event["message"]["sender_full_name"] for event in events) == names

@@ -10,7 +10,6 @@ from typing_extensions import override
 
 from server.actions.messages.content import typeset_ahead
 from server.actions.messages.decide import Decision, Draft, decide
-from server.actions.messages.people import recipient_of, sender_of
 from server.actions.workbench import Reading
 from server.directory import Directory
 from server.domain.actor import Actor
@@ -31,7 +30,7 @@ from server.events.base import (
     Tx,
     decode_audience,
 )
-from server.events.messages import MessageSent, ShownMessage
+from server.events.messages import MessageSent, Recipient, Sender, ShownMessage
 from server.events.user_topics import UserTopicChanged
 from storage import message_flags, messages, sends
 from storage.database import Statement
@@ -305,7 +304,7 @@ def _event(
     place = decision.place
     empty = place.channel is not None and place.topic_name == ""
     shown = ShownMessage(
-        sender=sender_of(EVERYTHING.shown(decision.sender, address), decision.realm),
+        sender=Sender.of(EVERYTHING.shown(decision.sender, address), decision.realm.subdomain),
         client=actor.client,
         timestamp=int(sent_at.timestamp()),
         is_me_message=decision.written.rendered.is_me_message,
@@ -315,7 +314,7 @@ def _event(
         empty_topic_display_name=decision.settings.empty_topic_display_name if empty else "",
         dm_group_id=place.dm_group_id,
         recipients=tuple(
-            recipient_of(EVERYTHING.shown(person, address)) for person in place.people
+            Recipient.of(EVERYTHING.shown(person, address)) for person in place.people
         ),
         topic_links=decision.topic_links,
     )

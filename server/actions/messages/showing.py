@@ -7,7 +7,7 @@ from typing import Any, Literal, NamedTuple
 import msgspec
 
 from server.actions.messages.edit_history import last_moved, shown_history
-from server.actions.messages.people import recipient_of, shown_sender
+from server.actions.messages.people import shown_sender
 from server.directory import Directory
 from server.domain.actor import Actor
 from server.domain.addresses import RealmAddress
@@ -180,7 +180,7 @@ async def _places(
         links = tuple(linkifiers.topic_links(topic))
         if row.channel_id is None:
             shown = [sight.shown(people[each], address) for each in row.user_ids or ()]
-            group = tuple(map(recipient_of, shown))
+            group = tuple(map(Recipient.of, shown))
             places[row.conversation_id] = _Place("private", number, links, group, msgspec.UNSET, "")
             continue
         if row.channel_id not in channels:

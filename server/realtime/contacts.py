@@ -1,0 +1,163 @@
+"""Whom guests with a queue here may know, where guests may know only those whom they meet.
+
+Sharing a channel or a direct-message conversation makes people known to a guest. When people were
+in a channel is kept once for all guests here who are, or were, in it, and changes with each entry
+that subscribes or unsubscribes somebody: so it is known for every position. Organizations in
+which guests may know everybody keep nothing of this.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from server.directory import Directory
+from server.domain.addresses import RealmAddress
+from server.domain.realm_settings import RealmSettings
+from server.events.queue_params import queue_params
+from server.realtime.spans import Spans, joined, left, receives, span
+from storage import acquaintances, realms, subscriptions, users
+from storage.database import Connection
+from storage.event_queues import EventQueueRow
+from storage.ids import ChannelId, Position, UserId
+from storage.subscriptions import SpanRow
+
+NOBODY: Final[frozenset[UserId]] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedContacts:
+    """What a guest's queue needs of others, as one snapshot has it."""
+
+    partners: Sequence[UserId]
+    """Those with whom the guest shares a conversation."""
+    channels: Mapping[ChannelId, Sequence[SpanRow]]
+    bots: Sequence[UserId]
+    address: RealmAddress
+
+
+class ContactTables:
+    """When each person was in which channel, of channels of guests who may not know everybody."""
+
+    def __init__(self) -> None:
+        self._bots: set[UserId] = set()
+        """Everyone may know them."""
+        self._channels: dict[ChannelId, dict[UserId, Spans]] = {}
+
+    def holds(self, channel_ids: Iterable[ChannelId]) -> bool:
+        return all(channel_id in self._channels for channel_id in channel_ids)
+
+    def missing(self, channel_ids: Iterable[ChannelId]) -> list[ChannelId]:
+        return [channel_id for channel_id in channel_ids if channel_id not in self._channels]
+
+    def load(self, loaded: LoadedContacts) -> list[ChannelId]:
+        """Take in what is not here yet; the channels that are new, to be brought up to date."""
+        self._bots.update(loaded.bots)
+        new = self.missing(loaded.channels)
+        for channel_id in new:
+            people: dict[UserId, Spans] = defaultdict(tuple)
+            for row in loaded.channels[channel_id]:
+                people[row.user_id] += span(row.first, row.last)
+            self._channels[channel_id] = dict(people)
+        return new
+
+    def forget(self, channel_ids: Iterable[ChannelId]) -> None:
+        for channel_id in channel_ids:
+            self._channels.pop(channel_id, None)
+
+    def add_bot(self, user_id: UserId) -> None:
+        self._bots.add(user_id)
+
+    def change(
+        self, user_id: UserId, channel_id: ChannelId, position: Position, *, is_joining: bool
+    ) -> None:
+        """The person receives the channel above this position, or no longer.
+
+        Repeated, it changes nothing.
+        """
+        people = self._channels.get(channel_id)
+        if people is not None:
+            change = joined if is_joining else left
+            people[user_id] = change(people.get(user_id, ()), position)
+
+    def knows_as_bot(self, user_id: UserId) -> bool:
+        return user_id in self._bots
+
+    def receives(self, user_id: UserId, channel_id: ChannelId, position: Position) -> bool:
+        """Whether the person was in the channel at that position."""
+        people = self._channels.get(channel_id)
+        return people is not None and receives(people.get(user_id, ()), position)
+
+
+@dataclass(slots=True)
+class Contacts:
+    """What is needed to say whom one guest knows, beside where they are themselves."""
+
+    tables: ContactTables
+    address: RealmAddress
+    """The organization's, for showing those whom the guest may not know."""
+    partners: dict[UserId, Position] = field(default_factory=dict)
+    """Since when, at the latest, they have shared a conversation with whom."""
+
+    def met(self, user_ids: Iterable[UserId], position: Position) -> None:
+        """A conversation is shared with these people from this position on."""
+        for user_id in user_ids:
+            self.partners.setdefault(user_id, position)
+
+    def knows_without_channels(self, user_id: UserId, position: Position) -> bool:
+        since = self.partners.get(user_id)
+        return (since is not None and since <= position) or self.tables.knows_as_bot(user_id)
+
+
+async def load_contacts(
+    connection: Connection,
+    directory: Directory,
+    known: ContactTables,
+    guests: Sequence[EventQueueRow],
+    spans: Sequence[SpanRow],
+) -> dict[UserId, LoadedContacts]:
+    """What is to be known of the guests' contacts, who are the users of these queues.
+
+    Nothing where they may know everybody. `spans` has when they were in which channels; what
+    `known` holds already is not read.
+    """
+    if not guests or await _know_everybody(connection, directory, guests):
+        return {}
+    channels: dict[UserId, list[ChannelId]] = {row.user_id: [] for row in guests}
+    for each in spans:
+        if each.user_id in channels:
+            channels[each.user_id].append(each.channel_id)
+    wanted = sorted({channel_id for ids in channels.values() for channel_id in ids})
+    realm_id = directory.realm_id
+    there, partners, bots = await connection.together(
+        subscriptions.spans_in(connection, realm_id, known.missing(wanted)),
+        acquaintances.partners_of_each(connection, realm_id, list(channels)),
+        users.bot_ids(connection, realm_id),
+    )
+    by_channel: dict[ChannelId, list[SpanRow]] = defaultdict(list)
+    for each in there:
+        by_channel[each.channel_id].append(each)
+    address = await directory.address()
+    return {
+        user_id: LoadedContacts(
+            partners=partners.get(user_id, ()),
+            channels={each: by_channel[each] for each in ids if each in by_channel},
+            bots=bots,
+            address=address,
+        )
+        for user_id, ids in channels.items()
+    }
+
+
+async def _know_everybody(
+    connection: Connection, directory: Directory, guests: Sequence[EventQueueRow]
+) -> bool:
+    """Whether the guests may know everybody: all of them do, or none."""
+    said = {queue_params(row.params).knows_everybody for row in guests}
+    if None not in said:
+        return said == {True}
+    # Queues that an older release has registered do not say it.
+    realm = await realms.by_id(connection, directory.realm_id)
+    assert realm is not None, "a realm is never removed"
+    graph = await directory.groups_of(connection, realm)
+    return RealmSettings.of(realm.settings).guests_know_everybody(graph)
