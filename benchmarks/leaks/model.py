@@ -152,6 +152,12 @@ class Model:
             {user.number, other.number} <= message.people for message in self.messages.values()
         )
 
+    def known_to(self, user: User) -> frozenset[int]:
+        """Those of whom the user may know, or might have learned."""
+        if not user.is_guest or self.guests_know_everybody:
+            return frozenset(self.users)
+        return frozenset(n for n, other in self.users.items() if self.has_known(user, other))
+
     def has_known(self, user: User, other: User) -> bool:
         """Whether they know of the other, or did while what they had said was not deleted."""
         pair = {user.number, other.number}

@@ -9,7 +9,7 @@ from benchmarks.faults.http import Answer
 from benchmarks.leaks.hands import Hands
 from benchmarks.leaks.model import Message, Model
 from benchmarks.leaks.policies import Place, policies_may_follow
-from benchmarks.leaks.told import NOBODY, Key, Told
+from benchmarks.leaks.told import NOBODY, Key, Told, of_person
 
 HAS_TYPING = "stream_typing_notifications"
 NOTIFIER = -1
@@ -173,8 +173,9 @@ def new_message(model: Model, message: Message, bots: frozenset[int] = frozenset
         is_public = not model.channels[message.channel].is_private
     key: Key = ("message", number, message.content)
     named: Key = ("named", number, message.content)
+    sent = Told(kind=kind, key=key, must=there | bots, is_public=is_public, message=number)
     return [
-        Told(kind=kind, key=key, must=there | bots, is_public=is_public, message=number),
+        *([sent] if message.sender == NOTIFIER else of_person(model, sent, message.sender)),
         Told(kind=kind, key=named, must=there & message.mentioned | bots, message=number),
     ]
 
@@ -264,7 +265,8 @@ class React(Changing):
             message.reactions.discard((self.actor, self.emoji))
         key = ("reaction", self.op, self.message, self.actor, self.emoji)
         may = model.readers(message) & {self.actor}
-        return [Told(kind="reaction", key=key, must=model.holders(message), may=may)]
+        told = Told(kind="reaction", key=key, must=model.holders(message), may=may)
+        return of_person(model, told, self.actor)
 
 
 def _notice(model: Model, message: Message, user: int) -> None:
@@ -375,10 +377,11 @@ class Type(Step):
         if self.channel is None:
             people = frozenset({self.actor, *self.people})
             key = ("typing", self.op, self.actor, people)
-            return [Told(kind="typing", key=key, must=people)]
+            return of_person(model, Told(kind="typing", key=key, must=people), self.actor)
         there = model.subscribers(self.channel)
         key_in = ("typing", self.op, self.actor, self.channel, self.topic)
-        return [Told(kind="typing", key=key_in, must=there, needs=HAS_TYPING)]
+        told = Told(kind="typing", key=key_in, must=there, needs=HAS_TYPING)
+        return of_person(model, told, self.actor)
 
 
 def first_in(model: Model, channel: int | None) -> list[Told]:

@@ -9,6 +9,7 @@ from benchmarks.faults.http import NoAnswerError
 from benchmarks.leaks.hands import UNKNOWN, Hands
 from benchmarks.leaks.model import Model
 from benchmarks.leaks.operations import NUMBERS_EACH
+from benchmarks.leaks.persons import addressed_in, named_in
 from benchmarks.leaks.told import FORETOLD, Key, Told, things
 
 CAPABILITIES: Final = {
@@ -76,6 +77,8 @@ class Queue:
     """Channels of which its user may have known since the last poll."""
     messages: set[int] = field(default_factory=set)
     """The same for messages."""
+    people: set[int] = field(default_factory=set)
+    """The same for people."""
 
     def listens(self, told: Told) -> bool:
         if self.habit.kinds is not None and told.kind not in self.habit.kinds:
@@ -109,10 +112,13 @@ class Queue:
         for key in [key for key in self.must if key[0] in _BLANKED and key[1] == message]:
             self.may[key] += self.must.pop(key)
 
-    def learn(self, channels: frozenset[int], messages: frozenset[int]) -> None:
+    def learn(
+        self, channels: frozenset[int], messages: frozenset[int], people: frozenset[int]
+    ) -> None:
         """Its user may know these at the moment."""
         self.channels |= channels
         self.messages |= messages
+        self.people |= people
 
     async def compare(self, hands: Hands, now: int) -> list[str]:
         """Poll until all is there that must be; what is wrong with it."""
@@ -131,8 +137,11 @@ class Queue:
 
     def forget(self) -> None:
         """Begin anew: what was due has come."""
-        for known in (self.must, self.may, self.got, self.met, self.channels, self.messages):
+        for counted in (self.must, self.may, self.got):
+            counted.clear()
+        for known in (self.channels, self.messages, self.people):
             known.clear()
+        self.met.clear()
 
     def wrong(self) -> list[str]:
         """What has come that must not, and what has not come that must."""
@@ -142,10 +151,16 @@ class Queue:
         problems += [
             f"must not have heard of {name} {number} in an event {kind}"
             for name, number, kind in self.met
-            if number not in (self.messages if name.startswith("message") else self.channels)
+            if number not in self._known(name)
         ]
         who = f"user {self.user}, {self.habit.name} queue"
         return [f"{who}: {problem}" for problem in problems]
+
+    def _known(self, name: str) -> set[int]:
+        """What its user may know of, of the kind that a field of this name is about."""
+        if name == _PERSON:
+            return self.people
+        return self.messages if name.startswith("message") else self.channels
 
     async def take(self, hands: Hands) -> None:
         """Get all that there is, without waiting for more."""
@@ -158,6 +173,8 @@ class Queue:
     def _note(self, events: Iterable[Mapping[str, Any]], hands: Hands) -> None:
         for event in events:
             self.got.update(things(event, hands))
+            shown = named_in(event) | addressed_in(event)
+            self.met += [(_PERSON, number, event["type"]) for number in shown]
             if event["type"] not in FORETOLD:
                 self.met += _met(event, hands)
 
@@ -219,16 +236,17 @@ def tell(queues: Sequence[Queue], told: Told, model: Model) -> int:
 
 def learn(queues: Iterable[Queue], model: Model) -> None:
     """Note of which channels and messages their users may know at the moment."""
-    known: dict[int, tuple[frozenset[int], frozenset[int]]] = {}
+    known: dict[int, tuple[frozenset[int], frozenset[int], frozenset[int]]] = {}
     for queue in queues:
         if queue.user not in known:
             user = model.users[queue.user]
             seen = frozenset(c.number for c in model.channels.values() if model.sees(user, c))
-            known[queue.user] = seen, model.readable(user)
+            known[queue.user] = seen, model.readable(user), model.known_to(user)
         queue.learn(*known[queue.user])
 
 
-_BLANKED = frozenset({"message", "named", "update_message", "submessage"})
+_PERSON: Final = "person"
+_BLANKED = frozenset({"message", "message shown", "named", "update_message", "submessage"})
 _NAMED = frozenset({"stream_id", "stream_ids", "new_stream_id", "message_id", "message_ids"})
 
 

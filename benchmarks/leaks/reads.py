@@ -8,6 +8,14 @@ from typing import Any
 from benchmarks.faults.http import Answer
 from benchmarks.leaks.hands import Hands
 from benchmarks.leaks.model import SPECTATOR, Message, Model, User
+from benchmarks.leaks.persons import (
+    KNOWN,
+    UNKNOWN,
+    address_of,
+    addressed_in,
+    how_shown,
+    named_in,
+)
 
 EVERYTHING = {"anchor": "newest", "num_before": 5000, "num_after": 0}
 PLAIN = {"apply_markdown": False, "allow_empty_topic_name": True}
@@ -32,7 +40,16 @@ class Look:
             self.readable = self.model.readable(self.user)
 
     async def ask(self, method: str, path: str, **fields: Any) -> Answer:
-        return await self.hands.ask(self.user.number, method, path, **fields)
+        """A request of the reader, whose answer shows nobody whom they may not know."""
+        answer = await self.hands.ask(self.user.number, method, path, **fields)
+        people = len(self.model.users)
+        addressed, named = addressed_in(answer.body), named_in(answer.body)
+        if self.user.number == SPECTATOR:
+            self.compare(f"addresses at {path}", addressed, (), of=people)
+        else:
+            known = self.model.known_to(self.user)
+            self.compare(f"people at {path}", addressed | named, (), known, of=people)
+        return answer
 
     def compare(
         self,
@@ -78,6 +95,16 @@ class Look:
             wrong.append(f"{who} is in channel {channel}")
         if message.channel is not None and shown["subject"] != message.topic:
             wrong.append(f"{who} has the topic {shown['subject']!r}")
+        people = [(message.sender, shown["sender_full_name"])]
+        people += [
+            (self.hands.users.number(each["user_id"]), each["user"]["full_name"])
+            for each in shown["reactions"]
+        ]
+        wrong += [
+            f"{who} shows user {number} as {name}"
+            for number, name in people
+            if number in self.model.users and not self._is_shown_as(number, name)
+        ]
         flags = {
             "starred": self.user.number in message.starred,
             "mentioned": self.user.number in message.mentioned,
@@ -93,6 +120,13 @@ class Look:
         if reactions != message.reactions:
             wrong.append(f"{who} has the reactions {sorted(reactions)}")
         return wrong
+
+    def _is_shown_as(self, number: int, name: str) -> bool:
+        """Whether the reader may be shown the person under this name, or has to be."""
+        other, how = self.model.users[number], how_shown(number, name)
+        if self.user.number == SPECTATOR or self.model.knows(self.user, other):
+            return how == KNOWN
+        return how == UNKNOWN or (how == KNOWN and self.model.has_known(self.user, other))
 
     def says(self, term: str, message: Message) -> bool:
         """Whether the message has the term, which may be a phrase in quotes."""
@@ -375,3 +409,29 @@ async def people(look: Look) -> None:
     must = {u.number for u in look.model.users.values() if look.model.knows(look.user, u)}
     may = {u.number for u in look.model.users.values() if look.model.has_known(look.user, u)}
     look.compare("list of people", shown, must, may, of=len(look.model.users))
+
+
+async def addresses(look: Look) -> None:
+    """Whether an address is somebody's, as far as looking for it tells.
+
+    What is refused repeats the address.
+    """
+    number = look.pick(look.model.users)
+    if number is None:
+        return
+    other = look.model.users[number]
+    page: dict[str, Any] = {
+        "narrow": [["sender", address_of(number)]],
+        **EVERYTHING,
+        **PLAIN,
+    }
+    reader, ask = look.user.number, look.hands.ask
+    answers = [
+        await ask(reader, "GET", f"/users/{address_of(number)}"),
+        await ask(reader, "GET", "/messages", **page),
+    ]
+    found = [place for place, answer in enumerate(answers) if answer.status == 200]
+    every = range(len(answers))
+    must = every if look.model.knows(look.user, other) else ()
+    may = every if look.model.has_known(look.user, other) else ()
+    look.compare(f"what is found by the address of user {number}", found, must, may, of=len(every))

@@ -139,4 +139,5 @@ def _copy(queue: Queue) -> Queue:
         may=Counter(queue.may),
         channels=set(queue.channels),
         messages=set(queue.messages),
+        people=set(queue.people),
     )

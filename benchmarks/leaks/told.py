@@ -1,10 +1,13 @@
 """What an operation lets people know: events that some must get, and nobody else may."""
 
 from collections.abc import Callable, Hashable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+from benchmarks.leaks.hands import UNKNOWN as NO_NUMBER
 from benchmarks.leaks.hands import Hands
+from benchmarks.leaks.model import Model, User
+from benchmarks.leaks.persons import KNOWN, UNKNOWN, how_shown
 
 NOBODY: frozenset[int] = frozenset()
 
@@ -34,6 +37,34 @@ class Told:
     """A capability of clients without which it is not sent."""
 
 
+def of_person(model: Model, told: Told, person: int) -> list[Told]:
+    """What is told, and how it shows a person: by name to those who know them, else masked."""
+    other, some = model.users[person], told.must | told.may
+    knowing = _those(model, some, other, model.knows)
+    perhaps = _those(model, some, other, model.has_known)
+    name, *rest = told.key
+    key = (f"{name} shown", *rest)
+    return [
+        told,
+        replace(told, key=(*key, KNOWN), must=told.must & knowing, may=perhaps),
+        replace(
+            told,
+            key=(*key, UNKNOWN),
+            must=told.must - perhaps,
+            may=some - knowing,
+            is_public=False,
+            lost_to=NOBODY,
+            lost_perhaps_to=NOBODY,
+        ),
+    ]
+
+
+def _those(
+    model: Model, numbers: frozenset[int], other: User, rule: Callable[[User, User], bool]
+) -> frozenset[int]:
+    return frozenset(n for n in numbers if rule(model.users[n], other))
+
+
 def things(event: Mapping[str, Any], hands: Hands) -> Iterator[Key]:
     """What an event says, one by one; nothing for events that no operation foretells."""
     reader = _READERS.get(event["type"])
@@ -45,6 +76,10 @@ def _message(event: Mapping[str, Any], hands: Hands) -> Iterator[Key]:
     message = event["message"]
     number = hands.messages.number(message["id"])
     yield ("message", number, message["content"])
+    sender = hands.users.number(message["sender_id"])
+    if sender != NO_NUMBER:
+        how = how_shown(sender, message["sender_full_name"])
+        yield ("message shown", number, message["content"], how)
     if "mentioned" in event["flags"]:
         yield ("named", number, message["content"])
 
@@ -53,16 +88,21 @@ def _reaction(event: Mapping[str, Any], hands: Hands) -> Iterator[Key]:
     message = hands.messages.number(event["message_id"])
     user = hands.users.number(event["user_id"])
     yield ("reaction", event["op"], message, user, event["emoji_name"])
+    how = how_shown(user, event["user"]["full_name"])
+    yield ("reaction shown", event["op"], message, user, event["emoji_name"], how)
 
 
 def _typing(event: Mapping[str, Any], hands: Hands) -> Iterator[Key]:
     sender = hands.users.number(event["sender"]["user_id"])
+    how = how_shown(sender, event["sender"]["email"])
     if event["message_type"] == "direct":
         people = hands.users.numbers(each["user_id"] for each in event["recipients"])
         yield ("typing", event["op"], sender, people)
+        yield ("typing shown", event["op"], sender, people, how)
     else:
         channel = hands.channels.number(event["stream_id"])
         yield ("typing", event["op"], sender, channel, event["topic"])
+        yield ("typing shown", event["op"], sender, channel, event["topic"], how)
 
 
 def _flags(event: Mapping[str, Any], hands: Hands) -> Iterator[Key]:

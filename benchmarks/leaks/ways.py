@@ -155,6 +155,7 @@ READS: Final[Mapping[str, Way]] = {
     "one channel and its people": reads.one_channel,
     "own subscriptions": reads.subscriptions,
     "list of people": reads.people,
+    "people by their addresses": reads.addresses,
     "register": registered,
 }
 SPECTATORS_READS: Final[Mapping[str, Way]] = {

@@ -20,6 +20,7 @@ from benchmarks.leaks.model import (
     Model,
     User,
 )
+from benchmarks.leaks.persons import DOMAIN, address_of, name_of
 from server.actions.realms import create_realm
 from server.actions.users import NewUser, create_users
 from server.app import App, open_app
@@ -30,7 +31,7 @@ from server.main import serving
 from server.settings import load_settings
 from storage import users
 
-ROOT_DOMAIN = "leaks.test"
+ROOT_DOMAIN = DOMAIN
 BOT = 1
 
 
@@ -118,7 +119,7 @@ async def found(place: Place, subdomain: str, founding: Founding) -> Hands:
         realm = await create_realm(
             connection,
             name=subdomain,
-            owner=NewUser(email="user0@leaks.test", full_name="User 0"),
+            owner=NewUser(email=address_of(0), full_name=name_of(0)),
             now=now,
             subdomain=subdomain,
             settings=settings,
@@ -126,8 +127,8 @@ async def found(place: Place, subdomain: str, founding: Founding) -> Hands:
     owner_id = realm.owner.user_id
     new = [
         NewUser(
-            email=f"user{number}@leaks.test",
-            full_name=f"User {number}",
+            email=address_of(number),
+            full_name=name_of(number),
             role=role,
             bot_type=BOT if number in founding.bots else None,
             bot_owner_id=owner_id if number in founding.bots else None,

@@ -11,17 +11,23 @@ from benchmarks.leaks.history import relive
 from benchmarks.leaks.membership import Create, Privacy, Subscribe, Unsubscribe
 from benchmarks.leaks.model import ADMINISTRATOR, GUEST, SPECTATOR, Grant
 from benchmarks.leaks.moves import Move
-from benchmarks.leaks.operations import Named, React, Send
+from benchmarks.leaks.operations import Named, React, Send, Type
 from benchmarks.leaks.people import ChangeRole, LetSpectators
 from benchmarks.leaks.together import Together
 from benchmarks.leaks.world import serve
 from server.actions.messages import notices
 from server.actions.messages.content import ReadContent
+from server.directory import Directory
 from server.domain.channels import Standing
+from server.domain.shown_people import EVERYTHING, Sight
 from server.events.log import QueuesEnded
+from server.events.messages import MessageSent
+from server.events.reactions import Reaction
+from server.realtime import queues, variants
+from storage.ids import Position
 from tests.fixtures.database import new_database
 
-FOUNDER, ADMIN, MEMBER_3, MEMBER_4 = 0, 1, 3, 4
+FOUNDER, ADMIN, MEMBER_1, MEMBER_3, MEMBER_4 = 0, 1, 1, 3, 4
 PUBLIC, PRIVATE = Privacy(), Privacy(is_private=True)
 WEB_PUBLIC, PROTECTED = Privacy(is_web_public=True), Privacy(is_private=True, is_protected=True)
 CHANNEL, SENT, NEXT = 4, 8, 12
@@ -45,7 +51,7 @@ def problems_in(server_url, template_database):
 
 async def _relived(url, operations, looks):
     async with serve(url) as place:
-        suspects = frozenset((0, user, way) for user, way in looks)
+        suspects = frozenset((operations[0].realm, user, way) for user, way in looks)
         return await relive(place, "h", "1", operations, suspects)
 
 
@@ -136,7 +142,41 @@ def racing():
     return operations
 
 
+GUEST_3 = 3
+RESTRICTED = 1
+"""The organization in which guests may know only those whom they meet."""
+
+
+def meeting():
+    """A guest reads what somebody writes, and how they react, before, while and after they meet."""
+
+    def restricted(kind, number, actor, **fields):
+        return kind(number=number, realm=RESTRICTED, actor=actor, **fields)
+
+    def said(number):
+        return restricted(Send, number, MEMBER_1, channel=CHANNEL, topic="plans")
+
+    return (
+        restricted(Create, CHANNEL, FOUNDER, privacy=PUBLIC, subscribers=(GUEST_3,), grants={}),
+        said(SENT),
+        restricted(React, NEXT, MEMBER_1, message=SENT, emoji="heart"),
+        restricted(Type, 16, MEMBER_1, channel=CHANNEL, topic="plans", op="start"),
+        restricted(Subscribe, 20, FOUNDER, channel=CHANNEL, people=(MEMBER_1,)),
+        said(24),
+        restricted(Unsubscribe, 28, MEMBER_1, channel=CHANNEL, people=(MEMBER_1,)),
+        said(32),
+    )
+
+
 SOUND = {
+    "meeting": (
+        meeting(),
+        (GUEST_3, IN_CHANNEL),
+        (GUEST_3, "messages by ids"),
+        (GUEST_3, "list of people"),
+        (GUEST_3, "register"),
+        (GUEST_3, "people by their addresses"),
+    ),
     "demotion": (demotion(), (MEMBER_3, IN_CHANNEL)),
     "promotion": ((*demotion()[:3], step(ChangeRole, 16, user=6, role=ADMINISTRATOR)),),
     "naming": (naming(), (MEMBER_4, "mentions")),
@@ -211,3 +251,48 @@ def test_a_send_that_rests_on_what_was_is_caught(problems_in):
     unverified = ("AND s.changed_at IS NOT DISTINCT FROM p_subscription_version", "")
     found = problems_in(*SOUND["racing"], sabotage=without("send_message", unverified))
     assert "in no order" in found
+
+
+def test_people_whom_history_shows_to_everybody_are_caught(problems_in, monkeypatch):
+    async def sight(*_):
+        return EVERYTHING
+
+    monkeypatch.setattr(Directory, "sight", sight)
+    found = problems_in(*SOUND["meeting"])
+    assert "shows user 1 as User 1" in found
+    assert "people at /messages: must not see 1" in found
+
+
+def test_addresses_that_tell_whether_somebody_has_them_are_caught(problems_in, monkeypatch):
+    monkeypatch.setattr(Sight, "is_found_by", lambda *_: True)
+    history, *looks = SOUND["meeting"]
+    found = problems_in(history, *[look for look in looks if "addresses" in look[1]])
+    assert "what is found by the address of user" in found
+
+
+@pytest.mark.parametrize("event", [MessageSent, Reaction])
+def test_events_that_show_strangers_are_caught(problems_in, monkeypatch, event):
+    monkeypatch.setattr(event, "masked", lambda event, *_: event)
+    assert "shown'" in problems_in(meeting())
+    never_met = meeting()[:4]
+    assert "must not have heard of person 1 in an event" in problems_in(never_met)
+
+
+def test_what_is_told_once_and_shows_strangers_is_caught(problems_in, monkeypatch):
+    """Somebody begins to write to a guest who does not know them yet."""
+    writing = Type(number=4, realm=RESTRICTED, actor=MEMBER_1, people=(GUEST_3,), op="start")
+    assert problems_in([writing]) == ""
+    monkeypatch.setattr(queues, "masking_for", lambda *_: None)
+    assert "must not have heard of person 1 in an event typing" in problems_in([writing])
+
+
+def test_people_who_are_shown_as_they_are_known_in_the_end_are_caught(problems_in, monkeypatch):
+    """What was known at an entry's position decides, not what is known when it is sent."""
+
+    def masking_for(event, user, position):
+        del position
+        return sound(event, user, Position(2**40))
+
+    sound = variants.masking_for
+    monkeypatch.setattr(variants, "masking_for", masking_for)
+    assert "never got ('message shown', 24" in problems_in(meeting())
