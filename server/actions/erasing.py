@@ -21,6 +21,7 @@ from server.domain.api_keys import new_api_key
 from server.domain.avatars import avatar_of, medium_key
 from server.domain.clock import SystemClock
 from server.domain.errors import BadRequestError
+from server.domain.shown_people import EVERYTHING
 from server.events.base import NOBODY, Tx
 from server.events.log import LogBlanked, Tick
 from server.events.reactions import ReactionRemoved, Reactor
@@ -237,7 +238,8 @@ async def _take_off_reactions(tx: Tx, row: UserRow, reacted: Written) -> None:
     connection = await tx.connection()
     own = await erasure.reactions_to(connection, tx.realm_id, row.user_id, reacted.message_ids)
     await tx.lock(message_edits.locking(tx.realm_id, sorted(reacted.message_ids)))
-    reactor = Reactor(row.email, row.full_name, row.user_id)
+    address = await (await tx.directory()).address()
+    reactor = Reactor.of(EVERYTHING.shown(row, address))
     tellings = await of_messages(tx, channel, reacted.conversation_id, reacted.message_ids)
     audiences = {each: telling.audience for telling in tellings for each in telling.message_ids}
     for reaction in own:

@@ -96,20 +96,20 @@ class TailEntry:
             return False
         if queue.narrow is None:
             return True
-        shown = masked(self.event, self._masking(user))
+        shown = masked(self.event, masking_for(self.event, user, self.position))
         return queue.narrow.admits(shown, Reader(user.user_id, self._flags(user)))
 
     def for_queue(self, queue: EventQueue, user: LiveUser, *, after_k: int = -1) -> list[WireEvent]:
         """What the user's queue gets from this entry, events up to `after_k` left out."""
-        masking = self._masking(user)
-        encoded = self.encoded(queue.view, with_secrets=queue.knows_secrets, masking=masking)
+        if user.contacts is None:
+            encoded = self.encoded(queue.view, with_secrets=queue.knows_secrets)
+        else:
+            masking = masking_for(self.event, user, self.position)
+            encoded = self.encoded(queue.view, with_secrets=queue.knows_secrets, masking=masking)
         if self.event.has_flags:
             encoded = [each + self._personal(queue, user) for each in encoded]
         first = queue.id_at(self.position, 0)
         return [with_id(first + k, each) for k, each in enumerate(encoded) if k > after_k]
-
-    def _masking(self, user: LiveUser) -> Masking | None:
-        return masking_for(self.event, user, self.position)
 
     def _personal(self, queue: EventQueue, user: LiveUser) -> bytes:
         audience = self.audience
