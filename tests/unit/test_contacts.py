@@ -28,9 +28,9 @@ class World:
     """What happened, position by position, kept as plainly as can be."""
 
     def __init__(self, happened):
-        self.there = [set()]
+        self.there: list[set[tuple[UserId, ChannelId]]] = [set()]
         """After each position: who is in which channel."""
-        self.talked = {}
+        self.talked: dict[UserId, int] = {}
         for position, change in enumerate(happened, 1):
             now = set(self.there[-1])
             if isinstance(change, tuple):
@@ -57,7 +57,9 @@ class World:
                     if is_in and first is None:
                         first = position + 1
                     if not is_in and first is not None:
-                        rows.append(SpanRow(user_id, channel_id, Position(first), position))
+                        rows.append(
+                            SpanRow(user_id, channel_id, Position(first), Position(position))
+                        )
                         first = None
                 if first is not None:
                     rows.append(SpanRow(user_id, channel_id, Position(first), None))
@@ -109,8 +111,8 @@ def test_what_is_followed_is_what_happened(happened, data):
 def test_nothing_is_kept_for_guests_who_have_gone(happened):
     world = World(happened)
     live = LiveUsers()
+    rows = [row for row in world.spans(len(happened)) if row.user_id == GUEST]
     for number in (GUEST, UserId(6)):
-        rows = [row for row in world.spans(len(happened)) if row.user_id == GUEST]
         live.contacts.load(loaded(world, len(happened)))
         live.add(LiveUser(number, GUEST_ROLE, rows, contacts=Contacts(live.contacts, ADDRESS)))
     held = {row.channel_id for row in rows}

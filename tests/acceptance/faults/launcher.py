@@ -17,8 +17,9 @@ from server.api import messages
 from server.domain.narrow import EventNarrow, Reader
 from server.events.base import LogEntry
 from server.realtime import audience, follower, poll
-from server.realtime.audience import STILL, LiveUser
+from server.realtime.audience import LiveUser
 from server.realtime.follower import RealmFollower, Tail
+from server.realtime.spans import STILL
 from server.realtime.variants import TailEntry
 from storage import event_log
 from storage.ids import ChannelId, Position
