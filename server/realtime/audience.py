@@ -1,6 +1,7 @@
 """Which live queues an entry reaches at its position."""
 
 from bisect import bisect_left
+from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from functools import lru_cache
 from types import MappingProxyType
@@ -125,6 +126,8 @@ class LiveUsers:
         self.contacts = ContactTables()
         self.restricted: dict[UserId, LiveUser] = {}
         """Guests who may know only those whom they meet."""
+        self._guests_in: Counter[ChannelId] = Counter()
+        """How many of them are, or were, in each channel."""
         self.version = 0
         """Another one as soon as somebody has come or gone, anywhere."""
 
@@ -133,6 +136,7 @@ class LiveUsers:
         self.by_id[user.user_id] = user
         if user.contacts is not None:
             self.restricted[user.user_id] = user
+            self._guests_in.update(user.channels)
         for channel_id in user.channels:
             self._in_channel.setdefault(channel_id, {})[user.user_id] = user
 
@@ -145,12 +149,15 @@ class LiveUsers:
             del self._in_channel[channel_id][user_id]
         self._all_public.difference_update(user.queues)
         if self.restricted.pop(user_id, None) is not None:
-            self.forget_contacts(user.channels)
+            self._forget_contacts_of(user)
 
-    def forget_contacts(self, channel_ids: Iterable[ChannelId]) -> None:
-        """Keep nothing of these channels, unless another guest here has to know who was there."""
-        needed = {c for user in self.restricted.values() for c in user.channels}
-        self.contacts.forget(c for c in channel_ids if c not in needed)
+    def _forget_contacts_of(self, guest: LiveUser) -> None:
+        """Keep nothing of the guest's channels, unless another guest here has been there."""
+        self._guests_in.subtract(guest.channels)
+        unneeded = [c for c in guest.channels if self._guests_in[c] <= 0]
+        for channel_id in unneeded:
+            del self._guests_in[channel_id]
+        self.contacts.forget(unneeded)
 
     def add_queue(self, user: LiveUser, queue: EventQueue) -> None:
         user.queues = (*user.queues, queue)
@@ -173,6 +180,8 @@ class LiveUsers:
         if user is None:
             return
         if joined:
+            if user.contacts is not None and channel_id not in user.channels:
+                self._guests_in[channel_id] += 1
             user.joined(channel_id, position)
             self.version += 1
             self._in_channel.setdefault(channel_id, {})[user_id] = user

@@ -123,6 +123,27 @@ def test_nothing_is_kept_for_guests_who_have_gone(happened):
     assert live.restricted == {}
 
 
+@given(happened=changes, data=st.data())
+def test_what_is_kept_is_of_channels_of_guests_who_are_here(happened, data):
+    """Whatever they join and leave while they are."""
+    world = World(happened)
+    read_at = data.draw(st.integers(0, len(happened)))
+    live = LiveUsers()
+    for number in (GUEST, UserId(6)):
+        rows = [row for row in world.spans(read_at) if row.user_id == GUEST]
+        live.contacts.load(loaded(world, read_at))
+        live.add(LiveUser(number, GUEST_ROLE, rows, contacts=Contacts(live.contacts, ADDRESS)))
+    for position, change in enumerate(happened[read_at:], read_at + 1):
+        if isinstance(change, tuple):
+            _, channel_id, joins = change
+            live.change_membership(GUEST, channel_id, Position(position), joined=joins)
+    touched = sorted({c for each in live.by_id.values() for c in each.channels})
+    live.remove(GUEST)
+    assert live.contacts.holds(live.by_id[UserId(6)].channels)
+    live.remove(UserId(6))
+    assert live.contacts.missing(touched) == touched
+
+
 def test_who_may_know_everybody_pays_nothing():
     member = LiveUser(GUEST, GUEST_ROLE, [])
     live = LiveUsers()
