@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from storage.address_folding import fold_address
 from storage.database import Connection
 from storage.ids import RealmId, UserId
 
@@ -34,14 +35,15 @@ async def insert(
     )
     confirmation_id: int = await connection.value(
         """
-        INSERT INTO confirmations (realm_id, purpose, email, user_id, ends_at)
-        VALUES (%(realm_id)s, %(purpose)s, %(email)s, %(user_id)s,
+        INSERT INTO confirmations (realm_id, purpose, email, folded_email, user_id, ends_at)
+        VALUES (%(realm_id)s, %(purpose)s, %(email)s, %(folding)s, %(user_id)s,
                 now() + make_interval(secs => %(seconds)s))
         RETURNING confirmation_id
         """,
         realm_id=realm_id,
         purpose=purpose,
         email=email,
+        folding=fold_address(email),
         user_id=user_id,
         seconds=seconds,
     )
@@ -117,11 +119,12 @@ async def drop_of_email(
         """
         DELETE FROM confirmations
          WHERE realm_id = %(realm_id)s AND purpose = %(purpose)s
-           AND lower(email) = lower(%(email)s)
+           AND (folded_email = %(folding)s OR (folded_email IS NULL AND email = %(email)s))
         """,
         realm_id=realm_id,
         purpose=purpose,
         email=email,
+        folding=fold_address(email),
     )
 
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import LiteralString
 
+from storage.address_folding import fold_address
 from storage.database import Connection, Locking
 from storage.ids import ChannelId, GroupId, InvitationId, RealmId, UserId
 
@@ -65,14 +66,16 @@ async def insert(
     """An invitation for each address, or a link for None; in the same order."""
     return await connection.values(
         """
-        INSERT INTO invitations (realm_id, inviter_id, email, by_link, role, channel_ids, group_ids,
-                                 includes_defaults, welcome_text, tells_inviter, invited_at,
-                                 ends_at, mails, mailed_at)
-        SELECT %(realm_id)s, %(inviter_id)s, email, %(by_link)s, %(role)s,
+        INSERT INTO invitations (realm_id, inviter_id, email, folded_email, by_link, role,
+                                 channel_ids, group_ids, includes_defaults, welcome_text,
+                                 tells_inviter, invited_at, ends_at, mails, mailed_at)
+        SELECT %(realm_id)s, %(inviter_id)s, email, folding, %(by_link)s, %(role)s,
                %(channel_ids)s::bigint[], %(group_ids)s::bigint[], %(includes_defaults)s,
                %(welcome_text)s, %(tells_inviter)s, %(now)s, %(ends_at)s,
                (email IS NOT NULL)::integer, CASE WHEN email IS NOT NULL THEN %(now)s END
-          FROM unnest(%(emails)s::text[]) WITH ORDINALITY AS e(email, place) ORDER BY place
+          FROM unnest(%(emails)s::text[], %(foldings)s::text[])
+               WITH ORDINALITY AS e(email, folding, place)
+         ORDER BY place
         RETURNING invitation_id
         """,
         realm_id=realm_id,
@@ -87,6 +90,7 @@ async def insert(
         now=now,
         ends_at=terms.ends_at,
         emails=list(emails),
+        foldings=[None if email is None else fold_address(email) for email in emails],
     )
 
 
@@ -119,12 +123,14 @@ async def open_of_email(
     return await connection.values(
         """
         SELECT invitation_id FROM invitations
-         WHERE realm_id = %(realm_id)s AND lower(email) = lower(%(email)s) AND state = 'open'
+         WHERE realm_id = %(realm_id)s AND state = 'open'
+           AND (folded_email = %(folding)s OR (folded_email IS NULL AND email = %(email)s))
            AND (ends_at IS NULL OR ends_at > %(now)s)
          ORDER BY invitation_id DESC
         """,
         realm_id=realm_id,
         email=email,
+        folding=fold_address(email),
         now=now,
     )
 
@@ -258,13 +264,15 @@ async def end_of_email(
         InvitationRow,
         """
         UPDATE invitations SET state = 'accepted', email = ''
-         WHERE realm_id = %(realm_id)s AND lower(email) = lower(%(email)s) AND state = 'open'
+         WHERE realm_id = %(realm_id)s AND state = 'open'
+           AND (folded_email = %(folding)s OR (folded_email IS NULL AND email = %(email)s))
         RETURNING invitation_id, inviter_id, email, by_link, role, channel_ids, group_ids,
                   includes_defaults, welcome_text, tells_inviter, invited_at, ends_at, state,
                   token_digests, mails
         """,
         realm_id=realm_id,
         email=email,
+        folding=fold_address(email),
     )
 
 

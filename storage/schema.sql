@@ -4110,7 +4110,8 @@ CREATE TABLE public.confirmations (
     email text NOT NULL,
     user_id bigint,
     token_digests bytea[] DEFAULT '{}'::bytea[] NOT NULL,
-    ends_at timestamp with time zone NOT NULL
+    ends_at timestamp with time zone NOT NULL,
+    folded_email text COLLATE pg_catalog."C"
 );
 
 CREATE SEQUENCE public.conversation_ids
@@ -4315,6 +4316,7 @@ CREATE TABLE public.invitations (
     token_digests bytea[] DEFAULT '{}'::bytea[] NOT NULL,
     mails integer DEFAULT 0 NOT NULL,
     mailed_at timestamp with time zone,
+    folded_email text COLLATE pg_catalog."C",
     CONSTRAINT invitations_state_check CHECK ((state = ANY (ARRAY['open'::text, 'accepted'::text, 'revoked'::text])))
 );
 
@@ -5128,6 +5130,8 @@ CREATE INDEX idempotency_keys_created ON public.idempotency_keys USING btree (cr
 
 CREATE INDEX invitations_email ON public.invitations USING btree (realm_id, lower(email)) WHERE (state = 'open'::text);
 
+CREATE INDEX invitations_folded_emails ON public.invitations USING btree (realm_id, folded_email) WHERE (state = 'open'::text);
+
 CREATE INDEX invitations_mailed ON public.invitations USING btree (realm_id, mailed_at);
 
 CREATE INDEX jobs_due ON public.jobs USING btree (queue, due_at, id);
@@ -5239,6 +5243,8 @@ CREATE INDEX users_without_presence ON public.users USING btree (realm_id, user_
 
 CREATE INDEX webhook_calls_by_age ON public.webhook_calls USING btree (asked_at);
 
+CREATE TRIGGER fold_changed_email BEFORE UPDATE OF email ON public.invitations FOR EACH ROW WHEN (((new.email IS DISTINCT FROM old.email) AND (NOT (new.folded_email IS DISTINCT FROM old.folded_email)))) EXECUTE FUNCTION public.fold_email();
+
 CREATE TRIGGER fold_changed_email BEFORE UPDATE OF email ON public.users FOR EACH ROW WHEN (((new.email IS DISTINCT FROM old.email) AND (NOT (new.folded_email IS DISTINCT FROM old.folded_email)))) EXECUTE FUNCTION public.fold_email();
 
 CREATE TRIGGER fold_changed_name BEFORE UPDATE OF name ON public.channel_folders FOR EACH ROW WHEN (((new.name IS DISTINCT FROM old.name) AND (NOT (new.folded_name IS DISTINCT FROM old.folded_name)))) EXECUTE FUNCTION public.fold_name('name');
@@ -5252,6 +5258,10 @@ CREATE TRIGGER fold_changed_name BEFORE UPDATE OF name ON public.topics FOR EACH
 CREATE TRIGGER fold_changed_name BEFORE UPDATE OF name ON public.user_groups FOR EACH ROW WHEN (((new.name IS DISTINCT FROM old.name) AND (NOT (new.folded_name IS DISTINCT FROM old.folded_name)))) EXECUTE FUNCTION public.fold_name('name');
 
 CREATE TRIGGER fold_changed_name BEFORE UPDATE OF full_name ON public.users FOR EACH ROW WHEN (((new.full_name IS DISTINCT FROM old.full_name) AND (NOT (new.folded_name IS DISTINCT FROM old.folded_name)))) EXECUTE FUNCTION public.fold_name('full_name');
+
+CREATE TRIGGER fold_new_email BEFORE INSERT ON public.confirmations FOR EACH ROW WHEN ((new.folded_email IS NULL)) EXECUTE FUNCTION public.fold_email();
+
+CREATE TRIGGER fold_new_email BEFORE INSERT ON public.invitations FOR EACH ROW WHEN ((new.folded_email IS NULL)) EXECUTE FUNCTION public.fold_email();
 
 CREATE TRIGGER fold_new_email BEFORE INSERT ON public.users FOR EACH ROW WHEN ((new.folded_email IS NULL)) EXECUTE FUNCTION public.fold_email();
 

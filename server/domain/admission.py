@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from server.domain.errors import BadRequestError
 from server.domain.realm_domains import check_admitted
 from server.domain.realm_settings import RealmSettings
+from storage.address_folding import fold_address
 from storage.realm_domains import DomainRow
 
 
@@ -20,5 +21,5 @@ def is_disposable(email: str) -> bool:
     """Whether the address is of a service whose addresses are thrown away."""
     from disposable_email_domains import blocklist  # large, and rarely needed
 
-    labels = email.strip().lower().rpartition("@")[2].split(".")
+    labels = fold_address(email.strip()).rpartition("@")[2].split(".")
     return any(".".join(labels[at:]) in blocklist for at in range(len(labels) - 1))

@@ -18,6 +18,7 @@ from server.domain.descriptions import (
     table_of,
     wrong,
 )
+from storage.address_folding import folded_domain
 
 GOOGLE, GITHUB, GITLAB = "google", "github", "gitlab"
 AZUREAD, APPLE, OIDC, SAML = "azuread", "apple", "oidc", "saml"
@@ -172,7 +173,7 @@ def _checked_saml(name: str, provider: SamlProvider) -> SamlProvider:
         raise wrong(name, "sign_in_url", "must be an address that starts with https://")
     if not all(map(_is_certificate, provider.certificates)):
         raise wrong(name, "certificate", "must be a certificate in PEM")
-    domains = tuple(domain.lower() for domain in provider.domains)
+    domains = tuple(folded_domain(domain) for domain in provider.domains)
     return msgspec.structs.replace(provider, domains=domains)
 
 

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from server.domain.errors import BadRequestError, InvalidParameterError
+from storage.address_folding import fold_address
 from storage.realm_domains import DomainRow
 
 MAX_DOMAINS: Final = 1_000
@@ -38,7 +39,7 @@ def check_admitted(email: str, domains: Iterable[DomainRow]) -> None:
 
     An address with a plus sign is as good as any number of addresses, and so is none of them.
     """
-    local, _, domain = email.strip().lower().rpartition("@")
+    local, _, domain = fold_address(email.strip()).rpartition("@")
     if "+" in local:
         raise BadRequestError("Email addresses containing + are not allowed.")
     for row in domains:

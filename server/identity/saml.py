@@ -28,6 +28,7 @@ from server.identity.flows import Flow
 from server.identity.identity import Identity
 from server.identity.saml_worker import Found, Order
 from server.parsing import Lane, ParserUnavailableError, TooCostlyError
+from storage.address_folding import folded_domain
 
 MAX_ANSWER_LENGTH: Final = 256 * 1024
 EMAIL_ATTRIBUTES: Final = (
@@ -185,7 +186,7 @@ class _Reader:
                 "no email", "That account has no email address, or does not tell it."
             )
         says_so = _first(attributes, (EMAIL_VERIFIED,)).lower() == "true"
-        domain = email.rpartition("@")[2].lower()
+        domain = folded_domain(email.rpartition("@")[2])
         if not (says_so or provider.trusts_addresses or domain in provider.domains):
             raise IdentityError(
                 "the email is not verified",

@@ -7,13 +7,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from server.domain.access import MEMBER
 from server.domain.addresses import mailable
 from server.domain.narrow import EventNarrow, Reader
-from storage import credentials, users
+from storage import credentials, invitations, users
 from storage.address_folding import fold_address
 from storage.ids import UserId
 from storage.shared_addresses import SharedAddress, fill_foldings, shared_addresses
-from tests.factories import Make
+from tests.factories import JOINED, Make
 from tests.fixtures.making import Stage
 
 SAME = [
@@ -113,3 +114,27 @@ async def test_accounts_that_have_the_same_address_are_told_apart_and_reported(
         entry = await credentials.by_email(make.connection, make.realm_id, email)
         assert entry is not None
         assert entry.user_id == row.user_id
+
+
+@pytest.mark.asyncio
+@pytest.mark.parametrize(("one", "other", "expected"), BOTH)
+async def test_what_asks_an_address_is_found_by_it(
+    make: Make, one: str, other: str, *, expected: bool
+):
+    connection, realm_id = make.connection, make.realm_id
+    inviter = await make.user()
+    terms = invitations.Terms(
+        inviter_id=inviter.user_id,
+        role=MEMBER,
+        channel_ids=[],
+        group_ids=[],
+        includes_defaults=False,
+        welcome_text=None,
+        tells_inviter=False,
+        ends_at=None,
+    )
+    [asked] = await invitations.insert(connection, realm_id, terms, [one], now=JOINED)
+    found = await invitations.open_of_email(connection, realm_id, other, now=JOINED)
+    assert (found == [asked]) is expected
+    ended = await invitations.end_of_email(connection, realm_id, other)
+    assert [row.invitation_id for row in ended] == ([asked] if expected else [])
