@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from server.api.endpoint import Request
+from server.domain.attachments import PDF
 from server.domain.errors import NotFoundError
 
 _RANGE: Final = re.compile(r"bytes=([0-9]{0,18})-([0-9]{0,18})")
@@ -19,6 +20,11 @@ SAFE_HEADERS: Final = {
     "X-Frame-Options": "DENY",
 }
 """Whatever a file holds, no browser runs it in the organization's name."""
+_DOCUMENT_HEADERS: Final = {
+    **SAFE_HEADERS,
+    "Content-Security-Policy": "default-src 'none'; object-src 'self'; style-src 'unsafe-inline'",
+}
+"""The same without a sandbox, in which browsers start no viewer: of what cannot be HTML."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,7 +43,7 @@ async def send_file(request: Request, file: File) -> None:
     """Send the file, or the part of it that is asked for. Raises NotFoundError if it is gone."""
     etag = f'"{file.digest.hex()}"'
     headers = {
-        **SAFE_HEADERS,
+        **(_DOCUMENT_HEADERS if file.content_type == PDF else SAFE_HEADERS),
         "ETag": etag,
         "Cache-Control": file.cache_control,
         "Vary": "Authorization",

@@ -19,12 +19,17 @@ MAX_END_LENGTH: Final = 10
 UNNAMED: Final = "uploaded-file"
 UNKNOWN_TYPE: Final = "application/octet-stream"
 
+PDF: Final = "application/pdf"
+"""Browsers show it in a viewer of their own, which a sandbox would keep from starting."""
+
 SHOWN_TYPES: Final = {
     "aac": "audio/aac",
     "avif": "image/avif",
     "bmp": "image/bmp",
     "flac": "audio/flac",
     "gif": "image/gif",
+    "heic": "image/heic",
+    "heif": "image/heif",
     "jpeg": "image/jpeg",
     "jpg": "image/jpeg",
     "m4a": "audio/mp4",
@@ -35,7 +40,10 @@ SHOWN_TYPES: Final = {
     "oga": "audio/ogg",
     "ogg": "audio/ogg",
     "opus": "audio/ogg",
+    "pdf": PDF,
     "png": "image/png",
+    "tif": "image/tiff",
+    "tiff": "image/tiff",
     "txt": "text/plain; charset=utf-8",
     "wav": "audio/wav",
     "weba": "audio/webm",

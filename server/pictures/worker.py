@@ -11,6 +11,7 @@ from io import BytesIO
 from typing import Final
 
 import msgspec
+import pi_heif
 from PIL import Image, ImageOps, ImageSequence, UnidentifiedImageError
 
 from server.pictures.wire import Made, Picture, Recipe
@@ -23,8 +24,11 @@ MAX_PIXELS: Final = 40_000_000
 MAX_FRAMES: Final = 500
 MAX_ANIMATED_PIXELS: Final = 100_000_000
 """Of all frames together."""
-FORMATS: Final = ("PNG", "JPEG", "GIF", "WEBP", "BMP", "AVIF")
+FORMATS: Final = ("PNG", "JPEG", "GIF", "WEBP", "BMP", "AVIF", "HEIF", "TIFF")
 """SVG and all that is a program is none of them, and so is what needs another program."""
+MOVING: Final = frozenset({"PNG", "GIF", "WEBP", "AVIF"})
+"""Formats whose pictures are frames of one that moves; elsewhere they are pages, or one picture for
+each eye, of which the first is shown."""
 UNREADABLE: Final = "Could not decode image; did you upload an image file?"
 TOO_LARGE: Final = "Image size exceeds limit."
 
@@ -68,6 +72,9 @@ def make(recipe: Recipe, content: bytes) -> Made:
     if len(content) > MAX_INPUT_BYTES:
         raise RefusedError(TOO_LARGE)
     Image.MAX_IMAGE_PIXELS = MAX_PIXELS
+    # One thread: its time is counted, and each more takes memory.
+    pi_heif.options.DECODE_THREADS = 1
+    pi_heif.register_heif_opener(thumbnails=False)
     with Image.open(BytesIO(content), formats=FORMATS) as original:
         _check(original)
         width, height = original.size
@@ -94,18 +101,22 @@ def _check(original: Image.Image) -> None:
     pixels = original.width * original.height
     if not 0 < pixels <= MAX_PIXELS:
         raise RefusedError(TOO_LARGE)
-    frames = getattr(original, "n_frames", 1)
+    frames = _frames(original)
     if frames > 1 and (frames > MAX_FRAMES or frames * pixels > MAX_ANIMATED_PIXELS):
         raise RefusedError(TOO_LARGE)
 
 
+def _frames(original: Image.Image) -> int:
+    return getattr(original, "n_frames", 1) if original.format in MOVING else 1
+
+
 def _emoji(original: Image.Image) -> dict[str, Picture]:
     still = _fitted(original, EMOJI_SIZE)
-    if getattr(original, "n_frames", 1) == 1:
+    if _frames(original) == 1:
         return {"image": still}
     frames, durations = [], []
     for frame in ImageSequence.Iterator(original):
-        frames.append(ImageOps.fit(frame.convert("RGBA"), EMOJI_SIZE))
+        frames.append(ImageOps.fit(_rgba(frame), EMOJI_SIZE))
         durations.append(max(20, int(frame.info.get("duration") or 100)))
     first, *others = (_seen(frame) for frame in frames)
     target = BytesIO()
@@ -125,11 +136,11 @@ def _thumbnails(original: Image.Image) -> dict[str, Picture]:
     still = _upright(original, THUMBNAIL_SIZE)
     still.thumbnail(THUMBNAIL_SIZE)
     made = {"still": _webp([_seen(still)], [])}
-    frames = getattr(original, "n_frames", 1)
+    frames = _frames(original)
     if frames > 1 and frames * still.width * still.height <= MAX_THUMBNAIL_PIXELS:
         moving, durations = [], []
         for frame in ImageSequence.Iterator(original):
-            small = frame.convert("RGBA")
+            small = _rgba(frame)
             small.thumbnail(THUMBNAIL_SIZE)
             moving.append(_seen(small))
             durations.append(max(20, int(frame.info.get("duration") or 100)))
@@ -161,7 +172,31 @@ def _upright(original: Image.Image, size: tuple[int, int]) -> Image.Image:
     """The first picture as it is meant to be seen."""
     original.seek(0)
     original.draft("RGB", (2 * size[0], 2 * size[1]))
-    return ImageOps.exif_transpose(original).convert("RGBA")
+    return _rgba(ImageOps.exif_transpose(original))
+
+
+def _rgba(picture: Image.Image) -> Image.Image:
+    """The picture with eight bits a channel: what has more is scaled, where Pillow clips it."""
+    if picture.mode.startswith(("I", "F")):
+        scale = _scale(picture)
+        deep = picture if picture.mode == "F" else picture.convert("I")
+        picture = deep.point(lambda value: value * scale + 0).convert("L")
+    return picture.convert("RGBA")
+
+
+def _scale(picture: Image.Image) -> float:
+    """By what its values are multiplied so that white becomes 255.
+
+    The mode says what is white, or, where it has room for anything, the largest value.
+    """
+    if picture.mode.startswith("I;16"):
+        return 255 / 65_535
+    _, largest = picture.getextrema()
+    assert not isinstance(largest, tuple), "it has one channel"
+    if picture.mode == "F" and 0 < largest <= 1:
+        return 255.0
+    white = next((each for each in (255, 65_535) if largest <= each), largest)
+    return 255 / white
 
 
 def _seen(picture: Image.Image) -> Image.Image:

@@ -421,7 +421,6 @@ async def test_names_cannot_bring_headers(alice):
         ("picture.svgz", b"\x1f\x8b"),
         ("feed.xml", b"<x xmlns:h='http://www.w3.org/1999/xhtml'><h:script/></x>"),
         ("code.js", b"alert(1)"),
-        ("doc.pdf", b"%PDF-1.7"),
         ("gif.gif.html", b"GIF89a<script>alert(1)</script>"),
         ("nothing", b"<html>"),
     ],
@@ -431,6 +430,30 @@ async def test_what_could_run_is_only_kept(alice, name, content):
     got = await alice.fetch(url)
     assert got.headers["Content-Type"] == "application/octet-stream"
     assert got.headers["Content-Disposition"].startswith("attachment;")
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        ("doc.pdf", "application/pdf"),
+        ("page.PDF", "application/pdf"),
+        ("song.mp3", "audio/mpeg"),
+        ("film.webm", "video/webm"),
+        ("photo.heic", "image/heic"),
+        ("scan.tiff", "image/tiff"),
+    ],
+)
+async def test_documents_and_media_are_shown_in_place_and_run_nothing(alice, name, kind):
+    url = await uploaded(alice, name, b"<script>alert(1)</script>")
+    for headers in ({}, {"Range": "bytes=0-3"}):
+        got = await alice.fetch(url, headers=headers)
+        assert got.headers["Content-Type"] == kind
+        assert got.headers["Content-Disposition"].startswith("inline;")
+        assert got.headers["X-Content-Type-Options"] == "nosniff"
+        policy = got.headers["Content-Security-Policy"]
+        assert "default-src 'none'" in policy
+        assert "script-src" not in policy
+        assert ("sandbox" in policy) is (kind != "application/pdf")
 
 
 async def test_two_things_at_once_are_what_their_name_says_and_no_more(alice):

@@ -11,14 +11,14 @@ from server import confined
 from server.domain.errors import BadImageError
 from server.pictures import WORKER, Pictures
 from server.pictures.worker import MAX_FRAMES, answer
-from tests.fixtures.images import animation, bomb, opened, picture
+from tests.fixtures.images import animation, bomb, deep, opened, pages, photograph, picture
 
 
 async def pieces(content):
     yield content
 
 
-@pytest.mark.parametrize("kind", ["PNG", "JPEG", "GIF", "WEBP", "BMP", "AVIF"])
+@pytest.mark.parametrize("kind", ["PNG", "JPEG", "GIF", "WEBP", "BMP", "AVIF", "TIFF"])
 @pytest.mark.parametrize("size", [(1, 1), (1, 999), (999, 1), (640, 480)])
 def test_every_kind_and_shape_is_fitted(kind, size):
     made = answer("avatar", picture(kind, size))
@@ -27,6 +27,59 @@ def test_every_kind_and_shape_is_fitted(kind, size):
         "small": (100, 100),
         "medium": (500, 500),
     }
+
+
+@pytest.mark.parametrize("recipe", ["emoji", "avatar", "icon", "logo", "thumbnail"])
+def test_photographs_of_phones_are_taken(recipe):
+    made = answer(recipe, photograph())
+    assert made.refusal == ""
+    assert (made.width, made.height) == (64, 48)
+    for each in made.pictures.values():
+        red, green, blue = _color(each.content)
+        assert red > 200
+        assert max(green, blue) < 100
+        assert b"SECRET" not in each.content
+
+
+@pytest.mark.parametrize(
+    ("kind", "mode", "values"),
+    [
+        ("PNG", "I;16", [0, 32_768, 65_535]),
+        ("TIFF", "I;16", [0, 32_768, 65_535]),
+        ("TIFF", "I", [0, 32_768, 65_535]),
+        ("TIFF", "I", [0, 128, 255]),
+        ("TIFF", "I", [0, 1 << 30, (1 << 31) - 1]),
+        ("TIFF", "F", [0.0, 0.5, 1.0]),
+        ("TIFF", "F", [0.0, 127.5, 255.0]),
+        ("TIFF", "F", [0.0, 3e8, 6e8]),
+    ],
+)
+def test_more_than_eight_bits_are_scaled(kind, mode, values):
+    made = answer("logo", deep(kind, mode, values))
+    shown = opened(made.pictures["wide"].content).convert("RGB").tobytes()
+    assert [*shown] == pytest.approx([0, 0, 0, 128, 128, 128, 255, 255, 255], abs=2)
+
+
+@pytest.mark.parametrize("value", [0.0, -5.0, float("nan"), float("inf")])
+def test_numbers_that_are_no_light_end_nothing(value):
+    made = answer("avatar", deep("TIFF", "F", [value, value]))
+    assert made.pictures or made.refusal
+
+
+def test_pages_are_no_animation():
+    made = answer("thumbnail", pages(3))
+    assert set(made.pictures) == {"still"}
+    red, green, _ = _color(made.pictures["still"].content)
+    assert red > 200
+    assert green < 100
+    assert set(answer("emoji", pages(3)).pictures) == {"image"}
+    assert answer("thumbnail", pages(MAX_FRAMES + 1)).refusal == ""
+
+
+def _color(content: bytes) -> tuple[int, int, int]:
+    """Of the whole picture together."""
+    red, green, blue = opened(content).convert("RGB").resize((1, 1)).tobytes()
+    return red, green, blue
 
 
 def test_a_logo_keeps_its_shape():

@@ -19,7 +19,7 @@ _UPLOAD = re.compile(r"/user_uploads/[^/?#]")
 _DOT_SEGMENT = re.compile(r"/(?:\.|%2e){1,2}(?:/|$)", re.IGNORECASE)
 _OWN_PLACES = ("/user_uploads/", "/#narrow/")
 _VIDEO = re.compile(r"\.(?:mp4|webm|mov|m4v)$", re.IGNORECASE)
-_IMAGE = re.compile(r"\.(?:png|jpe?g|gif|bmp|webp|avif|heic|tiff?)$", re.IGNORECASE)
+_IMAGE = re.compile(r"\.(?:png|jpe?g|gif|bmp|webp|avif|hei[cf]|tiff?)$", re.IGNORECASE)
 
 
 def safe_href(destination: str) -> str | None:
