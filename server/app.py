@@ -113,7 +113,12 @@ async def open_app(
     clock = clock or SystemClock()
     async with AsyncExitStack() as stack:
         database = await stack.enter_async_context(
-            open_database(settings.database_url, max_size=settings.database_pool_size, serves=True)
+            open_database(
+                settings.database_url,
+                max_size=settings.database_pool_size,
+                serves=True,
+                strict=settings.database_strict_replication,
+            )
         )
         async with database.connection() as connection:
             await event_log.make_partitions(connection)

@@ -19,6 +19,9 @@ CHECKED_PATHS: Final = frozenset({HEALTH, READY})
 
 ANSWER_SECONDS: Final = 3.0
 WELL: Final = "ok"
+NO_WRITES: Final = "takes no writes"
+PROBE_SECONDS: Final = 2.0
+"""How old the answer may be to whether there is room for writes."""
 
 
 class Findings(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -52,6 +55,8 @@ class Checks:
     def __init__(self, app: App, is_draining: Callable[[], bool] = lambda: False) -> None:
         self._app = app
         self._is_draining = is_draining
+        self._probed_at: float | None = None
+        self._probed = WELL
 
     async def answer(self, path: str) -> tuple[int, bytes]:
         """Status and body."""
@@ -89,10 +94,25 @@ class Checks:
                     lag = await workers.ship_lag(connection)
         except AWAY:
             return self._why_no_answer(), "not known"
-        database = WELL if takes_writes else "takes no writes"
+        database = await self._why_no_writes() if takes_writes else NO_WRITES
         if lag is None:
             return database, "no worker leads it"
         return database, WELL if lag < LAG_SECONDS else f"{lag:.0f} seconds behind the log"
+
+    async def _why_no_writes(self) -> str:
+        """Whether there is room for writes, as it was a moment ago."""
+        now = self._app.clock.monotonic()
+        if self._probed_at is None or now >= self._probed_at + PROBE_SECONDS:
+            self._probed_at = now
+            try:
+                async with asyncio.timeout(ANSWER_SECONDS):
+                    async with self._app.database.connection() as connection:
+                        await health.has_room(connection)
+            except AWAY as error:
+                self._probed = f"{NO_WRITES}: {brief_of(error.__cause__ or error)}"
+            else:
+                self._probed = WELL
+        return self._probed
 
     def _why_no_answer(self) -> str:
         trouble = self._app.database.connector.trouble

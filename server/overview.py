@@ -16,6 +16,7 @@ from storage import health, workers
 from storage.database import Connection, Database, DatabaseUnavailableError, StatementTimeoutError
 from storage.health import Contents, Facts, Migrations
 from storage.migrate import MigrationError
+from storage.reasons import reason_of
 from storage.rights import RightMissingError
 from storage.workers import QueueAtWork, WorkerRow
 
@@ -126,6 +127,7 @@ async def look(
         async with database.connection() as connection:
             await _look_at_database(connection, found)
         if found.contents is not None:
+            await _look_for_room(database, found)
             found.queues = await queue_views(database, desk, queues)
     return found
 
@@ -172,6 +174,16 @@ async def _look_at_database(connection: Connection, found: Overview) -> None:
         for process in found.processes
         if process.state.get("broker_connected") == 0
     ]
+
+
+async def _look_for_room(database: Database, found: Overview) -> None:
+    """Whether writes find room, which reads do not need."""
+    try:
+        async with database.connection() as connection:
+            await health.has_room(connection)
+    except DatabaseUnavailableError as error:
+        reason = reason_of(error.__cause__ or error)
+        found.problems.append(f"The database takes no writes: {reason}.")
 
 
 @asynccontextmanager

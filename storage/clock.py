@@ -78,15 +78,19 @@ async def create(connection: Connection, realm_id: RealmId) -> None:
 async def end_backends(connection: Connection, pids: list[int]) -> None:
     """See to it that these processes of Postgres are gone, with what they have not begun yet.
 
-    Raises StatementTimeoutError if one of them is not gone soon.
+    Raises StatementTimeoutError if one of them is not gone soon. Where a standby has to confirm
+    each write, one that waits for that is left alone: it would commit what no standby has.
     """
     ended = await connection.values(
         """
-        SELECT pg_terminate_backend(pid, %(milliseconds)s) FROM pg_stat_activity
+        SELECT CASE WHEN %(strict)s AND wait_event IS NOT DISTINCT FROM 'SyncRep' THEN false
+                    ELSE pg_terminate_backend(pid, %(milliseconds)s) END
+          FROM pg_stat_activity
          WHERE pid = ANY(%(pids)s) AND usename = current_user
         """,
         pids=pids,
         milliseconds=ENDING_MILLISECONDS,
+        strict=connection.raw.is_strict,
     )
     if not all(ended):
         raise StatementTimeoutError("a lost connection has not ended yet")

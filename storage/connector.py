@@ -16,6 +16,7 @@ from storage.refusals import (
     older_database,
     shared_sessions,
     standby_database,
+    unconfirmed_writes,
 )
 from storage.rights import REFUSALS, explained
 
@@ -51,6 +52,15 @@ CLAIM: Final[LiteralString] = """
 """
 
 
+STRICT: Final[LiteralString] = """
+    SELECT current_setting('synchronous_standby_names'), set_config('parley.strict', 'on', false),
+           set_config('synchronous_commit',
+                      CASE current_setting('synchronous_commit')
+                      WHEN 'remote_apply' THEN 'remote_apply' ELSE 'on' END, false)
+"""
+EMIT: Final[LiteralString] = "SELECT pg_logical_emit_message(true, 'parley', '')::text"
+"""A commit that writes nothing. Once a standby has confirmed it, it has all that came before: what
+was committed here without one, and is visible since Postgres was started again, too."""
 SESSIONS_SECONDS: Final = 60.0
 """How long a pooler is known to pool sessions; each use of a connection asks besides."""
 TRIAL_ROUNDS: Final = 3
@@ -86,8 +96,10 @@ class Connector:
     was restored or promoted begins a new generation.
     """
 
-    def __init__(self, url: str, *, serves: bool = False) -> None:
+    def __init__(self, url: str, *, serves: bool = False, strict: bool = False) -> None:
+        """With `strict` a write counts only when a standby has confirmed it."""
         self._serves = serves
+        self._strict = strict
         self._named = lineage.hosts_of(url)
         self._hosts = self._named
         """The one that leads first."""
@@ -218,7 +230,12 @@ class Connector:
     async def _check(self, raw: PgConnection, host: Host) -> None:
         if self._serves and raw.info.parameter_status("in_hot_standby") == "on":
             raise standby_database(host.name)
-        found, outcome = await self._prepared(raw)
+        try:
+            async with asyncio.timeout(CONNECT_SECONDS if self._strict else None):
+                found, outcome = await self._prepared(raw)
+        except TimeoutError as error:
+            raise unconfirmed_writes("no standby confirms a write in time") from error
+        raw.is_strict = self._strict
         raw.lineage = found
         raw.on_shared = self._suspect
         # Postgres gives its own number at the start, a pooler one that stands for its client.
@@ -236,6 +253,13 @@ class Connector:
             logger.warning("a standby was promoted, which has all that was committed")
         if found.generation > lineage.NEVER_SERVED:
             self.learn(found)
+
+    async def _require_standby(self, raw: PgConnection) -> None:
+        """Let each commit of the session wait for a standby; refuse where Postgres would not."""
+        raw.refuse_unconfirmed()
+        [[names, *_]] = await (await raw.ask(STRICT, {})).rows(tuple)
+        if not names:
+            raise unconfirmed_writes("synchronous_standby_names is empty")
 
     def _suspect(self) -> None:
         """A pooler shares sessions: connect only once that is over."""
@@ -264,11 +288,15 @@ class Connector:
 
     async def _prepared(self, raw: PgConnection) -> tuple[Lineage | None, str]:
         """Set the session's options; what the database is, and what became of its record."""
+        if self._strict:
+            await self._require_standby(raw)
         try:
             async with raw.pipelined():
                 options = await raw.ask(OPTIONS, {"marker": raw.marker})
                 await raw.prepare_confirmation()
                 answer = await raw.ask(*self._question())
+                if self._strict:
+                    await raw.ask(EMIT, {})
         except psycopg.errors.UndefinedTable:
             if self._serves:
                 raise
@@ -291,7 +319,7 @@ class Connector:
             "generation": None if seen is None else seen.generation,
             "system": None if seen is None else seen.system,
             "timeline": None if seen is None else seen.timeline,
-            "keeps_positions": False,
+            "keeps_positions": self._strict,
         }
 
     def _cut_off_older(self) -> None:

@@ -84,6 +84,8 @@ class Locking(Generic[Row]):
         )
 
 
+CONFIRM_SECONDS: Final = 10.0
+"""How long a standby may take to confirm a write."""
 _ANSWERED: Final = (TransactionStatus.IDLE, TransactionStatus.INTRANS, TransactionStatus.INERROR)
 
 
@@ -104,6 +106,11 @@ class Connection:
     def backend(self) -> int:
         """The process of Postgres at the other end."""
         return self.raw.backend or self.raw.info.backend_pid
+
+    @property
+    def patience_seconds(self) -> float | None:
+        """How long to wait for a commit: for ever, unless it needs a standby, which may be away."""
+        return CONFIRM_SECONDS if self.raw.is_strict else None
 
     @property
     def has_answered(self) -> bool:
@@ -375,16 +382,22 @@ class Database:
 
 @asynccontextmanager
 async def open_database(
-    url: str, *, min_size: int = 2, max_size: int = 10, serves: bool = False
+    url: str,
+    *,
+    min_size: int = 2,
+    max_size: int = 10,
+    serves: bool = False,
+    strict: bool = False,
 ) -> AsyncIterator[Database]:
     """Open a pool on `url`; raises DatabaseUnavailableError if nobody answers there.
 
     With `serves` (for whoever writes or hands out positions) each new connection first sees to
     it that a restored or promoted database has begun a new generation. One that is older than what
-    this process knows of is never used.
+    this process knows of is never used. With `strict` a write counts only when a standby has
+    confirmed it.
     """
     set_json_loads(orjson.loads)
-    connector = Connector(url, serves=serves)
+    connector = Connector(url, serves=serves, strict=strict)
     async with AsyncExitStack() as stack:
         try:
             opened = opened_pool(connector, min_size=min_size, max_size=max_size)

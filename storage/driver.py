@@ -28,7 +28,7 @@ from psycopg.waiting import READY_R, WAIT_R, WAIT_RW, wait_async
 from typing_extensions import override
 
 from storage.lineage import Lineage
-from storage.refusals import shared_sessions
+from storage.refusals import shared_sessions, unconfirmed_writes
 from storage.sockets import Sockets
 
 Made = TypeVar("Made")
@@ -45,6 +45,8 @@ _CONFIRMATION: Final = (
 """Fails in the session of another."""
 _TEXT: Final = 25
 """The type of its parameter, by number."""
+_WAITS_FOR_STANDBY: Final = "SyncRepWaitForLSN"
+"""The function of Postgres that says that it waits for no standby any more."""
 _NOT_PREPARED: Final = b"26000"
 
 _PLACEHOLDER: Final = re.compile(r"%(?:%|\((\w+)\)([sb]))")
@@ -120,6 +122,10 @@ class PgConnection(psycopg.AsyncConnection[Row]):
         self.prepare_threshold = None  # psycopg deallocates all that is prepared, ours with it
         self.marker = secrets.token_hex(8)
         """Stands for this session: its settings hold it, and the names of what it prepares."""
+        self.is_strict = False
+        """Whether a commit counts only when a standby has confirmed it. Then no statement is
+        cancelled: a commit that is would take place here alone, for all to see."""
+        self._is_unreplicated = False
         self.is_pooled = False
         """Whether a pooler is in between."""
         self.is_unconfirmed = False
@@ -222,6 +228,20 @@ class PgConnection(psycopg.AsyncConnection[Row]):
         if self._sockets is not None:
             self._sockets.leave(descriptor, self._owner)
 
+    def refuse_unconfirmed(self) -> None:
+        """Take a commit for which no standby was waited any more as one that nobody knows of."""
+
+        def notice(diagnostic: psycopg.errors.Diagnostic) -> None:
+            if diagnostic.source_function == _WAITS_FOR_STANDBY:
+                self._is_unreplicated = True
+
+        self.add_notice_handler(notice)
+
+    def _require_replicated(self) -> None:
+        if self._is_unreplicated:
+            self.pgconn.finish()
+            raise unconfirmed_writes("somebody has ended the wait for it")
+
     async def prepare_confirmation(self) -> None:
         """Prepare what asks the session for its marker. Within `pipelined`."""
         _ = await self._send(
@@ -300,6 +320,7 @@ class PgConnection(psycopg.AsyncConnection[Row]):
         async with self.lock:
             send()
             [answer.result] = await self.wait(execute(self.pgconn))
+        self._require_replicated()
         return answer
 
     def _received(self, answer: Answer) -> PQGen[None]:
@@ -344,12 +365,16 @@ class PgConnection(psycopg.AsyncConnection[Row]):
                 self.pgconn.exit_pipeline_mode()
             else:
                 self.pgconn.finish()
+        self._require_replicated()
         if self._failure is not None:
             raise self.error_of(self._failure)
 
     async def _cancel(self, gen: PQGen[Any]) -> None:
         """Nobody waits any more: let Postgres stop, or else leave the connection."""
         if self.pgconn.transaction_status != TransactionStatus.ACTIVE:
+            return
+        if self.is_strict:
+            self.pgconn.finish()
             return
         try:
             await self.cancel_safe(timeout=CANCEL_SECONDS)

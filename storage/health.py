@@ -1,10 +1,12 @@
 """What an operator wants to know of the database: is it fit for us, and how is it."""
 
 from dataclasses import dataclass
+from typing import Final
 
 from psycopg.rows import class_row
 
 from storage import database
+from storage.database import Statement
 from storage.migrate import (
     Connection,
     connected,
@@ -102,6 +104,24 @@ async def migrations(connection: database.Connection) -> Migrations:
 async def takes_writes(connection: database.Connection) -> bool:
     """Whether it is neither a standby nor read only."""
     return bool(await connection.value("SELECT current_setting('transaction_read_only') = 'off'"))
+
+
+PROBE: Final = (
+    Statement("SELECT set_config('work_mem', '64kB', true)"),
+    Statement(
+        "SELECT count(*) FROM (SELECT repeat(md5(n::text), 8) AS text"
+        " FROM generate_series(1, 2000) AS n ORDER BY 1) AS sorted"
+    ),
+)
+"""More than fits into that memory is sorted on disk: half a megabyte that needs room there."""
+
+
+async def has_room(connection: database.Connection) -> None:
+    """Write something that does not last. Raises DatabaseUnavailableError where there is no room.
+
+    Without room reads work as ever, and so do writes for as long as there are gaps to fill.
+    """
+    await connection.run_together(PROBE)
 
 
 def refusal(found: Durability) -> str | None:

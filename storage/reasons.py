@@ -30,6 +30,7 @@ CAUSES: Final = (
         "raise max_connections there, or lower PARLEY_DATABASE_POOL_SIZE",
     ),
     Cause(FULL, ("53100",), r"no space left on device|disk full", "make room there"),
+    Cause("its limit of temporary files is too low", ("53400",), r"temp_file_limit"),
     Cause(
         "the password is wrong",
         ("28P01",),

@@ -36,6 +36,16 @@ def standby_database(name: str) -> RefusedError:
     )
 
 
+def unconfirmed_writes(reason: str) -> RefusedError:
+    """No standby has what is written, and the operator has said that one must."""
+    return RefusedError(
+        f"The database cannot have writes confirmed by a standby ({reason}), and"
+        " PARLEY_DATABASE_STRICT_REPLICATION asks for that: let a standby follow it that"
+        " synchronous_standby_names names, or turn the setting off.",
+        brief="no standby confirms writes",
+    )
+
+
 def shared_sessions() -> RefusedError:
     """A pooler that gives a session to another client after each transaction, or statement."""
     return RefusedError(

@@ -91,6 +91,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         described("an address that starts with postgresql://"),
     ] = None
     """None: a private Postgres in the data directory."""
+    database_strict_replication: Annotated[bool, described("on or off")] = False
+    """A write counts only when a standby has confirmed it: what is promoted then lacks nothing, and
+    clients keep their event queues."""
     amqp_url: Annotated[
         Annotated[str, Meta(pattern=r"^amqps?://")] | None,
         described("an address that starts with amqp:// or amqps://"),

@@ -146,13 +146,16 @@ class Batch:
         connection = await self._checked_out()
         backend = connection.backend
         try:
-            return await self._finished(connection, writes)
-        except Exception:
+            async with asyncio.timeout(connection.patience_seconds):
+                return await self._finished(connection, writes)
+        except Exception as error:
             # One that has refused is as good as before, and has another request by the time that
             # somebody looks for what it may have committed.
             if not connection.has_answered:
                 for write in writes:
                     write.backend = backend
+            if isinstance(error, TimeoutError):
+                raise DatabaseUnavailableError("No standby has confirmed the write") from error
             raise
 
     async def _finished(

@@ -9,6 +9,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import quote
 
+from psycopg.pq import Conninfo
+
 from storage.embedded.account import Account, choose_account
 from storage.embedded.binaries import find_binaries, reachable
 from storage.embedded.cluster import (
@@ -32,6 +34,12 @@ from storage.embedded.layout import (
     remove_fallback,
 )
 from storage.embedded.pid_file import Postmaster, read_postmaster
+
+FURTHER_CLIENT_VARIABLES = (
+    *("PGSERVICE", "PGSERVICEFILE", "PGSYSCONFDIR", "PGREQUIRESSL", "PGDATESTYLE", "PGTZ"),
+    *("PGGEQO", "PGCLIENTENCODING", "PGSSLMODE", "PGHOSTADDR"),
+)
+"""Those that libpq reads apart from its list of options."""
 
 READY_SECONDS = 300
 """After a crash Postgres replays its log first, which on a slow disk takes its time."""
@@ -225,10 +233,21 @@ def _disk_errors(layout: Layout) -> Iterator[None]:
         ) from error
 
 
+def _forget_client_variables() -> None:
+    """Take PGPORT and the like out of the environment: they are meant for another Postgres."""
+    for option in Conninfo.get_defaults():
+        if option.envvar:
+            os.environ.pop(option.envvar.decode(), None)  # noqa: TID251 - libpq reads it there
+    for name in FURTHER_CLIENT_VARIABLES:
+        os.environ.pop(name, None)  # noqa: TID251 - likewise
+
+
 def _private(path: str, flags: int) -> int:
     """Open a file that nobody else reads: statements that failed are in the log."""
     return os.open(path, flags, 0o600)
 
 
 def _url(socket_directory: Path) -> str:
+    """The address, for a process that nothing of its environment leads elsewhere any more."""
+    _forget_client_variables()
     return f"postgresql://{ROLE}@/{DATABASE}?host={quote(str(socket_directory), safe='')}"

@@ -206,3 +206,59 @@ async def test_a_standby_alone_is_not_served(group: Clusters):
     with pytest.raises(DatabaseUnavailableError, match="is a standby, which takes no writes"):
         async with open_database(standby.url(), serves=True):
             pass
+
+
+async def strict_pair(group: Clusters) -> tuple[PrivatePostgres, PrivatePostgres]:
+    """The same, where each commit waits for the standby; which then waits for one of its own."""
+    primary, standby = await served_pair(group)
+    for cluster in (primary, standby):
+        cluster.settings["synchronous_standby_names"] = "standby"
+    await standby.stop()
+    await primary.stop()
+    await primary.start()
+    await standby.start()
+    return primary, standby
+
+
+async def test_with_strict_replication_clients_keep_their_queues(group: Clusters, connect):
+    primary, standby = await strict_pair(group)
+    both = url_of(primary, standby)
+    async with serve(both, database_strict_replication=True) as server:
+        client, channel = await furnished(server, connect)
+        queue = await client.register(event_types=["message"])
+        before = await send(client, channel)
+        await crash(primary)
+        await promote(standby)
+        # The promoted one has no standby yet, so nothing is confirmed.
+        await until(lambda: ready(server), lambda found: found[0] != HTTPStatus.OK)
+        following = await group.standby_of(standby)
+        after = await send_at_last(client, channel)
+        # What nobody knew of may have been confirmed after all; ids go on without a jump.
+        assert before < after < before + 100
+        told: list[int] = []
+        while after not in told:
+            told += [event["message"]["id"] for event in await queue.poll()]
+        assert told[0] == before
+        assert told == sorted(set(told))
+        assert await ask(following, f"SELECT count(*) FROM messages WHERE id <= {after}") == len(
+            told
+        )
+
+        await primary.start()
+        await until_refused(server)
+        assert await send_at_last(client, channel) < before + 100
+
+
+async def test_with_strict_replication_a_write_that_no_standby_confirms_is_refused(
+    group: Clusters, connect
+):
+    primary, standby = await strict_pair(group)
+    async with serve(primary.url(), database_strict_replication=True) as server:
+        client, channel = await furnished(server, connect)
+        before = await send(client, channel)
+        await crash(standby)
+        answer = await client.call("POST", "/messages", to=channel, **MESSAGE)
+        assert answer.status == HTTPStatus.SERVICE_UNAVAILABLE
+        assert await ask(primary, "SELECT max(id) FROM messages") == before  # none may see it
+        await standby.start()
+        assert await send_at_last(client, channel) > before

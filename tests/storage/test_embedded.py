@@ -380,3 +380,13 @@ def test_a_broken_first_start_leaves_nothing_behind(empty: Path):
         make_cluster(layout, Binaries(programs, 18), choose_account(layout.cluster), Door(layout))
 
     assert [path.name for path in empty.iterdir()] == ["bin"]
+
+
+def test_variables_for_another_postgres_do_not_lead_us_there(tmp_path, monkeypatch):
+    """Whatever libpq reads from the environment is meant for a Postgres that is not ours."""
+    for option in psycopg.pq.Conninfo.get_defaults():
+        if option.envvar:
+            monkeypatch.setenv(option.envvar.decode(), "59999")
+    monkeypatch.setenv("PGSERVICE", "nowhere")
+    with embedded_postgres(tmp_path / "data") as url, psycopg.connect(url) as connection:
+        assert connection.info.dbname == "parley"
