@@ -225,3 +225,21 @@ async def test_metrics_tell_of_requests_queues_and_connections(
     assert found["parley_info", (VERSION,)] == 1
     assert found["process_resident_memory_bytes", ()] > 1_000_000
     assert found["parley_state", ("database_connections_size",)] >= 1
+
+
+@pytest.mark.asyncio
+async def test_a_database_without_room_is_told_of_though_it_can_be_read(
+    server_url: str, template_database: str
+):
+    """As with a full disk: what needs room fails, and nothing else."""
+    with new_database(server_url, template_database) as url:
+        name = sql.Identifier(str(psycopg.conninfo.conninfo_to_dict(url)["dbname"]))
+        with psycopg.connect(url, autocommit=True) as connection:
+            change = sql.SQL("ALTER DATABASE {} SET temp_file_limit = 0").format(name)
+            connection.execute(change)
+        async with serve(url) as server:
+            answer = await get(f"{server.url}/ready")
+            told = json.loads(answer.body)["database"]
+            assert (answer.code, told.partition(":")[0]) == (503, "takes no writes")
+            async with server.app.database.connection() as reading:
+                assert await reading.value("SELECT count(*) FROM realms") == 0
