@@ -86,6 +86,7 @@ def _findings(config: Path | None, overrides: dict[str, object]) -> Iterator[Fin
         yield from _about_database(settings.database_url)
     if settings.amqp_url is not None:
         yield _about_broker(settings.amqp_url)
+        yield from _about_room_of_broker(settings.amqp_url)
 
 
 def _about_settings(settings: "Settings") -> Iterator[Finding]:
@@ -391,3 +392,17 @@ def _about_broker(url: str) -> Finding:
     if lacked is not None:
         return Finding(Verdict.BAD, "broker", lacked)
     return Finding(Verdict.GOOD, "broker", f"RabbitMQ answers at {place(url)}.")
+
+
+def _about_room_of_broker(url: str) -> Iterator[Finding]:
+    from server.messaging.rabbitmq_limits import shortage
+
+    found = shortage(url)
+    if found is None:
+        sentence = (
+            "RabbitMQ's limits of files and queues are not known, for its management plugin does"
+            " not answer: `rabbitmqctl status` shows them, and a Parley needs 500 files."
+        )
+        yield Finding(Verdict.DOUBTFUL, "broker", sentence)
+    for sentence in found or ():
+        yield Finding(Verdict.BAD, "broker", sentence)
