@@ -35,6 +35,7 @@ pytest_plugins = [
     "tests.fixtures.places",
     "tests.fixtures.making",
     "tests.fixtures.hall",
+    "tests.fixtures.logs",
     "tests.fixtures.changes",
     "tests.fixtures.fanout",
     "tests.fixtures.mail",

@@ -173,6 +173,14 @@ def _credentials(authorization: str | None) -> tuple[str, str]:
     return email, api_key
 
 
+def address_in(authorization: str | None) -> str:
+    """The address that a header of basic authentication names; empty where it names none."""
+    try:
+        return _credentials(authorization)[0]
+    except UnauthorizedError:
+        return ""
+
+
 def named_key(authorization: str | None) -> str | None:
     """The key, if a key with a name is what somebody shows. Raises a DomainError of status 401."""
     _, api_key = _credentials(authorization)

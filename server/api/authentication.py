@@ -1,10 +1,13 @@
 """From a name and a password to an API key."""
 
+from functools import partial
+
 import msgspec
 from msgspec import UNSET, UnsetType
 
 from server.actions.signing_in import tell_of_sign_in
 from server.api.endpoint import Access, Endpoint, NoParams, Request, Result
+from server.api.failed_sign_ins import failures_logged
 from server.api.params import Params
 from server.api.sign_in import who_signs_in
 from server.directory import Directory
@@ -74,6 +77,7 @@ async def fetch_api_key(request: Request, params: FetchParams) -> KeyFetched:
         params.username,
         params.password,
         request.respond_with,
+        address=request.remote_address,
     )
     return await _let_in(request, found)
 
@@ -97,12 +101,21 @@ async def jwt_fetch_api_key(request: Request, params: JwtParams) -> KeyOfToken:
         raise BadRequestError("JWT authentication is not enabled for this organization")
     from server.identity.jwt_keys import email_in  # starts faster without joserfc
 
-    email = email_in(params.token, key, request.app.clock)
-    found = await _credentials(request, directory, email)
-    row = None if found is None else await directory.user(found.user_id)
-    if found is None or row is None or row.bot_type is not None:
-        raise AuthenticationFailedError("Your username or password is incorrect")
-    fetched = await _let_in(request, found)
+    logged = partial(
+        failures_logged,
+        request.app,
+        directory.realm_id,
+        address=request.remote_address,
+        method="jwt",
+    )
+    async with logged():
+        email = email_in(params.token, key, request.app.clock)
+    async with logged(account=email):
+        found = await _credentials(request, directory, email)
+        row = None if found is None else await directory.user(found.user_id)
+        if found is None or row is None or row.bot_type is not None:
+            raise AuthenticationFailedError("Your username or password is incorrect")
+        fetched = await _let_in(request, found)
     profile: User | UnsetType = UNSET
     if params.include_profile:
         profile = await _profile(request, directory, row)

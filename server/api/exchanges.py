@@ -6,18 +6,18 @@ from http import HTTPStatus
 from typing import Any, Final
 
 import structlog
-from structlog.contextvars import bind_contextvars
+from structlog.contextvars import bind_contextvars, bound_contextvars
 
 from server.api.endpoint import Endpoint, Later
 from server.api.envelopes import error_body
 from server.api.handler import Answering, Handling
 from server.api.incoming import SILENCE_SECONDS, IncomingBody, patience
+from server.api.request_ids import REQUEST_ID, request_id_of
 from server.api.routes import Router
 from server.api.visits import Pages
 from server.api.wire import Exchange, Wire
 from server.app import App
 from server.domain.errors import DomainError
-from server.logs import new_request_id
 
 logger = structlog.get_logger(__name__)
 
@@ -60,10 +60,24 @@ class ApiServer:
             else:
                 await asyncio.sleep(DRAIN_LOOK_SECONDS)
 
-    def measure(self, method: str, endpoint: str, status: int, began: float) -> None:
-        """Count a request that was begun then and is answered now."""
+    def measure(
+        self, method: str, endpoint: str, status: int, began: float, **caller: object
+    ) -> None:
+        """Count a request that was begun then and is answered now; log it where that is wanted.
+
+        The log names the endpoint, not the path: paths and parameters may hold secrets.
+        """
         seconds = self.app.clock.monotonic() - began
         self.app.metrics.request(method=method, endpoint=endpoint, status=status, seconds=seconds)
+        if self.app.settings.access_log:
+            logger.info(
+                "http.request",
+                method=method,
+                endpoint=endpoint,
+                status=status,
+                seconds=round(seconds, 6),
+                **caller,
+            )
 
     def respond(
         self,
@@ -89,7 +103,7 @@ class ApiServer:
 class _Exchange:
     """One request and its answer."""
 
-    __slots__ = ("_handling", "_method", "_server", "_task", "_wire")
+    __slots__ = ("_handling", "_method", "_request_id", "_server", "_task", "_wire")
 
     def __init__(self, server: ApiServer, wire: Wire) -> None:
         self._server = server
@@ -99,6 +113,7 @@ class _Exchange:
     def headers_received(self, method: str, target: str, headers: Mapping[str, str]) -> None:
         handling = Handling(self._server.answering, self._wire, method, target, headers)
         self._method = method
+        self._request_id = handling.request_id = request_id_of(headers)
         self._handling = handling
         if handling.incoming is not None:
             self._wire.set_body_timeout(patience(handling.announced or DISCARD_BYTES))
@@ -143,18 +158,21 @@ class _Exchange:
 
     async def _serve(self) -> None:
         # The task is this request's alone, and so is its context.
-        bind_contextvars(request_id=new_request_id())
+        bind_contextvars(request_id=self._request_id)
         handling = self._handling
         headers: dict[str, str] = {}
         began = self._server.app.clock.monotonic()
         try:
             status, body = await handling.answer(headers)
             if isinstance(body, Later):
-                _Waiting(self._server, self._wire, handling.endpoint, began, headers, body)
+                _Waiting(self._server, self._wire, handling, began, headers, body)
                 # Tornado's server knows of this exchange until it is answered.
                 del self._handling, self._task
                 return
-            self._server.measure(self._method, handling.endpoint, status, began)
+            self._server.measure(
+                self._method, handling.endpoint, status, began, **handling.caller_for_log
+            )
+            headers[REQUEST_ID] = self._request_id
             if handling.incoming is not None:
                 await handling.received.discard()
                 await self._read_off(handling.incoming)
@@ -186,20 +204,31 @@ class _Exchange:
 class _Waiting:
     """An exchange whose answer comes later, of which nothing else is left."""
 
-    __slots__ = ("_began", "_endpoint", "_headers", "_later", "_server", "_wire")
+    __slots__ = (
+        "_began",
+        "_caller",
+        "_endpoint",
+        "_headers",
+        "_later",
+        "_request_id",
+        "_server",
+        "_wire",
+    )
 
     def __init__(
         self,
         server: ApiServer,
         wire: Wire,
-        endpoint: str,
+        handling: Handling,
         began: float,
         headers: dict[str, str],
         later: Later,
     ) -> None:
         self._server = server
         self._wire = wire
-        self._endpoint = endpoint
+        self._endpoint = handling.endpoint
+        self._request_id = handling.request_id
+        self._caller = handling.caller_for_log if server.app.settings.access_log else None
         self._began = began
         self._headers = headers or None
         self._later: Later | None = later
@@ -225,7 +254,10 @@ class _Waiting:
         if self._end() is None:
             return
         try:
-            self._server.measure("GET", self._endpoint, status, self._began)
+            caller = self._caller or {}
+            with bound_contextvars(request_id=self._request_id):
+                self._server.measure("GET", self._endpoint, status, self._began, **caller)
+            headers = {**headers, REQUEST_ID: self._request_id}
             self._server.respond(self._wire, status, headers, body)
         except Exception:
             logger.exception(_UNANSWERED, endpoint=self._endpoint)

@@ -13,6 +13,7 @@ from server.api import forms
 from server.api import params as parameters
 from server.api.auth import (
     Realms,
+    address_in,
     authenticate,
     client_name,
     holder_of,
@@ -40,9 +41,11 @@ from server.api.endpoint import (
     Taker,
 )
 from server.api.envelopes import error_body, success_body
+from server.api.failed_sign_ins import log_failure
 from server.api.incoming import FORM_BYTES, IncomingBody, Received, receive, too_large
 from server.api.proxies import client_address
 from server.api.rate_limit import RateLimits
+from server.api.request_ids import REQUEST_ID
 from server.api.routes import Router
 from server.api.streams import ChunkedStream
 from server.api.visits import Pages, Visit
@@ -137,6 +140,8 @@ class Handling:
         self.incoming = IncomingBody() if method in WITH_BODY and self._takes_file() else None
         """The body, if it is taken as it comes: who sends it, and how much, is looked at first."""
         self.received = Received({}, [])
+        self.request_id = ""
+        self._caller: Actor | None = None
         self.cookies: list[str] = []
         """Those that the answer sets."""
         self.is_streaming = False
@@ -172,6 +177,13 @@ class Handling:
             logger.exception("unexpected error", endpoint=self.endpoint)
             refusal = InternalServerError("Internal server error")
         return self._refuse(refusal, headers)
+
+    @property
+    def caller_for_log(self) -> dict[str, object]:
+        """Who has made the request, as the access log names them."""
+        caller = self._caller
+        known = {} if caller is None else {"realm_id": caller.realm_id, "user_id": caller.user_id}
+        return {"address": self._remote_address(), **known}
 
     async def _succeed(self, headers: dict[str, str]) -> tuple[int, bytes | Later]:
         if self._is_page:
@@ -318,6 +330,7 @@ class Handling:
             await self._find_caller(endpoint, request)
         if not endpoint.fetches_quietly:
             await self._count(request)
+        self._caller = request.caller
         if request.caller is not None:
             request.check_reaches(*endpoint.needs)
         if endpoint.access is Access.INTERNAL and not server.app.settings.development:
@@ -345,7 +358,15 @@ class Handling:
                 request.caller = await find(app, realm_id, credentials)
             if endpoint.access is not Access.WEBHOOK and not endpoint.takes_webhook_bots:
                 _refuse_webhook_bots(request.caller)
-        except DomainError:
+        except DomainError as refusal:
+            await log_failure(
+                app,
+                realm_id,
+                refusal,
+                address=request.remote_address,
+                method="api_key",
+                account=address_in(credentials),
+            )
             await request.limits.count_address(request.remote_address, request.respond_with)
             raise
         if endpoint.streams_events and realm_id is not None:
@@ -400,7 +421,7 @@ class Handling:
 
     def _open_stream(self) -> Stream:
         self.is_streaming = self._may_have_acted = True
-        return ChunkedStream(self._wire)
+        return ChunkedStream(self._wire, {REQUEST_ID: self.request_id})
 
     def _remote_address(self) -> str:
         forwarded = self._headers.get("X-Forwarded-For")

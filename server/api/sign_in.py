@@ -11,6 +11,7 @@ from server.actions.directory_people import (
     write_as_directory_does,
 )
 from server.actions.users import NewUser, keep_rehashed_password
+from server.api.failed_sign_ins import failures_logged
 from server.api.rate_limit import RateLimits
 from server.app import App
 from server.directory import Directory
@@ -44,13 +45,30 @@ async def who_signs_in(
     username: str,
     password: str,
     headers: dict[str, str],
+    *,
+    address: str,
 ) -> CredentialsRow:
-    """The active user whose password this is; it takes as long to find out that it is nobody's.
+    """The active user with this name and password; an unknown name takes as long to refuse.
 
-    Where the organization has a directory of its people, it is asked for those who have no such
-    password here; whoever is new gets an account, if the organization is open to them. Tries are
-    counted by name; `headers` get what is left of them. Raises DomainError.
+    Where the organization has an LDAP directory, it is asked for users who have no such password
+    here; a new user gets an account, if the organization is open to them. Attempts are counted by
+    name; `headers` get what is left of them. `address` is the client's, under which a failure is
+    logged. Raises DomainError.
     """
+    async with failures_logged(
+        app, directory.realm_id, address=address, method="password", account=username
+    ):
+        return await _sign_in(app, limits, directory, username, password, headers)
+
+
+async def _sign_in(
+    app: App,
+    limits: RateLimits,
+    directory: Directory,
+    username: str,
+    password: str,
+    headers: dict[str, str],
+) -> CredentialsRow:
     if (await directory.realm()).deactivated:
         raise RealmDeactivatedError("This organization has been deactivated")
     settings = await directory.settings()

@@ -117,6 +117,10 @@ class AuthenticationFailedError(DomainError):
     status = 401
 
 
+class InvalidTokenError(BadRequestError):
+    """A signed token is malformed, expired, or not signed by the key of the organization."""
+
+
 class PasswordAuthDisabledError(DomainError):
     code = "PASSWORD_AUTH_DISABLED"
     status = 401

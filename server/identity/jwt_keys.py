@@ -7,7 +7,7 @@ from joserfc.errors import JoseError
 from joserfc.jwk import ECKey, OctKey, OKPKey, RSAKey
 
 from server.domain.clock import Clock
-from server.domain.errors import BadRequestError
+from server.domain.errors import BadRequestError, InvalidTokenError
 from server.domain.providers import JwtKey
 
 LEEWAY_SECONDS: Final = 60
@@ -23,7 +23,7 @@ _KINDS: Final[dict[str, type[OctKey | RSAKey | ECKey | OKPKey]]] = {
 def email_in(token: str, key: JwtKey, clock: Clock) -> str:
     """Whose address the token holds, if it is signed with this key and its time is now.
 
-    Raises BadRequestError.
+    Raises InvalidTokenError, or BadRequestError for a good token without an address.
     """
     now = int(clock.now().timestamp())
     try:
@@ -31,7 +31,7 @@ def email_in(token: str, key: JwtKey, clock: Clock) -> str:
         claims = jwt.decode(token, known, algorithms=[key.algorithm]).claims
         jwt.JWTClaimsRegistry(now=now, leeway=LEEWAY_SECONDS).validate(claims)
     except (JoseError, ValueError):
-        raise BadRequestError("Bad JSON web token") from None
+        raise InvalidTokenError("Bad JSON web token") from None
     email = claims.get("email")
     if not isinstance(email, str) or not email:
         raise BadRequestError("No email specified in JSON web token claims")

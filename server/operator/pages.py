@@ -124,7 +124,9 @@ class OperatorPages:
             problem = f"Too many tries. Try again in {wait}."
             return self._sign_in_page(problem, HTTPStatus.TOO_MANY_REQUESTS)
         if not self._sessions.accepts(_argument(request.body_arguments, "password")):
-            logger.warning("an operator could not sign in", address=address)
+            logger.warning(
+                "sign_in.failed", address=address, reason="authentication_failed", method="operator"
+            )
             return self._sign_in_page("That is not the password.", HTTPStatus.FORBIDDEN)
         try:
             async with asyncio.timeout(PATIENCE_SECONDS):

@@ -409,6 +409,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         Literal["debug", "info", "warning", "error"],
         described("debug, info, warning or error"),
     ] = "info"
+    access_log: Annotated[bool, described("on or off")] = False
+    """Log each request: method, endpoint, status, seconds, address and caller."""
 
     @property
     def embedded(self) -> bool:

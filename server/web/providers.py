@@ -1,6 +1,7 @@
 """Signing in at another site, and what comes of it here."""
 
 from collections.abc import Mapping
+from functools import partial
 from hmac import compare_digest
 from http import HTTPStatus
 from typing import Final
@@ -11,6 +12,7 @@ import structlog
 from server.actions.sign_up import check_known_may_join
 from server.api.browsers import cookie, read_cookie
 from server.api.endpoint import Access
+from server.api.failed_sign_ins import failures_logged
 from server.api.sign_in import person_with
 from server.api.visits import PageRoute, Visit
 from server.domain.accounts import as_full_name, checked_email
@@ -69,6 +71,25 @@ async def come_back(visit: Visit) -> Page:
     """Learn who they are, and let them in; whoever has no account may be asked to join."""
     name = await _wanted(visit)
     said = visit.form if visit.method == "POST" else visit.query
+    logged = partial(
+        failures_logged,
+        visit.app,
+        visit.directory.realm_id,
+        address=visit.remote_address,
+        method=name,
+    )
+    async with logged():
+        flow, identity = await _identify(visit, name, said)
+    visit.cookies.append(cookie(visit.app, FLOW, "", seconds=0))
+    async with logged(account=identity.email):
+        found = await person_with(visit.app, visit.directory, identity.email)
+    if found is None:
+        return await _join(visit, identity)
+    return await let_in(visit, found.user_id, wanted=flow.wanted, otp=flow.otp)
+
+
+async def _identify(visit: Visit, name: str, said: Mapping[str, str]) -> tuple[Flow, Identity]:
+    """The flow that ends here, and the identity that the provider asserts. Raises DomainError."""
     try:
         flow = _flow(visit, name, said)
         provider = visit.app.identities.providers[name]
@@ -79,11 +100,7 @@ async def come_back(visit: Visit) -> Page:
     except IdentityError as error:
         logger.warning("a provider's word is not taken", provider=name, reason=error.reason)
         raise
-    visit.cookies.append(cookie(visit.app, FLOW, "", seconds=0))
-    found = await person_with(visit.app, visit.directory, email)
-    if found is None:
-        return await _join(visit, Identity(email, identity.full_name))
-    return await let_in(visit, found.user_id, wanted=flow.wanted, otp=flow.otp)
+    return flow, Identity(email, identity.full_name)
 
 
 def _flow(visit: Visit, name: str, said: Mapping[str, str]) -> Flow:

@@ -58,6 +58,7 @@ async def sign_in(visit: Visit) -> Page:
             visit.sent("username"),
             visit.sent("password"),
             visit.limit_headers,
+            address=visit.remote_address,
         )
     except DomainError as error:
         return await _form(visit, visit.form, error)

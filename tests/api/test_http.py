@@ -29,6 +29,7 @@ from tests.factories import new_realm
 from tests.fixtures.app import ROOT_DOMAIN
 from tests.fixtures.clients import Client, basic, multipart
 from tests.fixtures.database import until_somebody_waits_for_a_lock
+from tests.fixtures.logs import lines
 from tests.fixtures.sockets import connected, request, until
 
 pytestmark = pytest.mark.asyncio
@@ -342,6 +343,14 @@ async def test_a_connection_that_is_not_the_clients_own_is_no_client_who_has_gon
     with capture_logs() as logs:
         (await client.send("GET", "/test/lose")).refused("INTERNAL_SERVER_ERROR", 500)
     assert [line["endpoint"] for line in logs if line["log_level"] == "error"] == ["/test/lose"]
+
+
+async def test_a_fault_of_ours_is_found_in_the_log_by_the_id_of_its_request(client, log):
+    out = log()
+    answer = await client.send("GET", "/test/fail", headers={"X-Request-Id": "find-me"})
+    assert answer.headers["X-Request-Id"] == "find-me"
+    [line] = [line for line in lines(out) if line["level"] == "error"]
+    assert line["request_id"] == "find-me"
 
 
 async def test_a_fault_of_ours_is_logged_with_its_trace_and_told_without_details(client):

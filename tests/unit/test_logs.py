@@ -1,43 +1,19 @@
 """Log lines are structured, carry their request's id, and never hold a secret."""
 
-import io
 import logging
 import time
 import warnings
 
-import orjson
 import pytest
 import structlog
 from structlog.contextvars import bound_contextvars
 
 from server.domain.api_keys import new_named_key
-from server.logs import REDACTED, Redactor, configure_logging, new_request_id
-from server.settings import load_settings
+from server.logs import REDACTED, Redactor, new_request_id
+from tests.fixtures.logs import lines
 
 KEY = "aB3dE6gH9jK2mN5pQ8sT1vW4yZ7bC0eF"
 CANARY = "canary-4711"
-
-
-@pytest.fixture
-def log():
-    """Configure logs into memory, and put everything back afterwards."""
-    out = io.BytesIO()
-    root = logging.getLogger()
-    before = (root.handlers[:], root.level)
-
-    def configure(**environ: str) -> io.BytesIO:
-        configure_logging(load_settings(environ=environ), out)
-        return out
-
-    yield configure
-    root.handlers[:], level = before[0], before[1]
-    root.setLevel(level)
-    logging.captureWarnings(False)
-    structlog.reset_defaults()
-
-
-def lines(out: io.BytesIO) -> list[dict[str, object]]:
-    return [orjson.loads(line) for line in out.getvalue().splitlines()]
 
 
 def test_a_line_is_json_with_time_and_level(log):
