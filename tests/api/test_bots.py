@@ -116,7 +116,7 @@ async def test_plain_bots_are_made_too(log_in):
 @pytest.mark.parametrize(
     ("wrong", "code"),
     [
-        ({"full_name": "x"}, "BAD_REQUEST"),
+        ({"full_name": " "}, "BAD_REQUEST"),
         ({"full_name": None}, "REQUEST_VARIABLE_MISSING"),
         ({"short_name": ""}, "BAD_REQUEST"),
         ({"short_name": "a@b"}, "BAD_REQUEST"),

@@ -249,7 +249,7 @@ async def test_what_is_typed_wrong_is_shown_again(reception: Reception):
     link = await reception.invited()
     browser = await reception.visitor()
     for name, password in (
-        ("A", PASSWORD),
+        ("Ada|7", PASSWORD),
         ("@all", PASSWORD),
         ("Ada", "short"),
         ("Ada", ""),
