@@ -11,6 +11,7 @@ from server.api.browsers import SAFE_METHODS, TOKEN_FIELD, TOKEN_HEADER, read_co
 from server.api.endpoint import Access
 from server.api.routes import Router
 from server.api.visits import PageRoute, Pages, Visit
+from server.domain.addresses import API_PREFIX
 from server.domain.errors import (
     BadRequestError,
     CsrfFailedError,
@@ -35,7 +36,8 @@ class Site(Pages):
 
     @override
     def serves(self, path: str) -> bool:
-        return self._router.knows(_plain(path))
+        # What begins as paths of the API do is for programs, which read JSON.
+        return not path.startswith(API_PREFIX) and self._router.knows(_plain(path))
 
     @override
     def find(self, method: str, path: str) -> tuple[PageRoute, dict[str, str]]:
