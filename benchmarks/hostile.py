@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 from urllib.parse import quote_plus, urlencode
 
+from server.domain.clock import SystemClock
 from server.domain.providers import SamlProvider
 from server.identity.flows import Flow
 from tests.unit.markdown.pathological import PATHOLOGICAL
@@ -101,7 +102,7 @@ SAML_PROVIDER: Final = SamlProvider(
     certificate="MIIB",
 )
 SAML_PLACE: Final = "https://chat.example.com/complete/saml"
-SAML_FLOW: Final = Flow.begin("saml", 1, wanted="/", otp="")
+SAML_FLOW: Final = Flow.begin("saml", 1, wanted="/", otp="", now=SystemClock().now())
 
 
 def encoded(document: bytes) -> str:

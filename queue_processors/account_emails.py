@@ -30,7 +30,8 @@ async def _head(app: App, connection: Connection, job: AccountEmail) -> AccountH
     to, name, unsubscribe_url = job.address, job.full_name, ""
     if job.user_id is not None:
         [row] = await users.by_ids(connection, job.realm_id, [job.user_id])
-        if not row.is_active and not isinstance(job.news, Deactivated):
+        # What changes credentials is mailed to the address of that moment, whatever came after.
+        if not (row.is_active or job.address or isinstance(job.news, Deactivated)):
             return None
         to, name = to or row.email, name or row.full_name
         if job.news.stopped_as:

@@ -44,6 +44,8 @@ async def handle(app: App, job: ConfirmationEmail) -> None:
         return
     place = await _place(app, job)
     addressed = await _addressed(app, job, place, row)
+    if addressed is None:
+        return
     head = AccountHead(
         realm_name=place.name,
         realm_url=place.url,
@@ -68,8 +70,11 @@ async def _place(app: App, job: ConfirmationEmail) -> Place:
 
 async def _addressed(
     app: App, job: ConfirmationEmail, place: Place, row: ConfirmationRow
-) -> _Addressed:
-    """What the row asks for; or why that cannot be, told to the one who can read it alone."""
+) -> _Addressed | None:
+    """What the row asks for; or why that cannot be, told to the one who can read it alone.
+
+    None: it has ended while the mail was being written.
+    """
     user = await _user(app, job, row)
     closed = user is not None and not user.is_active
     name = "" if user is None else user.full_name
@@ -77,7 +82,10 @@ async def _addressed(
         return _Addressed(letters.no_account(place, is_closed=closed), row.email)
     if row.purpose == SIGN_UP and user is not None:
         return _Addressed(letters.has_account(place), row.email, name)
-    url = place.url + PATHS[row.purpose].format(token=await _new_token(app, job))
+    token = await _new_token(app, job, user)
+    if token is None:
+        return None
+    url = place.url + PATHS[row.purpose].format(token=token)
     letter = {
         RESET_PASSWORD: letters.reset_password(place, name, url),
         CHANGE_EMAIL: letters.confirm_new_address(place, name, url),
@@ -100,13 +108,18 @@ async def _user(app: App, job: ConfirmationEmail, row: ConfirmationRow) -> UserR
     return found[0] if found and found[0].bot_type is None else None
 
 
-async def _new_token(app: App, job: ConfirmationEmail) -> str:
+async def _new_token(app: App, job: ConfirmationEmail, user: UserRow | None) -> str | None:
+    """A token for the mail, of which the row has the digest; None if there is no row any more."""
     token = new_token()
     async with app.database.connection() as connection:
-        await confirmations.add_token(
-            connection, job.realm_id, job.confirmation_id, digest_of(token)
+        is_added = await confirmations.add_token(
+            connection,
+            job.realm_id,
+            job.confirmation_id,
+            digest_of(token),
+            user_id=None if user is None else user.user_id,
         )
-    return token
+    return token if is_added else None
 
 
 PROCESSOR = Processor(ConfirmationEmail, handle)

@@ -122,6 +122,20 @@ async def of_user(connection: Connection, realm_id: RealmId, user_id: UserId) ->
     )
 
 
+async def count_live(connection: Connection, realm_id: RealmId, user_ids: Sequence[UserId]) -> int:
+    """How many keys of these users open their accounts."""
+    count: int = await connection.value(
+        """
+        SELECT count(*) FROM api_keys
+         WHERE realm_id = %(realm_id)s AND user_id = ANY(%(user_ids)s)
+           AND (expires_at IS NULL OR expires_at > now())
+        """,
+        realm_id=realm_id,
+        user_ids=list(user_ids),
+    )
+    return count
+
+
 async def delete(
     connection: Connection, realm_id: RealmId, user_id: UserId, key_id: ApiKeyId
 ) -> str | None:

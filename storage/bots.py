@@ -19,26 +19,33 @@ class ServiceRow:
     """When its owner was told last that it cannot be called."""
 
 
-async def update(
-    connection: Connection,
-    realm_id: RealmId,
-    bot_id: UserId,
-    *,
-    full_name: str,
-    owner_id: UserId | None,
+async def rename(
+    connection: Connection, realm_id: RealmId, bot_id: UserId, *, full_name: str
 ) -> None:
-    """What a bot is called, and who looks after it. The caller holds its row."""
+    """Write what the bot is called. The caller holds its row."""
     await connection.execute(
         """
-        UPDATE users
-           SET full_name = %(full_name)s, folded_name = %(folded_name)s,
-               bot_owner_id = %(owner_id)s
+        UPDATE users SET full_name = %(full_name)s, folded_name = %(folded_name)s
          WHERE realm_id = %(realm_id)s AND user_id = %(bot_id)s
         """,
         realm_id=realm_id,
         bot_id=bot_id,
         full_name=full_name,
         folded_name=fold_name(full_name),
+    )
+
+
+async def give(
+    connection: Connection, realm_id: RealmId, bot_id: UserId, *, owner_id: UserId
+) -> None:
+    """Write who looks after the bot. The caller holds its row."""
+    await connection.execute(
+        """
+        UPDATE users SET bot_owner_id = %(owner_id)s
+         WHERE realm_id = %(realm_id)s AND user_id = %(bot_id)s
+        """,
+        realm_id=realm_id,
+        bot_id=bot_id,
         owner_id=owner_id,
     )
 
@@ -78,13 +85,14 @@ async def update_service(connection: Connection, realm_id: RealmId, service: Ser
     await connection.execute(
         """
         UPDATE bot_services
-           SET interface = %(interface)s, base_url = %(base_url)s, told_at = NULL
+           SET interface = %(interface)s, base_url = %(base_url)s, token = %(token)s, told_at = NULL
          WHERE realm_id = %(realm_id)s AND bot_id = %(bot_id)s
         """,
         realm_id=realm_id,
         bot_id=service.bot_id,
         interface=service.interface,
         base_url=service.base_url,
+        token=service.token,
     )
 
 

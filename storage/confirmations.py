@@ -67,18 +67,29 @@ async def by_id(
 
 
 async def add_token(
-    connection: Connection, realm_id: RealmId, confirmation_id: int, digest: bytes
-) -> None:
-    """Whoever holds the token of this digest may confirm it from now on."""
-    await connection.execute(
+    connection: Connection,
+    realm_id: RealmId,
+    confirmation_id: int,
+    digest: bytes,
+    *,
+    user_id: UserId | None = None,
+) -> bool:
+    """Let the token of this digest confirm it; False if it has been confirmed or ended meanwhile.
+
+    `user_id`: the account that it is about, where the row does not name one yet.
+    """
+    added = await connection.execute(
         """
-        UPDATE confirmations SET token_digests = token_digests || %(digest)s
+        UPDATE confirmations
+           SET token_digests = token_digests || %(digest)s, user_id = coalesce(user_id, %(user_id)s)
          WHERE realm_id = %(realm_id)s AND confirmation_id = %(confirmation_id)s
         """,
         realm_id=realm_id,
         confirmation_id=confirmation_id,
         digest=digest,
+        user_id=user_id,
     )
+    return added == 1
 
 
 async def by_token(
@@ -111,23 +122,6 @@ async def take(connection: Connection, realm_id: RealmId, confirmation_id: int) 
     return taken == 1
 
 
-async def drop_of_email(
-    connection: Connection, realm_id: RealmId, *, purpose: str, email: str
-) -> None:
-    """What else this address has to confirm of the kind is void."""
-    await connection.execute(
-        """
-        DELETE FROM confirmations
-         WHERE realm_id = %(realm_id)s AND purpose = %(purpose)s
-           AND (folded_email = %(folding)s OR (folded_email IS NULL AND email = %(email)s))
-        """,
-        realm_id=realm_id,
-        purpose=purpose,
-        email=email,
-        folding=fold_address(email),
-    )
-
-
 async def drop_of_user(
     connection: Connection, realm_id: RealmId, user_id: UserId, *, purpose: str
 ) -> None:
@@ -140,4 +134,19 @@ async def drop_of_user(
         realm_id=realm_id,
         user_id=user_id,
         purpose=purpose,
+    )
+
+
+async def end_of_users(
+    connection: Connection, realm_id: RealmId, user_ids: Sequence[UserId]
+) -> list[str]:
+    """End everything that is pending for these accounts; the purposes of what was."""
+    return await connection.values(
+        """
+        DELETE FROM confirmations
+         WHERE realm_id = %(realm_id)s AND user_id = ANY(%(user_ids)s)
+        RETURNING CASE WHEN ends_at > now() THEN purpose ELSE '' END
+        """,
+        realm_id=realm_id,
+        user_ids=list(user_ids),
     )

@@ -1,7 +1,8 @@
 """With what people sign in: passwords, of which only hashes are kept, and API keys."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
 from storage.address_folding import fold_address
 from storage.database import Connection
@@ -17,6 +18,17 @@ class CredentialsRow:
     is_active: bool
     api_key: str
     password_hash: str | None
+    changed_at: datetime | None
+    """When the account's credentials changed last; None: never since it was made."""
+
+
+@dataclass(frozen=True, slots=True)
+class SecretsRow:
+    """What an owner of the account proves to know, and since when it is so."""
+
+    api_key: str
+    password_hash: str | None
+    changed_at: datetime | None
 
 
 async def by_email(connection: Connection, realm_id: RealmId, email: str) -> CredentialsRow | None:
@@ -27,7 +39,9 @@ async def by_email(connection: Connection, realm_id: RealmId, email: str) -> Cre
     return await connection.one(
         CredentialsRow,
         """
-        SELECT user_id, email, is_active, api_key, password_hash FROM users
+        SELECT user_id, email, is_active, api_key, password_hash,
+               credentials_changed_at AS changed_at
+          FROM users
          WHERE realm_id = %(realm_id)s AND NOT is_system_bot
            AND (folded_email = %(folding)s OR (folded_email IS NULL AND email = %(email)s))
          ORDER BY email = %(email)s DESC, user_id
@@ -63,6 +77,56 @@ async def password_hash(connection: Connection, realm_id: RealmId, user_id: User
         user_id=user_id,
     )
     return found
+
+
+async def of_user(connection: Connection, realm_id: RealmId, user_id: UserId) -> SecretsRow:
+    """The user's password hash, and when their credentials changed last. They exist."""
+    found = await connection.one(
+        SecretsRow,
+        """
+        SELECT api_key, password_hash, credentials_changed_at AS changed_at FROM users
+         WHERE realm_id = %(realm_id)s AND user_id = %(user_id)s
+        """,
+        realm_id=realm_id,
+        user_id=user_id,
+    )
+    assert found is not None, "users are never removed"
+    return found
+
+
+async def hold_unchanged(
+    connection: Connection, realm_id: RealmId, user_id: UserId, *, changed_at: datetime | None
+) -> bool:
+    """Keep the credentials from changing until the end of the transaction.
+
+    False if the account is closed, or if they have changed since they were seen with this time.
+    """
+    held = await connection.values(
+        """
+        SELECT user_id FROM users
+         WHERE realm_id = %(realm_id)s AND user_id = %(user_id)s AND is_active
+           AND credentials_changed_at IS NOT DISTINCT FROM %(changed_at)s
+           FOR SHARE
+        """,
+        realm_id=realm_id,
+        user_id=user_id,
+        changed_at=changed_at,
+    )
+    return bool(held)
+
+
+async def note_change(
+    connection: Connection, realm_id: RealmId, user_ids: Sequence[UserId]
+) -> None:
+    """The credentials of these accounts change now. The caller holds their rows."""
+    await connection.execute(
+        """
+        UPDATE users SET credentials_changed_at = clock_timestamp()
+         WHERE realm_id = %(realm_id)s AND user_id = ANY(%(user_ids)s)
+        """,
+        realm_id=realm_id,
+        user_ids=list(user_ids),
+    )
 
 
 async def update_password(

@@ -20,6 +20,13 @@ class ExportRow:
     digest: bytes | None
     failed_at: datetime | None
     deleted_at: datetime | None
+    link_secret: str | None = None
+    """What its link has instead of the secret in the blob's key."""
+
+    @property
+    def is_there(self) -> bool:
+        """Whether the file can be fetched."""
+        return self.blob_key is not None and self.deleted_at is None
 
     @property
     def is_pending(self) -> bool:
@@ -28,7 +35,7 @@ class ExportRow:
 
 _SELECT: LiteralString = """
     SELECT export_id, export_type, acting_user_id, requested_at, blob_key, size, digest, failed_at,
-           deleted_at
+           deleted_at, link_secret
       FROM realm_exports WHERE realm_id = %(realm_id)s"""
 
 
@@ -37,10 +44,18 @@ async def all_of_them(connection: Connection, realm_id: RealmId) -> list[ExportR
     return await connection.many(ExportRow, _SELECT + " ORDER BY export_id", realm_id=realm_id)
 
 
-async def by_key(connection: Connection, realm_id: RealmId, blob_key: str) -> ExportRow | None:
-    """The one with this content, if it is there."""
-    sql = _SELECT + " AND blob_key = %(blob_key)s AND deleted_at IS NULL"
-    return await connection.one(ExportRow, sql, realm_id=realm_id, blob_key=blob_key)
+async def by_link(
+    connection: Connection, realm_id: RealmId, *, blob_key: str, secret: str
+) -> ExportRow | None:
+    """The one that this link leads to: by its own secret, or by its blob's key without one."""
+    sql = (
+        _SELECT
+        + """
+       AND deleted_at IS NULL
+       AND (link_secret = %(secret)s OR (link_secret IS NULL AND blob_key = %(blob_key)s))
+    """
+    )
+    return await connection.one(ExportRow, sql, realm_id=realm_id, blob_key=blob_key, secret=secret)
 
 
 async def by_id(connection: Connection, realm_id: RealmId, export_id: int) -> ExportRow | None:
@@ -52,6 +67,12 @@ def locking(realm_id: RealmId, export_id: int) -> Locking[ExportRow]:
     """This one."""
     sql = _SELECT + " AND export_id = %(export_id)s"
     return Locking(ExportRow, sql, {"realm_id": realm_id, "export_id": export_id}, expected=1)
+
+
+def locking_there(realm_id: RealmId, *, expected: int) -> Locking[ExportRow]:
+    """Those whose files can be fetched."""
+    sql = _SELECT + " AND blob_key IS NOT NULL AND deleted_at IS NULL ORDER BY export_id"
+    return Locking(ExportRow, sql, {"realm_id": realm_id}, expected=expected)
 
 
 async def insert(
@@ -83,7 +104,8 @@ async def update(connection: Connection, realm_id: RealmId, row: ExportRow) -> N
         """
         UPDATE realm_exports
            SET blob_key = %(blob_key)s, size = %(size)s, digest = %(digest)s,
-               failed_at = %(failed_at)s, deleted_at = %(deleted_at)s
+               failed_at = %(failed_at)s, deleted_at = %(deleted_at)s,
+               link_secret = %(link_secret)s
          WHERE realm_id = %(realm_id)s AND export_id = %(export_id)s
         """,
         realm_id=realm_id,
@@ -93,6 +115,7 @@ async def update(connection: Connection, realm_id: RealmId, row: ExportRow) -> N
         digest=row.digest,
         failed_at=row.failed_at,
         deleted_at=row.deleted_at,
+        link_secret=row.link_secret,
     )
 
 

@@ -4575,6 +4575,7 @@ CREATE TABLE public.realm_exports (
     digest bytea,
     failed_at timestamp with time zone,
     deleted_at timestamp with time zone,
+    link_secret text,
     CONSTRAINT realm_exports_export_type_check CHECK ((export_type = ANY (ARRAY[1, 2])))
 );
 
@@ -4811,6 +4812,7 @@ CREATE TABLE public.users (
     avatar_key text,
     folded_name text COLLATE pg_catalog."C",
     folded_email text COLLATE pg_catalog."C",
+    credentials_changed_at timestamp with time zone,
     CONSTRAINT users_bot_type_check CHECK ((bot_type = ANY (ARRAY[1, 2, 3, 4]))),
     CONSTRAINT users_role_check CHECK ((role = ANY (ARRAY[100, 200, 300, 400, 600])))
 );

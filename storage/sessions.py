@@ -71,6 +71,23 @@ async def user_of(connection: Connection, realm_id: RealmId, token_digest: bytes
     return user_id
 
 
+async def is_fresh(
+    connection: Connection, realm_id: RealmId, token_digest: bytes, *, seconds: int
+) -> bool:
+    """Whether the session is live and began within so many seconds."""
+    return bool(
+        await connection.value(
+            """
+            SELECT began_at > now() - make_interval(secs => %(seconds)s) FROM sessions
+             WHERE realm_id = %(realm_id)s AND token_digest = %(token_digest)s AND ends_at > now()
+            """,
+            realm_id=realm_id,
+            token_digest=token_digest,
+            seconds=seconds,
+        )
+    )
+
+
 async def live(
     connection: Connection, realm_id: RealmId, token_digests: Sequence[bytes]
 ) -> list[bytes]:
@@ -134,18 +151,20 @@ async def end_of_users(
     user_ids: Sequence[UserId],
     *,
     but: bytes | None = None,
-) -> None:
-    """End all of these users, but for the one of this digest."""
-    await connection.execute(
+) -> int:
+    """End all of these users, but for the one of this digest; how many had not ended before."""
+    ended = await connection.values(
         """
         DELETE FROM sessions
          WHERE realm_id = %(realm_id)s AND user_id = ANY(%(user_ids)s)
            AND token_digest IS DISTINCT FROM %(but)s
+        RETURNING ends_at > now()
         """,
         realm_id=realm_id,
         user_ids=list(user_ids),
         but=but,
     )
+    return sum(ended)
 
 
 async def end_all(connection: Connection, realm_id: RealmId) -> None:

@@ -1,12 +1,21 @@
 """People make keys for their programs, and close what a key has opened."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Final
 
 from server.actions import audit
+from server.actions.credential_changes import (
+    Extent,
+    Outcome,
+    Proof,
+    check_proof,
+    end_pending,
+    end_queues,
+)
 from server.actions.ground import ground_of, lock_realm
 from server.actions.users import onlookers_of
+from server.domain.account_news import KeysReplaced
 from server.domain.actor import Actor
 from server.domain.api_keys import (
     HINT_LENGTH,
@@ -15,16 +24,18 @@ from server.domain.api_keys import (
     checked_expiry,
     checked_name,
     digest_of,
-    new_api_key,
     new_named_key,
 )
+from server.domain.credential_changes import Ended
 from server.domain.errors import BadRequestError, UserDeactivatedError
-from server.events.base import NOBODY, Entry, Tx
+from server.events.base import NOBODY, Tx
 from server.events.bots import BotChange, BotChanged
-from server.events.log import QueuesEnded, Tick
-from storage import api_keys, credentials, event_queues, users
+from server.events.log import Tick
+from storage import api_keys, users
 from storage.ids import ApiKeyId, UserId
 from storage.users import UserRow
+
+OWN_KEY: Final = Extent(api_key=True)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,15 +49,25 @@ class NewKey:
 
 
 async def make_key(
-    tx: Tx, user_id: UserId, new: NewKey, *, by: UserId | None, now: datetime
+    tx: Tx,
+    user_id: UserId,
+    new: NewKey,
+    *,
+    by: UserId | None,
+    proof: Proof | None = None,
+    now: datetime,
 ) -> tuple[ApiKeyId, str]:
-    """A key of the user's: its id, and the key itself, which nobody is shown again.
+    """Make a key of the user's: its id, and the key itself, which is never shown again.
 
-    `by` is who is kept as having made it; None: the operator. Raises a DomainError.
+    `by` is recorded as having made it; None: the operator, who needs no proof. Raises a
+    DomainError.
     """
     name = checked_name(new.name)
     expires_at = checked_expiry(new.expires_at, now)
     await _lock(tx, user_id)
+    if by is not None:
+        assert proof is not None, "only the operator needs none"
+        await check_proof(tx, user_id, proof)
     connection = await tx.changing()
     if len(await api_keys.of_user(connection, tx.realm_id, user_id)) >= MAX_KEYS:
         raise BadRequestError(f"Too many API keys (limit: {MAX_KEYS}): revoke some first.")
@@ -84,16 +105,28 @@ async def revoke_key(tx: Tx, user_id: UserId, key_id: ApiKeyId, *, by: UserId | 
     audit.record_each(tx, entry, by, "api_key_revoked", changed)
 
 
-async def regenerate_own(tx: Tx, actor: Actor) -> str:
-    """Another key for the actor's account; the old one opens nothing any more."""
-    return await regenerate(tx, await _lock(tx, actor.user_id), by=actor.user_id)
+async def regenerate_own(
+    tx: Tx, actor: Actor, proof: Proof, *, end_named: bool = False
+) -> tuple[str, Ended]:
+    """Give the actor's account another key: the old one opens nothing any more.
+
+    `end_named`: its named keys are revoked, too. Raises BadRequestError if the proof is out of
+    date.
+    """
+    row = await _lock(tx, actor.user_id)
+    await check_proof(tx, row.user_id, proof)
+    extent = Extent(api_key=True, named_keys=end_named)
+    outcome = await regenerate(tx, row, extent, by=actor.user_id)
+    return outcome.keys[row.user_id], outcome.ended
 
 
-async def regenerate(tx: Tx, row: UserRow, *, by: UserId) -> str:
-    """The same for a row that is locked; who looks after a bot is told its new key."""
-    user_id, key = row.user_id, new_api_key()
-    connection = await tx.changing()
-    await credentials.update_api_keys(connection, tx.realm_id, {user_id: key})
+async def regenerate(
+    tx: Tx, row: UserRow, extent: Extent = OWN_KEY, *, by: UserId | None
+) -> Outcome:
+    """The same for a row that is locked; who looks after a bot gets its new key by an event."""
+    user_id = row.user_id
+    outcome = await end_pending(tx, [row], extent, news=lambda ended: KeysReplaced(ended=ended))
+    key = outcome.keys[user_id]
     entry = await end_queues(tx, [user_id])
     tx.at_position(entry, users.changed(tx.realm_id, [user_id]))
     action = "user_key_regenerated"
@@ -101,17 +134,10 @@ async def regenerate(tx: Tx, row: UserRow, *, by: UserId) -> str:
         action = "bot_key_regenerated"
         change = BotChanged(bot=BotChange(user_id=user_id, api_key=key))
         ground = await ground_of(tx, await lock_realm(tx, alone=False), [row])
-        onlookers = await onlookers_of(tx, connection, ground)
+        onlookers = await onlookers_of(tx, await tx.connection(), ground)
         tx.append(change, onlookers.of_bot(row))
     audit.record_each(tx, entry, by, action, {user_id: {}})
-    return key
-
-
-async def end_queues(tx: Tx, user_ids: Sequence[UserId]) -> Entry:
-    """End the event queues of these users, and what the cache knows of them."""
-    connection = await tx.changing()
-    await event_queues.delete_of_users(connection, tx.realm_id, user_ids)
-    return tx.append(QueuesEnded(user_ids=tuple(user_ids)), NOBODY)
+    return outcome
 
 
 async def _lock(tx: Tx, user_id: UserId) -> UserRow:

@@ -9,6 +9,7 @@ import msgspec
 from server.actions import audit
 from server.actions.api_keys import regenerate
 from server.actions.avatars import set_avatar
+from server.actions.bot_owners import give_bot
 from server.actions.ground import Ground, stand
 from server.actions.onlookers import Onlookers
 from server.actions.user_activation import deactivate_user
@@ -105,8 +106,8 @@ async def change_bot(
 ) -> ChangedBot:
     """Change a bot that the actor looks after; all of it or nothing. Raises BadRequestError.
 
-    Another owner takes it over from now on: who looked after it before does so no more, unless
-    they are an administrator.
+    Another owner takes it over from now on, with another key: who looked after it before does so no
+    more, unless they are an administrator.
     """
     wanted = () if changes.owner_id is None else (changes.owner_id,)
     ground = await stand(tx, actor, [bot_id, *wanted], names_change=True)
@@ -124,14 +125,10 @@ async def change_bot(
         await change_role(tx, actor, bot_id, changes.role, now=now)
     if (new, new_service) != (old, service):
         connection = await tx.changing()
-        await bots.update(
-            connection,
-            tx.realm_id,
-            bot_id,
-            full_name=new.full_name,
-            owner_id=new.bot_owner_id,
-        )
-        if new_service is not None and new_service != service:
+        await bots.rename(connection, tx.realm_id, bot_id, full_name=new.full_name)
+        if new.bot_owner_id is not None and new.bot_owner_id != old.bot_owner_id:
+            new, new_service = await give_bot(tx, new, new_service, new.bot_owner_id)
+        elif new_service is not None and new_service != service:
             await bots.update_service(connection, tx.realm_id, new_service)
         before, after = _Bot(old, service), _Bot(new, new_service)
         entry = await _tell(tx, connection, ground, before, after)
@@ -159,7 +156,8 @@ async def regenerate_key(tx: Tx, actor: Actor, bot_id: UserId) -> str:
     ground = await stand(tx, actor, [bot_id], names_change=True)
     bot = _looked_after(ground, actor, bot_id)
     [locked] = await tx.lock(users.locking(tx.realm_id, [bot.user_id]))
-    return await regenerate(tx, locked, by=actor.user_id)
+    outcome = await regenerate(tx, locked, by=actor.user_id)
+    return outcome.keys[bot.user_id]
 
 
 # -- what may be
@@ -260,7 +258,7 @@ async def _tell(tx: Tx, connection: Connection, ground: Ground, before: _Bot, af
         change = msgspec.structs.replace(change, services=shown_services(after.service))
     if is_given_away:
         assert new.bot_owner_id is not None, "a bot is given to somebody"
-        change = msgspec.structs.replace(change, owner_id=new.bot_owner_id)
+        change = msgspec.structs.replace(change, owner_id=new.bot_owner_id, api_key=new.api_key)
         person = PersonChange(user_id=new.user_id, bot_owner_id=new.bot_owner_id)
         tx.append(UserChanged(person=person), onlookers.of_person(new))
         if old.bot_owner_id is not None and old.bot_owner_id not in administrators:

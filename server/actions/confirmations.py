@@ -1,10 +1,10 @@
 """Somebody has to confirm something by mail."""
 
-from server.domain.confirmations import VALID_SECONDS
+from server.domain.confirmations import RESET_PASSWORD, VALID_SECONDS
 from server.domain.errors import DomainError
 from server.events.base import Tx
 from server.jobs import ConfirmationEmail, enqueue
-from storage import confirmations
+from storage import confirmations, credentials
 from storage.confirmations import ConfirmationRow
 from storage.ids import UserId
 
@@ -19,8 +19,15 @@ class LinkExpiredError(DomainError):
 async def ask_to_confirm(
     tx: Tx, *, purpose: str, email: str, user_id: UserId | None = None
 ) -> None:
-    """Send a mail to this address; whoever reads it can confirm."""
+    """Send a mail to this address; its reader can confirm.
+
+    A row for a new password names the account that has the address, so that it ends with the
+    account's other pending ones; the work is the same whether there is one.
+    """
     connection = await tx.changing()
+    if purpose == RESET_PASSWORD:
+        found = await credentials.by_email(connection, tx.realm_id, email)
+        user_id = None if found is None else found.user_id
     confirmation_id = await confirmations.insert(
         connection,
         tx.realm_id,

@@ -4,16 +4,17 @@ from dataclasses import replace
 
 from server.actions import audit
 from server.actions.confirmations import LinkExpiredError, ask_to_confirm, confirm, to_be_confirmed
+from server.actions.credential_changes import Proof, check_proof, end_pending
 from server.actions.ground import Ground, ground_of, lock_realm
 from server.actions.onlookers import Onlookers
-from server.actions.passwords import mail_news
 from server.domain.access import GUEST, MEMBER
 from server.domain.account_news import AddressChanged
 from server.domain.accounts import checked_new_email
 from server.domain.actor import Actor
 from server.domain.admission import check_address
 from server.domain.avatars import avatar_of
-from server.domain.confirmations import CHANGE_EMAIL, RESET_PASSWORD
+from server.domain.confirmations import CHANGE_EMAIL
+from server.domain.credential_changes import Ended
 from server.domain.errors import BadRequestError
 from server.domain.profiles import least_role_to_see_email, public_email
 from server.events.base import NOBODY, Audience, Tx, to_users
@@ -25,20 +26,21 @@ from storage.ids import UserId
 from storage.users import UserRow
 
 
-async def ask_for_new_address(tx: Tx, actor: Actor, email: str) -> None:
+async def ask_for_new_address(tx: Tx, actor: Actor, email: str, proof: Proof) -> None:
     """Mail a link to the new address; what was asked for before is void.
 
-    Raises BadRequestError for an address that cannot be theirs.
+    Raises BadRequestError for an address that cannot be theirs, and if the proof is out of date.
     """
     ground, row = await _stand(tx, actor.user_id)
+    await check_proof(tx, row.user_id, proof)
     await _check(await tx.connection(), ground, row, email)
     connection = await tx.changing()
     await confirmations.drop_of_user(connection, tx.realm_id, row.user_id, purpose=CHANGE_EMAIL)
     await ask_to_confirm(tx, purpose=CHANGE_EMAIL, email=email, user_id=row.user_id)
 
 
-async def change_address(tx: Tx, digest: bytes) -> None:
-    """Give the account the address to which the token was mailed; the old one is told.
+async def change_address(tx: Tx, digest: bytes) -> Ended:
+    """Give the account the address to which the token was mailed; what else is pending ends.
 
     Raises LinkExpiredError, and BadRequestError for what does not hold any more.
     """
@@ -47,11 +49,11 @@ async def change_address(tx: Tx, digest: bytes) -> None:
     ground, old = await _stand(tx, asked.user_id)
     await _check(await tx.connection(), ground, old, asked.email)
     await confirm(tx, asked)
-    await _give(tx, ground, old, asked.email)
+    return await _give(tx, ground, old, asked.email)
 
 
 async def readdress(tx: Tx, user_id: UserId, email: str) -> None:
-    """Give the account this address, which others vouch for; the old one is told.
+    """Give the account this address, which others vouch for; what is pending for it ends.
 
     Whether people may change theirs does not matter. Raises LinkExpiredError for a closed account,
     and BadRequestError for an address that cannot be theirs.
@@ -61,15 +63,16 @@ async def readdress(tx: Tx, user_id: UserId, email: str) -> None:
     await _give(tx, ground, old, email)
 
 
-async def _give(tx: Tx, ground: Ground, old: UserRow, email: str) -> None:
+async def _give(tx: Tx, ground: Ground, old: UserRow, email: str) -> Ended:
+    """Write the new address; the old one is mailed what happened."""
     new = replace(old, email=email)
     connection = await tx.changing()
-    await confirmations.drop_of_email(
-        connection, tx.realm_id, purpose=RESET_PASSWORD, email=old.email
+    outcome = await end_pending(
+        tx, [old], news=lambda ended: AddressChanged(new_address=new.email, ended=ended)
     )
     await users.update_email(connection, tx.realm_id, new.user_id, new.email)
     await _tell(tx, connection, ground, old, new)
-    mail_news(tx, old, AddressChanged(new_address=new.email), to=old.email)
+    return outcome.ended
 
 
 async def _stand(tx: Tx, user_id: UserId) -> tuple[Ground, UserRow]:

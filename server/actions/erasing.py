@@ -9,15 +9,15 @@ import msgspec
 
 from server.actions import audit
 from server.actions.attachments import delete_file_of
+from server.actions.credential_changes import end_pending
 from server.actions.ground import Ground, lock_realm, stand_on_realm
 from server.actions.messages.audience import of_messages
 from server.actions.messages.decide import Draft
 from server.actions.messages.delete import delete_locked
 from server.actions.realm_exports import drop_exports
 from server.actions.stepped_work import Kind, put_off
-from server.actions.user_activation import deactivate_user
+from server.actions.user_activation import CLOSING, deactivate_user
 from server.actions.users import onlookers_of
-from server.domain.api_keys import new_api_key
 from server.domain.avatars import avatar_of, medium_key
 from server.domain.clock import SystemClock
 from server.domain.errors import BadRequestError
@@ -31,7 +31,6 @@ from server.jobs import BlobRemoval, enqueue
 from storage import (
     channels,
     conversations,
-    credentials,
     erasure,
     event_log,
     message_edits,
@@ -185,7 +184,7 @@ async def _forget_person(tx: Tx, ground: Ground, user_id: UserId) -> None:
     await erasure.forget_person(
         connection, tx.realm_id, user_id, email=new.email, full_name=new.full_name
     )
-    await credentials.update_api_keys(connection, tx.realm_id, {user_id: new_api_key()})
+    await end_pending(tx, [row], CLOSING)
     if row.avatar_key is not None:
         keys = (row.avatar_key, medium_key(row.avatar_key))
         enqueue(tx, BlobRemoval(realm_id=tx.realm_id, keys=keys))

@@ -1,58 +1,64 @@
-"""People choose a new password without knowing the old one."""
+"""Passwords: chosen anew by a link from a mail, set, and changed."""
 
 from server.actions import audit
 from server.actions.confirmations import LinkExpiredError, confirm, to_be_confirmed
-from server.domain.account_news import AccountNews, PasswordChanged
+from server.actions.credential_changes import Extent, Outcome, end_pending, end_queues
+from server.domain.account_news import PasswordChanged
 from server.domain.confirmations import RESET_PASSWORD
+from server.domain.credential_changes import Ended
 from server.events.base import NOBODY, Tx
 from server.events.log import Tick
-from server.jobs import AccountEmail, enqueue
-from storage import confirmations, credentials, sessions, users
-from storage.address_folding import fold_address
+from storage import credentials, users
+from storage.confirmations import ConfirmationRow
 from storage.ids import UserId
 from storage.users import UserRow
 
 
-async def reset_password(tx: Tx, digest: bytes, new_hash: str) -> UserId:
-    """Let whoever holds the token have this password; all of their sessions end.
+async def reset_password(
+    tx: Tx, digest: bytes, new_hash: str, *, end_keys: bool = False
+) -> tuple[UserId, Ended]:
+    """Let the holder of the token choose this password; all sessions of the account end.
 
-    All other links of the kind are void. Raises LinkExpiredError.
+    `end_keys`: its API keys, too. Raises LinkExpiredError.
     """
     asked = await to_be_confirmed(tx, digest, RESET_PASSWORD)
+    [row] = await tx.lock(users.locking(tx.realm_id, [await _account_of(tx, asked)]))
+    if not row.is_active:
+        raise LinkExpiredError
+    await confirm(tx, asked)
+    extent = Extent(sessions=True, api_key=end_keys, named_keys=end_keys)
+    return row.user_id, await set_password(tx, row, new_hash, extent, by=row.user_id)
+
+
+async def set_password(
+    tx: Tx, row: UserRow, new_hash: str, extent: Extent, *, by: UserId | None
+) -> Ended:
+    """Give the account this password; what is pending for it ends, and its owner is mailed.
+
+    The caller holds the row. `by` is recorded as having done it; None: the operator.
+    """
+    connection = await tx.changing()
+    await credentials.update_password(connection, tx.realm_id, row.user_id, new_hash)
+    outcome = await end_pending(tx, [row], extent, news=lambda ended: PasswordChanged(ended=ended))
+    entry = tx.append(Tick(), NOBODY)
+    audit.record_each(tx, entry, by, "user_password_changed", {row.user_id: {}})
+    await end_queues_of_keys(tx, row, outcome)
+    return outcome.ended
+
+
+async def end_queues_of_keys(tx: Tx, row: UserRow, outcome: Outcome) -> None:
+    """End the account's event queues if one of its keys has ended: one may be of its holder."""
+    if outcome.keys or outcome.ended.named_keys:
+        entry = await end_queues(tx, [row.user_id])
+        tx.at_position(entry, users.changed(tx.realm_id, [row.user_id]))
+
+
+async def _account_of(tx: Tx, asked: ConfirmationRow) -> UserId:
+    """Whose password it is about. Raises LinkExpiredError."""
+    if asked.user_id is not None:
+        return asked.user_id
+    # Only where a release that did not keep the account has written the mail.
     found = await credentials.by_email(await tx.connection(), tx.realm_id, asked.email)
     if found is None:
         raise LinkExpiredError
-    [row] = await tx.lock(users.locking(tx.realm_id, [found.user_id]))
-    if not row.is_active or fold_address(row.email) != fold_address(asked.email):
-        raise LinkExpiredError
-    await confirm(tx, asked)
-    connection = await tx.changing()
-    await confirmations.drop_of_email(
-        connection, tx.realm_id, purpose=RESET_PASSWORD, email=asked.email
-    )
-    await credentials.update_password(connection, tx.realm_id, row.user_id, new_hash)
-    await sessions.end_of_users(connection, tx.realm_id, [row.user_id])
-    tell_of_new_password(tx, row)
-    return row.user_id
-
-
-def tell_of_new_password(tx: Tx, row: UserRow) -> None:
-    """Keep that somebody has another password, and mail it to them."""
-    audit.record(
-        tx,
-        tx.append(Tick(), NOBODY),
-        row.user_id,
-        "user_password_changed",
-        subject_id=row.user_id,
-        before={},
-        after={},
-    )
-    mail_news(tx, row, PasswordChanged())
-
-
-def mail_news(tx: Tx, row: UserRow, news: AccountNews, *, to: str = "") -> None:
-    """Mail somebody what happened to their account, at the address that it has then.
-
-    `to` another one: only where it is not theirs any more, for the log keeps it.
-    """
-    enqueue(tx, AccountEmail(realm_id=tx.realm_id, user_id=row.user_id, address=to, news=news))
+    return found.user_id

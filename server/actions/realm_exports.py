@@ -1,5 +1,6 @@
 """Administrators ask for a file with the organization's data; a worker makes it."""
 
+import secrets
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Final
@@ -21,6 +22,9 @@ from storage.realm_exports import ExportRow
 STEP: Final = "export_realm"
 KEPT: Final = timedelta(days=7)
 """After that a file goes by itself."""
+
+
+SECRET_BYTES: Final = 16
 
 
 class Wanted(msgspec.Struct, frozen=True):
@@ -85,6 +89,24 @@ async def expire_export(tx: Tx, export_id: int, *, now: datetime) -> None:
     row = await realm_exports.by_id(await tx.connection(), tx.realm_id, export_id)
     if row is not None and row.deleted_at is None:
         await _delete(tx, export_id, by=None, now=now)
+
+
+async def renew_links(tx: Tx) -> int:
+    """Give every export that can be fetched another link; how many they are.
+
+    Every administrator knows them all, so the links that one has seen end with their credentials.
+    """
+    found = await realm_exports.all_of_them(await tx.connection(), tx.realm_id)
+    if not any(row.is_there for row in found):
+        return 0
+    count = sum(row.is_there for row in found)
+    rows = await tx.lock(realm_exports.locking_there(tx.realm_id, expected=count))
+    connection = await tx.changing()
+    for row in rows:
+        renewed = replace(row, link_secret=secrets.token_urlsafe(SECRET_BYTES))
+        await realm_exports.update(connection, tx.realm_id, renewed)
+    await _tell(tx)
+    return len(rows)
 
 
 async def drop_exports(tx: Tx, *, now: datetime) -> None:

@@ -3,7 +3,7 @@
 from datetime import datetime, timedelta
 from typing import Final
 
-from server.actions.passwords import mail_news
+from server.actions.account_mail import mail_news
 from server.domain.account_news import SignedIn
 from server.domain.browsers import known_device
 from server.domain.sign_in import PASSWORDS

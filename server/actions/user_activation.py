@@ -1,16 +1,19 @@
 """Accounts are closed, and opened again."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import Final
 
+from msgspec.structs import replace as replace_fields
+
 from server.actions import audit
-from server.actions.api_keys import end_queues
+from server.actions.account_mail import mail_news
+from server.actions.bot_owners import give_bot
+from server.actions.credential_changes import Extent, Proof, check_proof, end_pending, end_queues
 from server.actions.ground import Ground, ground_of, lock_as_administrator, lock_realm
 from server.actions.invitations import withdraw_of
 from server.actions.named_people import tell_of_permissions
-from server.actions.passwords import mail_news
 from server.actions.presence import introduce
 from server.actions.push_devices import drop_all_devices
 from server.actions.subscriptions.membership import Move, readmit, withdraw
@@ -18,22 +21,19 @@ from server.actions.unique_names import check_unique
 from server.actions.user_roles import owners_of
 from server.actions.users import onlookers_of, tell_role_groups
 from server.domain.access import MEMBER, OWNER
-from server.domain.account_news import Deactivated
+from server.domain.account_news import AccountNews, Closed, Deactivated
 from server.domain.actor import Actor
-from server.domain.api_keys import new_api_key
+from server.domain.credential_changes import Ended
 from server.domain.errors import BadRequestError, CannotDeactivateLastUserError
 from server.events.base import EVERYONE, Entry, Tx
-from server.events.bots import BotChange, BotChanged
+from server.events.bots import BotChange, BotChanged, shown_services
 from server.events.groups import MembersAdded, MembersRemoved
 from server.events.users import InaccessibleUserChanged, PersonChange, UserChanged
 from storage import (
-    api_keys,
     bots,
     channels,
-    credentials,
     groups,
     realms,
-    sessions,
     subscriptions,
     users,
 )
@@ -42,6 +42,7 @@ from storage.ids import RealmId, UserId
 from storage.users import UserRow
 
 MAX_COMMENT: Final = 2_000
+CLOSING: Final = Extent(sessions=True, api_key=True, named_keys=True)
 ONLY_OWNER: Final = "Cannot deactivate the only organization owner"
 
 
@@ -61,16 +62,23 @@ async def deactivate_as_administrator(
         mail_news(tx, row, Deactivated(comment=comment.strip()))
 
 
-async def deactivate_own(tx: Tx, actor: Actor, *, now: datetime) -> None:
-    """Somebody closes their own account. Raises CannotDeactivateLastUserError."""
+async def deactivate_own(tx: Tx, actor: Actor, proof: Proof, *, now: datetime) -> None:
+    """Close the actor's own account; they are mailed that it was.
+
+    Raises CannotDeactivateLastUserError, and BadRequestError if the proof is out of date.
+    """
     await lock_realm(tx, alone=True)
     connection = await tx.connection()
+    await tx.lock(users.locking(tx.realm_id, [actor.user_id]))
+    await check_proof(tx, actor.user_id, proof)
     people = await users.ids_by_role(connection, tx.realm_id, without_bots=True)
     if set(people.get(OWNER, ())) == {actor.user_id}:
         raise CannotDeactivateLastUserError(entity="organization owner", is_last_owner=True)
     if {user_id for ids in people.values() for user_id in ids} == {actor.user_id}:
         raise CannotDeactivateLastUserError(entity="user", is_last_owner=False)
-    await deactivate_user(tx, actor.user_id, by=actor.user_id, now=now)
+    await deactivate_user(
+        tx, actor.user_id, by=actor.user_id, news=lambda ended: Closed(ended=ended), now=now
+    )
 
 
 async def reactivate_as_administrator(
@@ -91,13 +99,19 @@ async def reactivate_as_administrator(
 
 
 async def deactivate_user(
-    tx: Tx, user_id: UserId, *, by: UserId | None = None, now: datetime
+    tx: Tx,
+    user_id: UserId,
+    *,
+    by: UserId | None = None,
+    news: Callable[[Ended], AccountNews] | None = None,
+    now: datetime,
 ) -> None:
     """Close the account, and those of the user's bots; their event queues end at once.
 
     Their keys and sessions open nothing any more, also when the account is opened again.
     Somebody who is deactivated already stays it. `by` is who is kept as having done it; None: the
-    operator. Raises BadRequestError for an unknown user and for the only owner.
+    operator. `news` is mailed to the person. Raises BadRequestError for an unknown user and for the
+    only owner.
     """
     realm = await lock_realm(tx, alone=True)
     connection = await tx.connection()
@@ -111,13 +125,10 @@ async def deactivate_user(
 
     connection = await tx.changing()
     left = list(leaving)
-    keys = {left_id: new_api_key() for left_id in left}
     await users.update_active(connection, tx.realm_id, left, active=False)
-    await credentials.update_api_keys(connection, tx.realm_id, keys)
-    await api_keys.delete_of_users(connection, tx.realm_id, left)
-    await sessions.end_of_users(connection, tx.realm_id, left)
+    outcome = await end_pending(tx, list(leaving.values()), CLOSING, news=news)
     await drop_all_devices(tx, left)
-    gone = [replace(row, api_key=keys[row.user_id]) for row in leaving.values()]
+    gone = [replace(row, api_key=outcome.keys[row.user_id]) for row in leaving.values()]
     ground = await ground_of(tx, realm, gone)
     await _tell(tx, connection, ground, active=False, now=now)
     await tell_of_permissions(tx, connection, ground, left, active=False)
@@ -205,15 +216,18 @@ async def _heir(tx: Tx, actor: Actor, row: UserRow) -> UserRow | None:
 
 
 async def _inherit(tx: Tx, ground: Ground, row: UserRow, heir: UserRow) -> None:
-    """The bot is the heir's: an administrator, who knows of it already."""
-    connection = await tx.changing()
-    await bots.update(
-        connection, tx.realm_id, row.user_id, full_name=row.full_name, owner_id=heir.user_id
+    """Give the bot to the heir: an administrator, who knows of it already."""
+    service = (await bots.services(await tx.connection(), tx.realm_id, [row.user_id])).get(
+        row.user_id
     )
+    new, new_service = await give_bot(tx, row, service, heir.user_id)
+    connection = await tx.changing()
     onlookers = await onlookers_of(tx, connection, ground)
     person = PersonChange(user_id=row.user_id, bot_owner_id=heir.user_id)
     entry = tx.append(UserChanged(person=person), onlookers.of_person(row))
-    bot = BotChange(user_id=row.user_id, owner_id=heir.user_id)
+    bot = BotChange(user_id=row.user_id, owner_id=heir.user_id, api_key=new.api_key)
+    if new_service is not None:
+        bot = replace_fields(bot, services=shown_services(new_service))
     tx.append(BotChanged(bot=bot), onlookers.of_bot(row))
     changed = {row.user_id: {"owner_id": (row.bot_owner_id, heir.user_id)}}
     audit.record_each(tx, entry, heir.user_id, "bot_changed", changed)

@@ -8,7 +8,8 @@ from server.actions import audit
 from server.actions.ground import Ground, ground_of, lock_realm
 from server.actions.invitations import withdraw_of
 from server.actions.onlookers import who_know
-from server.domain.access import OWNER, ROLES
+from server.actions.realm_exports import renew_links
+from server.domain.access import ADMINISTRATOR, OWNER, ROLES
 from server.domain.actor import Actor
 from server.domain.bots import check_role_of_bot
 from server.domain.errors import BadRequestError, UserDeactivatedError
@@ -47,6 +48,8 @@ async def change_role(tx: Tx, actor: Actor, user_id: UserId, role: int, *, now: 
     changed = [each.user_id for each in locked]
     await users.update_role(connection, tx.realm_id, changed, role=role)
     await event_queues.delete_of_users(connection, tx.realm_id, changed)
+    if any(each.role <= ADMINISTRATOR < role for each in locked):
+        await renew_links(tx)  # which they know as administrators do
     for each in locked:
         await _tell(tx, ground, actor, each, role, now=now)
     tx.append(QueuesEnded(user_ids=tuple(changed)), NOBODY)

@@ -7,9 +7,10 @@ from typing import Any, Final
 from msgspec.structs import asdict
 
 from server.actions import audit, presence
+from server.actions.credential_changes import Extent, Proof, check_proof
 from server.actions.ground import Ground, ground_of, lock_realm
 from server.actions.onlookers import Onlookers
-from server.actions.passwords import tell_of_new_password
+from server.actions.passwords import set_password
 from server.actions.realm_exports import tell_of_consent
 from server.actions.subscriptions.membership import notification_defaults
 from server.actions.unique_names import check_unique
@@ -17,6 +18,7 @@ from server.domain.access import GUEST, ROLES
 from server.domain.accounts import checked_full_name, checked_timezone
 from server.domain.actor import Actor
 from server.domain.avatars import avatar_of
+from server.domain.credential_changes import Ended
 from server.domain.errors import BadRequestError, UserDeactivatedError
 from server.domain.languages import LANGUAGES
 from server.domain.profiles import least_role_to_see_email, public_email
@@ -38,10 +40,8 @@ from server.events.user_settings import (
 from server.events.users import EmailChanged, PersonChange, UserChanged
 from storage import (
     channels,
-    credentials,
     drafts,
     realms,
-    sessions,
     subscriptions,
     unread_notices,
     users,
@@ -54,12 +54,22 @@ NOTICES: Final = "resolved_topic_notice_auto_read_policy"
 
 @dataclass(frozen=True, slots=True)
 class NewPassword:
-    """A password's hash, and that of the one which the actor has shown to know."""
+    """A password's hash, and the proof that it is the account's owner who chooses it."""
 
-    old_hash: str
     new_hash: str
-    session: bytes | None = None
-    """The digest of the session in which it is changed: all others end."""
+    proof: Proof
+    """All sessions end but the one in which it was given."""
+    end_keys: bool = False
+    """The account's API keys end, too."""
+
+    @property
+    def extent(self) -> Extent:
+        return Extent(
+            sessions=True,
+            but_session=self.proof.session,
+            api_key=self.end_keys,
+            named_keys=self.end_keys,
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,11 +82,11 @@ class OwnChange:
     password: NewPassword | None = None
 
 
-async def change_own_settings(tx: Tx, actor: Actor, change: OwnChange) -> None:
+async def change_own_settings(tx: Tx, actor: Actor, change: OwnChange) -> Ended:
     """Change all of it, or nothing; what has that value already stays, and nobody is told.
 
-    Switching the synchronization of drafts off deletes those that the server keeps. Raises
-    BadRequestError.
+    Switching the synchronization of drafts off deletes those that the server keeps. Returns what
+    a new password has ended. Raises BadRequestError.
     """
     realm = await lock_realm(tx, alone=True)
     [row] = await tx.lock(users.locking(tx.realm_id, [actor.user_id]))
@@ -86,19 +96,16 @@ async def change_own_settings(tx: Tx, actor: Actor, change: OwnChange) -> None:
     connection = await tx.connection()
     new = await _checked(connection, ground, row, change)
     if change.password is not None:
-        known = await credentials.password_hash(connection, tx.realm_id, row.user_id)
-        if known != change.password.old_hash:
-            raise BadRequestError("Wrong password!")
+        await check_proof(tx, row.user_id, change.password.proof)
     told = _Told(tx, actor, row, new, ground)
+    ended = Ended()
     if not told.changed and change.password is None:
-        return
+        return ended
 
     connection = await tx.changing()
     if change.password is not None:
-        new_hash, own = change.password.new_hash, change.password.session
-        await credentials.update_password(connection, tx.realm_id, row.user_id, new_hash)
-        await sessions.end_of_users(connection, tx.realm_id, [row.user_id], but=own)
-        tell_of_new_password(tx, row)
+        new_hash, extent = change.password.new_hash, change.password.extent
+        ended = await set_password(tx, row, new_hash, extent, by=actor.user_id)
     if told.changed:
         if NOTICES in told.changed:
             await unread_notices.keep_past(connection, tx.realm_id, row.user_id)
@@ -106,6 +113,7 @@ async def change_own_settings(tx: Tx, actor: Actor, change: OwnChange) -> None:
         if told.switches_off("enable_drafts_synchronization"):
             await drafts.delete_of_user(connection, tx.realm_id, row.user_id)
         await told.tell(connection)
+    return ended
 
 
 async def rename(tx: Tx, actor: Actor, ground: Ground, row: UserRow, name: str) -> None:

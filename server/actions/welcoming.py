@@ -1,6 +1,6 @@
 """Somebody has joined: they are greeted, and get an email with which they find their way back."""
 
-from server.actions.passwords import mail_news
+from server.actions.account_mail import mail_news
 from server.domain.account_news import Welcome
 from server.domain.realm_settings import RealmSettings
 from server.domain.user_settings import UserSettings

@@ -14,7 +14,17 @@ from storage.api_keys import KeyRow
 from storage.ids import ApiKeyId
 
 
-class CreateParams(Params):
+class ProofParams(Params):
+    old_password: str | None = None
+    """Your password, where the account has one. Without one, a session that began within the last
+    ten minutes is needed."""
+
+
+class RegenerateParams(ProofParams):
+    """`old_password` counts for sessions: the account's own key is proof enough."""
+
+
+class CreateParams(ProofParams):
     name: str
     """Name by which the user recognizes the key."""
     scopes: list[str]
@@ -64,9 +74,15 @@ class OwnKeys(Result):
     api_keys: list[ShownKey]
 
 
-async def regenerate(request: Request, params: NoParams) -> OwnKey:
-    del params
-    return OwnKey(api_key=await request.write(actions.regenerate_own))
+async def regenerate(request: Request, params: RegenerateParams) -> OwnKey:
+    """Clients of the protocol replace their key with that key alone; sessions need a proof."""
+    known = request.reauthentication
+    if request.session is None:
+        proof = await known.by_own_key()
+    else:
+        proof = await known.prove(params.old_password)
+    key, _ = await request.write(actions.regenerate_own, proof)
+    return OwnKey(api_key=key)
 
 
 async def get_all(request: Request, params: NoParams) -> OwnKeys:
@@ -84,9 +100,10 @@ async def create(request: Request, params: CreateParams) -> CreatedKey:
         scopes=checked_scopes(params.scopes),
         expires_at=None if expires_at is None else datetime.fromtimestamp(expires_at, UTC),
     )
+    proof = await request.reauthentication.prove(params.old_password)
     own_id, now = request.actor.user_id, request.app.clock.now()
     key_id, key = await request.write(
-        lambda tx, actor: actions.make_key(tx, own_id, new, by=actor.user_id, now=now)
+        lambda tx, actor: actions.make_key(tx, own_id, new, by=actor.user_id, proof=proof, now=now)
     )
     return CreatedKey(key_id=key_id, api_key=key)
 
@@ -108,14 +125,17 @@ ENDPOINTS = (
         "POST",
         "/users/me/api_key/regenerate",
         Access.USER,
-        NoParams,
+        RegenerateParams,
         regenerate,
         OwnKey,
         scope=Scope.ACCOUNT,
         summary="Replace your API key",
         description=(
-            "The key used so far stops working at once, in every client that uses it. Named keys"
-            " stay."
+            "The key used so far stops working at once, in every client that uses it, and event"
+            " queues end. Named keys and sessions stay. What is pending for the account ends:"
+            " changes of the address, links for a new password, sign-ins begun at other sites.\n\n"
+            "The account's own key is proof enough. A session needs `old_password`, or, where the"
+            " account has no password, to have begun within the last ten minutes."
         ),
     ),
     Endpoint(
@@ -142,7 +162,9 @@ ENDPOINTS = (
         summary="Create a named API key",
         description=(
             "A named key serves one program: it reaches only what its scopes allow, may expire,"
-            " and can be revoked alone. This is the only answer that contains it."
+            " and can be revoked alone. This is the only answer that contains it.\n\n"
+            "It needs `old_password`, or, where the account has no password, a session that began"
+            " within the last ten minutes. Bots need neither."
         ),
     ),
     Endpoint(

@@ -14,6 +14,7 @@ from server.api.credentials import Credential
 from server.api.incoming import ReceivedFile
 from server.api.params import Params
 from server.api.rate_limit import RateLimits
+from server.api.reauthentication import Reauthentication
 from server.app import App
 from server.directory import Directory
 from server.domain.actor import Actor
@@ -147,6 +148,11 @@ class Request:
     def workbench(self) -> Workbench:
         """For work in the caller's realm that takes more than one write."""
         return self.app.workbench(self.actor.realm_id)
+
+    @property
+    def reauthentication(self) -> Reauthentication:
+        """How the caller proves anew that they own the account."""
+        return Reauthentication(self.app, self.limits, self.actor, self.session, self.respond_with)
 
     def refuse_bots(self) -> None:
         """Raise BadRequestError unless the caller is a person."""

@@ -109,7 +109,9 @@ async def read(request: Request, params: FileParams) -> None:
     if request.realm_id is not None:
         key = f"{KEYS}/{request.realm_id}/{params.folder}/{params.secret}"
         async with request.read() as connection:
-            row = await realm_exports.by_key(connection, request.realm_id, key)
+            row = await realm_exports.by_link(
+                connection, request.realm_id, blob_key=key, secret=params.secret
+            )
     if row is None or request.realm_id is None:
         await request.limits.count_address(request.remote_address, request.respond_with)
         raise NotFoundError("This file does not exist.")

@@ -3,6 +3,7 @@
 from typing import Any, Final, Literal, get_type_hints
 
 from server.actions import user_settings
+from server.actions.credential_changes import Proof
 from server.actions.email_changes import ask_for_new_address
 from server.actions.user_settings import NewPassword, OwnChange
 from server.api.endpoint import Access, Empty, Endpoint, Request
@@ -10,9 +11,9 @@ from server.api.params import Params, declare
 from server.api.setting_descriptions import PERSONAL
 from server.domain.accounts import checked_new_email, checked_password
 from server.domain.api_keys import Scope
-from server.domain.errors import BadRequestError
+from server.domain.errors import BadRequestError, PasswordAuthDisabledError
+from server.domain.sign_in import PASSWORDS
 from server.domain.user_settings import ONES_OWN, UserSettings
-from storage import credentials
 from storage.address_folding import fold_address
 
 HomeView = Literal["recent_topics", "recent", "inbox", "all_messages"]
@@ -24,13 +25,15 @@ class PersonalParams(Params):
     full_name: str | None = None
     """New name."""
     email: str | None = None
-    """New email address, to be confirmed by a link."""
+    """New email address, to be confirmed by a link. It needs `old_password`."""
     timezone: str | None = None
     """Time zone, such as `Europe/Berlin`; empty for none."""
     old_password: str | None = None
-    """Present password, required with `new_password`."""
+    """Present password, required with `email` and `new_password` where the account has one.
+    Without one, they need a session that began within the last ten minutes."""
     new_password: str | None = None
-    """New password."""
+    """New password, or the first one. All other sessions end, and what is pending for the
+    account."""
 
 
 _TYPES: Final[dict[str, Any]] = get_type_hints(UserSettings) | {"web_home_view": HomeView}
@@ -45,19 +48,22 @@ DefaultsParams = declare("DefaultsParams", Params, PERSONAL, **_TYPES_OF_DEFAULT
 async def change_own(request: Request, params: Params) -> Empty:
     """Address and password open the account, so keys for programs change neither."""
     assert isinstance(params, PersonalParams)
-    if params.email is not None or params.new_password:
+    email = await _new_address(request, params)
+    if email is not None or params.new_password:
         request.check_reaches(Scope.ACCOUNT)
-    if params.email is not None:
-        request.refuse_bots()  # whose addresses are theirs by name, and nobody reads them
+        request.refuse_bots()  # whose addresses are theirs by name, and who sign in by keys
+        proof = await request.reauthentication.prove(params.old_password)
+    else:
+        proof = None
     change = OwnChange(
         settings=_settings(params),
         full_name=params.full_name,
         timezone=params.timezone,
-        password=await _new_password(request, params),
+        password=None if proof is None else await _new_password(request, params, proof),
     )
     await request.write(user_settings.change_own_settings, change)
-    if params.email is not None:
-        await _ask_for_address(request, params.email)
+    if email is not None and proof is not None:
+        await _ask_for_address(request, email, proof)
     return Empty()
 
 
@@ -85,39 +91,39 @@ def _settings(params: Params) -> dict[str, Any]:
     return given
 
 
-async def _ask_for_address(request: Request, email: str) -> None:
-    """Mail a link to the new address, by which whoever reads it shows that it is theirs."""
-    email, actor = checked_new_email(email), request.actor
-    if fold_address(email) == fold_address(actor.row.email):
-        return
+async def _new_address(request: Request, params: PersonalParams) -> str | None:
+    """The address that is wanted, if it is another one. Raises a DomainError."""
+    if params.email is None:
+        return None
+    request.check_reaches(Scope.ACCOUNT)
+    request.refuse_bots()
+    email = checked_new_email(params.email)
+    return None if fold_address(email) == fold_address(request.actor.row.email) else email
+
+
+async def _ask_for_address(request: Request, email: str, proof: Proof) -> None:
+    """Mail a link to the new address, by which its reader shows that it is theirs."""
     if request.app.mailer is None:
         raise BadRequestError("The address cannot be changed: this server sends no emails.")
     await request.limits.count_account_mail(
-        actor.realm_id, email, request.remote_address, request.respond_with
+        request.actor.realm_id, email, request.remote_address, request.respond_with
     )
-    await request.write(ask_for_new_address, email)
+    await request.write(ask_for_new_address, email, proof)
 
 
-async def _new_password(request: Request, params: PersonalParams) -> NewPassword | None:
-    """The hash of the password that is wanted, if the present one is right.
-
-    Tries are counted as those to sign in are. Raises BadRequestError.
-    """
+async def _new_password(
+    request: Request, params: PersonalParams, proof: Proof
+) -> NewPassword | None:
+    """The hash of the password that is wanted. Raises a DomainError."""
     if not params.new_password:
         return None
     checked_password(params.new_password)
-    actor, passwords = request.actor, request.app.passwords
-    await request.count_sign_in(actor.row.email)
-    async with request.read() as connection:
-        known = await credentials.password_hash(connection, actor.realm_id, actor.user_id)
-    verdict = await passwords.verify(params.old_password or "", known)
-    if known is None or not verdict.right:
-        raise BadRequestError("Wrong password!")
-    if await passwords.is_weak(params.new_password, actor.row.email, actor.row.full_name):
+    if not (await request.directory.settings()).wants_method(PASSWORDS):
+        raise PasswordAuthDisabledError("Password authentication is disabled in your organization")
+    row, passwords = request.actor.row, request.app.passwords
+    if await passwords.is_weak(params.new_password, row.email, row.full_name):
         raise BadRequestError("New password is too weak!")
-    await request.forget_sign_ins(actor.row.email)
-    own = None if request.session is None else request.session.digest
-    return NewPassword(known, await passwords.hash(params.new_password), own)
+    return NewPassword(await passwords.hash(params.new_password), proof)
 
 
 ENDPOINTS = (

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
+from server.actions.credential_changes import Proof
 from server.actions.newcomers import check_may_create, create_person
 from server.actions.user_activation import (
     MAX_COMMENT,
@@ -85,7 +86,13 @@ class CreateParams(Params):
     """Password; empty for none."""
 
 
-class DeactivateParams(Params):
+class CloseParams(Params):
+    old_password: str | None = None
+    """Your password, where the account has one and a session is used. Without one, the session has
+    to have begun within the last ten minutes."""
+
+
+class DeactivateParams(CloseParams):
     user_id: int
     """Id of the user."""
     deactivation_notification_comment: str | None = Field(None, max_length=MAX_COMMENT)
@@ -191,6 +198,7 @@ async def deactivate(request: Request, params: DeactivateParams) -> Empty:
     """Administrators close their own account, too, by what closes it at all."""
     if params.user_id == request.actor.user_id:
         request.check_reaches(Scope.ACCOUNT)
+        await _closing_proof(request, params)
     await request.write(
         deactivate_as_administrator,
         UserId(params.user_id),
@@ -200,11 +208,18 @@ async def deactivate(request: Request, params: DeactivateParams) -> Empty:
     return Empty()
 
 
-async def deactivate_own_account(request: Request, params: NoParams) -> Empty:
-    del params
+async def deactivate_own_account(request: Request, params: CloseParams) -> Empty:
     request.refuse_bots()
-    await request.write(deactivate_own, now=request.app.clock.now())
+    proof = await _closing_proof(request, params)
+    await request.write(deactivate_own, proof, now=request.app.clock.now())
     return Empty()
+
+
+async def _closing_proof(request: Request, params: CloseParams) -> Proof:
+    """The account's own key closes it, as the protocol has it; sessions need a proof."""
+    if request.session is None:
+        return await request.reauthentication.by_own_key()
+    return await request.reauthentication.prove(params.old_password)
 
 
 async def reactivate(request: Request, params: ReactivateParams) -> Empty:
@@ -273,11 +288,16 @@ ENDPOINTS = (
         "DELETE",
         "/users/me",
         Access.USER,
-        NoParams,
+        CloseParams,
         deactivate_own_account,
         scope=Scope.ACCOUNT,
         summary="Deactivate your account",
-        description="Refused for the last owner.",
+        description=(
+            "Refused for the last owner. Your keys, sessions and bots end, and what is pending"
+            " for the account.\n\n"
+            "The account's own key is proof enough. A session needs `old_password`, or, where the"
+            " account has no password, to have begun within the last ten minutes."
+        ),
     ),
     Endpoint(
         "DELETE",

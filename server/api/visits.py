@@ -6,6 +6,7 @@ from typing import Protocol, TypeVar
 
 from server.api.endpoint import Access
 from server.api.rate_limit import RateLimits
+from server.api.reauthentication import Reauthentication
 from server.app import App
 from server.directory import Directory
 from server.domain.actor import Actor
@@ -57,6 +58,11 @@ class Visit:
         if self.realm_id is None:
             raise NotFoundError("There is no organization at this address.")
         return self.app.directories.of(self.realm_id)
+
+    @property
+    def reauthentication(self) -> Reauthentication:
+        """How the caller proves anew that they own the account."""
+        return Reauthentication(self.app, self.limits, self.actor, self.session, self.limit_headers)
 
     async def write(self, action: Callable[[WriteTx], Awaitable[Result]]) -> Result:
         """Let the realm's writer do it. Raises as the action does."""

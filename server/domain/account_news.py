@@ -9,6 +9,7 @@ from zoneinfo import ZoneInfo
 
 import msgspec
 
+from server.domain.credential_changes import Ended
 from server.domain.unsubscribing import SIGN_INS, WELCOMES
 
 
@@ -32,6 +33,9 @@ class Deactivated(News, frozen=True, tag="account_deactivated"):
 class PasswordChanged(News, frozen=True, tag="account_password_changed"):
     """The account has another password."""
 
+    ended: Ended | None = None
+    """None: a release that did not say so has asked."""
+
     def subject(self, realm_name: str) -> str:
         return f"Your password for {realm_name} was changed"
 
@@ -40,9 +44,28 @@ class AddressChanged(News, frozen=True, tag="account_address_changed"):
     """The account has another address than the one that this goes to."""
 
     new_address: str
+    ended: Ended | None = None
 
     def subject(self, realm_name: str) -> str:
         return f"Your address at {realm_name} was changed"
+
+
+class KeysReplaced(News, frozen=True, tag="account_keys_replaced"):
+    """The account has another API key."""
+
+    ended: Ended
+
+    def subject(self, realm_name: str) -> str:
+        return f"Your API key for {realm_name} was replaced"
+
+
+class Closed(News, frozen=True, tag="account_closed"):
+    """Its owner has closed the account."""
+
+    ended: Ended
+
+    def subject(self, realm_name: str) -> str:
+        return f"Your account at {realm_name} was closed"
 
 
 class Welcome(News, frozen=True, tag="account_welcome"):
@@ -77,5 +100,7 @@ class SignedIn(News, frozen=True, tag="account_signed_in"):
         return f"New sign-in to your account at {realm_name}"
 
 
-AccountNews = Deactivated | PasswordChanged | AddressChanged | Welcome | SignedIn
+AccountNews = (
+    Deactivated | PasswordChanged | AddressChanged | KeysReplaced | Closed | Welcome | SignedIn
+)
 """All kinds."""

@@ -12,7 +12,10 @@ NAMES: Final = {"public": 1, "full_with_consent": 2}
 """As clients of later levels call them."""
 
 
-def url_of(blob_key: str) -> str:
-    """Below the organization's address; whoever knows it may have the file."""
-    _, _, rest = blob_key.split("/", 2)
-    return f"{PATH}/{rest}/organization.zip"
+def url_of(blob_key: str, link_secret: str | None) -> str:
+    """Below the organization's address; a client that knows it may have the file.
+
+    `link_secret` stands for the secret in the blob's key, once links have been renewed.
+    """
+    _, _, folder, secret = blob_key.split("/", 3)
+    return f"{PATH}/{folder}/{link_secret or secret}/organization.zip"

@@ -29,13 +29,15 @@ class ShownExport(msgspec.Struct, frozen=True, kw_only=True):
     @classmethod
     def of(cls, row: ExportRow, address: str) -> "ShownExport":
         """`address` is the organization's."""
-        there = row.blob_key is not None and row.deleted_at is None
+        url = None
+        if row.blob_key is not None and row.is_there:
+            url = address + url_of(row.blob_key, row.link_secret)
         return cls(
             id=row.export_id,
             acting_user_id=row.acting_user_id,
             export_time=row.requested_at.timestamp(),
             export_type=row.export_type,
-            export_url=address + url_of(row.blob_key) if there and row.blob_key else None,
+            export_url=url,
             deleted_timestamp=None if row.deleted_at is None else row.deleted_at.timestamp(),
             failed_timestamp=None if row.failed_at is None else row.failed_at.timestamp(),
             pending=row.is_pending,

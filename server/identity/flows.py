@@ -3,6 +3,7 @@
 import base64
 import hashlib
 import secrets
+from datetime import datetime
 from typing import Final
 
 import msgspec
@@ -28,9 +29,11 @@ class Flow(msgspec.Struct, frozen=True, kw_only=True):
     """Where they go then."""
     otp: str
     """Of the app that waits for them."""
+    began_at: float = 0.0
+    """In seconds since 1970: a flow ends with a later change of the account's credentials."""
 
     @classmethod
-    def begin(cls, provider: str, realm_id: int, *, wanted: str, otp: str) -> "Flow":
+    def begin(cls, provider: str, realm_id: int, *, wanted: str, otp: str, now: datetime) -> "Flow":
         state, nonce, verifier = (secrets.token_urlsafe(32) for _ in range(3))
         return cls(
             provider=provider,
@@ -40,6 +43,7 @@ class Flow(msgspec.Struct, frozen=True, kw_only=True):
             verifier=verifier,
             wanted=wanted,
             otp=otp,
+            began_at=now.timestamp(),
         )
 
     @property

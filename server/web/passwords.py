@@ -12,6 +12,7 @@ from server.domain.errors import BadRequestError, DomainError, PasswordAuthDisab
 from server.domain.sign_in import PASSWORDS
 from server.pages import Page
 from server.web.confirming import digest_in, to_confirm
+from server.web.endings import done_at
 from server.web.mailing import count_mail
 from server.web.new_passwords import checked_new_password
 from server.web.places import SIGN_IN
@@ -55,9 +56,10 @@ async def keep(visit: Visit) -> Page:
         return await _form(visit, error)
     digest = digest_in(visit)
     new_hash = await visit.app.passwords.hash(password)
-    await visit.write(lambda tx: reset_password(tx, digest, new_hash))
+    end_keys = bool(visit.sent("end_keys"))
+    _, ended = await visit.write(lambda tx: reset_password(tx, digest, new_hash, end_keys=end_keys))
     await visit.limits.forget_sign_ins(visit.directory.realm_id, email)
-    return go(visit, f"{SIGN_IN}?done=password")
+    return go(visit, done_at(SIGN_IN, "password", ended))
 
 
 async def _form(visit: Visit, error: DomainError | None = None) -> Page:

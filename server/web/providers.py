@@ -17,7 +17,11 @@ from server.api.sign_in import person_with
 from server.api.visits import PageRoute, Visit
 from server.domain.accounts import as_full_name, checked_email
 from server.domain.confirmations import PATHS, VALID_SECONDS, VOUCHED_SIGN_UP
-from server.domain.errors import NotFoundError, RealmDeactivatedError
+from server.domain.errors import (
+    AuthenticationFailedError,
+    NotFoundError,
+    RealmDeactivatedError,
+)
 from server.domain.mobile_flow import checked_otp
 from server.domain.sessions import digest_of, new_token
 from server.identity import Identity, IdentityError
@@ -28,6 +32,7 @@ from server.web.places import place_here
 from server.web.rendering import go
 from server.web.sign_in import let_in
 from storage import confirmations, ended_flows
+from storage.credentials import CredentialsRow
 
 logger = structlog.get_logger(__name__)
 
@@ -38,6 +43,7 @@ METADATA: Final = f"{BACK}/metadata"
 FLOW: Final = "parley_flow"
 """The cookie of somebody who is at another site."""
 MAX_FLOW_LENGTH: Final = 4_000
+ENDED: Final = "Your account was changed since you began to sign in. Sign in again."
 
 
 async def begin(visit: Visit) -> Page:
@@ -47,7 +53,8 @@ async def begin(visit: Visit) -> Page:
     if otp:
         checked_otp(otp)
     wanted = place_here(visit.query.get("next", ""))
-    flow = Flow.begin(name, visit.directory.realm_id, wanted=wanted, otp=otp)
+    now = visit.app.clock.now()
+    flow = Flow.begin(name, visit.directory.realm_id, wanted=wanted, otp=otp, now=now)
     identities = visit.app.identities
     provider = identities.providers[name]
     try:
@@ -83,9 +90,11 @@ async def come_back(visit: Visit) -> Page:
     visit.cookies.append(cookie(visit.app, FLOW, "", seconds=0))
     async with logged(account=identity.email):
         found = await person_with(visit.app, visit.directory, identity.email)
+        if found is not None:
+            _check_begun_since(flow, found)
     if found is None:
         return await _join(visit, identity)
-    return await let_in(visit, found.user_id, wanted=flow.wanted, otp=flow.otp)
+    return await let_in(visit, found, wanted=flow.wanted, otp=flow.otp)
 
 
 async def _identify(visit: Visit, name: str, said: Mapping[str, str]) -> tuple[Flow, Identity]:
@@ -101,6 +110,12 @@ async def _identify(visit: Visit, name: str, said: Mapping[str, str]) -> tuple[F
         logger.warning("a provider's word is not taken", provider=name, reason=error.reason)
         raise
     return flow, Identity(email, identity.full_name)
+
+
+def _check_begun_since(flow: Flow, found: CredentialsRow) -> None:
+    """Raise AuthenticationFailedError if the account's credentials have changed since it began."""
+    if found.changed_at is not None and flow.began_at < found.changed_at.timestamp():
+        raise AuthenticationFailedError(ENDED)
 
 
 def _flow(visit: Visit, name: str, said: Mapping[str, str]) -> Flow:

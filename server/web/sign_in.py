@@ -1,6 +1,7 @@
 """Signing in by password, and out."""
 
 from collections.abc import Mapping
+from datetime import datetime
 from typing import Final
 from urllib.parse import urlencode
 
@@ -10,7 +11,7 @@ from server.api.endpoint import Access
 from server.api.sign_in import who_signs_in
 from server.api.visits import PageRoute, Visit
 from server.domain import known_browsers
-from server.domain.errors import DomainError
+from server.domain.errors import AuthenticationFailedError, DomainError
 from server.domain.mobile_flow import checked_otp, way_back
 from server.domain.realm_settings import RealmSettings
 from server.domain.sessions import (
@@ -23,9 +24,11 @@ from server.domain.sessions import (
 )
 from server.domain.sign_in import LDAP, PASSWORDS, takes_passwords
 from server.pages import Page
+from server.web.endings import ended_in
 from server.web.places import SIGN_IN, SIGN_OUT, place_here
 from server.web.rendering import go, show
-from storage import server_keys, sessions
+from storage import credentials, server_keys, sessions
+from storage.credentials import CredentialsRow
 from storage.ids import UserId
 
 MAX_USER_AGENT_LENGTH: Final = 300
@@ -39,11 +42,11 @@ NOTICES: Final = {
 
 
 async def ask(visit: Visit) -> Page:
-    """The page with the form; whoever has signed in already goes on at once."""
+    """The page with the form; a visitor who has signed in goes on at once, or signs in `again`."""
     otp = visit.query.get("mobile_flow_otp", "")
     if otp:
         checked_otp(otp)
-    elif visit.caller is not None:
+    elif visit.caller is not None and "again" not in visit.query:
         return go(visit, place_here(visit.query.get("next", "")))
     return await _form(visit, visit.query)
 
@@ -62,26 +65,32 @@ async def sign_in(visit: Visit) -> Page:
         )
     except DomainError as error:
         return await _form(visit, visit.form, error)
-    return await let_in(
-        visit, found.user_id, wanted=visit.sent("next"), otp=visit.sent("mobile_flow_otp")
-    )
+    return await let_in(visit, found, wanted=visit.sent("next"), otp=visit.sent("mobile_flow_otp"))
 
 
-async def let_in(visit: Visit, user_id: UserId, *, wanted: str, otp: str) -> Page:
-    """Somebody has shown who they are: a session begins, or their app gets its key.
+async def let_in(visit: Visit, found: CredentialsRow, *, wanted: str, otp: str) -> Page:
+    """Begin a session for an account whose owner has signed in, or give their app its key.
 
     They go to the wanted place if it is one of ours. What was known of the browser before is
-    forgotten: nobody can have put it there.
+    forgotten: nobody can have put it there. Raises AuthenticationFailedError if the credentials
+    have changed since they were compared.
     """
     if otp:
-        await _tell_of_sign_in(visit, user_id)
-        return await _give_to_app(visit, user_id, otp)
-    await begin_session(visit, user_id)
+        await _tell_of_sign_in(visit, found.user_id)
+        return await _give_to_app(visit, found, otp)
+    await begin_session(visit, found.user_id, changed_at=found.changed_at)
     return go(visit, place_here(wanted))
 
 
-async def begin_session(visit: Visit, user_id: UserId) -> None:
-    """Let the browser be that user's from now on; the session that it had ends."""
+async def begin_session(
+    visit: Visit, user_id: UserId, *, changed_at: datetime | None = None
+) -> None:
+    """Let the browser be that user's from now on; the session that it had ends.
+
+    `changed_at`: that of the credentials with which they have signed in. Raises
+    AuthenticationFailedError if these have changed since: a session that began a moment later would
+    outlive the end of all others.
+    """
     app, realm_id = visit.app, visit.directory.realm_id
     seconds = app.settings.session_days * 24 * 3600
     token = new_token()
@@ -94,6 +103,10 @@ async def begin_session(visit: Visit, user_id: UserId) -> None:
         await _tell_of_sign_in(visit, user_id)
     others = [each for each in known if each != user_id]
     async with app.database.transaction() as connection:
+        if not await credentials.hold_unchanged(
+            connection, realm_id, user_id, changed_at=changed_at
+        ):
+            raise AuthenticationFailedError("Your username or password is incorrect")
         if visit.session is not None:
             await sessions.end(connection, realm_id, visit.session.digest)
         await sessions.insert(
@@ -134,16 +147,15 @@ async def sign_out(visit: Visit) -> Page:
     return go(visit, SIGN_IN)
 
 
-async def _give_to_app(visit: Visit, user_id: UserId, otp: str) -> Page:
-    row = await visit.directory.user(user_id)
-    assert row is not None, "whoever has signed in exists"
+async def _give_to_app(visit: Visit, found: CredentialsRow, otp: str) -> Page:
+    """Send the app the key that was there when its user signed in, not one that came since."""
     place = way_back(
         visit.app.settings.mobile_scheme,
         otp,
         realm_url=(await visit.directory.address()).url,
-        email=row.email,
-        user_id=user_id,
-        key=row.api_key,
+        email=found.email,
+        user_id=found.user_id,
+        key=found.api_key,
     )
     return go(visit, place)
 
@@ -161,6 +173,7 @@ async def _form(visit: Visit, sent: Mapping[str, str], error: DomainError | None
         next=place_here(sent.get("next", "")),
         otp=otp,
         notice=NOTICES.get(sent.get("done", ""), ""),
+        ended=ended_in(sent) if "done" in sent else None,
         by_password=takes_passwords(settings, available),
         by_name=LDAP in available and settings.wants_method(LDAP),
         has_own_passwords=has_own_passwords,

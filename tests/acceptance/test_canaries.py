@@ -159,7 +159,9 @@ async def secrets_are_given(operation: Operation) -> Visitor:
     )
     secrets["a webhook"] = bot["api_key"]
     secrets["a bot's key"] = called["api_key"]
-    named = await olga.post("/users/me/api_keys", name="mine", scopes=["read"])
+    named = await olga.post(
+        "/users/me/api_keys", name="mine", scopes=["read"], old_password=SIGN_IN_PASSWORD
+    )
     secrets["a named key"] = named["api_key"]
     await olga.post("/invites", invitee_emails="ada@example.com", stream_ids=[])
     await until(lambda: operation.sink.mails)

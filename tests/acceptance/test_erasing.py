@@ -12,8 +12,8 @@ import pytest_asyncio
 from psycopg import sql
 
 from queue_processors import blob_removals, deferred_work, greetings
+from server.actions.account_mail import mail_news
 from server.actions.erasing import ERASING, erase_person
-from server.actions.passwords import mail_news
 from server.actions.realm_exports import STEP, Wanted
 from server.actions.stepped_work import take_step
 from server.api.tus import CONTENT_TYPE
@@ -30,6 +30,7 @@ from tests.factories import Make
 from tests.fixtures.app import Server
 from tests.fixtures.clients import Client
 from tests.fixtures.images import picture
+from tests.fixtures.keys import new_key
 
 pytestmark = pytest.mark.asyncio
 
@@ -138,7 +139,7 @@ async def fill(server: Server, people: dict[str, Any]) -> None:
     await carol.post("/users/me/alert_words", alert_words=[CANARY])
     later = {**to, "to": people["general"], "scheduled_delivery_timestamp": 2_000_000_000}
     await carol.post("/scheduled_messages", content=CANARY, **later)
-    await carol.post("/users/me/api_keys", name=CANARY, scopes=["read"])
+    await new_key(carol, "read", name=CANARY)
     await carol.patch("/settings", full_name=f"Carola {CANARY}")
     await carol.patch("/settings", full_name="Caroline")
     (await carol.upload("/users/me/avatar", file=("me.png", picture()))).succeeded()

@@ -3,6 +3,7 @@
 import pytest
 
 from server.actions.confirmations import LinkExpiredError
+from server.actions.credential_changes import Proof
 from server.actions.email_changes import ask_for_new_address, change_address
 from server.domain import user_settings
 from server.domain.sessions import digest_of
@@ -21,7 +22,7 @@ VISIBILITIES = (
 
 async def ask(hall, user, email="new@example.org", token="t") -> bytes:
     """Somebody asks for an address; the digest of their token."""
-    await hall.stage.write(ask_for_new_address, hall.actor(user), email)
+    await hall.stage.write(ask_for_new_address, hall.actor(user), email, Proof(None))
     connection = hall.make.connection
     [confirmation_id] = await connection.values(
         "SELECT confirmation_id FROM confirmations WHERE realm_id = %(r)s AND user_id = %(u)s",

@@ -5,6 +5,7 @@ import asyncio
 import msgspec
 import pytest
 
+from server.actions.credential_changes import Proof
 from server.actions.user_activation import (
     deactivate_as_administrator,
     deactivate_own,
@@ -285,10 +286,10 @@ async def test_bots_get_no_mail(hall, make):
 
 async def test_one_closes_one_s_own_account(hall):
     now = hall.stage.clock.now()
-    await hall.stage.run(deactivate_own, hall.actor(hall.member), now=now)
+    await hall.stage.run(deactivate_own, hall.actor(hall.member), Proof(None), now=now)
     assert not (await row_of(hall, hall.member.user_id)).is_active
     with pytest.raises(CannotDeactivateLastUserError) as refusal:
-        await hall.stage.run(deactivate_own, hall.actor(hall.owner), now=now)
+        await hall.stage.run(deactivate_own, hall.actor(hall.owner), Proof(None), now=now)
     assert refusal.value.details == {"entity": "organization owner", "is_last_owner": True}
 
 

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
+from server.actions.credential_changes import Proof
 from server.actions.user_settings import (
     NewPassword,
     OwnChange,
@@ -332,9 +333,10 @@ async def test_a_password_changes_for_whom_knows_the_old_one(house, make):
         )
 
     await keep("old")
-    await house.change(password=NewPassword("old", "new"))
-    with pytest.raises(BadRequestError, match="Wrong password"):
-        await house.change(password=NewPassword("old", "newest"), full_name="Chef")
+    proof = Proof(None)
+    await house.change(password=NewPassword("new", proof))
+    with pytest.raises(BadRequestError, match="changed meanwhile"):
+        await house.change(password=NewPassword("newest", proof), full_name="Chef")
 
     hashed = await credentials.password_hash(make.connection, make.realm_id, house.cook.user_id)
     assert hashed == "new"

@@ -12,20 +12,17 @@ from server.domain.api_keys import GRANTABLE, Scope, digest_of
 from storage import api_keys
 from tests.factories import new_realm
 from tests.fixtures.clients import PATIENCE_SECONDS
+from tests.fixtures.keys import new_key
+from tests.fixtures.visitors import PASSWORD, give_password
 
 pytestmark = pytest.mark.asyncio
 
 LATER = 4_000_000_000
-PASSWORD = "correct horse battery staple"
-
-
-async def made(client, *scopes, name="A program", **more):
-    return await client.post("/users/me/api_keys", name=name, scopes=list(scopes), **more)
 
 
 async def holder(client, *scopes, **more):
     """A client with a new key of that one's user."""
-    return replace(client, api_key=(await made(client, *scopes, **more))["api_key"])
+    return replace(client, api_key=(await new_key(client, *scopes, **more))["api_key"])
 
 
 async def send(client, to):
@@ -88,7 +85,7 @@ async def test_no_key_reaches_what_the_account_stands_on(log_in, make, method, p
     await make.user(role=OWNER)
     for row in (await make.user(role=OWNER), await make.user(role=ADMINISTRATOR, bot_type=1)):
         own = await log_in(row)
-        key = await made(own, "everything")
+        key = await new_key(own, "everything")
         place = path.format(key_id=key["key_id"], user_id=row.user_id)
         client = replace(own, api_key=key["api_key"])
         refused = (await client.call(method, place, full_name="Eve", **fields)).refused()
@@ -132,9 +129,9 @@ async def test_who_reads_does_not_learn_the_keys_of_bots(log_in, make):
 
 async def test_keys_are_listed_without_what_opens_anything(log_in, make):
     client = await log_in()
-    first = await made(client, "read", name=" My  laptop ")
+    first = await new_key(client, "read", name=" My  laptop ")
     later = LATER
-    second = await made(client, "messages", "read", name="CI", expires_at=later)
+    second = await new_key(client, "messages", "read", name="CI", expires_at=later)
     await (replace(client, api_key=first["api_key"])).get("/users/me")
 
     listed = (await client.get("/users/me/api_keys"))["api_keys"]
@@ -154,7 +151,7 @@ async def test_keys_are_listed_without_what_opens_anything(log_in, make):
 
 async def test_a_key_that_is_revoked_opens_nothing_and_its_queues_end(log_in, server):
     client = await log_in()
-    key = await made(client, "read")
+    key = await new_key(client, "read")
     reader = replace(client, api_key=key["api_key"])
     queue = await reader.register(event_types=["message"])
     poll = asyncio.create_task(
@@ -193,16 +190,17 @@ async def test_a_key_ends_when_it_was_to(log_in, make):
         ({"expires_at": -253_402_300_799}, "REQUEST_VARIABLE_INVALID"),
     ],
 )
-async def test_what_cannot_be_is_refused(log_in, wrong, code):
+async def test_what_cannot_be_is_refused(log_in, make, wrong, code):
     client = await log_in()
-    fields = {"name": "A program", "scopes": ["read"], **wrong}
+    await give_password(make, client.user)
+    fields = {"name": "A program", "scopes": ["read"], "old_password": PASSWORD, **wrong}
     (await client.call("POST", "/users/me/api_keys", **fields)).refused(code)
     assert (await client.get("/users/me/api_keys"))["api_keys"] == []
 
 
 async def test_keys_are_one_person_s_in_one_organization(log_in, make, connect, server):
     client, other = await log_in(), await log_in(role=ADMINISTRATOR)
-    key = await made(client, "everything")
+    key = await new_key(client, "everything")
     (await other.call("DELETE", f"/users/me/api_keys/{key['key_id']}")).refused()
     for stranger in (
         replace(client, email=other.email, api_key=key["api_key"]),
@@ -248,7 +246,7 @@ async def test_another_key_for_the_account_closes_it_to_the_old_one(log_in, make
 
 async def test_a_use_is_noted_once_in_a_while(log_in, make):
     client = await log_in()
-    key = await made(client, "read")
+    key = await new_key(client, "read")
     reader = replace(client, api_key=key["api_key"])
     for _ in range(3):
         await reader.get("/users/me")

@@ -12,6 +12,7 @@ from server.messaging.background import running
 from storage import users
 from tests.factories import new_realm
 from tests.fixtures.clients import Client
+from tests.fixtures.keys import new_key
 from tests.fixtures.web import answering_json, web_at
 
 pytestmark = pytest.mark.asyncio
@@ -164,15 +165,35 @@ async def test_settings_say_who_makes_bots(log_in, make, server):
     await boss.post("/bots", **CALLED)
 
 
-async def test_bots_are_given_to_others(log_in):
+async def test_bots_are_given_to_others_with_other_keys(log_in, make):
     owner, heir, boss = await log_in(), await log_in(), await log_in(role=ADMINISTRATOR)
     made = await owner.post("/bots", **CALLED)
     path = f"/bots/{made['user_id']}"
-    own, theirs = [await each.register(event_types=["realm_bot"]) for each in (owner, heir)]
+    [row] = await users.bots(make.connection, make.realm_id)
+    bot = await log_in(row)
+    named = replace(bot, api_key=(await new_key(bot, "read"))["api_key"])
+    bots_queue = await bot.register(event_types=["message"])
+    before = (await realm_bots(owner))[made["user_id"]]
+    queues = [await each.register(event_types=["realm_bot"]) for each in (owner, heir, boss)]
+    own, theirs, of_boss = queues
     changed = await owner.patch(path, bot_owner_id=heir.user.user_id)
     assert changed["bot_owner"] == heir.user.email
-    assert (await own.until("realm_bot"))["op"] == "delete"
-    assert (await theirs.until("realm_bot"))["bot"]["api_key"] == made["api_key"]
+    gone = await own.until("realm_bot")
+    assert gone["op"] == "delete"
+    shown = (await theirs.until("realm_bot"))["bot"]
+    assert shown["api_key"] != made["api_key"]
+    assert shown["services"][0]["token"] != before["services"][0]["token"]
+    update = (await of_boss.until("realm_bot", op="update"))["bot"]
+    assert (update["api_key"], update["services"]) == (shown["api_key"], shown["services"])
+    assert (await heir.get(f"{path}/api_key"))["api_key"] == shown["api_key"]
+    for known in (bot, named):
+        (await known.call("GET", "/users/me")).refused("INVALID_API_KEY", 401)
+    renewed = replace(bot, api_key=shown["api_key"])
+    poll = {"queue_id": bots_queue.queue_id, "last_event_id": -1}
+    (await renewed.call("GET", "/events", **poll)).refused("BAD_EVENT_QUEUE_ID")
+    # To the same owner again: nothing changes.
+    await boss.patch(path, bot_owner_id=heir.user.user_id)
+    await renewed.get("/users/me")
     (await owner.call("PATCH", path, full_name="Mine")).refused()
     await heir.patch(path, full_name="Heirloom")
 

@@ -11,6 +11,7 @@ import pytest
 from server.api import credentials
 from storage.ids import QueueId
 from tests.fixtures.clients import Client, Events, basic
+from tests.fixtures.keys import new_key
 from tests.fixtures.sockets import Connection, RawAnswer, connected, request, until
 from tests.fixtures.visitors import PASSWORD
 
@@ -281,7 +282,7 @@ def by_what_ends(log_in, make, ada, visitor, database):
             await browser.sign_in(ada.email, PASSWORD)
             cookies = "; ".join(f"{name}={value}" for name, value in browser.cookies.items())
             return queue, {"Cookie": cookies}, lambda: run("DELETE FROM sessions")
-        made = await client.post("/users/me/api_keys", name="A program", scopes=["everything"])
+        made = await new_key(client, "everything")
         shown = {"Authorization": basic(ada.email, made["api_key"])}
         return queue, shown, lambda: run("UPDATE api_keys SET expires_at = now()")
 

@@ -17,6 +17,7 @@ from storage import users
 from storage.channels import ChannelRow
 from tests.factories import new_realm
 from tests.fixtures.clients import Client
+from tests.fixtures.keys import new_key
 
 pytestmark = pytest.mark.asyncio
 
@@ -207,10 +208,7 @@ async def bots_of(make):
 
 async def test_keys_of_programs_work_too_if_they_are_for_messages(hook):
     member = hook.member
-    keys = [
-        (await member.post("/users/me/api_keys", name=scope, scopes=[scope]))["api_key"]
-        for scope in ("messages", "read")
-    ]
+    keys = [(await new_key(member, scope))["api_key"] for scope in ("messages", "read")]
     (await hook(SLACK, {"text": "by a key"}, api_key=keys[0])).succeeded()
     assert (await newest(member))["sender_id"] == member.user.user_id
     (await hook(SLACK, {"text": "x"}, api_key=keys[1])).refused()

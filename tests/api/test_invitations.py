@@ -11,6 +11,7 @@ from server.domain.system_bots import WELCOME_BOT
 from storage import groups, users
 from tests.factories import new_realm
 from tests.fixtures.invitations import Reception, link_of
+from tests.fixtures.keys import new_key
 
 pytestmark = pytest.mark.asyncio
 
@@ -311,7 +312,7 @@ async def test_links_are_not_for_keys_that_read(log_in, make):
     [link] = await listed(boss)
     shown = {}
     for scope in ("read", "everything"):
-        key = await boss.post("/users/me/api_keys", name=scope, scopes=[scope])
+        key = await new_key(boss, scope)
         [shown[scope]] = await listed(replace(boss, api_key=key["api_key"]))
     assert (shown["everything"], link["link_url"]) == (link, made)
     del link["link_url"]

@@ -176,6 +176,8 @@ async def test_it_ends_with_who_asked_for_it_and_after_a_week(server, make, olga
     await olga.patch(f"/users/{admin.user.user_id}", role=400)
     assert (await olga.fetch(path)).status == 404
     await olga.patch(f"/users/{admin.user.user_id}", role=200)
+    assert (await olga.fetch(path)).status == 404, "a former administrator knew it"
+    path = urlsplit((await listed(olga))[0]["export_url"]).path
     assert (await olga.fetch(path)).status == 200
 
     keeper = BlobKeeper.of(server.app)

@@ -4,12 +4,10 @@ import pytest
 
 from server.domain.access import ADMINISTRATOR, GUEST, MEMBER, MODERATOR
 from server.domain.bots import GENERIC
-from server.domain.passwords import Passwords
 from tests.fixtures import contract
+from tests.fixtures.visitors import PASSWORD, give_password
 
 pytestmark = pytest.mark.asyncio
-
-PASSWORD = "correct horse battery"
 
 
 def values(parameter):
@@ -128,17 +126,13 @@ async def test_hours_may_be_as_the_language_has_them(log_in):
 
 async def test_a_password_is_changed_by_whom_knows_it(log_in, make, spectator):
     cook = await log_in()
-    with Passwords(1) as passwords:
-        await make.connection.execute(
-            "UPDATE users SET password_hash = %(hash)s WHERE user_id = %(user_id)s",
-            hash=await passwords.hash(PASSWORD),
-            user_id=cook.user.user_id,
-        )
+    await give_password(make, cook.user)
 
     async def change(**fields):
         return await cook.call("PATCH", "/settings", **fields)
 
-    (await change(new_password="another secret")).refused()
+    missing = (await change(new_password="another secret")).refused("REQUEST_VARIABLE_MISSING")
+    assert missing["var_name"] == "old_password"
     (await change(old_password="guess", new_password="another secret")).refused()
     (await change(old_password=PASSWORD, new_password="short")).refused()
     (await change(old_password=PASSWORD, new_password="another secret")).succeeded()
@@ -150,7 +144,9 @@ async def test_a_password_is_changed_by_whom_knows_it(log_in, make, spectator):
 
 async def test_guessing_the_old_password_is_counted(serving_with, connect, make):
     async with serving_with(rate_limits=True) as server:
-        cook = await connect(server, make.realm_id, await make.user())
+        row = await make.user()
+        await give_password(make, row)
+        cook = await connect(server, make.realm_id, row)
 
         async def guess():
             fields = {"old_password": "guess", "new_password": "another secret"}

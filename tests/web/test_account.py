@@ -4,6 +4,7 @@ import pytest
 import pytest_asyncio
 
 from tests.fixtures.clients import Client
+from tests.fixtures.keys import new_key
 from tests.fixtures.visitors import PASSWORD, Visitor
 
 pytestmark = pytest.mark.asyncio
@@ -155,7 +156,10 @@ async def test_addresses_may_be_for_administrators_to_change(browser, make, post
 
 async def test_clients_change_the_address_the_same_way(log_in, ada, posting, make, visitor):
     client = await log_in(ada)
-    await client.patch("/settings", email="ada@new.org")
+    (await client.call("PATCH", "/settings", email="ada@new.org")).refused(
+        "REQUEST_VARIABLE_MISSING"
+    )
+    await client.patch("/settings", email="ada@new.org", old_password=PASSWORD)
     link = posting.link(await posting.mail())
     browser = await visitor()
     await browser.look(link)
@@ -187,7 +191,7 @@ async def test_where_there_are_no_passwords_of_ours_none_is_asked_for(browser, m
 
 async def test_keys_of_programs_are_listed_and_revoked(browser, ada, log_in):
     client = await log_in(ada)
-    made = await client.post("/users/me/api_keys", name="The <bot>", scopes=["read", "messages"])
+    made = await new_key(client, "read", "messages", name="The <bot>")
     program = Client(client.server, client.host, ada.email, made["api_key"])
     await program.get("/users/me")
     await browser.look("/account")

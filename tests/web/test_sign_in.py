@@ -2,6 +2,7 @@
 
 import pytest
 
+from server.actions.credential_changes import Proof
 from server.actions.user_activation import deactivate_user
 from server.actions.user_settings import NewPassword, OwnChange, change_own_settings
 from server.domain.sessions import digest_of
@@ -225,10 +226,8 @@ async def test_another_password_ends_all_other_sessions(visitor, ada, make):
 async def test_another_password_by_api_key_ends_all_sessions(visitor, ada, server, make):
     browser = await signed_in(visitor, ada)
     actor = await make.actor(ada)
-    old = await make.connection.value(
-        "SELECT password_hash FROM users WHERE user_id = %(id)s", id=ada.user_id
-    )
-    change = OwnChange(password=NewPassword(old, await server.app.passwords.hash(NEW)))
+    new = NewPassword(await server.app.passwords.hash(NEW), Proof(None))
+    change = OwnChange(password=new)
     writer = server.app.writers.of(make.realm_id)
     await writer.write(lambda tx: change_own_settings(tx, actor, change))
     assert (await browser.look("/")).headers["Location"] == "/login"

@@ -41,9 +41,8 @@ async def own_account(stage: Stage) -> None:
 
 async def keys(stage: Stage) -> None:
     ravi = stage.ravi
-    made = await stage.see(
-        "POST /users/me/api_keys", ravi, name="Statistics", scopes=["read"], expires_at=4102444800
-    )
+    wanted = {"name": "Statistics", "scopes": ["read"], "expires_at": 4102444800}
+    made = await stage.see("POST /users/me/api_keys", ravi, **wanted, old_password=PASSWORD)
     await stage.see("GET /users/me/api_keys", ravi)
     await stage.see("DELETE /users/me/api_keys/{key_id}", ravi, key_id=made["key_id"])
     theirs = await stage.client(await stage.make.user("Lena", email="lena@example.com"))

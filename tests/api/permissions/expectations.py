@@ -312,7 +312,7 @@ may(
 )
 
 OWN_KEYS = "one's own, with the account's own key"
-NEW_KEY = {"name": "A program", "scopes": ["read"]}
+NEW_KEY = {"name": "A program", "scopes": ["read"], "old_password": world.PASSWORD}
 may("GET /users/me/api_keys", OWN_KEYS, allowed=EVERYBODY)
 may("POST /users/me/api_keys", OWN_KEYS, allowed=EVERYBODY, fields=NEW_KEY)
 may(

@@ -103,8 +103,11 @@ class World:
         )
         with Passwords(1) as passwords:
             hashed = await passwords.hash(PASSWORD)
-        other_id = people[OTHER].user_id
-        await credentials.update_password(make.connection, make.realm_id, other_id, hashed)
+        for row in people.values():
+            if row.bot_type is None:
+                await credentials.update_password(
+                    make.connection, make.realm_id, row.user_id, hashed
+                )
         return cls(
             server,
             make,
@@ -356,7 +359,7 @@ async def new_person(world: World, who: str, kind: str) -> Values:
 
 async def api_key(world: World, who: str, kind: str) -> Values:
     client = world.clients[world.owner_of(who, kind)]
-    fields = {"name": world.text(), "scopes": ["read"]}
+    fields = {"name": world.text(), "scopes": ["read"], "old_password": PASSWORD}
     return {"key_id": (await client.post("/users/me/api_keys", **fields))["key_id"]}
 
 

@@ -1,0 +1,123 @@
+"""The one place where credentials change: it ends what is pending, and mails what it ended.
+
+Every action that writes a password, an address, a key, an owner of a bot or whether an account is
+active calls `end_pending` in the same transaction (tests/architecture/test_credentials.py).
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from server.actions.account_mail import mail_news
+from server.actions.realm_exports import renew_links
+from server.domain.access import ADMINISTRATOR
+from server.domain.account_news import AccountNews
+from server.domain.api_keys import new_api_key
+from server.domain.confirmations import CHANGE_EMAIL, RESET_PASSWORD
+from server.domain.credential_changes import Ended
+from server.domain.errors import BadRequestError
+from server.events.base import NOBODY, Entry, Tx
+from server.events.log import QueuesEnded
+from storage import api_keys, confirmations, credentials, event_queues, sessions
+from storage.database import Connection
+from storage.ids import UserId
+from storage.users import UserRow
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """That the caller owns the account, by the credentials that it had at `changed_at`."""
+
+    changed_at: datetime | None
+    session: bytes | None = None
+    """The digest of the session in which it was given, if it was in one."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Extent:
+    """What a change ends beside everything that is pending."""
+
+    sessions: bool = False
+    but_session: bytes | None = None
+    """The digest of the session that goes on."""
+    api_key: bool = False
+    """The accounts' own keys are replaced."""
+    named_keys: bool = False
+
+
+PENDING_ALONE = Extent()
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    ended: Ended
+    keys: Mapping[UserId, str] = field(default_factory=dict)
+    """The accounts' own keys, where they were replaced."""
+
+
+async def check_proof(tx: Tx, user_id: UserId, proof: Proof) -> None:
+    """Raise BadRequestError if the credentials have changed since. The caller holds the row."""
+    now = await credentials.of_user(await tx.connection(), tx.realm_id, user_id)
+    if now.changed_at != proof.changed_at:
+        raise BadRequestError("The account's credentials have changed meanwhile. Sign in again.")
+
+
+async def end_pending(
+    tx: Tx,
+    rows: Sequence[UserRow],
+    extent: Extent = PENDING_ALONE,
+    *,
+    news: Callable[[Ended], AccountNews] | None = None,
+) -> Outcome:
+    """End what is pending for these accounts, whose credentials change in this transaction.
+
+    That are changes of the address, links for a new password, sign-ins begun at other sites, and,
+    of administrators, links to exports. `news` is mailed to the address that each person's account
+    has now. The caller holds the rows, and ends the event queues of replaced keys (`end_queues`).
+    """
+    connection = await tx.changing()
+    user_ids = [row.user_id for row in rows]
+    await credentials.note_change(connection, tx.realm_id, user_ids)
+    purposes = await confirmations.end_of_users(connection, tx.realm_id, user_ids)
+    links = 0
+    if any(row.role <= ADMINISTRATOR for row in rows):
+        links = await renew_links(tx)
+    keys, revoked, left = await _end_keys(tx, connection, user_ids, extent)
+    browsers = 0
+    if extent.sessions:
+        browsers = await sessions.end_of_users(
+            connection, tx.realm_id, user_ids, but=extent.but_session
+        )
+    ended = Ended(
+        sessions=browsers,
+        address_changes=purposes.count(CHANGE_EMAIL),
+        resets=purposes.count(RESET_PASSWORD),
+        export_links=links,
+        api_key=bool(keys),
+        named_keys=revoked,
+        named_keys_left=left,
+    )
+    for row in rows:
+        if news is not None and row.bot_type is None:
+            mail_news(tx, row, news(ended), to=row.email)
+    return Outcome(ended, keys)
+
+
+async def end_queues(tx: Tx, user_ids: Sequence[UserId]) -> Entry:
+    """End the event queues of these users, and what the cache knows of them."""
+    connection = await tx.changing()
+    await event_queues.delete_of_users(connection, tx.realm_id, user_ids)
+    return tx.append(QueuesEnded(user_ids=tuple(user_ids)), NOBODY)
+
+
+async def _end_keys(
+    tx: Tx, connection: Connection, user_ids: Sequence[UserId], extent: Extent
+) -> tuple[dict[UserId, str], int, int]:
+    """The new keys, how many named ones were revoked, and how many still work."""
+    keys: dict[UserId, str] = {}
+    if extent.api_key:
+        keys = {user_id: new_api_key() for user_id in user_ids}
+        await credentials.update_api_keys(connection, tx.realm_id, keys)
+    if extent.named_keys:
+        return keys, await api_keys.delete_of_users(connection, tx.realm_id, user_ids), 0
+    return keys, 0, await api_keys.count_live(connection, tx.realm_id, user_ids)

@@ -1,0 +1,113 @@
+"""Re-authentication: a caller proves anew that they own the account, before its credentials change.
+
+With the account's password where it has one, else with a sign-in of the last ten minutes. A key
+alone is no proof: a holder of it would keep the account after its owner has replaced the key.
+"""
+
+from dataclasses import dataclass
+
+from server.actions.credential_changes import Proof
+from server.api.rate_limit import RateLimits
+from server.app import App
+from server.domain.actor import Actor
+from server.domain.credential_changes import FRESH_SECONDS
+from server.domain.errors import (
+    BadRequestError,
+    InvalidApiKeyError,
+    MissingParameterError,
+)
+from server.domain.sessions import Session
+from server.domain.sign_in import PASSWORDS
+from storage import credentials, sessions
+from storage.credentials import SecretsRow
+
+WRONG_PASSWORD = "Wrong password!"  # noqa: S105 - a sentence
+SIGN_IN_AGAIN = (
+    "Your account has no password to ask for, and you signed in more than ten minutes ago. Sign in"
+    " again, then do this within ten minutes."
+)
+WITHOUT_BROWSER = (
+    "Your account has no password to ask for. Do this with a browser, within ten minutes of signing"
+    " in there."
+)
+
+
+class FreshSignInNeededError(BadRequestError):
+    """The caller has to sign in again first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reauthentication:
+    """A caller, and by what they are known: a session, or without one a key."""
+
+    app: App
+    limits: RateLimits
+    actor: Actor
+    session: Session | None
+    respond_with: dict[str, str]
+    """Headers of the answer, which get what is left of the tries."""
+
+    async def has_password(self) -> bool:
+        """Whether the account signs in with a password of ours."""
+        return await self._hash(await self._secrets()) is not None
+
+    async def is_fresh(self) -> bool:
+        """Whether the caller has signed in within the last ten minutes."""
+        if self.session is None:
+            return False
+        async with self.app.database.connection() as connection:
+            return await sessions.is_fresh(
+                connection, self.actor.realm_id, self.session.digest, seconds=FRESH_SECONDS
+            )
+
+    async def by_own_key(self) -> Proof:
+        """The proof for what the account's own key may do by itself. Raises a DomainError."""
+        return self._proof(await self._secrets())
+
+    async def prove(self, password: str | None) -> Proof:
+        """The proof, if the password is right, or the sign-in fresh; bots need neither.
+
+        Wrong passwords are counted as those of signing in. Raises a DomainError.
+        """
+        known = await self._secrets()
+        if self.actor.is_bot:
+            return self._proof(known)
+        password_hash = await self._hash(known)
+        if password_hash is None:
+            await self._check_fresh()
+        else:
+            await self._check_password(password, password_hash)
+        return self._proof(known)
+
+    async def _secrets(self) -> SecretsRow:
+        """What the account has, as of now. Raises InvalidApiKeyError for a key that is replaced."""
+        actor = self.actor
+        async with self.app.database.connection() as connection:
+            known = await credentials.of_user(connection, actor.realm_id, actor.user_id)
+        if self.session is None and known.api_key != actor.row.api_key:
+            raise InvalidApiKeyError("Invalid API key")
+        return known
+
+    async def _hash(self, known: SecretsRow) -> str | None:
+        """Of the password with which they sign in; None where they do not with one of ours."""
+        settings = await self.app.directories.of(self.actor.realm_id).settings()
+        return known.password_hash if settings.wants_method(PASSWORDS) else None
+
+    async def _check_fresh(self) -> None:
+        if self.session is None:
+            raise FreshSignInNeededError(WITHOUT_BROWSER)
+        if not await self.is_fresh():
+            raise FreshSignInNeededError(SIGN_IN_AGAIN)
+
+    async def _check_password(self, password: str | None, password_hash: str) -> None:
+        if password is None:
+            raise MissingParameterError("old_password")
+        actor = self.actor
+        await self.limits.count_sign_in(actor.realm_id, actor.row.email, self.respond_with)
+        verdict = await self.app.passwords.verify(password, password_hash)
+        if not verdict.right:
+            raise BadRequestError(WRONG_PASSWORD)
+        await self.limits.forget_sign_ins(actor.realm_id, actor.row.email)
+
+    def _proof(self, known: SecretsRow) -> Proof:
+        return Proof(known.changed_at, None if self.session is None else self.session.digest)

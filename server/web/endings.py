@@ -1,0 +1,30 @@
+"""What a change of credentials has ended, carried in the address of the page that says it."""
+
+from collections.abc import Mapping
+from typing import Final
+from urllib.parse import urlencode
+
+import msgspec
+from msgspec.structs import asdict
+
+from server.domain.credential_changes import Ended
+
+MAX_DIGITS: Final = 5
+_NAMES: Final = tuple(asdict(Ended()))
+
+
+def done_at(place: str, done: str, ended: Ended) -> str:
+    """The address of the page that says that it is done, and what that has ended."""
+    counts = {name: int(value) for name, value in asdict(ended).items() if value}
+    return f"{place}?{urlencode({'done': done, **counts})}"
+
+
+def ended_in(query: Mapping[str, str]) -> Ended:
+    """What the address says; what is no count of ours is none."""
+    counts: dict[str, int | bool] = {name: _count(query.get(name, "")) for name in _NAMES}
+    counts["api_key"] = bool(counts["api_key"])
+    return msgspec.convert(counts, Ended)
+
+
+def _count(text: str) -> int:
+    return int(text) if text.isascii() and text.isdigit() and len(text) <= MAX_DIGITS else 0
