@@ -32,7 +32,8 @@ class FactsRow:
     own_wildcards: bool | None
     """What they want of this channel; None: what they want of all."""
     policy: int
-    """Of the topic, as in server/domain/topic_policies.py."""
+    """Of the topic, as in server/domain/topic_policies.py; 0 where the message itself made them
+    follow it, which is no reason to notify them of that message."""
     mutes_sender: bool
     is_unread: bool
     """They received it, may read it now, and have not."""
@@ -48,7 +49,7 @@ _ASKED: Final[LiteralString] = """
         SELECT m.*
           FROM (SELECT DISTINCT unnest(%(ids)s::bigint[]) AS id) i
          CROSS JOIN LATERAL (
-               SELECT m.id, m.sender_id, m.channel_id, m.conversation_id, m.traits
+               SELECT m.id, m.sender_id, m.channel_id, m.conversation_id, m.traits, m.sent_at
                  FROM messages m
                 WHERE m.realm_id = %(realm_id)s AND m.id = i.id LIMIT 1) m
          WHERE NOT (SELECT r.deactivated FROM realms r WHERE r.realm_id = %(realm_id)s)
@@ -125,7 +126,8 @@ _THESE: Final[LiteralString] = """
 """
 _FACTS: Final[LiteralString] = """
     ), page AS MATERIALIZED (
-        SELECT w.id, w.user_id, a.sender_id, a.channel_id, a.conversation_id, a.traits, u.settings
+        SELECT w.id, w.user_id, a.sender_id, a.channel_id, a.conversation_id, a.traits, a.sent_at,
+               u.settings
           FROM wanting w
           JOIN asked a ON a.id = w.id AND a.sender_id <> w.user_id
           JOIN users u ON u.realm_id = %(realm_id)s AND u.user_id = w.user_id
@@ -143,7 +145,9 @@ _FACTS: Final[LiteralString] = """
            coalesce(here.is_muted, false) AS channel_muted, here.push_notifications AS own_push,
            here.email_notifications AS own_email,
            here.wildcard_mentions_notify AS own_wildcards,
-           coalesce(t.visibility_policy, 0)::integer AS policy,
+           -- A send gives those whom it mentions the policy at the time of its message.
+           CASE WHEN t.visibility_policy = 3 AND t.last_updated = p.sent_at THEN 0
+                ELSE coalesce(t.visibility_policy, 0) END::integer AS policy,
            EXISTS (SELECT FROM muted_users x
                     WHERE x.realm_id = %(realm_id)s AND x.user_id = p.user_id
                       AND x.muted_user_id = p.sender_id AND x.muted_at IS NOT NULL)

@@ -186,6 +186,50 @@ async def test_what_was_read_or_deleted_meanwhile_is_not_mailed(
     assert [f"message {n}" in text_of(mail) for n in range(3)] == [False, False, True]
 
 
+async def test_a_mention_that_was_edited_away_is_not_mailed_by_the_following_that_it_caused(
+    hall: Hall, changes: Changes, mailroom: Mailroom
+):
+    await hall.make.channel("news", subscribers=hall.everybody)
+    everybody = [hall.other, hall.admin]
+    content = " ".join(f"@**{each.full_name}**" for each in everybody)
+    sent = await changes.send(hall.member, "news", topic="soup", content=content)
+    jobs = await mailroom.jobs()
+    assert len(jobs) == len(everybody)
+    await changes.edit(hall.member, sent, f"@**{hall.admin.full_name}** alone")
+    for job in jobs:
+        await mailroom.post().handle(job)
+    assert [str(mail["To"]) for mail in mailroom.sink.mails] == [f"Admin <{hall.admin.email}>"]
+
+    # Of what comes later they hear, for they follow the topic.
+    await changes.send(hall.member, "news", topic="soup", content="plain")
+    assert {str(mail["To"]) for mail in await mailroom.deliver()} == {
+        f"Admin <{hall.admin.email}>",
+        f"Other <{hall.other.email}>",
+    }
+
+
+async def test_a_mention_that_is_gone_before_it_was_looked_at_notifies_nobody(
+    hall: Hall, changes: Changes, mailroom: Mailroom
+):
+    await hall.make.channel("news", subscribers=hall.everybody)
+    sent = await changes.send(hall.member, "news", topic="soup", content="@**Other**")
+    await changes.edit(hall.member, sent, "nobody")
+    assert await mailroom.jobs() == []
+    assert await mailroom.desk.noted() == []
+
+
+async def test_who_followed_the_topic_before_hears_of_what_mentions_them_no_more(
+    hall: Hall, changes: Changes, mailroom: Mailroom
+):
+    await hall.make.channel("news", subscribers=hall.everybody)
+    await changes.send(hall.member, "news", topic="soup", content="@**Other**")
+    sent = await changes.send(hall.member, "news", topic="soup", content="@**Other** again")
+    await changes.edit(hall.member, sent, "again")
+    mails = await mailroom.deliver()
+    assert [str(mail["To"]) for mail in mails] == [f"Other <{hall.other.email}>"]
+    assert "again" in text_of(mails[0])
+
+
 async def test_nothing_is_mailed_to_who_has_left_or_wants_it_no_more(
     hall: Hall, changes: Changes, mailroom: Mailroom
 ):
