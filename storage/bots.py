@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from storage.database import Connection
-from storage.ids import RealmId, UserId
+from storage.ids import ChannelId, RealmId, UserId
 from storage.name_folding import fold_name
 
 
@@ -108,4 +108,72 @@ async def owner_told(
         realm_id=realm_id,
         bot_id=bot_id,
         at=at,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DefaultsRow:
+    """What a bot's requests mean where they leave something out."""
+
+    bot_id: UserId
+    sending_channel_id: ChannelId | None = None
+    """The channel of messages without a recipient."""
+    events_channel_id: ChannelId | None = None
+    """The channel to which event queues without a narrow are narrowed."""
+    all_public_channels: bool = False
+    """Whether event queues receive the messages of all public channels."""
+
+
+async def defaults(
+    connection: Connection, realm_id: RealmId, bot_ids: Sequence[UserId]
+) -> dict[UserId, DefaultsRow]:
+    """The defaults of each of the bots."""
+    rows = await connection.many(
+        DefaultsRow,
+        """
+        SELECT bot_id, sending_channel_id, events_channel_id, all_public_channels
+          FROM bot_defaults
+         WHERE realm_id = %(realm_id)s AND bot_id = ANY (%(bot_ids)s::bigint[])
+        """,
+        realm_id=realm_id,
+        bot_ids=list(bot_ids),
+    )
+    none = {bot_id: DefaultsRow(bot_id=bot_id) for bot_id in bot_ids}
+    return none | {row.bot_id: row for row in rows}
+
+
+async def with_default_channel(
+    connection: Connection, realm_id: RealmId, channel_id: ChannelId
+) -> list[DefaultsRow]:
+    """The defaults that name the channel."""
+    return await connection.many(
+        DefaultsRow,
+        """
+        SELECT bot_id, sending_channel_id, events_channel_id, all_public_channels
+          FROM bot_defaults
+         WHERE realm_id = %(realm_id)s AND %(channel_id)s IN (sending_channel_id, events_channel_id)
+         ORDER BY bot_id
+        """,
+        realm_id=realm_id,
+        channel_id=channel_id,
+    )
+
+
+async def set_defaults(connection: Connection, realm_id: RealmId, row: DefaultsRow) -> None:
+    """Replace the defaults of a bot. The caller holds the bot's row."""
+    await connection.execute(
+        """
+        INSERT INTO bot_defaults (realm_id, bot_id, sending_channel_id, events_channel_id,
+                                  all_public_channels)
+        VALUES (%(realm_id)s, %(bot_id)s, %(sending)s, %(events)s, %(everywhere)s)
+        ON CONFLICT (realm_id, bot_id) DO UPDATE
+           SET sending_channel_id = excluded.sending_channel_id,
+               events_channel_id = excluded.events_channel_id,
+               all_public_channels = excluded.all_public_channels
+        """,
+        realm_id=realm_id,
+        bot_id=row.bot_id,
+        sending=row.sending_channel_id,
+        events=row.events_channel_id,
+        everywhere=row.all_public_channels,
     )

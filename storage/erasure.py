@@ -49,6 +49,7 @@ OWN: Final[Mapping[LiteralString, LiteralString]] = {
 LEFT: Final = {
     "attachments": "go one by one, with their content",
     "bot_services": "are those of bots, which are closed with their owner",
+    "bot_defaults": "are those of bots, which are closed with their owner",
     "channel_folders": "say who has made what is everybody's: by then, a number without a name",
     "channels": "say who has made what is everybody's: by then, a number without a name",
     "dm_group_members": "say who the others have written to: by then, a number without a name",

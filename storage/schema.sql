@@ -4044,6 +4044,14 @@ CREATE TABLE public.audit_log (
     after jsonb NOT NULL
 );
 
+CREATE TABLE public.bot_defaults (
+    realm_id bigint NOT NULL,
+    bot_id bigint NOT NULL,
+    sending_channel_id bigint,
+    events_channel_id bigint,
+    all_public_channels boolean DEFAULT false NOT NULL
+);
+
 CREATE TABLE public.bot_services (
     realm_id bigint NOT NULL,
     bot_id bigint NOT NULL,
@@ -4856,6 +4864,9 @@ ALTER TABLE ONLY public.attachments
 
 ALTER TABLE ONLY public.audit_log
     ADD CONSTRAINT audit_log_pkey PRIMARY KEY (realm_id, audit_id);
+
+ALTER TABLE ONLY public.bot_defaults
+    ADD CONSTRAINT bot_defaults_pkey PRIMARY KEY (realm_id, bot_id);
 
 ALTER TABLE ONLY public.bot_services
     ADD CONSTRAINT bot_services_pkey PRIMARY KEY (realm_id, bot_id);

@@ -6,9 +6,10 @@ from typing import Any, Final
 
 import msgspec
 
-from server.actions import audit
+from server.actions import audit, bot_defaults
 from server.actions.api_keys import regenerate
 from server.actions.avatars import set_avatar
+from server.actions.bot_defaults import UNCHANGED, WantedDefaults
 from server.actions.bot_owners import give_bot
 from server.actions.ground import Ground, stand
 from server.actions.onlookers import Onlookers
@@ -24,6 +25,7 @@ from server.events.bots import (
     BotAdded,
     BotChange,
     BotChanged,
+    BotDefaults,
     BotDeleted,
     DeletedBot,
     shown_bot,
@@ -32,7 +34,7 @@ from server.events.bots import (
 from server.events.log import Tick
 from server.events.users import PersonChange, UserChanged
 from storage import bots, users
-from storage.bots import ServiceRow
+from storage.bots import DefaultsRow, ServiceRow
 from storage.database import Connection
 from storage.ids import UserId
 from storage.users import UserRow
@@ -48,17 +50,33 @@ class NewBot:
     short_name: str
     bot_type: int
     service: NewService | None = None
+    defaults: WantedDefaults = UNCHANGED
     avatar_key: str | None = None
     """Of a picture that is in the store already."""
 
 
-async def create_bot(tx: Tx, actor: Actor, new: NewBot, *, now: datetime) -> CreatedUser:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CreatedBot(CreatedUser):
+    """A new bot, with the key that opens its account."""
+
+    defaults: BotDefaults
+
+
+async def create_bot(tx: Tx, actor: Actor, new: NewBot, *, now: datetime) -> CreatedBot:
     """A bot of the actor's. Raises BadRequestError."""
     ground = await stand(tx, actor, names_change=True)
     person = ground.standing(actor.user_id).person
     check_may_create(new.bot_type, person, ground.graph, ground.settings)
     name = checked_full_name(new.full_name)
     await _check_name(await tx.connection(), tx, name)
+    decided = await bot_defaults.decide(
+        tx,
+        ground,
+        DefaultsRow(bot_id=UserId(0)),
+        new.defaults,
+        actor_id=actor.user_id,
+        owner_id=actor.user_id,
+    )
     domain = (await tx.directory()).address_of(ground.realm).domain
     [bot] = await create_users(
         tx,
@@ -78,7 +96,18 @@ async def create_bot(tx: Tx, actor: Actor, new: NewBot, *, now: datetime) -> Cre
     if new.service is not None:
         made |= {"payload_url": new.service.base_url, "interface": new.service.interface}
     _record(tx, actor, "bot_created", bot.user_id, audit.differences({}, made))
-    return bot
+    connection = await tx.changing()
+    [row] = await users.by_ids(connection, tx.realm_id, [bot.user_id])
+    onlookers = await _onlookers(tx, connection, ground, row)
+    await decided.write(tx, connection, onlookers, row)
+    return CreatedBot(
+        user_id=bot.user_id,
+        email=bot.email,
+        full_name=bot.full_name,
+        role=bot.role,
+        api_key=bot.api_key,
+        defaults=decided.shown,
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,6 +119,7 @@ class BotChanges:
     role: int | None = None
     payload_url: str | None = None
     interface: int | None = None
+    defaults: WantedDefaults = UNCHANGED
     avatar_key: str | None = None
     """Of a picture that is in the store already."""
 
@@ -99,6 +129,7 @@ class ChangedBot:
     row: UserRow
     owner: UserRow | None
     service: ServiceRow | None
+    defaults: BotDefaults
 
 
 async def change_bot(
@@ -120,6 +151,15 @@ async def change_bot(
         bot_owner_id=_owner(ground, old, changes),
     )
     new_service = _service(service, changes)
+    defaults = (await bots.defaults(connection, tx.realm_id, [bot_id]))[bot_id]
+    decided = await bot_defaults.decide(
+        tx,
+        ground,
+        defaults,
+        changes.defaults,
+        actor_id=actor.user_id,
+        owner_id=new.bot_owner_id,
+    )
     await tx.lock(users.locking(tx.realm_id, [bot_id]))
     if changes.role is not None and changes.role != old.role:
         await change_role(tx, actor, bot_id, changes.role, now=now)
@@ -131,14 +171,17 @@ async def change_bot(
         elif new_service is not None and new_service != service:
             await bots.update_service(connection, tx.realm_id, new_service)
         before, after = _Bot(old, service), _Bot(new, new_service)
-        entry = await _tell(tx, connection, ground, before, after)
+        entry = await _tell(tx, connection, ground, before, after, decided.shown)
         changed = audit.differences(before.facts(), after.facts())
         audit.record_each(tx, entry, actor.user_id, "bot_changed", {bot_id: changed})
+    if decided.new != decided.old:
+        connection = await tx.changing()
+        await decided.write(tx, connection, await _onlookers(tx, connection, ground, new), new)
     if changes.avatar_key is not None:
         new = await set_avatar(tx, actor, ground, new, changes.avatar_key)
     owner_id = new.bot_owner_id
     found = [] if owner_id is None else await users.by_ids(connection, tx.realm_id, [owner_id])
-    return ChangedBot(new, found[0] if found else None, new_service)
+    return ChangedBot(new, found[0] if found else None, new_service, decided.shown)
 
 
 async def deactivate_bot(tx: Tx, actor: Actor, bot_id: UserId, *, now: datetime) -> None:
@@ -243,7 +286,14 @@ async def _onlookers(tx: Tx, connection: Connection, ground: Ground, bot: UserRo
     )
 
 
-async def _tell(tx: Tx, connection: Connection, ground: Ground, before: _Bot, after: _Bot) -> Entry:
+async def _tell(
+    tx: Tx,
+    connection: Connection,
+    ground: Ground,
+    before: _Bot,
+    after: _Bot,
+    defaults: BotDefaults,
+) -> Entry:
     """Everybody of the name and the owner; who looks after the bot, and who did, of the rest."""
     old, new = before.row, after.row
     onlookers = await _onlookers(tx, connection, ground, new)
@@ -265,7 +315,7 @@ async def _tell(tx: Tx, connection: Connection, ground: Ground, before: _Bot, af
             gone = BotDeleted(bot=DeletedBot(user_id=new.user_id))
             tx.append(gone, to_users(old.bot_owner_id))
         if new.bot_owner_id not in administrators:
-            bot = shown_bot(new, onlookers.address, after.service)
+            bot = shown_bot(new, onlookers.address, after.service, defaults)
             tx.append(BotAdded(bot=bot), to_users(new.bot_owner_id))
     audience = Audience(users=administrators) if is_given_away else onlookers.of_bot(new)
     entry = tx.append(BotChanged(bot=change), audience)

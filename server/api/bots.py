@@ -1,6 +1,9 @@
 """Bots over HTTP: those of the caller, and what may be changed about them."""
 
+import msgspec
+
 from server.actions import bots
+from server.actions.bot_defaults import WantedDefaults
 from server.actions.bots import NO_SUCH_BOT, BotChanges, ChangedBot, NewBot
 from server.actions.users import NewService
 from server.api.endpoint import Access, Empty, Endpoint, NoParams, Request, Result
@@ -16,20 +19,25 @@ from server.domain.bots import (
     check_may_have_bots,
     looks_after,
 )
+from server.domain.channels import Standing
 from server.domain.errors import BadRequestError, InvalidParameterError
+from server.domain.names import composed
 from server.domain.outgoing_webhooks import GENERIC as GENERIC_INTERFACE
 from server.domain.outgoing_webhooks import INTERFACES
 from server.domain.profiles import public_email
 from server.egress import RefusedError
+from server.events.bot_defaults import visible_to
+from server.events.bots import BotDefaults
+from storage import bots as stored_bots
 from storage import users
 from storage.ids import UserId
 from storage.users import UserRow
 
 
 class Places(Params):
-    """Channels for what a bot sends and hears without saying where: no bot has any here."""
+    """What requests of a bot mean where they leave it out."""
 
-    default_all_public_streams: bool = False
+    default_all_public_streams: bool | None = None
     """Whether event queues of the bot receive messages of all public channels unless they say
     otherwise."""
     default_events_register_stream: str | None = None
@@ -115,21 +123,29 @@ async def get_own(request: Request, params: NoParams) -> OwnBots:
     check_may_have_bots(actor.person)
     async with request.read() as connection:
         rows = await users.bots(connection, actor.realm_id, owner_id=actor.user_id)
+        rows_of = await stored_bots.defaults(
+            connection, actor.realm_id, [row.user_id for row in rows]
+        )
+        directory = request.directory
+        standing = Standing(actor.person, await directory.groups(), await directory.settings())
+        defaults = await visible_to(connection, actor.realm_id, standing, rows_of.values())
     address = await request.directory.address()
-    return OwnBots(bots=[_own(row, address) for row in rows if row.is_active])
+    return OwnBots(
+        bots=[_own(row, address, defaults[row.user_id]) for row in rows if row.is_active]
+    )
 
 
-def _own(row: UserRow, address: RealmAddress) -> OwnBot:
+def _own(row: UserRow, address: RealmAddress, defaults: BotDefaults) -> OwnBot:
     return OwnBot(
         username=public_email(row, address.domain),
         full_name=row.full_name,
         api_key=row.api_key,
         avatar_url=avatar_of(row, address).url,
+        **msgspec.structs.asdict(defaults),
     )
 
 
 async def create(request: Request, params: CreateParams) -> CreatedBot:
-    _refuse_places(params)
     _refuse_config(params.config_data)
     service = None
     if params.bot_type == OUTGOING_WEBHOOK:
@@ -146,17 +162,22 @@ async def create(request: Request, params: CreateParams) -> CreatedBot:
         short_name=params.short_name,
         bot_type=params.bot_type,
         service=service,
+        defaults=_wanted(params),
         avatar_key=await _avatar_key(request),
     )
     bot = await request.write(bots.create_bot, new, now=request.app.clock.now())
     row = await request.directory.user(bot.user_id)
     assert row is not None, "it has just been made"
     avatar = avatar_of(row, await request.directory.address())
-    return CreatedBot(user_id=bot.user_id, api_key=bot.api_key, avatar_url=avatar.url)
+    return CreatedBot(
+        user_id=bot.user_id,
+        api_key=bot.api_key,
+        avatar_url=avatar.url,
+        **msgspec.structs.asdict(bot.defaults),
+    )
 
 
 async def change(request: Request, params: ChangeParams) -> ChangedBotResult:
-    _refuse_places(params)
     _refuse_config(params.config_data)
     if params.service_interface is not None:
         _check_interface("service_interface", params.service_interface)
@@ -171,6 +192,7 @@ async def change(request: Request, params: ChangeParams) -> ChangedBotResult:
         role=params.role,
         payload_url=params.service_payload_url,
         interface=params.service_interface,
+        defaults=_wanted(params),
         avatar_key=await _avatar_key(request),
     )
     now = request.app.clock.now()
@@ -188,9 +210,7 @@ def _shown(changed: ChangedBot, address: RealmAddress) -> ChangedBotResult:
     return ChangedBotResult(
         full_name=row.full_name,
         avatar_url=avatar_of(row, address).url,
-        default_all_public_streams=False,
-        default_events_register_stream=None,
-        default_sending_stream=None,
+        **msgspec.structs.asdict(changed.defaults),
         bot_owner=None if owner is None else public_email(owner, address.domain),
         service_interface=None if service is None else service.interface,
         service_payload_url=None if service is None else service.base_url,
@@ -233,9 +253,16 @@ def _check_url(request: Request, name: str, url: str) -> None:
         raise InvalidParameterError(name, str(refusal)) from refusal
 
 
-def _refuse_places(params: Places) -> None:
-    if any(getattr(params, name) for name in Places.model_fields):
-        raise BadRequestError("Bots have no default channels here.")
+def _wanted(params: Places) -> WantedDefaults:
+    return WantedDefaults(
+        sending=_name(params.default_sending_stream),
+        events=_name(params.default_events_register_stream),
+        all_public_channels=params.default_all_public_streams,
+    )
+
+
+def _name(name: str | None) -> str | None:
+    return None if name is None else composed(name)
 
 
 def _refuse_config(config: dict[str, str]) -> None:

@@ -1,6 +1,7 @@
 """Messages over HTTP."""
 
 import hashlib
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Annotated, Literal
@@ -23,6 +24,7 @@ from server.domain.messages import clean_content
 from server.domain.narrow import Term, parse_narrow
 from server.events.base import ClientView
 from server.events.messages import MessageObject
+from storage import bots
 from storage.ids import MessageId
 
 MAX_IDEMPOTENCY_KEY_LENGTH = 200
@@ -43,8 +45,9 @@ _OF_A_RANGE = frozenset(
 class SendParams(Params):
     type: Literal["direct", "channel", "stream", "private"]
     """`channel` (or `stream`) or `direct` (or `private`)."""
-    to: str | int | list[int] | list[str]
-    """Channel by id or name; for direct messages a list of user ids or of email addresses."""
+    to: str | int | list[int] | list[str] = []  # noqa: RUF012 - never changed
+    """Channel by id or name; for direct messages a list of user ids or of email addresses. May be
+    left out by a bot that has a `default_sending_stream`."""
     content: str
     """Text, in Markdown."""
     topic: Annotated[str | None, Field(json_schema_extra=alias("subject"))] = None
@@ -71,7 +74,7 @@ async def send_message(request: Request, params: SendParams) -> SendResult:
             set_parameter="queue_id",
             required_parameter="local_id",
         )
-    draft = _draft(request, params)
+    draft = _draft(request, params, await _recipient(request, params))
     try:
         sent = await _send(request, draft)
     except IdempotencyKeyReusedError:
@@ -90,13 +93,35 @@ async def _send(request: Request, draft: Draft) -> send.Sent:
     return clocked.result
 
 
-def _draft(request: Request, params: SendParams) -> Draft:
-    is_channel = params.type in ("channel", "stream")
+async def _recipient(
+    request: Request, params: SendParams
+) -> str | int | Sequence[int] | Sequence[str]:
+    """The channel or the users, or a bot's default channel where none is named."""
+    if params.to == [] and _is_to_channel(params) and request.actor.is_bot:
+        actor = request.actor
+        async with request.read() as connection:
+            found = await bots.defaults(connection, actor.realm_id, [actor.user_id])
+        channel_id = found[actor.user_id].sending_channel_id
+        if channel_id is not None:
+            return channel_id
+    if "to" not in params.model_fields_set:
+        raise MissingParameterError("to")
+    return params.to
+
+
+def _is_to_channel(params: SendParams) -> bool:
+    return params.type in ("channel", "stream")
+
+
+def _draft(
+    request: Request, params: SendParams, to: str | int | Sequence[int] | Sequence[str]
+) -> Draft:
+    is_channel = _is_to_channel(params)
     key = _idempotency_key(request, params)
     digest = hashlib.sha256(msgspec.json.encode(params.model_dump())).digest() if key else None
     return Draft(
         type="channel" if is_channel else "direct",
-        to=params.to,
+        to=to,
         topic=params.topic if is_channel else None,
         content=params.content,
         read_by_sender=params.read_by_sender,

@@ -10,11 +10,12 @@ from server.api.narrows import GivenNarrow
 from server.api.params import Field, Params
 from server.domain.api_keys import Scope
 from server.domain.errors import InvalidParameterError
-from server.domain.narrow import EventNarrow
+from server.domain.narrow import EventNarrow, Operand
 from server.events.base import ClientView
 from server.events.queue_params import QueueParams
 from server.initial_state import register as registrations
 from server.initial_state.register import Registration
+from storage import bots
 
 MOBILE_LIFESPAN_SECONDS = 12 * 3600
 _TOLD_ONCE = frozenset({"presence", "typing"})
@@ -46,8 +47,9 @@ class RegisterParams(Params):
     narrow: GivenNarrow = []  # noqa: RUF012
     """Terms that messages must match to reach the queue, as pairs such as `["channel", "general"]`.
     """
-    all_public_streams: bool = False
-    """Whether the queue receives messages of all public channels, subscribed or not."""
+    all_public_streams: bool | None = None
+    """Whether the queue receives messages of all public channels, subscribed or not. Default: no,
+    or what the bot's defaults say."""
     idle_queue_timeout: int | Literal["mobile"] | None = None
     """Seconds without a poll after which the queue expires, or `mobile` for twelve hours."""
     queue_lifespan_secs: int = 0
@@ -71,11 +73,12 @@ async def register(request: Request, params: RegisterParams) -> RawResult:
     wanted = (
         params.fetch_event_types if params.fetch_event_types is not None else params.event_types
     )
+    narrow, everywhere = await _choice(request, params)
     registration = Registration(
         queue=QueueParams(
             event_types=None if params.event_types is None else tuple(params.event_types),
-            narrow=EventNarrow.parse(params.narrow).terms,
-            all_public_channels=params.all_public_streams and not request.actor.is_guest,
+            narrow=narrow,
+            all_public_channels=everywhere and not request.actor.is_guest,
             view=_view(params),
             knows_secrets=request.may_know_secrets,
         ),
@@ -104,6 +107,23 @@ async def register(request: Request, params: RegisterParams) -> RawResult:
         await request.write(fold_reads, registered.folds)
     # Together: it may be megabytes, of which each copy takes a while.
     return RawResult(msgspec.json.encode({"result": "success", "msg": "", **registered.fields}))
+
+
+async def _choice(
+    request: Request, params: RegisterParams
+) -> tuple[tuple[tuple[str, Operand], ...], bool]:
+    """The queue's narrow, and whether it receives all public channels; of bots by default."""
+    narrow, everywhere = EventNarrow.parse(params.narrow).terms, params.all_public_streams
+    actor = request.actor
+    if actor.is_bot and (not narrow or everywhere is None):
+        async with request.read() as connection:
+            found = await bots.defaults(connection, actor.realm_id, [actor.user_id])
+        defaults = found[actor.user_id]
+        if not narrow and defaults.events_channel_id is not None:
+            narrow = (("channel", defaults.events_channel_id),)
+        if everywhere is None:
+            everywhere = defaults.all_public_channels
+    return narrow, bool(everywhere)
 
 
 def _lifespan(params: RegisterParams) -> int:

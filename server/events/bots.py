@@ -1,7 +1,7 @@
 """Bots, as their owners and the administrators are told of them."""
 
 from collections.abc import Sequence
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Final, Literal
 
 import msgspec
 from msgspec import UNSET, UnsetType
@@ -26,6 +26,17 @@ class Service(msgspec.Struct, frozen=True, kw_only=True):
     token: Secret
 
 
+class BotDefaults(msgspec.Struct, frozen=True, kw_only=True):
+    """Channels, by name, that the bot's requests mean where they name none."""
+
+    default_sending_stream: str | None = None
+    default_events_register_stream: str | None = None
+    default_all_public_streams: bool = False
+
+
+NO_DEFAULTS: Final = BotDefaults()
+
+
 class Bot(msgspec.Struct, frozen=True, kw_only=True):
     """A bot with what only those need who look after it."""
 
@@ -37,9 +48,9 @@ class Bot(msgspec.Struct, frozen=True, kw_only=True):
     api_key: Secret
     avatar_url: str | None
     owner_id: UserId | None
-    default_sending_stream: str | None = None
-    default_events_register_stream: str | None = None
-    default_all_public_streams: bool | None = False
+    default_sending_stream: str | None
+    default_events_register_stream: str | None
+    default_all_public_streams: bool
     services: tuple[Service, ...] = ()
 
 
@@ -50,7 +61,12 @@ def shown_services(service: ServiceRow | None) -> tuple[Service, ...]:
     return (shown,)
 
 
-def shown_bot(row: UserRow, address: RealmAddress, service: ServiceRow | None = None) -> Bot:
+def shown_bot(
+    row: UserRow,
+    address: RealmAddress,
+    service: ServiceRow | None = None,
+    defaults: BotDefaults = NO_DEFAULTS,
+) -> Bot:
     """The bot for its owner and the administrators."""
     return Bot(
         user_id=row.user_id,
@@ -62,6 +78,9 @@ def shown_bot(row: UserRow, address: RealmAddress, service: ServiceRow | None = 
         avatar_url=avatar_of(row, address).url,
         owner_id=row.bot_owner_id,
         services=shown_services(service),
+        default_sending_stream=defaults.default_sending_stream,
+        default_events_register_stream=defaults.default_events_register_stream,
+        default_all_public_streams=defaults.default_all_public_streams,
     )
 
 
@@ -76,6 +95,9 @@ class BotChange(msgspec.Struct, frozen=True, kw_only=True):
     api_key: Secret | UnsetType = UNSET
     owner_id: UserId | UnsetType = UNSET
     services: tuple[Service, ...] | UnsetType = UNSET
+    default_sending_stream: str | UnsetType | None = UNSET
+    default_events_register_stream: str | UnsetType | None = UNSET
+    default_all_public_streams: bool | UnsetType = UNSET
 
 
 class _OfBots(Event, frozen=True, kw_only=True):

@@ -4,7 +4,9 @@ from typing import Any, Final
 
 from server.domain.api_keys import Scope
 from server.domain.bots import OUTGOING_WEBHOOK, looks_after
+from server.domain.channels import Standing
 from server.domain.incoming_webhooks import INCOMING_WEBHOOKS
+from server.events.bot_defaults import visible_to
 from server.events.bots import shown_bot
 from server.initial_state.base import Section, Snapshot
 from server.initial_state.people import people_of
@@ -19,7 +21,18 @@ async def fetch(snapshot: Snapshot) -> dict[str, Any]:
     called = [row.user_id for row in own if row.bot_type == OUTGOING_WEBHOOK]
     services = await bots.services(snapshot.connection, snapshot.realm_id, called) if called else {}
     address = snapshot.address
-    return {"realm_bots": [shown_bot(row, address, services.get(row.user_id)) for row in own]}
+    if not own:
+        return {"realm_bots": []}
+    rows_of = await bots.defaults(
+        snapshot.connection, snapshot.realm_id, [row.user_id for row in own]
+    )
+    standing = Standing(actor.person, snapshot.graph, snapshot.settings)
+    defaults = await visible_to(snapshot.connection, snapshot.realm_id, standing, rows_of.values())
+    return {
+        "realm_bots": [
+            shown_bot(row, address, services.get(row.user_id), defaults[row.user_id]) for row in own
+        ]
+    }
 
 
 async def fetch_incoming_webhooks(_: Snapshot) -> dict[str, Any]:

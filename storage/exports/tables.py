@@ -115,6 +115,7 @@ EXPORTED: Final = (
     Exported("undeliverable_addresses", HERE),
     Exported("bot_storage", HERE),
     Exported("bot_services", NOTHING, secrets=("token",)),
+    Exported("bot_defaults", NOTHING),
     Exported("expired_messages", NOTHING),
     Exported("audit_log", NOTHING),
 )
@@ -170,6 +171,8 @@ IDS: Final = {
     "key_id": "api_key_ids",
     "channel_id": "channel_ids",
     "channel_ids": "channel_ids",
+    "sending_channel_id": "channel_ids",
+    "events_channel_id": "channel_ids",
     "origin_channel_id": "channel_ids",
     "stream": "channel_ids",
     "prev_stream": "channel_ids",

@@ -4,6 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+import pytest_asyncio
 
 from queue_processors.main import run
 from queue_processors.registry import PROCESSORS
@@ -133,8 +134,8 @@ async def test_plain_bots_are_made_too(log_in):
         ({"payload_url": "http://bots.example.com:22/"}, "REQUEST_VARIABLE_INVALID"),
         ({"interface_type": 3}, "REQUEST_VARIABLE_INVALID"),
         ({"config_data": {"a": "b"}}, "REQUEST_VARIABLE_INVALID"),
-        ({"default_sending_stream": "general"}, "BAD_REQUEST"),
-        ({"default_all_public_streams": True}, "BAD_REQUEST"),
+        ({"default_sending_stream": "no such channel"}, "BAD_REQUEST"),
+        ({"default_events_register_stream": "no such channel"}, "BAD_REQUEST"),
     ],
 )
 async def test_what_cannot_be_is_refused(log_in, wrong, code):
@@ -269,3 +270,155 @@ async def test_another_key_closes_the_account_to_the_old_one(log_in, make, conne
     assert (await queue.until("realm_bot"))["bot"] == {"user_id": made["user_id"], "api_key": key}
     (await bot.call("GET", "/users/me")).refused("INVALID_API_KEY", 401)
     await (await connect(server, make.realm_id, replace(row, api_key=key))).get("/users/me")
+
+
+DEFAULTS = {
+    "default_sending_stream": "news",
+    "default_events_register_stream": "secret",
+    "default_all_public_streams": True,
+}
+
+
+@pytest_asyncio.fixture
+async def place(log_in, make):
+    """An owner with a public channel and a private one, which nobody else is in."""
+    owner = await log_in()
+    await make.channel("news", subscribers=[owner.user])
+    await make.channel("secret", invite_only=True, subscribers=[owner.user])
+    return owner
+
+
+async def bot_of(log_in, make, made):
+    [row] = await users.by_ids(make.connection, make.realm_id, [made["user_id"]])
+    return await log_in(row)
+
+
+def defaults_in(shown: dict[str, Any]) -> dict[str, Any]:
+    return {name: shown[name] for name in DEFAULTS}
+
+
+async def test_a_bot_has_defaults_from_its_beginning(place, log_in):
+    queue = await place.register(event_types=["realm_bot"])
+    made = await place.post("/bots", full_name="Butler", short_name="butler", **DEFAULTS)
+    assert defaults_in(made) == DEFAULTS
+    added, changed = [(await queue.until("realm_bot"))["bot"] for _ in range(2)]
+    assert (await realm_bots(place))[made["user_id"]] == {**added, **changed}
+    assert defaults_in(changed) == DEFAULTS
+    [shown] = (await place.get("/bots"))["bots"]
+    assert defaults_in(shown) == DEFAULTS
+
+
+async def test_defaults_are_changed_one_by_one_and_removed(place, log_in):
+    made = await place.post("/bots", full_name="Butler", short_name="butler")
+    path, expected = f"/bots/{made['user_id']}", dict.fromkeys(DEFAULTS)
+    expected["default_all_public_streams"] = False
+    assert defaults_in(made) == expected
+    queue = await place.register(event_types=["realm_bot"])
+    none = {"default_sending_stream": "", "default_events_register_stream": ""}
+    for name, value in [*DEFAULTS.items(), ("default_all_public_streams", False), *none.items()]:
+        expected[name] = value if value != "" else None
+        assert defaults_in(await place.patch(path, **{name: value})) == expected
+        event = (await queue.until("realm_bot"))["bot"]
+        assert defaults_in(event) == expected
+        assert defaults_in((await realm_bots(place))[made["user_id"]]) == expected
+        await place.patch(path, **{name: value})
+    assert await queue.poll(dont_block=True) == []
+
+
+async def test_a_bot_sends_to_its_channel_where_it_names_none(place, log_in, make):
+    made = await place.post("/bots", full_name="Butler", short_name="butler", **DEFAULTS)
+    bot, message = await bot_of(log_in, make, made), {"topic": "t", "content": "soup"}
+    nowhere: list[dict[str, Any]] = [{}, {"to": []}]
+    for to in nowhere:
+        sent = await bot.post("/messages", type="channel", **message, **to)
+        shown = (await place.get(f"/messages/{sent['id']}"))["message"]
+        assert shown["display_recipient"] == "news"
+    sent = await bot.post("/messages", type="channel", to="secret", **message)
+    assert (await place.get(f"/messages/{sent['id']}"))["message"]["display_recipient"] == "secret"
+    for client in (bot, place):
+        answer = await client.call("POST", "/messages", type="direct", **message)
+        answer.refused("REQUEST_VARIABLE_MISSING")
+    answer = await place.call("POST", "/messages", type="channel", **message)
+    assert answer.refused("REQUEST_VARIABLE_MISSING")["var_name"] == "to"
+    await place.patch(f"/bots/{made['user_id']}", default_sending_stream="")
+    answer = await bot.call("POST", "/messages", type="channel", **message)
+    answer.refused("REQUEST_VARIABLE_MISSING")
+
+
+async def test_a_bots_queue_hears_its_channel_unless_it_says_otherwise(place, log_in, make):
+    made = await place.post(
+        "/bots",
+        full_name="Butler",
+        short_name="butler",
+        default_events_register_stream="news",
+        default_all_public_streams=True,
+    )
+    other = await make.channel("other", subscribers=[place.user])
+    bot = await bot_of(log_in, make, made)
+    queues = [
+        await bot.register(event_types=["message"], **more)
+        for more in ({}, {"narrow": [["channel", "other"]]}, {"all_public_streams": False})
+    ]
+    for to in ("news", other.name):
+        await place.post("/messages", type="channel", to=to, topic="t", content=to)
+    heard = [
+        [event["message"]["content"] for event in await queue.poll(dont_block=True)]
+        for queue in queues
+    ]
+    assert heard == [["news"], ["other"], []]
+
+
+async def test_defaults_name_channels_that_their_owner_may_read(place, log_in, make):
+    boss, other = await log_in(role=ADMINISTRATOR), await log_in()
+    await make.channel("closed", is_archived=True, subscribers=[place.user, boss.user])
+    await make.channel("theirs", invite_only=True, subscribers=[boss.user])
+    made = await place.post("/bots", full_name="Butler", short_name="butler")
+    path = f"/bots/{made['user_id']}"
+    for client, name in (
+        (place, "closed"),
+        (place, "theirs"),
+        (boss, "theirs"),
+        (boss, "secret"),
+    ):
+        for field in ("default_sending_stream", "default_events_register_stream"):
+            answer = await client.call("PATCH", path, **{field: name})
+            assert answer.refused("BAD_REQUEST")["msg"] == f"Invalid channel name '{name}'"
+    await boss.patch(path, default_sending_stream="NEWS")
+
+    # What the next owner may not read goes; the rest stays, and they see it at once.
+    await place.patch(path, default_events_register_stream="secret")
+    queue = await other.register(event_types=["realm_bot"])
+    given = await place.patch(path, bot_owner_id=other.user.user_id)
+    assert given["default_sending_stream"] == "news"
+    assert given["default_events_register_stream"] is None
+    added = (await queue.until("realm_bot", op="add"))["bot"]
+    assert (added["default_sending_stream"], added["default_events_register_stream"]) == (
+        "news",
+        None,
+    )
+
+
+async def test_a_channel_that_is_renamed_is_known_by_its_new_name(place, log_in, make):
+    boss = await log_in(role=ADMINISTRATOR)
+    made = await place.post("/bots", full_name="Butler", short_name="butler", **DEFAULTS)
+    left = await place.post("/bots", full_name="Left", short_name="left", **DEFAULTS)
+    [secret] = [
+        each["stream_id"]
+        for each in (await place.get("/users/me/subscriptions"))["subscriptions"]
+        if each["name"] == "secret"
+    ]
+    queues = [await each.register(event_types=["realm_bot"]) for each in (place, boss)]
+    await boss.patch(f"/streams/{secret}", new_name="open secret")
+    for queue in queues:
+        told = [(await queue.until("realm_bot"))["bot"] for _ in range(2)]
+        assert {each["user_id"] for each in told} == {made["user_id"], left["user_id"]}
+        for each in told:
+            assert each["default_events_register_stream"] == "open secret"
+            assert "default_sending_stream" not in each
+    # Whoever may not know of the channel any more does not learn its next name.
+    await place.delete("/users/me/subscriptions", subscriptions=["open secret"])
+    await boss.patch(f"/streams/{secret}", new_name="hidden")
+    assert await queues[0].poll(dont_block=True) == []
+    shown = (await realm_bots(place))[made["user_id"]]
+    assert shown["default_events_register_stream"] is None
+    assert shown["default_sending_stream"] == "news"

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from server.actions import audit
+from server.actions.bot_defaults import tell_of_name
 from server.actions.channel_folders import check_folder
 from server.actions.channels.aftermath import (
     Reader,
@@ -196,6 +197,8 @@ class _Step:
         info = await self._info() if self.old.is_archived and not self.new.is_archived else None
         told = updates(self.old, self.new, self.ground.graph, info)
         entries = [self.tx.append(event, audience) for event in told]
+        if self.new.name != self.old.name:
+            await tell_of_name(self.tx, self.connection, self.ground, self.new)
         if self.old.is_default != self.new.is_default:
             ids = await channels.default_ids(self.connection, realm_id)
             entries.append(self.tx.append(DefaultChannelsChanged(default_streams=ids), MEMBERS))

@@ -1,0 +1,177 @@
+"""Channels that a bot's requests mean where they name none, and who knows of them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from server.actions.ground import Ground
+from server.actions.onlookers import Onlookers
+from server.domain.channels import Standing
+from server.domain.errors import BadRequestError
+from server.events.base import Audience, Tx
+from server.events.bot_defaults import by_name, subscribed_in
+from server.events.bots import BotChange, BotChanged, BotDefaults
+from storage import bots, channels, users
+from storage.bots import DefaultsRow
+from storage.channels import ChannelRow
+from storage.database import Connection
+from storage.ids import ChannelId, RealmId, UserId
+from storage.users import UserRow
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WantedDefaults:
+    """Requested defaults of a bot; what is None stays as it is."""
+
+    sending: str | None = None
+    """The channel's name; the empty string removes the default."""
+    events: str | None = None
+    all_public_channels: bool | None = None
+
+    @property
+    def names(self) -> list[str]:
+        return [name for name in (self.sending, self.events) if name]
+
+
+UNCHANGED: Final = WantedDefaults()
+
+
+@dataclass(frozen=True, slots=True)
+class DefaultsChange:
+    """Defaults of a bot that have been decided upon: the channels are locked."""
+
+    old: DefaultsRow
+    new: DefaultsRow
+    shown: BotDefaults
+    """The new ones by name."""
+
+    async def write(
+        self, tx: Tx, connection: Connection, onlookers: Onlookers, bot: UserRow
+    ) -> None:
+        """Write them, and notify the users who manage the bot."""
+        if self.new == self.old:
+            return
+        await bots.set_defaults(connection, tx.realm_id, replace(self.new, bot_id=bot.user_id))
+        change = BotChange(
+            user_id=bot.user_id,
+            default_sending_stream=self.shown.default_sending_stream,
+            default_events_register_stream=self.shown.default_events_register_stream,
+            default_all_public_streams=self.shown.default_all_public_streams,
+        )
+        tx.append(BotChanged(bot=change), onlookers.of_bot(bot))
+
+
+async def decide(
+    tx: Tx,
+    ground: Ground,
+    old: DefaultsRow,
+    wanted: WantedDefaults,
+    *,
+    actor_id: UserId,
+    owner_id: UserId | None,
+) -> DefaultsChange:
+    """Decide upon the defaults of a bot whose owner is this one from now on.
+
+    Both the actor and the owner must be able to read the channels, which must not be archived;
+    what was chosen before and a new owner cannot read is removed. Raises BadRequestError.
+    """
+    connection = await tx.connection()
+    named = await channels.named(connection, tx.realm_id, wanted.names) if wanted.names else []
+    ids = {each.name: each.channel_id for each in named}
+    kept = (old.sending_channel_id, old.events_channel_id)
+    needed = sorted({i for i in (*kept, *ids.values()) if i is not None})
+    rows = await tx.lock(channels.locking(tx.realm_id, needed).shared()) if needed else []
+    found = {row.channel_id: row for row in rows}
+    owner_ids = [] if owner_id is None else [owner_id]
+    people = await users.by_ids(connection, tx.realm_id, sorted({actor_id, *owner_ids}))
+    by_id = {row.user_id: ground.standing_of(row) for row in people}
+    of_owner = await _readable(connection, tx.realm_id, [by_id[i] for i in owner_ids], rows)
+    readable = of_owner & await _readable(connection, tx.realm_id, [by_id[actor_id]], rows)
+
+    def chosen(name: str | None, before: ChannelId | None) -> ChannelId | None:
+        if name is None:
+            return before if before in of_owner else None
+        if name == "":
+            return None
+        channel_id = ids[name]
+        if channel_id not in readable or found[channel_id].is_archived:
+            raise BadRequestError(f"Invalid channel name '{name}'")
+        return channel_id
+
+    everywhere = wanted.all_public_channels
+    new = replace(
+        old,
+        sending_channel_id=chosen(wanted.sending, old.sending_channel_id),
+        events_channel_id=chosen(wanted.events, old.events_channel_id),
+        all_public_channels=old.all_public_channels if everywhere is None else everywhere,
+    )
+    return DefaultsChange(old, new, by_name(new, found))
+
+
+async def tell_of_name(tx: Tx, connection: Connection, ground: Ground, channel: ChannelRow) -> None:
+    """Notify the users who manage bots with this default channel of the channel's new name."""
+    rows = await bots.with_default_channel(connection, tx.realm_id, channel.channel_id)
+    if not rows:
+        return
+    found = await users.by_ids(connection, tx.realm_id, [row.bot_id for row in rows])
+    onlookers = await Onlookers.of(
+        connection,
+        tx.realm_id,
+        address=(await tx.directory()).address_of(ground.realm),
+        guests_know_everybody=ground.settings.guests_know_everybody(ground.graph),
+        rows=found,
+    )
+    defaults = {row.bot_id: row for row in rows}
+    for bot in found:
+        change = BotChange(user_id=bot.user_id)
+        row = defaults[bot.user_id]
+        name = channel.name
+        if row.sending_channel_id == channel.channel_id:
+            change = BotChange(user_id=bot.user_id, default_sending_stream=name)
+        if row.events_channel_id == channel.channel_id:
+            change = BotChange(
+                user_id=bot.user_id,
+                default_sending_stream=change.default_sending_stream,
+                default_events_register_stream=name,
+            )
+        told = await _who_see(connection, tx.realm_id, ground, onlookers.of_bot(bot), channel)
+        tx.append(BotChanged(bot=change), told)
+
+
+async def _who_see(
+    connection: Connection,
+    realm_id: RealmId,
+    ground: Ground,
+    audience: Audience,
+    channel: ChannelRow,
+) -> Audience:
+    people = await users.by_ids(connection, realm_id, sorted(audience.users))
+    there = await subscribed_in(connection, realm_id, [p.user_id for p in people], [channel])
+    return Audience(
+        users=tuple(
+            row.user_id
+            for row in people
+            if ground.standing_of(row).sees(
+                channel, subscribed=(row.user_id, channel.channel_id) in there
+            )
+        )
+    )
+
+
+async def _readable(
+    connection: Connection,
+    realm_id: RealmId,
+    readers: Sequence[Standing],
+    rows: Sequence[ChannelRow],
+) -> set[ChannelId]:
+    """The channels that all of these users may read."""
+    ids = [reader.person.user_id for reader in readers]
+    there = await subscribed_in(connection, realm_id, ids, rows)
+    return {
+        row.channel_id
+        for row in rows
+        if all(
+            reader.reads(row, subscribed=(reader.person.user_id, row.channel_id) in there)
+            for reader in readers
+        )
+    }
