@@ -2308,7 +2308,8 @@ BEGIN
     END LOOP;
     -- A place of few messages is walked, whatever else is asked of them; a search begins so anyhow.
     IF (v_driver IN ('sender', 'held', 'reacted')
-            OR (v_driver = 'search' AND cardinality(s.r_channels) > 3)) AND p_scope IN ('given', 'direct')
+            OR (v_driver = 'search' AND cardinality(s.r_channels) > 3))
+            AND (p_scope IN ('given', 'direct') OR p_conversation_ids IS NOT NULL)
             AND cardinality(history_before(
                 p_realm_id, p_user_id, s.r_channels, s.r_partial_channels, s.r_conversations,
                 s.r_partial_conversations, s.r_extra, 9223372036854775807, c_few)) < c_few THEN

@@ -157,6 +157,9 @@ def scopes(f: Filled) -> dict[str, Scope]:
         "several topics": Scope(conversation_ids=f.topics[::3]),
         "resolved topics": Scope(conversation_ids=f.topics[2::3]),
         "resolved topics of the feed": Scope(conversation_ids=f.topics[2::3], in_feed=True),
+        "a topic of the feed and a sender": Scope(
+            conversation_ids=f.topics[:1], in_feed=True, sender_id=f.people[20]
+        ),
         "direct messages": Scope(only_direct=True),
         "a direct conversation": Scope(conversation_ids=f.groups[:1]),
         "all conversations with a person": Scope(conversation_ids=f.groups, only_direct=True),
