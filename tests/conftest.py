@@ -1,7 +1,9 @@
 """The fixtures that all tests may use."""
 
 import gc
+import os
 import signal
+import tempfile
 
 from hypothesis import HealthCheck, settings
 
@@ -22,6 +24,9 @@ def pytest_collection_finish() -> None:
 for each in (signal.SIGINT, signal.SIGHUP):
     if signal.getsignal(each) is signal.SIG_IGN:
         signal.signal(each, lambda *_: None)
+
+# Servers of other tests and of this machine's user are none of a test's business.
+os.environ["XDG_STATE_HOME"] = tempfile.mkdtemp(prefix="parley-state-")  # noqa: TID251
 
 # How fast a machine is today is not what a test is about.
 UNHURRIED = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from scripts.cli.failures import sentences
-from scripts.cli.options import WHICH_REALM, place_options, read_settings
+from scripts.cli.options import WHICH_REALM, place_options, settings_beside
 from scripts.cli.tables import Cell, show
 
 if TYPE_CHECKING:
@@ -108,7 +108,7 @@ def keys(
     async def read(app: "App") -> list[dict[str, Cell]]:
         from storage import api_keys
 
-        realm_id, user_id = await _person(app, email, realm)
+        realm_id, user_id = await person_of(app, email, realm)
         async with app.database.connection() as connection:
             rows = await api_keys.of_user(connection, realm_id, user_id)
         return [
@@ -127,7 +127,7 @@ def keys(
     with sentences():
         from scripts.cli.session import with_app
 
-        rows = with_app(read_settings(config, data=data), read)
+        rows = with_app(settings_beside(config, data), read)
     show(rows, as_json=as_json, nothing="There are none.")
 
 
@@ -199,13 +199,13 @@ def _change(
     """Let the change happen to whoever has the address, beside a running server or without one."""
 
     async def run(app: "App") -> Answer:
-        realm_id, user_id = await _person(app, email, realm)
+        realm_id, user_id = await person_of(app, email, realm)
         return await app.writers.of(realm_id).write(lambda tx: change(app, tx, user_id))
 
     with sentences():
         from scripts.cli.session import with_app
 
-        return with_app(read_settings(config, data=data), run)
+        return with_app(settings_beside(config, data), run)
 
 
 async def _is_active(tx: "WriteTx", user_id: "UserId") -> bool:
@@ -215,7 +215,8 @@ async def _is_active(tx: "WriteTx", user_id: "UserId") -> bool:
     return any(row.is_active for row in found)
 
 
-async def _person(app: "App", email: str, realm: str | None) -> tuple["RealmId", "UserId"]:
+async def person_of(app: "App", email: str, realm: str | None) -> tuple["RealmId", "UserId"]:
+    """The organization and the account of this address. Raises Failure."""
     from scripts.cli.session import person_named, realm_named
 
     realm_id = await realm_named(app, realm)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import click
 
 from scripts.cli.failures import sentences
-from scripts.cli.options import WHICH_REALM, place_options, read_settings
+from scripts.cli.options import WHICH_REALM, place_options, settings_beside
 from scripts.cli.tables import Cell, show
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def activity(
     with sentences():
         from scripts.cli.session import with_app
 
-        settings = read_settings(config, data=data)
+        settings = settings_beside(config, data)
         rows = with_app(settings, lambda app: _read(app, realm, email=email, limit=limit))
     show(rows, as_json=as_json, nothing="Nobody has asked for anything.")
 

@@ -7,7 +7,7 @@ import click
 
 from scripts.cli.database import database_url_of
 from scripts.cli.failures import Failure, sentences
-from scripts.cli.options import place_options, read_settings
+from scripts.cli.options import place_options, settings_beside
 from server.wording import counted, size
 
 PROGRESS_SECONDS = 2.0
@@ -42,7 +42,7 @@ def backup(file: Path | None, *, force: bool, config: Path | None, data: Path | 
         from server.version import VERSION
         from storage import backups
 
-        settings = read_settings(config, data=data)
+        settings = settings_beside(config, data)
         now = SystemClock().now()
         path = file or Path(f"parley-{now:%Y%m%d-%H%M%S}.backup")
         if path.exists() and not force:

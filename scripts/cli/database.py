@@ -4,6 +4,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+import click
+
 from server.wording import counted
 
 if TYPE_CHECKING:
@@ -62,7 +64,10 @@ def private_database_of(settings: "Settings", *, may_found: bool = False) -> Ite
             f"There is no Parley data in {settings.data_directory}: start with `parley run` or"
             " `parley realm create`, or name the right directory with --data."
         )
-    postgres = EmbeddedPostgres(settings.data_directory)
+    # Not in silence: the caller may have meant a server that runs with another directory.
+    data = settings.data_directory
+    click.echo(f"parley: No server runs in {data}: starting its Postgres meanwhile.", err=True)
+    postgres = EmbeddedPostgres(data)
     with interrupted_once():
         try:
             postgres.start()

@@ -7,7 +7,7 @@ import click
 
 from scripts.cli.accounts import person_options
 from scripts.cli.failures import Failure, sentences
-from scripts.cli.options import read_settings
+from scripts.cli.options import settings_beside
 
 if TYPE_CHECKING:
     from server.app import App
@@ -45,5 +45,5 @@ def erase(
     with sentences():
         from scripts.cli.session import with_app
 
-        with_app(read_settings(config, data=data), run)
+        with_app(settings_beside(config, data), run)
     click.echo(f"{email} is erased. A worker removes the content of their files.")

@@ -12,7 +12,7 @@ from scripts.cli.options import (
     password_option,
     place_options,
     read_password,
-    read_settings,
+    settings_beside,
 )
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def check(
     with sentences():
         from scripts.cli.session import with_app
 
-        settings = read_settings(config, data=data)
+        settings = settings_beside(config, data)
         if settings.ldap_url is None:
             raise Failure("There is no directory: PARLEY_LDAP_URL is not set.")
         password = read_password(password_file)

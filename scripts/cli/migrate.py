@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from scripts.cli.failures import sentences
-from scripts.cli.options import place_options, read_settings
+from scripts.cli.options import place_options, settings_beside
 
 
 @click.command()
@@ -26,7 +26,7 @@ def migrate(*, before_deploy: bool, config: Path | None, data: Path | None) -> N
         from scripts.cli.migrating import bring_up_to_date
         from storage.migrate import migrate as apply
 
-        settings = read_settings(config, data=data)
+        settings = settings_beside(config, data)
 
         def work(url: str) -> list[str]:
             if before_deploy:

@@ -97,6 +97,19 @@ def read_settings(config: Path | None = None, **overrides: object) -> "Settings"
     return settings
 
 
+def settings_beside(config: Path | None, data: Path | None) -> "Settings":
+    """The settings of a command that works beside a running server, or without one.
+
+    Raises SettingsError, and Failure where it is not clear which server is meant.
+    """
+    from scripts.cli.running import beside_running
+    from server.settings import names_data_directory
+
+    settings = read_settings(config, data=data)
+    is_named = names_data_directory(config=config, overrides={"data": data})
+    return beside_running(settings, is_named=is_named)
+
+
 def _with(command: Command, options: tuple[Callable[[Command], Command], ...]) -> Command:
     for option in reversed(options):
         command = option(command)

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 import click
 
 from scripts.cli.failures import Failure, sentences
-from scripts.cli.options import place_options, read_settings
+from scripts.cli.options import place_options, settings_beside
 from scripts.cli.session import with_app
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def register(
     if not agree_to_terms:
         raise Failure("Read the terms of the bouncer, and say so with --agree-to-terms.")
     with sentences():
-        settings = read_settings(config, data=data)
+        settings = settings_beside(config, data)
         new_key = _new_key() if rotate_key else None
 
         async def enroll(bouncer: "Bouncer") -> bool:
@@ -93,7 +93,7 @@ def register(
 def deregister(*, config: Path | None, data: Path | None) -> None:
     """Let the bouncer know this server no more: no phone is reached through it."""
     with sentences():
-        _ask(read_settings(config, data=data), lambda bouncer: bouncer.withdraw())
+        _ask(settings_beside(config, data), lambda bouncer: bouncer.withdraw())
     click.echo("The bouncer knows this server no more.")
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeVar
 import click
 
 from scripts.cli.failures import Failure, sentences
-from scripts.cli.options import place_options, read_settings
+from scripts.cli.options import place_options, settings_beside
 from scripts.cli.tables import Cell, show
 from server.wording import counted
 
@@ -236,7 +236,7 @@ def _with_desk(
         async with open_desk(settings) as (desk, database):
             return await work(desk, database)
 
-    with sentences(), database_of(read_settings(config, data=data)) as settings:
+    with sentences(), database_of(settings_beside(config, data)) as settings:
         return asyncio.run(at_desk(settings))
 
 

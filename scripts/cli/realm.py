@@ -12,7 +12,7 @@ from scripts.cli.options import (
     password_option,
     place_options,
     read_password,
-    read_settings,
+    settings_beside,
 )
 
 if TYPE_CHECKING:
@@ -47,14 +47,19 @@ def create(
     config: Path | None,
     data: Path | None,
 ) -> None:
-    """Found an organization with its first owner, and print the owner's API key."""
+    """Found an organization with its first owner, and print the owner's API key.
+
+    Without --password-file a link is printed as well: it leads the owner once, within a day, to a
+    page where a password is chosen. No mail server is needed.
+    """
     with sentences():
+        from scripts.cli.passwords import password_link
         from scripts.cli.session import with_app
         from scripts.cli.user import Line, show
         from server.domain.accounts import checked_password
         from server.domain.errors import BadRequestError
 
-        settings = read_settings(config, data=data)
+        settings = settings_beside(config, data)
         if subdomain and settings.root_domain is None:
             raise Failure(
                 "Organizations at subdomains need PARLEY_ROOT_DOMAIN: without it every address is"
@@ -66,7 +71,7 @@ def create(
         except BadRequestError as error:
             raise Failure(error.message) from error
 
-        async def found(app: "App") -> "CreatedRealm":
+        async def found(app: "App") -> Line:
             await _refuse_taken(app, subdomain)
             made = await found_realm(
                 app,
@@ -77,10 +82,13 @@ def create(
                 password=password,
             )
             await _open_first_channel(app, made)
-            return made
+            link = None
+            if password is None:
+                link = await password_link(app, made.realm_id, made.owner.email)
+            return Line.of(made.owner, link)
 
-        made = with_app(settings, found, may_found=True)
-    show(Line.of(made.owner), as_json=as_json)
+        line = with_app(settings, found, may_found=True)
+    show(line, as_json=as_json)
 
 
 @realm.command()
@@ -150,7 +158,7 @@ def _change(
     with sentences():
         from scripts.cli.session import with_app
 
-        return with_app(read_settings(config, data=data), run)
+        return with_app(settings_beside(config, data), run)
 
 
 async def _refuse_taken(app: "App", subdomain: str) -> None:

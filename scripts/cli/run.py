@@ -34,28 +34,32 @@ def run(*, config: Path | None, **overrides: object) -> None:
     """
     _stop_like_ctrl_c(signal.SIGTERM, signal.SIGHUP)
     with sentences():
+        from scripts.cli.state_files import announced
         from server.listening import open_sockets, port_of
 
         settings = read_settings(config, **overrides)
         sockets = open_sockets(settings.host, settings.port)
         settings = _as_it_is(settings, port_of(sockets))
-        if settings.database_url is not None:
-            _serve(settings, sockets, None)
-        else:
+        if settings.database_url is None:
             _serve_with_postgres(settings, sockets)
+        else:
+            with announced(settings):
+                _serve(settings, sockets, None)
 
 
 def _serve_with_postgres(settings: "Settings", sockets: list[socket.socket]) -> None:
     from scripts.cli.database import with_database
     from scripts.cli.running import remember_place
+    from scripts.cli.state_files import announced
     from storage.embedded import EmbeddedPostgres
 
     postgres = EmbeddedPostgres(settings.data_directory)
     try:
         postgres.start()
         remember_place(settings)
-        _import_while_postgres_starts()
-        _serve(with_database(settings, postgres.wait_until_ready()), sockets, postgres)
+        with announced(settings):
+            _import_while_postgres_starts()
+            _serve(with_database(settings, postgres.wait_until_ready()), sockets, postgres)
     finally:
         try:
             in_peace()

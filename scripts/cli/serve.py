@@ -39,13 +39,18 @@ def serve(
             serve_here(settings, _inherited(inherited), lifeline)
             return
         _refuse_unfit(settings)
-        from server.listening import open_sockets
+        import msgspec
+
+        from scripts.cli.state_files import announced
+        from server.listening import open_sockets, port_of
 
         sockets = open_sockets(settings.host, settings.port)
-        if settings.processes == 1:
-            serve_here(settings, sockets, None)
-        else:
-            _supervise(settings, sockets)
+        place = msgspec.structs.replace(settings, port=port_of(sockets))
+        with announced(place):
+            if settings.processes == 1:
+                serve_here(settings, sockets, None)
+            else:
+                _supervise(settings, sockets)
 
 
 def serve_here(settings: "Settings", sockets: list[socket.socket], lifeline: int | None) -> None:

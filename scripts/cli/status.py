@@ -8,7 +8,7 @@ import click
 
 from scripts.cli.failures import sentences
 from scripts.cli.options import read_settings, server_options
-from scripts.cli.running import as_it_runs
+from scripts.cli.running import as_it_runs, beside_running
 from scripts.cli.tables import Cell, show
 from server.wording import counted, size, span
 
@@ -38,8 +38,12 @@ def status(
     The status is 1 if the server does not answer.
     """
     with sentences():
+        from server.settings import names_data_directory
+
         place = {name: overrides.get(name) for name in ("host", "port")}
-        settings = as_it_runs(read_settings(config, **overrides), **place)
+        settings = read_settings(config, **overrides)
+        is_named = names_data_directory(config=config, overrides=overrides)
+        settings = as_it_runs(beside_running(settings, is_named=is_named), **place)
         answers, sentence = _server(settings)
         found = _look(settings)
     if as_json:

@@ -7,7 +7,7 @@ import click
 
 from scripts.cli.backup import Told
 from scripts.cli.failures import Failure, sentences
-from scripts.cli.options import WHICH_REALM, place_options, read_settings
+from scripts.cli.options import WHICH_REALM, place_options, settings_beside
 from server.wording import counted, size
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ def export_realm(
             written = await exports.export(url, path, wanted, app.blobs, Told("Writing"))
             return path, written
 
-        path, manifest = with_app(read_settings(config, data=data), write)
+        path, manifest = with_app(settings_beside(config, data), write)
         exports.verify(path, Told("Comparing"))
     click.echo(f"{path}: {_amount(manifest)} of {manifest.name!r}, {size(path.stat().st_size)}.")
 
@@ -97,7 +97,7 @@ def import_realm(
         from scripts.cli.session import with_app
         from storage import exports
 
-        settings = read_settings(config, data=data)
+        settings = settings_beside(config, data)
         manifest = exports.verify(file, Told("Comparing"))
         if problem := exports.refusal_of_version(manifest):
             raise Failure(problem)

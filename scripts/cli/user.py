@@ -11,13 +11,15 @@ import msgspec
 from scripts.cli.accounts import COMMANDS
 from scripts.cli.erasing import erase
 from scripts.cli.failures import Failure, sentences
+from scripts.cli.listing import list_users
 from scripts.cli.options import (
     WHICH_REALM,
     password_option,
     place_options,
     read_password,
-    read_settings,
+    settings_beside,
 )
+from scripts.cli.passwords import LINK_TEXT, password_link, set_password
 
 if TYPE_CHECKING:
     from server.actions.users import CreatedUser
@@ -48,13 +50,21 @@ class Line(msgspec.Struct, frozen=True, kw_only=True):
     email: str
     role: str
     api_key: str
+    password_link: str | None = None
+    """Where a password is chosen, once; None where there is one, or none is taken."""
 
     @classmethod
-    def of(cls, user: "CreatedUser") -> "Line":
+    def of(cls, user: "CreatedUser", password_link: str | None = None) -> "Line":
         from server.domain.access import ROLE_NAMES
 
         role = next(name for name, number in ROLE_NAMES.items() if number == user.role)
-        return cls(user_id=user.user_id, email=user.email, role=role, api_key=user.api_key)
+        return cls(
+            user_id=user.user_id,
+            email=user.email,
+            role=role,
+            api_key=user.api_key,
+            password_link=password_link,
+        )
 
 
 @click.group()
@@ -62,7 +72,7 @@ def user() -> None:
     """Give people accounts, and look after them."""
 
 
-for command in (*COMMANDS, erase):
+for command in (*COMMANDS, erase, list_users, set_password):
     user.add_command(command)
 
 
@@ -95,13 +105,14 @@ def create(
 ) -> None:
     """Give one or many people accounts, and print their API keys.
 
-    Works beside a running server, which tells everybody. Whoever gets no password signs in by
-    API key only.
+    Works beside a running server, whose clients see the new accounts. For one person without a
+    password a link is printed, which leads once, within a day, to a page where one is chosen;
+    people of a file without passwords get theirs by `parley user set-password`.
     """
     with sentences():
         from scripts.cli.session import with_app
 
-        settings = read_settings(config, data=data)
+        settings = settings_beside(config, data)
         if many is not None:
             wanted = _read_file(many)
         elif email and name:
@@ -111,9 +122,10 @@ def create(
                 raise Failure(problem)
         else:
             raise Failure("Say whom: --email and --name, or --file with many.")
-        made = with_app(settings, lambda app: _create(app, wanted, realm))
-    for each in made:
-        show(Line.of(each), as_json=as_json)
+        with_links = many is None
+        lines = with_app(settings, lambda app: _create(app, wanted, realm, with_links=with_links))
+    for each in lines:
+        show(each, as_json=as_json)
 
 
 def show(line: Line, *, as_json: bool) -> None:
@@ -122,6 +134,8 @@ def show(line: Line, *, as_json: bool) -> None:
         click.echo(msgspec.json.encode(line))
     else:
         click.echo(f"{line.email}  {line.role}  user id {line.user_id}  API key {line.api_key}")
+        if line.password_link is not None:
+            click.echo(LINK_TEXT.format(link=line.password_link))
 
 
 def _read_file(path: Path) -> list[Wanted]:
@@ -153,8 +167,8 @@ def _problem(person: Wanted) -> str | None:
 
 
 async def _create(
-    app: "App", wanted: Sequence[Wanted], subdomain: str | None
-) -> "list[CreatedUser]":
+    app: "App", wanted: Sequence[Wanted], subdomain: str | None, *, with_links: bool
+) -> list[Line]:
     from scripts.cli.session import realm_named
 
     realm_id = await realm_named(app, subdomain)
@@ -162,7 +176,12 @@ async def _create(
     for start in range(0, len(wanted), USERS_AT_ONCE):
         some = wanted[start : start + USERS_AT_ONCE]
         made += await create_people(app, realm_id, some)
-    return made
+    links: dict[str, str | None] = {}
+    if with_links:
+        for person in wanted:
+            if person.password is None:
+                links[person.email] = await password_link(app, realm_id, person.email)
+    return [Line.of(user, links.get(user.email)) for user in made]
 
 
 async def create_people(

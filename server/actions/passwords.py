@@ -4,11 +4,13 @@ from server.actions import audit
 from server.actions.confirmations import LinkExpiredError, confirm, to_be_confirmed
 from server.actions.credential_changes import Extent, Outcome, end_pending, end_queues
 from server.domain.account_news import PasswordChanged
-from server.domain.confirmations import RESET_PASSWORD
+from server.domain.confirmations import PATHS, RESET_PASSWORD, VALID_SECONDS
 from server.domain.credential_changes import Ended
+from server.domain.errors import BadRequestError
+from server.domain.sessions import digest_of, new_token
 from server.events.base import NOBODY, Tx
 from server.events.log import Tick
-from storage import credentials, users
+from storage import confirmations, credentials, users
 from storage.confirmations import ConfirmationRow
 from storage.ids import UserId
 from storage.users import UserRow
@@ -62,3 +64,45 @@ async def _account_of(tx: Tx, asked: ConfirmationRow) -> UserId:
     if found is None:
         raise LinkExpiredError
     return found.user_id
+
+
+async def give_password(tx: Tx, email: str, new_hash: str) -> Ended:
+    """Let the operator give the account of this address a password; all of its sessions end.
+
+    Links with which a password could be chosen are void. Raises BadRequestError.
+    """
+    row = await _active(tx, email)
+    return await set_password(tx, row, new_hash, Extent(sessions=True), by=None)
+
+
+async def make_password_link(tx: Tx, email: str) -> str:
+    """Make a link with which the account of this address gets a password: its path, for once.
+
+    Only a digest of its token is kept. Raises BadRequestError.
+    """
+    row = await _active(tx, email)
+    connection = await tx.changing()
+    confirmation_id = await confirmations.insert(
+        connection,
+        tx.realm_id,
+        purpose=RESET_PASSWORD,
+        email=row.email,
+        user_id=row.user_id,
+        seconds=VALID_SECONDS,
+    )
+    token = new_token()
+    await confirmations.add_token(connection, tx.realm_id, confirmation_id, digest_of(token))
+    entry = tx.append(Tick(), NOBODY)
+    audit.record_each(tx, entry, None, "user_password_link_made", {row.user_id: {}})
+    return PATHS[RESET_PASSWORD].format(token=token)
+
+
+async def _active(tx: Tx, email: str) -> UserRow:
+    """The account of this address, locked. Raises BadRequestError for one that has no password."""
+    found = await credentials.by_email(await tx.connection(), tx.realm_id, email)
+    rows = [] if found is None else await tx.lock(users.locking(tx.realm_id, [found.user_id]))
+    if not rows or rows[0].bot_type is not None:
+        raise BadRequestError(f"No person has the address {email}.")
+    if not rows[0].is_active:
+        raise BadRequestError(f"The account of {email} is deactivated: reactivate it first.")
+    return rows[0]

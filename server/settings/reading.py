@@ -61,6 +61,26 @@ def load_settings(
     Raises SettingsError, which lists everything that is wrong.
     """
     environ = os.environ if environ is None else environ
+    reader = _reader(environ, config, overrides)
+    reader.values.setdefault("data", default_data_directory(environ))
+    return reader.settings()
+
+
+def names_data_directory(
+    *,
+    environ: Mapping[str, str] | None = None,
+    config: Path | None = None,
+    overrides: Mapping[str, object] | None = None,
+) -> bool:
+    """Whether the operator has named a data directory, be it the default one."""
+    environ = os.environ if environ is None else environ
+    return "data" in _reader(environ, config, overrides).values
+
+
+def _reader(
+    environ: Mapping[str, str], config: Path | None, overrides: Mapping[str, object] | None
+) -> "_Reader":
+    """Everything that is set, not yet converted."""
     reader = _Reader()
     if config is None and environ.get(CONFIG_VARIABLE):
         config = Path(environ[CONFIG_VARIABLE])
@@ -70,8 +90,7 @@ def load_settings(
     for name, value in (overrides or {}).items():
         if value is not None:
             reader.add(name, value, origin=f"--{name.replace('_', '-')}")
-    reader.values.setdefault("data", default_data_directory(environ))
-    return reader.settings()
+    return reader
 
 
 def default_data_directory(environ: Mapping[str, str]) -> Path:
@@ -80,6 +99,13 @@ def default_data_directory(environ: Mapping[str, str]) -> Path:
         return Path("/var/lib/parley")
     base = environ.get("XDG_DATA_HOME") or Path(environ.get("HOME") or "~") / ".local/share"
     return Path(base) / "parley"
+
+
+def state_directory(environ: Mapping[str, str] | None = None) -> Path:
+    """Where processes of this user note that they run; not configurable, so that all find it."""
+    environ = os.environ if environ is None else environ
+    base = environ.get("XDG_STATE_HOME") or Path(environ.get("HOME") or "~") / ".local/state"
+    return Path(base).expanduser() / "parley"
 
 
 def unused_variables(environ: Mapping[str, str] | None = None) -> list[str]:
