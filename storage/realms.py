@@ -45,6 +45,14 @@ async def all_of_them(connection: Connection) -> list[RealmRow]:
     return await connection.many(RealmRow, _ALL + " ORDER BY realm_id")
 
 
+async def only_open(connection: Connection) -> RealmRow | None:
+    """The organization of the server that is not deactivated; None if there is not just one."""
+    rows = await connection.many(
+        RealmRow, _ALL + " WHERE NOT deactivated ORDER BY realm_id LIMIT 2"
+    )
+    return rows[0] if len(rows) == 1 else None
+
+
 def locking(realm_id: RealmId) -> Locking[RealmRow]:
     """The realm's row. Who holds it is the only one who adds people to the realm."""
     return Locking(RealmRow, _SELECT, {"realm_id": realm_id}, expected=1)

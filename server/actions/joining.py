@@ -152,6 +152,22 @@ async def ask_by_link(tx: Tx, invitation_id: InvitationId, email: str, *, now: d
     enqueue(tx, InvitationEmail(realm_id=tx.realm_id, invitation_id=made))
 
 
+async def join_by_link(
+    tx: Tx, invitation_id: InvitationId, email: str, newcomer: Newcomer, *, now: datetime
+) -> UserId:
+    """Make an account of an address that no mail confirms, as the link says.
+
+    Only for servers that send no mail. Raises LinkError, and BadRequestError for an address that
+    is not admitted or has an account.
+    """
+    tx.must_be_exact()
+    realm, row, ground = await _held(tx, invitation_id, now)
+    if row.email is not None:
+        raise LinkError(NOT_OURS)
+    await check_address(await tx.connection(), realm, email)
+    return await _join(tx, row, email, ground, newcomer, now=now)
+
+
 async def check_address(connection: Connection, realm: RealmRow, email: str) -> None:
     """Raise BadRequestError for an address that is not admitted, or has an account."""
     domains = await realm_domains.of_realm(connection, realm.realm_id)

@@ -14,9 +14,12 @@ from server.events.base import NOBODY, Tx
 from server.events.log import Tick
 from storage import realm_domains, users
 from storage.database import Connection
-from storage.ids import RealmId, UserId
+from storage.ids import UserId
 
-MAY_NOT_CREATE = "User not authorized to create users"
+MAY_NOT_CREATE = (
+    "User not authorized to create users. The operator of the server permits it with"
+    " `parley user grant --create-users --email {email}`."
+)
 
 
 async def create_person(tx: Tx, actor: Actor, new: NewUser, *, now: datetime) -> CreatedUser:
@@ -27,7 +30,7 @@ async def create_person(tx: Tx, actor: Actor, new: NewUser, *, now: datetime) ->
     """
     realm = await lock_as_administrator(tx, actor)
     connection = await tx.connection()
-    await check_may_create(connection, tx.realm_id, actor.user_id)
+    await check_may_create(connection, actor)
     domains = await realm_domains.of_realm(connection, tx.realm_id)
     check_address(new.email, RealmSettings.of(realm.settings), domains)
     [person] = await create_users(tx, [new], now=now)
@@ -39,10 +42,10 @@ async def create_person(tx: Tx, actor: Actor, new: NewUser, *, now: datetime) ->
     return person
 
 
-async def check_may_create(connection: Connection, realm_id: RealmId, user_id: UserId) -> None:
+async def check_may_create(connection: Connection, actor: Actor) -> None:
     """Raise BadRequestError unless the operator lets this administrator make accounts."""
-    if not await users.can_create_users(connection, realm_id, user_id):
-        raise BadRequestError(MAY_NOT_CREATE)
+    if not await users.can_create_users(connection, actor.realm_id, actor.user_id):
+        raise BadRequestError(MAY_NOT_CREATE.format(email=actor.row.email))
 
 
 async def grant_creation(tx: Tx, user_id: UserId, *, create_users: bool) -> None:

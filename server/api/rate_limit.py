@@ -215,6 +215,7 @@ class RateLimits:
         self.by_address = Limiter("address", settings.rate_limit_address, app.database, app.clock)
         self.sign_ins = Limiter("sign-in", settings.rate_limit_sign_in, app.database, app.clock)
         self.mails_to = _limiters("mail-to", settings.rate_limit_account_mail, app)
+        self.joins_from = _limiters("join-from", settings.rate_limit_join_address, app)
         self.mails_from = _limiters("mail-from", settings.rate_limit_account_mail_address, app)
 
     async def count_user(self, realm_id: RealmId, user_id: UserId, headers: dict[str, str]) -> None:
@@ -236,6 +237,12 @@ class RateLimits:
         """Somebody has shown that they are who they say: their failures no longer count."""
         if self._is_on:
             await self.sign_ins.forget(_sign_in_key(realm_id, name))
+
+    async def count_join(self, address: str, headers: dict[str, str]) -> None:
+        """Count a try to join without a mail from a network address. Raises RateLimitedError."""
+        if self._is_on:
+            for limiter in self.joins_from:
+                await limiter.count(home_of(address), headers)
 
     async def count_account_mail(
         self, realm_id: RealmId, email: str, address: str, headers: dict[str, str]

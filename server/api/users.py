@@ -186,7 +186,7 @@ async def create(request: Request, params: CreateParams) -> CreatedPerson:
     """An account for a person; an empty password is none."""
     actor = request.actor
     async with request.read() as connection:
-        await check_may_create(connection, actor.realm_id, actor.user_id)
+        await check_may_create(connection, actor)
     password = checked_password(params.password or None)
     hashed = None if password is None else await request.app.passwords.hash(password)
     new = NewUser(email=params.email, full_name=params.full_name, password_hash=hashed)

@@ -16,7 +16,10 @@ MAX_URL_LENGTH: Final = 2_048
 _PORTS: Final = {"http": 80, "https": 443}
 _HOST: Final = re.compile(r"[A-Za-z0-9._-]+")
 _NOT_IN_URLS: Final = re.compile(r"[\x00-\x20\x7f\\]")
-_NOT_PUBLIC: Final = "It leads into a private network, to which this server does not connect."
+_NOT_PUBLIC: Final = (
+    "It leads into a private network, to which this server does not connect. The operator of the"
+    " server permits it with PARLEY_EGRESS_ALLOW."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,4 +119,7 @@ class Guard:
 
     def _check_port(self, port: int) -> None:
         if port not in self.ports:
-            raise RefusedError(f"This server does not connect to port {port}.")
+            raise RefusedError(
+                f"This server does not connect to port {port}. The operator of the server permits"
+                " it with PARLEY_EGRESS_PORTS."
+            )

@@ -134,6 +134,10 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         Rates("5/86400")
     )
     """The same by the address of the network from which they ask."""
+    rate_limit_join_address: Annotated[Rates, described("tries/seconds, like 20/3600")] = Rates(
+        "20/3600, 100/86400"
+    )
+    """To join by a link from one network address, where no mail confirms who does."""
     open_realm_creation: Annotated[bool, described("on or off")] = False
     """Lets anybody found organizations."""
     session_days: Annotated[int, described("a number from 1 to 365", ge=1, le=365)] = 14

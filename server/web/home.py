@@ -13,10 +13,14 @@ from server.domain.errors import DomainError, NotFoundError
 from server.mail.folder import MailFolder
 from server.pages import Page
 from server.version import FEATURE_LEVEL, VERSION
+from server.web.mailing import sends_mail
 from server.web.places import HOME
 from server.web.rendering import STATIC_PATH, show, static_file
+from server.wording import counted
 
-NOTICES: Final = {"invited": "The invitation is on its way."}
+INVITED: Final = "invited"
+"""How many invitations were sent, in the query."""
+MAX_DIGITS: Final = 4
 
 
 class Mailing(NamedTuple):
@@ -33,15 +37,20 @@ async def home(visit: Visit) -> Page:
 
 
 async def show_home(
-    visit: Visit, error: DomainError | None = None, details: Sequence[str] = ()
+    visit: Visit,
+    error: DomainError | None = None,
+    details: Sequence[str] = (),
+    *,
+    link: str = "",
 ) -> Page:
-    """The page, and what is wrong with the invitation that was asked for on it."""
+    """Render the page, with what is wrong with an invitation, or with the link that was made."""
     address, actor = await visit.directory.address(), visit.actor
     mailing = _mailing(visit.app)
     standing = Standing(
         actor.person, await visit.directory.groups(), await visit.directory.settings()
     )
     invites = visit.app.mailer is not None and standing.realm_permits("can_invite_users_group")
+    makes_links = standing.realm_permits("create_multiuse_invite_group")
     return await show(
         visit,
         "home.html",
@@ -56,9 +65,22 @@ async def show_home(
         pushes=visit.app.pushes is not None,
         invites=invites,
         invitees=visit.sent("invitees"),
-        notice=NOTICES.get(visit.query.get("done", ""), ""),
+        makes_links=makes_links,
+        link=link,
+        sends_mail=sends_mail(visit.app),
+        notice=_notice(visit.query.get(INVITED, "")),
         details=details,
     )
+
+
+def _notice(invited: str) -> str:
+    """What has become of so many invitations."""
+    if not (invited.isascii() and invited.isdecimal() and len(invited) <= MAX_DIGITS):
+        return ""
+    count = int(invited)
+    if count == 1:
+        return "The invitation is on its way."
+    return f"{counted(count, 'invitation', 'invitations')} are on their way." if count else ""
 
 
 def _mailing(app: App) -> Mailing:

@@ -1,6 +1,6 @@
 """Where invitations lead: to a page on which one chooses a name and a password, and is in."""
 
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from server.actions.joining import (
     NOT_OURS,
@@ -11,6 +11,7 @@ from server.actions.joining import (
     ask_by_link,
     check_address,
     check_still_invites,
+    join_by_link,
     open_invitation,
 )
 from server.api.endpoint import Access
@@ -18,20 +19,26 @@ from server.api.visits import PageRoute, Visit
 from server.domain.access import Person
 from server.domain.accounts import checked_full_name, checked_new_email
 from server.domain.channels import Standing
-from server.domain.errors import BadRequestError, DomainError
+from server.domain.errors import BadRequestError, DomainError, RateLimitedError
 from server.domain.invitations import PATH, PURPOSE, Key, link_key, read_token
 from server.domain.realm_settings import RealmSettings
 from server.domain.sign_in import PASSWORDS
 from server.pages import Page
-from server.web.mailing import count_mail
+from server.web.mailing import count_mail, sends_mail
 from server.web.new_passwords import checked_new_password
 from server.web.places import HOME, SIGN_IN
 from server.web.rendering import go, show
 from server.web.sign_in import begin_session
 from storage import server_keys
+from storage.ids import UserId
 from storage.invitations import InvitationRow
 from storage.realms import RealmRow
 from storage.users import UserRow
+
+NO_WAY: Final = (
+    "This server sends no emails, and this organization takes no passwords: ask {inviter} to"
+    " invite your address, and sign in as others do here."
+)
 
 
 class _Opened(NamedTuple):
@@ -46,6 +53,8 @@ class _Opened(NamedTuple):
 async def look(visit: Visit) -> Page:
     """The page to which the link leads."""
     opened = await _open(visit)
+    if _is_direct(visit, opened):
+        return await _form(visit, opened)
     if opened.row.email is None:
         if "sent" in visit.query:
             return await show(visit, "join_sent.html", realm_name=opened.realm.name)
@@ -61,21 +70,45 @@ async def look(visit: Visit) -> Page:
 async def join(visit: Visit) -> Page:
     """What was chosen there becomes an account, whose owner is signed in at once."""
     opened = await _open(visit)
-    if opened.row.email is None:
+    is_direct = _is_direct(visit, opened)
+    if opened.row.email is None and not is_direct:
         return await _ask(visit, opened)
     try:
-        newcomer = await _newcomer(visit, opened)
-    except BadRequestError as error:
-        return await _form(visit, opened, error)
-    now = visit.app.clock.now()
-    try:
-        user_id = await visit.write(lambda tx: accept(tx, opened.key, newcomer, now=now))
+        user_id = await (_join_directly if is_direct else _accept)(visit, opened)
     except HasAccountError as error:
         return await _refusal(visit, error, place=SIGN_IN)
-    except BadRequestError as error:
+    except (BadRequestError, RateLimitedError) as error:
         return await _form(visit, opened, error)
     await begin_session(visit, user_id)
     return go(visit, HOME)
+
+
+async def _accept(visit: Visit, opened: _Opened) -> UserId:
+    """Make the account of the address that the invitation was mailed to."""
+    newcomer, now = await _newcomer(visit, opened, opened.row.email or ""), visit.app.clock.now()
+    return await visit.write(lambda tx: accept(tx, opened.key, newcomer, now=now))
+
+
+async def _join_directly(visit: Visit, opened: _Opened) -> UserId:
+    """Make the account of the address that was entered, where no mail can confirm it."""
+    email = checked_new_email(visit.sent("email"))
+    await visit.limits.count_join(visit.remote_address, visit.limit_headers)
+    newcomer, now = await _newcomer(visit, opened, email), visit.app.clock.now()
+    link_id = opened.row.invitation_id
+    return await visit.write(lambda tx: join_by_link(tx, link_id, email, newcomer, now=now))
+
+
+def _is_direct(visit: Visit, opened: _Opened) -> bool:
+    """Whether this is a link for many, on a server that cannot mail its visitors.
+
+    Raises BadRequestError if the organization takes no passwords: such an account could be
+    entered by its address alone.
+    """
+    if opened.row.email is not None or sends_mail(visit.app):
+        return False
+    if not _takes_passwords(opened):
+        raise BadRequestError(NO_WAY.format(inviter=opened.inviter.full_name))
+    return True
 
 
 async def _open(visit: Visit) -> _Opened:
@@ -114,12 +147,12 @@ async def _ask(visit: Visit, opened: _Opened) -> Page:
     return go(visit, f"{PATH.format(token=opened.key.token)}?sent=yes")
 
 
-async def _newcomer(visit: Visit, opened: _Opened) -> Newcomer:
+async def _newcomer(visit: Visit, opened: _Opened, email: str) -> Newcomer:
     """What they have chosen. Raises BadRequestError."""
     name = checked_full_name(visit.sent("full_name"))
     password_hash = None
     if _takes_passwords(opened):
-        password = await checked_new_password(visit, name, opened.row.email or "")
+        password = await checked_new_password(visit, name, email)
         password_hash = await visit.app.passwords.hash(password)
     return Newcomer(full_name=name, password_hash=password_hash)
 
@@ -135,7 +168,8 @@ async def _form(visit: Visit, opened: _Opened, error: DomainError | None = None)
         error=error,
         action=PATH.format(token=opened.key.token),
         inviter=opened.inviter.full_name,
-        email=opened.row.email,
+        email=opened.row.email or visit.sent("email"),
+        asks_email=opened.row.email is None,
         full_name=visit.sent("full_name"),
         by_password=_takes_passwords(opened),
     )

@@ -43,6 +43,8 @@ async def find(visit: Visit) -> Page:
             wrong = NotFoundError("There is no organization of this name.")
         except BadRequestError as error:
             wrong = NotFoundError(error.message)
+    if not wanted and (only := await _only_place(visit)) is not None:
+        return go(visit, only + SIGN_IN)
     return await show(
         visit,
         "find.html",
@@ -52,6 +54,20 @@ async def find(visit: Visit) -> Page:
         root=visit.app.settings.root_domain,
         is_open=visit.app.settings.open_realm_creation,
     )
+
+
+async def _only_place(visit: Visit) -> str | None:
+    """The address of the only organization of the server; None where none or several are open.
+
+    Where anybody may found organizations, the page offers that as well, and stays.
+    """
+    if visit.app.settings.open_realm_creation:
+        return None
+    async with visit.app.database.connection() as connection:
+        row = await realms.only_open(connection)
+    if row is None or (row.subdomain and visit.app.settings.root_domain is None):
+        return None
+    return _url(visit, row.subdomain)
 
 
 async def ask(visit: Visit) -> Page:

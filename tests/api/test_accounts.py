@@ -51,8 +51,10 @@ async def test_without_a_password_one_has_none(log_in, make, connect, server):
 
 
 async def test_the_operator_says_who_makes_accounts(log_in, make):
-    refused = await (await log_in(role=OWNER)).call("POST", "/users", **COOK)
-    assert refused.refused()["msg"] == "User not authorized to create users"
+    owner = await log_in(role=OWNER)
+    refused = (await owner.call("POST", "/users", **COOK)).refused()
+    assert refused["msg"].startswith("User not authorized to create users. ")
+    assert f"`parley user grant --create-users --email {owner.user.email}`" in refused["msg"]
     member = await log_in(await granted(make, await make.user()))
     (await member.call("POST", "/users", **COOK)).refused()
     assert await users.by_emails(make.connection, make.realm_id, [COOK["email"]]) == []

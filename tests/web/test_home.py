@@ -1,5 +1,7 @@
 """The first page: what runs, how to connect to it, and how others come in."""
 
+from urllib.parse import urlencode
+
 import pytest
 import pytest_asyncio
 
@@ -93,7 +95,7 @@ async def test_whoever_is_invited_gets_a_mail_and_joins_as_a_member(
     basic = await make.channel("basic", is_default=True)
     reception.server.forget(make.realm_id)
     answer = await boss.submit("/invite", invitees="Nina <nina@example.com>, nina@example.com")
-    assert answer.headers["Location"] == "/?done=invited"
+    assert answer.headers["Location"] == "/?invited=1"
     await boss.follow(answer)
     assert "The invitation is on its way." in boss.text
     [mail] = await reception.mails(1)
@@ -106,6 +108,25 @@ async def test_whoever_is_invited_gets_a_mail_and_joins_as_a_member(
     assert nina.role == MEMBER
     rows = await subscriptions.of_users(make.connection, make.realm_id, [nina.user_id])
     assert [row.channel_id for row in rows if row.active] == [basic.channel_id]
+
+
+async def test_it_says_how_many_invitations_are_on_their_way(boss: Visitor):
+    answer = await boss.submit(
+        "/invite", invitees="nina@example.com, NINA@example.com, o@b.example"
+    )
+    await boss.follow(answer)
+    assert "2 invitations are on their way." in boss.text
+    for forged in ("0", "-1", "x", "99999", "\u0663", "<b>"):
+        await boss.look(f"/?{urlencode({'invited': forged})}")
+        assert "on their way" not in boss.text
+
+
+async def test_who_may_not_make_links_has_no_form_for_them(visitor, make, ada):
+    browser = await signed_in(await visitor(), make, ada)
+    assert "/invite/link" not in browser.page
+    token = browser.cookies["csrftoken"]
+    answer = await browser.post("/invite/link", csrfmiddlewaretoken=token)
+    assert (answer.status, browser.problem) == (400, "Insufficient permission")
 
 
 async def test_what_is_wrong_with_addresses_stands_beside_them(reception: Reception, boss: Visitor):

@@ -7,6 +7,7 @@ import pytest
 import pytest_asyncio
 
 from server.domain.sessions import form_token
+from tests.factories import new_realm
 from tests.fixtures.app import ROOT_DOMAIN, serve
 from tests.fixtures.clients import Client
 from tests.fixtures.posting import Posting
@@ -50,6 +51,34 @@ async def test_people_find_their_organization(newcomer, make):
     for wanted in ("nobody", "%2F%2Fevil.example", "a b"):
         assert (await newcomer.look(f"/accounts/go?subdomain={wanted}")).status == 404
         assert newcomer.problem
+
+
+async def test_a_server_with_one_organization_leads_there(serving_with, make):
+    """From any address, whatever it is called; where there is a choice, the page asks."""
+
+    async def place(**settings):
+        async with serving_with(**settings) as server:
+            answer = await Visitor(Client(server, ROOT_DOMAIN)).look("/accounts/go/")
+            return answer.headers.get("Location")
+
+    subdomain = await make.connection.value(
+        "SELECT subdomain FROM realms WHERE realm_id = %(r)s", r=make.realm_id
+    )
+    await make.connection.execute(
+        "UPDATE realms SET deactivated = realm_id <> %(r)s", r=make.realm_id
+    )
+    only = await place()
+    assert only is not None
+    assert only.startswith(f"http://{subdomain}.{ROOT_DOMAIN}")
+    assert only.endswith("/login")
+    assert await place(open_realm_creation=True) is None
+    assert await place(root_domain=None) is None
+    other = await new_realm(make.connection)
+    assert await place() is None
+    await make.connection.execute(
+        "UPDATE realms SET deactivated = true WHERE realm_id = %(r)s", r=other.realm_id
+    )
+    assert await place() == only
 
 
 async def test_somebody_founds_an_organization_and_signs_in(newcomer, posting):
