@@ -43,7 +43,7 @@ class Wanted(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     password: str | None = None
 
 
-class Line(msgspec.Struct, frozen=True, kw_only=True):
+class Line(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What is told of an account that was made."""
 
     user_id: int

@@ -142,7 +142,7 @@ async def test_an_operator_gives_passwords_and_links_to_them(
 
     browser = await visitor()
     await browser.sign_in(ada.email, PASSWORD)
-    first, second = [urlsplit(re.search(r"http\S+", (await run()).out)[0]).path for _ in range(2)]
+    first, second = [urlsplit(re.findall(r"http\S+", (await run()).out)[0]).path for _ in range(2)]
     assert (await (await visitor()).look(first)).status == 200
     secret = tmp_path / "secret"
     secret.write_text(f"{NEW}\n")

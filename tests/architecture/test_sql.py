@@ -29,6 +29,7 @@ ACROSS_REALMS = {
     "realms.ids": "lists the realms",
     "notifications.forget": "by age, in all realms",
     "realms.insert": "makes the realm",
+    "realms.only_open": "finds whether the server has one organization",
     "reminders.among": "takes pairs of realm and timer",
     "reminders.due": "finds what is due in all realms",
     "scheduled_messages.among": "takes pairs of realm and timer",
