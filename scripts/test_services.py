@@ -33,6 +33,8 @@ DIRECTORY_SERVER = Path(sys.prefix) / "slapd"
 """Debian's OpenLDAP, unpacked: installed, it would run as a service of the machine."""
 POOLER = Path(sys.prefix) / "pgbouncer"
 """Debian's PgBouncer, unpacked likewise."""
+PROXIES = Path(sys.prefix) / "proxies"
+"""Debian's nginx and Caddy, unpacked likewise."""
 
 NODE_CLIENTS = Path(sys.prefix) / "node-clients"
 """A folder with clients in JavaScript: of the protocol, and for uploads."""
@@ -52,6 +54,7 @@ def main() -> None:
         _broker()
         _browser()
         _terminal()
+        _proxies()
         _python_clients()
         _node_clients()
         _directory_server()
@@ -136,6 +139,12 @@ def _terminal() -> None:
         _install("tmux")
 
 
+def _proxies() -> None:
+    """The proxies of docs/deploy, which tests start for themselves."""
+    for name in ("nginx", "caddy"):
+        _unpacked(name, PROXIES / name)
+
+
 def _python_clients() -> None:
     """Clients of the protocol, with what they need."""
     needs, installed = PYTHON_CLIENTS_NEED.read_text(), PYTHON_CLIENTS / "installed.txt"
@@ -172,6 +181,7 @@ def _unpacked(package: str, place: Path) -> None:
     ) as archives:
         _install(package, "--download-only", "-o", f"Dir::Cache::archives={archives}")
         unpacked = place.with_suffix(".unpacking")
+        place.parent.mkdir(parents=True, exist_ok=True)
         shutil.rmtree(unpacked, ignore_errors=True)
         for archive in sorted(Path(archives).glob("*.deb")):
             subprocess.run(["dpkg", "-x", str(archive), str(unpacked)], check=True)

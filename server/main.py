@@ -40,8 +40,9 @@ async def serving(
 ) -> AsyncIterator[ApiServer]:
     """Answer requests on the sockets while the block runs; drain when it ends.
 
-    Draining: no new connection is taken, open polls are answered at once, requests in hand
-    get their answers (for `drain_seconds` at most).
+    For `shutdown_delay_seconds` connections are taken on, but `/ready` answers 503 and each
+    response is the last of its connection. Then no new connection is taken, open polls are
+    answered at once, and requests in progress get their responses (for `drain_seconds` at most).
     """
     api = ApiServer(app, Router(routes), Site())
     http = TRANSPORTS[app.settings.transport](api.exchange)
@@ -49,6 +50,8 @@ async def serving(
     try:
         yield api
     finally:
+        api.refer_elsewhere()
+        await asyncio.sleep(app.settings.shutdown_delay_seconds)
         http.stop()
         with suppress(TimeoutError):
             async with asyncio.timeout(app.settings.drain_seconds):

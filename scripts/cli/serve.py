@@ -78,7 +78,7 @@ def _supervise(settings: "Settings", sockets: list[socket.socket]) -> None:
         command=[*_this_program(), *sys.argv[1:]],
         sockets=sockets,
         count=settings.processes,
-        drain_seconds=settings.drain_seconds,
+        drain_seconds=settings.shutdown_delay_seconds + settings.drain_seconds,
         report=logger.info,
     ).run()
 

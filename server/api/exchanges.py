@@ -47,12 +47,13 @@ class ApiServer:
         """The next exchange on a connection."""
         return _Exchange(self, wire)
 
-    async def drain(self) -> None:
-        """Answer what has been asked: open polls at once, the rest when done.
-
-        From now on each answer is the last of its connection: clients go elsewhere.
-        """
+    def refer_elsewhere(self) -> None:
+        """Make each response the last of its connection, and `/ready` answer 503."""
         self.answering.is_draining = True
+
+    async def drain(self) -> None:
+        """Answer what has been asked: open polls at once, the rest when done."""
+        self.refer_elsewhere()
         self.app.realtime.release_all()
         while self.in_hand or self.waiting:
             if self.in_hand:

@@ -379,6 +379,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """To one address."""
 
     processes: Annotated[int, described("a number from 1 to 64", ge=1, le=64)] = 1
+    shutdown_delay_seconds: Annotated[int, described("a number from 0 to 600", ge=0, le=600)] = 0
+    """How long a stopping server goes on taking connections, while `/ready` answers 503: time for
+    a proxy with health checks to send requests elsewhere. `drain_seconds` come after it."""
     drain_seconds: Annotated[int, described("a number from 1 to 600", ge=1, le=600)] = 10
     """How long a stopping server may take to answer what it has begun."""
     max_body_bytes: Annotated[int, described("a number from 65536", ge=65_536)] = 8 * 1024 * 1024

@@ -3,6 +3,7 @@
 import asyncio
 import socket
 from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
 from typing import Final
 
 CROWD: Final = 100
@@ -10,8 +11,13 @@ CROWD: Final = 100
 MORE: Final = 63
 """Doors that are opened beside each for a crowd."""
 LOOK_SECONDS: Final = 1.0
+LAST_ACCEPT_SECONDS: Final = 0.02
+"""After the listeners are closed: the loop needs a few rounds to let go of their sockets."""
+MAX_LAST_ACCEPTED: Final = 1_000
 
 Listen = Callable[[socket.socket], Awaitable[asyncio.Server]]
+Adopt = Callable[[socket.socket], None]
+"""Serves a connection that was accepted elsewhere than by the loop."""
 
 
 class Doors:
@@ -23,11 +29,15 @@ class Doors:
     that each connection wakes in vain.
     """
 
-    def __init__(self, listen: Listen, has_room: Callable[[], bool] = lambda: True) -> None:
+    def __init__(
+        self, listen: Listen, adopt: Adopt, has_room: Callable[[], bool] = lambda: True
+    ) -> None:
         self._listen = listen
+        self._adopt = adopt
         self._has_room = has_room
         """Whether doors that were shut may be opened again."""
         self._sockets: list[socket.socket] = []
+        self._closing: list[socket.socket] = []
         self._doors: list[asyncio.Server] = []
         self._more: list[asyncio.Server] = []
         self._came = 0
@@ -43,13 +53,26 @@ class Doors:
         await self._open_each()
 
     def close(self) -> None:
-        """Nobody comes in any more."""
-        for each in self._sockets:
-            each.close()
-        self._sockets = []
+        """Accept what is in the backlog, and then no connection any more.
+
+        Closing a socket resets the connections in its backlog, whose clients may have sent a
+        request by then: a proxy that has repeats none that is not idempotent.
+        """
+        self._closing, self._sockets = [*self._closing, *self._sockets], []
         self._close_all()
         if self._timer is not None:
             self._timer.cancel()
+        asyncio.get_running_loop().call_later(LAST_ACCEPT_SECONDS, self.finish)
+
+    def finish(self) -> None:
+        """Close what `close` has left open for its backlog."""
+        closing, self._closing = self._closing, []
+        for each in closing:
+            with each, suppress(OSError):
+                each.setblocking(False)
+                for _ in range(MAX_LAST_ACCEPTED):
+                    accepted, _peer = each.accept()
+                    self._adopt(accepted)
 
     def shut(self) -> None:
         """Let nobody in for now: whoever comes waits outside until there is room."""

@@ -6,7 +6,7 @@ import socket
 import ssl
 from collections import deque
 from collections.abc import Sequence
-from typing import Final
+from typing import Any, Final
 
 from typing_extensions import override
 
@@ -31,12 +31,13 @@ class HttpServer(TransportServer, Keeper):
     def __init__(self, begin: ExchangeFactory) -> None:
         self._begin = begin
         self._tls: ssl.SSLContext | None = None
-        self._doors = Doors(self._listen, self._has_room)
+        self._doors = Doors(self._listen, self._adopt, self._has_room)
         self._connections: dict[Connection, None] = {}
         """A dictionary for a set: it takes half of the memory."""
         self._arrivals: deque[float] = deque()
         """When those came who have yet to agree on a cipher, as far as is known."""
         self._lingering: set[Connection] = set()
+        self._adopting: set[asyncio.Task[Any]] = set()
         self._room = max(resource.getrlimit(resource.RLIMIT_NOFILE)[0] - KEPT_FREE, KEPT_FREE)
         self.deadlines = Deadlines()
         self.crowd = Crowd()
@@ -55,6 +56,7 @@ class HttpServer(TransportServer, Keeper):
 
     @override
     async def close(self) -> None:
+        self._doors.finish()
         for each in list(self._connections):
             each.close()
         await asyncio.sleep(0)
@@ -69,6 +71,23 @@ class HttpServer(TransportServer, Keeper):
             ssl=self._tls,
             ssl_handshake_timeout=None if self._tls is None else HANDSHAKE_SECONDS,
         )
+
+    def _adopt(self, accepted: socket.socket) -> None:
+        accepted.setblocking(False)
+        serving = asyncio.get_running_loop().connect_accepted_socket(
+            self.connection,
+            accepted,
+            ssl=self._tls,
+            ssl_handshake_timeout=None if self._tls is None else HANDSHAKE_SECONDS,
+        )
+        task = asyncio.ensure_future(serving)
+        self._adopting.add(task)
+        task.add_done_callback(self._adopted)
+
+    def _adopted(self, task: "asyncio.Task[Any]") -> None:
+        self._adopting.discard(task)
+        if not task.cancelled():
+            task.exception()  # the client has gone, or does not speak TLS
 
     def connection(self) -> Connection:
         """What a new transport is told of; under TLS only when a cipher is agreed on."""

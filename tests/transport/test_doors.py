@@ -22,8 +22,15 @@ class Hall:
 
     def __init__(self) -> None:
         self._opened: list[asyncio.Server] = []
-        self.doors = Doors(self._listen)
+        self.adopted: list[socket.socket] = []
+        self.doors = Doors(self._listen, self.adopted.append)
         self.came = 0
+
+    def close(self) -> None:
+        self.doors.close()
+        self.doors.finish()
+        for each in self.adopted:
+            each.close()
 
     @property
     def open(self) -> int:
@@ -75,7 +82,7 @@ async def test_a_crowd_is_in_when_the_loop_has_gone_round_a_few_times():
             rounds += 1
         assert rounds < 2 * CROWD
         assert hall.open == 1 + MORE
-        hall.doors.close()
+        hall.close()
         assert hall.open == 0
 
 
@@ -87,7 +94,7 @@ async def test_when_nobody_comes_any_more_one_door_stays_open(monkeypatch):
         await until(lambda: hall.came == CLIENTS and hall.open == 1)
         with socket.create_connection(opened.getsockname()):
             await until(lambda: hall.came == CLIENTS + 1)
-        hall.doors.close()
+        hall.close()
 
 
 async def test_who_come_by_themselves_open_no_more():
@@ -97,7 +104,7 @@ async def test_who_come_by_themselves_open_no_more():
         await until(lambda: hall.came == CROWD - 1)
         await asyncio.sleep(0)
         assert hall.open == 1
-        hall.doors.close()
+        hall.close()
 
 
 async def test_closed_while_more_are_opened_all_are_closed():
@@ -105,7 +112,7 @@ async def test_closed_while_more_are_opened_all_are_closed():
     with waiting_outside(CROWD) as opened:
         await hall.doors.open([opened])
         await until(lambda: hall.came == CROWD)
-        hall.doors.close()
+        hall.close()
         for _ in range(3 * MORE):
             await asyncio.sleep(0)
         assert hall.open == 0
@@ -121,4 +128,20 @@ async def test_a_door_that_is_being_opened_does_not_stay_open_when_it_is_decided
         await opening
         await asyncio.sleep(0)
         assert hall.open == 0
+        hall.close()
+
+
+async def test_what_is_in_the_backlog_when_the_doors_close_is_still_accepted():
+    hall = Hall()
+    with waiting_outside(0) as opened:
+        await hall.doors.open([opened])
+        place = opened.getsockname()
         hall.doors.close()
+        with socket.create_connection(place) as client:
+            client.sendall(b"POST")
+            await until(lambda: hall.adopted)
+            [accepted] = hall.adopted
+            with accepted:
+                assert accepted.recv(4) == b"POST"
+        with pytest.raises(ConnectionRefusedError):
+            socket.create_connection(place)
