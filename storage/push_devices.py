@@ -232,14 +232,12 @@ async def delete(
 async def delete_of_users(
     connection: Connection, realm_id: RealmId, user_ids: Sequence[UserId]
 ) -> list[UserId]:
-    """Forget all of their devices; who of them had any."""
+    """Forget all of their devices: the owner of each."""
     return await connection.values(
         """
-        WITH gone AS (
-            DELETE FROM push_devices
-             WHERE realm_id = %(realm_id)s AND user_id = ANY (%(user_ids)s::bigint[])
-            RETURNING user_id)
-        SELECT DISTINCT user_id FROM gone ORDER BY user_id
+        DELETE FROM push_devices
+         WHERE realm_id = %(realm_id)s AND user_id = ANY (%(user_ids)s::bigint[])
+        RETURNING user_id
         """,
         realm_id=realm_id,
         user_ids=list(user_ids),

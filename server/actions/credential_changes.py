@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from server.actions.account_mail import mail_news
+from server.actions.push_devices import drop_all_devices
 from server.actions.realm_exports import renew_links
 from server.domain.access import ADMINISTRATOR
 from server.domain.account_news import AccountNews
@@ -41,7 +42,7 @@ class Extent:
     but_session: bytes | None = None
     """The digest of the session that goes on."""
     api_key: bool = False
-    """The accounts' own keys are replaced."""
+    """The accounts' own keys are replaced, and phones whose apps had them get no notifications."""
     named_keys: bool = False
 
 
@@ -83,6 +84,7 @@ async def end_pending(
     if any(row.role <= ADMINISTRATOR for row in rows):
         links = await renew_links(tx)
     keys, revoked, left = await _end_keys(tx, connection, user_ids, extent)
+    phones = await drop_all_devices(tx, user_ids) if extent.api_key else 0
     browsers = 0
     if extent.sessions:
         browsers = await sessions.end_of_users(
@@ -94,6 +96,7 @@ async def end_pending(
         resets=purposes.count(RESET_PASSWORD),
         export_links=links,
         api_key=bool(keys),
+        phones=phones,
         named_keys=revoked,
         named_keys_left=left,
     )

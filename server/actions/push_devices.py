@@ -138,11 +138,16 @@ async def drop_devices(tx: Tx, user_id: UserId, device_ids: Iterable[PushDeviceI
     await push_devices.delete(connection, tx.realm_id, user_id, device_ids)
 
 
-async def drop_all_devices(tx: Tx, user_ids: Sequence[UserId]) -> None:
-    """Forget the devices of people who leave. The caller holds their rows."""
+async def drop_all_devices(tx: Tx, user_ids: Sequence[UserId]) -> int:
+    """Forget the devices of people who leave or whose apps are signed out; how many they were.
+
+    The caller holds their rows.
+    """
     connection = await tx.changing()
-    for user_id in await push_devices.delete_of_users(connection, tx.realm_id, user_ids):
+    owners = await push_devices.delete_of_users(connection, tx.realm_id, user_ids)
+    for user_id in sorted(set(owners)):
         enqueue(tx, PushRegistration(realm_id=tx.realm_id, user_id=user_id, all_gone=True))
+    return len(owners)
 
 
 async def _lock(tx: Tx, user_id: UserId) -> None:

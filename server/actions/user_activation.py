@@ -15,7 +15,6 @@ from server.actions.ground import Ground, ground_of, lock_as_administrator, lock
 from server.actions.invitations import withdraw_of
 from server.actions.named_people import tell_of_permissions
 from server.actions.presence import introduce
-from server.actions.push_devices import drop_all_devices
 from server.actions.subscriptions.membership import Move, readmit, withdraw
 from server.actions.unique_names import check_unique
 from server.actions.user_roles import owners_of
@@ -127,7 +126,6 @@ async def deactivate_user(
     left = list(leaving)
     await users.update_active(connection, tx.realm_id, left, active=False)
     outcome = await end_pending(tx, list(leaving.values()), CLOSING, news=news)
-    await drop_all_devices(tx, left)
     gone = [replace(row, api_key=outcome.keys[row.user_id]) for row in leaving.values()]
     ground = await ground_of(tx, realm, gone)
     await _tell(tx, connection, ground, active=False, now=now)

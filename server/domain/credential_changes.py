@@ -22,6 +22,8 @@ class Ended(msgspec.Struct, frozen=True, kw_only=True):
     export_links: int = 0
     api_key: bool = False
     """The account's own key has been replaced."""
+    phones: int = 0
+    """Devices that get no notifications any more."""
     named_keys: int = 0
     named_keys_left: int = 0
 
@@ -30,9 +32,11 @@ class Ended(msgspec.Struct, frozen=True, kw_only=True):
         """One sentence for each kind of thing that has been ended."""
         browsers = counted(self.sessions, "other browser", "other browsers")
         named = counted(self.named_keys, "named API key has", "named API keys have")
+        phones = counted(self.phones, "phone", "phones")
         said: tuple[tuple[int, str], ...] = (
             (self.sessions, f"You have been signed out of {browsers}."),
             (self.api_key, KEY_REPLACED),
+            (self.phones, f"Notifications no longer go to {phones}, until the app signs in again."),
             (self.named_keys, f"{named} been revoked."),
             (self.address_changes, "A pending change of the email address has been cancelled."),
             (self.resets, "Links for a new password that were mailed before no longer work."),

@@ -422,3 +422,19 @@ async def test_a_channel_that_is_renamed_is_known_by_its_new_name(place, log_in,
     shown = (await realm_bots(place))[made["user_id"]]
     assert shown["default_events_register_stream"] is None
     assert shown["default_sending_stream"] == "news"
+
+
+async def test_a_bot_that_is_inherited_has_another_key(log_in, make):
+    boss, owner = await log_in(role=ADMINISTRATOR), await log_in()
+    made = await owner.post("/bots", **CALLED)
+    path = f"/users/{made['user_id']}"
+    await boss.delete(f"/users/{owner.user.user_id}")
+    queue = await boss.register(event_types=["realm_bot"], fetch_event_types=["realm_bot"])
+    [closed] = [b for b in queue.state["realm_bots"] if b["user_id"] == made["user_id"]]
+    await boss.post(f"{path}/reactivate")
+    told = await queue.until("realm_bot", op="update")
+    key = (await boss.get(f"/bots/{made['user_id']}/api_key"))["api_key"]
+    assert told["bot"]["owner_id"] == boss.user.user_id
+    assert told["bot"]["api_key"] == key
+    assert key not in {made["api_key"], closed["api_key"]}
+    assert told["bot"]["services"][0]["token"] != closed["services"][0]["token"]

@@ -1,5 +1,6 @@
 """Every act that changes an account's credentials, against everything that may be pending."""
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -123,6 +124,7 @@ async def world(
     admin = await log_in(role=OWNER)
     found = World(posting, make, provider, olga, client, own, await visitor(), admin)
     await new_named_key(client, "read")
+    await client.post("/users/me/android_gcm_reg_id", token="a phone of hers")
     await posting.jobs()  # of signing in: not what is asked here
     return found
 
@@ -412,6 +414,10 @@ async def check_truth(world: World, act: Any, ended: Ended, live_before: int) ->
         "SELECT count(*) FROM api_keys WHERE user_id = %(id)s", id=world.olga.user_id
     )
     assert (ended.named_keys, ended.named_keys_left) == (1 - count, count)
+    phones = await world.make.connection.value(
+        "SELECT count(*) FROM push_devices WHERE user_id = %(id)s", id=world.olga.user_id
+    )
+    assert ended.phones == 1 - phones == int(ended.api_key)
 
 
 @pytest.mark.parametrize("is_ticked", [True, False])
@@ -451,3 +457,19 @@ async def test_an_address_says_nothing_in_words_of_its_own(world, place):
     assert "signed out of" not in world.own.text
     assert "no longer work" not in world.own.text
     assert "has been replaced" not in world.own.text
+
+
+async def test_no_session_begins_with_a_password_that_was_just_replaced(world):
+    """Whichever comes first, of sign-ins and a change of the password at the same time."""
+    old, realm_id = PASSWORD, world.make.realm_id
+    for number in range(5):
+        new = f"{NEW} {number}"
+        browsers = [Visitor(world.stranger.client) for _ in range(3)]
+        for browser in browsers:
+            await browser.look("/login")
+        sign_ins = [b.submit("/login", username=world.olga.email, password=old) for b in browsers]
+        change = world.client.patch("/settings", old_password=old, new_password=new)
+        await asyncio.gather(*sign_ins, change)
+        left = await sessions.of_user(world.make.connection, realm_id, world.olga.user_id)
+        assert left == []
+        old = new
