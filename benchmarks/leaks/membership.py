@@ -136,7 +136,7 @@ class Subscribe(OfChannel):
     @override
     def allowed(self, model: Model) -> bool | None:
         actor, channel = model.users[self.actor], model.channels[self.channel]
-        if not model.reads(actor, channel):
+        if channel.is_archived or not model.reads(actor, channel):
             # Who administers a public channel may add people; this one is private.
             return False
         return True if self.people == (self.actor,) else None

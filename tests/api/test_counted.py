@@ -126,7 +126,7 @@ async def test_a_crowd_at_a_fresh_server_finds_the_organization_once(
         answers = await asyncio.gather(
             *[client.get("/users/me") for client in clients],
             *[
-                client.get("/events", queue_id=queue.queue_id, dont_block=True)
+                client.get("/events", queue_id=queue.queue_id, last_event_id=-1, dont_block=True)
                 for client, queue in zip(clients, queues, strict=False)
             ],
         )

@@ -192,9 +192,8 @@ async def test_a_queue_of_a_key_that_knows_secrets_is_closed_to_one_that_does_no
     queue = await boss.register()
     answer = await reader.call("GET", "/events", queue_id=queue.queue_id, last_event_id=-1)
     answer.refused("BAD_EVENT_QUEUE_ID")
-    streamed = await reader.call(
-        "GET", "/events", queue_id=(await reader.register()).queue_id, dont_block=True
-    )
+    own = (await reader.register()).queue_id
+    streamed = await reader.call("GET", "/events", queue_id=own, last_event_id=-1, dont_block=True)
     streamed.succeeded()
 
 
