@@ -50,4 +50,4 @@ async def _head(app: App, connection: Connection, job: AccountEmail) -> AccountH
     )
 
 
-PROCESSOR = Processor(AccountEmail, handle)
+PROCESSOR = Processor(AccountEmail, handle, database_of=lambda app: app.database)

@@ -122,4 +122,4 @@ async def _new_token(app: App, job: ConfirmationEmail, user: UserRow | None) -> 
     return token if is_added else None
 
 
-PROCESSOR = Processor(ConfirmationEmail, handle)
+PROCESSOR = Processor(ConfirmationEmail, handle, database_of=lambda app: app.database)

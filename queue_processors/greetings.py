@@ -10,4 +10,4 @@ async def handle(app: App, job: Greeting) -> None:
     await greet(app.workbench(job.realm_id), job.user_id, job.text, job.inviter_id)
 
 
-PROCESSOR = Processor(Greeting, handle)
+PROCESSOR = Processor(Greeting, handle, database_of=lambda app: app.database)

@@ -51,4 +51,4 @@ async def _asking(app: App, job: InvitationEmail, row: InvitationRow, email: str
     )
 
 
-PROCESSOR = Processor(InvitationEmail, handle)
+PROCESSOR = Processor(InvitationEmail, handle, database_of=lambda app: app.database)

@@ -7,7 +7,15 @@ import structlog
 
 from queue_processors.keeping import now_and_then
 from server.domain.clock import Clock
-from storage import event_log, notifications, sends, shipping, user_activity, webhook_calls
+from storage import (
+    done_jobs,
+    event_log,
+    notifications,
+    sends,
+    shipping,
+    user_activity,
+    webhook_calls,
+)
 from storage.database import Database
 
 logger = structlog.get_logger(__name__)
@@ -16,6 +24,8 @@ KEEP_DAYS: Final = 8
 """One more than the longest life of an event queue: whoever polls in time finds its events."""
 KEEP_IDEMPOTENCY_KEYS: Final = timedelta(hours=24)
 KEEP_NOTIFICATIONS: Final = timedelta(days=30)
+KEEP_DONE_JOBS: Final = timedelta(days=90)
+"""Longer than the log, which is kept for longer than KEEP_DAYS while nothing ships."""
 KEEP_CALLS: Final = timedelta(days=8)
 """Longer than any job that could ask for one again."""
 KEEP_ACTIVITY: Final = timedelta(days=365)
@@ -44,6 +54,7 @@ class LogKeeper:
             await sends.forget_idempotency_keys(connection, older_than=KEEP_IDEMPOTENCY_KEYS)
             await notifications.forget(connection, older_than=KEEP_NOTIFICATIONS)
             await user_activity.forget(connection, older_than=KEEP_ACTIVITY)
+            await done_jobs.forget(connection, older_than=KEEP_DONE_JOBS)
             await webhook_calls.forget(connection, older_than=KEEP_CALLS)
             needed = await shipping.needed_since(connection)
             before = oldest if needed is None else min(oldest, needed)

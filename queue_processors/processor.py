@@ -13,6 +13,8 @@ import structlog
 
 from server.jobs import Job
 from server.messaging.job_broker import BrokerUnavailableError, Delivery, JobBroker
+from storage import done_jobs
+from storage.database import Database
 
 logger = structlog.get_logger(__name__)
 
@@ -57,6 +59,9 @@ class Processor(Generic[App, Payload]):
     pause_after: Callable[[int], float] = pause_after
     """Seconds from a failed attempt to the next one."""
     finish_seconds: float = FINISH_SECONDS
+    database_of: Callable[[App], Database] | None = None
+    """Where done jobs are recorded by key, so that none is done again; None: the work's own rows
+    tell."""
 
     @property
     def queue(self) -> str:
@@ -78,7 +83,19 @@ class Processor(Generic[App, Payload]):
         case = _Case(self, delivery)
         payload = await case.decode()
         if payload is not None:
-            await case.answer(self.handle(app, payload))
+            await case.answer(self._handle_once(app, payload, delivery.key))
+
+    async def _handle_once(self, app: App, payload: Payload, key: str) -> None:
+        if self.database_of is None or not key:
+            await self.handle(app, payload)
+            return
+        database = self.database_of(app)
+        async with database.connection() as connection:
+            if await done_jobs.is_done(connection, payload.realm_id, self.queue, key):
+                return
+        await self.handle(app, payload)
+        async with database.connection() as connection:
+            await done_jobs.insert(connection, payload.realm_id, self.queue, key)
 
 
 class _Case(Generic[Payload]):

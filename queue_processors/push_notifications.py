@@ -72,7 +72,11 @@ class Pusher:
         if parcel is None:
             return
         await self._deliver(job, reader, devices, parcel)
-        if job.op == "add" and not await self._is_unread(job):
+        if job.op == "remove":
+            return
+        async with self.courier.bench.read() as connection:
+            await notifications.pushed(connection, self.realm_id, job.user_id, job.message_ids)
+        if not await self._is_unread(job):
             await self._take_back(job, reader, devices)
 
     async def _reader(self, connection: Connection, job: PushNotification) -> "_Reader | None":

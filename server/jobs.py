@@ -160,7 +160,7 @@ class AccountEmail(Job, frozen=True, kw_only=True):
     """Somebody is to be told something of their account: queue_processors/account_emails.py."""
 
     queue: ClassVar[str] = "account_emails"
-    idempotent_by: ClassVar[str] = "its Message-ID, by which mail programs show one of two"
+    idempotent_by: ClassVar[str] = "the row of `done_jobs`, and its Message-ID"
 
     user_id: UserId | None = None
     """Whose account; None: a release that did not say so has asked."""
@@ -186,7 +186,7 @@ class InvitationEmail(Job, frozen=True, kw_only=True):
     """Somebody is to be asked to join: queue_processors/invitation_emails.py."""
 
     queue: ClassVar[str] = "invitation_emails"
-    idempotent_by: ClassVar[str] = "the mail's Message-ID; each link in mails sent twice works"
+    idempotent_by: ClassVar[str] = "the row of `done_jobs`, and the mail's Message-ID"
 
     invitation_id: InvitationId
 
@@ -205,7 +205,7 @@ class Greeting(Job, frozen=True, kw_only=True):
     """Somebody has joined: bots say so, to them, to who has invited them, and in a channel."""
 
     queue: ClassVar[str] = "greetings"
-    idempotent_by: ClassVar[str] = "the idempotency keys of the bots' messages"
+    idempotent_by: ClassVar[str] = "the row of `done_jobs`, and the keys of the messages"
 
     user_id: UserId
     text: str | None = None
@@ -230,7 +230,7 @@ class ConfirmationEmail(Job, frozen=True, kw_only=True):
     """
 
     queue: ClassVar[str] = "confirmation_emails"
-    idempotent_by: ClassVar[str] = "its Message-ID; of two mails, the links of both work"
+    idempotent_by: ClassVar[str] = "the row of `done_jobs`, and its Message-ID"
 
     confirmation_id: int
 

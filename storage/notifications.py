@@ -346,6 +346,22 @@ async def pushes_handed(
     )
 
 
+async def pushed(
+    connection: Connection, realm_id: RealmId, user_id: UserId, message_ids: Sequence[MessageId]
+) -> None:
+    """Record that the user's phones have these."""
+    await connection.execute(
+        """
+        UPDATE notifications SET pushed = true
+         WHERE realm_id = %(realm_id)s AND user_id = %(user_id)s
+           AND message_id = ANY (%(message_ids)s::bigint[])
+        """,
+        realm_id=realm_id,
+        user_id=user_id,
+        message_ids=list(message_ids),
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class BatchRow:
     """What somebody has missed is mailed together, when it is due."""

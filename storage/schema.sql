@@ -4200,6 +4200,13 @@ CREATE TABLE public.dm_groups (
     user_ids bigint[] NOT NULL
 );
 
+CREATE TABLE public.done_jobs (
+    realm_id bigint NOT NULL,
+    queue text NOT NULL,
+    key text NOT NULL,
+    done_at timestamp with time zone DEFAULT now() NOT NULL
+);
+
 CREATE SEQUENCE public.draft_ids
     START WITH 1
     INCREMENT BY 1
@@ -4420,7 +4427,8 @@ CREATE TABLE public.notifications (
     group_id bigint,
     email_batch_id bigint,
     push_handed boolean DEFAULT false NOT NULL,
-    decided_at timestamp with time zone DEFAULT now() NOT NULL
+    decided_at timestamp with time zone DEFAULT now() NOT NULL,
+    pushed boolean DEFAULT false NOT NULL
 );
 
 CREATE TABLE public.onboarding_steps (
@@ -4917,6 +4925,9 @@ ALTER TABLE ONLY public.dm_group_members
 ALTER TABLE ONLY public.dm_groups
     ADD CONSTRAINT dm_groups_pkey PRIMARY KEY (realm_id, dm_group_id);
 
+ALTER TABLE ONLY public.done_jobs
+    ADD CONSTRAINT done_jobs_pkey PRIMARY KEY (realm_id, queue, key);
+
 ALTER TABLE ONLY public.drafts
     ADD CONSTRAINT drafts_pkey PRIMARY KEY (realm_id, user_id, draft_id);
 
@@ -5129,6 +5140,8 @@ CREATE INDEX dead_jobs_queue ON public.dead_jobs USING btree (queue, died_at);
 CREATE UNIQUE INDEX default_channel_groups_folding ON public.default_channel_groups USING btree (realm_id, folded_name);
 
 CREATE UNIQUE INDEX dm_groups_user_ids ON public.dm_groups USING btree (realm_id, user_ids);
+
+CREATE INDEX done_jobs_by_age ON public.done_jobs USING btree (done_at);
 
 CREATE INDEX email_batches_unhanded ON public.email_batches USING btree (realm_id, opened_by) WHERE (NOT handed);
 

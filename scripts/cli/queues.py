@@ -9,6 +9,7 @@ import click
 
 from scripts.cli.failures import Failure, sentences
 from scripts.cli.options import place_options, settings_beside
+from scripts.cli.reshipping import reship
 from scripts.cli.tables import Cell, show
 from server.wording import counted
 
@@ -152,6 +153,9 @@ def drop(
     chosen = _chosen(ids, everything=everything)
     count = _with_desk(config, data, lambda desk, _: desk.drop(_known(queue), chosen))
     click.echo(f"{counted(count, 'job', 'jobs')} of {queue} forgotten.")
+
+
+queues.add_command(reship)
 
 
 async def overview(desk: "JobDesk", database: "Database") -> list[dict[str, Cell]]:

@@ -141,6 +141,7 @@ NOT_EXPORTED: Final = {
     "upload_parts": "files that are still coming in",
     "stepped_work": "work under way, which goes on here",
     "jobs": "work under way, which goes on here",
+    "done_jobs": "work that is done here",
     "dead_jobs": "work that has failed here",
     "shipper_cursors": "how far this server has come in its log",
     "message_terms": "the search index, which is made anew",

@@ -27,6 +27,7 @@ ACROSS_REALMS = {
     "realms.all_of_them": "lists the realms",
     "realms.ids_of_subdomains": "finds realms",
     "realms.ids": "lists the realms",
+    "done_jobs.forget": "by age, in all realms",
     "notifications.forget": "by age, in all realms",
     "realms.insert": "makes the realm",
     "realms.only_open": "finds whether the server has one organization",

@@ -1,0 +1,88 @@
+"""Ships jobs of the log again that were lost with the broker's data."""
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from queue_processors import noteworthy
+from queue_processors.shipper import ENTRIES_AT_ONCE, TRANSLATIONS, UNREADABLE, jobs_of
+from server.jobs import (
+    EmailNotifications,
+    EmbedLinks,
+    MessageFanout,
+    OutgoingWebhook,
+    PushNotification,
+)
+from server.messaging.job_broker import JobPublisher
+from storage import reshipping, shipping
+from storage.database import Database
+from storage.ids import Position, RealmId
+from storage.shipping import CursorRow
+
+FROM_FANOUT: Final = frozenset(
+    job.queue for job in (EmailNotifications, EmbedLinks, OutgoingWebhook, PushNotification)
+)
+"""Queues whose jobs follow from the fan-out of messages instead of standing in the log."""
+
+Progress = Callable[[Position, int], None]
+"""Called with the position reached and the jobs shipped so far."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reshipper:
+    """Publishes the jobs of a range that is shipped already. Cursors stay where they are.
+
+    Processors skip what is done, so a range may be shipped any number of times, and beside the
+    leading shipper.
+    """
+
+    database: Database
+    publisher: JobPublisher
+    queues: Collection[str] = ()
+    """Only the jobs of these; empty: of all."""
+
+    async def ship(
+        self, realm_id: RealmId, after: Position, progress: Progress = lambda *_: None
+    ) -> Mapping[str, int]:
+        """Ship again what lies between the position and the realm's cursor; jobs by queue.
+
+        Raises BrokerUnavailableError, with a part of them published.
+        """
+        counts: dict[str, int] = {}
+        async with self.database.connection() as connection:
+            until = await reshipping.shipped_until(connection, realm_id)
+        place = CursorRow(realm_id, after, 0)
+        while until is not None and place.position < until.position:
+            place = await self._page(place, until, counts)
+            progress(place.position, sum(counts.values()))
+        return counts
+
+    async def _page(self, place: CursorRow, until: CursorRow, counts: dict[str, int]) -> CursorRow:
+        realm_id = place.realm_id
+        async with self.database.connection() as connection:
+            entries = await shipping.entries_between(
+                connection,
+                place,
+                until,
+                kinds=[*TRANSLATIONS, *noteworthy.KINDS],
+                without_body=noteworthy.WITHOUT_BODY,
+                limit=ENTRIES_AT_ONCE,
+            )
+            is_all = len(entries) < ENTRIES_AT_ONCE
+            last = until if is_all else CursorRow(realm_id, entries[-1].position, 0)
+            if self._wants(MessageFanout.queue):
+                await reshipping.hand_over_again(
+                    connection, realm_id, after=place.position, until=last.position
+                )
+        again = [job for job in jobs_of(realm_id, entries) if self._wants(job.queue)]
+        if again:
+            await self.publisher.publish(*again)
+        for job in again:
+            counts[job.queue] = counts.get(job.queue, 0) + 1
+        return last
+
+    def _wants(self, queue: str) -> bool:
+        if not self.queues:
+            return queue != UNREADABLE  # those are dead letters for an operator, not work
+        follows = queue == MessageFanout.queue and not FROM_FANOUT.isdisjoint(self.queues)
+        return queue in self.queues or follows

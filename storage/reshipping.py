@@ -1,0 +1,77 @@
+"""Ranges of the log whose jobs are shipped once more."""
+
+from datetime import date, datetime
+
+from storage.database import Connection
+from storage.ids import Position, RealmId
+from storage.shipping import CursorRow
+
+
+async def first_day(connection: Connection) -> date | None:
+    """The first day that the log is kept of; None without any partition."""
+    day: date | None = await connection.value(
+        """
+        SELECT min(to_date(right(c.relname, 8), 'YYYYMMDD'))
+          FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
+         WHERE i.inhparent = 'event_log'::regclass AND NOT i.inhdetachpending
+        """
+    )
+    return day
+
+
+async def shipped_until(connection: Connection, realm_id: RealmId) -> CursorRow | None:
+    """The realm's cursor; what is past it is still to be shipped for the first time."""
+    return await connection.one(
+        CursorRow,
+        "SELECT realm_id, position, epoch FROM shipper_cursors WHERE realm_id = %(realm_id)s",
+        realm_id=realm_id,
+    )
+
+
+async def last_before(
+    connection: Connection, realm_id: RealmId, moment: datetime
+) -> Position | None:
+    """A position before all that was written since the moment; None if nothing is that new.
+
+    Entries know only their day. Within the first day, the messages sent before the moment say
+    more: positions become visible in order.
+    """
+    position: Position | None = await connection.value(
+        """
+        SELECT greatest(
+               (SELECT min(l.position) - 1 FROM event_log l
+                 WHERE l.realm_id = %(realm_id)s
+                   AND l.day >= (%(moment)s::timestamptz AT TIME ZONE 'utc')::date),
+               (SELECT max(m.id) FROM event_log l
+                  JOIN messages m ON m.realm_id = l.realm_id AND m.id = l.position
+                 WHERE l.realm_id = %(realm_id)s AND l.kind = 'message'
+                   AND l.day = (%(moment)s::timestamptz AT TIME ZONE 'utc')::date
+                   AND m.sent_at < %(moment)s))
+         WHERE EXISTS (SELECT FROM event_log l
+                        WHERE l.realm_id = %(realm_id)s
+                          AND l.day >= (%(moment)s::timestamptz AT TIME ZONE 'utc')::date)
+        """,
+        realm_id=realm_id,
+        moment=moment,
+    )
+    return position
+
+
+async def hand_over_again(
+    connection: Connection, realm_id: RealmId, *, after: Position, until: Position
+) -> None:
+    """Let the fan-out publish again the pushes and calls of these messages that are not done."""
+    await connection.execute(
+        """
+        WITH pushes AS (
+            UPDATE notifications SET push_handed = false
+             WHERE realm_id = %(realm_id)s AND message_id > %(after)s AND message_id <= %(until)s
+               AND push_handed AND NOT pushed)
+        UPDATE webhook_calls SET is_handed = false
+         WHERE realm_id = %(realm_id)s AND message_id > %(after)s AND message_id <= %(until)s
+           AND is_handed AND outcome IS NULL
+        """,
+        realm_id=realm_id,
+        after=after,
+        until=until,
+    )
