@@ -17,18 +17,19 @@ from queue_processors import push_notifications as processor
 from queue_processors.processor import NotNowError, PermanentError
 from queue_processors.push_notifications import Pusher
 from queue_processors.push_registrations import Registrar
+from queue_processors.reshipping import Reshipper
 from server.actions.message_flags import change_flag
 from server.actions.push_devices import add_token, register_device
 from server.app import App
 from server.domain.realm_settings import RealmSettings
-from server.jobs import PushNotification, PushRegistration
+from server.jobs import MessageFanout, PushNotification, PushRegistration
 from server.metrics import Metrics
 from server.push.bouncer import Bouncer
 from server.push.courier import Courier
 from server.push.service import NeedsOperatorError
 from server.settings import load_settings
 from storage import push_devices, users
-from storage.ids import MessageId
+from storage.ids import MessageId, Position
 from storage.push_devices import DeviceRow, Kind
 from storage.users import UserRow
 from tests.factories import user_ids
@@ -121,6 +122,44 @@ class PushDesk:
 async def pushes(desk: FanoutDesk, bouncer: FakeBouncer) -> AsyncIterator[PushDesk]:
     async with asking(bouncer) as client:
         yield PushDesk(desk, bouncer, client)
+
+
+# -- shipped again
+
+
+async def test_a_push_that_was_lost_is_handed_over_again_and_one_that_was_not_stays(
+    hall: Hall, changes: Changes, pushes: PushDesk
+):
+    await hall.make.channel("news", subscribers=hall.everybody)
+    await pushes.phone(hall.other, "android")
+    lost = await changes.send(hall.member, "news", content="@**Other** lost")
+    [_] = await pushes.jobs()
+    await changes.send(hall.member, "news", content="@**Other** shown")
+    await pushes.deliver()
+    reshipper = Reshipper(hall.stage.database, pushes.desk.basket)
+    realm_id = hall.make.realm_id
+    async with hall.stage.database.connection() as connection:
+        await connection.execute(
+            """
+            INSERT INTO shipper_cursors (realm_id, position, epoch)
+            SELECT realm_id, position, epoch FROM clocks_now(ARRAY[%(realm_id)s::bigint])
+            """,
+            realm_id=realm_id,
+        )
+    seen = len(pushes.desk.basket.of(MessageFanout))
+    for found in ([lost], []):
+        await reshipper.ship(realm_id, Position(0))
+        fanouts = pushes.desk.basket.of(MessageFanout)[seen:]
+        seen += len(fanouts)
+        assert fanouts
+        for job in fanouts:
+            await pushes.desk.handle(job)
+        again = pushes.desk.basket.of(PushNotification)[pushes.done :]
+        pushes.done += len(again)
+        assert [job.message_ids for job in again] == [(each,) for each in found]
+        for job in again:
+            await pushes.pusher().handle(job)
+    assert len(pushes.bouncer.got("android")) == 2
 
 
 # -- what phones show
