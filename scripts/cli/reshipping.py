@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from scripts.cli.failures import Failure, sentences
-from scripts.cli.options import WHICH_REALM, place_options, read_settings
+from scripts.cli.options import WHICH_REALM, place_options, settings_beside
 from server.wording import counted
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def reship(
     with sentences():
         from scripts.cli.session import with_app
 
-        settings = read_settings(config, data=data)
+        settings = settings_beside(config, data)
         with_app(settings, lambda app: _reship(app, realm, moment, position, queues))
 
 
