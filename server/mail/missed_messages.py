@@ -68,8 +68,7 @@ def about(head: Letterhead, conversation: Conversation) -> EmailMessage:
     message = _envelope(head, title, conversation.key, conversation.last_id)
     if conversation.answers_to is not None:
         message["Reply-To"] = mailbox(line(head.realm_name, MAX_NAME), conversation.answers_to)
-    name = senders[0] if len(senders) == 1 else f"{senders[0]} and others"
-    message["From"] = mailbox(f"{line(name, MAX_NAME)} (Parley)", head.sender)
+    message["From"] = mailbox(f"{_named(senders)} (Parley)", head.sender)
     fill(
         message,
         "missed_messages",
@@ -82,6 +81,15 @@ def about(head: Letterhead, conversation: Conversation) -> EmailMessage:
         takes_answers=conversation.answers_to is not None,
     )
     return message
+
+
+def _named(senders: Sequence[str]) -> str:
+    """The first sender, and the second or how many there are beside, on one line."""
+    first, *others = senders
+    if not others:
+        return line(first, MAX_NAME)
+    rest = f" and {len(others)} others" if len(others) > 1 else f" and {line(others[0], MAX_NAME)}"
+    return line(first, MAX_NAME) + rest
 
 
 def shown(messages: Sequence[MailedMessage], realm_url: str) -> list[dict[str, object]]:
@@ -110,7 +118,7 @@ def without_content(
     if shown_elsewhere:
         title = "More new messages"
     message = _envelope(head, title, "hidden", batch_id)
-    message["From"] = mailbox("Parley", head.sender)
+    message["From"] = mailbox(f"{line(head.realm_name, MAX_NAME)} (Parley)", head.sender)
     fill(
         message,
         "missed_hidden",

@@ -121,7 +121,10 @@ def test_long_titles_are_cut_and_several_senders_told():
     messages = [MailedMessage(name, NOON, "a", "<p>a</p>") for name in ("Bob", "Eve", "Bob")]
     message = about(HEAD, conversation(title="t" * 500, messages=messages, earlier=3))
     assert len(message["Subject"]) == 150
-    assert message["From"].addresses[0].display_name == "Bob and others (Parley)"
+    assert message["From"].addresses[0].display_name == "Bob and Eve (Parley)"
+    more = [MailedMessage(name, NOON, "a", "<p>a</p>") for name in ("Bob", "Eve", "Mallory")]
+    name = about(HEAD, conversation(messages=more))["From"].addresses[0].display_name
+    assert name == "Bob and 2 others (Parley)"
     assert all("3 earlier messages not shown" in part for part in parts(message))
 
 
