@@ -6,7 +6,6 @@ from datetime import timedelta
 from email.message import EmailMessage
 from functools import partial
 from typing import Final
-from urllib.parse import quote
 
 import structlog
 
@@ -18,6 +17,7 @@ from server.domain.addresses import mail_domain
 from server.domain.clock import Clock
 from server.domain.mail_addresses import MailAddresses, ToMessage
 from server.domain.notifications import Facts, Reason, decide
+from server.domain.page_links import message_page
 from server.domain.realm_settings import RealmSettings
 from server.domain.unsubscribing import PURPOSE, Subscriber, link_for
 from server.domain.user_settings import UserSettings
@@ -298,6 +298,7 @@ class _Parcel:
             self.head,
             count=len(ids),
             batch_id=self.job.batch_id,
+            last_id=max(ids),
             shown_elsewhere=shown_elsewhere,
         )
         return _Mail(build, ids)
@@ -310,7 +311,7 @@ class _Parcel:
             key=f"missed.{realm_id}.{user_id}.{first.conversation_id}",
             last_id=last.id,
             title=self._title(first),
-            url=f"{self.head.realm_url}/{self._narrow(first, last.id)}",
+            url=f"{self.head.realm_url}{message_page(last.id)}",
             reason=_REASONS[self.reasons[last.id]],
             messages=[
                 MailedMessage(
@@ -339,14 +340,6 @@ class _Parcel:
         if len(others) == 1:
             return f"Direct messages with {others[0]}"
         return f"Group direct messages with {', '.join(others[:-1])} and {others[-1]}"
-
-    def _narrow(self, row: MissedRow, message_id: MessageId) -> str:
-        """The fragment by which clients open the conversation at the message."""
-        if row.channel_id is not None:
-            topic = quote(row.topic or "", safe="").replace(".", "%2E").replace("%", ".")
-            return f"#narrow/channel/{row.channel_id}/topic/{topic}/near/{message_id}"
-        ids = ",".join(str(each) for each in row.user_ids or ())
-        return f"#narrow/dm/{ids}-group/near/{message_id}"
 
     def _others(self, row: MissedRow) -> list[UserId]:
         return [each for each in row.user_ids or () if each != self.job.user_id]

@@ -10,6 +10,7 @@ from server.api.endpoint import Access, Endpoint, RawResult, Request
 from server.api.params import Params
 from server.domain.actor import Actor
 from server.domain.errors import BadRequestError, UserDeactivatedError
+from server.domain.page_links import NOTIFICATIONS
 from server.domain.unsubscribing import (
     DIGESTS,
     MISSED,
@@ -93,7 +94,8 @@ async def stop(request: Request, params: UnsubscribeParams) -> RawResult:
         with suppress(UserDeactivatedError):
             await writer.write(lambda tx: _STOPPING[subscriber.kind](tx, actor))
     _, _, done = _WORDS[subscriber.kind]
-    return _page(request, "Done", f"<p>{done} Your settings bring them back.</p>")
+    settings = f'<a href="{NOTIFICATIONS}">Your settings</a> bring them back.'
+    return _page(request, "Done", f"<p>{done} {settings}</p>")
 
 
 async def _subscriber(request: Request, token: str) -> Subscriber:

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from email.message import EmailMessage
 from typing import Final, NamedTuple
-from urllib.parse import quote
 
+from server.domain.page_links import CHANNELS, topic_page
 from server.mail.composing import MAX_NAME, MAX_SUBJECT, fill, line
 from server.mail.mailer import mailbox
 from server.mail.missed_messages import Letterhead, MailedMessage, envelope, shown
@@ -124,16 +124,15 @@ def digest_email(digest: Digest) -> EmailMessage:
         else [],
         summary=_summary(digest, phrases),
         new_channels=digest.new_channels if digest.shows else (),
-        url=f"{head.realm_url}/",
+        url=f"{head.realm_url}{CHANNELS}",
     )
     return message
 
 
 def _shown(talk: Talk, phrases: Phrases, realm_url: str) -> dict[str, object]:
-    topic = quote(talk.topic, safe="").replace(".", "%2E").replace("%", ".")
     return {
         "title": f"#{talk.channel} > {talk.title}",
-        "url": f"{realm_url}/#narrow/channel/{talk.channel_id}/topic/{topic}",
+        "url": f"{realm_url}{topic_page(talk.channel_id, talk.topic)}",
         "more": phrases.more.format(count=talk.count, people=talk.people),
         "messages": shown(talk.messages, realm_url),
     }

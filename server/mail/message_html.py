@@ -6,6 +6,7 @@ from urllib.parse import urljoin
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from server.domain.markdown.previews import without_previews
+from server.domain.page_links import page_of
 
 HIDDEN: Final = "(Open Parley to see the spoiler content.)"
 _CODE_POINTS: Final = 16
@@ -14,8 +15,9 @@ _CODE_POINTS: Final = 16
 def for_mail(rendered: str, realm_url: str) -> str:
     """The message's HTML for an email.
 
-    Addresses are absolute. Pictures and films, which need a session or tell who looks, are links;
-    emoji are characters, formulas their source; what a spoiler hides stays hidden.
+    Addresses are absolute, and lead to pages where they narrow a client. Pictures and films, which
+    need a session or tell who looks, are links; emoji are characters, formulas their source; what a
+    spoiler hides stays hidden.
     """
     body = parsed(rendered)
     for node in body.css("div.message_inline_image, div.message-media-preview-video, audio, video"):
@@ -31,7 +33,9 @@ def for_mail(rendered: str, realm_url: str) -> str:
         node.replace_with(node.attributes.get("alt") or "")
     for node in body.css("a[href]"):
         try:
-            node.attrs["href"] = urljoin(f"{realm_url}/", node.attributes.get("href") or "")
+            node.attrs["href"] = urljoin(
+                f"{realm_url}/", page_of(node.attributes.get("href") or "")
+            )
         except ValueError:  # such as http://[::1, which leads nowhere
             del node.attrs["href"]
     return body.inner_html or ""

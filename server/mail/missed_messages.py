@@ -9,6 +9,7 @@ from email.utils import format_datetime
 
 from markupsafe import Markup
 
+from server.domain.page_links import message_page
 from server.mail.composing import MAX_NAME, MAX_SUBJECT, fill, line
 from server.mail.mailer import mailbox
 from server.mail.message_html import as_text, for_mail
@@ -108,11 +109,12 @@ def shown(messages: Sequence[MailedMessage], realm_url: str) -> list[dict[str, o
 
 
 def without_content(
-    head: Letterhead, *, count: int, batch_id: int, shown_elsewhere: bool = False
+    head: Letterhead, *, count: int, batch_id: int, last_id: int, shown_elsewhere: bool = False
 ) -> EmailMessage:
     """The email that says how much was missed, and nothing of whom or what.
 
-    `shown_elsewhere`: other emails show the rest of the batch. Raises AddressRefusedError.
+    It links to the page of the message `last_id`. `shown_elsewhere`: other emails show the rest of
+    the batch. Raises AddressRefusedError.
     """
     title = "New messages" if count > 1 else "New message"
     if shown_elsewhere:
@@ -124,7 +126,7 @@ def without_content(
         "missed_hidden",
         head=head,
         title=title,
-        url=f"{head.realm_url}/",
+        url=f"{head.realm_url}{message_page(last_id)}",
         count=count,
         shown_elsewhere=shown_elsewhere,
         takes_answers=False,

@@ -1,4 +1,4 @@
-"""Your account: address, password, API key, and where you are signed in."""
+"""Your account: address, password, API key, notifications, and where you are signed in."""
 
 from datetime import datetime, timedelta
 from typing import Final
@@ -18,11 +18,13 @@ from server.domain.confirmations import CHANGE_EMAIL, PATHS
 from server.domain.credential_changes import Ended
 from server.domain.errors import BadRequestError, DomainError
 from server.domain.sign_in import PASSWORDS
+from server.domain.user_settings import UserSettings
 from server.pages import Page
 from server.web.confirming import digest_in, to_confirm
 from server.web.endings import done_at, ended_in
 from server.web.mailing import count_mail
 from server.web.new_passwords import checked_new_password
+from server.web.notification_settings import chosen_in, groups_of, periods_of
 from server.web.places import ACCOUNT, SIGN_IN
 from server.web.rendering import go, said, show
 from storage import api_keys, sessions
@@ -36,6 +38,7 @@ SESSIONS: Final = f"{ACCOUNT}/sessions"
 KEYS: Final = f"{ACCOUNT}/keys"
 REVOKE: Final = f"{KEYS}/revoke"
 CLOSE: Final = f"{ACCOUNT}/close"
+NOTIFY: Final = f"{ACCOUNT}/notifications"
 CONFIRM: Final = PATHS[CHANGE_EMAIL]
 
 MAX_DIGITS: Final = 19
@@ -50,6 +53,7 @@ NOTICES: Final = {
     "email-sent": "An email is on its way to the new address. Go on where its link leads.",
     "email": "Your account has its new address.",
     "password": "Your password has been changed.",
+    "notifications": "Your notifications are saved.",
     "sessions": "You are signed out everywhere else.",
     "revoked": "The key opens nothing any more.",
 }
@@ -154,6 +158,17 @@ def expiry_of(days: str, now: datetime) -> datetime | None:
     return None if lifetime is None else now + lifetime
 
 
+async def change_notifications(visit: Visit) -> Page:
+    """Save what the form about notifications says; all clients are told."""
+    actor = visit.actor
+    try:
+        change = OwnChange(settings=chosen_in(visit.form))
+        await visit.write(lambda tx: change_own_settings(tx, actor, change))
+    except DomainError as error:
+        return await _account(visit, error, "notifications")
+    return go(visit, f"{ACCOUNT}?done=notifications")
+
+
 async def end_sessions(visit: Visit) -> Page:
     """Sign out everywhere else."""
     actor, session = visit.actor, visit.session
@@ -207,7 +222,7 @@ async def _account(
     async with visit.app.database.connection() as connection:
         where = await sessions.of_user(connection, actor.realm_id, actor.user_id)
         keys = await api_keys.of_user(connection, actor.realm_id, actor.user_id)
-    settings = await directory.settings()
+    settings, own_settings = await directory.settings(), UserSettings.of(actor.row.settings)
     own = b"" if visit.session is None else visit.session.digest
     done = visit.query.get("done", "")
     return await show(
@@ -227,6 +242,8 @@ async def _account(
         api_key=api_key,
         named_key=named_key,
         url=(await directory.address()).url,
+        notification_groups=groups_of(own_settings),
+        notification_periods=periods_of(own_settings),
         sessions=where,
         browser_name=browser_name,
         keys=keys,
@@ -245,6 +262,7 @@ PAGES = (
     PageRoute("POST", PASSWORD, Access.USER, change_password),
     PageRoute("POST", API_KEY, Access.USER, show_api_key),
     PageRoute("POST", ANOTHER_KEY, Access.USER, regenerate_api_key),
+    PageRoute("POST", NOTIFY, Access.USER, change_notifications),
     PageRoute("POST", SESSIONS, Access.USER, end_sessions),
     PageRoute("POST", KEYS, Access.USER, make_named_key),
     PageRoute("POST", REVOKE, Access.USER, revoke),

@@ -24,6 +24,7 @@ from server.domain.sessions import (
 )
 from server.domain.sign_in import LDAP, PASSWORDS, takes_passwords
 from server.pages import Page
+from server.web.conversations import has_spectators
 from server.web.endings import ended_in
 from server.web.places import SIGN_IN, SIGN_OUT, place_here
 from server.web.rendering import go, show
@@ -178,6 +179,7 @@ async def _form(visit: Visit, sent: Mapping[str, str], error: DomainError | None
         by_name=LDAP in available and settings.wants_method(LDAP),
         has_own_passwords=has_own_passwords,
         is_open=has_own_passwords and not settings.invite_required,
+        has_spectators=await has_spectators(visit) and not otp,
         providers=_providers(visit, settings, sent),
     )
 

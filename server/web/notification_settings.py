@@ -1,0 +1,72 @@
+"""The settings of notifications as a form on the account's page."""
+
+import re
+from collections.abc import Mapping
+from typing import Final, NamedTuple
+
+from server.domain.errors import BadRequestError
+from server.domain.user_settings import MAX_BATCHING_SECONDS, UserSettings
+from server.wording import span
+
+PERIOD: Final = "email_notifications_batching_period_seconds"
+PERIODS: Final = (60, 120, 300, 900, 3600, 6 * 3600, 24 * 3600)
+CHOICES: Final = {
+    "Emails": {
+        "enable_offline_email_notifications": "Direct messages, mentions and alert words",
+        "enable_followed_topic_email_notifications": "Topics that I follow",
+        "enable_stream_email_notifications": "All messages in my channels",
+        "message_content_in_email_notifications": "Emails show what messages say",
+        "enable_digest_emails": "A weekly digest while I am away",
+        "enable_login_emails": "Sign-ins with a browser or an app that is new to the account",
+        "enable_marketing_emails": "Words of welcome and what is new",
+    },
+    "Phones": {
+        "enable_offline_push_notifications": "Direct messages, mentions and alert words",
+        "enable_online_push_notifications": "Also while I am active elsewhere",
+        "enable_followed_topic_push_notifications": "Topics that I follow",
+        "enable_stream_push_notifications": "All messages in my channels",
+    },
+    "Both": {
+        "wildcard_mentions_notify": "Mentions of everyone in a channel or topic",
+        "enable_followed_topic_wildcard_mentions_notify": (
+            "Mentions of everyone in topics that I follow"
+        ),
+    },
+}
+"""By group: the settings that are switched on and off, and what the page calls them."""
+_SECONDS: Final = re.compile(r"[0-9]{1,9}")
+SWITCHES: Final = tuple(name for group in CHOICES.values() for name in group)
+
+
+class Switch(NamedTuple):
+    """A checkbox of the form."""
+
+    name: str
+    label: str
+    is_on: bool
+
+
+def groups_of(settings: UserSettings) -> dict[str, list[Switch]]:
+    """The form's checkboxes as the settings stand."""
+    return {
+        title: [Switch(name, label, getattr(settings, name)) for name, label in group.items()]
+        for title, group in CHOICES.items()
+    }
+
+
+def periods_of(settings: UserSettings) -> list[tuple[int, str, bool]]:
+    """What the form offers as the wait before an email: seconds, words, whether it is chosen."""
+    present = settings.email_notifications_batching_period_seconds
+    return [(seconds, span(seconds), seconds == present) for seconds in sorted({*PERIODS, present})]
+
+
+def chosen_in(form: Mapping[str, str]) -> dict[str, bool | int]:
+    """The settings that a sent form says. Raises BadRequestError.
+
+    Browsers leave out what is not ticked: each switch that is missing is off.
+    """
+    period = form.get(PERIOD, "")
+    seconds = int(period) if _SECONDS.fullmatch(period) else 0
+    if not 0 < seconds <= MAX_BATCHING_SECONDS:
+        raise BadRequestError("Choose how long to wait before an email.")
+    return {name: name in form for name in SWITCHES} | {PERIOD: seconds}
