@@ -31,7 +31,7 @@ MISSED: dict[str, Callable[[], EmailMessage]] = {
             title=f"#{LONG} > {LONG}", messages=[MailedMessage(LONG, NOON, "", CONTENT)], earlier=3
         ),
     ),
-    "hidden": lambda: without_content(HEAD, count=2, batch_id=1),
+    "hidden": lambda: without_content(HEAD, count=2, batch_id=1, last_id=9),
 }
 
 
