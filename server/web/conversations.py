@@ -20,6 +20,7 @@ from server.api.visits import PageRoute, Visit
 from server.domain.actor import Actor, spectator
 from server.domain.channels import Standing
 from server.domain.errors import NotFoundError
+from server.domain.names import fold_name
 from server.domain.narrow import Term
 from server.domain.page_links import (
     CHANNEL,
@@ -167,7 +168,7 @@ async def all_channels(visit: Visit) -> Page:
         sign_in=_sign_in(visit),
         channels=[
             (row.name, row.description, channel_page(row.channel_id))
-            for row in sorted(readable, key=lambda row: row.name.casefold())
+            for row in sorted(readable, key=lambda row: fold_name(row.name))
         ],
     )
 
