@@ -41,7 +41,7 @@ async def test_each_switch_turns_its_own_setting_on_and_off(browser, log_in, ada
     form = next(form for form in browser.forms() if form.action == FORM)
     fields = form.fields | {PERIOD: "120"}
     fields = fields | {name: "on"} if wanted else {k: v for k, v in fields.items() if k != name}
-    await browser.follow(await browser.post(FORM, **fields))
+    await browser.follow(await browser.post("/account/notifications", **fields))
     assert "Your notifications are saved." in browser.text
     assert (name in ticked(browser)) is wanted
     body = await client.get("/events", queue_id=queue["queue_id"], last_event_id=-1)
@@ -54,9 +54,9 @@ async def test_a_wait_that_no_menu_offers_is_kept(browser, log_in, ada):
     await client.patch("/settings", **{PERIOD: 77})
     await browser.look("/account")
     assert '<option value="77" selected>' in browser.page
-    await browser.follow(await browser.submit(FORM, **{PERIOD: "77"}))
+    await browser.follow(await browser.submit("/account/notifications", **{PERIOD: "77"}))
     assert '<option value="77" selected>' in browser.page
-    await browser.follow(await browser.submit(FORM, **{PERIOD: "3600"}))
+    await browser.follow(await browser.submit("/account/notifications", **{PERIOD: "3600"}))
     assert '<option value="3600" selected>' in browser.page
 
 
@@ -65,7 +65,7 @@ async def test_what_is_no_wait_is_refused_and_changes_nothing(browser, period):
     before = ticked(browser)
     form = next(form for form in browser.forms() if form.action == FORM)
     fields = {k: v for k, v in form.fields.items() if k not in SWITCHES}
-    answer = await browser.post(FORM, **fields | {PERIOD: period})
+    answer = await browser.post("/account/notifications", **fields | {PERIOD: period})
     assert (answer.status, browser.problem) == (400, "Choose how long to wait before an email.")
     await browser.look("/account")
     assert ticked(browser) == before
@@ -73,6 +73,6 @@ async def test_what_is_no_wait_is_refused_and_changes_nothing(browser, period):
 
 async def test_a_form_that_we_have_not_shown_changes_nothing(browser):
     before = ticked(browser)
-    assert (await browser.post(FORM, **{PERIOD: "60"})).status in (400, 403)
+    assert (await browser.post("/account/notifications", **{PERIOD: "60"})).status in (400, 403)
     await browser.look("/account")
     assert ticked(browser) == before
