@@ -1,7 +1,7 @@
 """LISTEN and NOTIFY, on connections of their own that never go through a pooler."""
 
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from contextlib import aclosing, asynccontextmanager
 
 import psycopg
 from psycopg import sql
@@ -26,12 +26,15 @@ async def listening(database: Database, channel: str) -> AsyncIterator[AsyncIter
             "SELECT set_config('tcp_user_timeout', %s, false)", [str(STALLED_MILLISECONDS)]
         )
         await connection.execute(sql.SQL("LISTEN {}").format(sql.Identifier(channel)))
-        yield _payloads(connection)
+        # psycopg's generator holds the connection's lock until it is closed.
+        async with aclosing(_payloads(connection)) as payloads:
+            yield payloads
 
 
-async def _payloads(connection: PgConnection) -> AsyncIterator[str]:
-    async for notification in connection.notifies():
-        yield notification.payload
+async def _payloads(connection: PgConnection) -> AsyncGenerator[str, None]:
+    async with aclosing(connection.notifies()) as notifications:
+        async for notification in notifications:
+            yield notification.payload
 
 
 class Notifier:

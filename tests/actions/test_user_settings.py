@@ -207,7 +207,7 @@ async def test_guests_who_may_not_know_everybody_hear_of_those_whom_they_meet(
     assert {"new_email"} in changed
 
 
-@pytest.mark.parametrize("name", ["", "x", "x" * 101, "a\nb\x00", "**Cook**"])
+@pytest.mark.parametrize("name", ["", "x" * 101, "a\nb\x00", "**Cook**"])
 async def test_a_name_that_nobody_can_have_is_refused(house, name):
     with pytest.raises(BadRequestError):
         await house.change(full_name=name)

@@ -591,7 +591,7 @@ async def test_a_server_that_stops_answers_everybody_and_sends_them_elsewhere(
         queue = await client.register(event_types=["message"])
         poll = request(
             "GET",
-            f"/events?queue_id={queue.queue_id}",
+            f"/events?queue_id={queue.queue_id}&last_event_id=-1",
             host=client.host,
             Authorization=auth(client),
         )
