@@ -57,7 +57,9 @@ def test_what_is_shown_as_a_file_is_one(destination):
         assert posixpath.normpath(path.replace("\\", "-")).startswith(UPLOADS)
 
 
-@pytest.mark.parametrize("dots", ["..", "%2e%2e", ".%2E", "%2E."])
+@pytest.mark.parametrize(
+    "dots", ["..", "%2e%2e", ".%2E", "%2E.", "..%2f..", "%2e%2e%5C..", "x%2F..%2fy"]
+)
 def test_a_path_that_leads_up_is_no_file(dots):
     path = f"{UPLOADS}1/{dots}/{dots}/x.png"
     assert not is_upload(path)

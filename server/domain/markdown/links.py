@@ -16,7 +16,9 @@ _DOMAIN = re.compile(
 )
 _ATTACHMENT = re.compile(r"(?:https?://[^/?#]+)?/user_uploads/", re.IGNORECASE)
 _UPLOAD = re.compile(r"/user_uploads/[^/?#]")
-_DOT_SEGMENT = re.compile(r"/(?:\.|%2e){1,2}(?:/|$)", re.IGNORECASE)
+_SLASH = r"(?:/|\\|%2f|%5c)"
+"""Also encoded, and as some proxies and browsers read it."""
+_DOT_SEGMENT = re.compile(rf"{_SLASH}(?:\.|%2e){{1,2}}(?:{_SLASH}|$)", re.IGNORECASE)
 _OWN_PLACES = ("/user_uploads/", "/#narrow/")
 _VIDEO = re.compile(r"\.(?:mp4|webm|mov|m4v)$", re.IGNORECASE)
 _IMAGE = re.compile(r"\.(?:png|jpe?g|gif|bmp|webp|avif|hei[cf]|tiff?)$", re.IGNORECASE)
