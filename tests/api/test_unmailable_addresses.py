@@ -4,6 +4,7 @@ import pytest
 
 from server.domain.access import OWNER
 from tests.fixtures.invitations import Reception
+from tests.fixtures.visitors import PASSWORD, give_password
 
 pytestmark = pytest.mark.asyncio
 
@@ -23,7 +24,7 @@ async def given_everywhere(reception: Reception, owner, email: str) -> dict[str,
         taken[place] = answer.status < 400 and not browser.problem
     for method, path, fields in (
         ("POST", "/invites", {"invitee_emails": email, "stream_ids": []}),
-        ("PATCH", "/settings", {"email": email}),
+        ("PATCH", "/settings", {"email": email, "old_password": PASSWORD}),
     ):
         taken[path] = (await owner.call(method, path, **fields)).status == 200
     return taken
@@ -33,7 +34,9 @@ async def given_everywhere(reception: Reception, owner, email: str) -> dict[str,
 async def test_an_address_is_taken_everywhere_or_nowhere(reception: Reception, email):
     await reception.make.change_settings(invite_required=False)
     reception.server.forget(reception.make.realm_id)
-    owner = await reception.client(await reception.make.user(role=OWNER))
+    row = await reception.make.user(role=OWNER)
+    await give_password(reception.make, row)
+    owner = await reception.client(row)
     taken = await given_everywhere(reception, owner, email)
     assert set(taken.values()) == {email in REACHABLE}, taken
     if email in UNREACHABLE:
