@@ -213,7 +213,7 @@ async def test_all_of_it_or_nothing(hall, make, field):
         {"role": 5},
         {"role": OWNER},
         {"answers": {text: "x" * 51}},
-        {"full_name": "x"},
+        {"full_name": "a*b"},
     ):
         right = {"full_name": "New name", "role": MODERATOR, "answers": {text: "x"}}
         with pytest.raises(BadRequestError):
