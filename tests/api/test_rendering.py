@@ -46,6 +46,21 @@ async def test_a_message_is_rendered_as_it_would_be_sent(alice, channel):
     assert message["content"] == html
 
 
+async def test_a_name_taken_in_another_case_ends_no_mention_of_the_first(make, alice):
+    """Clients add the id to a name only where two users have exactly the same."""
+    other = await make.user("ALICE")
+    mention = '<span class="user-mention" data-user-id="{}">@{}</span>'
+    html = await rendered(alice, "@**Alice** @**ALICE** @**alice**")
+    first, second = (
+        mention.format(alice.user.user_id, "Alice"),
+        mention.format(other.user_id, "ALICE"),
+    )
+    assert html == f"<p>{first} {second} @<strong>alice</strong></p>"
+    for _ in range(2):
+        await make.user("Bob")
+    assert await rendered(alice, "@**Bob**") == "<p>@<strong>Bob</strong></p>"
+
+
 async def test_a_deactivated_group_is_named_silently(make, alice, channel):
     bob = await make.user()
     group_id = await make.group("cooks", members=[bob], deactivated=True)

@@ -37,7 +37,7 @@ from server.domain.markdown import (
     render,
 )
 from server.domain.messages import LARGE_AUDIENCE, MAX_MESSAGE_LENGTH
-from server.domain.names import FoldedName, fold_name
+from server.domain.names import FoldedName, composed, fold_name
 from server.domain.shown_people import INACCESSIBLE_NAME
 from server.domain.thumbnails import has_thumbnails, with_thumbnails
 from server.domain.user_settings import UserSettings
@@ -276,7 +276,14 @@ class Mentionable:
         self.linkifiers: Linkifiers = NO_LINKIFIERS
 
     def user_by_name(self, name: str) -> MentionedUser | None:
+        """The only user of this name; of several, the only one with exactly this spelling.
+
+        Clients add the id where two users have exactly the same name, and only there: without the
+        second rule, a user could end the mentions of another by taking the name in another case.
+        """
         rows = self.by_name.get(fold_name(name), [])
+        if len(rows) > 1:
+            rows = [row for row in rows if row.full_name == composed(name)]
         return _mentioned(rows[0]) if len(rows) == 1 else None
 
     def user_by_id(self, user_id: int) -> MentionedUser | None:
