@@ -152,7 +152,14 @@ class Request:
     @property
     def reauthentication(self) -> Reauthentication:
         """How the caller proves anew that they own the account."""
-        return Reauthentication(self.app, self.limits, self.actor, self.session, self.respond_with)
+        return Reauthentication(
+            self.app,
+            self.limits,
+            self.actor,
+            self.session,
+            self.respond_with,
+            self.remote_address,
+        )
 
     def refuse_bots(self) -> None:
         """Raise BadRequestError unless the caller is a person."""

@@ -16,6 +16,7 @@ from server.domain.errors import (
     RateLimitedError,
     RealmDeactivatedError,
     UserDeactivatedError,
+    WrongPasswordError,
 )
 from server.identity import IdentityError
 from storage import credentials
@@ -33,8 +34,15 @@ FAILURES: Final = (
     RateLimitedError,
     RealmDeactivatedError,
     UserDeactivatedError,
+    WrongPasswordError,
 )
 """Refusals of a credential. A request without any, or a directory that is away, is none."""
+
+REASONS: Final = {
+    InvalidTokenError: "invalid_token",
+    WrongPasswordError: AuthenticationFailedError.code.lower(),
+}
+"""Of refusals for which the protocol has no code of their own; of others it is their code."""
 
 
 @asynccontextmanager
@@ -66,11 +74,10 @@ async def log_failure(
     """
     if not isinstance(refusal, FAILURES):
         return
-    is_token = isinstance(refusal, InvalidTokenError)  # the protocol has no code for it
     logger.warning(
         "sign_in.failed",
         address=address,
-        reason="invalid_token" if is_token else refusal.code.lower(),
+        reason=REASONS.get(type(refusal), refusal.code.lower()),
         method=method,
         realm_id=realm_id,
         account=await _known_account(app, realm_id, account),

@@ -7,6 +7,7 @@ alone is no proof: a holder of it would keep the account after its owner has rep
 from dataclasses import dataclass
 
 from server.actions.credential_changes import Proof
+from server.api.failed_sign_ins import failures_logged
 from server.api.rate_limit import RateLimits
 from server.app import App
 from server.domain.actor import Actor
@@ -15,6 +16,7 @@ from server.domain.errors import (
     BadRequestError,
     InvalidApiKeyError,
     MissingParameterError,
+    WrongPasswordError,
 )
 from server.domain.sessions import Session
 from server.domain.sign_in import PASSWORDS
@@ -46,6 +48,8 @@ class Reauthentication:
     session: Session | None
     respond_with: dict[str, str]
     """Headers of the answer, which get what is left of the tries."""
+    address: str
+    """The client's network address, under which a wrong password is logged."""
 
     async def has_password(self) -> bool:
         """Whether the account signs in with a password of ours."""
@@ -103,10 +107,17 @@ class Reauthentication:
         if password is None:
             raise MissingParameterError("old_password")
         actor = self.actor
-        await self.limits.count_sign_in(actor.realm_id, actor.row.email, self.respond_with)
-        verdict = await self.app.passwords.verify(password, password_hash)
-        if not verdict.right:
-            raise BadRequestError(WRONG_PASSWORD)
+        async with failures_logged(
+            self.app,
+            actor.realm_id,
+            address=self.address,
+            method="password",
+            account=actor.row.email,
+        ):
+            await self.limits.count_sign_in(actor.realm_id, actor.row.email, self.respond_with)
+            verdict = await self.app.passwords.verify(password, password_hash)
+            if not verdict.right:
+                raise WrongPasswordError(WRONG_PASSWORD)
         await self.limits.forget_sign_ins(actor.realm_id, actor.row.email)
 
     def _proof(self, known: SecretsRow) -> Proof:

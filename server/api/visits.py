@@ -62,7 +62,14 @@ class Visit:
     @property
     def reauthentication(self) -> Reauthentication:
         """How the caller proves anew that they own the account."""
-        return Reauthentication(self.app, self.limits, self.actor, self.session, self.limit_headers)
+        return Reauthentication(
+            self.app,
+            self.limits,
+            self.actor,
+            self.session,
+            self.limit_headers,
+            self.remote_address,
+        )
 
     async def write(self, action: Callable[[WriteTx], Awaitable[Result]]) -> Result:
         """Let the realm's writer do it. Raises as the action does."""

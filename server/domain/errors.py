@@ -121,6 +121,10 @@ class InvalidTokenError(BadRequestError):
     """A signed token is malformed, expired, or not signed by the key of the organization."""
 
 
+class WrongPasswordError(BadRequestError):
+    """The password that re-authenticates a caller is not that of their account."""
+
+
 class PasswordAuthDisabledError(DomainError):
     code = "PASSWORD_AUTH_DISABLED"
     status = 401

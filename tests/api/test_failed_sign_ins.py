@@ -77,6 +77,17 @@ async def test_the_owner_of_a_closed_account_is_logged_and_not_banned(log, ada, 
     assert banned(out) == []
 
 
+async def test_a_wrong_password_for_a_change_of_credentials_is_logged(log, log_in, ada):
+    client = await log_in(ada)
+    out = log()
+    for name in ("new_password", "email"):
+        changed = {name: "another-secret-4712@example.com", "old_password": "wrong-4711"}
+        (await client.call("PATCH", "/settings", **changed)).refused()
+    assert failures(out) == 2 * [failure("authentication_failed", ada.email)]
+    assert banned(out) == 2 * ["127.0.0.1"]
+    assert b"wrong-4711" not in out.getvalue()
+
+
 async def test_a_token_of_another_key_is_logged(log, serving_with, make, connect, ada):
     realm = await by_id(make.connection, make.realm_id)
     assert realm is not None
