@@ -37,7 +37,9 @@ def markdown_of(payload: Any) -> str:
         is_styled = payload.get("mrkdwn") is not False
         parts = [converted(text_of(payload.get("text")), styled=is_styled)]
     parts += _some(each_of(payload.get("attachments"), _attachment))
-    return "\n\n".join(part for part in parts if part)
+    whole = "\n\n".join(part for part in parts if part)
+    # Our slash commands (/poll, /todo, /me) are not Slack's, and mean nothing in a webhook.
+    return f"\\{whole}" if whole.startswith("/") else whole
 
 
 def _some(parts: Iterator[str]) -> Iterator[str]:

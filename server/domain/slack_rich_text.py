@@ -14,6 +14,7 @@ MAX_COLUMNS: Final = 20
 
 _STYLES: Final = {"strike": "~~", "italic": "*", "bold": "**"}
 """The innermost first."""
+_MARKS: Final = frozenset("*~")
 _UNICODE: Final = re.compile(r"[0-9a-f]{2,6}(?:-[0-9a-f]{2,6}){0,9}", re.IGNORECASE)
 
 
@@ -36,13 +37,26 @@ def inline(elements: Any) -> str:
     for (styles, is_code), group in groupby(pieces, key=lambda piece: piece[:2]):
         text = "".join(piece.text for piece in group)
         shown = _styled(_code_span(text) if is_code else text, styles)
-        # Two runs of the same mark side by side would be one.
-        joined += ("\u200b" if _would_join(joined, shown) else "") + shown
+        joined += ("\u200b" if _would_be_misread(joined, shown) else "") + shown
     return joined
 
 
-def _would_join(before: str, behind: str) -> bool:
-    return before[-1:] in {"*", "~", "`"} and before[-1:] == behind[:1]
+def _would_be_misread(before: str, behind: str) -> bool:
+    """Whether two runs need something invisible between them.
+
+    The same mark on both sides would be one mark. And a mark between a letter of ASCII and
+    punctuation neither begins nor ends anything.
+    """
+    last, first = before[-1:], behind[:1]
+    if last in {*_MARKS, "`"} and last == first:
+        return True
+    begins = first in _MARKS and _is_letter(last) and not behind.lstrip("*~")[:1].isalnum()
+    ends = last in _MARKS and _is_letter(first) and not before.rstrip("*~")[-1:].isalnum()
+    return begins or ends
+
+
+def _is_letter(character: str) -> bool:
+    return character.isascii() and character.isalnum()
 
 
 def _piece(each: dict[str, Any]) -> _Piece:

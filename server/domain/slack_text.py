@@ -26,25 +26,22 @@ _LINE_START: Final = re.compile(
     re.MULTILINE,
 )
 """Where a heading, a quote, an item, a rule or a table would begin."""
+_HEADING: Final = re.compile(r"^( {0,3})(?=#{1,6}(?:\s|$)|[-=:|][-=:| ]*$)", re.MULTILINE)
+"""Where a heading, a rule or a table would begin. Quotes and items are Slack's as well as ours."""
 _INDENT: Final = re.compile(r"^(?: {4,}|[ ]*\t[ \t]*)", re.MULTILINE)
 _ENTITIES: Final = {"&amp;": "&", "&lt;": "<", "&gt;": ">"}
-_ENTITY: Final = re.compile(r"&amp;(?=#?\w+;)()|&(?:amp|lt|gt);")
-"""One that only shows an entity is found by itself: Markdown would read what it shows."""
+_ENTITY: Final = re.compile(r"&(?:amp|lt|gt);")
 _EMOJI: Final = re.compile(r":(?=[\w+-]+:)")
 
 
 def _between(mark: str) -> re.Pattern[str]:
-    """What stands between two of these marks, none of them within a word."""
-    within = rf"(?![\s{mark}])([^{mark}\n]+?)(?<!\s)"
+    """What stands between two of these marks; within a word they are no marks."""
+    within = rf"(?![\s{mark}])((?:[^{mark}\n]|(?<=[^\W_]){mark}(?=[^\W_]))+?)(?<!\s)"
     before, behind = rf"(?<![^\W_])(?<!{mark})", rf"(?![^\W_])(?!{mark})"
     return re.compile(f"{before}{mark}{within}{mark}{behind}")
 
 
-_STYLES: Final = (
-    (_between(r"\*"), r"**\1**"),
-    (_between("_"), r"*\1*"),
-    (_between("~"), r"~~\1~~"),
-)
+_STYLES: Final = ((_between(r"\*"), "**"), (_between("_"), "*"), (_between("~"), "~~"))
 
 
 def text_of(value: Any) -> str:
@@ -78,24 +75,21 @@ def converted(text: str, *, styled: bool = True) -> str:
     if styled:
         text = _CODE.sub(lambda found: keep(_code(found[0])), text)
     text = _REFERENCE.sub(lambda found: keep(_reference(found)), text)
-    text = _styles(text) if styled else plain(text)
+    text = _styled(text, keep) if styled else plain(text)
     return _on_lines(_KEPT.sub(lambda found: kept[int(found[1])], text))
 
 
-def _styles(text: str) -> str:
+def _styled(text: str, keep: Callable[[str], str]) -> str:
+    """Text in which Slack's styles and quotes mean something, and nothing else is Markdown."""
     for pattern, mark in _STYLES:
-        text = pattern.sub(mark, text)
-    text = _ENTITY.sub(_entity, text)
+        text = pattern.sub(lambda found, mark=mark: keep(mark) + found[1] + keep(mark), text)
+    text = _HEADING.sub(r"\g<0>\\", _inline_escaped(unescape(text)))
     return _QUOTE_END.sub(r"\1\n", text)
 
 
 def unescape(text: str) -> str:
     """Text without the three entities that Slack knows."""
     return _ENTITY.sub(lambda found: _ENTITIES[found[0]], text)
-
-
-def _entity(found: re.Match[str]) -> str:
-    return _ENTITIES[found[0]] if found[1] is None else "\\&"
 
 
 def _code(piece: str) -> str:
@@ -114,16 +108,20 @@ def _on_lines(text: str) -> str:
 
 def plain(text: str, *, emoji: bool = True) -> str:
     """Text in which nothing is Markdown, as Markdown. Addresses are links all the same."""
-    text = unescape(text)
+    escaped = _inline_escaped(unescape(text))
+    if not emoji:
+        escaped = _EMOJI.sub("&#58;", escaped)
+    return _LINE_START.sub(r"\g<0>\\", _INDENT.sub(_indent, escaped))
+
+
+def _inline_escaped(text: str) -> str:
+    """Text without Markdown within its lines, save for addresses, which are links."""
     pieces: list[str] = []
     done = 0
     for address in addresses_in(text):
         pieces += (_escaped(text[done : address.start]), text[address.start : address.end])
         done = address.end
-    escaped = "".join([*pieces, _escaped(text[done:])])
-    if not emoji:
-        escaped = _EMOJI.sub("&#58;", escaped)
-    return _LINE_START.sub(r"\g<0>\\", _INDENT.sub(_indent, escaped))
+    return "".join([*pieces, _escaped(text[done:])])
 
 
 def _escaped(text: str) -> str:

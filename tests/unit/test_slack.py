@@ -14,10 +14,10 @@ def joined(parts: list[str]) -> str:
     [
         ("plain", "plain"),
         ("*bold* and _italic_ and ~gone~", "**bold** and *italic* and ~~gone~~"),
-        ("2*3*4 snake_case_name a * b * c", "2*3*4 snake_case_name a * b * c"),
+        ("2*3*4 snake_case_name a * b * c", r"2\*3\*4 snake_case_name a \* b \* c"),
         ("`*code*` *bold*", "`*code*` **bold**"),
         ("```\n*code* <http://x|y>\n```", "```\n*code* <http://x|y>\n```"),
-        ("&lt;b&gt; &amp; co", "<b> & co"),
+        ("&lt;b&gt; &amp; co", "&lt;b> & co"),
         (
             "see <https://example.com/a?b=1&amp;c=2|the page>",
             "see [the page](https://example.com/a?b=1&c=2)",

@@ -58,6 +58,45 @@ def test_styles(pieces, html):
     assert html_of(rich(section(*pieces))) == f"<p>{html}</p>"
 
 
+@pytest.mark.parametrize("style", ["bold", "italic", "strike"])
+@pytest.mark.parametrize("text", ["L", "(a)", '"q"', "a:", "[x]", "$5"])
+@pytest.mark.parametrize(("before", "behind"), [("pre", "post"), ("", "x"), ("7", ""), (" ", ".")])
+def test_a_piece_has_its_style_whatever_stands_beside_it(style, text, before, behind):
+    tag = {"bold": "strong", "italic": "em", "strike": "del"}[style]
+    link_piece = {"type": "link", "url": "https://e.org", "text": text, "style": {style: True}}
+    for each in (piece(text, **{style: True}), link_piece):
+        html = html_of(rich(section(piece(before), each, piece(behind))))
+        assert f"<{tag}>" in html, html
+        assert read(html).text.replace("\u200b", "").strip() == f"{before}{text}{behind}".strip()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a*b*c and 2*3*4 and foo**bar**",
+        "[x](y) and ![z](w)",
+        "# not a heading",
+        "~~~\nnot code\n~~~",
+        "*bold\nline*",
+        "@**all** and @**Dave User** and #**general>x**",
+        "/poll q\na",
+        "/me waves",
+        "| a | b |\n|---|---|",
+        "$$x$$ and \\* and `",
+    ],
+)
+def test_text_that_is_no_style_of_slacks_is_shown_as_it_is(text):
+    html = html_of({"text": text})
+    assert read(html).text.split() == text.split()
+    for sign in ("<h1", "<em", "<strong", "<pre", "<table", "katex", "mention", "<a "):
+        assert sign not in html
+    assert not markdown_of({"text": text}).startswith("/")
+
+
+def test_underscores_within_a_word_are_part_of_the_italics():
+    assert html_of({"text": "_snake_case_ b_c_d"}) == "<p><em>snake_case</em> b_c_d</p>"
+
+
 @pytest.mark.parametrize(
     ("element", "markdown"),
     [
