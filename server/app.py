@@ -123,13 +123,9 @@ async def open_app(
         async with database.connection() as connection:
             await event_log.make_partitions(connection)
         addresses = Addresses(settings.public_url, settings.root_domain, settings.gravatars)
-        typesetter = await stack.enter_async_context(
-            open_typesetter(wall_seconds=settings.typesetting_seconds)
-        )
         parser = await stack.enter_async_context(open_parser())
         egress = await stack.enter_async_context(open_egress(settings))
-        proxy = await _proxy_links(settings, database, egress)
-        rendering = Rendering(typesetter, frozenset(settings.media_hosts), proxy)
+        rendering = await _open_rendering(stack, settings, database, egress)
         directories = Directories(database, clock, addresses, rendering)
         realtime, writers, bus = await _open_delivery(stack, settings, database, directories, clock)
         presences = Presences(database, directories, realtime, clock)
@@ -165,6 +161,16 @@ async def open_app(
         stack.push_async_callback(presences.close)
         stack.push_async_callback(activity.close)
         yield app
+
+
+async def _open_rendering(
+    stack: AsyncExitStack, settings: Settings, database: Database, egress: Egress
+) -> Rendering:
+    typesetter = await stack.enter_async_context(
+        open_typesetter(wall_seconds=settings.typesetting_seconds)
+    )
+    proxy = await _proxy_links(settings, database, egress)
+    return Rendering(typesetter, frozenset(settings.media_hosts), proxy)
 
 
 def _open_blobs(settings: Settings) -> BlobStore:

@@ -290,7 +290,7 @@ class Directory:
         for folding, rows in found.items():
             if len(rows) == 1:
                 email = rows[0].email
-                # As text that is there already, mostly: it is kept for everybody.
+                # As text that is there already, mostly: it is shared by all readers.
                 ids[("email", email if folding == email else folding)] = rows[0].user_id
         return {folding: rows for folding, rows in found.items() if len(rows) > 1}
 
@@ -304,9 +304,9 @@ class Directory:
         ]
 
     async def sight(self, viewer: Person | UserRow, user_ids: Iterable[UserId]) -> Sight:
-        """Which of these people the viewer may know: all, or whom a guest has met, and bots.
+        """Which of these people the viewer may know: all; a restricted guest, contacts and bots.
 
-        It asks the database only for guests who may not know everybody. People may meet, or part,
+        It asks the database only for restricted guests. People may meet, or part,
         while it is being read.
         """
         if viewer.user_id == SPECTATOR_ID:
@@ -321,13 +321,13 @@ class Directory:
         return Sight(strangers=frozenset(u for u, row in others.items() if row.bot_type is None))
 
     async def strangers(self, viewer: Person | UserRow, rows: Iterable[UserRow]) -> list[UserRow]:
-        """Those of them whom the viewer may not know."""
+        """The people among them that the viewer may not know."""
         rows = list(rows)
         sight = await self.sight(viewer, [row.user_id for row in rows])
         return [row for row in rows if row.user_id in sight.strangers]
 
     async def guests_know_everybody(self) -> bool:
-        """Whether guests know of people whom they have not met."""
+        """Whether guests may know people they have not met."""
         settings = await self.settings()
         # As organizations begin, which says it without their groups.
         is_default = settings.can_access_all_users_group == EVERYONE_GROUP

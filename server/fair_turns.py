@@ -16,7 +16,7 @@ MANY_KEYS: Final = 1_000
 
 
 class FairTurns:
-    """A lock whose waiters are served by how little their key has used of late, then in order.
+    """A lock with fair queueing: the key that has used least of late is served first.
 
     Work that takes long gives way between its parts: a key that keeps the resource busy, by however
     many callers, then delays any other by one part.
@@ -47,7 +47,7 @@ class FairTurns:
         return float(seconds * 0.5 ** ((self._monotonic() - when) / HALF_LIFE_SECONDS))
 
     async def give_way(self, turn: "Turn") -> None:
-        """Let those go first whose key has used less by now, if there are any."""
+        """Yield to waiters with a key that has used less by now, if there are any."""
         self.charge(turn)
         if any(self.used(key) < self.used(turn.key) for key in self._waiting):
             turn.is_held = False
@@ -99,5 +99,5 @@ class Turn:
         self.is_held = True
 
     async def give_way(self) -> None:
-        """Go on at once, or once those had their turn whose key has used less by now."""
+        """Go on at once, or after the waiters with a key that has used less by now."""
         await self._turns.give_way(self)

@@ -25,7 +25,7 @@ REPORTED_SECONDS: Final = 0.1
 """After so long the stack is logged."""
 LOOK_SECONDS: Final = 0.05
 BETWEEN_REPORTS_SECONDS: Final = 1.0
-"""A log that is flooded helps nobody."""
+"""Between two lines: a flooded log hides what it has."""
 MAX_FRAMES: Final = 25
 
 

@@ -152,7 +152,7 @@ class Connector:
     def learn(self, news: Lineage) -> bool:
         """Take notice of a lineage. Whether it is newer than all before.
 
-        What was connected to an older one is cut off, whoever uses it.
+        Connections to an older one are cut off, also while in use.
         """
         if self.seen is not None and not self.seen.is_older_than(news):
             return False

@@ -229,7 +229,7 @@ class PgConnection(psycopg.AsyncConnection[Row]):
             self._sockets.leave(descriptor, self._owner)
 
     def refuse_unconfirmed(self) -> None:
-        """Take a commit for which no standby was waited any more as one that nobody knows of."""
+        """Treat a commit that no longer waited for a standby as one with an unknown outcome."""
 
         def notice(diagnostic: psycopg.errors.Diagnostic) -> None:
             if diagnostic.source_function == _WAITS_FOR_STANDBY:
@@ -240,7 +240,7 @@ class PgConnection(psycopg.AsyncConnection[Row]):
     def _require_replicated(self) -> None:
         if self._is_unreplicated:
             self.pgconn.finish()
-            raise unconfirmed_writes("somebody has ended the wait for it")
+            raise unconfirmed_writes("the wait for it was ended")
 
     async def prepare_confirmation(self) -> None:
         """Prepare what asks the session for its marker. Within `pipelined`."""
@@ -282,7 +282,7 @@ class PgConnection(psycopg.AsyncConnection[Row]):
         return b"parley_%b" % self.marker.encode()
 
     def cut_off(self) -> None:
-        """End the connection, whoever uses it: a statement fails as if the server had gone."""
+        """End the connection, also while in use: a statement fails as if the server had gone."""
         if not self.closed:
             with suppress(OSError), socket.socket(fileno=os.dup(self.pgconn.socket)) as connected:
                 connected.shutdown(socket.SHUT_RDWR)

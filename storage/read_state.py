@@ -43,7 +43,7 @@ class Unread:
     mentioned: frozenset[MessageId]
     """Those that mention the user by name or group."""
     wildcards: frozenset[MessageId]
-    """Those that mention everybody in a channel, a topic or a group, where the user has not muted
+    """Wildcard and group mentions, where the user has not muted
     the topic, nor its channel without unmuting or following the topic."""
     is_cut: bool
     """There are older ones, which are not told of."""
@@ -68,7 +68,7 @@ async def unread(
 ) -> Unread:
     """All that is unread, the newest `limit` of it.
 
-    One round trip; two if anything is unread, three if that mentions everybody somewhere.
+    One round trip; two if anything is unread, three if there are wildcard mentions.
     """
     rows = await connection.tuples(
         """

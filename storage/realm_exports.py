@@ -70,7 +70,7 @@ def locking(realm_id: RealmId, export_id: int) -> Locking[ExportRow]:
 
 
 def locking_there(realm_id: RealmId, *, expected: int) -> Locking[ExportRow]:
-    """Those whose files can be fetched."""
+    """Exports with a file that can be fetched."""
     sql = _SELECT + " AND blob_key IS NOT NULL AND deleted_at IS NULL ORDER BY export_id"
     return Locking(ExportRow, sql, {"realm_id": realm_id}, expected=expected)
 

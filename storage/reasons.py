@@ -85,7 +85,7 @@ def cause_of(error: BaseException) -> Cause | None:
 
 
 def brief_of(error: BaseException) -> str:
-    """The cause in a few words that anybody may read: they name no host, and no role."""
+    """The cause in a few words that are safe to show: they name no host, and no role."""
     own = getattr(error, "brief", None)
     if isinstance(own, str):
         return own

@@ -11,7 +11,7 @@ class RefusedError(psycopg.OperationalError):
     def __init__(self, sentence: str, *, brief: str) -> None:
         super().__init__(sentence)
         self.brief = brief
-        """In a few words that anybody may read."""
+        """In a few words that are safe to show."""
 
 
 def older_database(name: str, found: Lineage, seen: Lineage) -> RefusedError:

@@ -183,7 +183,7 @@ async def spans_of(
 async def spans_in(
     connection: Connection, realm_id: RealmId, channel_ids: Sequence[ChannelId]
 ) -> list[SpanRow]:
-    """When everybody received these channels, past subscriptions too."""
+    """The subscribers' spans of these channels, past subscriptions too."""
     return await connection.many(
         SpanRow,
         """

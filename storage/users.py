@@ -127,7 +127,7 @@ def _is_plain(folding: FoldedAddress) -> bool:
 
 
 async def _unfolded(connection: Connection, realm_id: RealmId) -> list[UserRow]:
-    """Those whose addresses an older release has written, and SQL cannot fold."""
+    """Users with an address that an older release wrote and SQL cannot fold."""
     return await connection.many(
         UserRow,
         _SELECT + "WHERE realm_id = %(realm_id)s AND folded_email IS NULL ORDER BY user_id",

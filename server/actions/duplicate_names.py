@@ -23,7 +23,9 @@ from server.actions.messages.moving_steps import policy_body
 from server.actions.messages.notices import deliver, notification_bot
 from server.actions.subscriptions.audiences import seers
 from server.actions.workbench import Workbench
+from server.directory import Directory
 from server.domain.access import ADMINISTRATOR
+from server.domain.actor import Actor
 from server.domain.channel_folders import MAX_NAME_LENGTH as MAX_FOLDER_LENGTH
 from server.domain.channels import MAX_NAME_LENGTH as MAX_CHANNEL_LENGTH
 from server.domain.default_channel_groups import MAX_NAME_LENGTH as MAX_CHANNEL_GROUP_LENGTH
@@ -48,6 +50,7 @@ from storage import (
     realms,
     users,
 )
+from storage.channels import ChannelRow
 from storage.ids import ChannelGroupId, ChannelId, FolderId, GroupId, MessageId, TopicId
 from storage.message_moves import Rename
 from storage.name_duplicates import DuplicateRow, Kind
@@ -193,23 +196,7 @@ async def _rename_topic(tx: Tx, renamed: Renamed, now: datetime) -> Clocked[Begu
     directory = await tx.directory()
     bot = await notification_bot(directory)
     display_name = (await directory.settings()).empty_topic_display_name
-    links = (await directory.linkifiers()).topic_links(renamed.new_name)
-    event = MessagesChanged(
-        message_id=ids[0] if ids else MessageId(0),
-        message_ids=(),
-        user_id=bot.user_id,
-        edit_timestamp=int(now.timestamp()),
-        channel_id=channel_id,
-        channel_name=channel.name,
-        move=Relocation(
-            orig_topic=renamed.row.name,
-            topic=renamed.new_name,
-            propagate_mode="change_all",
-            is_rename=True,
-            topic_links=tuple(links),
-        ),
-        empty_topic_display_name=display_name,
-    )
+    event = await _topic_renamed(directory, renamed, channel, ids, bot, now)
     tellings = await of_messages(tx, channel, topic_id, ids)
     rename = Rename(
         realm_id=tx.realm_id,
@@ -234,6 +221,34 @@ async def _rename_topic(tx: Tx, renamed: Renamed, now: datetime) -> Clocked[Begu
         write_id=tx.write_id,
     )
     return tx.clocked(RenameWrite(rename))
+
+
+async def _topic_renamed(
+    directory: Directory,
+    renamed: Renamed,
+    channel: ChannelRow,
+    ids: Sequence[MessageId],
+    bot: Actor,
+    now: datetime,
+) -> MessagesChanged:
+    """The event of the rename; its messages are named where its audiences are."""
+    links = (await directory.linkifiers()).topic_links(renamed.new_name)
+    return MessagesChanged(
+        message_id=ids[0] if ids else MessageId(0),
+        message_ids=(),
+        user_id=bot.user_id,
+        edit_timestamp=int(now.timestamp()),
+        channel_id=channel.channel_id,
+        channel_name=channel.name,
+        move=Relocation(
+            orig_topic=renamed.row.name,
+            topic=renamed.new_name,
+            propagate_mode="change_all",
+            is_rename=True,
+            topic_links=tuple(links),
+        ),
+        empty_topic_display_name=(await directory.settings()).empty_topic_display_name,
+    )
 
 
 async def _record_topic(tx: Tx, renamed: Renamed) -> None:

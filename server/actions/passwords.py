@@ -56,7 +56,7 @@ async def end_queues_of_keys(tx: Tx, row: UserRow, outcome: Outcome) -> None:
 
 
 async def _account_of(tx: Tx, asked: ConfirmationRow) -> UserId:
-    """Whose password it is about. Raises LinkExpiredError."""
+    """The user that the link is for. Raises LinkExpiredError."""
     if asked.user_id is not None:
         return asked.user_id
     # Only where a release that did not keep the account has written the mail.

@@ -1,6 +1,6 @@
 """Log failed sign-ins, in lines that fail2ban can read (docs/deploy/fail2ban-filter.conf)."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from typing import Final
 
@@ -38,7 +38,7 @@ FAILURES: Final = (
 )
 """Refusals of a credential. A request without any, or a directory that is away, is none."""
 
-REASONS: Final = {
+REASONS: Final[Mapping[type[DomainError], str]] = {
     InvalidTokenError: "invalid_token",
     WrongPasswordError: AuthenticationFailedError.code.lower(),
 }

@@ -19,7 +19,7 @@ from storage.ids import UserId
 from storage.users import UserRow
 
 INACCESSIBLE_NAME: Final = "Unknown user"
-"""The name of a person whom the viewer may not know."""
+"""The name shown for a person that the viewer may not know."""
 
 
 class Portrayed(Pictured, Protocol):
@@ -66,7 +66,7 @@ class Sight:
     ) -> ShownPerson:
         """The person as the viewer may see them; `address` is the organization's.
 
-        `unknown` is the name of those whom they may not know, in the viewer's language.
+        `unknown` is the name shown for other people, in the viewer's language.
         """
         if row.user_id in self.strangers:
             return inaccessible_person(row.user_id, address, name=unknown)

@@ -115,7 +115,7 @@ def _is_character(number: int) -> bool:
 
 
 def _named(sign: str, *keys: str) -> Callable[[dict[str, Any]], str]:
-    """Whom or what a piece names: by a name if it has one, or by the number that Slack has."""
+    """What a piece refers to: its name if it has one, or the id that Slack has."""
 
     def render(each: dict[str, Any]) -> str:
         said = (text_of(each.get(key)) for key in ("name", "text", "fallback", *keys))

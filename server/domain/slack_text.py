@@ -82,7 +82,8 @@ def converted(text: str, *, styled: bool = True) -> str:
 def _styled(text: str, keep: Callable[[str], str]) -> str:
     """Text in which Slack's styles and quotes mean something, and nothing else is Markdown."""
     for pattern, mark in _STYLES:
-        text = pattern.sub(lambda found, mark=mark: keep(mark) + found[1] + keep(mark), text)
+        kept = keep(mark)
+        text = pattern.sub(rf"{kept}\1{kept}", text)
     text = _HEADING.sub(r"\g<0>\\", _inline_escaped(unescape(text)))
     return _QUOTE_END.sub(r"\1\n", text)
 

@@ -87,7 +87,7 @@ class Event(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=False):
         return None
 
     def shows(self) -> Sequence[UserId]:
-        """People whom it shows by more than their ids, to readers who may not all know them."""
+        """People that it shows by more than their ids, to readers who may not all know them."""
         return ()
 
     def masked(self, strangers: Collection[UserId], address: RealmAddress) -> "Event":

@@ -19,7 +19,7 @@ class QueueParams(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True)
     knows_secrets: bool = msgspec.field(default=True, name="knows_keys")
     """False: registered with a key that does not reach secrets, so its events come without."""
     knows_everybody: bool | None = None
-    """Whether its user is a guest who may know everybody, or only those whom they meet.
+    """Whether its user is an unrestricted guest; False: one who may know only their contacts.
 
     None: the user is no guest, or the queue was registered by an older release. It holds as long
     as the queue does: where a guest's rights become others, their queues end.

@@ -121,7 +121,7 @@ def read_answer(
     answer: str,
     redirect_uri: str,
 ) -> Identity:
-    """Whom the answer names; to be called in the process for it. Raises IdentityError."""
+    """The identity that the answer asserts; called in its own process. Raises IdentityError."""
     return _Reader(provider, own, clock).read(flow, answer, redirect_uri)
 
 

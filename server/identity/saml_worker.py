@@ -33,7 +33,7 @@ class Order(msgspec.Struct, frozen=True):
 
 
 class Found(msgspec.Struct, frozen=True):
-    """Who it is, or why it is nobody: a reason for the log, and a message for people."""
+    """The identity, or why there is none: a reason for the log, and a message for people."""
 
     email: str = ""
     full_name: str = ""

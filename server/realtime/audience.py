@@ -38,7 +38,7 @@ class LiveUser:
         self.role = role
         self.queues: tuple[EventQueue, ...] = ()
         self.contacts = contacts
-        """None: they may know everybody."""
+        """None: the user is not restricted."""
         found: dict[ChannelId, Spans] = {}
         for each in spans:
             stay = span(each.first, each.last)
@@ -79,7 +79,7 @@ class LiveUser:
             self._set(channel_id, left(spans, position))
 
     def strangers(self, user_ids: Collection[UserId], position: Position) -> frozenset[UserId]:
-        """Those of these people whom the user may not have known at that position."""
+        """The people of these that the user may not have known at that position."""
         if self.contacts is None or not user_ids:
             return NOBODY
         return frozenset(each for each in user_ids if not self._knows(each, position))
@@ -125,7 +125,7 @@ class LiveUsers:
         self._all_public: set[EventQueue] = set()
         self.contacts = ContactTables()
         self.restricted: dict[UserId, LiveUser] = {}
-        """Guests who may know only those whom they meet."""
+        """Restricted guests: they may know only the people they meet."""
         self._guests_in: Counter[ChannelId] = Counter()
         """How many of them are, or were, in each channel."""
         self.version = 0

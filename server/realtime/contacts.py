@@ -1,4 +1,4 @@
-"""Whom guests with a queue here may know, where guests may know only those whom they meet.
+"""The contacts of guests with a queue here: the people they may know, where guests are restricted.
 
 Sharing a channel or a direct-message conversation makes people known to a guest. When people were
 in a channel is kept once for all guests here who are, or were, in it, and changes with each entry
@@ -30,14 +30,14 @@ class LoadedContacts:
     """What a guest's queue needs of others, as one snapshot has it."""
 
     partners: Sequence[UserId]
-    """Those with whom the guest shares a conversation."""
+    """The people who share a conversation with the guest."""
     channels: Mapping[ChannelId, Sequence[SpanRow]]
     bots: Sequence[UserId]
     address: RealmAddress
 
 
 class ContactTables:
-    """When each person was in which channel, of channels of guests who may not know everybody."""
+    """When each person was in which channel, for the channels of restricted guests."""
 
     def __init__(self) -> None:
         self._bots: set[UserId] = set()
@@ -91,13 +91,13 @@ class ContactTables:
 
 @dataclass(slots=True)
 class Contacts:
-    """What is needed to say whom one guest knows, beside where they are themselves."""
+    """What decides which people one guest knows, beside the guest's own subscriptions."""
 
     tables: ContactTables
     address: RealmAddress
-    """The organization's, for showing those whom the guest may not know."""
+    """The organization's, to show the people that the guest may not know."""
     partners: dict[UserId, Position] = field(default_factory=dict)
-    """Since when, at the latest, they have shared a conversation with whom."""
+    """By person: since when, at the latest, they have shared a conversation."""
 
     def met(self, user_ids: Iterable[UserId], position: Position) -> None:
         """A conversation is shared with these people from this position on."""
@@ -152,7 +152,7 @@ async def load_contacts(
 async def _know_everybody(
     connection: Connection, directory: Directory, guests: Sequence[EventQueueRow]
 ) -> bool:
-    """Whether the guests may know everybody: all of them do, or none."""
+    """Whether guests are unrestricted: all of them are, or none."""
     said = {queue_params(row.params).knows_everybody for row in guests}
     if None not in said:
         return said == {True}

@@ -176,7 +176,7 @@ class RealmFollower:
     ) -> bool:
         """Serve somebody whose subscriptions were read at a position, here passed or not.
 
-        `contacts` was read with them, of a guest who may know only those whom they meet. Applies
+        `contacts` was read with them, of a restricted guest. Applies
         what has changed since; False if that is no longer in memory.
         """
         if read_at < self.position and not self.tail.holds_after(read_at):
@@ -262,7 +262,7 @@ class RealmFollower:
             self.users.change_muting(user_id, sender_id, entry.position, muted=muted)
 
     def _change_contacts(self, entry: TailEntry) -> None:
-        """Note who is where, and talks to whom: guests come to know each other by it."""
+        """Note subscriptions and conversations: guests come to know people by them."""
         event, position = entry.event, entry.position
         for user_id, channel_id, is_joining in event.membership():
             self.users.contacts.change(user_id, channel_id, position, is_joining=is_joining)

@@ -93,7 +93,7 @@ def _halves(news: _News) -> Sequence[_News]:
 
 _Adoptable = tuple[EventQueueRow, LiveUser, Position, LoadedContacts | None]
 """A queue's row, its user, the position at which both were read, and, of a guest who may know only
-those whom they meet, whom that may be."""
+the people they meet, which people those are."""
 
 _news = msgspec.json.Decoder(_News)
 
@@ -229,7 +229,7 @@ class Realtime:
         task.add_done_callback(self._sending.discard)
 
     def end(self, realm_id: RealmId, queue_ids: Sequence[QueueId]) -> None:
-        """Let go, in all processes, of queues whose rows are gone: their next polls are refused."""
+        """Drop deleted queues in all processes: their next polls are refused."""
         follower = self._followers.get(realm_id)
         for queue_id in queue_ids:
             if follower is not None and queue_id in follower.queues:

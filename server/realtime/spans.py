@@ -1,4 +1,4 @@
-"""Spans of positions in which somebody received a channel: pairs of the first and the last."""
+"""Spans of positions in which a user received a channel: pairs of the first and the last."""
 
 from functools import lru_cache
 from typing import Final

@@ -25,14 +25,14 @@ _OVERHEAD_BYTES = 600
 
 
 class Masking(NamedTuple):
-    """Whom an event shows that its reader may not know."""
+    """The people that an event shows and its reader may not know."""
 
     strangers: frozenset[UserId]
     address: RealmAddress
 
 
 def masking_for(event: Event, user: LiveUser, position: Position) -> Masking | None:
-    """Whom to mask of an event at this position; None, as for most readers: nobody."""
+    """The people to mask in an event at this position; None, as for most readers: no one."""
     if user.contacts is None:
         return None
     strangers = user.strangers(event.shows(), position)

@@ -159,7 +159,7 @@ def expiry_of(days: str, now: datetime) -> datetime | None:
 
 
 async def change_notifications(visit: Visit) -> Page:
-    """Save what the form about notifications says; all clients are told."""
+    """Save the form of notification settings; all clients get the events."""
     actor = visit.actor
     try:
         change = OwnChange(settings=chosen_in(visit.form))

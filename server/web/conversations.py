@@ -154,13 +154,13 @@ async def all_channels(visit: Visit) -> Page:
     realm_id, standing = reader.realm_id, await _standing(visit, reader)
     async with visit.app.database.connection() as connection:
         own = await subscriptions.of_users(connection, realm_id, [reader.user_id])
-        ids = {row.channel_id for row in own if row.active}
-        ids.update(await narrows.channels_that_are(connection, realm_id, "web-public"))
-        rows = await channels.by_ids(connection, realm_id, sorted(ids))
+        subscribed = {row.channel_id for row in own if row.active}
+        web_public = await narrows.channels_that_are(connection, realm_id, "web-public")
+        rows = await channels.by_ids(connection, realm_id, sorted(subscribed.union(web_public)))
     readable = [
         row
         for row in rows
-        if not row.is_archived and standing.reads(row, subscribed=row.channel_id in ids)
+        if not row.is_archived and standing.reads(row, subscribed=row.channel_id in subscribed)
     ]
     return await show(
         visit,

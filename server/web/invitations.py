@@ -43,7 +43,7 @@ async def ask(visit: Visit) -> Page:
 
 
 async def make_link(visit: Visit) -> Page:
-    """Make a link by which anybody may join who has it, and show it."""
+    """Make a reusable invitation link, and show it."""
     app, actor, now = visit.app, visit.actor, visit.app.clock.now()
     wish = _wish(visit, now)
     try:

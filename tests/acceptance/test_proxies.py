@@ -32,7 +32,7 @@ from tests.fixtures.mail import Certificate
 DEPLOY = ROOT / "docs" / "deploy"
 HOST = "chat.example.com"
 ROUNDS = 1
-PAUSE_SECONDS = 0.01
+PAUSE_SECONDS = 0.05
 """Between two requests of a client: the machine has other work."""
 PATIENCE_SECONDS = 60
 FORM = {"Content-Type": "application/x-www-form-urlencoded"}

@@ -132,7 +132,7 @@ async def decide(directory: Directory, actor: Actor, draft: Draft, read: Reading
 async def _masked(
     directory: Directory, sender: UserRow, place: Place, content: str
 ) -> frozenset[UserId]:
-    """People whom the server's own direct message mentions, and its recipients may not know.
+    """The people that the server's own direct message mentions and its recipients may not know.
 
     What the bots of the server write names people, and quotes what others have written, with all
     that those bots know.
@@ -307,8 +307,8 @@ async def known_people(
 ) -> list[UserRow]:
     """The people with these ids, by id.
 
-    One whom the actor may not know is refused as one who does not exist: by writing they would
-    meet. Raises BadRequestError.
+    A user that the actor may not know is refused like one that does not exist: by writing they
+    would meet. Raises BadRequestError.
     """
     found = await directory.users(user_ids)
     strangers = {row.user_id for row in await _strangers(directory, actor, found.values())}

@@ -156,9 +156,9 @@ async def _group(look: Look, operand: Operand) -> tuple[UserId, ...]:
 
 
 async def _companions(look: Look, operand: Operand) -> list[UserRow]:
-    """Those whom the operand names, with whom the reader may have talked. Raises BadNarrowError.
+    """The users that the operand names, as participants of a conversation. Raises BadNarrowError.
 
-    With people whom one may not know one has no conversation: they are refused like nobody's ids.
+    A reader has no conversation with people they may not know: those are refused like unknown ids.
     """
     rows = await _users(look, operand)
     if await look.directory.strangers(look.actor.row, rows):

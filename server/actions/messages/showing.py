@@ -47,7 +47,7 @@ async def show(
 ) -> list[MessageObject]:
     """The messages as the viewer's client with this view gets them, each with its reader's flags.
 
-    People whom the viewer may not know are masked.
+    People that the viewer may not know are masked.
     """
     realm = await directory.realm()
     address = directory.address_of(realm)

@@ -207,7 +207,7 @@ def _missing(wanted: Sequence[Wanted], names: Sequence[NamedChannel]) -> list[Wa
 def _sorted_by_permission(plan: _Plan, actor: Actor) -> tuple[list[ChannelRow], list[str]]:
     """The channels in which the request is permitted, and the names of the others.
 
-    Nobody is subscribed to an archived channel.
+    An archived channel takes no subscribers.
     """
     standing = plan.ground.standing(actor.user_id)
     adds_others = any(user_id != actor.user_id for user_id in plan.principal_ids)

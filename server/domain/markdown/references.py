@@ -1,4 +1,4 @@
-"""Reads what follows `@` and `#`: whom and what a message names.
+"""Reads what follows `@` and `#`: the people, groups, channels and topics of a text.
 
 A name may hold what ends one: `**`, `>`, `|`, `@` and a backtick. So each place where it could end
 is tried, the longest first, and the first reading that names something that exists counts.

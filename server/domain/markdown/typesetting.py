@@ -37,7 +37,7 @@ class Typesetter(Protocol):
     async def set(self, jobs: Sequence[TypesetJob], *, share: Hashable) -> None:
         """Do these jobs, as far as possible, and remember what has become of them.
 
-        `share` names the person for whom it is done: people have equal shares of the time.
+        `share` names the person that it is done for: people have equal shares of the time.
         """
         ...
 

@@ -35,7 +35,7 @@ def mentioned_ids(text: str) -> set[UserId]:
 
 
 def with_masked_mentions(text: str, user_ids: Collection[UserId]) -> str:
-    """The text with mentions of these people under the name of those whom one may not know."""
+    """The text with mentions of these people under the name shown for unknown people."""
 
     def masked(found: re.Match[str]) -> str:
         is_masked = int(found[2]) in user_ids
