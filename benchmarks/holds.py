@@ -30,10 +30,10 @@ from server.domain.mail_addresses import ToMessage
 from server.identity.errors import IdentityError
 from server.identity.identities import SAML_WORKER
 from server.identity.saml import SamlSite
-from server.listening import open_sockets
 from server.mail_in import taking_mail
 from server.main import serving
 from server.parsing import Lane
+from server.runtime.sockets import open_sockets
 from server.settings import load_settings
 from storage.ids import MessageId, RealmId, UserId
 

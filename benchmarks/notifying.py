@@ -8,10 +8,10 @@ import uvloop
 
 from benchmarks import world as worlds
 from queue_processors.message_fanout import Fanout
-from server.directory import Directories
 from server.domain.clock import SystemClock
 from server.jobs import MessageFanout
 from server.messaging.job_broker import OutgoingJob
+from server.realm_cache import Directories
 from storage.database import open_database
 from storage.ids import MessageId, RealmId
 

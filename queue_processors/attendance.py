@@ -13,7 +13,7 @@ import structlog
 from queue_processors.keeping import PASSING
 from queue_processors.shipper import Shipper
 from server.messaging.job_desk import JobDesk
-from server.version import VERSION
+from server.runtime.version import VERSION
 from storage import workers
 from storage.database import Database
 from storage.workers import WorkerRow

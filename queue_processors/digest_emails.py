@@ -9,7 +9,6 @@ import structlog
 
 from queue_processors.processor import PermanentError, Processor
 from server.app import App
-from server.directory import Directory
 from server.domain.access import GUEST
 from server.domain.addresses import mail_domain
 from server.domain.realm_settings import RealmSettings
@@ -24,6 +23,7 @@ from server.mail.mailer import (
     addressee_of,
 )
 from server.mail.missed_messages import Letterhead, MailedMessage
+from server.realm_cache import Directory
 from storage import digests, email_notifications, server_keys, users
 from storage.database import NOT_NOW, Connection
 from storage.digests import HotTopic

@@ -12,7 +12,6 @@ import structlog
 from queue_processors.email_batches import job_of
 from queue_processors.processor import PermanentError, Processor
 from server.app import App
-from server.directory import REALM, Directory
 from server.domain.addresses import mail_domain
 from server.domain.clock import Clock
 from server.domain.mail_addresses import MailAddresses, ToMessage
@@ -37,6 +36,7 @@ from server.mail.missed_messages import (
     without_content,
 )
 from server.messaging.job_broker import JobPublisher
+from server.realm_cache import REALM, Directory
 from storage import email_notifications, notifications, realms, server_keys, users
 from storage.database import Connection, Database
 from storage.email_notifications import MissedRow

@@ -7,8 +7,8 @@ from typing import Final, NoReturn
 
 import structlog
 
-from server.events.base import KeepsChangingError
 from server.messaging.job_broker import BrokerUnavailableError
+from server.transactions import KeepsChangingError
 from storage.database import NOT_NOW
 
 logger = structlog.get_logger(__name__)

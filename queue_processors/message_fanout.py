@@ -13,7 +13,6 @@ from queue_processors.outgoing_webhooks import ask_bots
 from queue_processors.processor import Processor
 from queue_processors.thumbnails import ask_for_thumbnails
 from server.app import App
-from server.directory import Directory
 from server.domain.notifications import Decision, Facts, Mentions, decide, mentions_in
 from server.jobs import (
     EmailNotifications,
@@ -26,6 +25,7 @@ from server.jobs import (
     outgoing,
 )
 from server.messaging.job_broker import BrokerUnavailableError, JobPublisher, OutgoingJob
+from server.realm_cache import Directory
 from storage import messages, notifications, realms
 from storage.database import Connection, Database, DatabaseUnavailableError, StatementTimeoutError
 from storage.ids import GroupId, MessageId, RealmId, UserId

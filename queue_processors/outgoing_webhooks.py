@@ -11,7 +11,7 @@ import msgspec
 import structlog
 
 from queue_processors.processor import Processor
-from server.actions.messages import notices, read, send
+from server.actions.messages import notices, send
 from server.actions.messages.decide import Draft
 from server.actions.messages.links import link_to
 from server.actions.workbench import Workbench
@@ -25,9 +25,10 @@ from server.domain.profiles import public_email
 from server.domain.retrying import is_passing, seconds_to_wait
 from server.egress import Answer, Egress, EgressError, Limits, UnreachableError
 from server.events.base import ClientView
+from server.history import fetch
 from server.jobs import OutgoingWebhook, outgoing
 from server.messaging.job_broker import JobPublisher, OutgoingJob
-from server.version import VERSION
+from server.runtime.version import VERSION
 from storage import bots, message_edits, messages, users, webhook_calls
 from storage.bots import ServiceRow
 from storage.database import Connection, Database
@@ -156,7 +157,7 @@ class Caller:
     ) -> dict[str, Any] | None:
         """The message, if they may read it and its channel is still in use."""
         actor = Actor(self._realm_id, reader)
-        [*found] = await read.fetch_by_ids(
+        [*found] = await fetch.by_ids(
             self.bench.directory, connection, actor, [call.message_id], _VIEW
         )
         if not found:

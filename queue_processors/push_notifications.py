@@ -10,7 +10,6 @@ from msgspec.structs import replace
 from queue_processors.processor import NotNowError, PermanentError, Processor
 from queue_processors.push_keeper import introducing
 from server.app import App
-from server.directory import REALM
 from server.domain.notifications import Facts, Reason, decide
 from server.domain.realm_settings import RealmSettings
 from server.domain.shown_people import Sight
@@ -28,6 +27,7 @@ from server.push.payloads import (
 from server.push.plain_text import as_notification
 from server.push.recipients import addressee_of
 from server.push.service import Outcome, RefusedError, TryLaterError
+from server.realm_cache import REALM
 from storage import notifications, push_devices, push_notifications, realms, users
 from storage.database import Connection
 from storage.ids import RealmId

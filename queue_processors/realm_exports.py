@@ -10,7 +10,7 @@ import structlog
 from server.actions.realm_exports import Wanted, give_export_up, keep_export
 from server.app import App
 from server.domain.realm_exports import KEYS, KINDS
-from server.version import VERSION
+from server.runtime.version import VERSION
 from storage import exports, realm_exports
 from storage.backups import BackupError
 from storage.blobs import new_key

@@ -13,8 +13,8 @@ from queue_processors.processor import MAX_ATTEMPTS, pause_after
 from queue_processors.timer_kind import Kind, Row
 from queue_processors.timer_troubles import Troubles
 from server.actions.workbench import Workbench
-from server.events.base import KeepsChangingError
-from server.metrics import Metrics
+from server.telemetry.metrics import Metrics
+from server.transactions import KeepsChangingError
 from storage import timers
 from storage.database import (
     Connection,

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from server.messaging.job_broker import Delivery, JobBroker, OutgoingJob
-from server.metrics import Metrics
+from server.telemetry.metrics import Metrics
 
 ANSWERS: Final = ("done", "retried", "dead", "lost")
 """lost: the broker did not hear the answer, and hands the job out again."""

@@ -5,8 +5,6 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 
 from server.actions.workbench import Workbench
-from server.activity import Activity
-from server.directory import Directories, Rendering
 from server.domain import external_content
 from server.domain.addresses import Addresses
 from server.domain.clock import Clock, SystemClock
@@ -24,15 +22,17 @@ from server.messaging.job_broker import JobBroker
 from server.messaging.job_desk import JobDesk
 from server.messaging.postgres import open_postgres_bus, open_postgres_jobs
 from server.messaging.postgres_desk import PostgresJobDesk
-from server.metrics import Metrics
 from server.parsing import Parser, open_parser
 from server.pictures import Pictures
 from server.presences import Presences
+from server.presences.activity import Activity
 from server.previews import LinkedPictures, Previews
 from server.push.service import PushService
+from server.realm_cache import Directories, Rendering
 from server.realtime.lineage_relay import LineageRelay
 from server.realtime.queues import Realtime
 from server.settings import Settings
+from server.telemetry.metrics import Metrics
 from server.typesetting import open_typesetter
 from server.writer import Writers, WriteTx
 from storage import event_log, server_keys

@@ -8,9 +8,10 @@ import msgspec
 
 from server.domain.account_news import AccountNews
 from server.domain.clock import SystemClock
-from server.events.base import NOBODY, Tx
+from server.events.base import NOBODY
 from server.events.log import JobEnqueued
 from server.messaging.job_broker import OutgoingJob
+from server.transactions import Tx
 from storage.ids import (
     AttachmentId,
     GroupId,

@@ -16,7 +16,6 @@ from aiosmtpd.lmtp import LMTP
 from aiosmtpd.smtp import SMTP
 from typing_extensions import override
 
-from server import certificates
 from server.actions import incoming_mail
 from server.actions.attachments import has_room, new_attachment
 from server.actions.incoming_mail import Mailed
@@ -27,14 +26,14 @@ from server.domain.addresses import mail_domain
 from server.domain.attachments import MIB, url_of
 from server.domain.errors import DomainError, RateLimitedError
 from server.domain.mail_addresses import Destination, MailAddresses, ToMessage
-from server.listening import Choices, open_sockets, port_of
 from server.mail import incoming
 from server.mail.data_reader import DataReader, MailRefusedError
 from server.mail.enclosures import Enclosure
 from server.mail.incoming import Content, Letter, UnreadableError, max_lines
 from server.parsing import ParserUnavailableError, TooCostlyError
 from server.parsing.wire import MailOrder
-from server.settings import Settings
+from server.runtime.sockets import Choices, open_sockets, port_of
+from server.settings import Settings, certificates
 from storage import attachments
 from storage.attachments import AttachmentRow
 from storage.blobs import BlobStore

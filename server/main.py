@@ -10,12 +10,12 @@ from typing import Any, Final
 
 import structlog
 
-from server import certificates
 from server.api.endpoint import Endpoint
 from server.api.exchanges import ApiServer
 from server.api.routes import ROUTES, Router
 from server.api.wire import ExchangeFactory
 from server.app import App
+from server.settings import certificates
 from server.transport.limits import TransportServer
 from server.transport.server import HttpServer
 from server.transport.tornado import TornadoServer

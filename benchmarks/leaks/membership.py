@@ -15,7 +15,7 @@ from benchmarks.leaks.told import NOBODY, Told
 from server.actions.channels.change import change_channel
 from server.domain.actor import Actor
 from server.domain.channel_changes import ChannelChange
-from server.events.base import Tx
+from server.transactions import Tx
 from storage.ids import ChannelId
 
 CHANNEL_EVENTS = "channel events"

@@ -14,7 +14,7 @@ from benchmarks.leaks.told import NOBODY, Key, Told
 from server.actions.user_activation import deactivate_user
 from server.actions.user_roles import change_role
 from server.domain.actor import Actor
-from server.events.base import Tx
+from server.transactions import Tx
 from storage.ids import UserId
 
 

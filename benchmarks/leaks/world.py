@@ -26,8 +26,8 @@ from server.actions.users import NewUser, create_users
 from server.app import App, open_app
 from server.domain.access import EVERYONE_GROUP, MEMBERS_GROUP
 from server.domain.realm_settings import RealmSettings
-from server.listening import open_sockets
 from server.main import serving
+from server.runtime.sockets import open_sockets
 from server.settings import load_settings
 from storage import users
 

@@ -14,8 +14,8 @@ from benchmarks import world as worlds
 from benchmarks.pushing import bouncing
 from benchmarks.server import Server
 from server.app import App, open_app
-from server.logs import configure_logging
 from server.settings import load_settings
+from server.telemetry.logs import configure_logging
 from storage.ids import MessageId, RealmId, UserId
 
 COUNT: Final = 240

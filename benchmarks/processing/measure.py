@@ -14,9 +14,9 @@ from benchmarks.processing.work import JOBS
 from benchmarks.server import Server
 from queue_processors.registry import PROCESSORS, AnyProcessor
 from queue_processors.work_log import WorkLog
-from server.events.base import Tx
 from server.jobs import Job, enqueue
-from server.metrics import Metrics
+from server.telemetry.metrics import Metrics
+from server.transactions import Tx
 from storage import workers
 
 SINGLES_SHARE: Final = 6

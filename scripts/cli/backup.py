@@ -8,7 +8,7 @@ import click
 from scripts.cli.database import database_url_of
 from scripts.cli.failures import Failure, sentences
 from scripts.cli.options import place_options, settings_beside
-from server.wording import counted, size
+from server.runtime.formatting import counted, size
 
 PROGRESS_SECONDS = 2.0
 
@@ -39,7 +39,7 @@ def backup(file: Path | None, *, force: bool, config: Path | None, data: Path | 
     """
     with sentences():
         from server.domain.clock import SystemClock
-        from server.version import VERSION
+        from server.runtime.version import VERSION
         from storage import backups
 
         settings = settings_beside(config, data)

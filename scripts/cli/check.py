@@ -12,7 +12,7 @@ import click
 
 from scripts.cli.options import read_settings, server_options
 from scripts.cli.running import as_it_runs
-from server.wording import counted
+from server.runtime.formatting import counted
 
 if TYPE_CHECKING:
     from server.settings import Settings
@@ -115,7 +115,7 @@ def _about_settings(settings: "Settings") -> Iterator[Finding]:
 
 
 def _about_hosts(settings: "Settings") -> Iterator[Finding]:
-    from server.listening import ListenError, open_sockets
+    from server.runtime.sockets import ListenError, open_sockets
 
     try:
         sockets = open_sockets(settings.host, 0)  # whatever its port: the server may be running
@@ -129,7 +129,7 @@ def _about_hosts(settings: "Settings") -> Iterator[Finding]:
 def _about_certificates(settings: "Settings") -> Iterator[Finding]:
     from server import certificates
     from server.domain.clock import SystemClock
-    from server.listening import ListenError
+    from server.runtime.sockets import ListenError
 
     shown = (
         ("https", certificates.https, settings.certificate),

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from server.wording import counted
+from server.runtime.formatting import counted
 
 if TYPE_CHECKING:
     from server.settings import Settings

@@ -38,8 +38,8 @@ def _sentence(error: Exception) -> str:
 def _speaking_errors() -> tuple[type[Exception], ...]:
     # Imported only now: a command that succeeds does not pay for them.
     from server.domain.errors import DomainError
-    from server.listening import ListenError
     from server.messaging.job_broker import BrokerUnavailableError
+    from server.runtime.sockets import ListenError
     from server.settings import SettingsError
     from storage.backups import BackupError
     from storage.database import DatabaseUnavailableError

@@ -91,7 +91,7 @@ def read_settings(config: Path | None = None, **overrides: object) -> "Settings"
     settings = load_settings(config=config, overrides=overrides)
     context = click.get_current_context(silent=True)
     if context is not None and isinstance(context.obj, OwnProcess):
-        from server.logs import configure_logging
+        from server.telemetry.logs import configure_logging
 
         configure_logging(settings)
     return settings

@@ -12,14 +12,13 @@ from queue_processors.main import run as run_processors
 from queue_processors.registry import AnyProcessor, queue_names
 from queue_processors.shipper import UNREADABLE
 from scripts.cli.loading import set_start_apart
-from server import certificates
 from server.app import App, open_app
 from server.mail.folder import MailFolder
 from server.main import serving, stop_signal
 from server.messaging.background import running
-from server.metrics_port import metrics_port, metrics_sockets
-from server.settings import Settings
-from server.watchdog import LoopWatchdog
+from server.operator.port import metrics_port, metrics_sockets
+from server.runtime.watchdog import LoopWatchdog
+from server.settings import Settings, certificates
 
 Prepare = Callable[[App], Awaitable[None]]
 Ready = Callable[[str | None], None]

@@ -11,7 +11,7 @@ from scripts.cli.failures import Failure, sentences
 from scripts.cli.options import place_options, settings_beside
 from scripts.cli.reshipping import reship
 from scripts.cli.tables import Cell, show
-from server.wording import counted
+from server.runtime.formatting import counted
 
 if TYPE_CHECKING:
     from server.messaging.job_desk import JobDesk, Later
@@ -163,7 +163,7 @@ async def overview(desk: "JobDesk", database: "Database") -> list[dict[str, Cell
     from msgspec.structs import asdict
 
     from queue_processors.registry import queue_names
-    from server.overview import queue_views
+    from server.telemetry.overview import queue_views
 
     return [asdict(view) for view in await queue_views(database, desk, queue_names())]
 

@@ -9,7 +9,7 @@ import click
 
 from scripts.cli.failures import Failure, sentences
 from scripts.cli.options import WHICH_REALM, place_options, settings_beside
-from server.wording import counted
+from server.runtime.formatting import counted
 
 if TYPE_CHECKING:
     from queue_processors.reshipping import Reshipper

@@ -10,7 +10,7 @@ from scripts.cli.backup import Told
 from scripts.cli.database import private_database_of
 from scripts.cli.failures import Failure, sentences
 from scripts.cli.options import place_options, read_settings
-from server.wording import counted, size
+from server.runtime.formatting import counted, size
 
 if TYPE_CHECKING:
     from server.settings import Settings

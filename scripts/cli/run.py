@@ -35,7 +35,7 @@ def run(*, config: Path | None, **overrides: object) -> None:
     _stop_like_ctrl_c(signal.SIGTERM, signal.SIGHUP)
     with sentences():
         from scripts.cli.state_files import announced
-        from server.listening import open_sockets, port_of
+        from server.runtime.sockets import open_sockets, port_of
 
         settings = read_settings(config, **overrides)
         sockets = open_sockets(settings.host, settings.port)

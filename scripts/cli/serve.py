@@ -42,7 +42,7 @@ def serve(
         import msgspec
 
         from scripts.cli.state_files import announced
-        from server.listening import open_sockets, port_of
+        from server.runtime.sockets import open_sockets, port_of
 
         sockets = open_sockets(settings.host, settings.port)
         place = msgspec.structs.replace(settings, port=port_of(sockets))
@@ -60,7 +60,7 @@ def serve_here(settings: "Settings", sockets: list[socket.socket], lifeline: int
         import uvloop
 
         from scripts.cli.process import serve_until_stopped
-        from server.listening import port_of
+        from server.runtime.sockets import port_of
 
     def ready(_emails: str | None) -> None:
         structlog.get_logger(__name__).info("serving", host=settings.host, port=port_of(sockets))
@@ -71,7 +71,7 @@ def serve_here(settings: "Settings", sockets: list[socket.socket], lifeline: int
 def _supervise(settings: "Settings", sockets: list[socket.socket]) -> None:
     import structlog
 
-    from server.supervisor import Supervisor
+    from server.runtime.supervisor import Supervisor
 
     logger = structlog.get_logger(__name__)
     Supervisor(

@@ -10,13 +10,13 @@ from scripts.cli.failures import sentences
 from scripts.cli.options import read_settings, server_options
 from scripts.cli.running import as_it_runs, beside_running
 from scripts.cli.tables import Cell, show
-from server.wording import counted, size, span
+from server.runtime.formatting import counted, size, span
 
 if TYPE_CHECKING:
     from http.client import HTTPConnection
 
-    from server.overview import Overview, ProcessView
     from server.settings import Settings
+    from server.telemetry.overview import Overview, ProcessView
 
 ANSWER_SECONDS = 5
 LOOK_SECONDS = 20
@@ -57,7 +57,7 @@ def status(
 def _server(settings: "Settings") -> tuple[bool, str]:
     import http.client
 
-    from server.listening import LOOPBACK_OF
+    from server.runtime.sockets import LOOPBACK_OF
 
     host = LOOPBACK_OF.get(settings.host, settings.host)
     connection = _connection(settings, host)
@@ -89,7 +89,7 @@ def _look(settings: "Settings") -> "Overview":
     import asyncio
 
     from scripts.cli.database import with_database
-    from server.overview import Overview
+    from server.telemetry.overview import Overview
     from storage.database import DatabaseUnavailableError
     from storage.embedded import running_url
 
@@ -106,7 +106,7 @@ def _look(settings: "Settings") -> "Overview":
 async def _overview(settings: "Settings") -> "Overview":
     from queue_processors.registry import queue_names
     from scripts.cli.queues import open_desk
-    from server.overview import look
+    from server.telemetry.overview import look
 
     async with open_desk(settings) as (desk, database):
         return await look(database, desk, queue_names(), patience_seconds=LOOK_SECONDS)

@@ -6,7 +6,7 @@ from datetime import datetime
 
 import click
 
-from server.wording import span
+from server.runtime.formatting import span
 
 SECONDS = "_seconds"
 """Columns whose name ends so hold lengths of time."""

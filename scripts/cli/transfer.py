@@ -8,7 +8,7 @@ import click
 from scripts.cli.backup import Told
 from scripts.cli.failures import Failure, sentences
 from scripts.cli.options import WHICH_REALM, place_options, settings_beside
-from server.wording import counted, size
+from server.runtime.formatting import counted, size
 
 if TYPE_CHECKING:
     from server.app import App
@@ -49,7 +49,7 @@ def export_realm(
     """
     with sentences():
         from scripts.cli.session import realm_named, with_app
-        from server.version import VERSION
+        from server.runtime.version import VERSION
         from storage import exports
 
         if only is not None and with_secrets:

@@ -1,8 +1,8 @@
 """Mails to people about their own accounts."""
 
 from server.domain.account_news import AccountNews
-from server.events.base import Tx
 from server.jobs import AccountEmail, enqueue
+from server.transactions import Tx
 from storage.users import UserRow
 
 

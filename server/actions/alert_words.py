@@ -6,7 +6,8 @@ from server.domain.actor import Actor
 from server.domain.alert_words import MAX_WORDS, clean_words
 from server.domain.errors import BadRequestError
 from server.events.alert_words import AlertWordsChanged
-from server.events.base import Tx, to_users
+from server.events.base import to_users
+from server.transactions import Tx
 from storage import alert_words, users
 
 

@@ -28,9 +28,10 @@ from server.domain.api_keys import (
 )
 from server.domain.credential_changes import Ended
 from server.domain.errors import BadRequestError, UserDeactivatedError
-from server.events.base import NOBODY, Tx
+from server.events.base import NOBODY
 from server.events.bots import BotChange, BotChanged
 from server.events.log import Tick
+from server.transactions import Tx
 from storage import api_keys, users
 from storage.ids import ApiKeyId, UserId
 from storage.users import UserRow

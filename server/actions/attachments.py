@@ -11,9 +11,10 @@ from server.domain.attachments import MIB, clean_name, name_in_address, type_by_
 from server.domain.errors import BadRequestError, NotFoundError, UploadQuotaError
 from server.domain.thumbnails import has_thumbnails, keys_of
 from server.events.attachments import AttachmentRemoved, AttachmentShown, GoneAttachment
-from server.events.base import NOBODY, Clocked, Tx, to_users
+from server.events.base import NOBODY, to_users
 from server.events.log import Tick
 from server.jobs import BlobRemoval, Thumbnails, enqueue
+from server.transactions import Clocked, Tx
 from storage import attachments
 from storage.attachments import AttachmentRow
 from storage.blobs import IncomingBlob, new_key

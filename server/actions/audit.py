@@ -3,7 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
-from server.events.base import Entry, Tx
+from server.events.base import Entry
+from server.transactions import Tx
 from storage import audit_log
 from storage.audit_log import Change
 from storage.ids import UserId

@@ -9,10 +9,10 @@ from server.domain.actor import Actor
 from server.domain.avatars import Avatar, avatar_of, medium_key
 from server.domain.channels import Standing
 from server.domain.errors import BadRequestError
-from server.events.base import Tx
 from server.events.bots import BotChange, BotChanged
 from server.events.users import AvatarChanged
 from server.jobs import BlobRemoval, enqueue
+from server.transactions import Tx
 from storage import users
 from storage.users import UserRow
 

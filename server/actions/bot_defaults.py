@@ -8,9 +8,10 @@ from server.actions.ground import Ground
 from server.actions.onlookers import Onlookers
 from server.domain.channels import Standing
 from server.domain.errors import BadRequestError
-from server.events.base import Audience, Tx
+from server.events.base import Audience
 from server.events.bot_defaults import by_name, subscribed_in
 from server.events.bots import BotChange, BotChanged, BotDefaults
+from server.transactions import Tx
 from storage import bots, channels, users
 from storage.bots import DefaultsRow
 from storage.channels import ChannelRow

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from server.actions.credential_changes import Extent, end_pending, end_queues
 from server.domain.api_keys import new_api_key
-from server.events.base import Tx
+from server.transactions import Tx
 from storage import bots
 from storage.bots import ServiceRow
 from storage.ids import UserId

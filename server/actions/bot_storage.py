@@ -5,7 +5,7 @@ from typing import Final
 
 from server.domain.actor import Actor
 from server.domain.errors import BadRequestError, InvalidParameterError, UserDeactivatedError
-from server.events.base import Tx
+from server.transactions import Tx
 from storage import bot_storage, users
 
 MAX_CHARACTERS: Final = 10_000_000

@@ -20,7 +20,7 @@ from server.domain.accounts import NAME_TAKEN, checked_full_name
 from server.domain.actor import Actor
 from server.domain.bots import check_may_create, email_of_bot, looks_after
 from server.domain.errors import BadRequestError
-from server.events.base import NOBODY, Audience, Entry, Tx, to_users
+from server.events.base import NOBODY, Audience, Entry, to_users
 from server.events.bots import (
     BotAdded,
     BotChange,
@@ -33,6 +33,7 @@ from server.events.bots import (
 )
 from server.events.log import Tick
 from server.events.users import PersonChange, UserChanged
+from server.transactions import Tx
 from storage import bots, users
 from storage.bots import DefaultsRow, ServiceRow
 from storage.database import Connection

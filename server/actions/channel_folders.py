@@ -12,7 +12,7 @@ from server.domain.channel_folders import MAX_FOLDERS, checked_description, chec
 from server.domain.errors import BadRequestError, InvalidParameterError
 from server.domain.markdown import render_description
 from server.domain.names import fold_name
-from server.events.base import EVERYONE, Event, Tx
+from server.events.base import EVERYONE, Event
 from server.events.channel_folders import (
     FolderAdded,
     FolderChange,
@@ -20,6 +20,7 @@ from server.events.channel_folders import (
     FoldersReordered,
     ShownFolder,
 )
+from server.transactions import Tx
 from storage import channel_folders
 from storage.channel_folders import FolderRow
 from storage.database import Connection

@@ -2,8 +2,8 @@
 
 from server.domain.confirmations import RESET_PASSWORD, VALID_SECONDS
 from server.domain.errors import DomainError
-from server.events.base import Tx
 from server.jobs import ConfirmationEmail, enqueue
+from server.transactions import Tx
 from storage import confirmations, credentials
 from storage.confirmations import ConfirmationRow
 from storage.ids import UserId

@@ -17,8 +17,9 @@ from server.domain.api_keys import new_api_key
 from server.domain.confirmations import CHANGE_EMAIL, RESET_PASSWORD
 from server.domain.credential_changes import Ended
 from server.domain.errors import BadRequestError
-from server.events.base import NOBODY, Entry, Tx
+from server.events.base import NOBODY, Entry
 from server.events.log import QueuesEnded
+from server.transactions import Tx
 from storage import api_keys, confirmations, credentials, event_queues, sessions
 from storage.database import Connection
 from storage.ids import UserId

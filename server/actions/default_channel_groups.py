@@ -16,8 +16,9 @@ from server.domain.default_channel_groups import (
 )
 from server.domain.errors import BadRequestError, InvalidParameterError
 from server.domain.names import fold_name
-from server.events.base import MEMBERS, Tx
+from server.events.base import MEMBERS
 from server.events.default_channel_groups import DefaultChannelGroupsChanged, shown_groups
+from server.transactions import Tx
 from storage import channels, default_channel_groups
 from storage.channels import ChannelRow
 from storage.database import Connection

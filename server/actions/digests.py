@@ -7,8 +7,8 @@ from server.actions.ground import lock_realm
 from server.actions.user_settings import OwnChange, change_own_settings
 from server.domain.actor import Actor
 from server.domain.realm_settings import RealmSettings
-from server.events.base import Tx
 from server.jobs import DigestEmails, enqueue
+from server.transactions import Tx
 from storage import digests
 
 TOGETHER: Final = 50

@@ -8,7 +8,7 @@ from server.actions.sign_up import admit
 from server.actions.user_settings import rename
 from server.actions.users import NewUser
 from server.domain.actor import Actor
-from server.events.base import Tx
+from server.transactions import Tx
 from storage import directory_ids, users
 from storage.ids import UserId
 

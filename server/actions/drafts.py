@@ -8,8 +8,9 @@ from server.domain.actor import Actor
 from server.domain.errors import BadRequestError, NotFoundError
 from server.domain.messages import clean_content, clean_topic
 from server.domain.user_settings import UserSettings
-from server.events.base import Tx, to_users
+from server.events.base import to_users
 from server.events.drafts import DraftRemoved, DraftsAdded, DraftUpdated, ShownDraft
+from server.transactions import Tx
 from storage import channels, drafts, subscriptions
 from storage.drafts import Draft, DraftRow
 from storage.ids import ChannelId, DraftId, UserId

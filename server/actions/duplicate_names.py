@@ -23,7 +23,6 @@ from server.actions.messages.moving_steps import policy_body
 from server.actions.messages.notices import deliver, notification_bot
 from server.actions.subscriptions.audiences import seers
 from server.actions.workbench import Workbench
-from server.directory import Directory
 from server.domain.access import ADMINISTRATOR
 from server.domain.actor import Actor
 from server.domain.channel_folders import MAX_NAME_LENGTH as MAX_FOLDER_LENGTH
@@ -33,13 +32,15 @@ from server.domain.groups import MAX_NAME_LENGTH as MAX_GROUP_LENGTH
 from server.domain.markdown.writing import literal
 from server.domain.messages import MAX_TOPIC_LENGTH
 from server.domain.names import fold_name
-from server.events.base import EVERYONE, MEMBERS, NOBODY, Clocked, Entry, Tx
+from server.events.base import EVERYONE, MEMBERS, NOBODY, Entry
 from server.events.channel_folders import FolderChange, FolderChanged
 from server.events.channels import ChannelUpdated
 from server.events.default_channel_groups import DefaultChannelGroupsChanged, shown_groups
 from server.events.groups import GroupChanged
 from server.events.log import Tick
 from server.events.message_changes import MessagesChanged, Relocation
+from server.realm_cache import Directory
+from server.transactions import Clocked, Tx
 from storage import channel_folders as stored_folders
 from storage import (
     channels,

@@ -17,9 +17,10 @@ from server.domain.confirmations import CHANGE_EMAIL
 from server.domain.credential_changes import Ended
 from server.domain.errors import BadRequestError
 from server.domain.profiles import least_role_to_see_email, public_email
-from server.events.base import NOBODY, Audience, Tx, to_users
+from server.events.base import NOBODY, Audience, to_users
 from server.events.log import Tick
 from server.events.users import EmailChanged, PersonChange, UserChanged
+from server.transactions import Tx
 from storage import confirmations, realm_domains, users
 from storage.database import Connection
 from storage.ids import UserId

@@ -22,12 +22,13 @@ from server.domain.avatars import avatar_of, medium_key
 from server.domain.clock import SystemClock
 from server.domain.errors import BadRequestError
 from server.domain.shown_people import EVERYTHING
-from server.events.base import NOBODY, Tx
+from server.events.base import NOBODY
 from server.events.log import LogBlanked, Tick
 from server.events.reactions import ReactionRemoved, Reactor
 from server.events.user_status import UserStatusChanged
 from server.events.users import AvatarChanged, ChangedValue, EmailChanged, PersonChange, UserChanged
 from server.jobs import BlobRemoval, enqueue
+from server.transactions import Tx
 from storage import (
     channels,
     conversations,

@@ -9,7 +9,7 @@ from server.domain.actor import Actor
 from server.domain.channels import Standing
 from server.domain.errors import BadRequestError, UserDeactivatedError
 from server.domain.realm_settings import RealmSettings
-from server.events.base import Tx
+from server.transactions import Tx
 from storage import realms, users
 from storage.ids import UserId
 from storage.realms import RealmRow

@@ -10,13 +10,13 @@ from server.actions.attachments import add_attachment
 from server.actions.messages.decide import Draft, decide
 from server.actions.messages.send import Sent, send_message, sent_before
 from server.actions.timers import check_realm
-from server.directory import Directory
 from server.domain.actor import Actor
 from server.domain.channels import allows_named_topics
 from server.domain.errors import BadRequestError
 from server.domain.mail_addresses import Target, ToChannel, ToMessage
 from server.domain.system_bots import EMAIL_GATEWAY
-from server.events.base import Clocked, Tx
+from server.realm_cache import Directory
+from server.transactions import Clocked, Tx
 from storage import conversations, message_places
 from storage.attachments import AttachmentRow
 from storage.ids import TopicId, UserId

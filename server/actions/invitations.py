@@ -15,9 +15,10 @@ from server.domain.channels import Standing
 from server.domain.errors import BadRequestError, InvitationFailedError
 from server.domain.groups import may_add
 from server.domain.invitations import MAX_ADDRESSES, looks_after, sees
-from server.events.base import Entry, Tx, to_users
+from server.events.base import Entry, to_users
 from server.events.invitations import InvitationsChanged
 from server.jobs import InvitationEmail, enqueue
+from server.transactions import Tx
 from storage import channels, groups, invitations, realm_domains, subscriptions, users
 from storage.address_folding import fold_address
 from storage.database import Connection

@@ -14,8 +14,8 @@ from server.domain.channels import Standing
 from server.domain.errors import BadRequestError, NotFoundError
 from server.domain.invitations import Key
 from server.domain.realm_settings import RealmSettings
-from server.events.base import Tx
 from server.jobs import InvitationEmail, enqueue
+from server.transactions import Tx
 from storage import invitations, realm_domains, users
 from storage.database import Connection
 from storage.ids import InvitationId, RealmId, UserId

@@ -9,13 +9,14 @@ from server.actions.ground import lock_as_administrator
 from server.domain.actor import Actor
 from server.domain.errors import BadRequestError, InvalidParameterError
 from server.domain.url_templates import MAX_LINKIFIERS, checked_linkifier, checked_playground
-from server.events.base import EVERYONE, Tx
+from server.events.base import EVERYONE
 from server.events.linkifiers import (
     LinkifiersChanged,
     PlaygroundsChanged,
     ShownLinkifier,
     ShownPlayground,
 )
+from server.transactions import Tx
 from storage import linkifiers, playgrounds
 from storage.database import Connection
 from storage.ids import LinkifierId, PlaygroundId

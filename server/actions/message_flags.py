@@ -10,8 +10,9 @@ from typing_extensions import override
 from server.actions.clocked import Effect
 from server.domain.actor import Actor
 from server.domain.errors import BadRequestError
-from server.events.base import Clocked, ClockedWrite, LogEntry, SharedWrite, Tx, to_users
+from server.events.base import LogEntry, to_users
 from server.events.message_flags import MessageFlagsChanged
+from server.transactions import Clocked, ClockedWrite, SharedWrite, Tx
 from storage import message_flags, read_state
 from storage.database import Statement
 from storage.ids import ChannelId, MessageId, RealmId, UserId

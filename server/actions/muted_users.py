@@ -6,7 +6,8 @@ from server.actions.clocked import Attempt
 from server.actions.ground import stand
 from server.domain.actor import Actor
 from server.domain.errors import BadRequestError
-from server.events.base import Tx, to_users
+from server.events.base import to_users
+from server.transactions import Tx
 from storage import acquaintances, muted_users
 from storage.ids import UserId
 

@@ -10,10 +10,11 @@ from server.actions.subscriptions.audiences import seers
 from server.domain.access import GroupGraph
 from server.domain.channels import setting_of
 from server.domain.permission_settings import CHANNEL_PERMISSIONS, REALM_PERMISSIONS
-from server.events.base import EVERYONE, MAX_WIRE_EVENTS, Audience, Tx, decode_audience
+from server.events.base import EVERYONE, MAX_WIRE_EVENTS, Audience, decode_audience
 from server.events.channels import ChannelsUpdated, ChannelUpdated
 from server.events.groups import GroupChanged, permissions_of
 from server.events.realm import RealmSettingsChanged
+from server.transactions import Tx
 from storage import channels, groups
 from storage.channels import ChannelRow
 from storage.database import Connection

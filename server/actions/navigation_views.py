@@ -11,13 +11,14 @@ from server.domain.errors import (
     NotFoundError,
     UserDeactivatedError,
 )
-from server.events.base import Event, Tx, to_users
+from server.events.base import Event, to_users
 from server.events.navigation_views import (
     NavigationViewAdded,
     NavigationViewChanged,
     NavigationViewRemoved,
     ShownView,
 )
+from server.transactions import Tx
 from storage import navigation_views, users
 from storage.navigation_views import NavigationViewRow
 

@@ -10,8 +10,9 @@ from server.domain.actor import Actor
 from server.domain.admission import check_address
 from server.domain.errors import BadRequestError
 from server.domain.realm_settings import RealmSettings
-from server.events.base import NOBODY, Tx
+from server.events.base import NOBODY
 from server.events.log import Tick
+from server.transactions import Tx
 from storage import realm_domains, users
 from storage.database import Connection
 from storage.ids import UserId

@@ -4,8 +4,9 @@ from server.actions import audit
 from server.domain.actor import Actor
 from server.domain.errors import BadRequestError, UserDeactivatedError
 from server.domain.onboarding_steps import STEPS, due
-from server.events.base import Tx, to_users
+from server.events.base import to_users
 from server.events.onboarding_steps import OnboardingStepsChanged, shown
+from server.transactions import Tx
 from storage import onboarding_steps, users
 
 

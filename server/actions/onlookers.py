@@ -7,13 +7,14 @@ from server.actions.ground import Ground
 from server.domain.access import ADMINISTRATOR, GUEST, MEMBER, OWNER
 from server.domain.addresses import RealmAddress
 from server.domain.profiles import hides_email, least_role_to_see_email
-from server.events.base import EVERYONE, MEMBERS, Audience, Event, Tx
+from server.events.base import EVERYONE, MEMBERS, Audience, Event
 from server.events.users import (
     InaccessibleUserAdded,
     UserAdded,
     inaccessible_user,
     shown_user,
 )
+from server.transactions import Tx
 from storage import acquaintances, users
 from storage.database import Connection
 from storage.ids import RealmId, UserId

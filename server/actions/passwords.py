@@ -8,8 +8,9 @@ from server.domain.confirmations import PATHS, RESET_PASSWORD, VALID_SECONDS
 from server.domain.credential_changes import Ended
 from server.domain.errors import BadRequestError
 from server.domain.sessions import digest_of, new_token
-from server.events.base import NOBODY, Tx
+from server.events.base import NOBODY
 from server.events.log import Tick
+from server.transactions import Tx
 from storage import confirmations, credentials, users
 from storage.confirmations import ConfirmationRow
 from storage.ids import UserId

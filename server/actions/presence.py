@@ -12,7 +12,7 @@ from server.domain.presence import (
     presence_of,
 )
 from server.domain.user_settings import UserSettings
-from server.events.base import Audience, Tx
+from server.events.base import Audience
 from server.events.presence import PresencesChanged
 from server.events.user_status import (
     IntroducedStatus,
@@ -20,6 +20,7 @@ from server.events.user_status import (
     StatusesIntroduced,
     UserStatusChanged,
 )
+from server.transactions import Tx
 from storage import presences, user_status
 from storage.database import Connection
 from storage.users import UserRow

@@ -10,8 +10,9 @@ from server.actions.ground import Ground, stand_on_realm
 from server.actions.stepped_work import Kind, put_off
 from server.domain.access import GUEST
 from server.domain.profile_fields import FieldType, choices
-from server.events.base import EVERYONE, MEMBERS, Audience, Tx, to_users
+from server.events.base import EVERYONE, MEMBERS, Audience, to_users
 from server.events.users import ProfileValueWithdrawn
+from server.transactions import Tx
 from storage import acquaintances, profile_data, profile_fields, users
 from storage.database import Connection
 from storage.ids import ProfileFieldId, UserId

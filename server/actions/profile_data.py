@@ -15,8 +15,8 @@ from server.domain.profile_fields import (
     is_rendered,
     people_in,
 )
-from server.events.base import Tx
 from server.events.users import ChangedValue, PersonChange, ShownValue, UserChanged
+from server.transactions import Tx
 from storage import acquaintances, profile_data, profile_fields, users
 from storage.database import Connection
 from storage.ids import ProfileFieldId, RealmId, UserId

@@ -16,8 +16,9 @@ from server.domain.profile_fields import (
     checked_terms,
     field_data_of,
 )
-from server.events.base import EVERYONE, Tx
+from server.events.base import EVERYONE
 from server.events.profile_fields import ProfileFieldsChanged, shown_fields
+from server.transactions import Tx
 from storage import profile_fields
 from storage.database import Connection
 from storage.ids import ProfileFieldId

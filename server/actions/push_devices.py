@@ -8,9 +8,10 @@ from msgspec import UNSET
 
 from server.domain.actor import Actor
 from server.domain.errors import BadRequestError, UserDeactivatedError
-from server.events.base import Tx, to_users
+from server.events.base import to_users
 from server.events.push_devices import PushDeviceChanged
 from server.jobs import GoneDevice, PushRegistration, enqueue
+from server.transactions import Tx
 from storage import push_devices, users
 from storage.ids import PushDeviceId, UserId
 from storage.push_devices import DeviceRow, Kind, Status

@@ -8,9 +8,10 @@ import msgspec
 from server.actions import audit
 from server.actions.ground import lock_realm
 from server.domain.realm_settings import RealmSettings
-from server.events.base import EVERYONE, NOBODY, Tx
+from server.events.base import EVERYONE, NOBODY
 from server.events.log import Tick
 from server.events.realm import RealmSettingChanged
+from server.transactions import Tx
 from storage import realms
 
 ENABLED: Final = "push_notifications_enabled"

@@ -12,8 +12,8 @@ from server.domain.errors import (
     ReactionDoesNotExistError,
 )
 from server.domain.shown_people import EVERYTHING
-from server.events.base import Tx
 from server.events.reactions import ReactionAdded, ReactionRemoved, Reactor
+from server.transactions import Tx
 from storage import message_flags, reactions
 from storage.ids import MessageId
 from storage.reactions import ReactionRow

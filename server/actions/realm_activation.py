@@ -3,9 +3,10 @@
 from server.actions import audit
 from server.actions.ground import lock_as_owner, lock_realm
 from server.domain.actor import Actor
-from server.events.base import EVERYONE, NOBODY, Tx
+from server.events.base import EVERYONE, NOBODY
 from server.events.log import QueuesEnded
 from server.events.realm import RealmDeactivated, RealmReactivated
+from server.transactions import Tx
 from storage import event_queues, realms, sessions
 from storage.ids import UserId
 

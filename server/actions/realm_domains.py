@@ -10,8 +10,9 @@ from server.actions.realm_settings import lift_restriction_to_domains
 from server.domain.actor import Actor
 from server.domain.errors import BadRequestError, InvalidParameterError
 from server.domain.realm_domains import MAX_DOMAINS, checked_domain
-from server.events.base import EVERYONE, Event, Tx
+from server.events.base import EVERYONE, Event
 from server.events.realm_domains import DomainAdded, DomainChanged, DomainRemoved, ShownDomain
+from server.transactions import Tx
 from storage import realm_domains
 from storage.realm_domains import DomainRow
 from storage.realms import RealmRow

@@ -13,8 +13,9 @@ from server.domain.errors import (
     InvalidParameterError,
     NotFoundError,
 )
-from server.events.base import EVERYONE, Tx
+from server.events.base import EVERYONE
 from server.events.realm_emoji import RealmEmojiChanged, shown
+from server.transactions import Tx
 from storage import realm_emoji
 from storage.ids import EmojiId
 from storage.realm_emoji import EmojiRow

@@ -12,9 +12,10 @@ from server.actions.ground import lock_as_administrator, lock_realm
 from server.domain.access import ADMINISTRATOR, OWNER
 from server.domain.actor import Actor
 from server.domain.errors import BadRequestError
-from server.events.base import Audience, Entry, Tx
+from server.events.base import Audience, Entry
 from server.events.realm_exports import ExportConsentChanged, ExportsChanged, ShownExport
 from server.jobs import BlobRemoval, DeferredWork, enqueue
+from server.transactions import Tx
 from storage import realm_exports, users
 from storage.ids import UserId
 from storage.realm_exports import ExportRow

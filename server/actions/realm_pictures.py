@@ -9,9 +9,10 @@ from server.actions.ground import lock_as_administrator
 from server.domain.actor import Actor
 from server.domain.avatars import realm_picture_url
 from server.domain.realm_settings import RealmSettings
-from server.events.base import EVERYONE, Tx
+from server.events.base import EVERYONE
 from server.events.realm import RealmSettingsChanged
 from server.jobs import BlobRemoval, enqueue
+from server.transactions import Tx
 from storage import realms
 
 Place = Literal["icon", "logo", "night_logo"]

@@ -29,11 +29,12 @@ from server.domain.realm_changes import CHANNEL_SETTINGS, FOR_OWNERS, checked_ch
 from server.domain.realm_settings import NO_CHANNEL, RealmSettings
 from server.domain.realms import checked_realm_description, checked_realm_name
 from server.domain.sign_in import PASSWORDS, shown_methods, takes_passwords
-from server.events.base import EVERYONE, NOBODY, Tx
+from server.events.base import EVERYONE, NOBODY
 from server.events.groups import MembersAdded, MembersRemoved
 from server.events.log import QueuesEnded, Tick
 from server.events.realm import RealmSettingChanged, RealmSettingsChanged
 from server.events.user_settings import SettingValue
+from server.transactions import Tx
 from storage import channels, event_queues, groups, realms, users
 from storage.database import Connection
 from storage.ids import ChannelId, UserId

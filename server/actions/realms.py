@@ -15,8 +15,8 @@ from server.domain.groups import DESCRIPTIONS
 from server.domain.realm_settings import NEW_REALM, RealmSettings
 from server.domain.realms import checked_realm_name, checked_subdomain
 from server.domain.system_bots import SYSTEM_BOTS
-from server.events.base import Tx
 from server.jobs import Greeting, enqueue
+from server.transactions import Tx
 from storage import clock, groups, realms
 from storage.address_folding import fold_address
 from storage.database import Connection

@@ -21,17 +21,18 @@ from server.actions.timers import (
     due_time,
 )
 from server.actions.workbench import Workbench
-from server.directory import Directory
 from server.domain.actor import Actor
 from server.domain.errors import BadRequestError, DomainError, NotFoundError
 from server.domain.markdown.writing import mention, quoted
-from server.events.base import Entry, Tx, to_users
+from server.events.base import Entry, to_users
 from server.events.reminders import (
     ReminderAdded,
     ReminderFailed,
     ReminderRemoved,
     ShownReminder,
 )
+from server.realm_cache import Directory
+from server.transactions import Tx
 from storage import message_edits, reminders
 from storage.database import Connection
 from storage.ids import MessageId, ReminderId, UserId

@@ -7,13 +7,14 @@ from typing import Final
 from server.domain.actor import Actor
 from server.domain.errors import BadRequestError, NotFoundError
 from server.domain.messages import clean_content
-from server.events.base import Tx, to_users
+from server.events.base import to_users
 from server.events.saved_snippets import (
     ShownSnippet,
     SnippetAdded,
     SnippetRemoved,
     SnippetUpdated,
 )
+from server.transactions import Tx
 from storage import saved_snippets
 from storage.ids import SavedSnippetId
 from storage.saved_snippets import SavedSnippetRow

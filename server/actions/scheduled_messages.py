@@ -22,13 +22,14 @@ from server.actions.workbench import Workbench
 from server.domain.actor import Actor
 from server.domain.errors import BadRequestError, DomainError, NotFoundError
 from server.domain.markdown.writing import link, quoted
-from server.events.base import Entry, Tx, to_users
+from server.events.base import Entry, to_users
 from server.events.scheduled_messages import (
     ScheduledMessageAdded,
     ScheduledMessageRemoved,
     ScheduledMessageUpdated,
     ShownScheduledMessage,
 )
+from server.transactions import Tx
 from storage import scheduled_messages
 from storage.ids import ScheduledMessageId, UserId
 from storage.scheduled_messages import ScheduledMessageRow

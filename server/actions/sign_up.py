@@ -14,8 +14,9 @@ from server.domain.confirmations import SIGN_UP, VOUCHED_SIGN_UP
 from server.domain.errors import BadRequestError
 from server.domain.realm_settings import RealmSettings
 from server.domain.sign_in import PASSWORDS
-from server.events.base import NOBODY, Tx
+from server.events.base import NOBODY
 from server.events.log import Tick
+from server.transactions import Tx
 from storage import invitations, realm_domains
 from storage.database import Connection
 from storage.ids import UserId

@@ -8,7 +8,7 @@ from server.domain.account_news import SignedIn
 from server.domain.browsers import known_device
 from server.domain.sign_in import PASSWORDS
 from server.domain.user_settings import UserSettings
-from server.events.base import Tx
+from server.transactions import Tx
 from storage import sessions, users
 from storage.ids import UserId
 

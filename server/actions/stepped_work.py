@@ -12,8 +12,8 @@ import msgspec
 from server.actions.messages import notices
 from server.actions.messages.decide import Draft
 from server.actions.workbench import Workbench
-from server.events.base import Tx
 from server.jobs import DeferredWork, enqueue
+from server.transactions import Tx
 from storage import stepped_work
 from storage.ids import RealmId
 from storage.stepped_work import WorkRow

@@ -8,8 +8,8 @@ from server.actions.user_topics import participate
 from server.domain.actor import Actor
 from server.domain.errors import BadRequestError
 from server.domain.widgets import MSG_TYPE, check_submessage
-from server.events.base import Tx
 from server.events.submessages import SubmessageAdded
+from server.transactions import Tx
 from storage import submessages
 from storage.ids import MessageId
 

@@ -7,7 +7,7 @@ from typing import Final, TypeVar
 from server.actions.ground import lock_realm
 from server.domain.actor import Actor
 from server.domain.errors import BadRequestError, DomainError
-from server.events.base import Tx
+from server.transactions import Tx
 from storage import users
 from storage.database import Connection, Locking
 from storage.ids import RealmId, UserId

@@ -5,7 +5,6 @@ from typing import Any, Final, Literal
 
 from server.actions.messages.decide import known_people
 from server.actions.workbench import Reading
-from server.directory import Directory
 from server.domain.actor import Actor
 from server.domain.addresses import RealmAddress
 from server.domain.channels import Standing
@@ -16,6 +15,7 @@ from server.domain.user_settings import UserSettings
 from server.events.base import Audience, Event
 from server.events.message_changes import EditTyping
 from server.events.typing import ChannelTyping, DirectTyping, TypingPerson
+from server.realm_cache import Directory
 from storage import conversations, message_edits, message_places, subscriptions
 from storage.ids import ChannelId, MessageId, TopicId, UserId
 from storage.users import UserRow

@@ -6,7 +6,7 @@ from typing import Final
 from server.actions.subscriptions.settings import PropertyChange, set_properties
 from server.actions.user_settings import OwnChange, change_own_settings
 from server.domain.actor import Actor
-from server.events.base import Tx
+from server.transactions import Tx
 from storage import subscriptions
 
 NO_EMAILS: Final = {

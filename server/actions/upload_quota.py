@@ -5,8 +5,9 @@ import msgspec
 from server.actions import audit
 from server.actions.ground import lock_realm
 from server.domain.realm_settings import RealmSettings
-from server.events.base import EVERYONE, Tx
+from server.events.base import EVERYONE
 from server.events.realm import RealmSettingChanged
+from server.transactions import Tx
 from storage import realms
 
 NAME = "upload_quota_mib"

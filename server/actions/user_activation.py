@@ -24,10 +24,11 @@ from server.domain.account_news import AccountNews, Closed, Deactivated
 from server.domain.actor import Actor
 from server.domain.credential_changes import Ended
 from server.domain.errors import BadRequestError, CannotDeactivateLastUserError
-from server.events.base import EVERYONE, Entry, Tx
+from server.events.base import EVERYONE, Entry
 from server.events.bots import BotChange, BotChanged, shown_services
 from server.events.groups import MembersAdded, MembersRemoved
 from server.events.users import InaccessibleUserChanged, PersonChange, UserChanged
+from server.transactions import Tx
 from storage import (
     bots,
     channels,

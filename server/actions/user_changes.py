@@ -9,7 +9,7 @@ from server.actions.user_roles import change_role
 from server.actions.user_settings import rename
 from server.domain.actor import Actor
 from server.domain.errors import BadRequestError
-from server.events.base import Tx
+from server.transactions import Tx
 from storage import users
 from storage.ids import UserId
 

@@ -13,10 +13,11 @@ from server.domain.access import ADMINISTRATOR, OWNER, ROLES
 from server.domain.actor import Actor
 from server.domain.bots import check_role_of_bot
 from server.domain.errors import BadRequestError, UserDeactivatedError
-from server.events.base import EVERYONE, NOBODY, Tx
+from server.events.base import EVERYONE, NOBODY
 from server.events.groups import MembersAdded, MembersRemoved
 from server.events.log import QueuesEnded
 from server.events.users import PersonChange, UserChanged
+from server.transactions import Tx
 from storage import event_queues, groups, users
 from storage.database import Connection
 from storage.ids import RealmId, UserId

@@ -24,7 +24,7 @@ from server.domain.languages import LANGUAGES
 from server.domain.profiles import least_role_to_see_email, public_email
 from server.domain.realm_settings import RealmSettings
 from server.domain.user_settings import UserSettings
-from server.events.base import EVERYONE, MAX_WIRE_EVENTS, NOBODY, Audience, Entry, Tx, to_users
+from server.events.base import EVERYONE, MAX_WIRE_EVENTS, NOBODY, Audience, Entry, to_users
 from server.events.bots import BotChange, BotChanged
 from server.events.log import Tick
 from server.events.user_settings import (
@@ -38,6 +38,7 @@ from server.events.user_settings import (
     UserSettingChanged,
 )
 from server.events.users import EmailChanged, PersonChange, UserChanged
+from server.transactions import Tx
 from storage import (
     channels,
     drafts,

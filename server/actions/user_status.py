@@ -12,8 +12,8 @@ from server.actions.user_settings import OwnChange, change_own_settings
 from server.domain.actor import Actor
 from server.domain.emoji import Emoji
 from server.domain.errors import BadRequestError
-from server.events.base import Tx
 from server.events.user_status import ShownStatus, UserStatusChanged
+from server.transactions import Tx
 from storage import user_status, users
 from storage.ids import UserId
 from storage.user_status import UserStatusRow

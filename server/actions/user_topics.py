@@ -10,7 +10,8 @@ from server.domain.messages import clean_topic
 from server.domain.names import fold_name
 from server.domain.topic_policies import NONE, policy_gained
 from server.domain.user_settings import UserSettings
-from server.events.base import Entry, Tx
+from server.events.base import Entry
+from server.transactions import Tx
 from storage import channels, subscriptions, user_topics, users
 from storage.ids import ChannelId, TopicId
 from storage.message_places import MessagePlace

@@ -18,10 +18,11 @@ from server.domain.errors import BadRequestError
 from server.domain.profiles import user_id_of_hidden_email
 from server.domain.realm_settings import RealmSettings
 from server.domain.user_settings import UserSettings
-from server.events.base import EVERYONE, Tx
+from server.events.base import EVERYONE
 from server.events.bots import BotAdded, shown_bot
 from server.events.groups import MembersAdded, MembersRemoved
 from server.events.user_status import UserStatusChanged
+from server.transactions import Tx
 from storage import bots, channels, credentials, groups, realms, users
 from storage.address_folding import FoldedAddress, fold_address
 from storage.bots import ServiceRow

@@ -4,8 +4,8 @@ from server.actions.account_mail import mail_news
 from server.domain.account_news import Welcome
 from server.domain.realm_settings import RealmSettings
 from server.domain.user_settings import UserSettings
-from server.events.base import Tx
 from server.jobs import Greeting, enqueue
+from server.transactions import Tx
 from storage import users
 from storage.ids import UserId
 from storage.realms import RealmRow

@@ -5,8 +5,8 @@ from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from server.directory import Directory
 from server.domain.clock import Clock
+from server.realm_cache import Directory
 from storage.database import Connection
 from storage.ids import RealmId
 

@@ -9,7 +9,6 @@ from dataclasses import replace
 from typing import Final
 
 from server.app import App
-from server.directory import Directory
 from server.domain.actor import Actor, spectator
 from server.domain.api_keys import API_KEY_LENGTH, Scope, digest_of, is_named, reaches, scopes_of
 from server.domain.bots import INCOMING_WEBHOOK
@@ -22,7 +21,8 @@ from server.domain.errors import (
     UserDeactivatedError,
 )
 from server.domain.sessions import Session
-from server.gathering import Gathering
+from server.realm_cache import Directory
+from server.runtime.batch_loader import Gathering
 from storage import api_keys, credentials, realms
 from storage.ids import RealmId
 from storage.users import UserRow

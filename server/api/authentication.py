@@ -10,7 +10,6 @@ from server.api.endpoint import Access, Endpoint, NoParams, Request, Result
 from server.api.failed_sign_ins import failures_logged
 from server.api.params import Params
 from server.api.sign_in import who_signs_in
-from server.directory import Directory
 from server.domain.access import ADMINISTRATOR
 from server.domain.api_keys import Secret
 from server.domain.errors import (
@@ -20,6 +19,7 @@ from server.domain.errors import (
     UserDeactivatedError,
 )
 from server.events.users import User, shown_user
+from server.realm_cache import Directory
 from storage import credentials, profile_data, users
 from storage.credentials import CredentialsRow
 from storage.profile_data import NO_DATA

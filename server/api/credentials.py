@@ -9,7 +9,7 @@ from server.domain.api_keys import digest_of as digest_of_key
 from server.domain.clock import Clock
 from server.domain.errors import DomainError, InvalidApiKeyError, SessionEndedError
 from server.domain.sessions import Session
-from server.gathering import Gathering
+from server.runtime.batch_loader import Gathering
 from storage import api_keys, sessions
 from storage.database import Connection
 from storage.ids import RealmId

@@ -16,14 +16,14 @@ from server.api.params import Params
 from server.api.rate_limit import RateLimits
 from server.api.reauthentication import Reauthentication
 from server.app import App
-from server.directory import Directory
 from server.domain.actor import Actor
 from server.domain.addresses import API_PREFIX
 from server.domain.api_keys import Scope, lacking
 from server.domain.errors import BadRequestError, DomainError, UnauthorizedError
 from server.domain.sessions import Session
-from server.events.base import Tx
+from server.realm_cache import Directory
 from server.settings import Settings
+from server.transactions import Tx
 from storage.database import Connection
 from storage.ids import RealmId
 

@@ -42,6 +42,7 @@ from server.api.endpoint import (
 )
 from server.api.envelopes import error_body, success_body
 from server.api.failed_sign_ins import log_failure
+from server.api.health import CHECKED_PATHS, Checks
 from server.api.incoming import FORM_BYTES, IncomingBody, Received, receive, too_large
 from server.api.proxies import client_address
 from server.api.rate_limit import RateLimits
@@ -51,7 +52,6 @@ from server.api.streams import ChunkedStream
 from server.api.visits import Pages, Visit
 from server.api.wire import ClientGoneError, Wire
 from server.app import App
-from server.checks import CHECKED_PATHS, Checks
 from server.domain.actor import Actor
 from server.domain.addresses import API_PREFIX
 from server.domain.bots import INCOMING_WEBHOOK
@@ -65,7 +65,7 @@ from server.domain.errors import (
     UnauthorizedError,
 )
 from server.domain.sessions import Session
-from server.pages import Page
+from server.runtime.pages import Page
 from server.settings import Settings
 from storage.blobs import BlobStoreError
 from storage.database import (
@@ -229,7 +229,7 @@ class Handling:
 
     async def _page(self, headers: dict[str, str]) -> Page:
         server = self._server
-        route, place = server.pages.find(self._method, self._path)
+        route, place = server.runtime.pages.find(self._method, self._path)
         self.endpoint = route.path
         self.body.check()
         address = self._remote_address()
@@ -248,7 +248,7 @@ class Handling:
             form=forms.read_body(self._headers, self.body.content()),
         )
         self._may_have_acted = self._method not in SAFE_METHODS
-        return await server.pages.answer(route, visit)
+        return await server.runtime.pages.answer(route, visit)
 
     async def _begin_handling(
         self, headers: dict[str, str]

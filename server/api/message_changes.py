@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Annotated, Any, Literal
 
 from server.actions import stepped_work
-from server.actions.messages import delete, edit, edit_history, move
+from server.actions.messages import delete, edit, move
 from server.actions.messages import report as reports
 from server.actions.messages.content import typeset_ahead
 from server.actions.messages.edit import NewContent
@@ -15,6 +15,7 @@ from server.api.params import Field, Params, alias
 from server.domain.api_keys import Scope
 from server.domain.errors import BadRequestError
 from server.events.base import ClientView
+from server.history import edit_history
 from storage import attachments
 from storage.ids import AttachmentId, ChannelId, MessageId
 

@@ -3,7 +3,6 @@
 from typing import Annotated, Literal
 
 from server.actions import message_flags
-from server.actions.messages import read
 from server.api.channel_access import seen_channel
 from server.api.endpoint import Access, Empty, Endpoint, NoParams, Request, Result
 from server.api.narrows import GivenNarrow
@@ -13,6 +12,7 @@ from server.domain.errors import BadRequestError
 from server.domain.messages import clean_topic
 from server.domain.narrow import parse_narrow
 from server.events.base import ClientView
+from server.history import fetch
 from storage import conversations, history
 from storage.history import NEWEST, Scope, Window
 from storage.ids import ChannelId, MessageId
@@ -71,7 +71,7 @@ class NarrowResult(Result, kw_only=True, omit_defaults=True):
 
 async def change_flag_in_narrow(request: Request, params: NarrowParams) -> NarrowResult:
     message_flags.check_flag(params.flag, ())
-    wanted = read.Wanted(
+    wanted = fetch.Wanted(
         terms=parse_narrow(params.narrow),
         anchor=params.anchor,
         before=params.num_before,
@@ -80,7 +80,7 @@ async def change_flag_in_narrow(request: Request, params: NarrowParams) -> Narro
         view=ClientView(),
     )
     async with request.read() as connection:
-        found = await read.find(request.directory, connection, request.actor, wanted)
+        found = await fetch.page_of_ids(request.directory, connection, request.actor, wanted)
     clocked = await request.write(message_flags.change_flag, found.ids, params.op, params.flag)
     return NarrowResult(
         processed_count=len(found.ids),

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 
 import msgspec
 
-from server.actions.messages import content, read, send
+from server.actions.messages import content, send
 from server.actions.messages.decide import Draft
 from server.api.endpoint import Access, Endpoint, Request, Result
 from server.api.narrows import GivenNarrow
@@ -24,6 +24,7 @@ from server.domain.messages import clean_content
 from server.domain.narrow import Term, parse_narrow
 from server.events.base import ClientView
 from server.events.messages import MessageObject
+from server.history import fetch
 from storage import bots
 from storage.ids import MessageId
 
@@ -188,7 +189,7 @@ async def get_messages(request: Request, params: FetchParams) -> FetchResult:
     if params.message_ids is not None:
         ids, terms = _named(params, params.message_ids)
         async with request.read() as connection:
-            shown = await read.fetch_by_ids(
+            shown = await fetch.by_ids(
                 request.directory, connection, request.actor, ids, view, terms
             )
         return FetchResult(
@@ -200,7 +201,7 @@ async def get_messages(request: Request, params: FetchParams) -> FetchResult:
         )
     wanted = _wanted(params, view)
     async with request.read() as connection:
-        fetched = await read.fetch(request.directory, connection, request.actor, wanted)
+        fetched = await fetch.page(request.directory, connection, request.actor, wanted)
     return FetchResult(
         messages=fetched.messages,
         anchor=fetched.anchor,
@@ -219,17 +220,17 @@ def _named(params: FetchParams, message_ids: list[int]) -> tuple[list[MessageId]
     return [MessageId(each) for each in message_ids], parse_narrow(params.narrow)
 
 
-def _wanted(params: FetchParams, view: ClientView) -> read.Wanted:
+def _wanted(params: FetchParams, view: ClientView) -> fetch.Wanted:
     if params.num_before is None:
         raise MissingParameterError("num_before")
     if params.num_after is None:
         raise MissingParameterError("num_after")
-    anchor: int | read.NamedAnchor | datetime | None
+    anchor: int | fetch.NamedAnchor | datetime | None
     if params.use_first_unread_anchor:
         anchor = "first_unread"
     else:
         anchor = _moment(params.anchor_date) if params.anchor == "date" else params.anchor
-    return read.Wanted(
+    return fetch.Wanted(
         terms=parse_narrow(params.narrow),
         anchor=anchor,
         before=params.num_before,
@@ -271,7 +272,7 @@ async def get_message(request: Request, params: OneParams) -> OneResult:
         empty_topic_name=params.allow_empty_topic_name,
     )
     async with request.read() as connection:
-        message, raw_content = await read.fetch_one(
+        message, raw_content = await fetch.one(
             request.directory, connection, request.actor, MessageId(params.message_id), view
         )
     return OneResult(message=message, raw_content=raw_content)

@@ -4,10 +4,10 @@ from typing import Any
 
 from msgspec import Struct
 
-from server.actions.messages import read
 from server.api.endpoint import Access, Endpoint, Request, Result
 from server.api.params import Params
 from server.domain.narrow import parse_narrow
+from server.history import fetch
 from storage.ids import MessageId
 
 GivenNarrow = list[list[str | int | list[int]] | dict[str, Any]]
@@ -34,7 +34,7 @@ async def matches_narrow(request: Request, params: MatchParams) -> MatchResult:
     terms = parse_narrow(params.narrow)
     ids = [MessageId(each) for each in params.msg_ids]
     async with request.read() as connection:
-        found = await read.matching(request.directory, connection, request.actor, ids, terms)
+        found = await fetch.matching(request.directory, connection, request.actor, ids, terms)
     return MatchResult(
         messages={number: Match(match.content, match.subject) for number, match in found.items()}
     )

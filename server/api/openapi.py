@@ -14,7 +14,7 @@ from server.api.params import Described, describe
 from server.domain.addresses import API_PREFIX
 from server.domain.api_keys import Scope
 from server.domain.errors import DomainError
-from server.version import VERSION
+from server.runtime.version import VERSION
 
 PATH: Final = "/openapi.json"
 FORM: Final = "application/x-www-form-urlencoded"

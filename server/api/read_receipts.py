@@ -1,8 +1,8 @@
 """Who has read a message, over HTTP."""
 
-from server.actions.messages import read
 from server.api.endpoint import Access, Endpoint, Request, Result
 from server.api.params import Params
+from server.history import fetch
 from storage.ids import MessageId, UserId
 
 
@@ -17,7 +17,7 @@ class ReceiptsResult(Result):
 
 async def get_receipts(request: Request, params: ReceiptsParams) -> ReceiptsResult:
     async with request.read() as connection:
-        readers = await read.read_receipts(
+        readers = await fetch.read_receipts(
             request.directory, connection, request.actor, params.message_id
         )
     return ReceiptsResult(user_ids=readers)

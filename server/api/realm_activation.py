@@ -3,7 +3,7 @@
 from server.actions.realm_activation import deactivate_as_owner, end_queues
 from server.api.endpoint import Access, Empty, Endpoint, NoParams, Request
 from server.domain.actor import Actor
-from server.events.base import Tx
+from server.transactions import Tx
 
 
 async def deactivate(request: Request, params: NoParams) -> Empty:

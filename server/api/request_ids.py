@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from typing import Final
 
-from server.logs import new_request_id
+from server.telemetry.logs import new_request_id
 
 REQUEST_ID: Final = "X-Request-Id"
 _WELL_FORMED: Final = re.compile(r"[A-Za-z0-9._=:/+-]{1,128}")

@@ -6,12 +6,12 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from server.api.endpoint import Access, Endpoint, NoParams, Request, Result
-from server.directory import Directory
 from server.domain.avatars import icon_url
 from server.domain.providers import OIDC, SAML
 from server.domain.realm_settings import DEFAULTS, RealmSettings
 from server.domain.sign_in import LDAP, METHODS, PASSWORDS, is_too_old, takes_passwords
-from server.version import announced
+from server.realm_cache import Directory
+from server.runtime.version import announced
 from storage import channels
 
 

@@ -14,7 +14,6 @@ from server.actions.users import NewUser, keep_rehashed_password
 from server.api.failed_sign_ins import failures_logged
 from server.api.rate_limit import RateLimits
 from server.app import App
-from server.directory import Directory
 from server.domain.errors import (
     AuthenticationFailedError,
     BadRequestError,
@@ -24,6 +23,7 @@ from server.domain.errors import (
 )
 from server.domain.sign_in import LDAP, PASSWORDS
 from server.identity import DirectoryAwayError, IdentityError
+from server.realm_cache import Directory
 from storage import credentials, directory_ids, users
 from storage.address_folding import fold_address
 from storage.credentials import CredentialsRow

@@ -8,11 +8,11 @@ from server.api.endpoint import Access
 from server.api.rate_limit import RateLimits
 from server.api.reauthentication import Reauthentication
 from server.app import App
-from server.directory import Directory
 from server.domain.actor import Actor
 from server.domain.errors import DomainError, NotFoundError, UnauthorizedError
 from server.domain.sessions import Session
-from server.pages import Page
+from server.realm_cache import Directory
+from server.runtime.pages import Page
 from server.writer import WriteTx
 from storage.ids import RealmId
 

@@ -4,7 +4,7 @@ from typing import Final
 
 import msgspec
 
-from server.wording import counted
+from server.runtime.formatting import counted
 
 FRESH_SECONDS: Final = 600
 """How long after a sign-in an account without a password may change its credentials."""

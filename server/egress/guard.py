@@ -9,7 +9,7 @@ from urllib.parse import SplitResult, quote, urlsplit
 
 from server.egress.addresses import Address, is_public, literal, unwrapped
 from server.egress.errors import RefusedError
-from server.places import Destinations, Ports
+from server.settings.network_types import Destinations, Ports
 from storage.address_folding import ascii_domain
 
 MAX_URL_LENGTH: Final = 2_048

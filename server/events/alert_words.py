@@ -5,8 +5,8 @@ from typing import Any, ClassVar, Final, Literal
 
 from typing_extensions import override
 
-from server.directory import ALERT_WORDS
 from server.events.base import Event
+from server.realm_cache import ALERT_WORDS
 
 _TOUCHED: Final = (ALERT_WORDS,)
 

@@ -7,12 +7,12 @@ import msgspec
 from msgspec import UNSET, UnsetType
 from typing_extensions import override
 
-from server.directory import user_key
 from server.domain.addresses import RealmAddress
 from server.domain.api_keys import Secret
 from server.domain.avatars import avatar_of
 from server.domain.profiles import public_email
 from server.events.base import Event
+from server.realm_cache import user_key
 from storage.bots import ServiceRow
 from storage.ids import UserId
 from storage.users import UserRow

@@ -8,7 +8,6 @@ import msgspec
 from msgspec import UNSET, UnsetType
 from typing_extensions import override
 
-from server.directory import Touch, channel_key
 from server.domain.access import GroupGraph
 from server.domain.channels import (
     ADMINISTRATORS_POST,
@@ -18,6 +17,7 @@ from server.domain.channels import (
 )
 from server.domain.permission_settings import CHANNEL_PERMISSIONS
 from server.events.base import ClientView, Event
+from server.realm_cache import Touch, channel_key
 from storage.channels import ActivityRow, ChannelRow
 from storage.ids import ChannelId, Position
 

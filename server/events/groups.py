@@ -6,11 +6,11 @@ from typing import Any, ClassVar, Literal
 import msgspec
 from typing_extensions import override
 
-from server.directory import GROUPS
 from server.domain.access import GroupGraph
 from server.domain.groups import group_permission
 from server.domain.permission_settings import GROUP_PERMISSIONS
 from server.events.base import ClientView, Event
+from server.realm_cache import GROUPS
 from storage.groups import GroupRow
 from storage.ids import GroupId, Position, UserId
 

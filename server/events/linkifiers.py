@@ -6,8 +6,8 @@ from typing import Any, ClassVar, Literal
 import msgspec
 from typing_extensions import override
 
-from server.directory import LINKIFIERS, Touch
 from server.events.base import ClientView, Event
+from server.realm_cache import LINKIFIERS, Touch
 from storage.ids import LinkifierId, PlaygroundId, Position
 from storage.linkifiers import LinkifierRow
 from storage.playgrounds import PlaygroundRow

@@ -6,8 +6,8 @@ from typing import Any, ClassVar
 import msgspec
 from typing_extensions import override
 
-from server.directory import user_key
 from server.events.base import Event
+from server.realm_cache import user_key
 from storage.ids import Position, UserId
 
 

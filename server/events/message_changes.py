@@ -6,9 +6,9 @@ from typing import Any, ClassVar, Final, Literal
 import msgspec
 from typing_extensions import override
 
-from server.directory import topic_key
 from server.events.base import ClientView, Event
 from server.events.messages import shown_topic
+from server.realm_cache import topic_key
 from storage.ids import ChannelId, MessageId, Position, UserId
 
 PropagateMode = Literal["change_one", "change_later", "change_all"]

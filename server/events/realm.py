@@ -5,8 +5,8 @@ from typing import Any, ClassVar, Literal
 
 from typing_extensions import override
 
-from server.directory import REALM
 from server.events.base import Event
+from server.realm_cache import REALM
 from storage.ids import RealmId
 
 

@@ -6,9 +6,9 @@ from typing import Any, ClassVar
 import msgspec
 from typing_extensions import override
 
-from server.directory import EMOJI, Touch
 from server.domain.emoji import picture_url
 from server.events.base import ClientView, Event
+from server.realm_cache import EMOJI, Touch
 from storage.ids import Position, UserId
 from storage.realm_emoji import EmojiRow
 

@@ -7,9 +7,9 @@ import msgspec
 from msgspec import UNSET, Raw, UnsetType
 from typing_extensions import override
 
-from server.directory import Touch, channel_key, subscription_key
 from server.events.base import MAX_WIRE_EVENTS, ClientView, Event
 from server.events.channels import ChannelInfo
+from server.realm_cache import Touch, channel_key, subscription_key
 from storage.ids import ChannelId, Position, UserId
 from storage.subscriptions import SubscriptionRow
 

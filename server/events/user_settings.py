@@ -7,8 +7,8 @@ import msgspec
 from msgspec import UNSET, UnsetType
 from typing_extensions import override
 
-from server.directory import REALM, Touch, user_key
 from server.events.base import ClientView, Event
+from server.realm_cache import REALM, Touch, user_key
 from storage.ids import ChannelId, Position, UserId
 
 SettingValue = bool | int | str | None

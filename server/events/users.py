@@ -7,12 +7,12 @@ import msgspec
 from msgspec import UNSET, UnsetType
 from typing_extensions import override
 
-from server.directory import ROLL, user_key
 from server.domain.access import ADMINISTRATOR, GUEST, MEMBER, OWNER
 from server.domain.addresses import RealmAddress
 from server.domain.avatars import GRAVATAR, Avatar, gravatar_url
 from server.domain.shown_people import EVERYTHING, inaccessible_person
 from server.events.base import ClientView, Event
+from server.realm_cache import ROLL, user_key
 from storage.ids import Position, ProfileFieldId, UserId
 from storage.profile_data import NO_DATA, ProfileData, ValueRow
 from storage.users import UserRow

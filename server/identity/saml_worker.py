@@ -12,7 +12,7 @@ from server.domain.providers import SamlProvider
 from server.identity.errors import IdentityError
 from server.identity.flows import Flow
 from server.identity.identity import Identity
-from server.worker_loop import serve
+from server.runtime.sandbox_worker import serve
 
 MEMORY_BYTES: Final = 1 << 30
 CPU_SECONDS: Final = 1.0

@@ -4,12 +4,12 @@ from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, Literal, TypeVar
 
-from server.directory import Directory
 from server.domain.access import GroupGraph
 from server.domain.actor import Actor
 from server.domain.addresses import RealmAddress
 from server.domain.realm_settings import RealmSettings
 from server.events.base import ClientView
+from server.realm_cache import Directory
 from server.settings import Settings
 from storage.database import Connection
 from storage.ids import Position, RealmId

@@ -4,11 +4,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from server.directory import Directory
 from server.domain.access import GroupGraph
 from server.domain.channels import Standing
 from server.events.channels import ChannelInfo, permissions_of
 from server.initial_state.base import Section, Snapshot
+from server.realm_cache import Directory
 from storage import channels, subscriptions
 from storage.channels import ActivityRow, ChannelRow
 from storage.database import Connection

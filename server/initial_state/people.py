@@ -14,13 +14,13 @@ from typing import Any, Final, Literal
 
 import msgspec
 
-from server.directory import Directory
 from server.domain.access import ADMINISTRATOR
 from server.domain.addresses import RealmAddress
 from server.domain.profiles import hides_email, least_role_to_see_email
 from server.events.base import ClientView
 from server.events.users import User, shown_user
 from server.initial_state.base import Snapshot
+from server.realm_cache import Directory
 from storage import acquaintances, profile_data, profile_fields, users
 from storage.database import Connection
 from storage.ids import Position, ProfileFieldId, UserId

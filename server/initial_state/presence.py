@@ -4,11 +4,11 @@ from typing import Any
 
 import msgspec
 
-from server.directory import ROLL
 from server.domain.presence import DEFAULT_HISTORY_DAYS, NOTHING_YET, SECONDS_A_DAY
 from server.initial_state import people
 from server.initial_state.base import Section, Snapshot
 from server.initial_state.roll import NOBODY, Entry, Roll, as_known, as_object
+from server.realm_cache import ROLL
 from storage import presences
 
 

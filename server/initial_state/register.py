@@ -7,7 +7,6 @@ from typing import Any, Final, Literal
 
 import msgspec
 
-from server.directory import Directory
 from server.domain.actor import Actor
 from server.domain.errors import UserDeactivatedError
 from server.domain.realm_settings import RealmSettings
@@ -15,8 +14,9 @@ from server.events.queue_params import QueueParams
 from server.initial_state.base import Snapshot
 from server.initial_state.messages import FOLDABLE
 from server.initial_state.registry import SECTIONS
+from server.realm_cache import Directory
+from server.runtime.version import announced
 from server.settings import Settings
-from server.version import announced
 from storage import clock, event_queues, realms, users
 from storage.database import Connection, Database
 from storage.event_queues import EventQueueRow

@@ -4,7 +4,7 @@ from email.message import EmailMessage
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
-from server.templates import templates_of
+from server.runtime.templates import templates_of
 
 if TYPE_CHECKING:
     from css_inline import CSSInliner

@@ -12,10 +12,10 @@ from urllib.parse import urlsplit
 from tornado.httpserver import HTTPServer
 from tornado.httputil import HTTPServerRequest
 
-from server.listening import first_free, port_of
 from server.mail.folder import KEPT, MailFolder
-from server.pages import PLAIN, Page, PageServer
-from server.templates import templates_of
+from server.runtime.pages import PLAIN, Page, PageServer
+from server.runtime.sockets import first_free, port_of
+from server.runtime.templates import templates_of
 
 HOST: Final = "127.0.0.1"
 _NAME: Final = re.compile(r"/([0-9a-f]{16})(/html)?")

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from server.app import App
-from server.wording import counted
+from server.runtime.formatting import counted
 from storage import workers
 
 Run = Callable[[App, str, Sequence[str] | None], Awaitable[int]]

@@ -12,17 +12,18 @@ from urllib.parse import urlencode, urlsplit
 import structlog
 from tornado.httputil import HTTPServerRequest
 
-from server import overview, pages
 from server.api.proxies import client_address
 from server.api.rate_limit import Limiter, home_of
 from server.app import App
 from server.domain.errors import RateLimitedError
 from server.operator.actions import ACTIONS, Action
 from server.operator.sessions import COOKIE, LIFE_SECONDS, Session, Sessions
-from server.overview import AWAY, Overview
-from server.pages import Page, static_content
-from server.templates import templates_of
-from server.wording import size, span
+from server.runtime import pages
+from server.runtime.formatting import size, span
+from server.runtime.pages import Page, static_content
+from server.runtime.templates import templates_of
+from server.telemetry import overview
+from server.telemetry.overview import AWAY, Overview
 
 if TYPE_CHECKING:
     from jinja2 import Environment

@@ -6,8 +6,8 @@ from typing import Final
 
 import structlog
 
-from server.confined import Worker, WorkerDiedError
-from server.fair_turns import FairTurns
+from server.runtime.fair_queue import FairTurns
+from server.runtime.sandbox import Worker, WorkerDiedError
 
 logger = structlog.get_logger(__name__)
 

@@ -9,7 +9,7 @@ from server.domain import webhook_payloads
 from server.mail import incoming
 from server.parsing import wire
 from server.previews import page
-from server.worker_loop import serve
+from server.runtime.sandbox_worker import serve
 
 MEMORY_BYTES: Final = 1 << 30
 

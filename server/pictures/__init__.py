@@ -8,9 +8,9 @@ from typing import Final
 import msgspec
 import structlog
 
-from server import confined
 from server.domain.errors import BadImageError
 from server.pictures.wire import Made, Picture, Recipe
+from server.runtime import sandbox
 
 __all__ = ["Made", "Picture", "Pictures", "Recipe"]
 
@@ -36,7 +36,7 @@ class Pictures:
     async def make(self, recipe: Recipe, content: AsyncIterator[bytes]) -> Made:
         """What the recipe makes of the content. Raises BadImageError."""
         async with self._turn:
-            process = await confined.start(WORKER, recipe, stderr=asyncio.subprocess.DEVNULL)
+            process = await sandbox.start(WORKER, recipe, stderr=asyncio.subprocess.DEVNULL)
             try:
                 async with asyncio.timeout(self._wall_seconds):
                     answer = await _exchange(process, content)

@@ -2,9 +2,9 @@
 
 import asyncio
 
-from server.directory import Directories
 from server.domain.clock import Clock
 from server.presences.realm import RealmPresences
+from server.realm_cache import Directories
 from server.realtime.queues import Realtime
 from storage.database import Database
 from storage.ids import RealmId

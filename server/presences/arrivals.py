@@ -6,11 +6,11 @@ from typing import Final
 
 import msgspec
 
-from server.directory import Directory
 from server.domain.access import GUEST
 from server.domain.presence import Presence
 from server.events.base import EVERYONE, MEMBERS, Audience, to_users
 from server.events.presence import PresencesChanged
+from server.realm_cache import Directory
 from storage import acquaintances, users
 from storage.database import Database
 from storage.ids import UserId

@@ -10,12 +10,12 @@ from typing import Final
 
 import structlog
 
-from server.directory import ROLL, Directory, user_key
 from server.domain.clock import Clock
 from server.domain.presence import NOTHING_YET, PRESENCE_OF, Presence, status_of
 from server.domain.profiles import public_email
 from server.initial_state.roll import Entry, Roll
 from server.presences.arrivals import news_of
+from server.realm_cache import ROLL, Directory, user_key
 from server.realtime.queues import Realtime
 from storage import presences
 from storage.database import (

@@ -9,7 +9,7 @@ from server.domain.retrying import is_passing
 from server.egress import Answer, Egress, EgressError, Limits, UnreachableError
 from server.previews.memory import Memory
 from server.previews.page import Page, PageReader
-from server.version import VERSION
+from server.runtime.version import VERSION
 
 REMEMBERED: Final = 1_000
 """Pages, of about a kilobyte each."""

@@ -23,7 +23,7 @@ from server.push.service import (
     UnknownRealmError,
 )
 from server.push.web import asked, retry_after
-from server.version import FEATURE_LEVEL, MERGE_BASE, VERSION
+from server.runtime.version import FEATURE_LEVEL, MERGE_BASE, VERSION
 from storage.push_devices import PlainDevice
 
 Shape = TypeVar("Shape", bound=msgspec.Struct)

@@ -12,7 +12,6 @@ from server.actions.push_devices import REGISTERED, drop_devices, settle_device
 from server.actions.push_status import PushStatus, keep_push_status
 from server.actions.workbench import Workbench
 from server.domain.realm_settings import RealmSettings
-from server.metrics import Metrics
 from server.push.payloads import test_notice, test_to_seal
 from server.push.recipients import addressee_of, recipient_of
 from server.push.sealing import sealed
@@ -28,6 +27,7 @@ from server.push.service import (
     UnknownDeviceError,
     the_longest_wait,
 )
+from server.telemetry.metrics import Metrics
 from storage.ids import PushDeviceId, UserId
 from storage.push_devices import DeviceRow, PlainDevice, SealedDevice
 from storage.realms import RealmRow

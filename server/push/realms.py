@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import Any, Final, Protocol
 
 from server.actions.push_status import PushStatus
-from server.directory import Directories
 from server.domain.realm_settings import RealmSettings
 from server.push.service import PushService
+from server.realm_cache import Directories
 from storage import server_keys
 from storage.database import Database
 from storage.realms import RealmRow

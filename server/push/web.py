@@ -7,7 +7,7 @@ import httpx
 from server.domain.clock import SystemClock
 from server.domain.retrying import seconds_to_wait
 from server.push.service import UnreachableError
-from server.version import VERSION
+from server.runtime.version import VERSION
 
 TIMEOUT_SECONDS: Final = 15.0
 CONNECTIONS: Final = 20

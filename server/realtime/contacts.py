@@ -11,10 +11,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from server.directory import Directory
 from server.domain.addresses import RealmAddress
 from server.domain.realm_settings import RealmSettings
 from server.events.queue_params import queue_params
+from server.realm_cache import Directory
 from server.realtime.spans import Spans, joined, left, receives, span
 from storage import acquaintances, realms, subscriptions, users
 from storage.database import Connection

@@ -7,16 +7,16 @@ from functools import partial
 
 import structlog
 
-from server.directory import Directory
 from server.events.base import NOBODY, Event, LogEntry
 from server.events.users import UserAdded
+from server.realm_cache import Directory
 from server.realtime.audience import LiveUser, LiveUsers, reaches_queue
 from server.realtime.contacts import Contacts, LoadedContacts
 from server.realtime.past import Past
 from server.realtime.queue import MAX_EVENTS, EventQueue, Waiter, WireEvent
 from server.realtime.rounds import Rounds
 from server.realtime.variants import TailEntry
-from server.turns import Turns
+from server.runtime.scheduler import Turns
 from storage import event_log
 from storage.database import NOT_NOW, Database
 from storage.ids import Position, RealmId, UserId

@@ -10,16 +10,14 @@ from itertools import islice
 import msgspec
 import structlog
 
-from server.deadlines import Deadlines
-from server.directory import Directories
 from server.domain.access import GUEST
 from server.domain.clock import Clock
 from server.domain.errors import BadEventQueueError, ServerNotReadyError
 from server.events import catalogue
 from server.events.base import Audience, Event, LogEntry
 from server.events.queue_params import queue_params
-from server.gathering import Gathering
 from server.messaging.event_bus import MAX_EPHEMERAL_BYTES, EventBus, Hint
+from server.realm_cache import Directories
 from server.realtime import lineage_relay
 from server.realtime.audience import LiveUser, reaches_queue
 from server.realtime.bell import NO_REALM, Bell
@@ -28,7 +26,9 @@ from server.realtime.follower import RealmFollower
 from server.realtime.lineage_relay import LineageRelay
 from server.realtime.queue import EventQueue
 from server.realtime.variants import masked, masking_for
-from server.turns import Turns
+from server.runtime.batch_loader import Gathering
+from server.runtime.scheduler import Turns
+from server.runtime.timer_wheel import Deadlines
 from storage import clock as clocks
 from storage import event_queues, muted_users, subscriptions, users
 from storage.database import NOT_NOW, Database

@@ -7,7 +7,7 @@ from typing import Final
 
 from server.events.base import Audience
 from server.realtime.audience import LiveUser, LiveUsers
-from server.turns import Turns
+from server.runtime.scheduler import Turns
 from storage.ids import ChannelId, Position
 
 USERS_A_STEP: Final = 8

@@ -12,7 +12,7 @@ from typing_extensions import override
 from server.domain.addresses import mail_domain
 from server.domain.providers import JwtKeys, Providers
 from server.domain.sign_in import FOR_DEVELOPERS, LDAP, PASSWORDS
-from server.places import Destinations, Hosts, Networks, Ports
+from server.settings.network_types import Destinations, Hosts, Networks, Ports
 
 PLAIN_VARIABLES = {"database_url": "DATABASE_URL", "amqp_url": "AMQP_URL"}
 """Settings whose variable has a name of its own, because other tools know it by that name."""

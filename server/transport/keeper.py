@@ -4,9 +4,9 @@ import asyncio
 from typing import TYPE_CHECKING, Protocol
 
 from server.api.wire import Exchange, Wire
-from server.deadlines import Deadlines
+from server.runtime.scheduler import Turns
+from server.runtime.timer_wheel import Deadlines
 from server.transport.crowd import Crowd
-from server.turns import Turns
 
 if TYPE_CHECKING:
     from server.transport.connection import Connection

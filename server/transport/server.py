@@ -11,15 +11,15 @@ from typing import Any, Final
 from typing_extensions import override
 
 from server.api.wire import Exchange, ExchangeFactory, Wire
-from server.deadlines import Deadlines
-from server.listening import BACKLOG
+from server.runtime.scheduler import Turns
+from server.runtime.sockets import BACKLOG
+from server.runtime.timer_wheel import Deadlines
 from server.transport.connection import Connection
 from server.transport.crowd import Crowd
 from server.transport.doors import Doors
 from server.transport.keeper import Keeper
 from server.transport.limits import HANDSHAKE_SECONDS, TransportServer
 from server.transport.refusals import MAX_LINGERING, TooManyConnectionsError, closing_answer
-from server.turns import Turns
 
 KEPT_FREE: Final = 200
 """Files that the process may open beside its connections: the database, the broker, uploads."""

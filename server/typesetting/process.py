@@ -10,10 +10,10 @@ import msgspec
 import structlog
 from typing_extensions import override
 
-from server.confined import Worker, WorkerDiedError
 from server.domain.markdown.nodes import Element
 from server.domain.markdown.typesetting import Typeset, TypesetJob, Typesetter
-from server.fair_turns import FairTurns, Turn
+from server.runtime.fair_queue import FairTurns, Turn
+from server.runtime.sandbox import Worker, WorkerDiedError
 from server.typesetting.wire import Delivery, Order
 
 logger = structlog.get_logger(__name__)

@@ -12,9 +12,9 @@ from pygments.lexers import get_lexer_by_name
 from pygments.token import STANDARD_TYPES
 from pygments.util import ClassNotFound
 
+from server.runtime.sandbox_worker import serve
 from server.typesetting.differences import difference
 from server.typesetting.wire import Delivery, Order
-from server.worker_loop import serve
 
 MEMORY_BYTES: Final = 1 << 30
 _MAX_DEPTH: Final = 60

@@ -19,7 +19,7 @@ from server.domain.credential_changes import Ended
 from server.domain.errors import BadRequestError, DomainError
 from server.domain.sign_in import PASSWORDS
 from server.domain.user_settings import UserSettings
-from server.pages import Page
+from server.runtime.pages import Page
 from server.web.confirming import digest_in, to_confirm
 from server.web.endings import done_at, ended_in
 from server.web.mailing import count_mail

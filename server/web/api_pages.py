@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from server.api.endpoint import Access
 from server.api.visits import PageRoute, Visit
 from server.domain.errors import NotFoundError
-from server.pages import Page
+from server.runtime.pages import Page
 from server.web.reference import MAX_QUERY, read_reference
 from server.web.rendering import fragment, show
 
@@ -76,7 +76,7 @@ async def _site(visit: Visit) -> str:
 
 def prose(text: str) -> "Markup":
     """The text as HTML, with what stands in backquotes as code."""
-    from markupsafe import Markup  # with the templates: see server/templates.py
+    from markupsafe import Markup  # with the templates: see server/runtime/templates.py
 
     parts = _CODE.split(text)
     return Markup("").join(

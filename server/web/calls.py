@@ -10,7 +10,7 @@ from server.api.visits import PageRoute, Visit
 from server.domain.calls import JOIN, PURPOSE, created_at, meeting_of
 from server.domain.errors import BadRequestError
 from server.egress import EgressError
-from server.pages import Page
+from server.runtime.pages import Page
 from server.web.rendering import go, refusal
 from storage import server_keys
 

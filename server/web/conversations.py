@@ -14,7 +14,6 @@ from urllib.parse import urlencode
 
 import msgspec
 
-from server.actions.messages import read
 from server.api.endpoint import Access
 from server.api.visits import PageRoute, Visit
 from server.domain.actor import Actor, spectator
@@ -33,7 +32,8 @@ from server.domain.page_links import (
 )
 from server.events.base import ClientView
 from server.events.messages import MessageObject
-from server.pages import Page
+from server.history import fetch
+from server.runtime.pages import Page
 from server.web.message_html import for_page
 from server.web.places import sign_in_first
 from server.web.rendering import go, show
@@ -84,12 +84,12 @@ async def message(visit: Visit) -> Page:
         return go(visit, sign_in_first(visit))
     wanted, directory = MessageId(_number(visit.place["message_id"])), visit.directory
     async with visit.app.database.connection() as connection:
-        found = await read.fetch_by_ids(directory, connection, reader, [wanted], _VIEW)
+        found = await fetch.by_ids(directory, connection, reader, [wanted], _VIEW)
         if not found:
             return await _missing(visit, reader, _NO_MESSAGE)
         place = await _place_of(visit, reader, found[0])
         asked = _range(visit.query.get("show", ""), wanted, place)
-        fetched = await read.fetch(directory, connection, reader, asked)
+        fetched = await fetch.page(directory, connection, reader, asked)
     return await _conversation(visit, place, fetched, marked=wanted)
 
 
@@ -104,8 +104,8 @@ async def topic(visit: Visit) -> Page:
         if channel is None:
             return await _missing(visit, reader, _NO_CHANNEL)
         place = await _topic_of(visit, channel.channel_id, channel.name, name)
-        asked = read.Wanted(terms=place.terms, anchor="newest", before=AT_ONCE, view=_VIEW)
-        fetched = await read.fetch(visit.directory, connection, reader, asked)
+        asked = fetch.Wanted(terms=place.terms, anchor="newest", before=AT_ONCE, view=_VIEW)
+        fetched = await fetch.page(visit.directory, connection, reader, asked)
     return await _conversation(visit, place, fetched)
 
 
@@ -236,10 +236,10 @@ async def _topic_of(visit: Visit, channel_id: int, channel: str, topic: str) -> 
     return _Place(f"#{channel} > {shown}", terms, channel_id, channel, topic)
 
 
-def _range(asked: str, wanted: MessageId, place: _Place) -> read.Wanted:
+def _range(asked: str, wanted: MessageId, place: _Place) -> fetch.Wanted:
     before = {"earlier": AT_ONCE, "later": 0}.get(asked, AROUND)
     after = {"earlier": 0, "later": AT_ONCE}.get(asked, AROUND)
-    return read.Wanted(
+    return fetch.Wanted(
         terms=place.terms,
         anchor=wanted,
         before=before,
@@ -252,7 +252,7 @@ def _range(asked: str, wanted: MessageId, place: _Place) -> read.Wanted:
 async def _conversation(
     visit: Visit,
     place: _Place,
-    fetched: read.Fetched,
+    fetched: fetch.Fetched,
     *,
     marked: MessageId | None = None,
 ) -> Page:

@@ -11,12 +11,12 @@ from server.app import App
 from server.domain.channels import Standing
 from server.domain.errors import DomainError, NotFoundError
 from server.mail.folder import MailFolder
-from server.pages import Page
-from server.version import FEATURE_LEVEL, VERSION
+from server.runtime.formatting import counted
+from server.runtime.pages import Page
+from server.runtime.version import FEATURE_LEVEL, VERSION
 from server.web.mailing import sends_mail
 from server.web.places import HOME
 from server.web.rendering import STATIC_PATH, show, static_file
-from server.wording import counted
 
 INVITED: Final = "invited"
 """How many invitations were sent, in the query."""

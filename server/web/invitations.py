@@ -12,7 +12,7 @@ from server.api.visits import PageRoute, Visit
 from server.domain.access import MEMBER
 from server.domain.errors import BadRequestError, DomainError, InvitationFailedError
 from server.domain.invitations import PATH, PURPOSE, addresses_in, link_key
-from server.pages import Page
+from server.runtime.pages import Page
 from server.web.home import INVITED, show_home
 from server.web.places import HOME
 from server.web.rendering import go

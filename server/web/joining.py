@@ -23,7 +23,7 @@ from server.domain.errors import BadRequestError, DomainError, RateLimitedError
 from server.domain.invitations import PATH, PURPOSE, Key, link_key, read_token
 from server.domain.realm_settings import RealmSettings
 from server.domain.sign_in import PASSWORDS
-from server.pages import Page
+from server.runtime.pages import Page
 from server.web.mailing import count_mail, sends_mail
 from server.web.new_passwords import checked_new_password
 from server.web.places import HOME, SIGN_IN

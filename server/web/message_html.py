@@ -23,7 +23,7 @@ def for_page(rendered: str) -> "Markup":
     characters, and formulas their source. Films and pictures of other sites are left to the links
     beside them.
     """
-    from markupsafe import Markup  # with the templates: see server/templates.py
+    from markupsafe import Markup  # with the templates: see server/runtime/templates.py
 
     parser = LexborHTMLParser(without_previews(rendered))
     body = parser.body

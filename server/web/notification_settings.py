@@ -6,7 +6,7 @@ from typing import Final, NamedTuple
 
 from server.domain.errors import BadRequestError
 from server.domain.user_settings import MAX_BATCHING_SECONDS, UserSettings
-from server.wording import span
+from server.runtime.formatting import span
 
 PERIOD: Final = "email_notifications_batching_period_seconds"
 PERIODS: Final = (60, 120, 300, 900, 3600, 6 * 3600, 24 * 3600)

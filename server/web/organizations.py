@@ -15,7 +15,7 @@ from server.domain.confirmations import FOUND_REALM, PATHS, VALID_SECONDS
 from server.domain.errors import BadRequestError, DomainError, NotFoundError
 from server.domain.realms import checked_realm_name, checked_subdomain
 from server.jobs import ConfirmationEmail, outgoing
-from server.pages import Page
+from server.runtime.pages import Page
 from server.web.confirming import to_confirm
 from server.web.mailing import count_mail
 from server.web.new_passwords import checked_new_password

@@ -10,7 +10,7 @@ from server.domain.accounts import checked_email
 from server.domain.confirmations import PATHS, RESET_PASSWORD
 from server.domain.errors import BadRequestError, DomainError, PasswordAuthDisabledError
 from server.domain.sign_in import PASSWORDS
-from server.pages import Page
+from server.runtime.pages import Page
 from server.web.confirming import digest_in, to_confirm
 from server.web.endings import done_at
 from server.web.mailing import count_mail

@@ -27,7 +27,7 @@ from server.domain.sessions import digest_of, new_token
 from server.identity import Identity, IdentityError
 from server.identity.flows import VALID_SECONDS as FLOW_SECONDS
 from server.identity.flows import Flow
-from server.pages import HEADERS, Page
+from server.runtime.pages import HEADERS, Page
 from server.web.places import place_here
 from server.web.rendering import go
 from server.web.sign_in import let_in

@@ -11,9 +11,9 @@ from server.domain.emoji import picture_url
 from server.domain.errors import DomainError, RateLimitedError
 from server.domain.realm_settings import RealmSettings
 from server.domain.sessions import VISITOR, form_token, new_token
-from server.pages import HEADERS, Page, static_content
-from server.templates import templates_of
-from server.wording import span
+from server.runtime.formatting import span
+from server.runtime.pages import HEADERS, Page, static_content
+from server.runtime.templates import templates_of
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -64,7 +64,7 @@ async def show(
 
 def fragment(template: str, **values: Any) -> "Markup":
     """A part of a page that is the same for everyone: may be rendered in a thread, and kept."""
-    from markupsafe import Markup  # with the templates: see server/templates.py
+    from markupsafe import Markup  # with the templates: see server/runtime/templates.py
 
     rendered = _environment().get_template(template).render(values)
     return Markup(rendered)  # noqa: S704 - the template has escaped what it was given

@@ -23,7 +23,7 @@ from server.domain.sessions import (
     new_token,
 )
 from server.domain.sign_in import LDAP, PASSWORDS, takes_passwords
-from server.pages import Page
+from server.runtime.pages import Page
 from server.web.conversations import has_spectators
 from server.web.endings import ended_in
 from server.web.places import SIGN_IN, SIGN_OUT, place_here

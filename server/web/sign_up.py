@@ -17,7 +17,7 @@ from server.domain.accounts import checked_full_name, checked_new_email
 from server.domain.confirmations import PATHS, SIGN_UP, VOUCHED_SIGN_UP
 from server.domain.errors import BadRequestError, DomainError, RealmDeactivatedError
 from server.domain.sign_in import PASSWORDS
-from server.pages import Page
+from server.runtime.pages import Page
 from server.web.confirming import digest_in, to_confirm
 from server.web.mailing import count_mail
 from server.web.new_passwords import checked_new_password

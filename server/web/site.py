@@ -20,7 +20,7 @@ from server.domain.errors import (
     UserDeactivatedError,
 )
 from server.domain.sessions import VISITOR, is_form_token
-from server.pages import Page
+from server.runtime.pages import Page
 from server.web.places import FIND, sign_in_first
 from server.web.rendering import go, refusal
 from server.web.routes import PAGES

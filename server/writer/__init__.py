@@ -7,7 +7,7 @@ what waits for positions, advance the clock, COMMIT. docs/adr/0004-the-writer.md
 
 import asyncio
 
-from server.directory import Directories
+from server.realm_cache import Directories
 from server.writer.realm_writer import Committed, RealmWriter
 from server.writer.tx import WriteTx
 from storage.database import Database

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Self, TypeVar, cast
 
-from server.directory import Directory
 from server.domain.errors import DomainError
-from server.events.base import LogEntry, SharedWrite, StaleDecisionError, Turn
+from server.events.base import LogEntry
+from server.realm_cache import Directory
+from server.transactions import SharedWrite, StaleDecisionError, Turn
 from server.writer.tx import ClockedStep, WriteTx
 from storage import clock
 from storage.database import (

@@ -6,8 +6,9 @@ from typing import Any, Final, TypeVar
 
 import structlog
 
-from server.directory import Directory
-from server.events.base import KeepsChangingError, LogEntry, StaleDecisionError
+from server.events.base import LogEntry
+from server.realm_cache import Directory
+from server.transactions import KeepsChangingError, StaleDecisionError
 from server.writer.batch import Action, AloneError, Batch, Write, groups_of
 from storage import clock
 from storage.database import NOT_NOW, Database, DatabaseUnavailableError, StatementTimeoutError

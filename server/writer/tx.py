@@ -8,16 +8,9 @@ from typing import Any, Generic, TypeVar
 
 import msgspec
 
-from server.directory import Directory
-from server.events.base import (
-    Audience,
-    Clocked,
-    ClockedWrite,
-    Entry,
-    Event,
-    LogEntry,
-    SharedWrite,
-)
+from server.events.base import Audience, Entry, Event, LogEntry
+from server.realm_cache import Directory
+from server.transactions import Clocked, ClockedWrite, SharedWrite
 from storage import clock
 from storage.database import Connection, Locking, LockUnavailableError, Statement
 
@@ -47,7 +40,7 @@ _Step = Entry | ClockedStep[Any]
 
 
 class WriteTx:
-    """The transaction of one write (the Protocol Tx of server/events/base.py)."""
+    """The transaction of one write (the Protocol Tx of server/transactions.py)."""
 
     def __init__(self, directory: Directory, begin: Begin, *, alone: bool) -> None:
         self.realm_id = directory.realm_id

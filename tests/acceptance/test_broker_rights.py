@@ -11,8 +11,8 @@ from urllib.parse import quote, urlsplit
 
 import pytest
 
-from server.listening import open_sockets, port_of
 from server.messaging import amqp, rabbitmq_rights
+from server.runtime.sockets import open_sockets, port_of
 from tests.acceptance.test_operations import parley
 
 ALL = ".*"

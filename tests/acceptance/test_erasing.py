@@ -19,8 +19,8 @@ from server.actions.stepped_work import take_step
 from server.api.tus import CONTENT_TYPE
 from server.domain.account_news import PasswordChanged
 from server.domain.system_bots import NOTIFICATION_BOT, WELCOME_BOT
-from server.events.base import Tx
 from server.jobs import BlobRemoval, DeferredWork, Greeting
+from server.transactions import Tx
 from storage import users
 from storage.erasure import LEFT, OWN
 from storage.users import UserRow

@@ -25,7 +25,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 
 from scripts.cli.main import cli
 from server.domain.clock import SystemClock
-from server.listening import open_sockets, port_of
+from server.runtime.sockets import open_sockets, port_of
 from storage.connector import CONNECT_SECONDS
 from tests.fixtures.database import new_database
 

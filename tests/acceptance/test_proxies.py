@@ -25,7 +25,7 @@ from benchmarks.faults import world as worlds
 from benchmarks.faults.world import User, World
 from scripts.test_services import PROGRAMS
 from scripts.test_services import PROXIES as PROXIES_UNPACKED
-from server.listening import open_sockets, port_of
+from server.runtime.sockets import open_sockets, port_of
 from tests.architecture.sources import ROOT
 from tests.fixtures.mail import Certificate
 

@@ -17,7 +17,7 @@ import pytest
 from psycopg import sql
 
 from scripts.cli.first_start import CHANNELS, MESSAGES, PEOPLE
-from server.listening import open_sockets, port_of
+from server.runtime.sockets import open_sockets, port_of
 from storage.embedded import embedded_postgres, running_url
 from tests.fixtures.running import ANSWER_SECONDS, PARLEY, Run
 

@@ -8,13 +8,13 @@ import sys
 
 import pytest
 
-from server.listening import ListenError, open_sockets, port_of
-from server.supervisor import _pause
+from server.runtime.sockets import ListenError, open_sockets, port_of
+from server.runtime.supervisor import _pause
 
 PARENT = """
 import sys
-from server.listening import open_sockets, port_of
-from server.supervisor import Supervisor
+from server.runtime.sockets import open_sockets, port_of
+from server.runtime.supervisor import Supervisor
 
 sockets = open_sockets("127.0.0.1", 0)
 print(port_of(sockets), flush=True)

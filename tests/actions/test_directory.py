@@ -8,8 +8,8 @@ from typing import cast
 
 import pytest
 
-from server.directory import CAPACITY, REALM, Directory, Touch, topic_key, user_key
 from server.domain.addresses import Addresses
+from server.realm_cache import CAPACITY, REALM, Directory, Touch, topic_key, user_key
 from storage import realms
 from storage.database import Connection, Database, Statement, open_database
 from storage.ids import ChannelId, UserId

@@ -11,11 +11,12 @@ import pytest
 
 from server.actions.messages.decide import Draft
 from server.actions.messages.send import prepare, send_message
-from server.directory import REALM
 from server.domain.actor import Actor
 from server.domain.errors import BadRequestError, DomainError
-from server.events.base import NOBODY, StaleDecisionError
+from server.events.base import NOBODY
 from server.events.log import Tick
+from server.realm_cache import REALM
+from server.transactions import StaleDecisionError
 from storage import channels, clock
 from storage.database import Connection, Database, Statement, open_database
 from storage.ids import Position

@@ -6,7 +6,7 @@ from datetime import timedelta
 import pytest
 
 from queue_processors.log_keeper import KEEP_ACTIVITY, LogKeeper
-from server import activity
+from server.presences import activity
 from storage import user_activity
 from storage.user_activity import MAX_CLIENTS, OTHERS, Visits
 from tests.factories import JOINED

@@ -18,8 +18,8 @@ from server.events.base import NOBODY
 from server.events.log import Tick
 from server.messaging.job_broker import OutgoingJob
 from server.messaging.postgres_desk import PostgresJobDesk
-from server.metrics_port import MetricsPort, metrics_port
-from server.version import VERSION
+from server.operator.port import MetricsPort, metrics_port
+from server.runtime.version import VERSION
 from server.writer import WriteTx
 from storage import workers
 from storage.database import Database, StatementTimeoutError

@@ -6,10 +6,10 @@ import msgspec
 import pytest
 import pytest_asyncio
 
-from server.directory import Directory
 from server.domain.addresses import Addresses
 from server.events.base import LogEntry, to_users
 from server.events.subscriptions import ChannelName, SubscriptionsRemoved
+from server.realm_cache import Directory
 from server.realtime.audience import LiveUser
 from server.realtime.follower import RealmFollower
 from server.realtime.queue import K_BITS

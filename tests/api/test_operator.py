@@ -17,8 +17,8 @@ from typing_extensions import override
 from server.messaging.postgres_desk import PostgresJobDesk
 from server.operator.pages import OperatorPages
 from server.operator.sessions import COOKIE, LIFE_SECONDS, Sessions
+from server.runtime.version import VERSION
 from server.settings import load_settings
-from server.version import VERSION
 from storage import workers
 from storage.database import Database
 from storage.jobs import QueueStats

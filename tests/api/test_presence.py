@@ -10,11 +10,11 @@ import pytest
 import pytest_asyncio
 
 from server.actions.user_activation import deactivate_user
-from server.directory import ROLL
 from server.domain.access import GUEST
 from server.domain.presence import OFFLINE_AFTER_SECONDS
 from server.domain.user_settings import ADMINISTRATORS
 from server.presences.arrivals import MAX_TOLD
+from server.realm_cache import ROLL
 from storage import presences
 from storage.presences import Ping
 from tests.factories import Make, new_realm

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from server.version import FEATURE_LEVEL
+from server.runtime.version import FEATURE_LEVEL
 from tests.fixtures import contract
 from tests.fixtures.app import ROOT_DOMAIN
 from tests.fixtures.clients import Client

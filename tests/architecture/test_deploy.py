@@ -9,8 +9,8 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from scripts.cli.main import cli
-from server.metrics import Metrics
 from server.settings import Settings, variable_of
+from server.telemetry.metrics import Metrics
 from tests.architecture.sources import ROOT
 from tests.fixtures.app import Server
 

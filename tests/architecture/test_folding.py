@@ -23,7 +23,7 @@ OTHERWISE = {
     "server/domain/profiles.py": "addresses that the server has made up, which are ASCII",
     "server/domain/providers.py": "names in the settings, which are ASCII",
     "server/egress/client.py": "headers",
-    "server/known_hosts.py": "hosts",
+    "server/operator/known_hosts.py": "hosts",
     "server/mail/incoming.py": "headers",
     "server/mail/mailer.py": "headers",
     "server/previews/page.py": "attributes of HTML",

@@ -10,7 +10,7 @@ from server.api.handler import BROWSER_PREFIX
 from server.api.routes import ROUTES, RoutesError
 from server.api.visits import PageRoute, Visit
 from server.domain.addresses import API_PREFIX
-from server.pages import Page
+from server.runtime.pages import Page
 from server.web import Site
 from server.web.api_pages import INDEX, ONE
 from server.web.routes import PAGES

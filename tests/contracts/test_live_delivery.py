@@ -9,7 +9,6 @@ from dataclasses import dataclass
 import msgspec
 import pytest
 
-from server.directory import Directories
 from server.domain.clock import SystemClock
 from server.events.base import EVERYONE
 from server.events.log import Tick
@@ -17,6 +16,7 @@ from server.events.user_topics import UserTopicChanged
 from server.messaging.background import running
 from server.messaging.postgres import open_postgres_bus
 from server.messaging.rabbitmq import open_rabbitmq_bus
+from server.realm_cache import Directories
 from server.realtime.poll import poll
 from server.realtime.queues import Realtime
 from server.writer import Writers, WriteTx

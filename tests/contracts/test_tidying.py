@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
-from server.directory import Directories
+from server.realm_cache import Directories
 from server.realtime import queues
 from server.realtime.queues import LET_GO_SECONDS, Realtime
 from storage import event_queues

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from server.egress import RefusedError
 from server.egress.guard import Guard, Target
-from server.places import Destinations, Ports
+from server.settings.network_types import Destinations, Ports
 
 NOT_PUBLIC = """
 0.0.0.0 0.0.0.1 10.0.0.1 10.255.255.255 100.64.0.1 100.100.100.200 100.127.255.255 127.0.0.1

@@ -21,7 +21,7 @@ from server.egress import (
 from server.egress.client import MAX_HEADER_BYTES
 from server.egress.guard import Guard
 from server.egress.resolving import SystemResolver
-from server.places import Destinations, Ports
+from server.settings.network_types import Destinations, Ports
 from tests.fixtures.mail import Certificate
 from tests.fixtures.web import Answering, Received, Web, answering, web_at
 

@@ -9,11 +9,11 @@ import pytest
 import pytest_asyncio
 from tornado.httpclient import AsyncHTTPClient
 
-from server.listening import LAST_PORT, open_sockets
 from server.mail import folder
 from server.mail.folder import MailFolder
 from server.mail.folder_pages import folder_pages
 from server.mail.mailer import Mailer, MailNotTakenNowError
+from server.runtime.sockets import LAST_PORT, open_sockets
 
 pytestmark = pytest.mark.asyncio
 

@@ -7,10 +7,10 @@ import pytest
 from PIL import Image
 from PIL.PngImagePlugin import PngInfo
 
-from server import confined
 from server.domain.errors import BadImageError
 from server.pictures import WORKER, Pictures
 from server.pictures.worker import MAX_FRAMES, answer
+from server.runtime import sandbox
 from tests.fixtures.images import animation, bomb, deep, opened, pages, photograph, picture
 
 
@@ -169,7 +169,7 @@ async def test_a_deadline_ends_it():
 @pytest.mark.asyncio
 async def test_it_learns_nothing_of_the_server(monkeypatch):
     monkeypatch.setenv("PARLEY_SECRET", "CANARY")
-    process = await confined.start(WORKER, "emoji")
+    process = await sandbox.start(WORKER, "emoji")
     try:
         environ = Path(f"/proc/{process.pid}/environ")
         environment = await asyncio.to_thread(environ.read_bytes)

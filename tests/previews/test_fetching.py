@@ -10,10 +10,10 @@ from server.egress import Egress
 from server.egress.guard import Guard
 from server.egress.resolving import SystemResolver
 from server.parsing import Parser, open_parser
-from server.places import Destinations, Ports
 from server.previews import Previews
 from server.previews.fetching import FAILURES_KEPT_SECONDS, KEPT_SECONDS, REMEMBERED
 from server.previews.page import Page
+from server.settings.network_types import Destinations, Ports
 from tests.fixtures.web import Answering, Received, Web, answering, answering_json, web_at
 
 pytestmark = pytest.mark.asyncio

@@ -9,10 +9,10 @@ import pytest_asyncio
 from server.egress import Egress
 from server.egress.guard import Guard
 from server.egress.resolving import SystemResolver
-from server.places import Destinations, Ports
 from server.previews import LinkedPictures, pictures
 from server.previews.fetching import FAILURES_KEPT_SECONDS, KEPT_SECONDS
 from server.previews.pictures import AT_ONCE_OF_HOST, LEAST_WEIGHT, Busy
+from server.settings.network_types import Destinations, Ports
 from tests.fixtures.images import picture
 from tests.fixtures.web import Web, answering, web_at
 

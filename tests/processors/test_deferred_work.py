@@ -11,9 +11,10 @@ from queue_processors.processor import PermanentError
 from queue_processors.registry import PROCESSORS, UnknownProcessorError, named
 from server.actions.messages.decide import Draft
 from server.actions.stepped_work import Finish, Kind, put_off
-from server.events.base import NOBODY, Tx
+from server.events.base import NOBODY
 from server.events.log import Tick
 from server.jobs import DeferredWork
+from server.transactions import Tx
 from storage import stepped_work
 from storage.ids import RealmId
 

@@ -9,15 +9,15 @@ import pytest_asyncio
 
 from queue_processors.embed_links import Embedder
 from queue_processors.processor import Processor
-from server.actions.messages.edit_history import fetch_history
 from server.egress import Egress
 from server.egress.guard import Guard
 from server.egress.resolving import SystemResolver
 from server.events.base import ClientView
+from server.history.edit_history import fetch_history
 from server.jobs import EmbedLinks, outgoing
 from server.parsing import open_parser
-from server.places import Destinations, Ports
 from server.previews import Previews
+from server.settings.network_types import Destinations, Ports
 from storage import message_previews
 from storage.ids import MessageId
 from tests.factories import user_ids

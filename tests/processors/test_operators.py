@@ -20,7 +20,7 @@ from server.messaging.confirms import Message
 from server.messaging.job_broker import JobBroker, OutgoingJob
 from server.messaging.job_topology import graveyard_of, lanes_of
 from server.messaging.rabbitmq_jobs import Publisher
-from server.metrics import Metrics
+from server.telemetry.metrics import Metrics
 from storage import workers
 from storage.database import Database
 from tests.fixtures.places import Place

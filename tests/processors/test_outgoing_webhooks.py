@@ -22,7 +22,7 @@ from server.egress import Egress
 from server.egress.guard import Guard
 from server.egress.resolving import SystemResolver
 from server.jobs import OutgoingWebhook, outgoing
-from server.places import Destinations, Ports
+from server.settings.network_types import Destinations, Ports
 from storage import bots, users
 from storage.bots import ServiceRow
 from storage.users import UserRow

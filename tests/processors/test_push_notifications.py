@@ -23,11 +23,11 @@ from server.actions.push_devices import add_token, register_device
 from server.app import App
 from server.domain.realm_settings import RealmSettings
 from server.jobs import MessageFanout, PushNotification, PushRegistration
-from server.metrics import Metrics
 from server.push.bouncer import Bouncer
 from server.push.courier import Courier
 from server.push.service import NeedsOperatorError
 from server.settings import load_settings
+from server.telemetry.metrics import Metrics
 from storage import push_devices, users
 from storage.ids import MessageId, Position
 from storage.push_devices import DeviceRow, Kind

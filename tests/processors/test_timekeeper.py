@@ -19,8 +19,8 @@ from queue_processors.scheduled_messages import KIND
 from queue_processors.timekeeper import REALMS_AT_ONCE, Timekeeper, in_turns
 from queue_processors.timer_kind import Kind
 from server.actions.workbench import Workbench
-from server.events.base import KeepsChangingError
-from server.metrics import Metrics
+from server.telemetry.metrics import Metrics
+from server.transactions import KeepsChangingError
 from storage import timers as storage_timers
 from storage.database import (
     Database,

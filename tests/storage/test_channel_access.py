@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from server.directory import DEFAULT_ADDRESSES, Directory
 from server.domain.access import GUEST, ROLES, GroupSetting
 from server.domain.channels import GRANTS_CONTENT, Standing
 from server.domain.clock import SystemClock
 from server.domain.realm_settings import RealmSettings
+from server.realm_cache import DEFAULT_ADDRESSES, Directory
 from storage import realms
 from storage.channels import ChannelRow
 from storage.ids import GroupId, UserId

@@ -5,7 +5,7 @@ from contextlib import asynccontextmanager
 
 from typing_extensions import override
 
-from server.listening import open_sockets
+from server.runtime.sockets import open_sockets
 from server.transport.server import HttpServer
 
 ASK = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"

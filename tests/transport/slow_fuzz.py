@@ -9,7 +9,7 @@ from typing import Any, cast
 from typing_extensions import override
 
 from server.api.wire import Exchange, Wire
-from server.deadlines import Deadlines
+from server.runtime.timer_wheel import Deadlines
 from server.transport.server import HttpServer
 from tests.transport.wire_fuzz import PIECE, Paper, Told, answers, check_answers
 
@@ -81,7 +81,7 @@ class Talk:
         """The connection cannot be closed by halves, and has ended with its client's."""
         self._exchanges: list[Slow] = []
         server = HttpServer(cast(Any, self._begin))
-        server.deadlines = deadlines  # each has a timer
+        server.runtime.timer_wheel = deadlines  # each has a timer
         self._connection = server.connection()
         self._connection.connection_made(cast(Any, self._paper))
         self._is_deaf = False
@@ -155,7 +155,7 @@ async def check_slowly(server: HttpServer, data: bytes, random: Random) -> None:
     Fewer come only where one is cut, having no length, or has no end but that of the connection,
     or the connection cannot be closed by halves.
     """
-    talk = Talk(cut(data, random), random, server.deadlines)
+    talk = Talk(cut(data, random), random, server.runtime.timer_wheel)
     statuses, is_cut = check_answers(await talk.run())
     at_once, _ = check_answers(answers(server, [data])[0])
     expected = at_once[: len(statuses)] if is_cut or talk.is_cut else at_once

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from server import deadlines, turns
-from server.deadlines import Deadlines
+from server.runtime import scheduler, timer_wheel
+from server.runtime.timer_wheel import Deadlines
 from tests.fixtures.sockets import until
 
 pytestmark = pytest.mark.asyncio
@@ -29,8 +29,8 @@ class One:
 
 
 async def test_all_that_end_in_one_second_do_so_and_others_have_their_turn(monkeypatch):
-    monkeypatch.setattr(deadlines, "TURN_SECONDS", 0)
-    monkeypatch.setattr(turns, "BETWEEN_LOOKS", 1)
+    monkeypatch.setattr(timer_wheel, "TURN_SECONDS", 0)
+    monkeypatch.setattr(scheduler, "BETWEEN_LOOKS", 1)
     kept, ended = Deadlines(), list[Any]()
     several = [One(ended, number) for number in range(50)]
     for one in several:

@@ -16,10 +16,9 @@ from cryptography.hazmat.primitives.serialization import (
     PrivateFormat,
 )
 
-from server import certificates
-from server.listening import ListenError
 from server.main import TRANSPORTS
-from server.settings import Settings
+from server.runtime.sockets import ListenError
+from server.settings import Settings, certificates
 from server.transport import doors
 from server.transport import server as transport_server
 from tests.fixtures.clients import basic

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from server import turns
-from server.turns import Turns
+from server.runtime import scheduler
+from server.runtime.scheduler import Turns
 from tests.fixtures.sockets import until
 
 pytestmark = pytest.mark.asyncio
@@ -24,7 +24,7 @@ async def test_all_are_brought_in_their_order():
 
 
 async def test_others_have_their_turn_meanwhile(monkeypatch):
-    monkeypatch.setattr(turns, "BETWEEN_LOOKS", 1)
+    monkeypatch.setattr(scheduler, "BETWEEN_LOOKS", 1)
     due = Turns(0)
     brought: list[int] = []
     between: list[int] = []

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 import pytest
 import pytest_asyncio
 
-from server.confined import Worker, WorkerDiedError
+from server.runtime.sandbox import Worker, WorkerDiedError
 
 pytestmark = pytest.mark.asyncio
 

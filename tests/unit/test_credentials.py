@@ -6,7 +6,7 @@ import pytest
 
 from server.api.credentials import TRUSTED_SECONDS, Credential
 from server.domain.errors import UnauthorizedError
-from server.gathering import Gathering
+from server.runtime.batch_loader import Gathering
 from storage.ids import RealmId
 from tests.fixtures.clock import StoppedClock
 

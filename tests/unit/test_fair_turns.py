@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from server.fair_turns import FairTurns
+from server.runtime.fair_queue import FairTurns
 
 pytestmark = pytest.mark.asyncio
 

@@ -10,13 +10,13 @@ from typing import Any, cast
 import msgspec
 import pytest
 
-from server.directory import Directory
 from server.domain.addresses import Addresses
 from server.domain.clock import SystemClock
 from server.events.base import EVERYONE, LogEntry
 from server.events.log import Tick
+from server.realm_cache import Directory
 from server.realtime.follower import RealmFollower
-from server.turns import Turns
+from server.runtime.scheduler import Turns
 from storage import event_log
 from storage.ids import Position, RealmId
 from tests.fixtures.sockets import until

@@ -5,7 +5,7 @@ from itertools import pairwise
 
 import pytest
 
-from server.gathering import AT_ONCE, WOKEN_AT_ONCE, Gathering
+from server.runtime.batch_loader import AT_ONCE, WOKEN_AT_ONCE, Gathering
 
 pytestmark = pytest.mark.asyncio
 

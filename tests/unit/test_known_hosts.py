@@ -4,7 +4,7 @@ import socket
 
 import pytest
 
-from server.known_hosts import KnownHosts
+from server.operator.known_hosts import KnownHosts
 
 HOSTS = KnownHosts(["operator.example.com", "chat.example.com"])
 

@@ -1,6 +1,6 @@
 """What a process tells of itself."""
 
-from server.metrics import Metrics
+from server.telemetry.metrics import Metrics
 
 
 def test_methods_that_clients_make_up_are_counted_together():

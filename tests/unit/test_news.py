@@ -6,10 +6,10 @@ import msgspec
 import pytest
 from structlog.testing import capture_logs
 
-from server.directory import Directories
 from server.domain.clock import SystemClock
 from server.events.base import Audience
 from server.messaging.event_bus import check_ephemeral
+from server.realm_cache import Directories
 from server.realtime import queues
 from server.realtime.queues import Realtime
 from storage.ids import ChannelId, QueueId, RealmId, UserId

@@ -3,7 +3,7 @@
 import pytest
 
 from server.api.proxies import client_address
-from server.places import Networks
+from server.settings.network_types import Networks
 
 PROXIES = Networks("10.0.0.0/8, fd00::/8, 127.0.0.1")
 

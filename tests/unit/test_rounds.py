@@ -7,13 +7,13 @@ import msgspec
 import pytest
 from typing_extensions import override
 
-from server.directory import Directory
 from server.domain.access import MEMBER
 from server.domain.addresses import Addresses
 from server.domain.clock import SystemClock
 from server.events.base import Audience, LogEntry
 from server.events.messages import MessageSent, Sender, ShownMessage
 from server.events.queue_params import QueueParams
+from server.realm_cache import Directory
 from server.realtime import poll as polls
 from server.realtime.audience import LiveUser
 from server.realtime.follower import RealmFollower

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from server.places import Networks
 from server.settings import (
     Settings,
     SettingsError,
@@ -14,6 +13,7 @@ from server.settings import (
     load_settings,
     unused_variables,
 )
+from server.settings.network_types import Networks
 
 
 def problems(**sources) -> list[str]:

@@ -9,8 +9,8 @@ import pytest
 from structlog.testing import capture_logs
 
 from server.messaging.background import running
-from server.metrics import Metrics
-from server.watchdog import LoopWatchdog
+from server.runtime.watchdog import LoopWatchdog
+from server.telemetry.metrics import Metrics
 
 pytestmark = pytest.mark.asyncio
 

@@ -10,8 +10,9 @@ from server.actions.messages.decide import Draft
 from server.actions.messages.notices import Notice
 from server.actions.stepped_work import Kind, put_off
 from server.actions.subscriptions.regaining import tell_lost, tell_regained, who_find_something
-from server.events.base import NOBODY, Entry, Tx
+from server.events.base import NOBODY, Entry
 from server.events.log import Tick
+from server.transactions import Tx
 from storage import channels, read_state, subscriptions
 from storage.database import Connection
 from storage.ids import ChannelId, RealmId, UserId

@@ -42,8 +42,9 @@ from server.domain.default_channel_groups import may_be_in_a_group
 from server.domain.errors import BadRequestError, ChannelAlreadyExistsError
 from server.domain.group_settings import changed_settings, named_in
 from server.domain.permission_settings import CHANNEL_PERMISSIONS
-from server.events.base import MEMBERS, Entry, Tx
+from server.events.base import MEMBERS, Entry
 from server.events.channels import ChannelInfo, DefaultChannelsChanged
+from server.transactions import Tx
 from storage import channels, read_state, regaining, subscriptions, users
 from storage.channels import ChannelRow
 from storage.database import Connection

@@ -18,8 +18,9 @@ from server.domain.channel_creation import (
 )
 from server.domain.channels import clean_description
 from server.domain.markdown import render_description
-from server.events.base import MEMBERS, Tx
+from server.events.base import MEMBERS
 from server.events.channels import ChannelInfo, ChannelsCreated, DefaultChannelsChanged
+from server.transactions import Tx
 from storage import channels, users
 from storage.channels import ChannelRow, NewChannel
 from storage.ids import UserId

@@ -9,9 +9,10 @@ import msgspec
 from server.actions.ground import Ground
 from server.actions.subscriptions.audiences import alike
 from server.actions.subscriptions.membership import activity_of
-from server.events.base import Entry, Tx, to_users
+from server.events.base import Entry, to_users
 from server.events.channels import ChannelInfo, ChannelsCreated, ChannelsDeleted
 from server.events.subscriptions import PeersAdded
+from server.transactions import Tx
 from storage import subscriptions
 from storage.channels import ChannelRow
 from storage.database import Connection

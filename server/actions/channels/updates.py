@@ -12,7 +12,7 @@ from server.actions.subscriptions.membership import notification_defaults
 from server.domain.access import GroupGraph
 from server.domain.channel_changes import PRIVACY, differing_permissions, privacy_differs
 from server.domain.channels import ADMINISTRATORS_POST, post_policy, setting_of
-from server.events.base import Audience, Tx, to_users
+from server.events.base import Audience, to_users
 from server.events.channels import ChannelInfo, ChannelUpdated
 from server.events.subscriptions import (
     PeersAdded,
@@ -20,6 +20,7 @@ from server.events.subscriptions import (
     SubscriptionsAdded,
     personal,
 )
+from server.transactions import Tx
 from storage import subscriptions, users
 from storage.channels import ChannelRow
 from storage.database import Connection

@@ -25,8 +25,9 @@ from server.domain.groups import (
     within,
 )
 from server.domain.permission_settings import GROUP_PERMISSIONS, REALM_PERMISSIONS
-from server.events.base import EVERYONE, Tx
+from server.events.base import EVERYONE
 from server.events.groups import GroupChanged, UserGroup, permissions_of, shown_group
+from server.transactions import Tx
 from storage import channels, groups, subscriptions, users
 from storage.channels import ChannelRow
 from storage.database import Connection

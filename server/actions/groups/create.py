@@ -22,8 +22,9 @@ from server.domain.groups import (
     is_name_taken,
 )
 from server.domain.permission_settings import GROUP_PERMISSIONS
-from server.events.base import EVERYONE, Tx
+from server.events.base import EVERYONE
 from server.events.groups import GroupAdded, shown_group
+from server.transactions import Tx
 from storage import groups
 from storage.groups import GroupRow
 from storage.ids import GroupId, Position, UserId

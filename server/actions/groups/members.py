@@ -16,7 +16,7 @@ from server.domain.access import GroupSetting
 from server.domain.actor import Actor
 from server.domain.errors import BadRequestError
 from server.domain.groups import may_add, may_remove
-from server.events.base import EVERYONE, NOBODY, Event, Tx
+from server.events.base import EVERYONE, NOBODY, Event
 from server.events.groups import (
     MembersAdded,
     MembersRemoved,
@@ -24,6 +24,7 @@ from server.events.groups import (
     SubgroupsRemoved,
 )
 from server.events.log import Tick
+from server.transactions import Tx
 from storage import groups
 from storage.database import Connection
 from storage.groups import GroupRow

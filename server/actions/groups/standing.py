@@ -18,7 +18,8 @@ from server.domain.access import GroupGraph, GroupSetting
 from server.domain.actor import Actor
 from server.domain.channels import GRANTS_METADATA, setting_of
 from server.domain.errors import BadRequestError
-from server.events.base import Entry, Tx
+from server.events.base import Entry
+from server.transactions import Tx
 from storage import channels, groups, realms, subscriptions, users
 from storage.channels import ChannelRow
 from storage.groups import GroupRow

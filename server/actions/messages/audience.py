@@ -6,8 +6,9 @@ from datetime import datetime
 
 from server.actions.ground import Ground
 from server.actions.subscriptions.audiences import seers
-from server.events.base import Audience, Tx
+from server.events.base import Audience
 from server.events.channels import RECENTLY
+from server.transactions import Tx
 from storage import channels, message_edits, message_places
 from storage.channels import ChannelRow
 from storage.database import Statement

@@ -10,7 +10,6 @@ from itertools import chain, islice
 from typing import Final, Protocol
 
 from server.actions.workbench import Reading
-from server.directory import Directory
 from server.domain.access import GroupGraph
 from server.domain.actor import Actor
 from server.domain.attachments import path_ids_in
@@ -42,6 +41,7 @@ from server.domain.shown_people import INACCESSIBLE_NAME
 from server.domain.thumbnails import has_thumbnails, with_thumbnails
 from server.domain.user_settings import UserSettings
 from server.domain.widgets import widget_of
+from server.realm_cache import Directory
 from storage import attachments, message_flags, messages, sends
 from storage.attachments import AttachmentRow
 from storage.channels import ChannelRow

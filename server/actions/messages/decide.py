@@ -12,7 +12,6 @@ from server.actions.messages.content import (
     read_content,
 )
 from server.actions.workbench import Reading
-from server.directory import Directory
 from server.domain.access import GUEST
 from server.domain.actor import Actor
 from server.domain.bots import GENERIC
@@ -32,6 +31,7 @@ from server.domain.markdown.writing import mentioned_ids, with_masked_mentions
 from server.domain.messages import clean_content, clean_new_topic
 from server.domain.names import composed
 from server.domain.realm_settings import RealmSettings
+from server.realm_cache import Directory
 from storage import conversations
 from storage.channels import ChannelRow
 from storage.conversations import TopicRow

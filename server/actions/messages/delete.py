@@ -12,8 +12,9 @@ from server.domain.actor import Actor
 from server.domain.channels import Standing
 from server.domain.errors import BadRequestError, UnauthorizedPrincipalError
 from server.domain.messages import clean_topic
-from server.events.base import Entry, Tx
+from server.events.base import Entry
 from server.events.message_changes import MAX_GONE, MessagesGone
+from server.transactions import Tx
 from storage import (
     channels,
     conversations,

@@ -14,9 +14,9 @@ from server.domain.actor import Actor
 from server.domain.errors import BadRequestError, ExpectationMismatchError
 from server.domain.markdown.previews import without_previews
 from server.domain.messages import clean_content
-from server.events.base import Tx
 from server.events.message_changes import ContentChange, MessagesChanged
 from server.jobs import EmbedLinks, MessageFanout, Thumbnails, enqueue
+from server.transactions import Tx
 from storage import message_edits, message_flags, messages, submessages
 from storage.database import Statement
 from storage.ids import MessageId, TopicId

@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 from server.actions import audit
 from server.actions.ground import stand_on_realm
 from server.actions.messages.delete import delete_locked
-from server.events.base import Tx
+from server.transactions import Tx
 from storage import channels, conversations, message_edits, retention
 from storage.channels import ChannelRow
 from storage.conversations import TopicRow

@@ -1,8 +1,8 @@
 """Links to messages, in what the server writes to people."""
 
-from server.directory import Directory
 from server.domain.markdown.links import direct_href
 from server.domain.markdown.writing import link, topic_link
+from server.realm_cache import Directory
 from storage import conversations, message_places
 from storage.database import Connection
 from storage.ids import TopicId, UserId

@@ -28,10 +28,11 @@ from server.domain.errors import BadRequestError, MoveTimeLimitError
 from server.domain.messages import clean_new_topic
 from server.domain.realm_settings import RealmSettings
 from server.domain.resolved_topics import MarkChange, changes_only_marks, mark_change
-from server.events.base import Clocked, ClockedWrite, LogEntry, StaleDecisionError, Tx
+from server.events.base import LogEntry
 from server.events.log import JobEnqueued
 from server.events.message_changes import MessagesChanged, PropagateMode, Relocation
 from server.jobs import asking_for
+from server.transactions import Clocked, ClockedWrite, StaleDecisionError, Tx
 from storage import message_moves
 from storage.channels import ChannelRow
 from storage.conversations import TopicRow

@@ -21,7 +21,7 @@ from server.actions.messages.decide import Draft
 from server.actions.messages.edit import PreparedEdit, write_edit
 from server.actions.messages.notices import Notice
 from server.actions.stepped_work import Kind, put_off
-from server.events.base import NOBODY, Entry, Tx
+from server.events.base import NOBODY, Entry
 from server.events.log import Tick
 from server.events.message_changes import (
     MAX_GONE,
@@ -30,6 +30,7 @@ from server.events.message_changes import (
     PropagateMode,
     Relocation,
 )
+from server.transactions import Tx
 from storage import channels, message_edits, message_moves, realms, user_topics
 from storage.channels import ChannelRow
 from storage.ids import ChannelId, MessageId, TopicId, UserId

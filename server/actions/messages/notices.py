@@ -10,13 +10,13 @@ import structlog
 from server.actions.messages import send
 from server.actions.messages.decide import Draft
 from server.actions.workbench import Workbench
-from server.directory import Directory
 from server.domain.actor import Actor
 from server.domain.errors import BadRequestError, DomainError
 from server.domain.markdown.links import narrow_href
 from server.domain.markdown.writing import link, mention, topic_link
 from server.domain.resolved_topics import MarkChange
 from server.domain.system_bots import NOTIFICATION_BOT, SystemBot
+from server.realm_cache import Directory
 from storage.ids import ChannelId, MessageId, UserId
 from storage.users import UserRow
 

@@ -6,7 +6,7 @@ from datetime import datetime
 from server.actions.messages.redraw import Seen, redraw
 from server.domain.markdown.nodes import Preview
 from server.domain.markdown.previews import with_previews
-from server.events.base import Tx
+from server.transactions import Tx
 from storage.ids import MessageId
 
 

@@ -7,8 +7,8 @@ from datetime import datetime
 from server.actions.ground import Ground, stand_on_realm
 from server.actions.messages.audience import of_messages
 from server.actions.messages.edit import tell_of_content
-from server.events.base import StaleDecisionError, Tx
 from server.events.message_changes import ContentChange, MessagesChanged
+from server.transactions import StaleDecisionError, Tx
 from storage import channels, message_previews, messages
 from storage.channels import ChannelRow
 from storage.ids import MessageId

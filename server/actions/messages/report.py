@@ -5,11 +5,11 @@ from typing import Final, Literal
 from server.actions.messages import notices
 from server.actions.messages.decide import Draft
 from server.actions.workbench import Workbench
-from server.directory import Directory
 from server.domain.actor import Actor
 from server.domain.errors import BadRequestError, DomainError
 from server.domain.markdown.writing import mention, quoted, topic_link
 from server.domain.realm_settings import NO_CHANNEL
+from server.realm_cache import Directory
 from storage import conversations, message_edits
 from storage.database import Connection
 from storage.ids import ChannelId, MessageId, TopicId

@@ -11,27 +11,25 @@ from typing_extensions import override
 from server.actions.messages.content import typeset_ahead
 from server.actions.messages.decide import Decision, Draft, decide
 from server.actions.workbench import Reading
-from server.directory import Directory
 from server.domain.actor import Actor
 from server.domain.addresses import RealmAddress
 from server.domain.errors import DomainError, IdempotencyKeyReusedError
 from server.domain.shown_people import EVERYTHING
 from server.domain.topic_policies import policy_gained
 from server.domain.user_settings import DEFAULTS, UserSettings
-from server.events.base import (
-    Audience,
+from server.events.base import Audience, LogEntry, decode_audience
+from server.events.messages import MessageSent, Recipient, Sender, ShownMessage
+from server.events.user_topics import UserTopicChanged
+from server.realm_cache import Directory
+from server.transactions import (
     Clocked,
     ClockedWrite,
-    LogEntry,
     SharedWrite,
     StaleDecisionError,
     Turn,
     Turned,
     Tx,
-    decode_audience,
 )
-from server.events.messages import MessageSent, Recipient, Sender, ShownMessage
-from server.events.user_topics import UserTopicChanged
 from storage import message_flags, messages, sends
 from storage.database import Statement
 from storage.ids import MessageId, Position, QueueId, RealmId, UserId

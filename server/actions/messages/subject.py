@@ -9,7 +9,7 @@ from server.domain.channels import Standing
 from server.domain.errors import BadRequestError
 from server.domain.messages import MAX_TOPIC_LENGTH
 from server.domain.resolved_topics import renamed
-from server.events.base import StaleDecisionError, Tx
+from server.transactions import StaleDecisionError, Tx
 from storage import (
     channels,
     conversations,

@@ -4,7 +4,7 @@ from datetime import datetime
 
 from server.actions.messages.redraw import Seen, redraw
 from server.domain.thumbnails import with_thumbnails
-from server.events.base import Tx
+from server.transactions import Tx
 from storage import attachments
 from storage.ids import MessageId
 

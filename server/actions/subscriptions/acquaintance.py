@@ -9,8 +9,9 @@ from server.actions.ground import Ground
 from server.actions.presence import introduce
 from server.domain.access import GUEST
 from server.domain.profiles import least_role_to_see_email
-from server.events.base import MAX_WIRE_EVENTS, Tx, to_users
+from server.events.base import MAX_WIRE_EVENTS, to_users
 from server.events.users import UsersForgotten, UsersIntroduced, inaccessible_user, shown_user
+from server.transactions import Tx
 from storage import acquaintances, profile_data, subscriptions, users
 from storage.database import Connection
 from storage.ids import ChannelId, RealmId, UserId

@@ -15,7 +15,7 @@ from server.actions.subscriptions.audiences import alike, besides, seers
 from server.actions.subscriptions.regaining import tell_lost, tell_regained
 from server.domain.channels import COLORS, first_free_color
 from server.domain.user_settings import UserSettings
-from server.events.base import Audience, Entry, Tx, to_users
+from server.events.base import Audience, Entry, to_users
 from server.events.channels import ChannelInfo, ChannelsCreated, ChannelsDeleted
 from server.events.subscriptions import (
     NOTIFICATIONS,
@@ -27,6 +27,7 @@ from server.events.subscriptions import (
     SubscriptionsRemoved,
     personal,
 )
+from server.transactions import Tx
 from storage import channels, read_state, regaining, subscriptions
 from storage.channels import ActivityRow, ChannelRow
 from storage.database import Connection

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from server.actions.ground import Ground
 from server.domain.actor import Actor
 from server.domain.errors import BadRequestError
-from server.events.base import Tx
+from server.transactions import Tx
 from storage.address_folding import fold_address
 from storage.ids import UserId
 

@@ -2,7 +2,8 @@
 
 from collections.abc import Collection, Sequence
 
-from server.events.base import Entry, Tx
+from server.events.base import Entry
+from server.transactions import Tx
 from storage import read_state, regaining
 from storage.database import Connection
 from storage.ids import ChannelId, RealmId, UserId

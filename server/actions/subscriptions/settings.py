@@ -9,8 +9,9 @@ from server.actions import audit
 from server.actions.ground import stand
 from server.domain.actor import Actor
 from server.domain.errors import BadRequestError
-from server.events.base import Tx, to_users
+from server.events.base import to_users
 from server.events.subscriptions import NOTIFICATIONS, PropertyUpdate, telling_of
+from server.transactions import Tx
 from storage import channels, subscriptions, users
 from storage.ids import ChannelId
 from storage.subscriptions import SubscriptionRow

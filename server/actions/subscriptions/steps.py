@@ -10,7 +10,7 @@ from server.actions.messages.decide import Draft
 from server.actions.messages.notices import Notice
 from server.actions.stepped_work import Kind, put_off
 from server.actions.subscriptions.membership import Move, join
-from server.events.base import Tx
+from server.transactions import Tx
 from storage import channels, subscriptions
 from storage.channels import ChannelRow
 from storage.ids import ChannelId, UserId

@@ -22,7 +22,7 @@ from server.actions.subscriptions.steps import (
 from server.domain.actor import Actor
 from server.domain.channel_creation import ChannelTerms, CreationNotPermittedError, check_creator
 from server.domain.errors import BadRequestError, ChannelAlreadyExistsError
-from server.events.base import StaleDecisionError, Tx
+from server.transactions import StaleDecisionError, Tx
 from storage import channels, subscriptions
 from storage.channels import ChannelRow, NamedChannel
 from storage.ids import ChannelId, UserId

@@ -9,7 +9,7 @@ from server.actions.subscriptions.principals import principal_ids, refuse_unfit
 from server.domain.actor import Actor
 from server.domain.errors import BadRequestError, ChannelDoesNotExistError
 from server.domain.names import composed
-from server.events.base import Tx
+from server.transactions import Tx
 from storage import channels, subscriptions
 from storage.channels import ChannelRow
 from storage.ids import ChannelId

@@ -9,7 +9,7 @@ from server.actions.subscriptions.subscribe import Subscribed, SubscriptionReque
 from server.actions.subscriptions.unsubscribe import Unsubscribed, unsubscribe
 from server.domain.actor import Actor
 from server.domain.names import composed
-from server.events.base import StaleDecisionError, Tx
+from server.transactions import StaleDecisionError, Tx
 from storage import channels, users
 
 

@@ -17,12 +17,12 @@ from benchmarks.leaks.together import Together
 from benchmarks.leaks.world import serve
 from server.actions.messages import notices
 from server.actions.messages.content import ReadContent
-from server.directory import Directory
 from server.domain.channels import Standing
 from server.domain.shown_people import EVERYTHING, Sight
 from server.events.log import QueuesEnded
 from server.events.messages import MessageSent
 from server.events.reactions import Reaction
+from server.realm_cache import Directory
 from server.realtime import queues, variants
 from storage.ids import Position
 from tests.fixtures.database import new_database

@@ -4,12 +4,12 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from server.directory import Directory
 from server.domain.actor import Actor
 from server.domain.channels import Standing
 from server.domain.errors import BadNarrowError, UnauthorizedError
 from server.domain.narrow import EMPTY_TOPIC, Operand, Term
 from server.domain.search import Wanted, language_of, parse_search
+from server.realm_cache import Directory
 from storage import conversations, messages, narrows, search
 from storage.channels import ChannelRow
 from storage.database import Connection

@@ -60,7 +60,7 @@ class Worker:
     """One process of a module, started at the first request; it answers one request at a time.
 
     Requests and answers are frames of bytes, which the module reads and writes with
-    `server/worker_loop.py`. Callers see to it that no two of them ask at once.
+    `server/runtime/sandbox_worker.py`. Callers see to it that no two of them ask at once.
     """
 
     def __init__(self, module: str) -> None:

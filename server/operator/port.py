@@ -13,14 +13,14 @@ from prometheus_client import CONTENT_TYPE_LATEST
 from tornado.httpserver import HTTPServer
 from tornado.httputil import HTTPServerRequest
 
+from server.api.health import CHECKED_PATHS, Checks
 from server.app import App
-from server.checks import CHECKED_PATHS, Checks
-from server.known_hosts import KnownHosts
-from server.listening import first_free
 from server.operator import OperatorPages, is_below_root
-from server.overview import AWAY, QueueView, queue_views
-from server.pages import PLAIN, Page, PageServer
+from server.operator.known_hosts import KnownHosts
+from server.runtime.pages import PLAIN, Page, PageServer
+from server.runtime.sockets import first_free
 from server.settings import Settings
+from server.telemetry.overview import AWAY, QueueView, queue_views
 from storage import workers
 
 logger = structlog.get_logger(__name__)

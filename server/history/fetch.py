@@ -5,9 +5,6 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final, Literal
 
-from server.actions.messages.narrowing import Look, among, narrowed
-from server.actions.messages.showing import show
-from server.directory import Directory
 from server.domain.actor import Actor
 from server.domain.errors import BadRequestError, MissingParameterError
 from server.domain.highlights import Marks, Shown, words_in
@@ -15,6 +12,9 @@ from server.domain.narrow import Term
 from server.domain.user_settings import UserSettings
 from server.events.base import ClientView
 from server.events.messages import MessageObject
+from server.history.narrow import Look, among, narrowed
+from server.history.render import show
+from server.realm_cache import Directory
 from storage import history, messages
 from storage import read_receipts as receipts
 from storage.database import Connection
@@ -60,7 +60,7 @@ class Match:
     subject: str
 
 
-async def fetch(
+async def page(
     directory: Directory, connection: Connection, actor: Actor, wanted: Wanted
 ) -> Fetched:
     """A page of what the actor may read. Raises BadNarrowError, BadRequestError."""
@@ -89,10 +89,10 @@ async def fetch(
     return Fetched(_shown(window.anchor), page, shown)
 
 
-async def find(
+async def page_of_ids(
     directory: Directory, connection: Connection, actor: Actor, wanted: Wanted
 ) -> PageOfIds:
-    """Which messages `fetch` would give. Raises BadNarrowError, BadRequestError."""
+    """Which messages `page` would give. Raises BadNarrowError, BadRequestError."""
     located = await _locate(directory, connection, actor, wanted)
     if located is None:
         return PageOfIds([], False, True, True)
@@ -201,7 +201,7 @@ async def matching(
     return {str(row.id): match for row, match in zip(rows, matches, strict=True)}
 
 
-async def fetch_by_ids(
+async def by_ids(
     directory: Directory,
     connection: Connection,
     actor: Actor,
@@ -263,7 +263,7 @@ async def read_receipts(
     )
 
 
-async def fetch_one(
+async def one(
     directory: Directory,
     connection: Connection,
     actor: Actor,
@@ -271,7 +271,7 @@ async def fetch_one(
     view: ClientView,
 ) -> tuple[MessageObject, str]:
     """The message as the actor sees it, and its Markdown. Raises BadRequestError."""
-    shown = await fetch_by_ids(directory, connection, actor, [message_id], view)
+    shown = await by_ids(directory, connection, actor, [message_id], view)
     raw = await messages.for_reader(
         connection, actor.realm_id, actor.user_id, [message_id], rendered=False
     )

@@ -6,9 +6,6 @@ from typing import Any, Literal, NamedTuple
 
 import msgspec
 
-from server.actions.messages.edit_history import last_moved, shown_history
-from server.actions.messages.people import shown_sender
-from server.directory import Directory
 from server.domain.actor import Actor
 from server.domain.addresses import RealmAddress
 from server.domain.realm_settings import RealmSettings
@@ -23,6 +20,9 @@ from server.events.messages import (
     recipient_id,
     shown_topic,
 )
+from server.history.edit_history import last_moved, shown_history
+from server.history.senders import shown_sender
+from server.realm_cache import Directory
 from storage.channels import ChannelRow
 from storage.ids import ChannelId, UserId
 from storage.messages import CHANNEL_WILDCARD, IS_ME_MESSAGE, MessageRow

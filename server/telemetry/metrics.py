@@ -12,8 +12,8 @@ from prometheus_client import (
     generate_latest,
 )
 
-from server.overview import QueueView
-from server.version import VERSION
+from server.runtime.version import VERSION
+from server.telemetry.overview import QueueView
 
 REQUEST_BUCKETS = (0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10, 30, 60)
 METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})

@@ -13,7 +13,7 @@ import sys
 from collections.abc import Callable
 from typing import Final, TypeVar
 
-from server.confined import HEADER
+from server.runtime.sandbox import HEADER
 
 Request = TypeVar("Request")
 

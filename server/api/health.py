@@ -8,7 +8,7 @@ from typing import Final
 import msgspec
 
 from server.app import App
-from server.overview import AWAY, LAG_SECONDS
+from server.telemetry.overview import AWAY, LAG_SECONDS
 from storage import health, workers
 from storage.reasons import UNKNOWN, brief_of
 from storage.refusals import RefusedError

@@ -24,7 +24,7 @@ from server.domain.names import fold_name
 from server.domain.profiles import user_id_of_hidden_email
 from server.domain.realm_settings import RealmSettings
 from server.domain.shown_people import EVERYTHING, FROM_THE_WEB, Sight
-from server.gathering import Gathering
+from server.runtime.batch_loader import Gathering
 from storage import (
     acquaintances,
     alert_words,

@@ -10,8 +10,8 @@ import msgspec
 
 from server.messaging.job_broker import BrokerUnavailableError
 from server.messaging.job_desk import JobDesk
-from server.version import VERSION
-from server.wording import span
+from server.runtime.formatting import span
+from server.runtime.version import VERSION
 from storage import health, workers
 from storage.database import Connection, Database, DatabaseUnavailableError, StatementTimeoutError
 from storage.health import Contents, Facts, Migrations

@@ -3,7 +3,6 @@
 from collections.abc import Hashable, Mapping, Sequence
 from typing import Any, Final
 
-from server.directory import Directory
 from server.domain.actor import Actor
 from server.domain.errors import BadRequestError
 from server.domain.markdown.previews import without_previews
@@ -11,6 +10,7 @@ from server.domain.markdown.typesetting import Typesetter
 from server.domain.realm_settings import RealmSettings
 from server.events.base import ClientView
 from server.events.messages import shown_topic
+from server.realm_cache import Directory
 from storage import message_edits
 from storage.database import Connection
 from storage.ids import MessageId

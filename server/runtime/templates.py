@@ -3,7 +3,7 @@
 from functools import cache
 from typing import TYPE_CHECKING
 
-from server.wording import counted, span
+from server.runtime.formatting import counted, span
 
 if TYPE_CHECKING:
     from jinja2 import Environment

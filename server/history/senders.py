@@ -1,9 +1,9 @@
 """Senders as messages show them."""
 
-from server.directory import Directory
 from server.domain.addresses import RealmAddress
 from server.domain.shown_people import EVERYTHING, Sight
 from server.events.messages import Sender
+from server.realm_cache import Directory
 from storage.realms import RealmRow
 from storage.users import UserRow
 

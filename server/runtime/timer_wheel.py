@@ -4,7 +4,7 @@ import asyncio
 from functools import partial
 from typing import Final, Protocol
 
-from server.turns import Turns
+from server.runtime.scheduler import Turns
 
 TURN_SECONDS: Final = 0.0005
 """To close a connection takes the loop ten times as long as to ask it for that."""

@@ -9,7 +9,7 @@ from typing import Final
 
 from typing_extensions import override
 
-from server.listening import ListenError
+from server.runtime.sockets import ListenError
 from server.settings import Settings, variable_of
 
 OTHERS_KEY: Final = frozenset({"KEY_VALUES_MISMATCH", "NO_CERTIFICATE_ASSIGNED"})

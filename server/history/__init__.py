@@ -1,0 +1,1 @@
+"""Read history: pages of messages, narrowed, as their readers may see them."""
