@@ -11,7 +11,7 @@ from queue_processors.message_fanout import Fanout
 from server.domain.clock import SystemClock
 from server.jobs import MessageFanout
 from server.messaging.job_broker import OutgoingJob
-from server.realm_cache import Directories
+from server.realm_cache import RealmCaches
 from storage.database import open_database
 from storage.ids import MessageId, RealmId
 
@@ -57,8 +57,8 @@ async def _decide_often(
     realm_id = RealmId(world.realm_id)
     taken = []
     async with open_database(url) as pool:
-        directory = Directories(pool, SystemClock()).of(realm_id)
-        fanout = Fanout(pool, Nowhere(), directory, realm_id, frozenset({"push_notifications"}))
+        realm_cache = RealmCaches(pool, SystemClock()).of(realm_id)
+        fanout = Fanout(pool, Nowhere(), realm_cache, realm_id, frozenset({"push_notifications"}))
         for [message_id] in rows:
             started = time.perf_counter()
             await fanout.handle(MessageFanout(realm_id=realm_id, sent=(MessageId(message_id),)))

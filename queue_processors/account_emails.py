@@ -1,7 +1,7 @@
 """Mails people what happens to their accounts."""
 
-from queue_processors.letters import post
 from queue_processors.processor import Processor
+from queue_processors.single_mail import post
 from server.app import App
 from server.domain.account_news import Deactivated
 from server.domain.addresses import mail_domain
@@ -26,7 +26,7 @@ async def _head(app: App, connection: Connection, job: AccountEmail) -> AccountH
     """To whom it goes; None: whose account it was is not there any more."""
     realm = await realms.by_id(connection, job.realm_id)
     assert realm is not None, "a realm is never removed"
-    address = app.directories.of(job.realm_id).address_of(realm)
+    address = app.realm_caches.of(job.realm_id).address_of(realm)
     to, name, unsubscribe_url = job.address, job.full_name, ""
     if job.user_id is not None:
         [row] = await users.by_ids(connection, job.realm_id, [job.user_id])

@@ -7,10 +7,10 @@ from typing import Final
 
 import structlog
 
-from queue_processors.keeping import PASSING, now_and_then
+from queue_processors.periodic import PASSING, now_and_then
 from server.actions import attachments as actions
 from server.actions.realm_exports import KEPT, expire_export
-from server.actions.workbench import Workbench
+from server.actions.realm_services import RealmServices
 from server.app import App
 from server.domain.errors import DomainError
 from storage import attachments, realm_emoji, realm_exports, realms, resumable_uploads, users
@@ -44,7 +44,7 @@ class BlobKeeper:
         self,
         database: Database,
         blobs: BlobStore,
-        workbench: Callable[[RealmId], Workbench],
+        workbench: Callable[[RealmId], RealmServices],
         now: Callable[[], datetime],
         *,
         first_look_seconds: float = FIRST_LOOK_SECONDS,

@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from queue_processors.letters import post
 from queue_processors.processor import Processor
+from queue_processors.single_mail import post
 from server.app import App
 from server.domain.addresses import RealmAddress, mail_domain
 from server.domain.confirmations import (
@@ -63,9 +63,9 @@ async def _place(app: App, job: ConfirmationEmail) -> Place:
     """In whose name it is written."""
     if job.realm_id == THE_SERVER:
         return Place(name="Parley", url=RealmAddress(app.settings.public_url).url)
-    directory = app.directories.afresh(job.realm_id)
-    realm = await directory.realm()
-    return Place(name=realm.name, url=directory.address_of(realm).url)
+    realm_cache = app.realm_caches.afresh(job.realm_id)
+    realm = await realm_cache.realm()
+    return Place(name=realm.name, url=realm_cache.address_of(realm).url)
 
 
 async def _addressed(

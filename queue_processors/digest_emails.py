@@ -23,7 +23,7 @@ from server.mail.mailer import (
     addressee_of,
 )
 from server.mail.missed_messages import Letterhead, MailedMessage
-from server.realm_cache import Directory
+from server.realm_cache import RealmCache
 from storage import digests, email_notifications, server_keys, users
 from storage.database import NOT_NOW, Connection
 from storage.digests import HotTopic
@@ -49,7 +49,7 @@ LEFT_ALONE: Final = timedelta(days=7)
 class _Week:
     """What has happened, before it is known who asks."""
 
-    directory: Directory
+    realm_cache: RealmCache
     realm: RealmRow
     topics: Sequence[HotTopic]
     channels: Sequence[str]
@@ -83,8 +83,8 @@ async def _week(app: App, realm_id: RealmId, now: datetime) -> _Week:
         channels = await digests.new_public_channels(
             connection, realm_id, since=now - WEEK, limit=CHANNELS
         )
-    directory = app.directories.afresh(realm_id)
-    return _Week(directory, await directory.realm(), topics, channels, now)
+    realm_cache = app.realm_caches.afresh(realm_id)
+    return _Week(realm_cache, await realm_cache.realm(), topics, channels, now)
 
 
 async def _mail(app: App, job: DigestEmails, week: _Week, user_id: UserId) -> Exception | None:
@@ -161,7 +161,7 @@ async def _talks(
         each.id: each for each in await digests.unread_of(connection, realm_id, row.user_id, ids)
     }
     empty = RealmSettings.of(week.realm.settings).empty_topic_display_name
-    sight = await week.directory.sight(row, [each.sender_id for each in unread.values()])
+    sight = await week.realm_cache.sight(row, [each.sender_id for each in unread.values()])
     talks = []
     for topic in own:
         found = [unread[each] for each in topic.message_ids if each in unread]
@@ -191,7 +191,7 @@ async def _talks(
 
 async def _head(app: App, connection: Connection, week: _Week, row: UserRow) -> Letterhead:
     realm = week.realm
-    address = app.directories.of(realm.realm_id).address_of(realm)
+    address = app.realm_caches.of(realm.realm_id).address_of(realm)
     key = await server_keys.key_for(connection, PURPOSE)
     subscriber = Subscriber(realm.realm_id, row.user_id, DIGESTS)
     return Letterhead(

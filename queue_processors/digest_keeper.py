@@ -3,7 +3,7 @@
 from datetime import timedelta
 from typing import Final
 
-from queue_processors.keeping import now_and_then
+from queue_processors.periodic import now_and_then
 from server.actions.digests import TOGETHER, begin_digests
 from server.app import App
 from server.domain.realm_settings import RealmSettings

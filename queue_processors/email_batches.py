@@ -3,7 +3,7 @@
 from datetime import timedelta
 from typing import Final
 
-from queue_processors.keeping import now_and_then
+from queue_processors.periodic import now_and_then
 from server.jobs import EmailNotifications, outgoing
 from server.messaging.job_broker import MAX_DELAY_SECONDS, JobPublisher, OutgoingJob
 from storage import notifications

@@ -36,7 +36,7 @@ from server.mail.missed_messages import (
     without_content,
 )
 from server.messaging.job_broker import JobPublisher
-from server.realm_cache import REALM, Directory
+from server.realm_cache import REALM, RealmCache
 from storage import email_notifications, notifications, realms, server_keys, users
 from storage.database import Connection, Database
 from storage.email_notifications import MissedRow
@@ -81,7 +81,7 @@ class Post:
     clock: Clock
     mailer: Mailer | None
     """None: no mail is sent from here."""
-    directory: Directory
+    realm_cache: RealmCache
     sender: str
     addresses: MailAddresses | None
     """Where answers go; None: nowhere."""
@@ -114,7 +114,7 @@ class Post:
             return None
         realm = await realms.by_id(connection, realm_id)
         assert realm is not None, "a realm is never removed"
-        self.directory.remember(REALM, realm)
+        self.realm_cache.remember(REALM, realm)
         parcel = _Parcel(
             job=job,
             realm=realm,
@@ -136,8 +136,8 @@ class Post:
             [each for ids in mailed.values() for each in ids[-MESSAGES_SHOWN:]],
         )
         people = {user for each in missed for user in (each.sender_id, *(each.user_ids or ()))}
-        sight = await self.directory.sight(parcel.row, people)
-        address = self.directory.address_of(parcel.realm)
+        sight = await self.realm_cache.sight(parcel.row, people)
+        address = self.realm_cache.address_of(parcel.realm)
         shown = [
             sight.shown(row, address)
             for row in await users.by_ids(connection, realm_id, sorted(people))
@@ -176,7 +176,7 @@ class Post:
         return None if is_lost else found[0]
 
     async def _head(self, connection: Connection, realm: RealmRow, row: UserRow) -> Letterhead:
-        address = self.directory.address_of(realm)
+        address = self.realm_cache.address_of(realm)
         policy = UserSettings.of(row.settings).realm_name_in_email_notifications_policy
         names_realm = policy == ALWAYS
         if policy == AUTOMATIC:
@@ -347,13 +347,13 @@ class _Parcel:
 
 async def handle(app: App, job: EmailNotifications) -> None:
     """Mail the job's batch, from this server's address."""
-    directory = app.directories.afresh(job.realm_id)
+    realm_cache = app.realm_caches.afresh(job.realm_id)
     post = Post(
         database=app.database,
         broker=app.jobs,
         clock=app.clock,
         mailer=app.mailer,
-        directory=directory,
+        realm_cache=realm_cache,
         sender=app.settings.mail_address,
         addresses=app.mail_addresses,
     )

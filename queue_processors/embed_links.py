@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 from queue_processors.processor import Processor
 from server.actions.messages.previews import show_previews
-from server.actions.workbench import Workbench
+from server.actions.realm_services import RealmServices
 from server.app import App
 from server.domain.markdown.previews import links_to_preview, preview, with_previews
 from server.jobs import EmbedLinks, outgoing
@@ -20,7 +20,7 @@ from storage.ids import MessageId, RealmId
 
 @dataclass(frozen=True, slots=True)
 class Embedder:
-    bench: Workbench
+    bench: RealmServices
     previews: Previews
 
     async def handle(self, job: EmbedLinks) -> None:
@@ -30,10 +30,10 @@ class Embedder:
             row = await message_previews.current(connection, bench.realm_id, message_id)
         if row is None:
             return
-        own = (await bench.directory.address()).host
+        own = (await bench.realm_cache.address()).host
         links = [link for link in links_to_preview(row.content) if _host(link) != own]
         pages = await asyncio.gather(*map(self.previews.page, links))
-        proxy = bench.directory.rendering.proxy
+        proxy = bench.realm_cache.rendering.proxy
         drawn = [
             preview(link, page.image, page.title, page.description, proxy)
             for link, page in zip(links, pages, strict=True)

@@ -1,7 +1,7 @@
 """Mails people who are asked to join."""
 
-from queue_processors.letters import post
 from queue_processors.processor import Processor
+from queue_processors.single_mail import post
 from server.app import App
 from server.domain.addresses import mail_domain
 from server.domain.invitations import PATH, new_key
@@ -28,13 +28,13 @@ async def handle(app: App, job: InvitationEmail) -> None:
 
 
 async def _asking(app: App, job: InvitationEmail, row: InvitationRow, email: str) -> Asking:
-    directory = app.directories.afresh(job.realm_id)
-    realm, settings = await directory.realm(), await directory.settings()
+    realm_cache = app.realm_caches.afresh(job.realm_id)
+    realm, settings = await realm_cache.realm(), await realm_cache.settings()
     key = new_key(row.invitation_id)
     async with app.database.connection() as connection:
         [inviter] = await users.by_ids(connection, job.realm_id, [row.inviter_id])
         await invitations.add_token(connection, job.realm_id, row.invitation_id, key.digest)
-    url = directory.address_of(realm).url
+    url = realm_cache.address_of(realm).url
     return Asking(
         realm_name=realm.name,
         realm_url=url,

@@ -5,7 +5,7 @@ from typing import Final
 
 import structlog
 
-from queue_processors.keeping import now_and_then
+from queue_processors.periodic import now_and_then
 from server.domain.clock import Clock
 from storage import (
     done_jobs,

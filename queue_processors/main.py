@@ -6,18 +6,18 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from queue_processors import reminders, scheduled_messages
-from queue_processors.attendance import Attendance
 from queue_processors.blob_keeper import BlobKeeper
 from queue_processors.digest_keeper import DigestKeeper
+from queue_processors.due_items import DueItemRunner
 from queue_processors.email_batches import BatchKeeper
+from queue_processors.heartbeat import Heartbeat
 from queue_processors.log_keeper import LogKeeper
-from queue_processors.pauses import Pauses, work_unless_paused
 from queue_processors.push_keeper import PushKeeper
+from queue_processors.queue_pauses import Pauses, work_unless_paused
 from queue_processors.registry import AnyProcessor
 from queue_processors.retention import PAUSE_SECONDS, RetentionKeeper
 from queue_processors.search_indexer import SearchIndexer
 from queue_processors.shipper import Shipper, into_table, through
-from queue_processors.timekeeper import Timekeeper
 from queue_processors.traffic_keeper import TrafficKeeper
 from queue_processors.work_log import WorkLog
 from server.app import App
@@ -42,7 +42,7 @@ async def run(
     broker = WorkLog(app.jobs, app.metrics, lambda: app.clock.now().timestamp())
     shipper = await shipper_of(app) if with_shipper else None
     pauses = Pauses(app.database)
-    attendance = Attendance(
+    attendance = Heartbeat(
         app.database,
         app.desk,
         [processor.queue for processor in processors],
@@ -72,9 +72,9 @@ async def run(
             group.create_task(work_unless_paused(processor, app, broker, pauses))
 
 
-def timekeeper_of(app: App, *, now: Callable[[], datetime] | None = None) -> Timekeeper:
+def timekeeper_of(app: App, *, now: Callable[[], datetime] | None = None) -> DueItemRunner:
     """Who sends what is due in the realms: by the database's clock, unless `now` says the time."""
-    return Timekeeper(app.database, app.workbench_afresh, app.metrics, TIMERS, now=now)
+    return DueItemRunner(app.database, app.workbench_afresh, app.metrics, TIMERS, now=now)
 
 
 def retention_keeper_of(app: App, *, pause_seconds: float = PAUSE_SECONDS) -> RetentionKeeper:

@@ -25,7 +25,7 @@ from server.jobs import (
     outgoing,
 )
 from server.messaging.job_broker import BrokerUnavailableError, JobPublisher, OutgoingJob
-from server.realm_cache import Directory
+from server.realm_cache import RealmCache
 from storage import messages, notifications, realms
 from storage.database import Connection, Database, DatabaseUnavailableError, StatementTimeoutError
 from storage.ids import GroupId, MessageId, RealmId, UserId
@@ -52,7 +52,7 @@ class Fanout:
 
     database: Database
     broker: JobPublisher
-    directory: Directory
+    realm_cache: RealmCache
     realm_id: RealmId
     hands_to: frozenset[str]
     pairs_at_once: int = PAIRS_AT_ONCE
@@ -175,7 +175,7 @@ class Fanout:
             return {}
         realm = await realms.by_id(connection, self.realm_id)
         assert realm is not None, "a realm is never removed"
-        graph = await self.directory.groups_of(connection, realm)
+        graph = await self.realm_cache.groups_of(connection, realm)
         members = {group_id: graph.members_of([group_id]) for group_id in mentioned}
         found = {row.pair: _group(row, mentions.get(row.message_id), members) for row in named}
         return {pair: group_id for pair, group_id in found.items() if group_id is not None}
@@ -297,9 +297,9 @@ def processor(*following: type[Job]) -> Processor[App, MessageFanout]:
     hands_to = frozenset(job.queue for job in following)
 
     async def handle(app: App, job: MessageFanout) -> None:
-        directory = app.directories.of(job.realm_id)
+        realm_cache = app.realm_caches.of(job.realm_id)
         reached = hands_to if app.pushes is not None else hands_to - {PushNotification.queue}
-        fanout = Fanout(app.database, app.jobs, directory, job.realm_id, reached)
+        fanout = Fanout(app.database, app.jobs, realm_cache, job.realm_id, reached)
         await fanout.handle(job)
 
     return Processor(MessageFanout, handle)

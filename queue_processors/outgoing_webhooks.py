@@ -14,7 +14,7 @@ from queue_processors.processor import Processor
 from server.actions.messages import notices, send
 from server.actions.messages.decide import Draft
 from server.actions.messages.links import link_to
-from server.actions.workbench import Workbench
+from server.actions.realm_services import RealmServices
 from server.app import App
 from server.domain.actor import Actor
 from server.domain.errors import DomainError
@@ -83,7 +83,7 @@ class _Case:
 class Caller:
     """Makes calls, each until there is an answer, an end of patience, or nobody to ask."""
 
-    bench: Workbench
+    bench: RealmServices
     broker: JobPublisher
     egress: Egress
     seconds: float
@@ -128,7 +128,7 @@ class Caller:
         service = (await bots.services(connection, self._realm_id, [call.bot_id])).get(call.bot_id)
         owner = await self._owner(connection, bot)
         is_orphaned = owner is not None and not owner.is_active
-        is_over = (await self.bench.directory.realm()).deactivated
+        is_over = (await self.bench.realm_cache.realm()).deactivated
         if service is None or not bot.is_active or is_orphaned or is_over:
             return None
         # Like its answer, what a bot is told rests on its own rights, or else on its owner's.
@@ -158,7 +158,7 @@ class Caller:
         """The message, if they may read it and its channel is still in use."""
         actor = Actor(self._realm_id, reader)
         [*found] = await fetch.by_ids(
-            self.bench.directory, connection, actor, [call.message_id], _VIEW
+            self.bench.realm_cache, connection, actor, [call.message_id], _VIEW
         )
         if not found:
             return None
@@ -168,7 +168,7 @@ class Caller:
             if name != "flags" and value is not msgspec.UNSET
         }
         if "stream_id" in message:
-            channel = await self.bench.directory.channel(message["stream_id"])
+            channel = await self.bench.realm_cache.channel(message["stream_id"])
             if channel is None or channel.is_archived:
                 return None
         return message
@@ -177,7 +177,7 @@ class Caller:
 
     async def _ask(self, case: _Case) -> str | None:
         """What the bot says to it, if anything."""
-        address = await self.bench.directory.address()
+        address = await self.bench.realm_cache.address()
         call = Call(
             bot_email=public_email(case.bot, address.domain),
             bot_full_name=case.bot.full_name,
@@ -216,7 +216,7 @@ class Caller:
         actor = Actor(self._realm_id, case.bot, CLIENT)
         draft = _reply(case, said)
         bench = self.bench
-        decision = await send.prepare(bench.directory, actor, draft, bench.read)
+        decision = await send.prepare(bench.realm_cache, actor, draft, bench.read)
         now = bench.clock.now()
         try:
             await bench.write(lambda tx: send.send_message(tx, actor, draft, decision, now))
@@ -257,7 +257,7 @@ class Caller:
             link = (
                 "a message"
                 if row is None
-                else await link_to(self.bench.directory, connection, owner.user_id, row)
+                else await link_to(self.bench.realm_cache, connection, owner.user_id, row)
             )
         draft = Draft(
             type="direct",

@@ -7,7 +7,7 @@ from datetime import timedelta
 from functools import partial
 from typing import Final
 
-from queue_processors.keeping import PASSING, now_and_then
+from queue_processors.periodic import PASSING, now_and_then
 from queue_processors.processor import NotNowError
 from server.actions.push_devices import expire_device
 from server.actions.push_status import PushStatus, keep_push_status

@@ -82,9 +82,9 @@ class Pusher:
     async def _reader(self, connection: Connection, job: PushNotification) -> "_Reader | None":
         realm = await realms.by_id(connection, self.realm_id)
         assert realm is not None, "a realm is never removed"
-        self.courier.bench.directory.remember(REALM, realm)
+        self.courier.bench.realm_cache.remember(REALM, realm)
         found = await users.by_ids(connection, self.realm_id, [job.user_id])
-        address = self.courier.bench.directory.address_of(realm)
+        address = self.courier.bench.realm_cache.address_of(realm)
         return _Reader(realm, found[0], addressee_of(realm, address, found[0])) if found else None
 
     async def _badge(
@@ -109,8 +109,8 @@ class Pusher:
         row = await push_notifications.message(connection, self.realm_id, message_id, job.group_id)
         if row is None:
             return None
-        directory = self.courier.bench.directory
-        sight = await directory.sight(reader.row, [row.sender_id, *row.user_ids])
+        realm_cache = self.courier.bench.realm_cache
+        sight = await realm_cache.sight(reader.row, [row.sender_id, *row.user_ids])
         message = self._as_known(job, reader, row, sight)
         hides = reader.settings.require_e2ee_push_notifications
         return Parcel(
@@ -122,7 +122,7 @@ class Pusher:
         self, job: PushNotification, reader: "_Reader", row: PushedRow, sight: Sight
     ) -> PushedMessage:
         """The message, without more about people than its reader may know."""
-        address = self.courier.bench.directory.address_of(reader.realm)
+        address = self.courier.bench.realm_cache.address_of(reader.realm)
         unknown = reader.to.phrases.unknown_user
         sender = sight.shown(row.sender, address, unknown=unknown)
         return PushedMessage(

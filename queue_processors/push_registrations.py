@@ -7,7 +7,7 @@ import structlog
 
 from queue_processors.processor import Processor, pause_after
 from queue_processors.push_keeper import introducing
-from server.actions.workbench import Workbench
+from server.actions.realm_services import RealmServices
 from server.app import App
 from server.jobs import GoneDevice, PushRegistration
 from server.push.courier import Courier
@@ -35,7 +35,7 @@ class Registrar:
     courier: Courier
 
     @property
-    def bench(self) -> Workbench:
+    def bench(self) -> RealmServices:
         return self.courier.bench
 
     @property

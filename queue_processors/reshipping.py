@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from queue_processors import noteworthy
+from queue_processors import fanout_translation
 from queue_processors.shipper import ENTRIES_AT_ONCE, TRANSLATIONS, UNREADABLE, jobs_of
 from server.jobs import (
     EmailNotifications,
@@ -64,8 +64,8 @@ class Reshipper:
                 connection,
                 place,
                 until,
-                kinds=[*TRANSLATIONS, *noteworthy.KINDS],
-                without_body=noteworthy.WITHOUT_BODY,
+                kinds=[*TRANSLATIONS, *fanout_translation.KINDS],
+                without_body=fanout_translation.WITHOUT_BODY,
                 limit=ENTRIES_AT_ONCE,
             )
             is_all = len(entries) < ENTRIES_AT_ONCE

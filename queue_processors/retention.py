@@ -7,9 +7,9 @@ from typing import Final
 
 import structlog
 
-from queue_processors.keeping import now_and_then
+from queue_processors.periodic import now_and_then
 from server.actions.messages.expire import expire
-from server.actions.workbench import Workbench
+from server.actions.realm_services import RealmServices
 from server.domain.clock import Clock
 from server.domain.realm_settings import RealmSettings
 from server.events.message_changes import MAX_GONE
@@ -34,7 +34,7 @@ class RetentionKeeper:
     def __init__(
         self,
         database: Database,
-        workbench: Callable[[RealmId], Workbench],
+        workbench: Callable[[RealmId], RealmServices],
         clock: Clock,
         *,
         kept_aside: timedelta,
@@ -92,7 +92,7 @@ class RetentionKeeper:
                 await asyncio.sleep(self._pause_seconds)
         return total
 
-    async def _expire(self, bench: Workbench, found: Expired, now: datetime) -> int:
+    async def _expire(self, bench: RealmServices, found: Expired, now: datetime) -> int:
         try:
             count: int = await bench.write(lambda tx: expire(tx, found, now))
         except DatabaseUnavailableError:

@@ -4,7 +4,7 @@ from typing import Final
 
 import structlog
 
-from queue_processors.keeping import PASSING, now_and_then
+from queue_processors.periodic import PASSING, now_and_then
 from server.domain.realm_settings import RealmSettings
 from server.domain.search import language_of
 from storage import search

@@ -7,8 +7,8 @@ from contextlib import suppress
 import msgspec
 import structlog
 
-from queue_processors import noteworthy
-from queue_processors.keeping import PASSING
+from queue_processors import fanout_translation
+from queue_processors.periodic import PASSING
 from server.events.log import JobEnqueued
 from server.messaging.backoff import Backoff
 from server.messaging.job_broker import BrokerUnavailableError, JobPublisher, OutgoingJob
@@ -200,8 +200,8 @@ class _Round:
             self._connection,
             start,
             realm.caught_up,
-            kinds=[*TRANSLATIONS, *noteworthy.KINDS],
-            without_body=noteworthy.WITHOUT_BODY,
+            kinds=[*TRANSLATIONS, *fanout_translation.KINDS],
+            without_body=fanout_translation.WITHOUT_BODY,
             limit=ENTRIES_AT_ONCE,
         )
         self.entries += len(entries)
@@ -234,7 +234,7 @@ def _cursor_at(realm_id: RealmId, entry: ShippableRow) -> CursorRow:
 def jobs_of(realm_id: RealmId, entries: Sequence[ShippableRow]) -> list[OutgoingJob]:
     """The jobs that log entries ask for. What cannot be read is kept, and holds nothing up."""
     found: list[OutgoingJob] = []
-    notes = noteworthy.Notes(realm_id)
+    notes = fanout_translation.Notes(realm_id)
     for entry in entries:
         key = f"{realm_id}:{entry.position}"
         try:

@@ -7,7 +7,7 @@ from typing import Final
 
 from queue_processors.processor import Processor
 from server.actions.messages.thumbnails import show_thumbnails
-from server.actions.workbench import Workbench
+from server.actions.realm_services import RealmServices
 from server.app import App
 from server.domain.errors import BadImageError
 from server.domain.thumbnails import (
@@ -73,13 +73,13 @@ async def _keep(blobs: BlobStore, row: AttachmentRow, wanted: Format, picture: P
         await incoming.discard()
 
 
-async def _show(bench: Workbench, attachment_id: AttachmentId) -> None:
+async def _show(bench: RealmServices, attachment_id: AttachmentId) -> None:
     async for message_id in _waiting(bench, attachment_id):
         now = bench.clock.now()
         await bench.write(partial(show_thumbnails, message_id=message_id, now=now))
 
 
-async def _waiting(bench: Workbench, attachment_id: AttachmentId) -> AsyncIterator[MessageId]:
+async def _waiting(bench: RealmServices, attachment_id: AttachmentId) -> AsyncIterator[MessageId]:
     before: MessageId | None = None
     while True:
         async with bench.read() as connection:

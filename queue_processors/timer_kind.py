@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Generic, Protocol, TypeVar
 
-from server.actions.workbench import Workbench
+from server.actions.realm_services import RealmServices
 from storage import timers
 from storage.database import Connection
 from storage.ids import RealmId
@@ -36,7 +36,7 @@ class Kind(Generic[Row]):
     id_of: Callable[[Row], int]
     place_of: Callable[[Row], Hashable]
     """Where it goes: what goes to the same place is sent in order, one after the other."""
-    deliver: Callable[[Workbench, Row], Awaitable[bool]]
+    deliver: Callable[[RealmServices, Row], Awaitable[bool]]
     """Sends it once, however many try, or lets it fail; whether it was done by this call."""
-    give_up: Callable[[Workbench, Row], Awaitable[None]]
+    give_up: Callable[[RealmServices, Row], Awaitable[None]]
     """Lets it fail: each try ended in an error of ours."""

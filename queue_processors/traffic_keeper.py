@@ -3,7 +3,7 @@
 from datetime import timedelta
 from typing import Final
 
-from queue_processors.keeping import now_and_then
+from queue_processors.periodic import now_and_then
 from server.domain.channels import TRAFFIC_WEEKS
 from server.domain.clock import Clock
 from storage import channel_traffic

@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, replace
 
-from server.actions.workbench import Workbench
+from server.actions.realm_services import RealmServices
 from server.domain import external_content
 from server.domain.addresses import Addresses
 from server.domain.clock import Clock, SystemClock
@@ -28,7 +28,7 @@ from server.presences import Presences
 from server.presences.activity import Activity
 from server.previews import LinkedPictures, Previews
 from server.push.service import PushService
-from server.realm_cache import Directories, Rendering
+from server.realm_cache import RealmCaches, Rendering
 from server.realtime.lineage_relay import LineageRelay
 from server.realtime.queues import Realtime
 from server.settings import Settings
@@ -46,7 +46,7 @@ class App:
     settings: Settings
     clock: Clock
     database: Database
-    directories: Directories
+    realm_caches: RealmCaches
     writers: Writers
     realtime: Realtime
     presences: Presences
@@ -83,19 +83,19 @@ class App:
             **{f"database_connections_{k}": n for k, n in self.database.pool_use().items()},
         }
 
-    def workbench(self, realm_id: RealmId) -> Workbench:
+    def workbench(self, realm_id: RealmId) -> RealmServices:
         """For work in the realm that takes more than one write."""
-        return Workbench(
+        return RealmServices(
             realm_id,
-            self.directories.of(realm_id),
+            self.realm_caches.of(realm_id),
             self.database.connection,
             self.writers.of(realm_id).write,
             self.clock,
         )
 
-    def workbench_afresh(self, realm_id: RealmId) -> Workbench:
+    def workbench_afresh(self, realm_id: RealmId) -> RealmServices:
         """The same where nobody follows the realm, and so hears of changes: it knows nothing."""
-        return replace(self.workbench(realm_id), directory=self.directories.afresh(realm_id))
+        return replace(self.workbench(realm_id), realm_cache=self.realm_caches.afresh(realm_id))
 
 
 @asynccontextmanager
@@ -126,9 +126,11 @@ async def open_app(
         parser = await stack.enter_async_context(open_parser())
         egress = await stack.enter_async_context(open_egress(settings))
         rendering = await _open_rendering(stack, settings, database, egress)
-        directories = Directories(database, clock, addresses, rendering)
-        realtime, writers, bus = await _open_delivery(stack, settings, database, directories, clock)
-        presences = Presences(database, directories, realtime, clock)
+        realm_caches = RealmCaches(database, clock, addresses, rendering)
+        realtime, writers, bus = await _open_delivery(
+            stack, settings, database, realm_caches, clock
+        )
+        presences = Presences(database, realm_caches, realtime, clock)
         activity = Activity(database, clock)
         passwords = stack.enter_context(Passwords(settings.hashing_threads))
         jobs, desk = await stack.enter_async_context(_open_jobs(settings, database, clock))
@@ -136,7 +138,7 @@ async def open_app(
             settings=settings,
             clock=clock,
             database=database,
-            directories=directories,
+            realm_caches=realm_caches,
             writers=writers,
             realtime=realtime,
             presences=presences,
@@ -192,12 +194,12 @@ async def _open_delivery(
     stack: AsyncExitStack,
     settings: Settings,
     database: Database,
-    directories: Directories,
+    realm_caches: RealmCaches,
     clock: Clock,
 ) -> tuple[Realtime, Writers, EventBus]:
     """What brings what is written here, and elsewhere, to the queues of this process."""
-    realtime = Realtime(database, directories, clock)
-    writers = Writers(database, directories, realtime.committed)
+    realtime = Realtime(database, realm_caches, clock)
+    writers = Writers(database, realm_caches, realtime.committed)
     bus = await stack.enter_async_context(_open_bus(settings, database, realtime))
     realtime.connect(bus)
     realtime.lineages = LineageRelay(database.connector)

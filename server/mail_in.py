@@ -203,8 +203,8 @@ class MailRoom:
             raise UnreadableError("There is no such address.")
         target, app = destination.target, self._app
         to_person = isinstance(target, ToMessage)
-        directory = app.directories.afresh(target.realm_id)
-        domain = mail_domain((await directory.address()).url)
+        realm_cache = app.realm_caches.afresh(target.realm_id)
+        domain = mail_domain((await realm_cache.address()).url)
         if objection := incoming.objection(letter, mail_from, domain, to_person=to_person):
             raise UnreadableError(objection)
         said = mail.contents[_variant(destination)]
@@ -219,7 +219,7 @@ class MailRoom:
             digest=said.digest,
             files=[row for row in rows if row is not None],
         )
-        await typeset_ahead(directory, mailed.content, share=_place_of(destination))
+        await typeset_ahead(realm_cache, mailed.content, share=_place_of(destination))
         writer = app.writers.of(target.realm_id)
         if mailed.files:
             await writer.write(lambda tx: incoming_mail.add_files(tx, target, mailed))
@@ -244,7 +244,7 @@ async def keep_enclosures(
     """
     if not files:
         return []
-    quota = (await app.directories.of(realm_id).settings()).upload_quota_mib
+    quota = (await app.realm_caches.of(realm_id).settings()).upload_quota_mib
     async with app.database.connection() as connection:
         await attachments.begin_space(connection, realm_id)
         used = await attachments.space_used(connection, realm_id)

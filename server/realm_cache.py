@@ -24,9 +24,8 @@ from server.domain.names import fold_name
 from server.domain.profiles import user_id_of_hidden_email
 from server.domain.realm_settings import RealmSettings
 from server.domain.shown_people import EVERYTHING, FROM_THE_WEB, Sight
-from server.runtime.batch_loader import Gathering
+from server.runtime.batch_loader import BatchLoader
 from storage import (
-    acquaintances,
     alert_words,
     channels,
     conversations,
@@ -34,6 +33,7 @@ from storage import (
     linkifiers,
     realm_emoji,
     realms,
+    shared_contacts,
     subscriptions,
     users,
 )
@@ -74,7 +74,7 @@ EMOJI: Final[Touch] = ("emoji",)
 GRAPH: Final[Touch] = ("graph",)
 """The groups, with the version of the realm's row that they were read after."""
 ROLL: Final[Touch] = ("roll",)
-"""Everybody's presence (server/initial_state/roll.py), and by which address each is known."""
+"""Everybody's presence and address (server/initial_state/presence_index.py)."""
 
 
 def user_key(user_id: UserId) -> Touch:
@@ -97,7 +97,7 @@ NAMES: Final = {"user": "user names", "channel": "channel names"}
 """A touched row may have a new name: look-ups by name of that kind are forgotten together."""
 
 
-class Directory:
+class RealmCache:
     """Rows of one realm, from the cache or from the database.
 
     With `exact` (inside a write that decides again) nothing comes from a cache and what is
@@ -123,11 +123,11 @@ class Directory:
         self._rows: OrderedDict[Touch, Any] = OrderedDict()
         self._by_name: dict[str, dict[Any, Any]] = {}
         self._forgotten = 0
-        self._callers = Gathering(self._by_emails)
+        self._callers = BatchLoader(self._by_emails)
 
-    def locking(self, connection: Connection) -> "Directory":
+    def locking(self, connection: Connection) -> "RealmCache":
         """The same directory, read and locked on this connection."""
-        return Directory(
+        return RealmCache(
             self.realm_id,
             self._database,
             self._clock,
@@ -315,7 +315,9 @@ class Directory:
             return EVERYTHING
         wanted = sorted(set(user_ids))
         known = await self._read(
-            lambda c: acquaintances.known_to_each(c, self.realm_id, [viewer.user_id], among=wanted)
+            lambda c: shared_contacts.known_to_each(
+                c, self.realm_id, [viewer.user_id], among=wanted
+            )
         )
         others = await self.users([u for u in wanted if u not in known[viewer.user_id]])
         return Sight(strangers=frozenset(u for u, row in others.items() if row.bot_type is None))
@@ -499,7 +501,7 @@ class Directory:
             self._rows.popitem(last=False)
 
 
-class Directories:
+class RealmCaches:
     """The directories of all realms that this process serves."""
 
     def __init__(
@@ -513,14 +515,14 @@ class Directories:
         self._clock = clock
         self._addresses = addresses
         self.rendering = rendering
-        self._directories: dict[RealmId, Directory] = {}
+        self._realm_caches: dict[RealmId, RealmCache] = {}
 
-    def of(self, realm_id: RealmId) -> Directory:
-        directory = self._directories.get(realm_id)
-        if directory is None:
-            directory = self._directories[realm_id] = self.afresh(realm_id)
-        return directory
+    def of(self, realm_id: RealmId) -> RealmCache:
+        realm_cache = self._realm_caches.get(realm_id)
+        if realm_cache is None:
+            realm_cache = self._realm_caches[realm_id] = self.afresh(realm_id)
+        return realm_cache
 
-    def afresh(self, realm_id: RealmId) -> Directory:
+    def afresh(self, realm_id: RealmId) -> RealmCache:
         """One that knows nothing yet: where nobody follows the realm, and so hears of changes."""
-        return Directory(realm_id, self._database, self._clock, self._addresses, self.rendering)
+        return RealmCache(realm_id, self._database, self._clock, self._addresses, self.rendering)

@@ -13,7 +13,7 @@ import msgspec
 
 from server.domain.errors import DomainError
 from server.events.base import Audience, Entry, Event, LogEntry
-from server.realm_cache import Directory
+from server.realm_cache import RealmCache
 from storage.database import Connection, DatabaseUnavailableError, Locking, Statement
 from storage.ids import RealmId
 
@@ -142,7 +142,7 @@ class Tx(Protocol):
         """The rows, locked until commit, in the order of the query."""
         ...
 
-    async def directory(self) -> Directory:
+    async def realm_cache(self) -> RealmCache:
         """The realm's rows: cached, or read and locked where the write has to be exact."""
         ...
 

@@ -15,8 +15,8 @@ from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
 from storage.connector import Connector
 from storage.driver import Answer, PgConnection
+from storage.interleaved_reads import Reading, Result, next_round, side_by_side
 from storage.pool import opened_pool
-from storage.readings import Reading, Result, next_round, side_by_side
 from storage.reasons import reason_of
 from storage.refusals import RefusedError
 from storage.rights import REFUSALS, RightMissingError, explained

@@ -181,4 +181,4 @@ async def _found_groups(hands: Hands, founding: Founding) -> None:
                 group_id=group_id,
                 ids=hands.groups.of(sorted(nested)),
             )
-    hands.app.directories.of(hands.realm_id).forget_everything()
+    hands.app.realm_caches.of(hands.realm_id).forget_everything()

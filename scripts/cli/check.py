@@ -127,9 +127,9 @@ def _about_hosts(settings: "Settings") -> Iterator[Finding]:
 
 
 def _about_certificates(settings: "Settings") -> Iterator[Finding]:
-    from server import certificates
     from server.domain.clock import SystemClock
     from server.runtime.sockets import ListenError
+    from server.settings import certificates
 
     shown = (
         ("https", certificates.https, settings.certificate),

@@ -277,8 +277,8 @@ async def _say(app: "App", sender: "Actor", channel: str, topic: str, content: s
     from server.actions.messages.decide import Draft
 
     draft = Draft(type="channel", to=channel, topic=topic, content=content)
-    directory = app.directories.of(sender.realm_id)
-    decision = await send.prepare(directory, sender, draft, app.database.connection)
+    realm_cache = app.realm_caches.of(sender.realm_id)
+    decision = await send.prepare(realm_cache, sender, draft, app.database.connection)
     await app.writers.of(sender.realm_id).write(
         lambda tx: send.send_message(tx, sender, draft, decision, app.clock.now())
     )
@@ -287,6 +287,6 @@ async def _say(app: "App", sender: "Actor", channel: str, topic: str, content: s
 async def _actor(app: "App", realm_id: "RealmId", user_id: "UserId") -> "Actor":
     from server.domain.actor import Actor
 
-    row = await app.directories.of(realm_id).user(user_id)
+    row = await app.realm_caches.of(realm_id).user(user_id)
     assert row is not None, "it was just made"
     return Actor(realm_id, row, client="parley")

@@ -74,13 +74,13 @@ async def _look(app: "App", name: str, password: str | None, subdomain: str | No
     from server.identity import DirectoryAwayError, IdentityError
 
     realm_id = await realm_named(app, subdomain)
-    directory = app.identities.ldap
-    assert directory is not None, "the settings name one"
+    ldap = app.identities.ldap
+    assert ldap is not None, "the settings name one"
     try:
         if password is None:
-            entry = await directory.find(name)
+            entry = await ldap.find(name)
         else:
-            entry = await directory.sign_in(name, password)
+            entry = await ldap.sign_in(name, password)
     except DirectoryAwayError as error:
         raise Failure(f"The directory cannot be asked: {error.reason}.") from error
     except IdentityError as error:
@@ -101,14 +101,14 @@ async def _account(app: "App", realm_id: "RealmId", entry: "Entry") -> str:
     from server.domain.errors import DomainError
     from server.domain.sign_in import LDAP
 
-    directory = app.directories.of(realm_id)
-    realm, settings = await directory.realm(), await directory.settings()
+    realm_cache = app.realm_caches.of(realm_id)
+    realm, settings = await realm_cache.realm(), await realm_cache.settings()
     if not settings.wants_method(LDAP):
         return f"none: {realm.name} does not use the directory; its owners choose LDAP."
     if realm.deactivated:
         return f"none: {realm.name} is deactivated."
     try:
-        found = await account_of(app, directory, entry)
+        found = await account_of(app, realm_cache, entry)
         if found is not None:
             return f"{found.email}, user id {found.user_id}"
         async with app.database.connection() as connection:

@@ -63,11 +63,11 @@ async def password_link(app: "App", realm_id: "RealmId", email: str) -> str | No
     from server.actions.passwords import make_password_link
     from server.domain.sign_in import PASSWORDS
 
-    directory = app.directories.of(realm_id)
-    if not (await directory.settings()).wants_method(PASSWORDS):
+    realm_cache = app.realm_caches.of(realm_id)
+    if not (await realm_cache.settings()).wants_method(PASSWORDS):
         return None
     path = await app.writers.of(realm_id).write(lambda tx: make_password_link(tx, email))
-    return (await directory.address()).url + path
+    return (await realm_cache.address()).url + path
 
 
 async def _keep(app: "App", realm_id: "RealmId", email: str, password: str) -> None:

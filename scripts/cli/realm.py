@@ -175,7 +175,7 @@ async def _open_first_channel(app: "App", made: "CreatedRealm") -> None:
     from server.actions.realms import open_first_channel
     from server.domain.actor import Actor
 
-    row = await app.directories.of(made.realm_id).user(made.owner.user_id)
+    row = await app.realm_caches.of(made.realm_id).user(made.owner.user_id)
     assert row is not None, "it was just made"
     owner = Actor(made.realm_id, row, client="parley")
     await app.writers.of(made.realm_id).write(lambda tx: open_first_channel(tx, owner))

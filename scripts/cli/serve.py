@@ -102,7 +102,7 @@ def _refuse_unfit(settings: "Settings") -> None:
     """Fail early, once, and not in each process over and over."""
     from scripts.cli.broker import refuse_unfit_broker
     from scripts.cli.database import database_of
-    from server import certificates
+    from server.settings import certificates
     from storage.health import refusal_of
 
     if settings.database_url is None:

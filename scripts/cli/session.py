@@ -71,7 +71,7 @@ async def realm_named(app: "App", subdomain: str | None) -> "RealmId":
 
 async def called(app: "App", realm_id: "RealmId") -> str:
     """An organization by its name and place."""
-    row = await app.directories.of(realm_id).realm()
+    row = await app.realm_caches.of(realm_id).realm()
     place = f"the subdomain `{row.subdomain}`" if row.subdomain else "the server's own address"
     return f"{row.name}, at {place},"
 

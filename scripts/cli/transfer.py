@@ -57,7 +57,7 @@ def export_realm(
 
         async def write(app: "App") -> "tuple[Path, Manifest]":
             now = app.clock.now()
-            realm = await app.directories.of(await realm_named(app, subdomain)).realm()
+            realm = await app.realm_caches.of(await realm_named(app, subdomain)).realm()
             path = file or Path(f"{realm.subdomain or 'parley'}-{now:%Y%m%d-%H%M%S}.export")
             if path.exists() and not force:
                 raise Failure(f"{path} is there already: name another file, or use --force.")
@@ -125,7 +125,7 @@ async def _import(app: "App", file: Path, subdomain: str) -> None:
         # Before their rows: content without rows would be removed, but not within a day.
         kept = await exports.take_files(archive, app.blobs, numbers.key, Told("Importing"))
         try:
-            proxy = app.directories.rendering.proxy
+            proxy = app.realm_caches.rendering.proxy
             with_own_links = str if proxy is None else proxy.made_own
             place = exports.Place(subdomain, new_api_key, with_own_links)
             exports.load(connection, archive, manifest, numbers, place, Told("Importing"))

@@ -13,7 +13,7 @@ from server.actions.credential_changes import (
     end_pending,
     end_queues,
 )
-from server.actions.ground import ground_of, lock_realm
+from server.actions.locked_realm import lock_realm, locked_realm_of
 from server.actions.users import onlookers_of
 from server.domain.account_news import KeysReplaced
 from server.domain.actor import Actor
@@ -134,8 +134,8 @@ async def regenerate(
     if row.bot_type is not None:
         action = "bot_key_regenerated"
         change = BotChanged(bot=BotChange(user_id=user_id, api_key=key))
-        ground = await ground_of(tx, await lock_realm(tx, alone=False), [row])
-        onlookers = await onlookers_of(tx, await tx.connection(), ground)
+        context = await locked_realm_of(tx, await lock_realm(tx, alone=False), [row])
+        onlookers = await onlookers_of(tx, await tx.connection(), context)
         tx.append(change, onlookers.of_bot(row))
     audit.record_each(tx, entry, by, action, {user_id: {}})
     return outcome

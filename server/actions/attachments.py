@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from server.actions.clocked import Verdict
-from server.actions.ground import stand
+from server.actions.locked_realm import lock_context
 from server.domain.actor import Actor
 from server.domain.attachments import MIB, clean_name, name_in_address, type_by_name
 from server.domain.errors import BadRequestError, NotFoundError, UploadQuotaError
@@ -66,9 +66,9 @@ def path_id_of(key: str, name: str) -> str:
 async def add_attachment(tx: Tx, actor: Actor, row: AttachmentRow) -> None:
     """Keep a file whose content is in the store already. Raises UploadQuotaError."""
     tx.must_be_exact()
-    ground = await stand(tx, actor)
+    context = await lock_context(tx, actor)
     [space] = await tx.lock(attachments.locking_space(tx.realm_id))
-    check_quota(ground.settings.upload_quota_mib, space.bytes, row.size)
+    check_quota(context.settings.upload_quota_mib, space.bytes, row.size)
     connection = await tx.changing()
     attachment_id = await attachments.insert(connection, tx.realm_id, row)
     used = await attachments.add_to_space(connection, tx.realm_id, row.size)

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from server.actions import audit
-from server.actions.ground import Ground, stand
+from server.actions.locked_realm import LockedRealm, lock_context
 from server.actions.onlookers import Onlookers
 from server.domain.actor import Actor
 from server.domain.avatars import Avatar, avatar_of, medium_key
@@ -28,16 +28,16 @@ async def change_own_avatar(tx: Tx, actor: Actor, avatar_key: str | None) -> Ava
 
     What is shown then is in the store already; what was shown before goes.
     """
-    ground = await stand(tx, actor)
-    check_may_change(ground.standing(actor.user_id))
+    context = await lock_context(tx, actor)
+    check_may_change(context.standing(actor.user_id))
     [row] = await tx.lock(users.locking(tx.realm_id, [actor.user_id]))
     if row.avatar_key is not None or avatar_key is not None:
-        row = await set_avatar(tx, actor, ground, row, avatar_key)
-    return avatar_of(row, (await tx.directory()).address_of(ground.realm))
+        row = await set_avatar(tx, actor, context, row, avatar_key)
+    return avatar_of(row, (await tx.realm_cache()).address_of(context.realm))
 
 
 async def set_avatar(
-    tx: Tx, actor: Actor, ground: Ground, old: UserRow, avatar_key: str | None
+    tx: Tx, actor: Actor, context: LockedRealm, old: UserRow, avatar_key: str | None
 ) -> UserRow:
     """Give a locked user another picture, as the actor says; who knows them is told."""
     new = replace(old, avatar_key=avatar_key, avatar_version=old.avatar_version + 1)
@@ -52,8 +52,8 @@ async def set_avatar(
     onlookers = await Onlookers.of(
         connection,
         tx.realm_id,
-        address=(await tx.directory()).address_of(ground.realm),
-        guests_know_everybody=ground.settings.guests_know_everybody(ground.graph),
+        address=(await tx.realm_cache()).address_of(context.realm),
+        guests_know_everybody=context.settings.guests_know_everybody(context.graph),
         rows=[old],
     )
     avatar = avatar_of(new, onlookers.address)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from server.actions.ground import Ground
+from server.actions.locked_realm import LockedRealm
 from server.actions.onlookers import Onlookers
 from server.domain.channels import Standing
 from server.domain.errors import BadRequestError
@@ -64,7 +64,7 @@ class DefaultsChange:
 
 async def decide(
     tx: Tx,
-    ground: Ground,
+    context: LockedRealm,
     old: DefaultsRow,
     wanted: WantedDefaults,
     *,
@@ -85,7 +85,7 @@ async def decide(
     found = {row.channel_id: row for row in rows}
     owner_ids = [] if owner_id is None else [owner_id]
     people = await users.by_ids(connection, tx.realm_id, sorted({actor_id, *owner_ids}))
-    by_id = {row.user_id: ground.standing_of(row) for row in people}
+    by_id = {row.user_id: context.standing_of(row) for row in people}
     of_owner = await _readable(connection, tx.realm_id, [by_id[i] for i in owner_ids], rows)
     readable = of_owner & await _readable(connection, tx.realm_id, [by_id[actor_id]], rows)
 
@@ -109,7 +109,9 @@ async def decide(
     return DefaultsChange(old, new, by_name(new, found))
 
 
-async def tell_of_name(tx: Tx, connection: Connection, ground: Ground, channel: ChannelRow) -> None:
+async def tell_of_name(
+    tx: Tx, connection: Connection, context: LockedRealm, channel: ChannelRow
+) -> None:
     """Notify the users who manage bots with this default channel of the channel's new name."""
     rows = await bots.with_default_channel(connection, tx.realm_id, channel.channel_id)
     if not rows:
@@ -118,8 +120,8 @@ async def tell_of_name(tx: Tx, connection: Connection, ground: Ground, channel: 
     onlookers = await Onlookers.of(
         connection,
         tx.realm_id,
-        address=(await tx.directory()).address_of(ground.realm),
-        guests_know_everybody=ground.settings.guests_know_everybody(ground.graph),
+        address=(await tx.realm_cache()).address_of(context.realm),
+        guests_know_everybody=context.settings.guests_know_everybody(context.graph),
         rows=found,
     )
     defaults = {row.bot_id: row for row in rows}
@@ -135,14 +137,14 @@ async def tell_of_name(tx: Tx, connection: Connection, ground: Ground, channel: 
                 default_sending_stream=change.default_sending_stream,
                 default_events_register_stream=name,
             )
-        told = await _who_see(connection, tx.realm_id, ground, onlookers.of_bot(bot), channel)
+        told = await _who_see(connection, tx.realm_id, context, onlookers.of_bot(bot), channel)
         tx.append(BotChanged(bot=change), told)
 
 
 async def _who_see(
     connection: Connection,
     realm_id: RealmId,
-    ground: Ground,
+    context: LockedRealm,
     audience: Audience,
     channel: ChannelRow,
 ) -> Audience:
@@ -152,7 +154,7 @@ async def _who_see(
         users=tuple(
             row.user_id
             for row in people
-            if ground.standing_of(row).sees(
+            if context.standing_of(row).sees(
                 channel, subscribed=(row.user_id, channel.channel_id) in there
             )
         )

@@ -11,7 +11,7 @@ from server.actions.api_keys import regenerate
 from server.actions.avatars import set_avatar
 from server.actions.bot_defaults import UNCHANGED, WantedDefaults
 from server.actions.bot_owners import give_bot
-from server.actions.ground import Ground, stand
+from server.actions.locked_realm import LockedRealm, lock_context
 from server.actions.onlookers import Onlookers
 from server.actions.user_activation import deactivate_user
 from server.actions.user_roles import change_role
@@ -65,20 +65,20 @@ class CreatedBot(CreatedUser):
 
 async def create_bot(tx: Tx, actor: Actor, new: NewBot, *, now: datetime) -> CreatedBot:
     """A bot of the actor's. Raises BadRequestError."""
-    ground = await stand(tx, actor, names_change=True)
-    person = ground.standing(actor.user_id).person
-    check_may_create(new.bot_type, person, ground.graph, ground.settings)
+    context = await lock_context(tx, actor, names_change=True)
+    person = context.standing(actor.user_id).person
+    check_may_create(new.bot_type, person, context.graph, context.settings)
     name = checked_full_name(new.full_name)
     await _check_name(await tx.connection(), tx, name)
     decided = await bot_defaults.decide(
         tx,
-        ground,
+        context,
         DefaultsRow(bot_id=UserId(0)),
         new.defaults,
         actor_id=actor.user_id,
         owner_id=actor.user_id,
     )
-    domain = (await tx.directory()).address_of(ground.realm).domain
+    domain = (await tx.realm_cache()).address_of(context.realm).domain
     [bot] = await create_users(
         tx,
         [
@@ -99,7 +99,7 @@ async def create_bot(tx: Tx, actor: Actor, new: NewBot, *, now: datetime) -> Cre
     _record(tx, actor, "bot_created", bot.user_id, audit.differences({}, made))
     connection = await tx.changing()
     [row] = await users.by_ids(connection, tx.realm_id, [bot.user_id])
-    onlookers = await _onlookers(tx, connection, ground, row)
+    onlookers = await _onlookers(tx, connection, context, row)
     await decided.write(tx, connection, onlookers, row)
     return CreatedBot(
         user_id=bot.user_id,
@@ -142,20 +142,20 @@ async def change_bot(
     more, unless they are an administrator.
     """
     wanted = () if changes.owner_id is None else (changes.owner_id,)
-    ground = await stand(tx, actor, [bot_id, *wanted], names_change=True)
-    old = _looked_after(ground, actor, bot_id)
+    context = await lock_context(tx, actor, [bot_id, *wanted], names_change=True)
+    old = _looked_after(context, actor, bot_id)
     connection = await tx.connection()
     service = (await bots.services(connection, tx.realm_id, [bot_id])).get(bot_id)
     new = replace(
         old,
         full_name=await _name(connection, tx, old, changes.full_name),
-        bot_owner_id=_owner(ground, old, changes),
+        bot_owner_id=_owner(context, old, changes),
     )
     new_service = _service(service, changes)
     defaults = (await bots.defaults(connection, tx.realm_id, [bot_id]))[bot_id]
     decided = await bot_defaults.decide(
         tx,
-        ground,
+        context,
         defaults,
         changes.defaults,
         actor_id=actor.user_id,
@@ -172,14 +172,14 @@ async def change_bot(
         elif new_service is not None and new_service != service:
             await bots.update_service(connection, tx.realm_id, new_service)
         before, after = _Bot(old, service), _Bot(new, new_service)
-        entry = await _tell(tx, connection, ground, before, after, decided.shown)
+        entry = await _tell(tx, connection, context, before, after, decided.shown)
         changed = audit.differences(before.facts(), after.facts())
         audit.record_each(tx, entry, actor.user_id, "bot_changed", {bot_id: changed})
     if decided.new != decided.old:
         connection = await tx.changing()
-        await decided.write(tx, connection, await _onlookers(tx, connection, ground, new), new)
+        await decided.write(tx, connection, await _onlookers(tx, connection, context, new), new)
     if changes.avatar_key is not None:
-        new = await set_avatar(tx, actor, ground, new, changes.avatar_key)
+        new = await set_avatar(tx, actor, context, new, changes.avatar_key)
     owner_id = new.bot_owner_id
     found = [] if owner_id is None else await users.by_ids(connection, tx.realm_id, [owner_id])
     return ChangedBot(new, found[0] if found else None, new_service, decided.shown)
@@ -187,8 +187,8 @@ async def change_bot(
 
 async def deactivate_bot(tx: Tx, actor: Actor, bot_id: UserId, *, now: datetime) -> None:
     """Close the account of a bot that the actor looks after. Raises BadRequestError."""
-    ground = await stand(tx, actor, [bot_id], names_change=True)
-    if _looked_after(ground, actor, bot_id).is_active:
+    context = await lock_context(tx, actor, [bot_id], names_change=True)
+    if _looked_after(context, actor, bot_id).is_active:
         await deactivate_user(tx, bot_id, by=actor.user_id, now=now)
 
 
@@ -197,8 +197,8 @@ async def regenerate_key(tx: Tx, actor: Actor, bot_id: UserId) -> str:
 
     Raises BadRequestError.
     """
-    ground = await stand(tx, actor, [bot_id], names_change=True)
-    bot = _looked_after(ground, actor, bot_id)
+    context = await lock_context(tx, actor, [bot_id], names_change=True)
+    bot = _looked_after(context, actor, bot_id)
     [locked] = await tx.lock(users.locking(tx.realm_id, [bot.user_id]))
     outcome = await regenerate(tx, locked, by=actor.user_id)
     return outcome.keys[bot.user_id]
@@ -207,10 +207,10 @@ async def regenerate_key(tx: Tx, actor: Actor, bot_id: UserId) -> str:
 # -- what may be
 
 
-def _looked_after(ground: Ground, actor: Actor, bot_id: UserId) -> UserRow:
-    row = ground.people.get(bot_id)
+def _looked_after(context: LockedRealm, actor: Actor, bot_id: UserId) -> UserRow:
+    row = context.people.get(bot_id)
     is_bot = row is not None and row.bot_type is not None and not row.is_system_bot
-    if row is None or not is_bot or not looks_after(ground.standing(actor.user_id).person, row):
+    if row is None or not is_bot or not looks_after(context.standing(actor.user_id).person, row):
         raise BadRequestError(NO_SUCH_BOT)
     return row
 
@@ -231,14 +231,14 @@ async def _check_name(
         raise BadRequestError(NAME_TAKEN)
 
 
-def _owner(ground: Ground, bot: UserRow, changes: BotChanges) -> UserId | None:
+def _owner(context: LockedRealm, bot: UserRow, changes: BotChanges) -> UserId | None:
     owner_id = changes.owner_id
     if owner_id is None or owner_id == bot.bot_owner_id:
         return bot.bot_owner_id
-    row = ground.people.get(owner_id)
+    row = context.people.get(owner_id)
     if row is None:
         raise BadRequestError("Failed to change owner, no such user")
-    person = ground.standing_of(row).person
+    person = context.standing_of(row).person
     if not row.is_active:
         raise BadRequestError("Failed to change owner, user is deactivated")
     if person.is_bot or person.is_guest:
@@ -277,12 +277,14 @@ class _Bot:
         return facts
 
 
-async def _onlookers(tx: Tx, connection: Connection, ground: Ground, bot: UserRow) -> Onlookers:
+async def _onlookers(
+    tx: Tx, connection: Connection, context: LockedRealm, bot: UserRow
+) -> Onlookers:
     return await Onlookers.of(
         connection,
         tx.realm_id,
-        address=(await tx.directory()).address_of(ground.realm),
-        guests_know_everybody=ground.settings.guests_know_everybody(ground.graph),
+        address=(await tx.realm_cache()).address_of(context.realm),
+        guests_know_everybody=context.settings.guests_know_everybody(context.graph),
         rows=[bot],
     )
 
@@ -290,14 +292,14 @@ async def _onlookers(tx: Tx, connection: Connection, ground: Ground, bot: UserRo
 async def _tell(
     tx: Tx,
     connection: Connection,
-    ground: Ground,
+    context: LockedRealm,
     before: _Bot,
     after: _Bot,
     defaults: BotDefaults,
 ) -> Entry:
     """Everybody of the name and the owner; who looks after the bot, and who did, of the rest."""
     old, new = before.row, after.row
-    onlookers = await _onlookers(tx, connection, ground, new)
+    onlookers = await _onlookers(tx, connection, context, new)
     administrators = onlookers.administrators
     is_given_away = old.bot_owner_id != new.bot_owner_id
     change = BotChange(user_id=new.user_id)

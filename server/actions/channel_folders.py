@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any, Final
 
 from server.actions import audit
-from server.actions.ground import lock_as_administrator
+from server.actions.locked_realm import lock_as_administrator
 from server.domain.actor import Actor
 from server.domain.channel_folders import MAX_FOLDERS, checked_description, checked_name
 from server.domain.errors import BadRequestError, InvalidParameterError

@@ -3,7 +3,7 @@
 from datetime import date, datetime
 from typing import Final
 
-from server.actions.ground import lock_realm
+from server.actions.locked_realm import lock_realm
 from server.actions.user_settings import OwnChange, change_own_settings
 from server.domain.actor import Actor
 from server.domain.realm_settings import RealmSettings

@@ -3,7 +3,7 @@
 from datetime import datetime
 
 from server.actions.email_changes import readdress
-from server.actions.ground import ground_of, lock_realm
+from server.actions.locked_realm import lock_realm, locked_realm_of
 from server.actions.sign_up import admit
 from server.actions.user_settings import rename
 from server.actions.users import NewUser
@@ -38,8 +38,8 @@ async def call_as_directory_does(tx: Tx, user_id: UserId, full_name: str) -> Non
     """Call somebody like this, as if they had changed it. Raises BadRequestError."""
     realm = await lock_realm(tx, alone=True)
     [row] = await tx.lock(users.locking(tx.realm_id, [user_id]))
-    ground = await ground_of(tx, realm, [row])
-    await rename(tx, Actor(tx.realm_id, row), ground, row, full_name)
+    context = await locked_realm_of(tx, realm, [row])
+    await rename(tx, Actor(tx.realm_id, row), context, row, full_name)
 
 
 async def write_as_directory_does(tx: Tx, user_id: UserId, email: str) -> None:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from server.actions.ground import Ground, stand
+from server.actions.locked_realm import LockedRealm, lock_context
 from server.domain.actor import Actor
 from server.domain.errors import BadRequestError, NotFoundError
 from server.domain.messages import clean_content, clean_topic
@@ -49,8 +49,8 @@ async def edit_draft(tx: Tx, actor: Actor, draft_id: DraftId, draft: Draft) -> N
 
 async def delete_draft(tx: Tx, actor: Actor, draft_id: DraftId) -> None:
     """Drop it. Raises NotFoundError, BadRequestError."""
-    ground = await stand(tx, actor)
-    check_keeps_drafts(ground.people[actor.user_id])
+    context = await lock_context(tx, actor)
+    check_keeps_drafts(context.people[actor.user_id])
     await _lock(tx, actor, draft_id)
     connection = await tx.changing()
     await drafts.delete(connection, tx.realm_id, actor.user_id, draft_id)
@@ -76,17 +76,17 @@ def _row(draft_id: DraftId, draft: Draft) -> DraftRow:
 async def _checked(tx: Tx, actor: Actor, new: Sequence[Draft]) -> list[Draft]:
     """The drafts as they are kept. Raises BadRequestError for what could never be sent."""
     people = {UserId(i) for draft in new if draft.type == "private" for i in draft.to_ids}
-    ground = await stand(tx, actor, people)
-    check_keeps_drafts(ground.people[actor.user_id])
-    unknown = people - ground.people.keys()
+    context = await lock_context(tx, actor, people)
+    check_keeps_drafts(context.people[actor.user_id])
+    unknown = people - context.people.keys()
     if unknown:
         raise BadRequestError(f"Invalid user ID {min(unknown)}")
     for draft in new:
         if draft.type == "stream" and len(draft.to_ids) != 1:
             raise BadRequestError("Must specify exactly 1 channel ID for channel messages")
     places = {ChannelId(i) for draft in new if draft.type == "stream" for i in draft.to_ids}
-    await _check_channels(tx, actor, ground, places)
-    display_name = ground.settings.empty_topic_display_name
+    await _check_channels(tx, actor, context, places)
+    display_name = context.settings.empty_topic_display_name
     return [
         replace(
             draft,
@@ -98,14 +98,16 @@ async def _checked(tx: Tx, actor: Actor, new: Sequence[Draft]) -> list[Draft]:
     ]
 
 
-async def _check_channels(tx: Tx, actor: Actor, ground: Ground, places: set[ChannelId]) -> None:
+async def _check_channels(
+    tx: Tx, actor: Actor, context: LockedRealm, places: set[ChannelId]
+) -> None:
     connection = await tx.connection()
     rows = await channels.by_ids(connection, tx.realm_id, sorted(places))
     own = await subscriptions.in_channels(
         connection, tx.realm_id, user_ids=[actor.user_id], channel_ids=sorted(places)
     )
     subscribed = {row.channel_id for row in own if row.active}
-    standing = ground.standing(actor.user_id)
+    standing = context.standing(actor.user_id)
     seen = {
         row.channel_id
         for row in rows

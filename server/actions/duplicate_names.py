@@ -15,14 +15,14 @@ import msgspec
 import structlog
 
 from server.actions import audit
-from server.actions.ground import lock_realm, stand_on_realm
+from server.actions.locked_realm import lock_realm, lock_realm_context
 from server.actions.messages.audience import of_messages
 from server.actions.messages.decide import Draft
 from server.actions.messages.move import EVERYTHING, Begun, RenameWrite
 from server.actions.messages.moving_steps import policy_body
 from server.actions.messages.notices import deliver, notification_bot
+from server.actions.realm_services import RealmServices
 from server.actions.subscriptions.audiences import seers
-from server.actions.workbench import Workbench
 from server.domain.access import ADMINISTRATOR
 from server.domain.actor import Actor
 from server.domain.channel_folders import MAX_NAME_LENGTH as MAX_FOLDER_LENGTH
@@ -39,7 +39,7 @@ from server.events.default_channel_groups import DefaultChannelGroupsChanged, sh
 from server.events.groups import GroupChanged
 from server.events.log import Tick
 from server.events.message_changes import MessagesChanged, Relocation
-from server.realm_cache import Directory
+from server.realm_cache import RealmCache
 from server.transactions import Clocked, Tx
 from storage import channel_folders as stored_folders
 from storage import (
@@ -75,7 +75,7 @@ class Renamed:
     new_name: str
 
 
-async def rename_duplicates(bench: Workbench) -> list[Renamed]:
+async def rename_duplicates(bench: RealmServices) -> list[Renamed]:
     """Rename all duplicates of a realm, each in a transaction of its own. May be run again."""
     async with bench.read() as connection:
         rows = await name_duplicates.of_realm(connection, bench.realm_id)
@@ -97,7 +97,7 @@ async def rename_duplicates(bench: Workbench) -> list[Renamed]:
     return done
 
 
-async def _free_name(bench: Workbench, row: DuplicateRow) -> str:
+async def _free_name(bench: RealmServices, row: DuplicateRow) -> str:
     """The name with the first number that makes it unique, cut to the maximum length."""
     async with bench.read() as connection:
         for number in count(2):
@@ -109,7 +109,7 @@ async def _free_name(bench: Workbench, row: DuplicateRow) -> str:
     raise AssertionError("numbers do not end")
 
 
-async def _rename(bench: Workbench, renamed: Renamed) -> None:
+async def _rename(bench: RealmServices, renamed: Renamed) -> None:
     now = bench.clock.now()
     await bench.write(lambda tx: _RENAMES[renamed.row.kind](tx, renamed, now))
     if renamed.row.kind == "topic":
@@ -117,7 +117,7 @@ async def _rename(bench: Workbench, renamed: Renamed) -> None:
         await bench.write(lambda tx: _record_topic(tx, renamed))
 
 
-async def _report(bench: Workbench, done: Sequence[Renamed]) -> None:
+async def _report(bench: RealmServices, done: Sequence[Renamed]) -> None:
     """Send the list to every administrator, as direct messages of the notification bot."""
     lines = [
         f"* {each.row.kind} {literal(each.row.name)}: now {literal(each.new_name)}"
@@ -157,12 +157,12 @@ async def _rename_channel(tx: Tx, renamed: Renamed, now: datetime) -> None:
     del now
     tx.must_be_exact()
     channel_id = ChannelId(renamed.row.id)
-    ground = await stand_on_realm(tx, [], names_change=True)
+    context = await lock_realm_context(tx, [], names_change=True)
     [old] = await tx.lock(channels.locking(tx.realm_id, [channel_id]))
     new = replace(old, name=renamed.new_name)
     connection = await tx.changing()
     await channels.update(connection, tx.realm_id, new)
-    audiences = await seers(connection, tx.realm_id, ground, [new])
+    audiences = await seers(connection, tx.realm_id, context, [new])
     event = ChannelUpdated(
         stream_id=channel_id,
         name=old.name,
@@ -194,10 +194,10 @@ async def _rename_topic(tx: Tx, renamed: Renamed, now: datetime) -> Clocked[Begu
         until=last,
         limit=EVERYTHING,
     )
-    directory = await tx.directory()
-    bot = await notification_bot(directory)
-    display_name = (await directory.settings()).empty_topic_display_name
-    event = await _topic_renamed(directory, renamed, channel, ids, bot, now)
+    realm_cache = await tx.realm_cache()
+    bot = await notification_bot(realm_cache)
+    display_name = (await realm_cache.settings()).empty_topic_display_name
+    event = await _topic_renamed(realm_cache, renamed, channel, ids, bot, now)
     tellings = await of_messages(tx, channel, topic_id, ids)
     rename = Rename(
         realm_id=tx.realm_id,
@@ -225,7 +225,7 @@ async def _rename_topic(tx: Tx, renamed: Renamed, now: datetime) -> Clocked[Begu
 
 
 async def _topic_renamed(
-    directory: Directory,
+    realm_cache: RealmCache,
     renamed: Renamed,
     channel: ChannelRow,
     ids: Sequence[MessageId],
@@ -233,7 +233,7 @@ async def _topic_renamed(
     now: datetime,
 ) -> MessagesChanged:
     """The event of the rename; its messages are named where its audiences are."""
-    links = (await directory.linkifiers()).topic_links(renamed.new_name)
+    links = (await realm_cache.linkifiers()).topic_links(renamed.new_name)
     return MessagesChanged(
         message_id=ids[0] if ids else MessageId(0),
         message_ids=(),
@@ -248,7 +248,7 @@ async def _topic_renamed(
             is_rename=True,
             topic_links=tuple(links),
         ),
-        empty_topic_display_name=(await directory.settings()).empty_topic_display_name,
+        empty_topic_display_name=(await realm_cache.settings()).empty_topic_display_name,
     )
 
 

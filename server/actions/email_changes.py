@@ -5,7 +5,7 @@ from dataclasses import replace
 from server.actions import audit
 from server.actions.confirmations import LinkExpiredError, ask_to_confirm, confirm, to_be_confirmed
 from server.actions.credential_changes import Proof, check_proof, end_pending
-from server.actions.ground import Ground, ground_of, lock_realm
+from server.actions.locked_realm import LockedRealm, lock_realm, locked_realm_of
 from server.actions.onlookers import Onlookers
 from server.domain.access import GUEST, MEMBER
 from server.domain.account_news import AddressChanged
@@ -32,9 +32,9 @@ async def ask_for_new_address(tx: Tx, actor: Actor, email: str, proof: Proof) ->
 
     Raises BadRequestError for an address that cannot be theirs, and if the proof is out of date.
     """
-    ground, row = await _stand(tx, actor.user_id)
+    context, row = await _stand(tx, actor.user_id)
     await check_proof(tx, row.user_id, proof)
-    await _check(await tx.connection(), ground, row, email)
+    await _check(await tx.connection(), context, row, email)
     connection = await tx.changing()
     await confirmations.drop_of_user(connection, tx.realm_id, row.user_id, purpose=CHANGE_EMAIL)
     await ask_to_confirm(tx, purpose=CHANGE_EMAIL, email=email, user_id=row.user_id)
@@ -47,10 +47,10 @@ async def change_address(tx: Tx, digest: bytes) -> Ended:
     """
     asked = await to_be_confirmed(tx, digest, CHANGE_EMAIL)
     assert asked.user_id is not None, "it is about an account"
-    ground, old = await _stand(tx, asked.user_id)
-    await _check(await tx.connection(), ground, old, asked.email)
+    context, old = await _stand(tx, asked.user_id)
+    await _check(await tx.connection(), context, old, asked.email)
     await confirm(tx, asked)
-    return await _give(tx, ground, old, asked.email)
+    return await _give(tx, context, old, asked.email)
 
 
 async def readdress(tx: Tx, user_id: UserId, email: str) -> None:
@@ -59,12 +59,12 @@ async def readdress(tx: Tx, user_id: UserId, email: str) -> None:
     Whether people may change theirs does not matter. Raises LinkExpiredError for a closed account,
     and BadRequestError for an address that cannot be theirs.
     """
-    ground, old = await _stand(tx, user_id)
-    await _check_free(await tx.connection(), ground, old, email)
-    await _give(tx, ground, old, email)
+    context, old = await _stand(tx, user_id)
+    await _check_free(await tx.connection(), context, old, email)
+    await _give(tx, context, old, email)
 
 
-async def _give(tx: Tx, ground: Ground, old: UserRow, email: str) -> Ended:
+async def _give(tx: Tx, context: LockedRealm, old: UserRow, email: str) -> Ended:
     """Write the new address; the old one is mailed what happened."""
     new = replace(old, email=email)
     connection = await tx.changing()
@@ -72,42 +72,46 @@ async def _give(tx: Tx, ground: Ground, old: UserRow, email: str) -> Ended:
         tx, [old], news=lambda ended: AddressChanged(new_address=new.email, ended=ended)
     )
     await users.update_email(connection, tx.realm_id, new.user_id, new.email)
-    await _tell(tx, connection, ground, old, new)
+    await _tell(tx, connection, context, old, new)
     return outcome.ended
 
 
-async def _stand(tx: Tx, user_id: UserId) -> tuple[Ground, UserRow]:
+async def _stand(tx: Tx, user_id: UserId) -> tuple[LockedRealm, UserRow]:
     """The realm, and the user's row, alone. Raises LinkExpiredError for a closed account."""
     realm = await lock_realm(tx, alone=True)
     [row] = await tx.lock(users.locking(tx.realm_id, [user_id]))
     if not row.is_active:
         raise LinkExpiredError
-    return await ground_of(tx, realm, [row]), row
+    return await locked_realm_of(tx, realm, [row]), row
 
 
-async def _check(connection: Connection, ground: Ground, row: UserRow, email: str) -> None:
-    is_administrator = ground.standing_of(row).person.is_administrator
-    if ground.settings.email_changes_disabled and not is_administrator:
+async def _check(connection: Connection, context: LockedRealm, row: UserRow, email: str) -> None:
+    is_administrator = context.standing_of(row).person.is_administrator
+    if context.settings.email_changes_disabled and not is_administrator:
         raise BadRequestError("Email address changes are disabled in this organization.")
-    await _check_free(connection, ground, row, email)
+    await _check_free(connection, context, row, email)
 
 
-async def _check_free(connection: Connection, ground: Ground, row: UserRow, email: str) -> None:
-    realm_id = ground.realm.realm_id
+async def _check_free(
+    connection: Connection, context: LockedRealm, row: UserRow, email: str
+) -> None:
+    realm_id = context.realm.realm_id
     checked_new_email(email)
-    check_address(email, ground.settings, await realm_domains.of_realm(connection, realm_id))
+    check_address(email, context.settings, await realm_domains.of_realm(connection, realm_id))
     taken = await users.by_emails(connection, realm_id, [email])
     if any(each.user_id != row.user_id for each in taken):
         raise BadRequestError("Already has an account.")
 
 
-async def _tell(tx: Tx, connection: Connection, ground: Ground, old: UserRow, new: UserRow) -> None:
-    address = (await tx.directory()).address_of(ground.realm)
+async def _tell(
+    tx: Tx, connection: Connection, context: LockedRealm, old: UserRow, new: UserRow
+) -> None:
+    address = (await tx.realm_cache()).address_of(context.realm)
     onlookers = await Onlookers.of(
         connection,
         tx.realm_id,
         address=address,
-        guests_know_everybody=ground.settings.guests_know_everybody(ground.graph),
+        guests_know_everybody=context.settings.guests_know_everybody(context.graph),
         rows=[old, new],
     )
     knowing = await onlookers.who_know(connection, tx.realm_id, new)

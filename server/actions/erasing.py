@@ -10,7 +10,7 @@ import msgspec
 from server.actions import audit
 from server.actions.attachments import delete_file_of
 from server.actions.credential_changes import end_pending
-from server.actions.ground import Ground, lock_realm, stand_on_realm
+from server.actions.locked_realm import LockedRealm, lock_realm, lock_realm_context
 from server.actions.messages.audience import of_messages
 from server.actions.messages.decide import Draft
 from server.actions.messages.delete import delete_locked
@@ -89,16 +89,16 @@ async def erase_person(tx: Tx, user_id: UserId, *, now: datetime) -> str:
 
 async def _take(tx: Tx, plan: Plan, done: int, size: int) -> int | None:
     """The next that is left, whatever it is; the work is done when there is nothing."""
-    ground = await stand_on_realm(tx, [plan.user_id])
+    context = await lock_realm_context(tx, [plan.user_id])
     if done == 0:
-        await _forget_person(tx, ground, plan.user_id)
+        await _forget_person(tx, context, plan.user_id)
         return 1
     connection = await tx.connection()
     realm_id, user_id = tx.realm_id, plan.user_id
     if messages := await _messages(connection, realm_id, user_id, limit=size):
-        await _delete_messages(tx, ground, messages)
+        await _delete_messages(tx, context, messages)
     elif reacted := await erasure.some_reacted(connection, realm_id, user_id, limit=size):
-        await _take_off_reactions(tx, ground.people[user_id], reacted)
+        await _take_off_reactions(tx, context.people[user_id], reacted)
     elif files := await erasure.some_files(connection, realm_id, user_id, limit=size):
         for attachment_id in files:
             await delete_file_of(tx, user_id, AttachmentId(attachment_id))
@@ -166,7 +166,7 @@ def _nameless(user_id: UserId) -> str:
     return f"Deleted user {user_id}"
 
 
-async def _forget_person(tx: Tx, ground: Ground, user_id: UserId) -> None:
+async def _forget_person(tx: Tx, context: LockedRealm, user_id: UserId) -> None:
     """Whoever knows the account is told that nobody is behind it any more."""
     [row] = await tx.lock(users.locking(tx.realm_id, [user_id]))
     values = (await profile_data.of_users(await tx.connection(), tx.realm_id, [user_id])).get(
@@ -189,13 +189,17 @@ async def _forget_person(tx: Tx, ground: Ground, user_id: UserId) -> None:
     if row.avatar_key is not None:
         keys = (row.avatar_key, medium_key(row.avatar_key))
         enqueue(tx, BlobRemoval(realm_id=tx.realm_id, keys=keys))
-    await _tell(tx, connection, replace(ground, people={user_id: new}), new, list(values))
+    await _tell(tx, connection, replace(context, people={user_id: new}), new, list(values))
 
 
 async def _tell(
-    tx: Tx, connection: Connection, ground: Ground, row: UserRow, fields: Sequence[ProfileFieldId]
+    tx: Tx,
+    connection: Connection,
+    context: LockedRealm,
+    row: UserRow,
+    fields: Sequence[ProfileFieldId],
 ) -> None:
-    onlookers = await onlookers_of(tx, connection, ground)
+    onlookers = await onlookers_of(tx, connection, context)
     knowing = await onlookers.who_know(connection, tx.realm_id, row)
     user_id = row.user_id
     changes = [
@@ -225,12 +229,12 @@ async def _tell(
     tx.at_position(entry, users.changed(tx.realm_id, [user_id]))
 
 
-async def _delete_messages(tx: Tx, ground: Ground, written: Written) -> None:
+async def _delete_messages(tx: Tx, context: LockedRealm, written: Written) -> None:
     channel, topic = await _place(tx, written)
     locked = await tx.lock(message_edits.locking(tx.realm_id, written.message_ids))
     rows = [row for row in locked if row.conversation_id == written.conversation_id]
     if rows:
-        await delete_locked(tx, ground, channel, topic, rows, SystemClock().now())
+        await delete_locked(tx, context, channel, topic, rows, SystemClock().now())
 
 
 async def _take_off_reactions(tx: Tx, row: UserRow, reacted: Written) -> None:
@@ -238,7 +242,7 @@ async def _take_off_reactions(tx: Tx, row: UserRow, reacted: Written) -> None:
     connection = await tx.connection()
     own = await erasure.reactions_to(connection, tx.realm_id, row.user_id, reacted.message_ids)
     await tx.lock(message_edits.locking(tx.realm_id, sorted(reacted.message_ids)))
-    address = await (await tx.directory()).address()
+    address = await (await tx.realm_cache()).address()
     reactor = Reactor.of(EVERYTHING.shown(row, address))
     tellings = await of_messages(tx, channel, reacted.conversation_id, reacted.message_ids)
     audiences = {each: telling.audience for telling in tellings for each in telling.message_ids}

@@ -6,7 +6,7 @@ from typing import Final
 from server.actions.messages import send
 from server.actions.messages.decide import Draft
 from server.actions.messages.notices import deliver, system_bot
-from server.actions.workbench import Workbench
+from server.actions.realm_services import RealmServices
 from server.domain.actor import Actor
 from server.domain.markdown.writing import literal, mention
 from server.domain.realm_settings import NO_CHANNEL
@@ -23,7 +23,7 @@ are in, and answer where you have something to say. Only you and I see this conv
 
 
 async def greet(
-    bench: Workbench, user_id: UserId, text: str | None, inviter_id: UserId | None
+    bench: RealmServices, user_id: UserId, text: str | None, inviter_id: UserId | None
 ) -> None:
     """Say it, each thing once however often this is called.
 
@@ -34,7 +34,7 @@ async def greet(
     if not found or not found[0].is_active:
         return
     [row] = found
-    realm, settings = await bench.directory.realm(), await bench.directory.settings()
+    realm, settings = await bench.realm_cache.realm(), await bench.realm_cache.settings()
     own = settings.welcome_message_custom_text if text is None else text
     welcome = WELCOME.format(name=literal(row.full_name), realm=literal(realm.name))
     for name, content in (("welcome", welcome), ("custom", own)):
@@ -49,19 +49,19 @@ async def greet(
         await _say(bench, NOTIFICATION_BOT, [inviter_id], content, f"joined:{user_id}")
 
 
-async def try_out(bench: Workbench, actor: Actor, text: str) -> MessageId:
+async def try_out(bench: RealmServices, actor: Actor, text: str) -> MessageId:
     """Let the welcome bot say it to the actor. Raises a DomainError."""
-    bot = await system_bot(bench.directory, WELCOME_BOT)
+    bot = await system_bot(bench.realm_cache, WELCOME_BOT)
     draft = Draft(type="direct", to=[actor.user_id], topic=None, content=text, read_by_sender=True)
     now = bench.clock.now()
-    decision = await send.prepare(bench.directory, bot, draft, bench.read)
+    decision = await send.prepare(bench.realm_cache, bot, draft, bench.read)
     sent = await bench.write(lambda tx: send.send_message(tx, bot, draft, decision, now))
     message_id: MessageId = sent.result.message_id
     return message_id
 
 
 async def _say(
-    bench: Workbench, bot: SystemBot, to: list[UserId] | ChannelId, content: str, name: str
+    bench: RealmServices, bot: SystemBot, to: list[UserId] | ChannelId, content: str, name: str
 ) -> None:
     is_direct = isinstance(to, list)
     draft = Draft(

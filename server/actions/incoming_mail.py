@@ -15,7 +15,7 @@ from server.domain.channels import allows_named_topics
 from server.domain.errors import BadRequestError
 from server.domain.mail_addresses import Target, ToChannel, ToMessage
 from server.domain.system_bots import EMAIL_GATEWAY
-from server.realm_cache import Directory
+from server.realm_cache import RealmCache
 from server.transactions import Clocked, Tx
 from storage import conversations, message_places
 from storage.attachments import AttachmentRow
@@ -56,7 +56,7 @@ async def add_files(tx: Tx, target: Target, mailed: Mailed) -> None:
     """
     actor, draft = await _speaker(tx, target, mailed)
     if await sent_before(tx, actor, draft) is None:
-        await decide(await tx.directory(), actor, draft, tx.reading)
+        await decide(await tx.realm_cache(), actor, draft, tx.reading)
         for row in mailed.files:
             await add_attachment(tx, actor, replace(row, owner_id=actor.user_id))
 
@@ -71,37 +71,37 @@ async def _speaker(tx: Tx, target: Target, mailed: Mailed) -> tuple[Actor, Draft
     """In whose name the mail speaks, and what it says where."""
     tx.must_be_exact()
     await check_realm(tx)
-    directory = await tx.directory()
+    realm_cache = await tx.realm_cache()
     if isinstance(target, ToChannel):
-        return await _in_channel(tx, directory, target, mailed)
-    return await _as_answer(tx, directory, target, mailed)
+        return await _in_channel(tx, realm_cache, target, mailed)
+    return await _as_answer(tx, realm_cache, target, mailed)
 
 
 async def _in_channel(
-    tx: Tx, directory: Directory, target: ToChannel, mailed: Mailed
+    tx: Tx, realm_cache: RealmCache, target: ToChannel, mailed: Mailed
 ) -> tuple[Actor, Draft]:
-    channel = await directory.channel(target.channel_id)
+    channel = await realm_cache.channel(target.channel_id)
     topic = "" if channel is not None and not allows_named_topics(channel) else mailed.topic
     name = f"channel {target.channel_id}"
     draft = mailed.draft(name, type="channel", to=target.channel_id, topic=topic)
-    creator = await _active(directory, target.creator_id)
+    creator = await _active(realm_cache, target.creator_id)
     if target.sender_id is None:
         # The bot may write anywhere: what its address may, whoever asked for that may.
-        await decide(directory, Actor(tx.realm_id, creator, CLIENT), draft, tx.reading)
-        bot = await directory.user_by_email(EMAIL_GATEWAY.email)
+        await decide(realm_cache, Actor(tx.realm_id, creator, CLIENT), draft, tx.reading)
+        bot = await realm_cache.user_by_email(EMAIL_GATEWAY.email)
         if bot is None:
             raise BadRequestError("This organization has no bot for email.")
         return Actor(tx.realm_id, bot, CLIENT), draft
-    sender = await _active(directory, target.sender_id)
+    sender = await _active(realm_cache, target.sender_id)
     if creator.user_id not in (sender.user_id, sender.bot_owner_id):
         raise BadRequestError("This address is no longer valid.")
     return Actor(tx.realm_id, sender, CLIENT), draft
 
 
 async def _as_answer(
-    tx: Tx, directory: Directory, target: ToMessage, mailed: Mailed
+    tx: Tx, realm_cache: RealmCache, target: ToMessage, mailed: Mailed
 ) -> tuple[Actor, Draft]:
-    actor = Actor(tx.realm_id, await _active(directory, target.user_id), CLIENT)
+    actor = Actor(tx.realm_id, await _active(realm_cache, target.user_id), CLIENT)
     connection = await tx.connection()
     place = await message_places.visible(connection, tx.realm_id, target.user_id, target.message_id)
     if place is None:
@@ -118,8 +118,8 @@ async def _as_answer(
     )
 
 
-async def _active(directory: Directory, user_id: UserId) -> UserRow:
-    row = await directory.user(user_id)
+async def _active(realm_cache: RealmCache, user_id: UserId) -> UserRow:
+    row = await realm_cache.user(user_id)
     if row is None or not row.is_active:
         raise BadRequestError("This address is no longer valid.")
     return row

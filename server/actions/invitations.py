@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from typing import Final, TypeVar
 
 from server.actions import audit
-from server.actions.ground import Ground, stand
+from server.actions.locked_realm import LockedRealm, lock_context
 from server.domain.access import ADMINISTRATOR, OWNER, ROLES
 from server.domain.accounts import checked_new_email
 from server.domain.actor import Actor
@@ -70,10 +70,12 @@ async def invite(
         raise BadRequestError("You must specify at least one email address.")
     if len(emails) > MAX_ADDRESSES:
         raise BadRequestError(f"Too many addresses (limit: {MAX_ADDRESSES})")
-    ground = await stand(tx, actor, names_change=True)  # one after another: mails are counted
-    terms = await _terms(tx, ground, actor, wish, by_link=False)
+    context = await lock_context(
+        tx, actor, names_change=True
+    )  # one after another: mails are counted
+    terms = await _terms(tx, context, actor, wish, by_link=False)
     connection = await tx.connection()
-    await _check_addresses(connection, ground, tx.realm_id, emails)
+    await _check_addresses(connection, context, tx.realm_id, emails)
     passed_over = await _with_accounts(connection, tx.realm_id, emails)
     wanted = _without(emails, [email for email, _, _ in passed_over])
     if not wanted:
@@ -92,8 +94,8 @@ async def invite(
 
 async def make_link(tx: Tx, actor: Actor, wish: Wish, *, now: datetime) -> InvitationId:
     """A link by which anybody may join who has it. Raises BadRequestError."""
-    ground = await stand(tx, actor)
-    terms = await _terms(tx, ground, actor, wish, by_link=True)
+    context = await lock_context(tx, actor)
+    terms = await _terms(tx, context, actor, wish, by_link=True)
     [made] = await invitations.insert(await tx.changing(), tx.realm_id, terms, [None], now=now)
     _keep(tx, await tell(tx, terms), actor, "invitation_link_made", made, role=wish.role)
     return made
@@ -103,8 +105,8 @@ async def revoke(
     tx: Tx, actor: Actor, invitation_id: InvitationId, *, is_link: bool, now: datetime
 ) -> None:
     """Nobody joins by it any more. Raises BadRequestError."""
-    ground = await stand(tx, actor)
-    row = await _held(tx, ground, actor, invitation_id, is_link=is_link, now=now)
+    context = await lock_context(tx, actor)
+    row = await _held(tx, context, actor, invitation_id, is_link=is_link, now=now)
     await invitations.end(await tx.changing(), tx.realm_id, row.invitation_id, state="revoked")
     entry = await tell(tx, row)
     _keep(tx, entry, actor, "invitation_revoked", row.invitation_id, inviter_id=row.inviter_id)
@@ -114,9 +116,9 @@ async def resend(
     tx: Tx, actor: Actor, invitation_id: InvitationId, *, per_day: int, now: datetime
 ) -> None:
     """Mail it once more; it ends when it would have. Raises BadRequestError."""
-    ground = await stand(tx, actor, names_change=True)
-    row = await _held(tx, ground, actor, invitation_id, is_link=False, now=now)
-    check_may_invite(ground.standing(actor.user_id), row.role, by_link=False)
+    context = await lock_context(tx, actor, names_change=True)
+    row = await _held(tx, context, actor, invitation_id, is_link=False, now=now)
+    check_may_invite(context.standing(actor.user_id), row.role, by_link=False)
     mailed = await invitations.mailed_since(await tx.connection(), tx.realm_id, now - A_DAY)
     check_limit(mailed + 1, per_day, 1)
     connection = await tx.changing()
@@ -128,7 +130,7 @@ async def resend(
     enqueue(tx, InvitationEmail(realm_id=tx.realm_id, invitation_id=row.invitation_id))
 
 
-async def withdraw_of(tx: Tx, ground: Ground) -> None:
+async def withdraw_of(tx: Tx, context: LockedRealm) -> None:
     """End the open invitations that their inviters, the people of `ground`, may not give any more.
 
     Call it after an account is deactivated or its role changes, with the row as it is then: all
@@ -136,9 +138,9 @@ async def withdraw_of(tx: Tx, ground: Ground) -> None:
     inviter no longer may invite to. The caller holds the realm alone. Invitations that end so are
     listed, resent and accepted no more, and clients that list them are notified.
     """
-    inviters = sorted(ground.people)
+    inviters = sorted(context.people)
     found = await invitations.open_of_inviters(await tx.connection(), tx.realm_id, inviters)
-    ended = [row for row in found if not _still_supports(ground, row)]
+    ended = [row for row in found if not _still_supports(context, row)]
     if not ended:
         return
     ids = [row.invitation_id for row in ended]
@@ -149,13 +151,13 @@ async def withdraw_of(tx: Tx, ground: Ground) -> None:
     await tell(tx, *locked)
 
 
-def _still_supports(ground: Ground, row: InvitationRow) -> bool:
+def _still_supports(context: LockedRealm, row: InvitationRow) -> bool:
     """Whether the inviter, as in `ground`, may still invite to this."""
-    if not ground.people[row.inviter_id].is_active:
+    if not context.people[row.inviter_id].is_active:
         return False
     by_link = row.email is None or row.by_link is not None
     try:
-        check_may_invite(ground.standing(row.inviter_id), row.role, by_link=by_link)
+        check_may_invite(context.standing(row.inviter_id), row.role, by_link=by_link)
     except BadRequestError:
         return False
     return True
@@ -201,10 +203,10 @@ def check_may_invite(standing: Standing, role: int, *, by_link: bool) -> None:
 
 
 async def grantable(
-    connection: Connection, ground: Ground, realm_id: RealmId, terms: Terms
+    connection: Connection, context: LockedRealm, realm_id: RealmId, terms: Terms
 ) -> Terms:
     """The same terms without those channels and groups to which the inviter may add nobody."""
-    standing = ground.standing(terms.inviter_id)
+    standing = context.standing(terms.inviter_id)
     channel_ids = list(terms.channel_ids)
     found = await channels.by_ids(connection, realm_id, channel_ids)
     own = await subscriptions.in_channels(
@@ -236,9 +238,9 @@ async def grantable(
     )
 
 
-async def _terms(tx: Tx, ground: Ground, actor: Actor, wish: Wish, *, by_link: bool) -> Terms:
+async def _terms(tx: Tx, context: LockedRealm, actor: Actor, wish: Wish, *, by_link: bool) -> Terms:
     """What the actor may offer. Raises BadRequestError if it is less than they want."""
-    standing = ground.standing(actor.user_id)
+    standing = context.standing(actor.user_id)
     check_may_invite(standing, wish.role, by_link=by_link)
     terms = Terms(
         inviter_id=actor.user_id,
@@ -251,7 +253,7 @@ async def _terms(tx: Tx, ground: Ground, actor: Actor, wish: Wish, *, by_link: b
         tells_inviter=wish.tells_inviter,
         ends_at=wish.ends_at,
     )
-    given = await grantable(await tx.connection(), ground, tx.realm_id, terms)
+    given = await grantable(await tx.connection(), context, tx.realm_id, terms)
     if refused := _without(terms.channel_ids, given.channel_ids):
         raise BadRequestError(
             f"Invalid channel ID {refused[0]}, or you do not have permission to subscribe other"
@@ -266,7 +268,7 @@ async def _terms(tx: Tx, ground: Ground, actor: Actor, wish: Wish, *, by_link: b
 
 async def _held(
     tx: Tx,
-    ground: Ground,
+    context: LockedRealm,
     actor: Actor,
     invitation_id: InvitationId,
     *,
@@ -275,7 +277,7 @@ async def _held(
 ) -> InvitationRow:
     """An open invitation over which the actor may decide, locked. Raises BadRequestError."""
     found = await tx.lock(invitations.locking(tx.realm_id, invitation_id))
-    person = ground.standing(actor.user_id).person
+    person = context.standing(actor.user_id).person
     for row in found:
         is_listed = row.state == "open" and not row.is_over(now) and row.by_link is None
         if is_listed and sees(person, row) and (row.email is None) == is_link:
@@ -299,7 +301,7 @@ def check_limit(mails: int, per_day: int, wanted: int) -> None:
 
 
 async def _check_addresses(
-    connection: Connection, ground: Ground, realm_id: RealmId, emails: Sequence[str]
+    connection: Connection, context: LockedRealm, realm_id: RealmId, emails: Sequence[str]
 ) -> None:
     """Raise InvitationFailedError if one of them cannot be, or is not admitted here."""
     domains = await realm_domains.of_realm(connection, realm_id)
@@ -307,7 +309,7 @@ async def _check_addresses(
     for email in emails:
         try:
             checked_new_email(email)
-            check_address(email, ground.settings, domains)
+            check_address(email, context.settings, domains)
         except BadRequestError as error:
             problems.append((email, error.message, False))
     if problems:

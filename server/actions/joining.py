@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from server.actions import audit
-from server.actions.ground import Ground, stand_on_realm
 from server.actions.invitations import check_may_invite, grantable, tell
+from server.actions.locked_realm import LockedRealm, lock_realm_context
 from server.actions.users import NewUser, Start, create_users
 from server.actions.welcoming import welcome
 from server.domain import admission
@@ -75,11 +75,11 @@ async def open_invitation(
 async def accept(tx: Tx, key: Key, newcomer: Newcomer, *, now: datetime) -> UserId:
     """An account for whoever holds the key of a mail: once. Raises LinkError, BadRequestError."""
     tx.must_be_exact()
-    realm, row, ground = await _held(tx, key.invitation_id, now)
+    realm, row, context = await _held(tx, key.invitation_id, now)
     if row.email is None or not _is_of_mail(row, key):
         raise LinkError(NOT_OURS)
     await check_address(await tx.connection(), realm, row.email)
-    return await _join(tx, row, row.email, ground, newcomer, now=now)
+    return await _join(tx, row, row.email, context, newcomer, now=now)
 
 
 async def accept_of_address(
@@ -93,20 +93,26 @@ async def accept_of_address(
     connection = await tx.connection()
     for each in await invitations.open_of_email(connection, tx.realm_id, email, now=now):
         try:
-            realm, row, ground = await _held(tx, each, now)
+            realm, row, context = await _held(tx, each, now)
         except LinkError:
             continue
         await check_address(await tx.connection(), realm, email)
-        return await _join(tx, row, email, ground, newcomer, now=now)
+        return await _join(tx, row, email, context, newcomer, now=now)
     return None
 
 
 async def _join(
-    tx: Tx, row: InvitationRow, email: str, ground: Ground, newcomer: Newcomer, *, now: datetime
+    tx: Tx,
+    row: InvitationRow,
+    email: str,
+    context: LockedRealm,
+    newcomer: Newcomer,
+    *,
+    now: datetime,
 ) -> UserId:
     """An account, as the held invitation says."""
     connection = await tx.connection()
-    terms = await grantable(connection, ground, tx.realm_id, row)
+    terms = await grantable(connection, context, tx.realm_id, row)
     start = Start(
         channel_ids=terms.channel_ids,
         includes_defaults=terms.includes_defaults,
@@ -128,7 +134,7 @@ async def _join(
     audit.record_each(tx, entry, made.user_id, "invitation_accepted", changed)
     await welcome(
         tx,
-        ground.realm,
+        context.realm,
         made.user_id,
         text=row.welcome_text,
         inviter_id=row.inviter_id if row.tells_inviter else None,
@@ -161,11 +167,11 @@ async def join_by_link(
     is not admitted or has an account.
     """
     tx.must_be_exact()
-    realm, row, ground = await _held(tx, invitation_id, now)
+    realm, row, context = await _held(tx, invitation_id, now)
     if row.email is not None:
         raise LinkError(NOT_OURS)
     await check_address(await tx.connection(), realm, email)
-    return await _join(tx, row, email, ground, newcomer, now=now)
+    return await _join(tx, row, email, context, newcomer, now=now)
 
 
 async def check_address(connection: Connection, realm: RealmRow, email: str) -> None:
@@ -183,7 +189,7 @@ async def check_address(connection: Connection, realm: RealmRow, email: str) -> 
 
 async def _held(
     tx: Tx, invitation_id: InvitationId, now: datetime
-) -> tuple[RealmRow, InvitationRow, Ground]:
+) -> tuple[RealmRow, InvitationRow, LockedRealm]:
     """The realm, held alone, the open invitation, locked, and its inviter, who may still invite.
 
     Raises LinkError.
@@ -191,8 +197,8 @@ async def _held(
     known = await invitations.by_id(await tx.connection(), tx.realm_id, invitation_id)
     if known is None:
         raise LinkError(NOT_OURS)
-    ground = await stand_on_realm(tx, [known.inviter_id], names_change=True)
-    if ground.realm.deactivated:
+    context = await lock_realm_context(tx, [known.inviter_id], names_change=True)
+    if context.realm.deactivated:
         raise LinkError(DEACTIVATED)
     found = await tx.lock(invitations.locking(tx.realm_id, invitation_id))
     if not found:
@@ -200,8 +206,8 @@ async def _held(
     [row] = found
     _check_open(row, now)
     await _check_link(await tx.connection(), tx.realm_id, row)
-    _check_inviter(ground, row)
-    return ground.realm, row, ground
+    _check_inviter(context, row)
+    return context.realm, row, context
 
 
 async def _check_link(connection: Connection, realm_id: RealmId, row: InvitationRow) -> None:
@@ -212,12 +218,12 @@ async def _check_link(connection: Connection, realm_id: RealmId, row: Invitation
             raise LinkError(REVOKED)
 
 
-def _check_inviter(ground: Ground, row: InvitationRow) -> None:
+def _check_inviter(context: LockedRealm, row: InvitationRow) -> None:
     """Raise LinkError unless the inviter is there, and may still invite as that."""
-    inviter = ground.people.get(row.inviter_id)
+    inviter = context.people.get(row.inviter_id)
     if inviter is None or not inviter.is_active:
         raise LinkError(ORPHANED)
-    check_still_invites(ground.standing(row.inviter_id), row)
+    check_still_invites(context.standing(row.inviter_id), row)
 
 
 def check_still_invites(standing: Standing, row: InvitationRow) -> None:

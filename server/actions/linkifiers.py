@@ -5,7 +5,7 @@ from dataclasses import asdict, replace
 from typing import Any
 
 from server.actions import audit
-from server.actions.ground import lock_as_administrator
+from server.actions.locked_realm import lock_as_administrator
 from server.domain.actor import Actor
 from server.domain.errors import BadRequestError, InvalidParameterError
 from server.domain.url_templates import MAX_LINKIFIERS, checked_linkifier, checked_playground

@@ -55,7 +55,7 @@ async def change_flag(
     if operation == "add":
         audience = to_users(actor.user_id).encode()
         return tx.clocked(ReadWrite(actor.user_id, frozenset(message_ids), audience))
-    settings = await (await tx.directory()).settings()
+    settings = await (await tx.realm_cache()).settings()
     statement = read_state.mark_unread(
         tx.realm_id,
         actor.user_id,

@@ -3,12 +3,12 @@
 from datetime import datetime
 
 from server.actions.clocked import Attempt
-from server.actions.ground import stand
+from server.actions.locked_realm import lock_context
 from server.domain.actor import Actor
 from server.domain.errors import BadRequestError
 from server.events.base import to_users
 from server.transactions import Tx
-from storage import acquaintances, muted_users
+from storage import muted_users, shared_contacts
 from storage.ids import UserId
 
 
@@ -44,16 +44,16 @@ async def unmute_user(tx: Tx, actor: Actor, user_id: UserId) -> None:
 
 
 async def _check_known(tx: Tx, actor: Actor, user_id: UserId) -> None:
-    ground = await stand(tx, actor, [user_id])
-    row = ground.people.get(user_id)
+    context = await lock_context(tx, actor, [user_id])
+    row = context.people.get(user_id)
     if row is None:
         raise BadRequestError("No such user")
-    own = ground.people[actor.user_id]
+    own = context.people[actor.user_id]
     if (
         Actor(actor.realm_id, own, actor.client).is_guest
         and row.bot_type is None
-        and not ground.settings.guests_know_everybody(ground.graph)
+        and not context.settings.guests_know_everybody(context.graph)
         and user_id
-        not in await acquaintances.known_to(await tx.connection(), tx.realm_id, actor.user_id)
+        not in await shared_contacts.known_to(await tx.connection(), tx.realm_id, actor.user_id)
     ):
         raise BadRequestError("No such user")

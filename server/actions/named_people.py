@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import replace
 from typing import Any
 
-from server.actions.ground import Ground
+from server.actions.locked_realm import LockedRealm
 from server.actions.subscriptions.audiences import seers
 from server.domain.access import GroupGraph
 from server.domain.channels import setting_of
@@ -22,26 +22,31 @@ from storage.ids import UserId
 
 
 async def tell_of_permissions(
-    tx: Tx, connection: Connection, ground: Ground, user_ids: Collection[UserId], *, active: bool
+    tx: Tx,
+    connection: Connection,
+    context: LockedRealm,
+    user_ids: Collection[UserId],
+    *,
+    active: bool,
 ) -> None:
     """Tell of each permission that names one of these people, as it stands from now on.
 
     They have just become active, or ceased to be it; the ground may be from before that.
     """
-    there = replace(ground.graph, gone=ground.graph.gone - set(user_ids))
-    away = replace(ground.graph, gone=ground.graph.gone | set(user_ids))
+    there = replace(context.graph, gone=context.graph.gone - set(user_ids))
+    away = replace(context.graph, gone=context.graph.gone | set(user_ids))
     before, after = (away, there) if active else (there, away)
-    _tell_of_realm(tx, ground, before, after)
+    _tell_of_realm(tx, context, before, after)
     await _tell_of_groups(tx, connection, before, after)
     named = await channels.naming_people(connection, tx.realm_id, user_ids)
-    await _tell_of_channels(tx, connection, ground, _updates(named, before, after))
+    await _tell_of_channels(tx, connection, context, _updates(named, before, after))
 
 
-def _tell_of_realm(tx: Tx, ground: Ground, before: GroupGraph, after: GroupGraph) -> None:
+def _tell_of_realm(tx: Tx, context: LockedRealm, before: GroupGraph, after: GroupGraph) -> None:
     data: dict[str, Any] = {}
     for name in REALM_PERMISSIONS:
-        setting = ground.settings.permission(name, after)
-        if setting != ground.settings.permission(name, before):
+        setting = context.settings.permission(name, after)
+        if setting != context.settings.permission(name, before):
             data[name] = setting.as_json()
     if data:
         tx.append(RealmSettingsChanged(data=data), EVERYONE)
@@ -80,13 +85,13 @@ def _updates(
 async def _tell_of_channels(
     tx: Tx,
     connection: Connection,
-    ground: Ground,
+    context: LockedRealm,
     updates: Iterator[tuple[ChannelRow, ChannelUpdated]],
 ) -> None:
     """Somebody may have made hundreds: those that the same people see are told of together."""
     told = list(updates)
     concerned = {channel.channel_id: channel for channel, _ in told}
-    audiences = await seers(connection, tx.realm_id, ground, concerned.values())
+    audiences = await seers(connection, tx.realm_id, context, concerned.values())
     together: dict[bytes, list[ChannelUpdated]] = defaultdict(list)
     for channel, update in told:
         together[audiences[channel.channel_id].encode()].append(update)

@@ -3,7 +3,7 @@
 from datetime import datetime
 
 from server.actions import audit
-from server.actions.ground import lock_as_administrator
+from server.actions.locked_realm import lock_as_administrator
 from server.actions.users import CreatedUser, NewUser, create_users
 from server.actions.welcoming import welcome
 from server.domain.actor import Actor

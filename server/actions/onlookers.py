@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from server.actions.ground import Ground
+from server.actions.locked_realm import LockedRealm
 from server.domain.access import ADMINISTRATOR, GUEST, MEMBER, OWNER
 from server.domain.addresses import RealmAddress
 from server.domain.profiles import hides_email, least_role_to_see_email
@@ -15,7 +15,7 @@ from server.events.users import (
     shown_user,
 )
 from server.transactions import Tx
-from storage import acquaintances, users
+from storage import shared_contacts, users
 from storage.database import Connection
 from storage.ids import RealmId, UserId
 from storage.users import UserRow
@@ -81,7 +81,7 @@ class Onlookers:
         audience = self.of_person(row)
         if audience is EVERYONE or not self.guests:
             return audience, None
-        met = await acquaintances.known_to(connection, realm_id, row.user_id)
+        met = await shared_contacts.known_to(connection, realm_id, row.user_id)
         known = tuple(g for g in self.guests if g in met)
         strangers = tuple(g for g in self.guests if g not in met)
         return (
@@ -120,14 +120,14 @@ class Onlookers:
         return (Audience(users=knowing) if least >= OWNER else None), others
 
 
-async def who_know(tx: Tx, ground: Ground, row: UserRow) -> Audience:
+async def who_know(tx: Tx, context: LockedRealm, row: UserRow) -> Audience:
     """Those who know the user, who has been there before."""
     connection = await tx.connection()
     onlookers = await Onlookers.of(
         connection,
         tx.realm_id,
-        address=(await tx.directory()).address_of(ground.realm),
-        guests_know_everybody=ground.settings.guests_know_everybody(ground.graph),
+        address=(await tx.realm_cache()).address_of(context.realm),
+        guests_know_everybody=context.settings.guests_know_everybody(context.graph),
         rows=[row],
     )
     return await onlookers.who_know(connection, tx.realm_id, row)

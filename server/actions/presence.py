@@ -5,7 +5,7 @@ from datetime import timedelta
 
 import msgspec
 
-from server.actions.ground import Ground
+from server.actions.locked_realm import LockedRealm
 from server.domain.presence import (
     DEFAULT_HISTORY_DAYS,
     OFFLINE_AFTER_SECONDS,
@@ -26,7 +26,9 @@ from storage.database import Connection
 from storage.users import UserRow
 
 
-async def choose(tx: Tx, ground: Ground, row: UserRow, knowing: Audience, *, domain: str) -> None:
+async def choose(
+    tx: Tx, context: LockedRealm, row: UserRow, knowing: Audience, *, domain: str
+) -> None:
     """The user, whose row this is by now, has chosen whether to be seen.
 
     Those who know them see at once that they are there, or as if they had been gone for a while.
@@ -35,9 +37,9 @@ async def choose(tx: Tx, ground: Ground, row: UserRow, knowing: Audience, *, dom
         return
     is_shared = UserSettings.of(row.settings).presence_enabled
     tx.append(UserStatusChanged(user_id=row.user_id, away=not is_shared), knowing)
-    if ground.settings.presence_disabled:
+    if context.settings.presence_disabled:
         return
-    now = ground.graph.clock.now()
+    now = context.graph.clock.now()
     connection = await tx.changing()
     if is_shared:
         await presences.arrive(connection, tx.realm_id, row.user_id, now=now)
@@ -55,7 +57,7 @@ async def choose(tx: Tx, ground: Ground, row: UserRow, knowing: Audience, *, dom
 async def introduce(
     tx: Tx,
     connection: Connection,
-    ground: Ground,
+    context: LockedRealm,
     people: Sequence[UserRow],
     audience: Audience,
     *,
@@ -70,9 +72,9 @@ async def introduce(
     said = [each for each in statuses if each != IntroducedStatus(user_id=each.user_id)]
     if said:
         tx.append(StatusesIntroduced(statuses=said), audience)
-    if ground.settings.presence_disabled:
+    if context.settings.presence_disabled:
         return
-    now = ground.graph.clock.now()
+    now = context.graph.clock.now()
     since = now - timedelta(days=DEFAULT_HISTORY_DAYS)
     rows = await presences.of_users(connection, tx.realm_id, ids)
     seen = [presence_of(row, domain) for row in rows if row.seen_at >= since]

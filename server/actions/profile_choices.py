@@ -6,14 +6,14 @@ from typing import Final
 import msgspec
 
 from server.actions import audit
-from server.actions.ground import Ground, stand_on_realm
+from server.actions.locked_realm import LockedRealm, lock_realm_context
 from server.actions.stepped_work import Kind, put_off
 from server.domain.access import GUEST
 from server.domain.profile_fields import FieldType, choices
 from server.events.base import EVERYONE, MEMBERS, Audience, to_users
 from server.events.users import ProfileValueWithdrawn
 from server.transactions import Tx
-from storage import acquaintances, profile_data, profile_fields, users
+from storage import profile_data, profile_fields, shared_contacts, users
 from storage.database import Connection
 from storage.ids import ProfileFieldId, UserId
 from storage.profile_fields import FieldRow
@@ -45,13 +45,13 @@ async def lock_first(tx: Tx, plan: Plan) -> list[UserId]:
 
 
 async def withdraw_first(
-    tx: Tx, ground: Ground, plan: Plan, user_ids: Sequence[UserId]
+    tx: Tx, context: LockedRealm, plan: Plan, user_ids: Sequence[UserId]
 ) -> str | None:
     """Withdraw the choice of these, and leave the others, if there are more, to later transactions.
 
     Under the id that is returned they go on with it.
     """
-    await _withdraw(tx, ground, plan, user_ids)
+    await _withdraw(tx, context, plan, user_ids)
     if len(user_ids) < PEOPLE_PER_STEP:
         return None
     return await put_off(tx, WITHDRAWING, plan, done=len(user_ids))
@@ -59,12 +59,12 @@ async def withdraw_first(
 
 async def _take(tx: Tx, plan: Plan, done: int, people_per_step: int) -> int | None:
     """Withdraw the choice of the next few, unless it is one again."""
-    ground = await stand_on_realm(tx, [])
+    context = await lock_realm_context(tx, [])
     fields = await profile_fields.of_realm(await tx.connection(), tx.realm_id)
     there = [choices_of(row) for row in fields if row.field_id == plan.field_id]
     left = msgspec.structs.replace(plan, gone=sorted(set(plan.gone).difference(*there)))
     user_ids = await _lock_some(tx, left, people_per_step)
-    await _withdraw(tx, ground, left, user_ids)
+    await _withdraw(tx, context, left, user_ids)
     return done + len(user_ids) if len(user_ids) == people_per_step else None
 
 
@@ -82,7 +82,7 @@ async def _lock_some(tx: Tx, plan: Plan, limit: int) -> list[UserId]:
     return user_ids
 
 
-async def _withdraw(tx: Tx, ground: Ground, plan: Plan, user_ids: Sequence[UserId]) -> None:
+async def _withdraw(tx: Tx, context: LockedRealm, plan: Plan, user_ids: Sequence[UserId]) -> None:
     """These do not say it any more; whoever knows one of them is told."""
     if not user_ids:
         return
@@ -93,7 +93,7 @@ async def _withdraw(tx: Tx, ground: Ground, plan: Plan, user_ids: Sequence[UserI
     if not withdrawn:
         return
     entry = None
-    for audience, known in await _who_know_of(connection, ground, list(withdrawn)):
+    for audience, known in await _who_know_of(connection, context, list(withdrawn)):
         if known:
             event = ProfileValueWithdrawn(field_id=plan.field_id, user_ids=tuple(known))
             entry = tx.append(event, audience)
@@ -104,13 +104,13 @@ async def _withdraw(tx: Tx, ground: Ground, plan: Plan, user_ids: Sequence[UserI
 
 
 async def _who_know_of(
-    connection: Connection, ground: Ground, user_ids: Sequence[UserId]
+    connection: Connection, context: LockedRealm, user_ids: Sequence[UserId]
 ) -> list[tuple[Audience, Sequence[UserId]]]:
     """Everybody with whom of these they know; nobody twice."""
-    if ground.settings.guests_know_everybody(ground.graph):
+    if context.settings.guests_know_everybody(context.graph):
         return [(EVERYONE, user_ids)]
-    realm_id = ground.realm.realm_id
+    realm_id = context.realm.realm_id
     guests = (await users.ids_by_role(connection, realm_id)).get(GUEST, ())
-    met = await acquaintances.known_to_each(connection, realm_id, guests, among=user_ids)
+    met = await shared_contacts.known_to_each(connection, realm_id, guests, among=user_ids)
     known = {guest: sorted(met[guest].intersection(user_ids)) for guest in guests}
     return [(MEMBERS, user_ids), *((to_users(guest), known[guest]) for guest in guests)]

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Mapping
 
 from server.actions import audit
-from server.actions.ground import Ground, stand
+from server.actions.locked_realm import LockedRealm, lock_context
 from server.actions.onlookers import who_know
 from server.domain.actor import Actor
 from server.domain.errors import BadRequestError
@@ -17,7 +17,7 @@ from server.domain.profile_fields import (
 )
 from server.events.users import ChangedValue, PersonChange, ShownValue, UserChanged
 from server.transactions import Tx
-from storage import acquaintances, profile_data, profile_fields, users
+from storage import profile_data, profile_fields, shared_contacts, users
 from storage.database import Connection
 from storage.ids import ProfileFieldId, RealmId, UserId
 from storage.profile_data import NO_DATA, ProfileData, ValueRow
@@ -33,27 +33,29 @@ async def change_own_data(tx: Tx, actor: Actor, answers: Answers) -> None:
 
     What is said already is told to nobody. Raises BadRequestError.
     """
-    ground = await stand(tx, actor)
-    await _change(tx, actor, ground, actor.user_id, answers)
+    context = await lock_context(tx, actor)
+    await _change(tx, actor, context, actor.user_id, answers)
 
 
 async def change_data_of(tx: Tx, actor: Actor, user_id: UserId, answers: Answers) -> None:
     """The same of somebody else, for administrators."""
-    ground = await stand(tx, actor, [user_id])
-    if not ground.standing(actor.user_id).person.is_administrator:
+    context = await lock_context(tx, actor, [user_id])
+    if not context.standing(actor.user_id).person.is_administrator:
         raise BadRequestError("Must be an organization administrator")
-    await _change(tx, actor, ground, user_id, answers)
+    await _change(tx, actor, context, user_id, answers)
 
 
-async def _change(tx: Tx, actor: Actor, ground: Ground, user_id: UserId, answers: Answers) -> None:
-    known = ground.people.get(user_id)
+async def _change(
+    tx: Tx, actor: Actor, context: LockedRealm, user_id: UserId, answers: Answers
+) -> None:
+    known = context.people.get(user_id)
     if known is None or known.bot_type is not None:
         raise BadRequestError("No such user")
     [row] = await tx.lock(users.locking(tx.realm_id, [user_id]))
     connection = await tx.connection()
     old = (await profile_data.of_users(connection, tx.realm_id, [user_id])).get(user_id, NO_DATA)
     fields = {row.field_id: row for row in await profile_fields.of_realm(connection, tx.realm_id)}
-    is_administrator = ground.standing(actor.user_id).person.is_administrator
+    is_administrator = context.standing(actor.user_id).person.is_administrator
     changed = {}
     for field_id, answer in answers.items():
         field = _answerable(fields.get(field_id), field_id, is_administrator=is_administrator)
@@ -63,10 +65,10 @@ async def _change(tx: Tx, actor: Actor, ground: Ground, user_id: UserId, answers
             if field.field_type == FieldType.USER and value is not None:
                 before = people_in(old[field_id].value) if field_id in old else ()
                 new = set(people_in(value.value)).difference(before)
-                await _check_people(connection, ground, actor, new)
+                await _check_people(connection, context, actor, new)
     if changed:
         await _keep(await tx.changing(), tx.realm_id, user_id, changed)
-        await _tell(tx, actor, ground, row, old, changed)
+        await _tell(tx, actor, context, row, old, changed)
 
 
 def _answerable(
@@ -90,14 +92,14 @@ def _kept(field: FieldRow, answer: Value | None) -> ValueRow | None:
 
 
 async def _check_people(
-    connection: Connection, ground: Ground, actor: Actor, user_ids: Collection[int]
+    connection: Connection, context: LockedRealm, actor: Actor, user_ids: Collection[int]
 ) -> None:
     """Raise BadRequestError unless all of them are active people whom the actor may know."""
     ids = [UserId(user_id) for user_id in sorted(user_ids)]
-    realm_id = ground.realm.realm_id
+    realm_id = context.realm.realm_id
     found = {row.user_id: row for row in await users.by_ids(connection, realm_id, ids)}
-    if actor.is_guest and not ground.settings.guests_know_everybody(ground.graph):
-        known = await acquaintances.known_to(connection, realm_id, actor.user_id)
+    if actor.is_guest and not context.settings.guests_know_everybody(context.graph):
+        known = await shared_contacts.known_to(connection, realm_id, actor.user_id)
         found = {user_id: row for user_id, row in found.items() if user_id in known}
     for user_id in ids:
         row = found.get(user_id)
@@ -124,9 +126,9 @@ async def _keep(
 
 
 async def _tell(
-    tx: Tx, actor: Actor, ground: Ground, row: UserRow, old: ProfileData, changed: Changed
+    tx: Tx, actor: Actor, context: LockedRealm, row: UserRow, old: ProfileData, changed: Changed
 ) -> None:
-    audience = await who_know(tx, ground, row)
+    audience = await who_know(tx, context, row)
     entry = None
     for field_id, value in changed.items():
         now = ChangedValue(id=field_id, value=None)

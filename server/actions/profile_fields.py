@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from server.actions import audit
-from server.actions.ground import ground_of, lock_as_administrator
+from server.actions.locked_realm import lock_as_administrator, locked_realm_of
 from server.actions.profile_choices import Plan, choices_of, lock_first, withdraw_first
 from server.domain.actor import Actor
 from server.domain.errors import BadRequestError, InvalidParameterError
@@ -81,7 +81,7 @@ async def change_field(
     )
     if not concerned:
         return None
-    return await withdraw_first(tx, await ground_of(tx, realm, ()), plan, concerned)
+    return await withdraw_first(tx, await locked_realm_of(tx, realm, ()), plan, concerned)
 
 
 async def remove_field(tx: Tx, actor: Actor, field_id: ProfileFieldId) -> None:

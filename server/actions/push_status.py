@@ -6,7 +6,7 @@ from typing import Any, Final
 import msgspec
 
 from server.actions import audit
-from server.actions.ground import lock_realm
+from server.actions.locked_realm import lock_realm
 from server.domain.realm_settings import RealmSettings
 from server.events.base import EVERYONE, NOBODY
 from server.events.log import Tick

@@ -31,7 +31,7 @@ async def add_reaction(
     there = await reactions.of_message(await tx.connection(), tx.realm_id, place.id)
     emoji = next((e for e in map(_emoji, there) if wanted.is_exactly(e)), None)
     if emoji is None:
-        known = await (await tx.directory()).emoji()
+        known = await (await tx.realm_cache()).emoji()
         emoji = emoji_of(wanted.name, wanted.code, wanted.type, known)
     reaction = ReactionRow(place.id, actor.user_id, emoji.type, emoji.code, emoji.name)
     if any(_is_same(reaction, each) for each in there):
@@ -76,7 +76,9 @@ async def remove_reaction(
         code = next((r.emoji_code for r in own if r.emoji_name == emoji_name), None)
         code = (
             code
-            or emoji_of(emoji_name, None, reaction_type, await (await tx.directory()).emoji()).code
+            or emoji_of(
+                emoji_name, None, reaction_type, await (await tx.realm_cache()).emoji()
+            ).code
         )
     reaction = next(
         (
@@ -102,7 +104,7 @@ async def remove_reaction(
 
 async def _reactor(tx: Tx, actor: Actor) -> Reactor:
     """As most people see them: readers who may not know them get the event masked."""
-    return Reactor.of(EVERYTHING.shown(actor.row, await (await tx.directory()).address()))
+    return Reactor.of(EVERYTHING.shown(actor.row, await (await tx.realm_cache()).address()))
 
 
 def _emoji(row: ReactionRow) -> Emoji:

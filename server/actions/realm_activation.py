@@ -1,7 +1,7 @@
 """An organization is closed, and opened again: nothing of it is lost meanwhile."""
 
 from server.actions import audit
-from server.actions.ground import lock_as_owner, lock_realm
+from server.actions.locked_realm import lock_as_owner, lock_realm
 from server.domain.actor import Actor
 from server.events.base import EVERYONE, NOBODY
 from server.events.log import QueuesEnded

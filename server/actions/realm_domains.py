@@ -5,7 +5,7 @@ from dataclasses import asdict, replace
 from typing import Any
 
 from server.actions import audit
-from server.actions.ground import ground_of, lock_as_owner
+from server.actions.locked_realm import lock_as_owner, locked_realm_of
 from server.actions.realm_settings import lift_restriction_to_domains
 from server.domain.actor import Actor
 from server.domain.errors import BadRequestError, InvalidParameterError
@@ -59,7 +59,7 @@ async def remove_domain(tx: Tx, actor: Actor, domain: str) -> None:
     event = DomainRemoved(domain=old.domain)
     _tell(tx, actor, event, "domain_removed", before=asdict(old), after={})
     if there == [old]:
-        await lift_restriction_to_domains(tx, actor, await ground_of(tx, realm, ()))
+        await lift_restriction_to_domains(tx, actor, await locked_realm_of(tx, realm, ()))
 
 
 async def _held(tx: Tx, actor: Actor) -> tuple[RealmRow, list[DomainRow]]:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from server.actions import audit
-from server.actions.ground import stand
+from server.actions.locked_realm import lock_context
 from server.domain.actor import Actor
 from server.domain.channels import Standing
 from server.domain.emoji import is_built_in
@@ -81,9 +81,9 @@ async def deactivate_emoji(tx: Tx, actor: Actor, name: str) -> None:
 async def _stand(tx: Tx, actor: Actor) -> tuple[Standing, list[EmojiRow]]:
     """The actor, and all emoji, which stay as they are."""
     tx.must_be_exact()
-    ground = await stand(tx, actor, names_change=True)
+    context = await lock_context(tx, actor, names_change=True)
     there = await realm_emoji.of_realm(await tx.connection(), tx.realm_id)
-    return ground.standing(actor.user_id), there
+    return context.standing(actor.user_id), there
 
 
 async def _tell(

@@ -8,7 +8,7 @@ from typing import Final
 import msgspec
 
 from server.actions import audit
-from server.actions.ground import lock_as_administrator, lock_realm
+from server.actions.locked_realm import lock_as_administrator, lock_realm
 from server.domain.access import ADMINISTRATOR, OWNER
 from server.domain.actor import Actor
 from server.domain.errors import BadRequestError
@@ -147,8 +147,8 @@ async def _become(tx: Tx, row: ExportRow) -> Entry:
 
 async def _tell(tx: Tx) -> Entry:
     """All administrators see how they are now."""
-    directory = await tx.directory()
-    address = directory.address_of(await directory.realm()).url
+    realm_cache = await tx.realm_cache()
+    address = realm_cache.address_of(await realm_cache.realm()).url
     rows = await realm_exports.all_of_them(await tx.connection(), tx.realm_id)
     shown = [ShownExport.of(row, address) for row in rows]
     return tx.append(ExportsChanged(exports=shown), await _administrators(tx))

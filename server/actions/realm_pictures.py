@@ -5,7 +5,7 @@ from typing import Any, Literal
 import msgspec
 
 from server.actions import audit
-from server.actions.ground import lock_as_administrator
+from server.actions.locked_realm import lock_as_administrator
 from server.domain.actor import Actor
 from server.domain.avatars import realm_picture_url
 from server.domain.realm_settings import RealmSettings
@@ -25,7 +25,7 @@ async def change_picture(tx: Tx, actor: Actor, place: Place, blob_key: str | Non
     """
     realm = await lock_as_administrator(tx, actor)
     old = RealmSettings.of(realm.settings)
-    url = realm_picture_url(realm, blob_key, (await tx.directory()).address_of(realm))
+    url = realm_picture_url(realm, blob_key, (await tx.realm_cache()).address_of(realm))
     old_key = getattr(old, f"{place}_key")
     if blob_key == old_key:
         return url

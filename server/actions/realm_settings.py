@@ -8,7 +8,7 @@ from typing import Any, Final
 import msgspec
 
 from server.actions import audit
-from server.actions.ground import Ground, ground_of, lock_realm
+from server.actions.locked_realm import LockedRealm, lock_realm, locked_realm_of
 from server.domain.access import (
     ADMINISTRATOR,
     FULL_MEMBERS_GROUP,
@@ -70,38 +70,40 @@ async def change_realm(
     [row] = await tx.lock(users.locking(tx.realm_id, [actor.user_id]))
     if not row.is_active:
         raise UserDeactivatedError("Account is deactivated")
-    ground = await ground_of(tx, realm, [row])
+    context = await locked_realm_of(tx, realm, [row])
     _check_may(row.role, change)
     connection = await tx.connection()
     changed = _Changed(
-        tx, actor, ground, await _checked(connection, ground, change), available=available
+        tx, actor, context, await _checked(connection, context, change), available=available
     )
     if not changed.differences:
         return
 
     connection = await tx.changing()
     await changed.keep_and_tell(connection)
-    await _tell_full_members(tx, connection, ground, changed)
+    await _tell_full_members(tx, connection, context, changed)
     await _end_queues_of_guests(tx, connection, changed)
 
 
-async def withdraw_channel(tx: Tx, actor: Actor, ground: Ground, channel_id: ChannelId) -> None:
+async def withdraw_channel(
+    tx: Tx, actor: Actor, context: LockedRealm, channel_id: ChannelId
+) -> None:
     """The channel, which the actor closes, serves the organization as nothing any more."""
-    named = [name for name in CHANNEL_SETTINGS if getattr(ground.settings, name) == channel_id]
-    await _follow(tx, actor, ground, dict.fromkeys(named, NO_CHANNEL))
+    named = [name for name in CHANNEL_SETTINGS if getattr(context.settings, name) == channel_id]
+    await _follow(tx, actor, context, dict.fromkeys(named, NO_CHANNEL))
 
 
-async def lift_restriction_to_domains(tx: Tx, actor: Actor, ground: Ground) -> None:
+async def lift_restriction_to_domains(tx: Tx, actor: Actor, context: LockedRealm) -> None:
     """Addresses of any domain may have accounts, now that the actor has removed the last one."""
-    await _follow(tx, actor, ground, {"emails_restricted_to_domains": False})
+    await _follow(tx, actor, context, {"emails_restricted_to_domains": False})
 
 
-async def _follow(tx: Tx, actor: Actor, ground: Ground, values: Mapping[str, Any]) -> None:
+async def _follow(tx: Tx, actor: Actor, context: LockedRealm, values: Mapping[str, Any]) -> None:
     """Give settings the values that follow from what the actor does elsewhere."""
-    settings = msgspec.structs.replace(ground.settings, **values)
-    if settings != ground.settings:
-        realm = replace(ground.realm, settings=settings.stored())
-        changed = _Changed(tx, actor, ground, realm, available=())
+    settings = msgspec.structs.replace(context.settings, **values)
+    if settings != context.settings:
+        realm = replace(context.realm, settings=settings.stored())
+        changed = _Changed(tx, actor, context, realm, available=())
         await changed.keep_and_tell(await tx.changing())
 
 
@@ -114,15 +116,15 @@ def _check_may(role: int, change: RealmChange) -> None:
         raise BadRequestError("Must be an organization owner")
 
 
-async def _checked(connection: Connection, ground: Ground, change: RealmChange) -> RealmRow:
+async def _checked(connection: Connection, context: LockedRealm, change: RealmChange) -> RealmRow:
     """The realm as it is to be. Raises BadRequestError for what cannot be."""
-    realm = ground.realm
+    realm = context.realm
     if change.subdomain not in (None, realm.subdomain):
         raise BadRequestError("Must be a demo organization.")
     new: dict[str, Any] = checked_changes(change.settings)
-    await _check_channels(connection, ground, new)
-    new |= await _permissions(connection, ground, change.permissions)
-    settings = RealmSettings.of(msgspec.structs.asdict(ground.settings) | new)
+    await _check_channels(connection, context, new)
+    new |= await _permissions(connection, context, change.permissions)
+    settings = RealmSettings.of(msgspec.structs.asdict(context.settings) | new)
     realm = replace(realm, settings=settings.stored())
     if change.name is not None:
         realm = replace(realm, name=checked_realm_name(change.name))
@@ -135,11 +137,13 @@ async def _checked(connection: Connection, ground: Ground, change: RealmChange) 
     return realm
 
 
-async def _check_channels(connection: Connection, ground: Ground, new: Mapping[str, Any]) -> None:
+async def _check_channels(
+    connection: Connection, context: LockedRealm, new: Mapping[str, Any]
+) -> None:
     """Raise InvalidParameterError for a channel that cannot serve as what it is to be."""
     named = {name: new[name] for name in CHANNEL_SETTINGS if new.get(name, NO_CHANNEL) > 0}
     ids = [ChannelId(channel_id) for channel_id in named.values()]
-    rows = await channels.by_ids(connection, ground.realm.realm_id, ids) if ids else []
+    rows = await channels.by_ids(connection, context.realm.realm_id, ids) if ids else []
     found = {row.channel_id: row for row in rows if not row.is_archived}
     for name, channel_id in named.items():
         channel = found.get(channel_id)
@@ -150,15 +154,15 @@ async def _check_channels(connection: Connection, ground: Ground, new: Mapping[s
 
 
 async def _permissions(
-    connection: Connection, ground: Ground, changes: Mapping[str, PermissionChange]
+    connection: Connection, context: LockedRealm, changes: Mapping[str, PermissionChange]
 ) -> dict[str, Any]:
     """The permissions that are not what they were, as they are kept."""
-    active = await users.active_among(connection, ground.realm.realm_id, named_in(changes))
-    graph = ground.graph
+    active = await users.active_among(connection, context.realm.realm_id, named_in(changes))
+    graph = context.graph
     return changed_settings(
         changes,
         REALM_PERMISSIONS,
-        lambda name: ground.settings.permission(name, graph),
+        lambda name: context.settings.permission(name, graph),
         graph,
         active,
     )
@@ -170,7 +174,7 @@ class _Changed:
 
     tx: Tx
     actor: Actor
-    ground: Ground
+    context: LockedRealm
     realm: RealmRow
     available: Sequence[str] = field(kw_only=True)
 
@@ -180,7 +184,7 @@ class _Changed:
 
     @cached_property
     def differences(self) -> audit.Differences:
-        return audit.differences(_facts(self.ground.realm), _facts(self.realm))
+        return audit.differences(_facts(self.context.realm), _facts(self.realm))
 
     async def keep_and_tell(self, connection: Connection) -> None:
         """Tell everybody of each difference; and of what older clients know it by."""
@@ -226,7 +230,7 @@ class _Changed:
     def _shown(self, name: str) -> Any:
         """The new value, as register shows it."""
         if name in REALM_PERMISSIONS:
-            return self.settings.permission(name, self.ground.graph).as_json()
+            return self.settings.permission(name, self.context.graph).as_json()
         if name == "authentication_methods":
             return shown_methods(self.settings, self.available)
         if name in ("name", "description"):
@@ -234,7 +238,7 @@ class _Changed:
         return getattr(self.settings, name)
 
     def _in_old_words(self, changed: Iterable[str]) -> Iterator[tuple[str, bool | int]]:
-        old, new, graph = self.ground.settings, self.settings, self.ground.graph
+        old, new, graph = self.context.settings, self.settings, self.context.graph
         changed = set(changed)
         if "message_edit_history_visibility_policy" in changed:
             yield "allow_edit_history", new.message_edit_history_visibility_policy != "none"
@@ -257,19 +261,19 @@ def _facts(realm: RealmRow) -> dict[str, Any]:
 
 
 async def _tell_full_members(
-    tx: Tx, connection: Connection, ground: Ground, changed: _Changed
+    tx: Tx, connection: Connection, context: LockedRealm, changed: _Changed
 ) -> None:
     """Who has waited long enough for the new period, and not for the old one; or the reverse."""
     if "waiting_period_threshold" not in changed.differences:
         return
-    before = ground.graph
-    after = await (await tx.directory()).read_groups(connection, changed.realm)
+    before = context.graph
+    after = await (await tx.realm_cache()).read_groups(connection, changed.realm)
     now = before.clock.now()
     rows = await users.up_to_role(connection, tx.realm_id, least_role=MEMBER, or_among=())
     gained: list[UserId] = []
     lost: list[UserId] = []
     for row in rows:
-        person = ground.standing_of(row).person
+        person = context.standing_of(row).person
         was = person.is_full(before.waiting_period, now)
         if person.is_full(after.waiting_period, now) != was:
             (lost if was else gained).append(row.user_id)
@@ -282,8 +286,8 @@ async def _tell_full_members(
 
 
 async def _end_queues_of_guests(tx: Tx, connection: Connection, changed: _Changed) -> None:
-    graph = changed.ground.graph
-    before = changed.ground.settings.guests_know_everybody(graph)
+    graph = changed.context.graph
+    before = changed.context.settings.guests_know_everybody(graph)
     if changed.settings.guests_know_everybody(graph) != before:
         by_role = await users.ids_by_role(connection, tx.realm_id)
         await _end_queues(tx, connection, by_role.get(GUEST, ()))

@@ -12,6 +12,7 @@ from server.actions.messages.decide import Decision, Draft
 from server.actions.messages.links import link_to
 from server.actions.messages.notices import notification_bot
 from server.actions.messages.send import prepare, send_message
+from server.actions.realm_services import RealmServices
 from server.actions.timers import (
     GIVEN_UP,
     TakenError,
@@ -20,7 +21,6 @@ from server.actions.timers import (
     claim,
     due_time,
 )
-from server.actions.workbench import Workbench
 from server.domain.actor import Actor
 from server.domain.errors import BadRequestError, DomainError, NotFoundError
 from server.domain.markdown.writing import mention, quoted
@@ -31,7 +31,7 @@ from server.events.reminders import (
     ReminderRemoved,
     ShownReminder,
 )
-from server.realm_cache import Directory
+from server.realm_cache import RealmCache
 from server.transactions import Tx
 from storage import message_edits, reminders
 from storage.database import Connection
@@ -61,18 +61,18 @@ async def set_reminder(
     if len(note) > MAX_NOTE_LENGTH:
         raise BadRequestError(f"note is too long (limit: {MAX_NOTE_LENGTH} characters)")
     await check_room(tx, actor, "reminders", reminders.count_of_user)
-    directory, connection = await tx.directory(), await tx.connection()
-    row = await _visible(connection, directory, actor.user_id, message_id)
+    realm_cache, connection = await tx.realm_cache(), await tx.connection()
+    row = await _visible(connection, realm_cache, actor.user_id, message_id)
     if row is None and message_id is not None:
         raise BadRequestError("Invalid message(s)")
-    content = await _opening(directory, connection, actor.user_id, row, note)
+    content = await _opening(realm_cache, connection, actor.user_id, row, note)
     reminder = ReminderRow(
         realm_id=tx.realm_id,
         user_id=actor.user_id,
         message_id=message_id,
         note=note,
         content=content,
-        rendered_content=(await render_as(directory, actor, content)).html,
+        rendered_content=(await render_as(realm_cache, actor, content)).html,
         due_at=due_at,
     )
     event = ReminderAdded(reminder=ShownReminder.of(reminder))
@@ -89,19 +89,19 @@ async def delete_reminder(tx: Tx, actor: Actor, reminder_id: ReminderId) -> None
     tx.append(ReminderRemoved(reminder_id=reminder_id), to_users(actor.user_id))
 
 
-async def deliver(bench: Workbench, row: ReminderRow) -> bool:
+async def deliver(bench: RealmServices, row: ReminderRow) -> bool:
     """Send what is due, or let it fail: once, however many try it at a time.
 
     The message, that it no longer waits, and what is told of both are one commit. A message that
     is gone, or that its reader lost, is not shown; the reminder comes all the same. False if
     somebody else does it.
     """
-    directory = bench.directory
+    realm_cache = bench.realm_cache
     async with bench.read() as connection:
-        content = await _full(directory, connection, row)
+        content = await _full(realm_cache, connection, row)
     draft = Draft(type="direct", to=[row.user_id], topic=None, content=content, read_by_sender=True)
-    bot = await notification_bot(directory)
-    decision = await prepare(directory, bot, draft, bench.read)
+    bot = await notification_bot(realm_cache)
+    decision = await prepare(realm_cache, bot, draft, bench.read)
     now = bench.clock.now()
     try:
         await bench.write(lambda tx: _deliver(tx, bot, row, draft, decision, now))
@@ -110,7 +110,7 @@ async def deliver(bench: Workbench, row: ReminderRow) -> bool:
     return True
 
 
-async def give_up(bench: Workbench, row: ReminderRow) -> None:
+async def give_up(bench: RealmServices, row: ReminderRow) -> None:
     """Let it fail: it was tried often enough."""
 
     async def fail(tx: Tx) -> None:
@@ -158,15 +158,15 @@ async def _claim(tx: Tx, row: ReminderRow) -> None:
 
 
 async def _visible(
-    connection: Connection, directory: Directory, user_id: UserId, message_id: MessageId | None
+    connection: Connection, realm_cache: RealmCache, user_id: UserId, message_id: MessageId | None
 ) -> ChangingRow | None:
     if message_id is None:
         return None
-    return await message_edits.visible(connection, directory.realm_id, user_id, message_id)
+    return await message_edits.visible(connection, realm_cache.realm_id, user_id, message_id)
 
 
 async def _opening(
-    directory: Directory,
+    realm_cache: RealmCache,
     connection: Connection,
     user_id: UserId,
     row: ChangingRow | None,
@@ -175,18 +175,18 @@ async def _opening(
     """Of what one is reminded, and one's own note."""
     opening = "You asked for a reminder."
     if row is not None:
-        message = await link_to(directory, connection, user_id, row)
+        message = await link_to(realm_cache, connection, user_id, row)
         opening = f"You asked to be reminded of {message}."
     return "\n\n".join([opening, quoted(note)]) if note else opening
 
 
-async def _full(directory: Directory, connection: Connection, reminder: ReminderRow) -> str:
+async def _full(realm_cache: RealmCache, connection: Connection, reminder: ReminderRow) -> str:
     """The same as things are now, and the message itself."""
     user_id = reminder.user_id
-    row = await _visible(connection, directory, user_id, reminder.message_id)
-    parts = [await _opening(directory, connection, user_id, row, reminder.note)]
+    row = await _visible(connection, realm_cache, user_id, reminder.message_id)
+    parts = [await _opening(realm_cache, connection, user_id, row, reminder.note)]
     if row is not None:
-        sender = await directory.user(row.sender_id)
+        sender = await realm_cache.user(row.sender_id)
         assert sender is not None, "whoever has sent something is never removed"
         parts.append(f"{mention(sender)} wrote:")
         parts.append(quoted(row.content, limit=MAX_QUOTED_LENGTH))

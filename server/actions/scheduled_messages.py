@@ -10,6 +10,7 @@ import msgspec
 from server.actions.messages.decide import Decision, Draft, decide
 from server.actions.messages.notices import notification_bot
 from server.actions.messages.send import prepare, send_message
+from server.actions.realm_services import RealmServices
 from server.actions.timers import (
     GIVEN_UP,
     TakenError,
@@ -18,7 +19,6 @@ from server.actions.timers import (
     claim,
     due_time,
 )
-from server.actions.workbench import Workbench
 from server.domain.actor import Actor
 from server.domain.errors import BadRequestError, DomainError, NotFoundError
 from server.domain.markdown.writing import link, quoted
@@ -68,7 +68,7 @@ async def schedule_message(tx: Tx, actor: Actor, wanted: Wanted, now: datetime) 
     due_at = due_time(wanted.timestamp, now)
     await check_room(tx, actor, "scheduled messages", scheduled_messages.count_of_user)
     draft = Draft(type=wanted.type, to=wanted.to, topic=wanted.topic, content=wanted.content)
-    decision = await decide(await tx.directory(), actor, draft, tx.reading)
+    decision = await decide(await tx.realm_cache(), actor, draft, tx.reading)
     settled = _settled(actor, decision)
     is_read = wanted.read_by_sender
     if is_read is None:
@@ -105,7 +105,7 @@ async def edit_scheduled_message(
     if timestamp is None and row.failure is not None:
         timestamp = int(row.due_at.timestamp())
     due_at = row.due_at if timestamp is None else due_time(timestamp, now)
-    decision = await decide(await tx.directory(), actor, _changed(row, changes), tx.reading)
+    decision = await decide(await tx.realm_cache(), actor, _changed(row, changes), tx.reading)
     changed = replace(row, due_at=due_at, failure=None, **_settled(actor, decision))
     if changed == row:
         return
@@ -121,17 +121,17 @@ async def delete_scheduled_message(tx: Tx, actor: Actor, message_id: ScheduledMe
     tx.append(ScheduledMessageRemoved(scheduled_message_id=message_id), to_users(actor.user_id))
 
 
-async def deliver(bench: Workbench, row: ScheduledMessageRow) -> bool:
+async def deliver(bench: RealmServices, row: ScheduledMessageRow) -> bool:
     """Send what is due, or let it fail and say so: once, however many try it at a time.
 
     The message, that it is no longer scheduled, and what is told of both are one commit. False if
     somebody else does it, or it is not what `row` says.
     """
-    sender = await bench.directory.user(row.sender_id)
+    sender = await bench.realm_cache.user(row.sender_id)
     assert sender is not None, "nobody is ever removed"
     actor = Actor(row.realm_id, sender, row.client)
     draft = _draft(row)
-    decision = await prepare(bench.directory, actor, draft, bench.read)
+    decision = await prepare(bench.realm_cache, actor, draft, bench.read)
     now = bench.clock.now()
     try:
         await bench.write(lambda tx: _deliver(tx, actor, row, draft, decision, now))
@@ -140,7 +140,7 @@ async def deliver(bench: Workbench, row: ScheduledMessageRow) -> bool:
     return True
 
 
-async def give_up(bench: Workbench, row: ScheduledMessageRow) -> None:
+async def give_up(bench: RealmServices, row: ScheduledMessageRow) -> None:
     """Let it fail: it was tried often enough."""
     now = bench.clock.now()
 
@@ -188,8 +188,8 @@ async def _claim(tx: Tx, row: ScheduledMessageRow) -> None:
 
 async def _fail(tx: Tx, row: ScheduledMessageRow, failure: str, now: datetime) -> None:
     """Keep why it was not sent, and let the notification bot tell its sender, if it can."""
-    directory = await tx.directory()
-    display_name = (await directory.settings()).empty_topic_display_name
+    realm_cache = await tx.realm_cache()
+    display_name = (await realm_cache.settings()).empty_topic_display_name
     failed = replace(row, failure=failure)
     event, audience = _updated(failed, display_name), to_users(row.sender_id)
     then = scheduled_messages.failed(
@@ -202,7 +202,7 @@ async def _fail(tx: Tx, row: ScheduledMessageRow, failure: str, now: datetime) -
     )
     try:
         await check_realm(tx)
-        bot = await notification_bot(directory)
+        bot = await notification_bot(realm_cache)
         await send_message(tx, bot, _notice(failed), None, now, then)
     except DomainError:
         await scheduled_messages.update(await tx.changing(), tx.realm_id, failed)

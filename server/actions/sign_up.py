@@ -5,8 +5,8 @@ from datetime import datetime
 
 from server.actions import audit
 from server.actions.confirmations import confirm, to_be_confirmed
-from server.actions.ground import lock_realm
 from server.actions.joining import Newcomer, accept_of_address
+from server.actions.locked_realm import lock_realm
 from server.actions.users import NewUser, create_users
 from server.actions.welcoming import welcome
 from server.domain.admission import check_address

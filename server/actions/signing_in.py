@@ -28,7 +28,7 @@ async def tell_of_sign_in(tx: Tx, user_id: UserId, user_agent: str, *, now: date
         return
     if not await sessions.ever_came(connection, tx.realm_id, user_id):
         return
-    settings = await (await tx.directory()).settings()
+    settings = await (await tx.realm_cache()).settings()
     news = SignedIn(
         at=now,
         timezone=row.timezone,

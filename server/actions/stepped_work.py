@@ -11,7 +11,7 @@ import msgspec
 
 from server.actions.messages import notices
 from server.actions.messages.decide import Draft
-from server.actions.workbench import Workbench
+from server.actions.realm_services import RealmServices
 from server.jobs import DeferredWork, enqueue
 from server.transactions import Tx
 from storage import stepped_work
@@ -58,7 +58,7 @@ async def put_off(tx: Tx, kind: Kind[Plan], plan: Plan, *, done: int | None) -> 
 
 
 async def finish(
-    bench: Workbench, kind: Kind[Plan], work_id: str | None, *, size: int | None = None
+    bench: RealmServices, kind: Kind[Plan], work_id: str | None, *, size: int | None = None
 ) -> None:
     """Go on with the work until it is done and told; at once if it is, or there was none."""
     if work_id is None:

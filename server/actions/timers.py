@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime
 from typing import Final, TypeVar
 
-from server.actions.ground import lock_realm
+from server.actions.locked_realm import lock_realm
 from server.domain.actor import Actor
 from server.domain.errors import BadRequestError, DomainError
 from server.transactions import Tx
@@ -58,6 +58,6 @@ async def claim(tx: Tx, locking: Locking[Row], row: Row) -> None:
 
 async def check_realm(tx: Tx) -> None:
     """Raise BadRequestError if nothing is sent in the realm any more. For exact writes."""
-    realm = await (await tx.directory()).realm()
+    realm = await (await tx.realm_cache()).realm()
     if realm.deactivated:
         raise BadRequestError("This organization has been deactivated.")

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any, Final, Literal
 
 from server.actions.messages.decide import known_people
-from server.actions.workbench import Reading
+from server.actions.realm_services import Reading
 from server.domain.actor import Actor
 from server.domain.addresses import RealmAddress
 from server.domain.channels import Standing
@@ -15,7 +15,7 @@ from server.domain.user_settings import UserSettings
 from server.events.base import Audience, Event
 from server.events.message_changes import EditTyping
 from server.events.typing import ChannelTyping, DirectTyping, TypingPerson
-from server.realm_cache import Directory
+from server.realm_cache import RealmCache
 from storage import conversations, message_edits, message_places, subscriptions
 from storage.ids import ChannelId, MessageId, TopicId, UserId
 from storage.users import UserRow
@@ -29,12 +29,12 @@ Told = tuple[Event, Audience]
 
 
 async def in_direct_messages(
-    directory: Directory, actor: Actor, op: Op, user_ids: Sequence[UserId]
+    realm_cache: RealmCache, actor: Actor, op: Op, user_ids: Sequence[UserId]
 ) -> Told | None:
     """What to tell whom; None if the actor does not want others to know."""
     if not user_ids:
         raise BadRequestError("Empty 'to' list")
-    people = await known_people(directory, actor, [*user_ids, actor.user_id])
+    people = await known_people(realm_cache, actor, [*user_ids, actor.user_id])
     for row in people:
         if not row.is_active:
             raise BadRequestError(f"'{row.full_name}' is no longer using Parley.")
@@ -43,7 +43,7 @@ async def in_direct_messages(
         or not _settings(actor).send_private_typing_notifications
     ):
         return None
-    address = await directory.address()
+    address = await realm_cache.address()
     event = DirectTyping(
         op=op,
         sender=_person(actor.row, address),
@@ -56,12 +56,12 @@ async def in_direct_messages(
 
 
 async def in_channel(
-    directory: Directory, read: Reading, actor: Actor, op: Op, channel_id: ChannelId, topic: str
+    realm_cache: RealmCache, read: Reading, actor: Actor, op: Op, channel_id: ChannelId, topic: str
 ) -> Told | None:
     """The same for a topic of a channel that the actor may read."""
-    channel = await directory.channel(channel_id)
-    standing = Standing(actor.person, await directory.groups(), await directory.settings())
-    subscription = await directory.subscription(actor.user_id, channel_id)
+    channel = await realm_cache.channel(channel_id)
+    standing = Standing(actor.person, await realm_cache.groups(), await realm_cache.settings())
+    subscription = await realm_cache.subscription(actor.user_id, channel_id)
     is_subscribed = subscription is not None and subscription.active
     if channel is None or not standing.reads(channel, subscribed=is_subscribed):
         raise ChannelDoesNotExistError.with_id(channel_id)
@@ -79,7 +79,7 @@ async def in_channel(
         return None
     event = ChannelTyping(
         op=op,
-        sender=_person(actor.row, await directory.address()),
+        sender=_person(actor.row, await realm_cache.address()),
         stream_id=channel_id,
         topic=topic,
         empty_topic_display_name=display_name,
@@ -88,14 +88,14 @@ async def in_channel(
 
 
 async def in_edit(
-    directory: Directory, read: Reading, actor: Actor, op: Op, message_id: MessageId
+    realm_cache: RealmCache, read: Reading, actor: Actor, op: Op, message_id: MessageId
 ) -> Told | None:
     """The same of somebody who edits their own message."""
     async with read() as connection:
         row = await message_edits.visible(connection, actor.realm_id, actor.user_id, message_id)
         if row is None:
             raise BadRequestError("Invalid message(s)")
-        settings = await directory.settings()
+        settings = await realm_cache.settings()
         if row.sender_id != actor.user_id or not settings.allow_message_editing:
             raise BadRequestError("You don't have permission to edit this message")
         wants = _settings(actor)
@@ -107,7 +107,7 @@ async def in_edit(
             recipient = {"type": "direct", "user_ids": people}
             if not wants.send_private_typing_notifications or len(people) > MAX_DIRECT_RECIPIENTS:
                 return None
-            found = await directory.users(people)
+            found = await realm_cache.users(people)
             wanting = [
                 u
                 for u, r in found.items()
@@ -118,7 +118,7 @@ async def in_edit(
                 connection, actor.realm_id, [TopicId(row.conversation_id)]
             )
             recipient = {"type": "channel", "channel_id": row.channel_id, "topic": topic.name}
-            channel = await directory.channel(row.channel_id)
+            channel = await realm_cache.channel(row.channel_id)
             if channel is not None and channel.is_archived:
                 raise BadRequestError("Messages of an archived channel cannot be changed")
             if (

@@ -1,6 +1,6 @@
 """Whether somebody may have a name that others could have too."""
 
-from server.actions.ground import Ground
+from server.actions.locked_realm import LockedRealm
 from server.domain.accounts import NAME_TAKEN
 from server.domain.errors import BadRequestError
 from storage import users
@@ -8,12 +8,14 @@ from storage.database import Connection
 from storage.users import UserRow
 
 
-async def check_unique(connection: Connection, ground: Ground, row: UserRow, name: str) -> None:
+async def check_unique(
+    connection: Connection, context: LockedRealm, row: UserRow, name: str
+) -> None:
     """Raise BadRequestError if somebody else has the name. Bots have names of their own anyway."""
     is_bot = row.bot_type is not None
-    if not is_bot and not ground.settings.require_unique_names:
+    if not is_bot and not context.settings.require_unique_names:
         return
-    same = await users.named(connection, ground.realm.realm_id, name)
+    same = await users.named(connection, context.realm.realm_id, name)
     if any(each.user_id != row.user_id for each in same):
         raise BadRequestError(
             NAME_TAKEN if is_bot else "Unique names required in this organization."

@@ -3,7 +3,7 @@
 import msgspec
 
 from server.actions import audit
-from server.actions.ground import lock_realm
+from server.actions.locked_realm import lock_realm
 from server.domain.realm_settings import RealmSettings
 from server.events.base import EVERYONE
 from server.events.realm import RealmSettingChanged

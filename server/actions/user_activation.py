@@ -11,8 +11,13 @@ from server.actions import audit
 from server.actions.account_mail import mail_news
 from server.actions.bot_owners import give_bot
 from server.actions.credential_changes import Extent, Proof, check_proof, end_pending, end_queues
-from server.actions.ground import Ground, ground_of, lock_as_administrator, lock_realm
 from server.actions.invitations import withdraw_of
+from server.actions.locked_realm import (
+    LockedRealm,
+    lock_as_administrator,
+    lock_realm,
+    locked_realm_of,
+)
 from server.actions.named_people import tell_of_permissions
 from server.actions.presence import introduce
 from server.actions.subscriptions.membership import Move, readmit, withdraw
@@ -94,7 +99,7 @@ async def reactivate_as_administrator(
     heir = None if row.is_active else await _heir(tx, actor, row)
     if heir is not None:
         await tx.lock(users.locking(tx.realm_id, [user_id]))
-        await _inherit(tx, await ground_of(tx, realm, [row]), row, heir)
+        await _inherit(tx, await locked_realm_of(tx, realm, [row]), row, heir)
     await reactivate_user(tx, user_id, by=actor.user_id, now=now)
 
 
@@ -128,14 +133,14 @@ async def deactivate_user(
     await users.update_active(connection, tx.realm_id, left, active=False)
     outcome = await end_pending(tx, list(leaving.values()), CLOSING, news=news)
     gone = [replace(row, api_key=outcome.keys[row.user_id]) for row in leaving.values()]
-    ground = await ground_of(tx, realm, gone)
-    await _tell(tx, connection, ground, active=False, now=now)
-    await tell_of_permissions(tx, connection, ground, left, active=False)
+    context = await locked_realm_of(tx, realm, gone)
+    await _tell(tx, connection, context, active=False, now=now)
+    await tell_of_permissions(tx, connection, context, left, active=False)
     entry = await end_queues(tx, left)
     _keep(tx, entry, by, left, active=False)
     gone_inviters = {row.user_id: replace(row, is_active=False) for row in gone}
-    await withdraw_of(tx, replace(ground, people=gone_inviters))
-    await withdraw(tx, ground, move, entry)
+    await withdraw_of(tx, replace(context, people=gone_inviters))
+    await withdraw(tx, context, move, entry)
 
 
 async def reactivate_user(
@@ -153,16 +158,16 @@ async def reactivate_user(
         raise BadRequestError("No such user")
     if row.is_active:
         raise BadRequestError("User is already active")
-    ground = await ground_of(tx, realm, [replace(row, is_active=True)])
-    await check_unique(connection, ground, row, row.full_name)
+    context = await locked_realm_of(tx, realm, [replace(row, is_active=True)])
+    await check_unique(connection, context, row, row.full_name)
     move = await _subscribed(tx, connection, {user_id: row})
 
     connection = await tx.changing()
     await users.update_active(connection, tx.realm_id, [user_id], active=True)
-    entry = await _tell(tx, connection, ground, active=True, now=now)
-    await tell_of_permissions(tx, connection, ground, [user_id], active=True)
+    entry = await _tell(tx, connection, context, active=True, now=now)
+    await tell_of_permissions(tx, connection, context, [user_id], active=True)
     _keep(tx, entry, by, [user_id], active=True)
-    await readmit(tx, ground, move, entry)
+    await readmit(tx, context, move, entry)
 
 
 # -- what may be
@@ -214,14 +219,14 @@ async def _heir(tx: Tx, actor: Actor, row: UserRow) -> UserRow | None:
     return found[actor.user_id]
 
 
-async def _inherit(tx: Tx, ground: Ground, row: UserRow, heir: UserRow) -> None:
+async def _inherit(tx: Tx, context: LockedRealm, row: UserRow, heir: UserRow) -> None:
     """Give the bot to the heir: an administrator, who knows of it already."""
     service = (await bots.services(await tx.connection(), tx.realm_id, [row.user_id])).get(
         row.user_id
     )
     new, new_service = await give_bot(tx, row, service, heir.user_id)
     connection = await tx.changing()
-    onlookers = await onlookers_of(tx, connection, ground)
+    onlookers = await onlookers_of(tx, connection, context)
     person = PersonChange(user_id=row.user_id, bot_owner_id=heir.user_id)
     entry = tx.append(UserChanged(person=person), onlookers.of_person(row))
     bot = BotChange(user_id=row.user_id, owner_id=heir.user_id, api_key=new.api_key)
@@ -254,12 +259,12 @@ async def _subscribed(tx: Tx, connection: Connection, people: Mapping[UserId, Us
 
 
 async def _tell(
-    tx: Tx, connection: Connection, ground: Ground, *, active: bool, now: datetime
+    tx: Tx, connection: Connection, context: LockedRealm, *, active: bool, now: datetime
 ) -> Entry:
     """Tell whoever may know them that they are there, or not any more: an entry of that."""
-    onlookers = await onlookers_of(tx, connection, ground)
+    onlookers = await onlookers_of(tx, connection, context)
     entry: Entry | None = None
-    for row in ground.people.values():
+    for row in context.people.values():
         change = PersonChange(user_id=row.user_id, is_active=active)
         knowing, strangers = await onlookers.split(connection, tx.realm_id, row)
         entry = tx.append(UserChanged(person=change), knowing)
@@ -271,14 +276,14 @@ async def _tell(
         elif active:
             # Clients have forgotten what is only of people who are there.
             domain = onlookers.address.domain
-            await introduce(tx, connection, ground, [row], knowing, domain=domain)
+            await introduce(tx, connection, context, [row], knowing, domain=domain)
     assert entry is not None, "somebody comes or goes"
     kind = MembersAdded if active else MembersRemoved
-    memberships = await groups.memberships(connection, tx.realm_id, list(ground.people))
+    memberships = await groups.memberships(connection, tx.realm_id, list(context.people))
     for group_id, user_ids in memberships.items():
-        hidden = group_id in ground.graph.deactivated
+        hidden = group_id in context.graph.deactivated
         tx.append(kind(group_id=group_id, user_ids=user_ids, deactivated=hidden), EVERYONE)
-    await tell_role_groups(tx, connection, ground, kind, now=now)
+    await tell_role_groups(tx, connection, context, kind, now=now)
     return entry
 
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from server.actions.ground import ground_of, lock_as_administrator
+from server.actions.locked_realm import lock_as_administrator, locked_realm_of
 from server.actions.profile_data import Answers, change_data_of
 from server.actions.user_roles import change_role
 from server.actions.user_settings import rename
@@ -33,7 +33,7 @@ async def change_user(
         raise BadRequestError("No such user")
     [row] = await tx.lock(users.locking(tx.realm_id, [user_id]))
     if change.full_name is not None:
-        await rename(tx, actor, await ground_of(tx, realm, [row]), row, change.full_name)
+        await rename(tx, actor, await locked_realm_of(tx, realm, [row]), row, change.full_name)
     if change.answers:
         await change_data_of(tx, actor, user_id, change.answers)
     if change.role is not None and change.role != row.role:

@@ -5,8 +5,8 @@ from dataclasses import replace
 from datetime import datetime
 
 from server.actions import audit
-from server.actions.ground import Ground, ground_of, lock_realm
 from server.actions.invitations import withdraw_of
+from server.actions.locked_realm import LockedRealm, lock_realm, locked_realm_of
 from server.actions.onlookers import who_know
 from server.actions.realm_exports import renew_links
 from server.domain.access import ADMINISTRATOR, OWNER, ROLES
@@ -39,8 +39,8 @@ async def change_role(tx: Tx, actor: Actor, user_id: UserId, role: int, *, now: 
     found = await users.by_ids(connection, tx.realm_id, [actor.user_id, user_id])
     owners = [row.bot_owner_id for row in found if row.bot_owner_id is not None]
     found += await users.by_ids(connection, tx.realm_id, owners)
-    ground = await ground_of(tx, realm, found)
-    row = await _changeable(connection, ground, actor, user_id, role)
+    context = await locked_realm_of(tx, realm, found)
+    row = await _changeable(connection, context, actor, user_id, role)
     if row.role == role:
         return
 
@@ -52,19 +52,19 @@ async def change_role(tx: Tx, actor: Actor, user_id: UserId, role: int, *, now: 
     if any(each.role <= ADMINISTRATOR < role for each in locked):
         await renew_links(tx)  # which they know as administrators do
     for each in locked:
-        await _tell(tx, ground, actor, each, role, now=now)
+        await _tell(tx, context, actor, each, role, now=now)
     tx.append(QueuesEnded(user_ids=tuple(changed)), NOBODY)
     with_new_roles = {each.user_id: replace(each, role=role) for each in locked}
-    await withdraw_of(tx, replace(ground, people=with_new_roles))
+    await withdraw_of(tx, replace(context, people=with_new_roles))
 
 
 async def _tell(
-    tx: Tx, ground: Ground, actor: Actor, before: UserRow, role: int, *, now: datetime
+    tx: Tx, context: LockedRealm, actor: Actor, before: UserRow, role: int, *, now: datetime
 ) -> None:
     """Tell whoever may know them of their new role, and keep who gave it."""
     after = replace(before, role=role)
     change = UserChanged(person=PersonChange(user_id=before.user_id, role=role))
-    entry = tx.append(change, await who_know(tx, ground, after))
+    entry = tx.append(change, await who_know(tx, context, after))
     tx.at_position(entry, users.changed(tx.realm_id, [before.user_id]))
     audit.record(
         tx,
@@ -76,25 +76,25 @@ async def _tell(
         after={"role": role},
     )
     if before.is_active:
-        await _tell_role_groups(tx, await tx.connection(), ground, before, after, now=now)
+        await _tell_role_groups(tx, await tx.connection(), context, before, after, now=now)
 
 
 async def _changeable(
-    connection: Connection, ground: Ground, actor: Actor, user_id: UserId, role: int
+    connection: Connection, context: LockedRealm, actor: Actor, user_id: UserId, role: int
 ) -> UserRow:
     """The user to whom the actor may give the role. Raises BadRequestError."""
-    own = ground.people.get(actor.user_id)
+    own = context.people.get(actor.user_id)
     if own is None or not own.is_active:
         raise UserDeactivatedError("Account is deactivated")
-    row = ground.people.get(user_id)
+    row = context.people.get(user_id)
     if row is None or row.is_system_bot or not row.is_active:
         raise BadRequestError("No such user")
     if role not in ROLES:
         raise BadRequestError("Invalid role")
-    if not ground.standing_of(own).person.is_administrator:
+    if not context.standing_of(own).person.is_administrator:
         raise BadRequestError("Insufficient permission")
     if row.bot_type is not None:
-        owner = None if row.bot_owner_id is None else ground.people.get(row.bot_owner_id)
+        owner = None if row.bot_owner_id is None else context.people.get(row.bot_owner_id)
         check_role_of_bot(role, owner)
     if OWNER in (row.role, role) and row.role != role:
         if own.role != OWNER:
@@ -115,7 +115,7 @@ async def owners_of(connection: Connection, realm_id: RealmId) -> tuple[UserId, 
 async def _tell_role_groups(
     tx: Tx,
     connection: Connection,
-    ground: Ground,
+    context: LockedRealm,
     before: UserRow,
     after: UserRow,
     *,
@@ -125,7 +125,7 @@ async def _tell_role_groups(
     ids = await groups.system_ids(connection, tx.realm_id)
 
     def of(row: UserRow) -> Sequence[str]:
-        return ground.standing_of(row).person.role_groups(ground.graph.waiting_period, now)
+        return context.standing_of(row).person.role_groups(context.graph.waiting_period, now)
 
     for name in of(before):
         tx.append(MembersRemoved(group_id=ids[name], user_ids=(before.user_id,)), EVERYONE)

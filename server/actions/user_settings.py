@@ -8,7 +8,7 @@ from msgspec.structs import asdict
 
 from server.actions import audit, presence
 from server.actions.credential_changes import Extent, Proof, check_proof
-from server.actions.ground import Ground, ground_of, lock_realm
+from server.actions.locked_realm import LockedRealm, lock_realm, locked_realm_of
 from server.actions.onlookers import Onlookers
 from server.actions.passwords import set_password
 from server.actions.realm_exports import tell_of_consent
@@ -93,12 +93,12 @@ async def change_own_settings(tx: Tx, actor: Actor, change: OwnChange) -> Ended:
     [row] = await tx.lock(users.locking(tx.realm_id, [actor.user_id]))
     if not row.is_active:
         raise UserDeactivatedError("Account is deactivated")
-    ground = await ground_of(tx, realm, [row])
+    context = await locked_realm_of(tx, realm, [row])
     connection = await tx.connection()
-    new = await _checked(connection, ground, row, change)
+    new = await _checked(connection, context, row, change)
     if change.password is not None:
         await check_proof(tx, row.user_id, change.password.proof)
-    told = _Told(tx, actor, row, new, ground)
+    told = _Told(tx, actor, row, new, context)
     ended = Ended()
     if not told.changed and change.password is None:
         return ended
@@ -117,7 +117,7 @@ async def change_own_settings(tx: Tx, actor: Actor, change: OwnChange) -> Ended:
     return ended
 
 
-async def rename(tx: Tx, actor: Actor, ground: Ground, row: UserRow, name: str) -> None:
+async def rename(tx: Tx, actor: Actor, context: LockedRealm, row: UserRow, name: str) -> None:
     """Call somebody otherwise, whoever they are; whoever may know them is told.
 
     The caller has locked their row, and the realm alone, and says that the actor may do it.
@@ -126,8 +126,8 @@ async def rename(tx: Tx, actor: Actor, ground: Ground, row: UserRow, name: str) 
     name = checked_full_name(name)
     if name == row.full_name:
         return
-    await check_unique(await tx.connection(), ground, row, name)
-    told = _Told(tx, actor, row, replace(row, full_name=name), ground)
+    await check_unique(await tx.connection(), context, row, name)
+    told = _Told(tx, actor, row, replace(row, full_name=name), context)
     connection = await tx.changing()
     await _keep(tx, connection, told.new)
     await told.tell(connection)
@@ -150,16 +150,16 @@ async def change_settings_defaults(tx: Tx, actor: Actor, changes: Mapping[str, A
     Raises BadRequestError.
     """
     realm = await lock_realm(tx, alone=True)
-    ground = await ground_of(tx, realm, await _locked(tx, actor))
-    if not ground.standing(actor.user_id).person.is_administrator:
+    context = await locked_realm_of(tx, realm, await _locked(tx, actor))
+    if not context.standing(actor.user_id).person.is_administrator:
         raise BadRequestError("Must be an organization administrator")
-    old = UserSettings.of(ground.settings.user_settings_defaults)
+    old = UserSettings.of(context.settings.user_settings_defaults)
     new = old.changed(changes)
     changed = audit.differences(asdict(old), asdict(new))
     if not changed:
         return
     connection = await tx.changing()
-    settings = replace_defaults(ground.settings, new)
+    settings = replace_defaults(context.settings, new)
     await realms.update_settings(connection, tx.realm_id, settings.stored())
     entry = None
     for name, (before, after) in changed.items():
@@ -191,25 +191,27 @@ async def _locked(tx: Tx, actor: Actor) -> list[UserRow]:
 
 
 async def _checked(
-    connection: Connection, ground: Ground, row: UserRow, change: OwnChange
+    connection: Connection, context: LockedRealm, row: UserRow, change: OwnChange
 ) -> UserRow:
     """The row as it is to be. Raises BadRequestError for what cannot be, or may not."""
     name, timezone = row.full_name, row.timezone
     if change.full_name is not None:
         name = checked_full_name(change.full_name)
         if name != row.full_name:
-            await _check_renaming(connection, ground, row, name)
+            await _check_renaming(connection, context, row, name)
     if change.timezone is not None:
         timezone = checked_timezone(change.timezone)
     settings = UserSettings.of(row.settings).changed(change.settings)
     return replace(row, full_name=name, timezone=timezone, settings=settings.stored())
 
 
-async def _check_renaming(connection: Connection, ground: Ground, row: UserRow, name: str) -> None:
-    person = ground.standing_of(row).person
-    if ground.settings.name_changes_disabled and not person.is_administrator:
+async def _check_renaming(
+    connection: Connection, context: LockedRealm, row: UserRow, name: str
+) -> None:
+    person = context.standing_of(row).person
+    if context.settings.name_changes_disabled and not person.is_administrator:
         raise BadRequestError("Name changes are disabled in this organization.")
-    await check_unique(connection, ground, row, name)
+    await check_unique(connection, context, row, name)
 
 
 def _facts(row: UserRow) -> dict[str, SettingValue]:
@@ -226,7 +228,7 @@ class _Told:
     actor: Actor
     old: UserRow
     new: UserRow
-    ground: Ground
+    context: LockedRealm
     changed: audit.Differences = field(init=False)
 
     def __post_init__(self) -> None:
@@ -239,12 +241,12 @@ class _Told:
     async def tell(self, connection: Connection) -> None:
         """Append all events; with the last one the user's row has changed."""
         tx = self.tx
-        address = (await tx.directory()).address_of(self.ground.realm)
+        address = (await tx.realm_cache()).address_of(self.context.realm)
         onlookers = await Onlookers.of(
             connection,
             tx.realm_id,
             address=address,
-            guests_know_everybody=self.ground.settings.guests_know_everybody(self.ground.graph),
+            guests_know_everybody=self.context.settings.guests_know_everybody(self.context.graph),
             rows=[self.old, self.new],
         )
         knowing = await onlookers.who_know(connection, tx.realm_id, self.new)
@@ -266,7 +268,7 @@ class _Told:
                 change = unread_notices.begin if after == "never" else unread_notices.end
                 tx.at_position(entry, change(tx.realm_id, self.new.user_id))
             if name == "presence_enabled":
-                await presence.choose(tx, self.ground, self.new, knowing, domain=address.domain)
+                await presence.choose(tx, self.context, self.new, knowing, domain=address.domain)
             self._record(entry, name, before, after)
         await self._tell_defaults(connection)
         assert entry is not None, "something has changed"

@@ -6,7 +6,7 @@ from typing import Final
 import msgspec
 
 from server.actions import audit
-from server.actions.ground import Ground, stand
+from server.actions.locked_realm import LockedRealm, lock_context
 from server.actions.onlookers import who_know
 from server.actions.user_settings import OwnChange, change_own_settings
 from server.domain.actor import Actor
@@ -73,24 +73,24 @@ async def change_own_status(
     if away is not None:
         settings = OwnChange(settings={"presence_enabled": not away})
         await change_own_settings(tx, actor, settings)
-    await _change(tx, actor, await stand(tx, actor), actor.user_id, change)
+    await _change(tx, actor, await lock_context(tx, actor), actor.user_id, change)
 
 
 async def change_status_of(tx: Tx, actor: Actor, user_id: UserId, change: StatusChange) -> None:
     """An administrator changes somebody's. Raises BadRequestError."""
-    ground = await stand(tx, actor, [user_id])
-    if not ground.standing(actor.user_id).person.is_administrator:
+    context = await lock_context(tx, actor, [user_id])
+    if not context.standing(actor.user_id).person.is_administrator:
         raise BadRequestError("Must be an organization administrator")
-    target = ground.people.get(user_id)
+    target = context.people.get(user_id)
     if target is None or target.bot_type is not None:
         raise BadRequestError("No such user")
     if not target.is_active:
         raise BadRequestError("User is deactivated")
-    await _change(tx, actor, ground, user_id, change)
+    await _change(tx, actor, context, user_id, change)
 
 
 async def _change(
-    tx: Tx, actor: Actor, ground: Ground, user_id: UserId, change: StatusChange
+    tx: Tx, actor: Actor, context: LockedRealm, user_id: UserId, change: StatusChange
 ) -> None:
     [user] = await tx.lock(users.locking(tx.realm_id, [user_id]))
     connection = await tx.connection()
@@ -103,7 +103,7 @@ async def _change(
         await user_status.delete(connection, tx.realm_id, user_id)
     else:
         await user_status.put(connection, tx.realm_id, new)
-    entry = tx.append(change.event(new), await who_know(tx, ground, user))
+    entry = tx.append(change.event(new), await who_know(tx, context, user))
     if user_id != actor.user_id:
         audit.record(
             tx,

@@ -3,7 +3,7 @@
 from datetime import datetime
 
 from server.actions.clocked import Effect
-from server.actions.ground import stand
+from server.actions.locked_realm import lock_context
 from server.domain.actor import Actor
 from server.domain.errors import BadRequestError
 from server.domain.messages import clean_topic
@@ -25,8 +25,8 @@ async def change_policy(
     A topic that nobody has sent to yet may have one. Taking a policy off is always possible.
     Raises BadRequestError.
     """
-    ground = await stand(tx, actor)
-    name = clean_topic(topic, ground.settings.empty_topic_display_name)
+    context = await lock_context(tx, actor)
+    name = clean_topic(topic, context.settings.empty_topic_display_name)
     connection = await tx.connection()
     if isinstance(channel, str):
         named = await channels.by_names(connection, tx.realm_id, [channel])
@@ -39,7 +39,7 @@ async def change_policy(
     [row] = locked
     own = await subscriptions.of_user_in(connection, tx.realm_id, actor.user_id, row.channel_id)
     is_in = own is not None and own.active
-    may_read = ground.standing(actor.user_id).reads(row, subscribed=is_in)
+    may_read = context.standing(actor.user_id).reads(row, subscribed=is_in)
     if not may_read or (row.is_archived and policy != NONE):
         known = await user_topics.of_user(connection, tx.realm_id, actor.user_id)
         has_one = any(
@@ -54,7 +54,7 @@ async def change_policy(
         name,
         policy=policy,
         changed_at=now,
-        empty_topic_name=ground.settings.empty_topic_display_name,
+        empty_topic_name=context.settings.empty_topic_display_name,
         write_id=tx.write_id,
     )
     tx.clocked(Effect(statement))
@@ -83,7 +83,7 @@ async def participate(
         TopicId(place.conversation_id),
         policy=policy,
         changed_at=now,
-        empty_topic_name=(await (await tx.directory()).settings()).empty_topic_display_name,
+        empty_topic_name=(await (await tx.realm_cache()).settings()).empty_topic_display_name,
         write_id=tx.write_id,
     )
     tx.at_position(entry, statement)

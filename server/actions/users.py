@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any
 
 from server.actions.default_channel_groups import chosen_channels
-from server.actions.ground import Ground, ground_of, lock_realm
+from server.actions.locked_realm import LockedRealm, lock_realm, locked_realm_of
 from server.actions.onlookers import Onlookers
 from server.actions.subscriptions.membership import Move, join
 from server.domain.access import GUEST, MEMBER, ROLES, Person
@@ -96,7 +96,7 @@ async def create_users(tx: Tx, new: Sequence[NewUser], *, now: datetime) -> list
     realm = await lock_realm(tx, alone=True)
     checked = [checked_user(each) for each in new]
     connection = await tx.connection()
-    domain = (await tx.directory()).address_of(realm).domain
+    domain = (await tx.realm_cache()).address_of(realm).domain
     await _refuse_taken(connection, tx.realm_id, checked, domain=domain)
     choices = [each.channel_groups for each in checked]
     chosen = await chosen_channels(connection, tx.realm_id, choices)
@@ -112,15 +112,15 @@ async def create_users(tx: Tx, new: Sequence[NewUser], *, now: datetime) -> list
         now=now,
         defaults=RealmSettings.of(realm.settings).start_of_newcomers,
     )
-    ground = await ground_of(tx, realm, rows)
+    context = await locked_realm_of(tx, realm, rows)
     services = await _give_services(connection, tx.realm_id, rows, checked)
-    await _tell_of_newcomers(tx, connection, ground, services, now=now)
+    await _tell_of_newcomers(tx, connection, context, services, now=now)
     starts = {
         row.user_id: _start_of(row, each, own)
         for row, each, own in zip(rows, checked, chosen, strict=True)
     }
-    await _enter_groups(tx, connection, ground, starts)
-    await join(tx, ground, _arrivals(rows, starts, places))
+    await _enter_groups(tx, connection, context, starts)
+    await join(tx, context, _arrivals(rows, starts, places))
     return [created(row) for row in rows]
 
 
@@ -238,13 +238,13 @@ def _arrivals(
 
 
 async def _enter_groups(
-    tx: Tx, connection: Connection, ground: Ground, starts: Mapping[UserId, Start]
+    tx: Tx, connection: Connection, context: LockedRealm, starts: Mapping[UserId, Start]
 ) -> None:
     """They are members of the groups in which they are to be, as far as those are active."""
     entering: dict[GroupId, list[UserId]] = defaultdict(list)
     for user_id, start in starts.items():
         for group_id in start.group_ids:
-            if group_id in ground.graph.members and group_id not in ground.graph.deactivated:
+            if group_id in context.graph.members and group_id not in context.graph.deactivated:
                 entering[group_id].append(user_id)
     for group_id, user_ids in entering.items():
         await groups.add_members(connection, tx.realm_id, group_id, user_ids)
@@ -274,13 +274,13 @@ async def _give_services(
 async def _tell_of_newcomers(
     tx: Tx,
     connection: Connection,
-    ground: Ground,
+    context: LockedRealm,
     services: Mapping[UserId, ServiceRow],
     *,
     now: datetime,
 ) -> None:
-    onlookers = await onlookers_of(tx, connection, ground)
-    for row in ground.people.values():
+    onlookers = await onlookers_of(tx, connection, context)
+    for row in context.people.values():
         for event, audience in onlookers.told_of_newcomer(row):
             tx.append(event, audience)
         if row.bot_type is not None:
@@ -289,38 +289,38 @@ async def _tell_of_newcomers(
         elif not UserSettings.of(row.settings).presence_enabled:
             away = UserStatusChanged(user_id=row.user_id, away=True)
             tx.append(away, onlookers.of_person(row))
-    await tell_role_groups(tx, connection, ground, MembersAdded, now=now)
+    await tell_role_groups(tx, connection, context, MembersAdded, now=now)
 
 
-async def onlookers_of(tx: Tx, connection: Connection, ground: Ground) -> Onlookers:
+async def onlookers_of(tx: Tx, connection: Connection, context: LockedRealm) -> Onlookers:
     """Who may know what of the people on this ground."""
-    directory = await tx.directory()
+    realm_cache = await tx.realm_cache()
     return await Onlookers.of(
         connection,
         tx.realm_id,
-        address=directory.address_of(ground.realm),
-        guests_know_everybody=ground.settings.guests_know_everybody(ground.graph),
-        rows=list(ground.people.values()),
+        address=realm_cache.address_of(context.realm),
+        guests_know_everybody=context.settings.guests_know_everybody(context.graph),
+        rows=list(context.people.values()),
     )
 
 
 async def tell_role_groups(
     tx: Tx,
     connection: Connection,
-    ground: Ground,
+    context: LockedRealm,
     event: type[MembersAdded | MembersRemoved],
     *,
     now: datetime,
 ) -> None:
     """Tell everyone which role groups have gained or lost them; their rows change with that."""
     by_name: dict[str, list[UserId]] = defaultdict(list)
-    for row in ground.people.values():
+    for row in context.people.values():
         person = Person(row.user_id, row.role, row.date_joined)
-        for name in person.role_groups(ground.graph.waiting_period, now):
+        for name in person.role_groups(context.graph.waiting_period, now):
             by_name[name].append(row.user_id)
     ids = await groups.system_ids(connection, tx.realm_id)
     entry = None
     for name, user_ids in by_name.items():
         entry = tx.append(event(group_id=ids[name], user_ids=tuple(user_ids)), EVERYONE)
     if entry is not None:
-        tx.at_position(entry, users.changed(tx.realm_id, list(ground.people)))
+        tx.at_position(entry, users.changed(tx.realm_id, list(context.people)))

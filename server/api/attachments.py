@@ -41,7 +41,7 @@ async def upload(request: Request, params: NoParams) -> Uploaded:
     async with request.read() as connection:
         await attachments.begin_space(connection, actor.realm_id)
         used = await attachments.space_used(connection, actor.realm_id)
-    quota = (await request.directory.settings()).upload_quota_mib
+    quota = (await request.realm_cache.settings()).upload_quota_mib
     actions.check_quota(quota, used, file.content.size)
     now = request.app.clock.now()
     row = actions.new_attachment(actor.realm_id, actor.user_id, file.name, file.content, now)
@@ -144,15 +144,15 @@ async def read_by_link(request: Request, params: TemporaryParams) -> None:
 
 async def _actor(request: Request, reader: file_links.Reader) -> Actor:
     """For whom the link was made, as they are now."""
-    directory = request.app.directories.of(reader.realm_id)
-    settings = await directory.settings()
+    realm_cache = request.app.realm_caches.of(reader.realm_id)
+    settings = await realm_cache.settings()
     if reader.is_spectator:
         if settings.enable_spectator_access and request.app.settings.web_public_channels:
             now = request.app.clock.now()
             return spectator(reader.realm_id, settings.user_settings_defaults, now)
     else:
-        row = await directory.user(reader.user_id)
-        if row is not None and row.is_active and not (await directory.realm()).deactivated:
+        row = await realm_cache.user(reader.user_id)
+        if row is not None and row.is_active and not (await realm_cache.realm()).deactivated:
             return Actor(reader.realm_id, row)
     raise NotFoundError("This file does not exist, or you do not have permission to view it.")
 

@@ -21,8 +21,8 @@ from server.domain.errors import (
     UserDeactivatedError,
 )
 from server.domain.sessions import Session
-from server.realm_cache import Directory
-from server.runtime.batch_loader import Gathering
+from server.realm_cache import RealmCache
+from server.runtime.batch_loader import BatchLoader
 from storage import api_keys, credentials, realms
 from storage.ids import RealmId
 from storage.users import UserRow
@@ -38,7 +38,7 @@ class Realms:
     def __init__(self, app: App) -> None:
         self._app = app
         self._by_subdomain: dict[str, RealmId] = {}
-        self._asked = Gathering(self._read)
+        self._asked = BatchLoader(self._read)
 
     async def of_host(self, host: str) -> RealmId | None:
         """The realm of a host name, or None for the root of a server where realms have their own.
@@ -76,29 +76,31 @@ async def authenticate(app: App, realm_id: RealmId | None, authorization: str | 
     email, api_key = _credentials(authorization)
     if realm_id is None:
         raise InvalidApiKeyError("Account is not associated with this subdomain")
-    directory = app.directories.of(realm_id)
-    row = await directory.user_by_email(email)
+    realm_cache = app.realm_caches.of(realm_id)
+    row = await realm_cache.user_by_email(email)
     if is_named(api_key):
-        return await _by_named_key(app, directory, row, api_key)
+        return await _by_named_key(app, realm_cache, row, api_key)
     known = row.api_key if row is not None else "-" * API_KEY_LENGTH
     matches = hmac.compare_digest(known.encode(), api_key.encode())
     if row is None or not matches:
         raise InvalidApiKeyError("Invalid API key")
-    return await _let_in(directory, row)
+    return await _let_in(realm_cache, row)
 
 
-async def _by_named_key(app: App, directory: Directory, row: UserRow | None, api_key: str) -> Actor:
+async def _by_named_key(
+    app: App, realm_cache: RealmCache, row: UserRow | None, api_key: str
+) -> Actor:
     """The user of this row, if the key is theirs.
 
     The database is asked each time, so that a key that is revoked is so everywhere at once.
     """
     async with app.database.connection() as connection:
-        key = await api_keys.used(connection, directory.realm_id, digest_of(api_key))
+        key = await api_keys.used(connection, realm_cache.realm_id, digest_of(api_key))
         if row is None or key is None or key.user_id != row.user_id:
             raise InvalidApiKeyError("Invalid API key")
         if not key.is_noted:
-            await api_keys.note_use(connection, directory.realm_id, key.key_id)
-    actor, scopes = await _let_in(directory, row), scopes_of(key.scopes)
+            await api_keys.note_use(connection, realm_cache.realm_id, key.key_id)
+    actor, scopes = await _let_in(realm_cache, row), scopes_of(key.scopes)
     if actor.scopes is not None:
         scopes = frozenset(scope for scope in actor.scopes if reaches(scopes, scope))
     return replace(actor, scopes=scopes)
@@ -111,7 +113,7 @@ async def holder_of_key(app: App, realm_id: RealmId | None, api_key: str | None)
     """
     if not api_key or realm_id is None:
         raise UnauthorizedError("Missing 'api_key' in the address")
-    directory = app.directories.of(realm_id)
+    realm_cache = app.realm_caches.of(realm_id)
     digest = digest_of(api_key)
     async with app.database.connection() as connection:
         if is_named(api_key):
@@ -119,41 +121,41 @@ async def holder_of_key(app: App, realm_id: RealmId | None, api_key: str | None)
             user_id = None if key is None else key.user_id
         else:
             user_id = await credentials.user_of_key(connection, realm_id, digest)
-    row = None if user_id is None else await directory.user(user_id)
+    row = None if user_id is None else await realm_cache.user(user_id)
     if row is None:
         raise InvalidApiKeyError("Invalid API key")
     if is_named(api_key):
-        return await _by_named_key(app, directory, row, api_key)
+        return await _by_named_key(app, realm_cache, row, api_key)
     if not hmac.compare_digest(row.api_key.encode(), api_key.encode()):
         raise InvalidApiKeyError("Invalid API key")
-    return await _let_in(directory, row)
+    return await _let_in(realm_cache, row)
 
 
 async def holder_of(app: App, realm_id: RealmId, session: Session) -> Actor:
     """The active user whose session it is. Raises a DomainError of status 401."""
-    directory = app.directories.of(realm_id)
-    row = await directory.user(session.user_id)
+    realm_cache = app.realm_caches.of(realm_id)
+    row = await realm_cache.user(session.user_id)
     if row is None:
         raise UnauthorizedError(NO_CREDENTIALS)
-    return await _let_in(directory, row)
+    return await _let_in(realm_cache, row)
 
 
-async def _let_in(directory: Directory, row: UserRow) -> Actor:
-    if (await directory.realm()).deactivated:
+async def _let_in(realm_cache: RealmCache, row: UserRow) -> Actor:
+    if (await realm_cache.realm()).deactivated:
         raise RealmDeactivatedError("This organization has been deactivated")
     if not row.is_active:
         raise UserDeactivatedError("Account is deactivated")
     # Their keys are in addresses, which many get to see.
     narrow = frozenset({Scope.MESSAGES}) if row.bot_type == INCOMING_WEBHOOK else None
-    return Actor(directory.realm_id, row, scopes=narrow)
+    return Actor(realm_cache.realm_id, row, scopes=narrow)
 
 
 async def spectator_or_user(app: App, realm_id: RealmId | None, authorization: str | None) -> Actor:
     """As `authenticate`, and without credentials a spectator where the realm lets them look."""
     if authorization is None and realm_id is not None and app.settings.web_public_channels:
-        directory = app.directories.of(realm_id)
-        settings = await directory.settings()
-        if settings.enable_spectator_access and not (await directory.realm()).deactivated:
+        realm_cache = app.realm_caches.of(realm_id)
+        settings = await realm_cache.settings()
+        if settings.enable_spectator_access and not (await realm_cache.realm()).deactivated:
             return spectator(realm_id, settings.user_settings_defaults, app.clock.now())
     return await authenticate(app, realm_id, authorization)
 

@@ -19,7 +19,7 @@ from server.domain.errors import (
     UserDeactivatedError,
 )
 from server.events.users import User, shown_user
-from server.realm_cache import Directory
+from server.realm_cache import RealmCache
 from storage import credentials, profile_data, users
 from storage.credentials import CredentialsRow
 from storage.profile_data import NO_DATA
@@ -73,7 +73,7 @@ async def fetch_api_key(request: Request, params: FetchParams) -> KeyFetched:
     found = await who_signs_in(
         request.app,
         request.limits,
-        await _directory(request),
+        await _realm_cache(request),
         params.username,
         params.password,
         request.respond_with,
@@ -86,7 +86,7 @@ async def dev_fetch_api_key(request: Request, params: DevFetchParams) -> KeyFetc
     """Anybody's key, on a server that is for development."""
     if not request.app.settings.development:
         raise BadRequestError("This is not a development server.")
-    found = await _credentials(request, await _directory(request), params.username)
+    found = await _credentials(request, await _realm_cache(request), params.username)
     if found is None:
         raise AuthenticationFailedError("Your username or password is incorrect")
     return _key(found)
@@ -94,8 +94,8 @@ async def dev_fetch_api_key(request: Request, params: DevFetchParams) -> KeyFetc
 
 async def jwt_fetch_api_key(request: Request, params: JwtParams) -> KeyOfToken:
     """The key of whomever a site of the organization's own names in a token that it has signed."""
-    directory = await _directory(request)
-    realm = await directory.realm()
+    realm_cache = await _realm_cache(request)
+    realm = await realm_cache.realm()
     key = request.app.settings.jwt_keys.by_subdomain.get(realm.subdomain)
     if key is None:
         raise BadRequestError("JWT authentication is not enabled for this organization")
@@ -104,30 +104,30 @@ async def jwt_fetch_api_key(request: Request, params: JwtParams) -> KeyOfToken:
     logged = partial(
         failures_logged,
         request.app,
-        directory.realm_id,
+        realm_cache.realm_id,
         address=request.remote_address,
         method="jwt",
     )
     async with logged():
         email = email_in(params.token, key, request.app.clock)
     async with logged(account=email):
-        found = await _credentials(request, directory, email)
-        row = None if found is None else await directory.user(found.user_id)
+        found = await _credentials(request, realm_cache, email)
+        row = None if found is None else await realm_cache.user(found.user_id)
         if found is None or row is None or row.bot_type is not None:
             raise AuthenticationFailedError("Your username or password is incorrect")
         fetched = await _let_in(request, found)
     profile: User | UnsetType = UNSET
     if params.include_profile:
-        profile = await _profile(request, directory, row)
+        profile = await _profile(request, realm_cache, row)
     return KeyOfToken(api_key=fetched.api_key, email=fetched.email, user=profile)
 
 
-async def _profile(request: Request, directory: Directory, row: UserRow) -> User:
+async def _profile(request: Request, realm_cache: RealmCache, row: UserRow) -> User:
     async with request.read() as connection:
-        said = await profile_data.of_users(connection, directory.realm_id, [row.user_id])
+        said = await profile_data.of_users(connection, realm_cache.realm_id, [row.user_id])
     return shown_user(
         row,
-        await directory.address(),
+        await realm_cache.address(),
         knows_email=True,
         profile=said.get(row.user_id, NO_DATA),
     )
@@ -136,10 +136,10 @@ async def _profile(request: Request, directory: Directory, row: UserRow) -> User
 async def dev_list_users(request: Request, params: NoParams) -> DevUsers:
     """Everybody, on a server that is for development: clients offer to sign in as them."""
     del params
-    directory = await _directory(request)
-    url = (await directory.address()).url
+    realm_cache = await _realm_cache(request)
+    url = (await realm_cache.address()).url
     async with request.read() as connection:
-        rows = await users.all_of_realm(connection, directory.realm_id)
+        rows = await users.all_of_realm(connection, realm_cache.realm_id)
     people = [row for row in rows if row.is_active and row.bot_type is None]
 
     def shown(*, administrators: bool) -> list[DevUser]:
@@ -154,21 +154,21 @@ async def dev_list_users(request: Request, params: NoParams) -> DevUsers:
     )
 
 
-async def _directory(request: Request) -> Directory:
+async def _realm_cache(request: Request) -> RealmCache:
     """That of the organization at this address. Raises DomainError if nobody can sign in there."""
     if request.realm_id is None:
         raise BadRequestError("Subdomain required")
-    directory = request.app.directories.of(request.realm_id)
-    if (await directory.realm()).deactivated:
+    realm_cache = request.app.realm_caches.of(request.realm_id)
+    if (await realm_cache.realm()).deactivated:
         raise RealmDeactivatedError("This organization has been deactivated")
-    return directory
+    return realm_cache
 
 
 async def _credentials(
-    request: Request, directory: Directory, username: str
+    request: Request, realm_cache: RealmCache, username: str
 ) -> CredentialsRow | None:
     async with request.read() as connection:
-        return await credentials.by_email(connection, directory.realm_id, username.strip())
+        return await credentials.by_email(connection, realm_cache.realm_id, username.strip())
 
 
 async def _let_in(request: Request, found: CredentialsRow) -> KeyFetched:

@@ -23,8 +23,10 @@ class AvatarResult(Result):
 
 async def set_own(request: Request, params: NoParams) -> AvatarResult:
     del params
-    directory = request.directory
-    standing = Standing(request.actor.person, await directory.groups(), await directory.settings())
+    realm_cache = request.realm_cache
+    standing = Standing(
+        request.actor.person, await realm_cache.groups(), await realm_cache.settings()
+    )
     actions.check_may_change(standing)
     keys = await keep_pictures(request, "avatar")
     avatar = await request.write(actions.change_own_avatar, keys["small"])
@@ -77,11 +79,11 @@ async def lead_by_email_to_medium(request: Request, params: ByEmailParams) -> No
 
 async def _avatar(request: Request, user_id: UserId) -> Avatar:
     """The user's picture as far as the caller may know them. Raises NotFoundError."""
-    row = await request.directory.user(user_id)
+    row = await request.realm_cache.user(user_id)
     if row is None:
         raise NotFoundError("No such user")
-    sight = await request.directory.sight(request.actor.row, [row.user_id])
-    return sight.shown(row, await request.directory.address()).avatar
+    sight = await request.realm_cache.sight(request.actor.row, [row.user_id])
+    return sight.shown(row, await request.realm_cache.address()).avatar
 
 
 async def _avatar_of_address(request: Request, email: str) -> Avatar:
@@ -89,8 +91,8 @@ async def _avatar_of_address(request: Request, email: str) -> Avatar:
     row = await user_by_email(request, email)
     if row is None:
         raise NotFoundError("No such user")
-    sight = await request.directory.sight(request.actor.row, [row.user_id])
-    return sight.shown(row, await request.directory.address()).avatar
+    sight = await request.realm_cache.sight(request.actor.row, [row.user_id])
+    return sight.shown(row, await request.realm_cache.address()).avatar
 
 
 async def _lead_to(request: Request, avatar: Avatar, url: str, params: LookParams) -> None:

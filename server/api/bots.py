@@ -126,10 +126,10 @@ async def get_own(request: Request, params: NoParams) -> OwnBots:
         rows_of = await stored_bots.defaults(
             connection, actor.realm_id, [row.user_id for row in rows]
         )
-        directory = request.directory
-        standing = Standing(actor.person, await directory.groups(), await directory.settings())
+        realm_cache = request.realm_cache
+        standing = Standing(actor.person, await realm_cache.groups(), await realm_cache.settings())
         defaults = await visible_to(connection, actor.realm_id, standing, rows_of.values())
-    address = await request.directory.address()
+    address = await request.realm_cache.address()
     return OwnBots(
         bots=[_own(row, address, defaults[row.user_id]) for row in rows if row.is_active]
     )
@@ -154,8 +154,8 @@ async def create(request: Request, params: CreateParams) -> CreatedBot:
         service = NewService(base_url=params.payload_url, interface=params.interface_type)
     elif params.payload_url:
         raise InvalidParameterError("payload_url", "Only outgoing webhooks are called.")
-    directory, person = request.directory, request.actor.person
-    graph, settings = await directory.groups(), await directory.settings()
+    realm_cache, person = request.realm_cache, request.actor.person
+    graph, settings = await realm_cache.groups(), await realm_cache.settings()
     check_may_create(params.bot_type, person, graph, settings)
     new = NewBot(
         full_name=params.full_name,
@@ -166,9 +166,9 @@ async def create(request: Request, params: CreateParams) -> CreatedBot:
         avatar_key=await _avatar_key(request),
     )
     bot = await request.write(bots.create_bot, new, now=request.app.clock.now())
-    row = await request.directory.user(bot.user_id)
+    row = await request.realm_cache.user(bot.user_id)
     assert row is not None, "it has just been made"
-    avatar = avatar_of(row, await request.directory.address())
+    avatar = avatar_of(row, await request.realm_cache.address())
     return CreatedBot(
         user_id=bot.user_id,
         api_key=bot.api_key,
@@ -183,7 +183,7 @@ async def change(request: Request, params: ChangeParams) -> ChangedBotResult:
         _check_interface("service_interface", params.service_interface)
     if params.service_payload_url is not None:
         _check_url(request, "service_payload_url", params.service_payload_url)
-    row = await request.directory.user(UserId(params.bot_id))
+    row = await request.realm_cache.user(UserId(params.bot_id))
     if row is None or not looks_after(request.actor.person, row):
         raise BadRequestError(NO_SUCH_BOT)
     changes = BotChanges(
@@ -197,7 +197,7 @@ async def change(request: Request, params: ChangeParams) -> ChangedBotResult:
     )
     now = request.app.clock.now()
     changed = await request.write(bots.change_bot, UserId(params.bot_id), changes, now=now)
-    return _shown(changed, await request.directory.address())
+    return _shown(changed, await request.realm_cache.address())
 
 
 async def _avatar_key(request: Request) -> str | None:

@@ -56,7 +56,7 @@ async def create(request: Request, params: MeetingParams) -> CallResult:
     )
     async with request.read() as connection:
         key = await server_keys.key_for(connection, PURPOSE)
-    return CallResult(url=(await request.directory.address()).url + link_to(key, meeting))
+    return CallResult(url=(await request.realm_cache.address()).url + link_to(key, meeting))
 
 
 async def create_by_zoom(_: Request, __: ZoomParams) -> CallResult:

@@ -10,8 +10,8 @@ from storage.ids import ChannelId
 
 
 async def standing_of(request: Request) -> Standing:
-    directory = request.directory
-    return Standing(request.actor.person, await directory.groups(), await directory.settings())
+    realm_cache = request.realm_cache
+    return Standing(request.actor.person, await realm_cache.groups(), await realm_cache.settings())
 
 
 async def seen_channel(

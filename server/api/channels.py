@@ -99,7 +99,7 @@ async def list_channels(request: Request, params: ListParams) -> ListResult:
     """The channels that the caller may know of, of the kinds that they ask for."""
     realm_id = request.actor.realm_id
     async with request.read() as connection:
-        sight = await Sight.of(connection, request.directory, await standing_of(request))
+        sight = await Sight.of(connection, request.realm_cache, await standing_of(request))
         of_owner: set[ChannelId] = set()
         if params.include_owner_subscribed and request.actor.row.bot_owner_id is not None:
             rows = await subscriptions.of_user(connection, realm_id, request.actor.row.bot_owner_id)

@@ -9,7 +9,7 @@ from server.domain.api_keys import digest_of as digest_of_key
 from server.domain.clock import Clock
 from server.domain.errors import DomainError, InvalidApiKeyError, SessionEndedError
 from server.domain.sessions import Session
-from server.runtime.batch_loader import Gathering
+from server.runtime.batch_loader import BatchLoader
 from storage import api_keys, sessions
 from storage.database import Connection
 from storage.ids import RealmId
@@ -31,7 +31,7 @@ class Credential:
 
     def __init__(
         self,
-        live: Gathering[_Key, bool],
+        live: BatchLoader[_Key, bool],
         clock: Clock,
         key: _Key,
         refusal: Callable[[], DomainError],
@@ -66,8 +66,8 @@ class Credentials:
 
     def __init__(self, app: App) -> None:
         self._app = app
-        self._sessions = Gathering[_Key, bool](self._reading(sessions.live))
-        self._keys = Gathering[_Key, bool](self._reading(api_keys.live))
+        self._sessions = BatchLoader[_Key, bool](self._reading(sessions.live))
+        self._keys = BatchLoader[_Key, bool](self._reading(api_keys.live))
 
     def of_session(self, realm_id: RealmId, session: Session) -> Credential:
         key = (realm_id, session.digest)

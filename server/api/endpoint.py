@@ -9,7 +9,7 @@ from typing import Concatenate, Generic, ParamSpec, Protocol, TypeVar
 
 import msgspec
 
-from server.actions.workbench import Workbench
+from server.actions.realm_services import RealmServices
 from server.api.credentials import Credential
 from server.api.incoming import ReceivedFile
 from server.api.params import Params
@@ -21,7 +21,7 @@ from server.domain.addresses import API_PREFIX
 from server.domain.api_keys import Scope, lacking
 from server.domain.errors import BadRequestError, DomainError, UnauthorizedError
 from server.domain.sessions import Session
-from server.realm_cache import Directory
+from server.realm_cache import RealmCache
 from server.settings import Settings
 from server.transactions import Tx
 from storage.database import Connection
@@ -141,11 +141,11 @@ class Request:
         return self.caller
 
     @property
-    def directory(self) -> Directory:
-        return self.app.directories.of(self.actor.realm_id)
+    def realm_cache(self) -> RealmCache:
+        return self.app.realm_caches.of(self.actor.realm_id)
 
     @property
-    def workbench(self) -> Workbench:
+    def workbench(self) -> RealmServices:
         """For work in the caller's realm that takes more than one write."""
         return self.app.workbench(self.actor.realm_id)
 

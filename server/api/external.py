@@ -102,7 +102,7 @@ async def _post(request: Request, params: WebhookParams, topic: str, content: st
     row = request.actor.row
     draft = _draft(request, params, topic, content)
     try:
-        decision = await send.prepare(request.directory, request.actor, draft, request.read)
+        decision = await send.prepare(request.realm_cache, request.actor, draft, request.read)
         await request.write(send.send_message, draft, decision, request.app.clock.now())
     except DomainError as refusal:
         if row.bot_owner_id is not None and params.stream is not None:

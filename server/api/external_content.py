@@ -23,7 +23,7 @@ class PictureParams(Params):
 
 async def read(request: Request, params: PictureParams) -> None:
     """The picture, for whoever has the link that the server has made for it."""
-    links = request.app.directories.rendering.proxy
+    links = request.app.realm_caches.rendering.proxy
     address = None if links is None else links.address_in(params.digest, params.url)
     if address is None:
         raise NotFoundError(NOTHING_THERE)

@@ -41,8 +41,8 @@ async def get_all(request: Request, params: GroupsParams) -> Groups:
     async with request.app.database.snapshot() as connection:
         realm = await realms.by_id(connection, request.actor.realm_id)
         assert realm is not None, "a realm is never removed"
-        graph = await request.directory.groups_of(connection, realm)
-        people = await read_people(connection, request.directory)
+        graph = await request.realm_cache.groups_of(connection, realm)
+        people = await read_people(connection, request.realm_cache)
         rows = await groups.all_of_realm(connection, request.actor.realm_id)
     shown = shown_groups(rows, people, graph, include_deactivated=params.include_deactivated_groups)
     return Groups(user_groups=shown)
@@ -273,8 +273,8 @@ async def _looked_at(request: Request, group_id: GroupId) -> AsyncIterator[_Look
         realm = await realms.by_id(connection, realm_id)
         if row is None or realm is None:
             raise BadRequestError("Invalid user group")
-        graph = await request.directory.groups_of(connection, realm)
-        yield _Look(connection, row, graph, await read_people(connection, request.directory))
+        graph = await request.realm_cache.groups_of(connection, realm)
+        yield _Look(connection, row, graph, await read_people(connection, request.realm_cache))
 
 
 ENDPOINTS = (

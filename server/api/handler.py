@@ -229,7 +229,7 @@ class Handling:
 
     async def _page(self, headers: dict[str, str]) -> Page:
         server = self._server
-        route, place = server.runtime.pages.find(self._method, self._path)
+        route, place = server.pages.find(self._method, self._path)
         self.endpoint = route.path
         self.body.check()
         address = self._remote_address()
@@ -248,7 +248,7 @@ class Handling:
             form=forms.read_body(self._headers, self.body.content()),
         )
         self._may_have_acted = self._method not in SAFE_METHODS
-        return await server.runtime.pages.answer(route, visit)
+        return await server.pages.answer(route, visit)
 
     async def _begin_handling(
         self, headers: dict[str, str]

@@ -90,7 +90,7 @@ async def list_all(request: Request, params: NoParams) -> Invitations:
         rows = await invitations.visible(connection, request.actor, request.app.clock.now())
         if request.may_know_secrets:
             key = await server_keys.key_for(connection, PURPOSE)
-    url = (await request.directory.address()).url
+    url = (await request.realm_cache.address()).url
     return Invitations(invites=[_shown(request, row, key, url) for row in rows])
 
 
@@ -114,7 +114,7 @@ async def make_link(request: Request, params: LinkParams) -> LinkResult:
     made = await request.write(invitations.make_link, _wish(request, params), now=now)
     async with request.read() as connection:
         key = await server_keys.key_for(connection, PURPOSE)
-    url = (await request.directory.address()).url
+    url = (await request.realm_cache.address()).url
     return LinkResult(invite_link=_link(request, made, key, url))
 
 

@@ -60,7 +60,7 @@ async def change(request: Request, params: ChangeParams) -> ChangeResult:
     content = None
     if params.content is not None:
         content = NewContent(params.content, params.prev_content_sha256)
-        await typeset_ahead(request.directory, params.content, share=request.actor.user_id)
+        await typeset_ahead(request.realm_cache, params.content, share=request.actor.user_id)
     shows_files = content is not None and request.actor.reaches(Scope.READ)
     held = await _own_files(request, message_id) if shows_files else []
     if moves:
@@ -137,11 +137,11 @@ async def history(request: Request, params: HistoryParams) -> HistoryResult:
     view = ClientView(empty_topic_name=params.allow_empty_topic_name)
     async with request.read() as connection:
         snapshots = await edit_history.fetch_history(
-            request.directory, connection, request.actor, MessageId(params.message_id), view
+            request.realm_cache, connection, request.actor, MessageId(params.message_id), view
         )
     reader = request.actor
     await edit_history.add_differences(
-        request.directory.rendering.typesetter, snapshots, share=(reader.realm_id, reader.user_id)
+        request.realm_cache.rendering.typesetter, snapshots, share=(reader.realm_id, reader.user_id)
     )
     return HistoryResult(message_history=snapshots)
 
@@ -182,7 +182,7 @@ async def report(request: Request, params: ReportParams) -> Empty:
     """Show the message to the organization's moderators."""
     async with request.read() as connection:
         draft = await reports.report(
-            request.directory,
+            request.realm_cache,
             connection,
             request.actor,
             MessageId(params.message_id),

@@ -80,7 +80,7 @@ async def change_flag_in_narrow(request: Request, params: NarrowParams) -> Narro
         view=ClientView(),
     )
     async with request.read() as connection:
-        found = await fetch.page_of_ids(request.directory, connection, request.actor, wanted)
+        found = await fetch.page_of_ids(request.realm_cache, connection, request.actor, wanted)
     clocked = await request.write(message_flags.change_flag, found.ids, params.op, params.flag)
     return NarrowResult(
         processed_count=len(found.ids),
@@ -134,7 +134,7 @@ class TopicParams(ChannelParams):
 async def mark_topic_as_read(request: Request, params: TopicParams) -> Empty:
     """Only for a topic of which the caller may read something; they do not know of others."""
     actor = request.actor
-    display_name = (await request.directory.settings()).empty_topic_display_name
+    display_name = (await request.realm_cache.settings()).empty_topic_display_name
     name = clean_topic(params.topic_name, display_name)
     async with request.read() as connection:
         channel, standing, is_in = await seen_channel(request, connection, params.stream_id)

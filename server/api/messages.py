@@ -89,7 +89,7 @@ async def send_message(request: Request, params: SendParams) -> SendResult:
 
 
 async def _send(request: Request, draft: Draft) -> send.Sent:
-    decision = await send.prepare(request.directory, request.actor, draft, request.read)
+    decision = await send.prepare(request.realm_cache, request.actor, draft, request.read)
     clocked = await request.write(send.send_message, draft, decision, request.app.clock.now())
     return clocked.result
 
@@ -190,7 +190,7 @@ async def get_messages(request: Request, params: FetchParams) -> FetchResult:
         ids, terms = _named(params, params.message_ids)
         async with request.read() as connection:
             shown = await fetch.by_ids(
-                request.directory, connection, request.actor, ids, view, terms
+                request.realm_cache, connection, request.actor, ids, view, terms
             )
         return FetchResult(
             messages=shown,
@@ -201,7 +201,7 @@ async def get_messages(request: Request, params: FetchParams) -> FetchResult:
         )
     wanted = _wanted(params, view)
     async with request.read() as connection:
-        fetched = await fetch.page(request.directory, connection, request.actor, wanted)
+        fetched = await fetch.page(request.realm_cache, connection, request.actor, wanted)
     return FetchResult(
         messages=fetched.messages,
         anchor=fetched.anchor,
@@ -273,7 +273,7 @@ async def get_message(request: Request, params: OneParams) -> OneResult:
     )
     async with request.read() as connection:
         message, raw_content = await fetch.one(
-            request.directory, connection, request.actor, MessageId(params.message_id), view
+            request.realm_cache, connection, request.actor, MessageId(params.message_id), view
         )
     return OneResult(message=message, raw_content=raw_content)
 
@@ -289,8 +289,8 @@ class RenderResult(Result):
 
 async def render(request: Request, params: RenderParams) -> RenderResult:
     written = clean_content(params.content)
-    await content.typeset_ahead(request.directory, written, share=request.actor.user_id)
-    rendered = await content.render_as(request.directory, request.actor, written)
+    await content.typeset_ahead(request.realm_cache, written, share=request.actor.user_id)
+    rendered = await content.render_as(request.realm_cache, request.actor, written)
     return RenderResult(rendered=rendered.html)
 
 

@@ -34,7 +34,7 @@ async def matches_narrow(request: Request, params: MatchParams) -> MatchResult:
     terms = parse_narrow(params.narrow)
     ids = [MessageId(each) for each in params.msg_ids]
     async with request.read() as connection:
-        found = await fetch.matching(request.directory, connection, request.actor, ids, terms)
+        found = await fetch.matching(request.realm_cache, connection, request.actor, ids, terms)
     return MatchResult(
         messages={number: Match(match.content, match.subject) for number, match in found.items()}
     )

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from server.api.endpoint import Request
 from server.domain.errors import BadRequestError
-from storage import acquaintances, users
+from storage import shared_contacts, users
 from storage.database import Connection
 from storage.ids import UserId
 from storage.users import UserRow
@@ -13,14 +13,14 @@ from storage.users import UserRow
 async def known_ids(request: Request, connection: Connection) -> set[UserId] | None:
     """Whom the caller may know beside bots; None: everybody."""
     actor = request.actor
-    if not actor.is_guest or await request.directory.guests_know_everybody():
+    if not actor.is_guest or await request.realm_cache.guests_know_everybody():
         return None
-    return await acquaintances.known_to(connection, actor.realm_id, actor.user_id)
+    return await shared_contacts.known_to(connection, actor.realm_id, actor.user_id)
 
 
 async def known_users(request: Request, rows: Sequence[UserRow]) -> list[UserRow]:
     """Those of them whom the caller may know. Everyone may know bots."""
-    sight = await request.directory.sight(request.actor.row, [row.user_id for row in rows])
+    sight = await request.realm_cache.sight(request.actor.row, [row.user_id for row in rows])
     return [row for row in rows if row.user_id not in sight.strangers]
 
 
@@ -35,5 +35,5 @@ async def known_user(request: Request, connection: Connection, user_id: UserId) 
 
 async def user_by_email(request: Request, email: str) -> UserRow | None:
     """Whose address this is; None if the caller may not know that it is theirs."""
-    found = await request.directory.users_known_by(request.actor.row, [email])
+    found = await request.realm_cache.users_known_by(request.actor.row, [email])
     return found[0] if found else None

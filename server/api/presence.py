@@ -11,7 +11,7 @@ from server.api.people import known_ids, known_users, user_by_email
 from server.domain.errors import BadRequestError
 from server.domain.presence import DEFAULT_HISTORY_DAYS, NOTHING_YET, SECONDS_A_DAY
 from server.domain.user_settings import UserSettings
-from server.initial_state.roll import Entry, as_known, as_object
+from server.initial_state.presence_index import Entry, as_known, as_object
 from storage.ids import UserId
 from storage.users import UserRow
 
@@ -66,7 +66,7 @@ async def ping(request: Request, params: PingParams) -> Pinged | RawResult:
     actor = request.actor
     request.refuse_bots()
     passed = NOTHING_YET if params.last_update_id is None else params.last_update_id
-    is_on = not (await request.directory.settings()).presence_disabled
+    is_on = not (await request.realm_cache.settings()).presence_disabled
     if is_on and UserSettings.of(actor.row.settings).presence_enabled:
         presences = request.app.presences.of(actor.realm_id)
         await presences.ping(actor.row, active=params.status == "active")
@@ -99,7 +99,7 @@ def _answer(entries: list[Entry], now: float, *, slim: bool, **fields: int) -> R
 
 
 async def get_by_id(request: Request, params: UserByIdParams) -> UserPresence:
-    row = await request.directory.user(UserId(params.user_id))
+    row = await request.realm_cache.user(UserId(params.user_id))
     return await _of_user(request, row, str(params.user_id))
 
 
@@ -112,8 +112,8 @@ async def _entries(
     request: Request, *, since: int | None, seen_since: float
 ) -> tuple[list[Entry], int]:
     """What the caller may see, and the number of the newest update."""
-    directory, actor = request.directory, request.actor
-    if (await directory.settings()).presence_disabled:
+    realm_cache, actor = request.realm_cache, request.actor
+    if (await realm_cache.settings()).presence_disabled:
         return [], NOTHING_YET
     presences = request.app.presences.of(actor.realm_id)
     entries, newest = await presences.entries(since=since, seen_since=seen_since)
@@ -122,7 +122,7 @@ async def _entries(
             known = await known_ids(request, connection)
         if known is not None:
             only_known = request.app.settings.can_access_all_users_group_limits_presence
-            domain = (await directory.address()).domain
+            domain = (await realm_cache.address()).domain
             entries = as_known(entries, known, domain, only_known=only_known)
     return entries, newest
 
@@ -133,7 +133,7 @@ async def _of_user(request: Request, row: UserRow | None, name: str) -> UserPres
     if row.bot_type is not None:
         raise BadRequestError("Presence is not supported for bot users.")
     presence = None
-    if not (await request.directory.settings()).presence_disabled:
+    if not (await request.realm_cache.settings()).presence_disabled:
         presence = await request.app.presences.of(request.actor.realm_id).of(row.user_id)
     if presence is None:
         raise BadRequestError(f"No presence data for {name}")

@@ -125,7 +125,7 @@ async def test(request: Request, params: TestParams) -> Empty:
         rows = [row for row in rows if row.token in (params.token, params.token.lower())]
         if not rows:
             raise InvalidPushDeviceTokenError
-    courier, realm = _courier(request), await request.directory.realm()
+    courier, realm = _courier(request), await request.realm_cache.realm()
     if params.token is not None and rows[0].kind not in courier.service.kinds:
         raise PushServiceNotConfiguredError
     try:
@@ -145,7 +145,7 @@ async def test_sealed(request: Request, params: SealedTestParams) -> Empty:
     ]
     if not rows:
         raise NoActivePushDeviceError
-    courier, realm = _courier(request), await request.directory.realm()
+    courier, realm = _courier(request), await request.realm_cache.realm()
     if courier.service.sealed is None:
         raise PushServiceNotConfiguredError
     try:

@@ -18,7 +18,7 @@ class ReceiptsResult(Result):
 async def get_receipts(request: Request, params: ReceiptsParams) -> ReceiptsResult:
     async with request.read() as connection:
         readers = await fetch.read_receipts(
-            request.directory, connection, request.actor, params.message_id
+            request.realm_cache, connection, request.actor, params.message_id
         )
     return ReceiptsResult(user_ids=readers)
 

@@ -31,8 +31,10 @@ async def list_all(request: Request, params: NoParams) -> EmojiList:
 
 async def add(request: Request, params: EmojiParams) -> Empty:
     name = checked_name(params.emoji_name)
-    directory, realm_id = request.directory, request.actor.realm_id
-    standing = Standing(request.actor.person, await directory.groups(), await directory.settings())
+    realm_cache, realm_id = request.realm_cache, request.actor.realm_id
+    standing = Standing(
+        request.actor.person, await realm_cache.groups(), await realm_cache.settings()
+    )
     async with request.read() as connection:
         actions.check_new(standing, await realm_emoji.of_realm(connection, realm_id), name)
     keys = await keep_pictures(request, "emoji")

@@ -23,10 +23,10 @@ class ExportList(Result):
 
 async def list_all(request: Request, params: NoParams) -> ExportList:
     del params
-    directory = request.directory
-    address = directory.address_of(await directory.realm()).url
+    realm_cache = request.realm_cache
+    address = realm_cache.address_of(await realm_cache.realm()).url
     async with request.read() as connection:
-        rows = await realm_exports.all_of_them(connection, directory.realm_id)
+        rows = await realm_exports.all_of_them(connection, realm_cache.realm_id)
     exports = [ShownExport.of(row, address) for row in rows]
     if not request.may_know_secrets:
         exports = [each.without_secrets() for each in exports]
@@ -115,9 +115,9 @@ async def read(request: Request, params: FileParams) -> None:
     if row is None or request.realm_id is None:
         await request.limits.count_address(request.remote_address, request.respond_with)
         raise NotFoundError("This file does not exist.")
-    directory = request.app.directories.of(request.realm_id)
-    asker = await directory.user(row.acting_user_id)
-    closed = (await directory.realm()).deactivated
+    realm_cache = request.app.realm_caches.of(request.realm_id)
+    asker = await realm_cache.user(row.acting_user_id)
+    closed = (await realm_cache.realm()).deactivated
     if closed or asker is None or not asker.is_active or asker.role > ADMINISTRATOR:
         raise NotFoundError("This file does not exist.")
     assert row.blob_key is not None

@@ -61,9 +61,9 @@ def _logo(params: LogoParams) -> Place:
 
 
 async def _lead_to(request: Request, place: Place) -> None:
-    directory = request.directory
-    key = getattr(await directory.settings(), f"{place}_key")
-    url = realm_picture_url(await directory.realm(), key, await directory.address())
+    realm_cache = request.realm_cache
+    key = getattr(await realm_cache.settings(), f"{place}_key")
+    url = realm_picture_url(await realm_cache.realm(), key, await realm_cache.address())
     await redirect(request, url, cache_control=_CACHE_CONTROL)
 
 

@@ -94,7 +94,7 @@ class Reauthentication:
 
     async def _hash(self, known: SecretsRow) -> str | None:
         """Of the password with which they sign in; None where they do not with one of ours."""
-        settings = await self.app.directories.of(self.actor.realm_id).settings()
+        settings = await self.app.realm_caches.of(self.actor.realm_id).settings()
         return known.password_hash if settings.wants_method(PASSWORDS) else None
 
     async def _check_fresh(self) -> None:

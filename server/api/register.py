@@ -91,7 +91,7 @@ async def register(request: Request, params: RegisterParams) -> RawResult:
         await request.app.presences.of(request.actor.realm_id).load()
     registered = await registrations.register(
         request.app.database,
-        request.directory,
+        request.realm_cache,
         request.app.settings,
         request.actor,
         registration,

@@ -75,7 +75,7 @@ class Resumable:
             expires_at=request.app.clock.now() + WAITS,
             is_finished=False,
         )
-        quota = (await request.directory.settings()).upload_quota_mib
+        quota = (await request.realm_cache.settings()).upload_quota_mib
         async with request.read() as connection:
             await attachments.begin_space(connection, actor.realm_id)
             used = await attachments.space_used(connection, actor.realm_id)

@@ -82,7 +82,7 @@ async def create(request: Request, params: CreateParams) -> CreatedMessage:
         timestamp=params.scheduled_delivery_timestamp,
         read_by_sender=params.read_by_sender,
     )
-    await typeset_ahead(request.directory, params.content, share=request.actor.user_id)
+    await typeset_ahead(request.realm_cache, params.content, share=request.actor.user_id)
     now = request.app.clock.now()
     entry = await request.write(actions.schedule_message, wanted, now)
     return CreatedMessage(scheduled_message_id=entry.position)
@@ -97,7 +97,7 @@ async def edit(request: Request, params: EditParams) -> Empty:
         timestamp=params.scheduled_delivery_timestamp,
     )
     if params.content is not None:
-        await typeset_ahead(request.directory, params.content, share=request.actor.user_id)
+        await typeset_ahead(request.realm_cache, params.content, share=request.actor.user_id)
     message_id, now = params.scheduled_message_id, request.app.clock.now()
     await request.write(actions.edit_scheduled_message, message_id, changes, now)
     return Empty()

@@ -10,7 +10,7 @@ from server.domain.avatars import icon_url
 from server.domain.providers import OIDC, SAML
 from server.domain.realm_settings import DEFAULTS, RealmSettings
 from server.domain.sign_in import LDAP, METHODS, PASSWORDS, is_too_old, takes_passwords
-from server.realm_cache import Directory
+from server.realm_cache import RealmCache
 from server.runtime.version import announced
 from storage import channels
 
@@ -51,9 +51,9 @@ async def get(request: Request, params: NoParams) -> ServerSettings:
     settings = DEFAULTS
     of_realm: dict[str, Any] = {}
     if request.realm_id is not None:
-        directory = request.app.directories.of(request.realm_id)
-        settings = await directory.settings()
-        of_realm = await _of_realm(request, directory)
+        realm_cache = request.app.realm_caches.of(request.realm_id)
+        settings = await realm_cache.settings()
+        of_realm = await _of_realm(request, realm_cache)
     available = request.app.settings.sign_in_methods
     by_password = settings.wants_method(PASSWORDS)
     by_ldap = LDAP in available and settings.wants_method(LDAP)
@@ -98,10 +98,10 @@ def _wire_name(name: str, kind: str) -> str:
     return f"{kind}:{name}" if kind in {OIDC, SAML} else name
 
 
-async def _of_realm(request: Request, directory: Directory) -> dict[str, Any]:
+async def _of_realm(request: Request, realm_cache: RealmCache) -> dict[str, Any]:
     """What is to be known of the organization at this address."""
-    realm, settings = await directory.realm(), await directory.settings()
-    address = directory.address_of(realm)
+    realm, settings = await realm_cache.realm(), await realm_cache.settings()
+    address = realm_cache.address_of(realm)
     opened = request.app.settings.web_public_channels and settings.enable_spectator_access
     if opened:
         async with request.read() as connection:

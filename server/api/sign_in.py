@@ -23,7 +23,7 @@ from server.domain.errors import (
 )
 from server.domain.sign_in import LDAP, PASSWORDS
 from server.identity import DirectoryAwayError, IdentityError
-from server.realm_cache import Directory
+from server.realm_cache import RealmCache
 from storage import credentials, directory_ids, users
 from storage.address_folding import fold_address
 from storage.credentials import CredentialsRow
@@ -41,7 +41,7 @@ TAKEN: Final = (
 async def who_signs_in(
     app: App,
     limits: RateLimits,
-    directory: Directory,
+    realm_cache: RealmCache,
     username: str,
     password: str,
     headers: dict[str, str],
@@ -56,74 +56,74 @@ async def who_signs_in(
     logged. Raises DomainError.
     """
     async with failures_logged(
-        app, directory.realm_id, address=address, method="password", account=username
+        app, realm_cache.realm_id, address=address, method="password", account=username
     ):
-        return await _sign_in(app, limits, directory, username, password, headers)
+        return await _sign_in(app, limits, realm_cache, username, password, headers)
 
 
 async def _sign_in(
     app: App,
     limits: RateLimits,
-    directory: Directory,
+    realm_cache: RealmCache,
     username: str,
     password: str,
     headers: dict[str, str],
 ) -> CredentialsRow:
-    if (await directory.realm()).deactivated:
+    if (await realm_cache.realm()).deactivated:
         raise RealmDeactivatedError("This organization has been deactivated")
-    settings = await directory.settings()
+    settings = await realm_cache.settings()
     ldap = app.identities.ldap if settings.wants_method(LDAP) else None
     if ldap is None and not settings.wants_method(PASSWORDS):
         raise PasswordAuthDisabledError("Password authentication is disabled in your organization")
-    await limits.count_sign_in(directory.realm_id, username, headers)
+    await limits.count_sign_in(realm_cache.realm_id, username, headers)
     found = None
     if settings.wants_method(PASSWORDS):
-        found = await _by_password(app, directory, username, password)
+        found = await _by_password(app, realm_cache, username, password)
     if found is None and ldap is not None:
         # Only now: so no password of ours goes to the directory, and who has one does not wait.
-        found = await _by_directory(app, directory, ldap, username, password)
+        found = await _by_directory(app, realm_cache, ldap, username, password)
     if found is None:
         raise AuthenticationFailedError("Your username or password is incorrect")
-    await limits.forget_sign_ins(directory.realm_id, username)
+    await limits.forget_sign_ins(realm_cache.realm_id, username)
     if not found.is_active:
         raise UserDeactivatedError("Account is deactivated")
     return found
 
 
-async def person_with(app: App, directory: Directory, email: str) -> CredentialsRow | None:
+async def person_with(app: App, realm_cache: RealmCache, email: str) -> CredentialsRow | None:
     """Whoever has this address, which somebody else vouches for; None if nobody has.
 
     Raises UserDeactivatedError for whom no such word lets in.
     """
     async with app.database.connection() as connection:
-        found = await credentials.by_email(connection, directory.realm_id, email)
+        found = await credentials.by_email(connection, realm_cache.realm_id, email)
     if found is None:
         return None
-    row = await directory.user(found.user_id)
+    row = await realm_cache.user(found.user_id)
     if not found.is_active or row is None or row.bot_type is not None:
         raise UserDeactivatedError("Account is deactivated")
     return found
 
 
 async def _by_password(
-    app: App, directory: Directory, username: str, password: str
+    app: App, realm_cache: RealmCache, username: str, password: str
 ) -> CredentialsRow | None:
     """Whoever has this password here, active or not."""
     async with app.database.connection() as connection:
-        found = await credentials.by_email(connection, directory.realm_id, username.strip())
+        found = await credentials.by_email(connection, realm_cache.realm_id, username.strip())
     known = None if found is None else found.password_hash
     verdict = await app.passwords.verify(password, known)
     if found is None or known is None or not verdict.right:
         return None
     if verdict.new_hash is not None:
         user_id, new = found.user_id, verdict.new_hash
-        writer = app.writers.of(directory.realm_id)
+        writer = app.writers.of(realm_cache.realm_id)
         await writer.write(lambda tx: keep_rehashed_password(tx, user_id, old=known, new=new))
     return found
 
 
 async def _by_directory(
-    app: App, directory: Directory, ldap: "Ldap", username: str, password: str
+    app: App, realm_cache: RealmCache, ldap: "Ldap", username: str, password: str
 ) -> CredentialsRow | None:
     """Whoever has this password in the directory of people, with the account that is theirs."""
     try:
@@ -133,24 +133,24 @@ async def _by_directory(
         raise
     if entry is None:
         return None
-    found = await account_of(app, directory, entry)
+    found = await account_of(app, realm_cache, entry)
     if found is None:
-        return await _join(app, directory, entry)
-    await _keep_up(app, directory, found, entry)
-    return await account_of(app, directory, entry)
+        return await _join(app, realm_cache, entry)
+    await _keep_up(app, realm_cache, found, entry)
+    return await account_of(app, realm_cache, entry)
 
 
-async def account_of(app: App, directory: Directory, entry: "Entry") -> CredentialsRow | None:
+async def account_of(app: App, realm_cache: RealmCache, entry: "Entry") -> CredentialsRow | None:
     """Whose entry it is, by its id, else by its address. Raises DomainError if it opens nothing."""
-    realm_id, directory_id = directory.realm_id, entry.directory_id
+    realm_id, directory_id = realm_cache.realm_id, entry.directory_id
     if directory_id is None:
-        return await person_with(app, directory, entry.identity.email)
+        return await person_with(app, realm_cache, entry.identity.email)
     async with app.database.connection() as connection:
         user_id = await directory_ids.user_of(connection, realm_id, directory_id)
         rows = await users.by_ids(connection, realm_id, [user_id]) if user_id is not None else []
     if rows:
-        return await person_with(app, directory, rows[0].email)
-    found = await person_with(app, directory, entry.identity.email)
+        return await person_with(app, realm_cache, rows[0].email)
+    found = await person_with(app, realm_cache, entry.identity.email)
     if found is not None:
         async with app.database.connection() as connection:
             other = await directory_ids.of_user(connection, realm_id, found.user_id)
@@ -160,34 +160,36 @@ async def account_of(app: App, directory: Directory, entry: "Entry") -> Credenti
     return found
 
 
-async def _join(app: App, directory: Directory, entry: "Entry") -> CredentialsRow | None:
+async def _join(app: App, realm_cache: RealmCache, entry: "Entry") -> CredentialsRow | None:
     """An account for who is new. Raises BadRequestError where the organization is not open."""
     new = NewUser(email=entry.identity.email, full_name=entry.identity.full_name)
-    writer, now = app.writers.of(directory.realm_id), app.clock.now()
+    writer, now = app.writers.of(realm_cache.realm_id), app.clock.now()
     try:
         await writer.write(
             lambda tx: join_from_directory(tx, new, directory_id=entry.directory_id, now=now)
         )
     except BadRequestError:
         # The same person may have been faster, in another window.
-        found = await account_of(app, directory, entry)
+        found = await account_of(app, realm_cache, entry)
         if found is None:
             raise
         return found
-    return await account_of(app, directory, entry)
+    return await account_of(app, realm_cache, entry)
 
 
-async def _keep_up(app: App, directory: Directory, found: CredentialsRow, entry: "Entry") -> None:
+async def _keep_up(
+    app: App, realm_cache: RealmCache, found: CredentialsRow, entry: "Entry"
+) -> None:
     """Let the account be as the entry is; what cannot be keeps nobody outside."""
-    row = await directory.user(found.user_id)
+    row = await realm_cache.user(found.user_id)
     if row is None:
         return
     user_id, identity, directory_id = found.user_id, entry.identity, entry.directory_id
-    writer = app.writers.of(directory.realm_id)
+    writer = app.writers.of(realm_cache.realm_id)
     try:
         if directory_id is not None:
             async with app.database.connection() as connection:
-                known = await directory_ids.of_user(connection, directory.realm_id, user_id)
+                known = await directory_ids.of_user(connection, realm_cache.realm_id, user_id)
             if known is None:
                 await writer.write(lambda tx: know_by_directory_id(tx, user_id, directory_id))
         if fold_address(row.email) != fold_address(identity.email):

@@ -168,7 +168,7 @@ class ListResult(Result):
 
 async def list_own(request: Request, params: ListParams) -> ListResult:
     async with request.read() as connection:
-        sight = await Sight.of(connection, request.directory, await standing_of(request))
+        sight = await Sight.of(connection, request.realm_cache, await standing_of(request))
         infos = {
             row.channel_id: sight.info(row)
             for row in sight.rows
@@ -255,7 +255,7 @@ async def channels_of_user(request: Request, params: OfUserParams) -> ChannelsOf
     realm_id = request.actor.realm_id
     async with request.read() as connection:
         user = await known_user(request, connection, params.user_id)
-        sight = await Sight.of(connection, request.directory, await standing_of(request))
+        sight = await Sight.of(connection, request.realm_cache, await standing_of(request))
         rows = await subscriptions.of_user(connection, realm_id, user.user_id)
     there = {row.channel_id for row in rows if row.active}
     ids = [row.channel_id for row in sight.rows if row.channel_id in there and not row.is_archived]

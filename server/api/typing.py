@@ -30,7 +30,7 @@ async def set_typing(request: Request, params: TypingParams) -> Empty:
         if params.topic is None:
             raise MissingParameterError("topic")
         told = await typing.in_channel(
-            request.directory,
+            request.realm_cache,
             request.read,
             request.actor,
             params.op,
@@ -42,7 +42,7 @@ async def set_typing(request: Request, params: TypingParams) -> Empty:
             raise MissingParameterError("to")
         user_ids = [UserId(user_id) for user_id in params.to]
         told = await typing.in_direct_messages(
-            request.directory, request.actor, params.op, user_ids
+            request.realm_cache, request.actor, params.op, user_ids
         )
     if told is not None:
         await request.app.realtime.tell(request.actor.realm_id, *told)
@@ -58,7 +58,7 @@ class EditTypingParams(Params):
 
 async def set_edit_typing(request: Request, params: EditTypingParams) -> Empty:
     told = await typing.in_edit(
-        request.directory, request.read, request.actor, params.op, MessageId(params.message_id)
+        request.realm_cache, request.read, request.actor, params.op, MessageId(params.message_id)
     )
     if told is not None:
         await request.app.realtime.tell(request.actor.realm_id, *told)

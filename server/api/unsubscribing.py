@@ -76,7 +76,7 @@ class UnsubscribeParams(Params):
 async def ask(request: Request, params: UnsubscribeParams) -> RawResult:
     """A page that asks whether one means it: programs that look at links change nothing."""
     subscriber = await _subscriber(request, params.token)
-    realm = await request.app.directories.of(subscriber.realm_id).realm()
+    realm = await request.app.realm_caches.of(subscriber.realm_id).realm()
     title, question, _ = _WORDS[subscriber.kind]
     asked = question.format(realm=escape(realm.name))
     body = f'<p>{asked}</p><form method="post"><button>No more emails</button></form>'
@@ -86,8 +86,8 @@ async def ask(request: Request, params: UnsubscribeParams) -> RawResult:
 async def stop(request: Request, params: UnsubscribeParams) -> RawResult:
     """Stop the emails. May be repeated, and does no harm to who has no account any more."""
     subscriber = await _subscriber(request, params.token)
-    directory = request.app.directories.of(subscriber.realm_id)
-    row = await directory.user(subscriber.user_id)
+    realm_cache = request.app.realm_caches.of(subscriber.realm_id)
+    row = await realm_cache.user(subscriber.user_id)
     if row is not None and row.is_active:
         actor = Actor(subscriber.realm_id, row, CLIENT)
         writer = request.app.writers.of(subscriber.realm_id)

@@ -118,7 +118,7 @@ async def _new_password(
     if not params.new_password:
         return None
     checked_password(params.new_password)
-    if not (await request.directory.settings()).wants_method(PASSWORDS):
+    if not (await request.realm_cache.settings()).wants_method(PASSWORDS):
         raise PasswordAuthDisabledError("Password authentication is disabled in your organization")
     row, passwords = request.actor.row, request.app.passwords
     if await passwords.is_weak(params.new_password, row.email, row.full_name):

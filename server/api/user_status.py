@@ -46,14 +46,14 @@ class StatusFound(Result):
 
 async def change_own(request: Request, params: OwnStatusParams) -> Empty:
     request.refuse_bots()
-    emoji = await request.directory.emoji()
+    emoji = await request.realm_cache.emoji()
     change = _change(params, emoji, is_empty=params.away is None)
     await request.write(actions.change_own_status, change, away=params.away)
     return Empty()
 
 
 async def change_of_user(request: Request, params: StatusOfParams) -> Empty:
-    change = _change(params, await request.directory.emoji(), is_empty=True)
+    change = _change(params, await request.realm_cache.emoji(), is_empty=True)
     await request.write(actions.change_status_of, UserId(params.user_id), change)
     return Empty()
 

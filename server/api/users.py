@@ -126,7 +126,7 @@ async def get_own(request: Request, params: NoParams) -> OwnUser:
         own_id, realm_id = request.actor.user_id, request.actor.realm_id
         [row] = await users.by_ids(connection, realm_id, [own_id])
         said = await profile_data.of_users(connection, realm_id, [own_id])
-    address = await request.directory.address()
+    address = await request.realm_cache.address()
     user = shown_user(row, address, knows_email=True, profile=said.get(own_id, NO_DATA))
     return OwnUser(**msgspec.structs.asdict(user))
 
@@ -238,7 +238,7 @@ async def _found(request: Request, rows: Sequence[UserRow], params: HowToShow) -
 
 async def _shown(request: Request, rows: Sequence[UserRow], params: HowToShow) -> list[User]:
     """These users, whom the caller may know."""
-    address = await request.directory.address()
+    address = await request.realm_cache.address()
     view = ClientView(client_gravatar=params.client_gravatar)
     said: Mapping[UserId, ProfileData] = {}
     if params.include_custom_profile_fields:

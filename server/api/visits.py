@@ -11,7 +11,7 @@ from server.app import App
 from server.domain.actor import Actor
 from server.domain.errors import DomainError, NotFoundError, UnauthorizedError
 from server.domain.sessions import Session
-from server.realm_cache import Directory
+from server.realm_cache import RealmCache
 from server.runtime.pages import Page
 from server.writer import WriteTx
 from storage.ids import RealmId
@@ -53,11 +53,11 @@ class Visit:
         return self.caller
 
     @property
-    def directory(self) -> Directory:
+    def realm_cache(self) -> RealmCache:
         """That of the organization at this address. Raises NotFoundError if there is none."""
         if self.realm_id is None:
             raise NotFoundError("There is no organization at this address.")
-        return self.app.directories.of(self.realm_id)
+        return self.app.realm_caches.of(self.realm_id)
 
     @property
     def reauthentication(self) -> Reauthentication:
@@ -73,7 +73,7 @@ class Visit:
 
     async def write(self, action: Callable[[WriteTx], Awaitable[Result]]) -> Result:
         """Let the realm's writer do it. Raises as the action does."""
-        return await self.app.writers.of(self.directory.realm_id).write(action)
+        return await self.app.writers.of(self.realm_cache.realm_id).write(action)
 
     def sent(self, name: str) -> str:
         """A field of the form; empty if it was not sent."""

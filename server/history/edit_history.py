@@ -10,7 +10,7 @@ from server.domain.markdown.typesetting import Typesetter
 from server.domain.realm_settings import RealmSettings
 from server.events.base import ClientView
 from server.events.messages import shown_topic
-from server.realm_cache import Directory
+from server.realm_cache import RealmCache
 from storage import message_edits
 from storage.database import Connection
 from storage.ids import MessageId
@@ -59,14 +59,14 @@ def _shown(entry: Entry, settings: RealmSettings, view: ClientView) -> dict[str,
 
 
 async def fetch_history(
-    directory: Directory,
+    realm_cache: RealmCache,
     connection: Connection,
     actor: Actor,
     message_id: MessageId,
     view: ClientView,
 ) -> list[dict[str, Any]]:
     """Each state in which the message was, oldest first. Raises BadRequestError."""
-    settings = await directory.settings()
+    settings = await realm_cache.settings()
     row = await message_edits.history_of(connection, actor.realm_id, actor.user_id, message_id)
     if row is None:
         raise BadRequestError("Invalid message(s)")

@@ -14,7 +14,7 @@ from server.events.base import ClientView
 from server.events.messages import MessageObject
 from server.history.narrow import Look, among, narrowed
 from server.history.render import show
-from server.realm_cache import Directory
+from server.realm_cache import RealmCache
 from storage import history, messages
 from storage import read_receipts as receipts
 from storage.database import Connection
@@ -61,10 +61,10 @@ class Match:
 
 
 async def page(
-    directory: Directory, connection: Connection, actor: Actor, wanted: Wanted
+    realm_cache: RealmCache, connection: Connection, actor: Actor, wanted: Wanted
 ) -> Fetched:
     """A page of what the actor may read. Raises BadNarrowError, BadRequestError."""
-    located = await _locate(directory, connection, actor, wanted)
+    located = await _locate(realm_cache, connection, actor, wanted)
     if located is None:
         return Fetched(_shown(NEWEST), Page([], False, True, True), [])
     scope, window = located
@@ -76,36 +76,36 @@ async def page(
         window,
         rendered=wanted.view.apply_markdown,
     )
-    shown = await show(directory, page.rows, wanted.view, actor)
+    shown = await show(realm_cache, page.rows, wanted.view, actor)
     if scope.search is not None:
         html = (
             {row.id: row.content for row in page.rows}
             if wanted.view.apply_markdown
             else await _html(connection, actor.realm_id, page.rows)
         )
-        matches = await _matches(directory, connection, scope.search, page.rows, html)
+        matches = await _matches(realm_cache, connection, scope.search, page.rows, html)
         for message, match in zip(shown, matches, strict=True):
             message.match_content, message.match_subject = match.content, match.subject
     return Fetched(_shown(window.anchor), page, shown)
 
 
 async def page_of_ids(
-    directory: Directory, connection: Connection, actor: Actor, wanted: Wanted
+    realm_cache: RealmCache, connection: Connection, actor: Actor, wanted: Wanted
 ) -> PageOfIds:
     """Which messages `page` would give. Raises BadNarrowError, BadRequestError."""
-    located = await _locate(directory, connection, actor, wanted)
+    located = await _locate(realm_cache, connection, actor, wanted)
     if located is None:
         return PageOfIds([], False, True, True)
     return await history.page_of_ids(connection, actor.realm_id, actor.user_id, *located)
 
 
 async def _locate(
-    directory: Directory, connection: Connection, actor: Actor, wanted: Wanted
+    realm_cache: RealmCache, connection: Connection, actor: Actor, wanted: Wanted
 ) -> tuple[Scope, Window] | None:
     """Where to look; None if no message can be there."""
     if wanted.before + wanted.after > MAX_MESSAGES:
         raise BadRequestError(f"Too many messages requested (maximum {MAX_MESSAGES}).")
-    where = await narrowed(Look(directory, connection, actor), wanted.terms)
+    where = await narrowed(Look(realm_cache, connection, actor), wanted.terms)
     if where.scope is None:
         return None
     asked = where.near if wanted.anchor is None else wanted.anchor
@@ -127,7 +127,7 @@ async def _html(
 
 
 async def _matches(
-    directory: Directory,
+    realm_cache: RealmCache,
     connection: Connection,
     search: Search | None,
     rows: Sequence[MessageRow],
@@ -140,7 +140,7 @@ async def _matches(
     if search is not None:
         stems = {word.stem for word in search.words if word.stem is not None}
         words = words_in([*(each.text for each in contents.values()), *topics]) if stems else set()
-        found = await _with_stems(directory, connection, search.language, stems, words)
+        found = await _with_stems(realm_cache, connection, search.language, stems, words)
         texts = tuple((word.text, word.begins_words) for word in search.words)
         marks = Marks(texts, frozenset(found))
     subjects = {topic: marks.in_text(topic) for topic in topics}
@@ -163,7 +163,7 @@ class _Stems:
 
 
 async def _with_stems(
-    directory: Directory,
+    realm_cache: RealmCache,
     connection: Connection,
     language: str,
     stems: set[str],
@@ -171,18 +171,18 @@ async def _with_stems(
 ) -> set[str]:
     """Those of the words that have one of the stems."""
     key = ("stems", language)
-    kept: _Stems = directory.recall(key) or _Stems()
+    kept: _Stems = realm_cache.recall(key) or _Stems()
     new = words - kept.words
     found = await stems_of(connection, language, list(new)) if new else {}
     chosen = {word for word, theirs in found.items() if not stems.isdisjoint(theirs.split())}
     chosen.update(*(words.intersection(kept.by_stem.get(stem, ())) for stem in stems))
     kept.add({word: theirs for word, theirs in found.items() if len(word) <= MAX_KEPT_WORD})
-    directory.remember(key, kept if len(kept.words) <= MAX_STEMS else _Stems())
+    realm_cache.remember(key, kept if len(kept.words) <= MAX_STEMS else _Stems())
     return chosen
 
 
 async def matching(
-    directory: Directory,
+    realm_cache: RealmCache,
     connection: Connection,
     actor: Actor,
     message_ids: Sequence[MessageId],
@@ -194,15 +194,15 @@ async def matching(
     """
     if len(message_ids) > MAX_MESSAGES:
         raise BadRequestError(f"Too many messages requested (maximum {MAX_MESSAGES}).")
-    where, rows = await _narrowed_rows(directory, connection, actor, message_ids, terms)
+    where, rows = await _narrowed_rows(realm_cache, connection, actor, message_ids, terms)
     search = None if where is None else where.search
     html = await _html(connection, actor.realm_id, rows)
-    matches = await _matches(directory, connection, search, rows, html)
+    matches = await _matches(realm_cache, connection, search, rows, html)
     return {str(row.id): match for row, match in zip(rows, matches, strict=True)}
 
 
 async def by_ids(
-    directory: Directory,
+    realm_cache: RealmCache,
     connection: Connection,
     actor: Actor,
     message_ids: Sequence[MessageId],
@@ -213,22 +213,22 @@ async def by_ids(
     if len(message_ids) > MAX_MESSAGES:
         raise BadRequestError(f"Too many messages requested (maximum {MAX_MESSAGES}).")
     if terms:
-        _, found = await _narrowed_rows(directory, connection, actor, message_ids, terms)
+        _, found = await _narrowed_rows(realm_cache, connection, actor, message_ids, terms)
         message_ids = [row.id for row in found]
     rows = await messages.for_reader(
         connection, actor.realm_id, actor.user_id, message_ids, rendered=view.apply_markdown
     )
-    return await show(directory, rows, view, actor)
+    return await show(realm_cache, rows, view, actor)
 
 
 async def _narrowed_rows(
-    directory: Directory,
+    realm_cache: RealmCache,
     connection: Connection,
     actor: Actor,
     message_ids: Sequence[MessageId],
     terms: Sequence[Term],
 ) -> tuple[Scope | None, list[MessageRow]]:
-    where = await narrowed(Look(directory, connection, actor), terms)
+    where = await narrowed(Look(realm_cache, connection, actor), terms)
     if where.scope is None:
         return None, []
     everything = Window(anchor=OLDEST, before=0, after=len(message_ids))
@@ -244,7 +244,7 @@ async def _narrowed_rows(
 
 
 async def read_receipts(
-    directory: Directory, connection: Connection, actor: Actor, message_id: MessageId
+    realm_cache: RealmCache, connection: Connection, actor: Actor, message_id: MessageId
 ) -> list[UserId]:
     """Who has read the message, of those who let others know. Raises BadRequestError."""
     realm_id = actor.realm_id
@@ -252,7 +252,7 @@ async def read_receipts(
         connection, realm_id, actor.user_id, [message_id], rendered=False
     ):
         raise BadRequestError("Invalid message(s)")
-    if not (await directory.settings()).enable_read_receipts:
+    if not (await realm_cache.settings()).enable_read_receipts:
         raise BadRequestError("Read receipts are disabled in this organization.")
     return await receipts.readers(
         connection,
@@ -264,14 +264,14 @@ async def read_receipts(
 
 
 async def one(
-    directory: Directory,
+    realm_cache: RealmCache,
     connection: Connection,
     actor: Actor,
     message_id: MessageId,
     view: ClientView,
 ) -> tuple[MessageObject, str]:
     """The message as the actor sees it, and its Markdown. Raises BadRequestError."""
-    shown = await by_ids(directory, connection, actor, [message_id], view)
+    shown = await by_ids(realm_cache, connection, actor, [message_id], view)
     raw = await messages.for_reader(
         connection, actor.realm_id, actor.user_id, [message_id], rendered=False
     )

@@ -9,7 +9,7 @@ from server.domain.channels import Standing
 from server.domain.errors import BadNarrowError, UnauthorizedError
 from server.domain.narrow import EMPTY_TOPIC, Operand, Term
 from server.domain.search import Wanted, language_of, parse_search
-from server.realm_cache import Directory
+from server.realm_cache import RealmCache
 from storage import conversations, messages, narrows, search
 from storage.channels import ChannelRow
 from storage.database import Connection
@@ -43,7 +43,7 @@ _PLACES: Final = frozenset({"channel", "topic", "dm"})
 class Look:
     """Who narrows, and with what."""
 
-    directory: Directory
+    realm_cache: RealmCache
     connection: Connection
     actor: Actor
 
@@ -144,7 +144,7 @@ async def _conversation(look: Look, terms: Sequence[Term]) -> Scope | None:
 
 
 async def _topic_name(look: Look, operand: Operand) -> str:
-    display_name = (await look.directory.settings()).empty_topic_display_name
+    display_name = (await look.realm_cache.settings()).empty_topic_display_name
     name = str(operand)
     return "" if name in (EMPTY_TOPIC, display_name) else name
 
@@ -161,7 +161,7 @@ async def _companions(look: Look, operand: Operand) -> list[UserRow]:
     A reader has no conversation with people they may not know: those are refused like unknown ids.
     """
     rows = await _users(look, operand)
-    if await look.directory.strangers(look.actor.row, rows):
+    if await look.realm_cache.strangers(look.actor.row, rows):
         raise BadNarrowError(f"unknown user in {operand}")
     return rows
 
@@ -274,14 +274,14 @@ async def _planned(
 
 async def _search(look: Look, wanted: Sequence[Wanted]) -> Search:
     """What to look for, kept for whoever reads on: it follows from the text and the language."""
-    language = language_of((await look.directory.settings()).default_language)
+    language = language_of((await look.realm_cache.settings()).default_language)
     texts = tuple((each.text, each.is_phrase) for each in wanted)
     key = ("search", language, texts)
-    known: Search | None = look.directory.recall(key)
+    known: Search | None = look.realm_cache.recall(key)
     if known is None:
         known = await search.words_of(look.connection, language, texts)
         if sum(len(text) for text, _ in texts) <= MAX_KEPT_LENGTH:
-            look.directory.remember(key, known)
+            look.realm_cache.remember(key, known)
     return known
 
 
@@ -409,15 +409,15 @@ _ADD: Final = {
 
 async def channel_of(look: Look, operand: Operand) -> ChannelRow:
     """The channel that the operand names, if the reader may know of it. Raises BadNarrowError."""
-    directory, actor = look.directory, look.actor
+    realm_cache, actor = look.realm_cache, look.actor
     channel = None
     if isinstance(operand, str):
-        channel = await directory.channel_by_name(operand)
+        channel = await realm_cache.channel_by_name(operand)
     if channel is None and str(operand).isascii() and str(operand).isdigit():
-        channel = await directory.channel(ChannelId(message_id(operand)))
+        channel = await realm_cache.channel(ChannelId(message_id(operand)))
     if channel is not None:
-        standing = Standing(actor.person, await directory.groups(), await directory.settings())
-        subscription = await directory.subscription(actor.user_id, channel.channel_id)
+        standing = Standing(actor.person, await realm_cache.groups(), await realm_cache.settings())
+        subscription = await realm_cache.subscription(actor.user_id, channel.channel_id)
         is_subscribed = subscription is not None and subscription.active
         if standing.sees(channel, subscribed=is_subscribed):
             return channel
@@ -428,11 +428,11 @@ async def _users(look: Look, operand: Operand, only: int | None = None) -> list[
     """The users that the operand names by ids or emails. Raises BadNarrowError."""
     if isinstance(operand, str):
         emails = [e.strip() for e in operand.split(",") if e.strip()]
-        known = [await look.directory.users_known_by(look.actor.row, [e]) for e in emails]
+        known = [await look.realm_cache.users_known_by(look.actor.row, [e]) for e in emails]
         found = [rows[0] if rows else None for rows in known]
     else:
         ids = operand if isinstance(operand, tuple) else (operand,)
-        found = [await look.directory.user(UserId(each)) for each in ids]
+        found = [await look.realm_cache.user(UserId(each)) for each in ids]
     rows = [row for row in found if row is not None]
     if len(rows) < len(found) or (only is not None and len(rows) != only):
         raise BadNarrowError(f"unknown user in {operand}")

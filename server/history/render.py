@@ -22,7 +22,7 @@ from server.events.messages import (
 )
 from server.history.edit_history import last_moved, shown_history
 from server.history.senders import shown_sender
-from server.realm_cache import Directory
+from server.realm_cache import RealmCache
 from storage.channels import ChannelRow
 from storage.ids import ChannelId, UserId
 from storage.messages import CHANNEL_WILDCARD, IS_ME_MESSAGE, MessageRow
@@ -43,26 +43,26 @@ class _Place(NamedTuple):
 
 
 async def show(
-    directory: Directory, rows: Sequence[MessageRow], view: ClientView, viewer: Actor
+    realm_cache: RealmCache, rows: Sequence[MessageRow], view: ClientView, viewer: Actor
 ) -> list[MessageObject]:
     """The messages as the viewer's client with this view gets them, each with its reader's flags.
 
     People that the viewer may not know are masked.
     """
-    realm = await directory.realm()
-    address = directory.address_of(realm)
-    settings = await directory.settings()
+    realm = await realm_cache.realm()
+    address = realm_cache.address_of(realm)
+    settings = await realm_cache.settings()
     one_of_each = {row.conversation_id: row for row in rows}
     reactions = {row.id: _decoded(row.reactions) for row in rows if row.reactions is not None}
-    people = await _people(directory, rows, one_of_each.values(), reactions.values())
-    sight = await directory.sight(viewer.row, people)
+    people = await _people(realm_cache, rows, one_of_each.values(), reactions.values())
+    sight = await realm_cache.sight(viewer.row, people)
     _name_reactors(reactions.values(), people, address, sight)
     senders = {
-        user_id: shown_sender(directory, people[user_id], realm, address, sight)
+        user_id: shown_sender(realm_cache, people[user_id], realm, address, sight)
         for user_id in {row.sender_id for row in rows}
     }
     pictures = {sender.id: avatar_url(sender, view) for sender in senders.values()}
-    places = await _places(directory, one_of_each.values(), people, view, sight)
+    places = await _places(realm_cache, one_of_each.values(), people, view, sight)
     kind = content_type(view)
     flags: dict[tuple[int, bool, bool, int], tuple[str, ...]] = {}
     shown = []
@@ -149,7 +149,7 @@ def _reactor(row: UserRow, address: RealmAddress, sight: Sight) -> dict[str, Any
 
 
 async def _people(
-    directory: Directory,
+    realm_cache: RealmCache,
     rows: Iterable[MessageRow],
     one_of_each: Iterable[MessageRow],
     reactions: Iterable[Reactions],
@@ -158,20 +158,20 @@ async def _people(
     for row in one_of_each:
         wanted.update(row.user_ids or ())
     wanted.update(each["user_id"] for each in chain.from_iterable(reactions))
-    return await directory.users(sorted(wanted))
+    return await realm_cache.users(sorted(wanted))
 
 
 async def _places(
-    directory: Directory,
+    realm_cache: RealmCache,
     one_of_each: Iterable[MessageRow],
     people: dict[UserId, UserRow],
     view: ClientView,
     sight: Sight,
 ) -> dict[int, _Place]:
     """The conversations of these messages, by id."""
-    address = await directory.address()
-    display_name = (await directory.settings()).empty_topic_display_name
-    linkifiers = await directory.linkifiers()
+    address = await realm_cache.address()
+    display_name = (await realm_cache.settings()).empty_topic_display_name
+    linkifiers = await realm_cache.linkifiers()
     places: dict[int, _Place] = {}
     channels: dict[ChannelId, ChannelRow | None] = {}
     for row in one_of_each:
@@ -184,7 +184,7 @@ async def _places(
             places[row.conversation_id] = _Place("private", number, links, group, msgspec.UNSET, "")
             continue
         if row.channel_id not in channels:
-            channels[row.channel_id] = await directory.channel(row.channel_id)
+            channels[row.channel_id] = await realm_cache.channel(row.channel_id)
         channel = channels[row.channel_id]
         assert channel is not None, "messages are in channels that are there"
         places[row.conversation_id] = _Place(

@@ -3,13 +3,13 @@
 from server.domain.addresses import RealmAddress
 from server.domain.shown_people import EVERYTHING, Sight
 from server.events.messages import Sender
-from server.realm_cache import Directory
+from server.realm_cache import RealmCache
 from storage.realms import RealmRow
 from storage.users import UserRow
 
 
 def shown_sender(
-    directory: Directory, row: UserRow, realm: RealmRow, address: RealmAddress, sight: Sight
+    realm_cache: RealmCache, row: UserRow, realm: RealmRow, address: RealmAddress, sight: Sight
 ) -> Sender:
     """The sender as a viewer with this sight may see them.
 
@@ -18,9 +18,9 @@ def shown_sender(
     if sight != EVERYTHING:
         return Sender.of(sight.shown(row, address), realm.subdomain)
     key = ("sender", row.user_id)
-    kept = directory.recall(key)
+    kept = realm_cache.recall(key)
     if kept is None or kept[0] is not row or kept[1] is not realm:
         kept = (row, realm, Sender.of(EVERYTHING.shown(row, address), realm.subdomain))
-        directory.remember(key, kept)
+        realm_cache.remember(key, kept)
     sender: Sender = kept[2]
     return sender

@@ -9,7 +9,7 @@ from server.domain.actor import Actor
 from server.domain.addresses import RealmAddress
 from server.domain.realm_settings import RealmSettings
 from server.events.base import ClientView
-from server.realm_cache import Directory
+from server.realm_cache import RealmCache
 from server.settings import Settings
 from storage.database import Connection
 from storage.ids import Position, RealmId
@@ -36,7 +36,7 @@ class Snapshot:
     settings: RealmSettings
     graph: GroupGraph
     address: RealmAddress
-    directory: Directory
+    realm_cache: RealmCache
     """For values that are exact whatever the position; not for rows."""
     server: Settings
     view: ClientView

@@ -8,7 +8,7 @@ from server.domain.access import GroupGraph
 from server.domain.channels import Standing
 from server.events.channels import ChannelInfo, permissions_of
 from server.initial_state.base import Section, Snapshot
-from server.realm_cache import Directory
+from server.realm_cache import RealmCache
 from storage import channels, subscriptions
 from storage.channels import ActivityRow, ChannelRow
 from storage.database import Connection
@@ -19,23 +19,23 @@ _ROWS: Final = ("channel rows",)
 _PERMISSIONS: Final = ("channel permissions",)
 
 
-async def read_channels(connection: Connection, directory: Directory) -> list[ChannelRow]:
+async def read_channels(connection: Connection, realm_cache: RealmCache) -> list[ChannelRow]:
     """All channels of the realm, archived or not, by id, as this connection's snapshot has them.
 
     Their rows are kept between registers: of each that has changed, the snapshot has another
     version, or another number of subscribers.
     """
-    versions = await channels.versions(connection, directory.realm_id)
-    kept: Mapping[ChannelId, ChannelRow] = directory.recall(_ROWS) or {}
+    versions = await channels.versions(connection, realm_cache.realm_id)
+    kept: Mapping[ChannelId, ChannelRow] = realm_cache.recall(_ROWS) or {}
     changed = [
         each.channel_id
         for each in versions
         if each.channel_id not in kept or kept[each.channel_id].changed_at != each.changed_at
     ]
     if changed:
-        fresh = await channels.by_ids(connection, directory.realm_id, changed)
+        fresh = await channels.by_ids(connection, realm_cache.realm_id, changed)
         kept = {**kept, **{row.channel_id: row for row in fresh}}
-        directory.remember(_ROWS, kept)
+        realm_cache.remember(_ROWS, kept)
     return [_with_subscribers(kept[each.channel_id], each.subscriber_count) for each in versions]
 
 
@@ -52,11 +52,11 @@ class Permissions:
         """Beside what the row says, which decides whether it is still right."""
 
     @classmethod
-    def kept(cls, directory: Directory, graph: GroupGraph) -> "Permissions":
-        found = directory.recall(_PERMISSIONS)
+    def kept(cls, realm_cache: RealmCache, graph: GroupGraph) -> "Permissions":
+        found = realm_cache.recall(_PERMISSIONS)
         if not isinstance(found, cls) or found.graph is not graph:
             found = cls(graph)
-            directory.remember(_PERMISSIONS, found)
+            realm_cache.remember(_PERMISSIONS, found)
         return found
 
     def of(self, row: ChannelRow) -> Mapping[str, Any]:
@@ -79,10 +79,12 @@ class Sight:
     permissions: "Permissions"
 
     @classmethod
-    async def of(cls, connection: Connection, directory: Directory, standing: Standing) -> "Sight":
-        realm_id = directory.realm_id
+    async def of(
+        cls, connection: Connection, realm_cache: RealmCache, standing: Standing
+    ) -> "Sight":
+        realm_id = realm_cache.realm_id
         every, subscribed = await connection.together(
-            read_channels(connection, directory),
+            read_channels(connection, realm_cache),
             subscriptions.of_user(connection, realm_id, standing.person.user_id),
         )
         own = {row.channel_id: row for row in subscribed}
@@ -90,7 +92,7 @@ class Sight:
         rows = [row for row in every if standing.sees(row, subscribed=row.channel_id in active)]
         activity = await channels.activity(connection, realm_id, [row.channel_id for row in rows])
         by_channel = {row.channel_id: row for row in activity}
-        return cls(standing, rows, own, by_channel, Permissions.kept(directory, standing.graph))
+        return cls(standing, rows, own, by_channel, Permissions.kept(realm_cache, standing.graph))
 
     def is_in(self, channel_id: ChannelId) -> bool:
         row = self.own.get(channel_id)
@@ -114,7 +116,7 @@ async def sight_of(snapshot: Snapshot) -> tuple[Sight, dict[ChannelId, ChannelIn
 
 async def _read_sight(snapshot: Snapshot) -> tuple[Sight, dict[ChannelId, ChannelInfo]]:
     standing = Standing(snapshot.actor.person, snapshot.graph, snapshot.settings)
-    sight = await Sight.of(snapshot.connection, snapshot.directory, standing)
+    sight = await Sight.of(snapshot.connection, snapshot.realm_cache, standing)
     infos = {
         row.channel_id: sight.info(row)
         for row in sight.rows

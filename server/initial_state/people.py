@@ -20,8 +20,8 @@ from server.domain.profiles import hides_email, least_role_to_see_email
 from server.events.base import ClientView
 from server.events.users import User, shown_user
 from server.initial_state.base import Snapshot
-from server.realm_cache import Directory
-from storage import acquaintances, profile_data, profile_fields, users
+from server.realm_cache import RealmCache
+from storage import profile_data, profile_fields, shared_contacts, users
 from storage.database import Connection
 from storage.ids import Position, ProfileFieldId, UserId
 from storage.profile_data import NO_DATA, ProfileData
@@ -169,7 +169,7 @@ class People:
 async def people_of(snapshot: Snapshot) -> People:
     """Everybody, at the snapshot's position."""
     return await snapshot.once(
-        "people", lambda: read_people(snapshot.connection, snapshot.directory)
+        "people", lambda: read_people(snapshot.connection, snapshot.realm_cache)
     )
 
 
@@ -180,7 +180,7 @@ async def known(snapshot: Snapshot) -> set[UserId] | None:
         return None
     return await snapshot.once(
         "known",
-        lambda: acquaintances.known_to(
+        lambda: shared_contacts.known_to(
             snapshot.connection, snapshot.realm_id, snapshot.actor.user_id
         ),
     )
@@ -199,13 +199,13 @@ async def lists(snapshot: Snapshot) -> Mapping[Kind, msgspec.Raw]:
     return listing.as_json(actor.row, people.profiles)
 
 
-async def read_people(connection: Connection, directory: Directory) -> People:
+async def read_people(connection: Connection, realm_cache: RealmCache) -> People:
     """Everybody, as this connection's snapshot has them."""
-    realm_id = directory.realm_id
+    realm_id = realm_cache.realm_id
     newest, fields = await connection.together(
         users.last_change(connection, realm_id), profile_fields.ids(connection, realm_id)
     )
-    kept: People | None = directory.recall(_KEY)
+    kept: People | None = realm_cache.recall(_KEY)
     if kept is None or kept.position > newest or kept.fields != fields:
         rows = await users.all_of_realm(connection, realm_id)
         profiles = await profile_data.of_realm(connection, realm_id) if fields else {}
@@ -218,9 +218,9 @@ async def read_people(connection: Connection, directory: Directory) -> People:
     else:
         return kept
     # Others may have read meanwhile: what is newer stays, and what is the same is shared.
-    kept = directory.recall(_KEY)
+    kept = realm_cache.recall(_KEY)
     if kept is not None and kept.position == newest and kept.fields == fields:
         return kept
     if kept is None or kept.position <= newest:
-        directory.remember(_KEY, people)
+        realm_cache.remember(_KEY, people)
     return people

@@ -7,7 +7,7 @@ import msgspec
 from server.domain.presence import DEFAULT_HISTORY_DAYS, NOTHING_YET, SECONDS_A_DAY
 from server.initial_state import people
 from server.initial_state.base import Section, Snapshot
-from server.initial_state.roll import NOBODY, Entry, Roll, as_known, as_object
+from server.initial_state.presence_index import NOBODY, Entry, PresenceIndex, as_known, as_object
 from server.realm_cache import ROLL
 from storage import presences
 
@@ -35,19 +35,19 @@ def _seconds(days: int | None) -> int:
     return (DEFAULT_HISTORY_DAYS if days is None else days) * SECONDS_A_DAY
 
 
-async def _rolls(snapshot: Snapshot) -> tuple[Roll, Roll]:
+async def _rolls(snapshot: Snapshot) -> tuple[PresenceIndex, PresenceIndex]:
     """What is kept in memory, and what the snapshot has beyond it.
 
     That is kept for nobody else: meanwhile somebody may have been closed, or be called otherwise.
     """
     domain = snapshot.address.domain
-    kept = snapshot.directory.recall(ROLL)
-    if not isinstance(kept, Roll):
-        kept = Roll(domain)
+    kept = snapshot.realm_cache.recall(ROLL)
+    if not isinstance(kept, PresenceIndex):
+        kept = PresenceIndex(domain)
     later = await presences.changed_since(
         snapshot.connection, snapshot.realm_id, kept.last_update_id
     )
-    return kept, Roll(domain, later)
+    return kept, PresenceIndex(domain, later)
 
 
 async def _as_known(snapshot: Snapshot, entries: list[Entry]) -> list[Entry]:

@@ -14,7 +14,7 @@ from server.events.queue_params import QueueParams
 from server.initial_state.base import Snapshot
 from server.initial_state.messages import FOLDABLE
 from server.initial_state.registry import SECTIONS
-from server.realm_cache import Directory
+from server.realm_cache import RealmCache
 from server.runtime.version import announced
 from server.settings import Settings
 from storage import clock, event_queues, realms, users
@@ -65,7 +65,7 @@ def lifespan(seconds: int | None) -> int:
 
 async def register(
     database: Database,
-    directory: Directory,
+    realm_cache: RealmCache,
     server: Settings,
     actor: Actor,
     registration: Registration,
@@ -79,7 +79,7 @@ async def register(
         queue_id, ended = await _announced(database, actor, registration)
     try:
         async with database.snapshot() as connection:
-            snapshot, epoch = await _snapshot(connection, directory, server, actor, registration)
+            snapshot, epoch = await _snapshot(connection, realm_cache, server, actor, registration)
             fields: dict[str, Any] = {}
             wanted = [each for each in SECTIONS if snapshot.fetches(each.fetch_type)]
             for found in await connection.together(*[each.fetch(snapshot) for each in wanted]):
@@ -143,7 +143,7 @@ async def _announced(
 
 async def _snapshot(
     connection: Connection,
-    directory: Directory,
+    realm_cache: RealmCache,
     server: Settings,
     actor: Actor,
     registration: Registration,
@@ -168,9 +168,9 @@ async def _snapshot(
         actor=replace(actor, row=user),
         realm=realm,
         settings=RealmSettings.of(realm.settings),
-        graph=await directory.groups_of(connection, realm),
-        address=directory.address_of(realm),
-        directory=directory,
+        graph=await realm_cache.groups_of(connection, realm),
+        address=realm_cache.address_of(realm),
+        realm_cache=realm_cache,
         server=server,
         view=registration.queue.view,
         fetch_types=registration.fetch_types,

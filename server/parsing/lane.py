@@ -6,7 +6,7 @@ from typing import Final
 
 import structlog
 
-from server.runtime.fair_queue import FairTurns
+from server.runtime.fair_queue import FairQueue
 from server.runtime.sandbox import Worker, WorkerDiedError
 
 logger = structlog.get_logger(__name__)
@@ -29,7 +29,7 @@ class Lane:
     def __init__(self, module: str, *, wall_seconds: float = WALL_SECONDS) -> None:
         self._module = module
         self._worker = Worker(module)
-        self._turns = FairTurns()
+        self._turns = FairQueue()
         self._wall_seconds = wall_seconds
 
     async def ask(self, request: bytes, *, share: Hashable) -> bytes:

@@ -4,7 +4,7 @@ import asyncio
 
 from server.domain.clock import Clock
 from server.presences.realm import RealmPresences
-from server.realm_cache import Directories
+from server.realm_cache import RealmCaches
 from server.realtime.queues import Realtime
 from storage.database import Database
 from storage.ids import RealmId
@@ -16,10 +16,10 @@ class Presences:
     """The presence of the realms whose pings this process takes."""
 
     def __init__(
-        self, database: Database, directories: Directories, realtime: Realtime, clock: Clock
+        self, database: Database, realm_caches: RealmCaches, realtime: Realtime, clock: Clock
     ) -> None:
         self._database = database
-        self._directories = directories
+        self._realm_caches = realm_caches
         self._realtime = realtime
         self._clock = clock
         self._realms: dict[RealmId, RealmPresences] = {}
@@ -27,8 +27,8 @@ class Presences:
     def of(self, realm_id: RealmId) -> RealmPresences:
         found = self._realms.get(realm_id)
         if found is None:
-            directory = self._directories.of(realm_id)
-            found = RealmPresences(self._database, directory, self._realtime, self._clock)
+            realm_cache = self._realm_caches.of(realm_id)
+            found = RealmPresences(self._database, realm_cache, self._realtime, self._clock)
             self._realms[realm_id] = found
         return found
 

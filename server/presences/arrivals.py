@@ -10,8 +10,8 @@ from server.domain.access import GUEST
 from server.domain.presence import Presence
 from server.events.base import EVERYONE, MEMBERS, Audience, to_users
 from server.events.presence import PresencesChanged
-from server.realm_cache import Directory
-from storage import acquaintances, users
+from server.realm_cache import RealmCache
+from storage import shared_contacts, users
 from storage.database import Database
 from storage.ids import UserId
 
@@ -29,33 +29,35 @@ Told = tuple[PresencesChanged, Audience]
 
 
 async def news_of(
-    database: Database, directory: Directory, come: Sequence[Presence], *, now: float
+    database: Database, realm_cache: RealmCache, come: Sequence[Presence], *, now: float
 ) -> list[Told]:
     """What to tell whom of these people; guests hear only of those whom they may know."""
     come = come[:MAX_TOLD]
     if not come:
         return []
-    settings = await directory.settings()
-    if settings.guests_know_everybody(await directory.groups()):
+    settings = await realm_cache.settings()
+    if settings.guests_know_everybody(await realm_cache.groups()):
         return list(_events(come, EVERYONE, now))
     news = list(_events(come, MEMBERS, now))
-    for guests, people in (await _known_to_guests(database, directory, come)).items():
+    for guests, people in (await _known_to_guests(database, realm_cache, come)).items():
         for start in range(0, len(guests), MAX_GUESTS):
             news.extend(_events(people, to_users(*guests[start : start + MAX_GUESTS]), now))
     return news
 
 
 async def _known_to_guests(
-    database: Database, directory: Directory, come: Iterable[Presence]
+    database: Database, realm_cache: RealmCache, come: Iterable[Presence]
 ) -> dict[tuple[UserId, ...], list[Presence]]:
     """Those of them whom guests know, by the guests who do."""
     people = {presence.user_id: presence for presence in come}
     async with database.connection() as connection:
-        realm_id = directory.realm_id
+        realm_id = realm_cache.realm_id
         guests = (await users.ids_by_role(connection, realm_id)).get(GUEST, ())
         if not guests:
             return {}
-        known = await acquaintances.known_to_each(connection, realm_id, list(people), among=guests)
+        known = await shared_contacts.known_to_each(
+            connection, realm_id, list(people), among=guests
+        )
     alike: dict[tuple[UserId, ...], list[Presence]] = defaultdict(list)
     for user_id, others in known.items():
         knowing = tuple(guest for guest in guests if guest in others)

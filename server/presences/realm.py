@@ -13,9 +13,9 @@ import structlog
 from server.domain.clock import Clock
 from server.domain.presence import NOTHING_YET, PRESENCE_OF, Presence, status_of
 from server.domain.profiles import public_email
-from server.initial_state.roll import Entry, Roll
+from server.initial_state.presence_index import Entry, PresenceIndex
 from server.presences.arrivals import news_of
-from server.realm_cache import ROLL, Directory, user_key
+from server.realm_cache import ROLL, RealmCache, user_key
 from server.realtime.queues import Realtime
 from storage import presences
 from storage.database import (
@@ -56,10 +56,10 @@ class RealmPresences:
     """
 
     def __init__(
-        self, database: Database, directory: Directory, realtime: Realtime, clock: Clock
+        self, database: Database, realm_cache: RealmCache, realtime: Realtime, clock: Clock
     ) -> None:
         self._database = database
-        self._directory = directory
+        self._realm_cache = realm_cache
         self._realtime = realtime
         self._clock = clock
         self._pending: dict[UserId, _Pending] = {}
@@ -149,26 +149,26 @@ class RealmPresences:
 
     def _waiting(self) -> dict[UserId, Entry]:
         """What waits to be written, of those about whom nothing has changed since."""
-        recall = self._directory.recall
+        recall = self._realm_cache.recall
         return {
             user_id: pending.entry
             for user_id, pending in self._pending.items()
             if recall(user_key(user_id)) is pending.user
         }
 
-    async def _roll(self) -> Roll:
-        roll = self._directory.recall(ROLL)
+    async def _roll(self) -> PresenceIndex:
+        roll = self._realm_cache.recall(ROLL)
         if roll is None:
-            domain = (await self._directory.address()).domain
+            domain = (await self._realm_cache.address()).domain
             # One at a time: an older one must not take the place of a newer one.
             async with self._loading:
-                roll = await self._directory.derived(ROLL, lambda c: self._load(c, domain))
-        assert isinstance(roll, Roll)
+                roll = await self._realm_cache.derived(ROLL, lambda c: self._load(c, domain))
+        assert isinstance(roll, PresenceIndex)
         return roll
 
-    async def _load(self, connection: Connection, domain: str) -> Roll:
-        rows = await presences.changed_since(connection, self._directory.realm_id, -1)
-        return Roll(domain, rows)
+    async def _load(self, connection: Connection, domain: str) -> PresenceIndex:
+        rows = await presences.changed_since(connection, self._realm_cache.realm_id, -1)
+        return PresenceIndex(domain, rows)
 
     # -- turns
 
@@ -215,7 +215,7 @@ class RealmPresences:
 
     async def _write_and_read(self) -> None:
         written = list(self._pending.values())
-        realm_id = self._directory.realm_id
+        realm_id = self._realm_cache.realm_id
         before: list[tuple[UserId, datetime | None, datetime | None]] = []
         if written:
             statement = presences.record(realm_id, [each.ping for each in written])
@@ -231,7 +231,7 @@ class RealmPresences:
         await self._tell(roll, before)
 
     async def _tell(
-        self, roll: Roll, before: Sequence[tuple[UserId, datetime | None, datetime | None]]
+        self, roll: PresenceIndex, before: Sequence[tuple[UserId, datetime | None, datetime | None]]
     ) -> None:
         """Tell those who listen of people who are more active than they were."""
         now = self._clock.now().timestamp()
@@ -242,8 +242,8 @@ class RealmPresences:
                 was = status_of(_timestamp(active_at), _timestamp(seen_at), now)
                 if PRESENCE_OF[presence.status(now)] > PRESENCE_OF[was]:
                     come.append(presence)
-        for event, audience in await news_of(self._database, self._directory, come, now=now):
-            await self._realtime.tell(self._directory.realm_id, event, audience)
+        for event, audience in await news_of(self._database, self._realm_cache, come, now=now):
+            await self._realtime.tell(self._realm_cache.realm_id, event, audience)
 
 
 def _timestamp(moment: datetime | None) -> float:

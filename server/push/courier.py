@@ -10,7 +10,7 @@ import structlog
 
 from server.actions.push_devices import REGISTERED, drop_devices, settle_device
 from server.actions.push_status import PushStatus, keep_push_status
-from server.actions.workbench import Workbench
+from server.actions.realm_services import RealmServices
 from server.domain.realm_settings import RealmSettings
 from server.push.payloads import test_notice, test_to_seal
 from server.push.recipients import addressee_of, recipient_of
@@ -51,7 +51,7 @@ class Parcel:
 class Courier:
     """For one organization, by one service."""
 
-    bench: Workbench
+    bench: RealmServices
     service: PushService
     metrics: Metrics
 
@@ -117,7 +117,7 @@ class Courier:
     async def test(self, realm: RealmRow, row: UserRow, devices: Sequence[DeviceRow]) -> None:
         """Show a test notification on each device in turn. Raises a PushError."""
         recipient = recipient_of(realm, row.user_id)
-        to = addressee_of(realm, self.bench.directory.address_of(realm), row)
+        to = addressee_of(realm, self.bench.realm_cache.address_of(realm), row)
         notice = test_notice(to, self.bench.clock.now())
         for device in (each.plain for each in devices):
             if device is None or device.kind not in self.service.kinds:
@@ -135,7 +135,7 @@ class Courier:
     ) -> None:
         """The same for devices that alone can read it, all at once. Raises a PushError."""
         recipient = recipient_of(realm, row.user_id)
-        to = addressee_of(realm, self.bench.directory.address_of(realm), row)
+        to = addressee_of(realm, self.bench.realm_cache.address_of(realm), row)
         parcel = Parcel([], [test_to_seal(to, self.bench.clock.now())])
         closed = [each.sealed for each in devices if each.sealed is not None]
         try:

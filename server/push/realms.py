@@ -8,7 +8,7 @@ from typing import Any, Final, Protocol
 from server.actions.push_status import PushStatus
 from server.domain.realm_settings import RealmSettings
 from server.push.service import PushService
-from server.realm_cache import Directories
+from server.realm_cache import RealmCaches
 from storage import server_keys
 from storage.database import Database
 from storage.realms import RealmRow
@@ -24,7 +24,7 @@ class Ground(Protocol):
     def database(self) -> Database: ...
 
     @property
-    def directories(self) -> Directories: ...
+    def realm_caches(self) -> RealmCaches: ...
 
 
 async def introduce(
@@ -36,11 +36,11 @@ async def introduce(
     """
     async with ground.database.connection() as connection:
         key = await server_keys.key_for(connection, PURPOSE)
-    return await service.introduce([_described(row, ground.directories, key) for row in rows])
+    return await service.introduce([_described(row, ground.realm_caches, key) for row in rows])
 
 
-def _described(row: RealmRow, directories: Directories, key: bytes) -> dict[str, Any]:
-    address = directories.of(row.realm_id).address_of(row)
+def _described(row: RealmRow, realm_caches: RealmCaches, key: bytes) -> dict[str, Any]:
+    address = realm_caches.of(row.realm_id).address_of(row)
     settings = RealmSettings.of(row.settings)
     secret = hmac.new(key, row.uuid.encode(), hashlib.sha256).hexdigest()
     return {

@@ -14,9 +14,9 @@ from typing import Final
 from server.domain.addresses import RealmAddress
 from server.domain.realm_settings import RealmSettings
 from server.events.queue_params import queue_params
-from server.realm_cache import Directory
+from server.realm_cache import RealmCache
 from server.realtime.spans import Spans, joined, left, receives, span
-from storage import acquaintances, realms, subscriptions, users
+from storage import realms, shared_contacts, subscriptions, users
 from storage.database import Connection
 from storage.event_queues import EventQueueRow
 from storage.ids import ChannelId, Position, UserId
@@ -111,7 +111,7 @@ class Contacts:
 
 async def load_contacts(
     connection: Connection,
-    directory: Directory,
+    realm_cache: RealmCache,
     known: ContactTables,
     guests: Sequence[EventQueueRow],
     spans: Sequence[SpanRow],
@@ -121,23 +121,23 @@ async def load_contacts(
     Nothing where they may know everybody. `spans` has when they were in which channels; what
     `known` holds already is not read.
     """
-    if not guests or await _know_everybody(connection, directory, guests):
+    if not guests or await _know_everybody(connection, realm_cache, guests):
         return {}
     channels: dict[UserId, list[ChannelId]] = {row.user_id: [] for row in guests}
     for each in spans:
         if each.user_id in channels:
             channels[each.user_id].append(each.channel_id)
     wanted = sorted({channel_id for ids in channels.values() for channel_id in ids})
-    realm_id = directory.realm_id
+    realm_id = realm_cache.realm_id
     there, partners, bots = await connection.together(
         subscriptions.spans_in(connection, realm_id, known.missing(wanted)),
-        acquaintances.partners_of_each(connection, realm_id, list(channels)),
+        shared_contacts.partners_of_each(connection, realm_id, list(channels)),
         users.bot_ids(connection, realm_id),
     )
     by_channel: dict[ChannelId, list[SpanRow]] = defaultdict(list)
     for each in there:
         by_channel[each.channel_id].append(each)
-    address = await directory.address()
+    address = await realm_cache.address()
     return {
         user_id: LoadedContacts(
             partners=partners.get(user_id, ()),
@@ -150,14 +150,14 @@ async def load_contacts(
 
 
 async def _know_everybody(
-    connection: Connection, directory: Directory, guests: Sequence[EventQueueRow]
+    connection: Connection, realm_cache: RealmCache, guests: Sequence[EventQueueRow]
 ) -> bool:
     """Whether guests are unrestricted: all of them are, or none."""
     said = {queue_params(row.params).knows_everybody for row in guests}
     if None not in said:
         return said == {True}
     # Queues that an older release has registered do not say it.
-    realm = await realms.by_id(connection, directory.realm_id)
+    realm = await realms.by_id(connection, realm_cache.realm_id)
     assert realm is not None, "a realm is never removed"
-    graph = await directory.groups_of(connection, realm)
+    graph = await realm_cache.groups_of(connection, realm)
     return RealmSettings.of(realm.settings).guests_know_everybody(graph)

@@ -9,14 +9,14 @@ import structlog
 
 from server.events.base import NOBODY, Event, LogEntry
 from server.events.users import UserAdded
-from server.realm_cache import Directory
+from server.realm_cache import RealmCache
 from server.realtime.audience import LiveUser, LiveUsers, reaches_queue
 from server.realtime.contacts import Contacts, LoadedContacts
-from server.realtime.past import Past
+from server.realtime.fanout_loop import FanoutLoop
+from server.realtime.log_page_cache import LogPageCache
 from server.realtime.queue import MAX_EVENTS, EventQueue, Waiter, WireEvent
-from server.realtime.rounds import Rounds
 from server.realtime.variants import TailEntry
-from server.runtime.scheduler import Turns
+from server.runtime.scheduler import CooperativeScheduler
 from storage import event_log
 from storage.database import NOT_NOW, Database
 from storage.ids import Position, RealmId, UserId
@@ -80,22 +80,22 @@ class RealmFollower:
 
     def __init__(
         self,
-        directory: Directory,
+        realm_cache: RealmCache,
         database: Database,
         *,
         epoch: int,
         position: Position,
-        turns: Turns | None = None,
+        turns: CooperativeScheduler | None = None,
     ) -> None:
-        self.realm_id: RealmId = directory.realm_id
-        self.directory = directory
+        self.realm_id: RealmId = realm_cache.realm_id
+        self.realm_cache = realm_cache
         self.epoch = epoch
         self.position = position
         """Everything up to here has been applied."""
         self.users = LiveUsers()
         self.queues: dict[str, EventQueue] = {}
         self.tail = Tail()
-        self.past = Past(database, self.realm_id)
+        self.past = LogPageCache(database, self.realm_id)
         self._database = database
         self._ahead: dict[Position, LogEntry] = {}
         self._fetching: asyncio.Task[None] | None = None
@@ -108,8 +108,8 @@ class RealmFollower:
         """The last position that is known of."""
         self._is_applying = False
         """Whether there is a turn for what can be applied."""
-        self._turns = turns or Turns()
-        self.rounds = Rounds(self.users, self._turns)
+        self._turns = turns or CooperativeScheduler()
+        self.rounds = FanoutLoop(self.users, self._turns)
         """What is being told to polls that wait."""
 
     def offer(self, epoch: int, entries: Sequence[LogEntry]) -> None:
@@ -239,7 +239,7 @@ class RealmFollower:
         event = applied.event
         self.position = entry.position
         self._advanced.set()  # who waits goes on when all of this is done
-        self.directory.forget(event.touches())
+        self.realm_cache.forget(event.touches())
         self._change_users(applied)
         blanked = list(event.blanked())
         self.tail.blank(blanked)
@@ -351,7 +351,7 @@ class RealmFollower:
         self.rounds.clear()
         self.tail.clear()
         self.past.clear()
-        self.directory.forget_everything()
+        self.realm_cache.forget_everything()
         self.end_queues(self.queues.values())
 
     def _fetch_soon(self, delay: float) -> None:

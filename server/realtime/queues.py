@@ -17,18 +17,18 @@ from server.events import catalogue
 from server.events.base import Audience, Event, LogEntry
 from server.events.queue_params import queue_params
 from server.messaging.event_bus import MAX_EPHEMERAL_BYTES, EventBus, Hint
-from server.realm_cache import Directories
+from server.realm_cache import RealmCaches
 from server.realtime import lineage_relay
 from server.realtime.audience import LiveUser, reaches_queue
-from server.realtime.bell import NO_REALM, Bell
 from server.realtime.contacts import LoadedContacts, load_contacts
 from server.realtime.follower import RealmFollower
 from server.realtime.lineage_relay import LineageRelay
 from server.realtime.queue import EventQueue
+from server.realtime.shipper_notifier import NO_REALM, ShipperNotifier
 from server.realtime.variants import masked, masking_for
-from server.runtime.batch_loader import Gathering
-from server.runtime.scheduler import Turns
-from server.runtime.timer_wheel import Deadlines
+from server.runtime.batch_loader import BatchLoader
+from server.runtime.scheduler import CooperativeScheduler
+from server.runtime.timer_wheel import TimerWheel
 from storage import clock as clocks
 from storage import event_queues, muted_users, subscriptions, users
 from storage.database import NOT_NOW, Database
@@ -101,24 +101,24 @@ _news = msgspec.json.Decoder(_News)
 class Realtime:
     """The realms that this process follows, and their queues. Listens to the event bus."""
 
-    def __init__(self, database: Database, directories: Directories, clock: Clock) -> None:
+    def __init__(self, database: Database, realm_caches: RealmCaches, clock: Clock) -> None:
         self.database = database
-        self.directories = directories
+        self.realm_caches = realm_caches
         self.clock = clock
         self.stopping = False
         self.need_position: Callable[[RealmId], None] = lambda _: None
         """Asks for one empty entry of the realm: its queues have no event ids left."""
-        self.bell = Bell()
+        self.bell = ShipperNotifier()
         """Rings when something was committed, here or elsewhere: the shipper has work."""
-        self.deadlines = Deadlines()
+        self.deadlines = TimerWheel()
         """When polls are due for a heartbeat."""
-        self.wakes = Turns()
+        self.wakes = CooperativeScheduler()
         """Brings the answers of polls that waited."""
         self.lineages: LineageRelay | None = None
         """Hears from the other processes which database leads."""
         self._bus: EventBus | None = None
         self._followers: dict[RealmId, RealmFollower] = {}
-        self._rows: dict[RealmId, Gathering[QueueId, _Adoptable]] = {}
+        self._rows: dict[RealmId, BatchLoader[QueueId, _Adoptable]] = {}
         self._starting: dict[RealmId, asyncio.Task[RealmFollower]] = {}
         self._used: dict[RealmId, float] = {}
         self._adopted: dict[RealmId, list[QueueId]] = {}
@@ -306,12 +306,12 @@ class Realtime:
         async with self.database.connection() as connection:
             row = await clocks.read(connection, realm_id)
         assert row is not None, "every realm has a clock"
-        directory = self.directories.of(realm_id)
-        directory.forget_everything()
+        realm_cache = self.realm_caches.of(realm_id)
+        realm_cache.forget_everything()
         follower = self._followers[realm_id] = RealmFollower(
-            directory, self.database, epoch=row.epoch, position=row.position, turns=self.wakes
+            realm_cache, self.database, epoch=row.epoch, position=row.position, turns=self.wakes
         )
-        await directory.realm()  # which everybody needs who comes now
+        await realm_cache.realm()  # which everybody needs who comes now
         return follower
 
     async def _adopt(
@@ -339,10 +339,10 @@ class Realtime:
         self._tell_adopted(follower.realm_id, queue_id)
         return queue
 
-    def _rows_of(self, realm_id: RealmId) -> Gathering[QueueId, _Adoptable]:
+    def _rows_of(self, realm_id: RealmId) -> BatchLoader[QueueId, _Adoptable]:
         gathering = self._rows.get(realm_id)
         if gathering is None:
-            gathering = self._rows[realm_id] = Gathering(partial(self._read_queues, realm_id))
+            gathering = self._rows[realm_id] = BatchLoader(partial(self._read_queues, realm_id))
         return gathering
 
     async def _read_queues(
@@ -362,7 +362,7 @@ class Realtime:
             guests = [row for row in rows if roles[row.user_id] == GUEST]
             contacts = await load_contacts(
                 connection,
-                self.directories.of(realm_id),
+                self.realm_caches.of(realm_id),
                 self._followers[realm_id].users.contacts,
                 guests,
                 spans,

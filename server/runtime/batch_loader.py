@@ -13,7 +13,7 @@ WOKEN_AT_ONCE: Final = 16
 """Keys whose askers go on with what was found, before others are served."""
 
 
-class Gathering(Generic[Key, Found]):
+class BatchLoader(Generic[Key, Found]):
     """While one reading is under way, others gather for the next, which reads for all of them.
 
     Whoever asks gets what was read after they had asked. `read` finds many by their keys; what it

@@ -15,7 +15,7 @@ MANY_KEYS: Final = 1_000
 """With more than so many, those that are as good as new are dropped."""
 
 
-class FairTurns:
+class FairQueue:
     """A lock with fair queueing: the key that has used least of late is served first.
 
     Work that takes long gives way between its parts: a key that keeps the resource busy, by however
@@ -91,7 +91,7 @@ class FairTurns:
 class Turn:
     """A turn that a caller has."""
 
-    def __init__(self, turns: FairTurns, key: Hashable, since: float) -> None:
+    def __init__(self, turns: FairQueue, key: Hashable, since: float) -> None:
         self._turns = turns
         self.key = key
         self.since = since

@@ -12,7 +12,7 @@ BETWEEN_LOOKS: Final = 16
 """Calls between two looks at the time."""
 
 
-class Turns:
+class CooperativeScheduler:
     """Calls what is due soon, in its order; what one call raises keeps no other from its turn."""
 
     def __init__(self, turn_seconds: float = TURN_SECONDS) -> None:

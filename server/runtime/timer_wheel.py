@@ -4,7 +4,7 @@ import asyncio
 from functools import partial
 from typing import Final, Protocol
 
-from server.runtime.scheduler import Turns
+from server.runtime.scheduler import CooperativeScheduler
 
 TURN_SECONDS: Final = 0.0005
 """To close a connection takes the loop ten times as long as to ask it for that."""
@@ -14,12 +14,12 @@ class Expiring(Protocol):
     """Something with one deadline at most."""
 
     due: int
-    """The second in which it ends; 0 for none. Only `Deadlines` writes it after the start."""
+    """The second in which it ends; 0 for none. Only `TimerWheel` writes it after the start."""
 
     def expired(self) -> None: ...
 
 
-class Deadlines:
+class TimerWheel:
     """To the second: a deadline is kept up to a second too late, and never early.
 
     Thousands that end in one second do so in turns with everything else.
@@ -33,7 +33,7 @@ class Deadlines:
         """
         self._looked_at = 0
         self._timer: asyncio.TimerHandle | None = None
-        self._turns = Turns(TURN_SECONDS)
+        self._turns = CooperativeScheduler(TURN_SECONDS)
 
     def set(self, one: Expiring, seconds: float) -> None:
         """From now on its deadline is in so many seconds."""

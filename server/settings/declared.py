@@ -170,7 +170,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         Annotated[str, Meta(pattern=r"^ldaps?://[^/?#\s,]+/?(,\s*ldaps?://[^/?#\s,]+/?)*$")] | None,
         described("addresses like ldaps://ldap.example.com, separated by commas"),
     ] = None
-    """Directories that know people's passwords: where one is away, the next is asked. None: there
+    """RealmCaches that know people's passwords: where one is away, the next is asked. None: there
     is none."""
     ldap_starttls: Annotated[bool, described("on or off")] = True
     """Whether connections to ldap:// are encrypted before anything is said."""

@@ -4,9 +4,9 @@ import asyncio
 from typing import TYPE_CHECKING, Protocol
 
 from server.api.wire import Exchange, Wire
-from server.runtime.scheduler import Turns
-from server.runtime.timer_wheel import Deadlines
-from server.transport.crowd import Crowd
+from server.runtime.scheduler import CooperativeScheduler
+from server.runtime.timer_wheel import TimerWheel
+from server.transport.read_throttle import ReadThrottle
 
 if TYPE_CHECKING:
     from server.transport.connection import Connection
@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 class Keeper(Protocol):
     """The server that a connection belongs to."""
 
-    deadlines: Deadlines
-    crowd: Crowd
+    deadlines: TimerWheel
+    crowd: ReadThrottle
     """Of which those are who may ask with many others."""
-    turns: Turns
+    turns: CooperativeScheduler
     """In which is read on what takes long."""
 
     def begin(self, wire: Wire) -> Exchange:

@@ -11,14 +11,14 @@ from typing import Any, Final
 from typing_extensions import override
 
 from server.api.wire import Exchange, ExchangeFactory, Wire
-from server.runtime.scheduler import Turns
+from server.runtime.scheduler import CooperativeScheduler
 from server.runtime.sockets import BACKLOG
-from server.runtime.timer_wheel import Deadlines
+from server.runtime.timer_wheel import TimerWheel
+from server.transport.acceptor_pool import AcceptorPool
 from server.transport.connection import Connection
-from server.transport.crowd import Crowd
-from server.transport.doors import Doors
 from server.transport.keeper import Keeper
 from server.transport.limits import HANDSHAKE_SECONDS, TransportServer
+from server.transport.read_throttle import ReadThrottle
 from server.transport.refusals import MAX_LINGERING, TooManyConnectionsError, closing_answer
 
 KEPT_FREE: Final = 200
@@ -31,7 +31,7 @@ class HttpServer(TransportServer, Keeper):
     def __init__(self, begin: ExchangeFactory) -> None:
         self._begin = begin
         self._tls: ssl.SSLContext | None = None
-        self._doors = Doors(self._listen, self._adopt, self._has_room)
+        self._doors = AcceptorPool(self._listen, self._adopt, self._has_room)
         self._connections: dict[Connection, None] = {}
         """A dictionary for a set: it takes half of the memory."""
         self._arrivals: deque[float] = deque()
@@ -39,9 +39,9 @@ class HttpServer(TransportServer, Keeper):
         self._lingering: set[Connection] = set()
         self._adopting: set[asyncio.Task[Any]] = set()
         self._room = max(resource.getrlimit(resource.RLIMIT_NOFILE)[0] - KEPT_FREE, KEPT_FREE)
-        self.deadlines = Deadlines()
-        self.crowd = Crowd()
-        self.turns = Turns()
+        self.deadlines = TimerWheel()
+        self.crowd = ReadThrottle()
+        self.turns = CooperativeScheduler()
 
     @override
     async def start(

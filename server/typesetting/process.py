@@ -12,7 +12,7 @@ from typing_extensions import override
 
 from server.domain.markdown.nodes import Element
 from server.domain.markdown.typesetting import Typeset, TypesetJob, Typesetter
-from server.runtime.fair_queue import FairTurns, Turn
+from server.runtime.fair_queue import FairQueue, Turn
 from server.runtime.sandbox import Worker, WorkerDiedError
 from server.typesetting.wire import Delivery, Order
 
@@ -40,7 +40,7 @@ class ProcessTypesetter(Typesetter):
     ) -> None:
         self._cpu_seconds = cpu_seconds
         self._wall_seconds = wall_seconds
-        self._turns = FairTurns()
+        self._turns = FairQueue()
         self._worker = Worker(WORKER)
         self._known: OrderedDict[TypesetJob, Typeset | None] = OrderedDict()
 

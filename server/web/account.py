@@ -95,7 +95,7 @@ async def change_password(visit: Visit) -> Page:
     actor = visit.actor
     try:
         proof = await _proof(visit)
-        if not (await visit.directory.settings()).wants_method(PASSWORDS):
+        if not (await visit.realm_cache.settings()).wants_method(PASSWORDS):
             raise BadRequestError("Nobody signs in with a password of their own here.")
         password = await checked_new_password(visit, actor.row.email, actor.row.full_name)
         new_hash = await visit.app.passwords.hash(password)
@@ -218,11 +218,11 @@ async def _account(
     ended: Ended | None = None,
 ) -> Page:
     """The page; what is wrong stands in its section."""
-    actor, directory = visit.actor, visit.directory
+    actor, realm_cache = visit.actor, visit.realm_cache
     async with visit.app.database.connection() as connection:
         where = await sessions.of_user(connection, actor.realm_id, actor.user_id)
         keys = await api_keys.of_user(connection, actor.realm_id, actor.user_id)
-    settings, own_settings = await directory.settings(), UserSettings.of(actor.row.settings)
+    settings, own_settings = await realm_cache.settings(), UserSettings.of(actor.row.settings)
     own = b"" if visit.session is None else visit.session.digest
     done = visit.query.get("done", "")
     return await show(
@@ -241,7 +241,7 @@ async def _account(
         may_change_email=not settings.email_changes_disabled or actor.person.is_administrator,
         api_key=api_key,
         named_key=named_key,
-        url=(await directory.address()).url,
+        url=(await realm_cache.address()).url,
         notification_groups=groups_of(own_settings),
         notification_periods=periods_of(own_settings),
         sessions=where,

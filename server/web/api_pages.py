@@ -71,7 +71,7 @@ def _body_of(name: str) -> "Markup":
 async def _site(visit: Visit) -> str:
     if visit.realm_id is None:
         return EXAMPLE_SITE
-    return (await visit.directory.address()).url
+    return (await visit.realm_cache.address()).url
 
 
 def prose(text: str) -> "Markup":

@@ -20,7 +20,7 @@ async def to_confirm(
 
     Raises LinkExpiredError.
     """
-    where = visit.directory.realm_id if realm_id is None else realm_id
+    where = visit.realm_cache.realm_id if realm_id is None else realm_id
     async with visit.app.database.connection() as connection:
         row = await confirmations.by_token(connection, where, digest_in(visit), purposes)
     if row is None:

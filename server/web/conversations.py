@@ -82,14 +82,14 @@ async def message(visit: Visit) -> Page:
     reader = await _reader(visit)
     if reader is None:
         return go(visit, sign_in_first(visit))
-    wanted, directory = MessageId(_number(visit.place["message_id"])), visit.directory
+    wanted, realm_cache = MessageId(_number(visit.place["message_id"])), visit.realm_cache
     async with visit.app.database.connection() as connection:
-        found = await fetch.by_ids(directory, connection, reader, [wanted], _VIEW)
+        found = await fetch.by_ids(realm_cache, connection, reader, [wanted], _VIEW)
         if not found:
             return await _missing(visit, reader, _NO_MESSAGE)
         place = await _place_of(visit, reader, found[0])
         asked = _range(visit.query.get("show", ""), wanted, place)
-        fetched = await fetch.page(directory, connection, reader, asked)
+        fetched = await fetch.page(realm_cache, connection, reader, asked)
     return await _conversation(visit, place, fetched, marked=wanted)
 
 
@@ -105,7 +105,7 @@ async def topic(visit: Visit) -> Page:
             return await _missing(visit, reader, _NO_CHANNEL)
         place = await _topic_of(visit, channel.channel_id, channel.name, name)
         asked = fetch.Wanted(terms=place.terms, anchor="newest", before=AT_ONCE, view=_VIEW)
-        fetched = await fetch.page(visit.directory, connection, reader, asked)
+        fetched = await fetch.page(visit.realm_cache, connection, reader, asked)
     return await _conversation(visit, place, fetched)
 
 
@@ -127,7 +127,7 @@ async def channel(visit: Visit) -> Page:
             heads = await conversations.topics_given_to(
                 connection, reader.realm_id, found.channel_id, reader.user_id
             )
-    settings, own = await visit.directory.settings(), channel_page(found.channel_id)
+    settings, own = await visit.realm_cache.settings(), channel_page(found.channel_id)
     shown, page = heads[first : first + TOPICS_AT_ONCE], first // TOPICS_AT_ONCE + 1
     return await show(
         visit,
@@ -175,19 +175,19 @@ async def all_channels(visit: Visit) -> Page:
 
 async def has_spectators(visit: Visit) -> bool:
     """Whether visitors may read here what is public to the web."""
-    settings = await visit.directory.settings()
+    settings = await visit.realm_cache.settings()
     if not (visit.app.settings.web_public_channels and settings.enable_spectator_access):
         return False
-    return not (await visit.directory.realm()).deactivated
+    return not (await visit.realm_cache.realm()).deactivated
 
 
 async def _reader(visit: Visit) -> Actor | None:
     """The signed-in caller, or a spectator where the organization permits them."""
     if visit.caller is not None or not await has_spectators(visit):
         return visit.caller
-    settings = await visit.directory.settings()
+    settings = await visit.realm_cache.settings()
     now = visit.app.clock.now()
-    return spectator(visit.directory.realm_id, settings.user_settings_defaults, now)
+    return spectator(visit.realm_cache.realm_id, settings.user_settings_defaults, now)
 
 
 async def _missing(visit: Visit, reader: Actor, sentence: str) -> Page:
@@ -201,8 +201,8 @@ async def _missing(visit: Visit, reader: Actor, sentence: str) -> Page:
 
 
 async def _standing(visit: Visit, reader: Actor) -> Standing:
-    directory = visit.directory
-    return Standing(reader.person, await directory.groups(), await directory.settings())
+    realm_cache = visit.realm_cache
+    return Standing(reader.person, await realm_cache.groups(), await realm_cache.settings())
 
 
 async def _is_in(connection: Connection, reader: Actor, channel_id: ChannelId) -> bool:
@@ -231,7 +231,7 @@ async def _place_of(visit: Visit, reader: Actor, found: MessageObject) -> _Place
 
 
 async def _topic_of(visit: Visit, channel_id: int, channel: str, topic: str) -> _Place:
-    shown = topic or (await visit.directory.settings()).empty_topic_display_name
+    shown = topic or (await visit.realm_cache.settings()).empty_topic_display_name
     terms = (Term("channel", channel_id), Term("topic", topic))
     return _Place(f"#{channel} > {shown}", terms, channel_id, channel, topic)
 

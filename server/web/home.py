@@ -44,10 +44,10 @@ async def show_home(
     link: str = "",
 ) -> Page:
     """Render the page, with what is wrong with an invitation, or with the link that was made."""
-    address, actor = await visit.directory.address(), visit.actor
+    address, actor = await visit.realm_cache.address(), visit.actor
     mailing = _mailing(visit.app)
     standing = Standing(
-        actor.person, await visit.directory.groups(), await visit.directory.settings()
+        actor.person, await visit.realm_cache.groups(), await visit.realm_cache.settings()
     )
     invites = visit.app.mailer is not None and standing.realm_permits("can_invite_users_group")
     makes_links = standing.realm_permits("create_multiuse_invite_group")

@@ -52,8 +52,8 @@ async def make_link(visit: Visit) -> Page:
         return await _explained(visit, error)
     async with app.database.connection() as connection:
         key = await server_keys.key_for(connection, PURPOSE)
-    token = link_key(key, visit.directory.realm_id, made).token
-    url = (await visit.directory.address()).url
+    token = link_key(key, visit.realm_cache.realm_id, made).token
+    url = (await visit.realm_cache.address()).url
     return await show_home(visit, link=url + PATH.format(token=token))
 
 

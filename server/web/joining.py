@@ -116,7 +116,7 @@ async def _open(visit: Visit) -> _Opened:
     key = read_token(visit.place["token"])
     if key is None:
         raise LinkError(NOT_OURS)
-    realm, now = await visit.directory.realm(), visit.app.clock.now()
+    realm, now = await visit.realm_cache.realm(), visit.app.clock.now()
     async with visit.app.database.connection() as connection:
         signing = await server_keys.key_for(connection, PURPOSE)
         secret = link_key(signing, realm.realm_id, key.invitation_id).secret
@@ -124,7 +124,7 @@ async def _open(visit: Visit) -> _Opened:
     person = Person(
         inviter.user_id, inviter.role, inviter.date_joined, is_bot=inviter.bot_type is not None
     )
-    groups, settings = await visit.directory.groups(), await visit.directory.settings()
+    groups, settings = await visit.realm_cache.groups(), await visit.realm_cache.settings()
     check_still_invites(Standing(person, groups, settings), row)
     return _Opened(realm, key, row, inviter)
 

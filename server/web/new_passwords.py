@@ -20,7 +20,7 @@ async def checked_new_password(visit: Visit, *known: str) -> str:
     """
     password = visit.sent(FIELD)
     checked_password(password)
-    realm = await visit.directory.realm() if visit.realm_id is not None else None
+    realm = await visit.realm_cache.realm() if visit.realm_id is not None else None
     names = (realm.name,) if realm is not None else ()
     if await visit.app.passwords.is_weak(password, *known, *names):
         raise BadRequestError(WEAK)

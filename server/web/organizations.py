@@ -124,7 +124,7 @@ async def _found(visit: Visit, row: ConfirmationRow) -> str:
         if not await confirmations.take(connection, THE_SERVER, row.confirmation_id):
             raise LinkExpiredError
         made = await create_realm(connection, name=name, subdomain=subdomain, owner=owner, now=now)
-    founder = await visit.app.directories.of(made.realm_id).user(made.owner.user_id)
+    founder = await visit.app.realm_caches.of(made.realm_id).user(made.owner.user_id)
     assert founder is not None, "it was just made"
     actor = Actor(made.realm_id, founder)
     await visit.app.writers.of(made.realm_id).write(lambda tx: open_first_channel(tx, actor))

@@ -58,7 +58,7 @@ async def keep(visit: Visit) -> Page:
     new_hash = await visit.app.passwords.hash(password)
     end_keys = bool(visit.sent("end_keys"))
     _, ended = await visit.write(lambda tx: reset_password(tx, digest, new_hash, end_keys=end_keys))
-    await visit.limits.forget_sign_ins(visit.directory.realm_id, email)
+    await visit.limits.forget_sign_ins(visit.realm_cache.realm_id, email)
     return go(visit, done_at(SIGN_IN, "password", ended))
 
 
@@ -68,7 +68,7 @@ async def _form(visit: Visit, error: DomainError | None = None) -> Page:
 
 
 async def _refuse_without_passwords(visit: Visit) -> None:
-    if not (await visit.directory.settings()).wants_method(PASSWORDS):
+    if not (await visit.realm_cache.settings()).wants_method(PASSWORDS):
         raise PasswordAuthDisabledError("Password authentication is disabled in your organization")
 
 

@@ -54,7 +54,7 @@ async def begin(visit: Visit) -> Page:
         checked_otp(otp)
     wanted = place_here(visit.query.get("next", ""))
     now = visit.app.clock.now()
-    flow = Flow.begin(name, visit.directory.realm_id, wanted=wanted, otp=otp, now=now)
+    flow = Flow.begin(name, visit.realm_cache.realm_id, wanted=wanted, otp=otp, now=now)
     identities = visit.app.identities
     provider = identities.providers[name]
     try:
@@ -81,7 +81,7 @@ async def come_back(visit: Visit) -> Page:
     logged = partial(
         failures_logged,
         visit.app,
-        visit.directory.realm_id,
+        visit.realm_cache.realm_id,
         address=visit.remote_address,
         method=name,
     )
@@ -89,7 +89,7 @@ async def come_back(visit: Visit) -> Page:
         flow, identity = await _identify(visit, name, said)
     visit.cookies.append(cookie(visit.app, FLOW, "", seconds=0))
     async with logged(account=identity.email):
-        found = await person_with(visit.app, visit.directory, identity.email)
+        found = await person_with(visit.app, visit.realm_cache, identity.email)
         if found is not None:
             _check_begun_since(flow, found)
     if found is None:
@@ -124,7 +124,7 @@ def _flow(visit: Visit, name: str, said: Mapping[str, str]) -> Flow:
     flow = visit.app.identities.flows.load(kept) if kept is not None else None
     if flow is None:
         raise IdentityError("there is no flow", "That took too long. Sign in again.")
-    is_own = flow.provider == name and flow.realm_id == visit.directory.realm_id
+    is_own = flow.provider == name and flow.realm_id == visit.realm_cache.realm_id
     provider = visit.app.identities.providers[name]
     state = said.get(provider.state_field, "")
     if not is_own or not compare_digest(flow.state.encode(), state.encode()):
@@ -136,7 +136,7 @@ def _flow(visit: Visit, name: str, said: Mapping[str, str]) -> Flow:
 
 async def _end(visit: Visit, flow: Flow) -> None:
     """Nobody comes in by this flow again. Raises IdentityError if somebody has."""
-    digest, seconds, realm_id = digest_of(flow.state), FLOW_SECONDS, visit.directory.realm_id
+    digest, seconds, realm_id = digest_of(flow.state), FLOW_SECONDS, visit.realm_cache.realm_id
     async with visit.app.database.transaction() as connection:
         if not await ended_flows.end(connection, realm_id, digest, seconds=seconds):
             raise IdentityError("the flow has ended before", "That took too long. Sign in again.")
@@ -144,19 +144,19 @@ async def _end(visit: Visit, flow: Flow) -> None:
 
 async def _join(visit: Visit, identity: Identity) -> Page:
     """Let somebody choose a name whose address the other site has verified."""
-    directory, token = visit.directory, new_token()
+    realm_cache, token = visit.realm_cache, new_token()
     async with visit.app.database.transaction() as connection:
-        realm, now = await directory.realm(), visit.app.clock.now()
+        realm, now = await realm_cache.realm(), visit.app.clock.now()
         await check_known_may_join(connection, realm, identity.email, now=now)
         confirmation_id = await confirmations.insert(
             connection,
-            directory.realm_id,
+            realm_cache.realm_id,
             purpose=VOUCHED_SIGN_UP,
             email=identity.email,
             seconds=VALID_SECONDS,
         )
         await confirmations.add_token(
-            connection, directory.realm_id, confirmation_id, digest_of(token)
+            connection, realm_cache.realm_id, confirmation_id, digest_of(token)
         )
     place = PATHS[VOUCHED_SIGN_UP].format(token=token)
     name = as_full_name(identity.full_name, email=identity.email)
@@ -175,10 +175,10 @@ async def metadata(visit: Visit) -> Page:
 
 async def _wanted(visit: Visit) -> str:
     """The provider's name. Raises NotFoundError if people do not sign in there."""
-    name, directory = visit.place["provider"], visit.directory
-    if (await directory.realm()).deactivated:
+    name, realm_cache = visit.place["provider"], visit.realm_cache
+    if (await realm_cache.realm()).deactivated:
         raise RealmDeactivatedError("This organization has been deactivated")
-    settings, known = await directory.settings(), visit.app.settings.sign_in_providers
+    settings, known = await realm_cache.settings(), visit.app.settings.sign_in_providers
     if name not in known or not settings.wants_method(known.method_of(name)):
         raise NotFoundError("Nobody signs in to this organization like that.")
     return name
@@ -186,7 +186,7 @@ async def _wanted(visit: Visit) -> str:
 
 async def _redirect_uri(visit: Visit, name: str) -> str:
     """Where the other site sends the browser back to: it has to know that address."""
-    address = await visit.directory.address()
+    address = await visit.realm_cache.address()
     return address.url + BACK.format(provider=name)
 
 

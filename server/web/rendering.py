@@ -40,7 +40,7 @@ async def show(
     """
     realm, icon = None, None
     if visit.realm_id is not None:
-        realm = await visit.directory.realm()
+        realm = await visit.realm_cache.realm()
         key = RealmSettings.of(realm.settings).icon_key
         icon = None if key is None else picture_url(key)
     body = (

@@ -58,7 +58,7 @@ async def sign_in(visit: Visit) -> Page:
         found = await who_signs_in(
             visit.app,
             visit.limits,
-            visit.directory,
+            visit.realm_cache,
             visit.sent("username"),
             visit.sent("password"),
             visit.limit_headers,
@@ -92,7 +92,7 @@ async def begin_session(
     AuthenticationFailedError if these have changed since: a session that began a moment later would
     outlive the end of all others.
     """
-    app, realm_id = visit.app, visit.directory.realm_id
+    app, realm_id = visit.app, visit.realm_cache.realm_id
     seconds = app.settings.session_days * 24 * 3600
     token = new_token()
     user_agent = visit.headers.get("User-Agent", "")[:MAX_USER_AGENT_LENGTH].replace("\0", "")
@@ -143,7 +143,7 @@ async def sign_out(visit: Visit) -> Page:
     """End the session, here and in every other tab."""
     if visit.session is not None:
         async with visit.app.database.connection() as connection:
-            await sessions.end(connection, visit.directory.realm_id, visit.session.digest)
+            await sessions.end(connection, visit.realm_cache.realm_id, visit.session.digest)
     visit.cookies += [cookie(visit.app, name, "", seconds=0) for name in (SESSION, FORM_TOKEN)]
     return go(visit, SIGN_IN)
 
@@ -153,7 +153,7 @@ async def _give_to_app(visit: Visit, found: CredentialsRow, otp: str) -> Page:
     place = way_back(
         visit.app.settings.mobile_scheme,
         otp,
-        realm_url=(await visit.directory.address()).url,
+        realm_url=(await visit.realm_cache.address()).url,
         email=found.email,
         user_id=found.user_id,
         key=found.api_key,
@@ -163,7 +163,7 @@ async def _give_to_app(visit: Visit, found: CredentialsRow, otp: str) -> Page:
 
 async def _form(visit: Visit, sent: Mapping[str, str], error: DomainError | None = None) -> Page:
     otp = sent.get("mobile_flow_otp", "")
-    settings, available = await visit.directory.settings(), visit.app.settings.sign_in_methods
+    settings, available = await visit.realm_cache.settings(), visit.app.settings.sign_in_methods
     has_own_passwords = settings.wants_method(PASSWORDS)
     return await show(
         visit,

@@ -42,13 +42,13 @@ async def ask(visit: Visit) -> Page:
 
 async def send(visit: Visit) -> Page:
     """Send a mail. Whether the address has an account is told there, and nowhere else."""
-    directory = visit.directory
+    realm_cache = visit.realm_cache
     try:
-        realm = await directory.realm()
+        realm = await realm_cache.realm()
         if realm.deactivated:
             raise RealmDeactivatedError("This organization has been deactivated")
         email = checked_new_email(visit.sent("email"))
-        check_way(await directory.settings(), SIGN_UP)
+        check_way(await realm_cache.settings(), SIGN_UP)
         async with visit.app.database.connection() as connection:
             await check_may_join(connection, realm, email)
         await count_mail(visit, email)
@@ -89,13 +89,13 @@ async def join(visit: Visit) -> Page:
 async def _email(visit: Visit) -> str:
     """Whose address the link of this page was made for. Raises a DomainError if it is not good."""
     row = await to_confirm(visit, SIGN_UP, VOUCHED_SIGN_UP)
-    check_way(await visit.directory.settings(), row.purpose)
+    check_way(await visit.realm_cache.settings(), row.purpose)
     return row.email
 
 
 async def _asking(visit: Visit, error: DomainError | None = None) -> Page:
     closed = ""
-    if (await visit.directory.settings()).invite_required:
+    if (await visit.realm_cache.settings()).invite_required:
         closed = f"{BY_INVITATION} Ask somebody who is there already."
     elif not await _by_password(visit):
         closed = NOT_BY_EMAIL
@@ -110,7 +110,7 @@ async def _asking(visit: Visit, error: DomainError | None = None) -> Page:
 
 async def _joining(visit: Visit, email: str, error: DomainError | None = None) -> Page:
     async with visit.app.database.connection() as connection:
-        groups = await default_channel_groups.of_realm(connection, visit.directory.realm_id)
+        groups = await default_channel_groups.of_realm(connection, visit.realm_cache.realm_id)
     return await show(
         visit,
         "sign_up_join.html",
@@ -131,7 +131,7 @@ def _chosen(visit: Visit) -> set[ChannelGroupId]:
 
 
 async def _by_password(visit: Visit) -> bool:
-    return (await visit.directory.settings()).wants_method(PASSWORDS)
+    return (await visit.realm_cache.settings()).wants_method(PASSWORDS)
 
 
 PAGES = (

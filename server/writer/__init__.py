@@ -7,7 +7,7 @@ what waits for positions, advance the clock, COMMIT. docs/adr/0004-the-writer.md
 
 import asyncio
 
-from server.realm_cache import Directories
+from server.realm_cache import RealmCaches
 from server.writer.realm_writer import Committed, RealmWriter
 from server.writer.tx import WriteTx
 from storage.database import Database
@@ -19,16 +19,16 @@ __all__ = ["RealmWriter", "WriteTx", "Writers"]
 class Writers:
     """The writers of all realms of this process."""
 
-    def __init__(self, database: Database, directories: Directories, committed: Committed) -> None:
+    def __init__(self, database: Database, realm_caches: RealmCaches, committed: Committed) -> None:
         self._database = database
-        self._directories = directories
+        self._realm_caches = realm_caches
         self._committed = committed
         self._writers: dict[RealmId, RealmWriter] = {}
 
     def of(self, realm_id: RealmId) -> RealmWriter:
         writer = self._writers.get(realm_id)
         if writer is None:
-            writer = RealmWriter(self._database, self._directories.of(realm_id), self._committed)
+            writer = RealmWriter(self._database, self._realm_caches.of(realm_id), self._committed)
             self._writers[realm_id] = writer
         return writer
 

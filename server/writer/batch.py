@@ -9,7 +9,7 @@ from typing import Any, Self, TypeVar, cast
 
 from server.domain.errors import DomainError
 from server.events.base import LogEntry
-from server.realm_cache import Directory
+from server.realm_cache import RealmCache
 from server.transactions import SharedWrite, StaleDecisionError, Turn
 from server.writer.tx import ClockedStep, WriteTx
 from storage import clock
@@ -69,13 +69,13 @@ class Batch:
     """Writes that are prepared on one connection and share a commit."""
 
     def __init__(
-        self, database: Database, directory: Directory, *, alone: bool, until: float
+        self, database: Database, realm_cache: RealmCache, *, alone: bool, until: float
     ) -> None:
         """`until`: how long to wait for a connection, by the loop's time."""
         self._database = database
         self._until = until
-        self._directory = directory
-        self._realm_id = directory.realm_id
+        self._realm_cache = realm_cache
+        self._realm_id = realm_cache.realm_id
         self._alone = alone
         self._stack = AsyncExitStack()
         self._connection: Connection | None = None
@@ -127,7 +127,7 @@ class Batch:
         Raises whatever leaves the transaction unusable.
         """
         write.backend = None
-        tx = write.tx = WriteTx(self._directory, self.connection, alone=self._alone)
+        tx = write.tx = WriteTx(self._realm_cache, self.connection, alone=self._alone)
         try:
             write.answer = await write.action(tx)
         except (DomainError, LockUnavailableError) as error:

@@ -7,7 +7,7 @@ from typing import Any, Final, TypeVar
 import structlog
 
 from server.events.base import LogEntry
-from server.realm_cache import Directory
+from server.realm_cache import RealmCache
 from server.transactions import KeepsChangingError, StaleDecisionError
 from server.writer.batch import Action, AloneError, Batch, Write, groups_of
 from storage import clock
@@ -34,10 +34,10 @@ Committed = Callable[[RealmId, int, list[LogEntry]], None]
 class RealmWriter:
     """Combines the writes of one realm in this process."""
 
-    def __init__(self, database: Database, directory: Directory, committed: Committed) -> None:
+    def __init__(self, database: Database, realm_cache: RealmCache, committed: Committed) -> None:
         self._database = database
-        self._directory = directory
-        self._realm_id = directory.realm_id
+        self._realm_cache = realm_cache
+        self._realm_id = realm_cache.realm_id
         self._committed = committed
         self._waiting: list[Write] = []
         self._running: asyncio.Task[None] | None = None
@@ -100,7 +100,7 @@ class RealmWriter:
         writes: list[Write] = []
         try:
             until = self._waiting[0].until
-            async with Batch(self._database, self._directory, alone=False, until=until) as batch:
+            async with Batch(self._database, self._realm_cache, alone=False, until=until) as batch:
                 while self._waiting:
                     size = self._next_size()
                     writes, self._waiting = self._waiting[:size], self._waiting[size:]
@@ -217,7 +217,7 @@ class RealmWriter:
         while not write.is_answered:
             try:
                 async with Batch(
-                    self._database, self._directory, alone=True, until=write.until
+                    self._database, self._realm_cache, alone=True, until=write.until
                 ) as batch:
                     if not await batch.prepare(write):
                         return

@@ -9,7 +9,7 @@ from typing import Any, Generic, TypeVar
 import msgspec
 
 from server.events.base import Audience, Entry, Event, LogEntry
-from server.realm_cache import Directory
+from server.realm_cache import RealmCache
 from server.transactions import Clocked, ClockedWrite, SharedWrite
 from storage import clock
 from storage.database import Connection, Locking, LockUnavailableError, Statement
@@ -42,9 +42,9 @@ _Step = Entry | ClockedStep[Any]
 class WriteTx:
     """The transaction of one write (the Protocol Tx of server/transactions.py)."""
 
-    def __init__(self, directory: Directory, begin: Begin, *, alone: bool) -> None:
-        self.realm_id = directory.realm_id
-        self._directory = directory
+    def __init__(self, realm_cache: RealmCache, begin: Begin, *, alone: bool) -> None:
+        self.realm_id = realm_cache.realm_id
+        self._realm_cache = realm_cache
         self.exact = alone
         self.write_id = str(uuid.uuid4())
         self.steps: list[_Step] = []
@@ -66,11 +66,11 @@ class WriteTx:
         self.has_written = True
         return await self._begin()
 
-    async def directory(self) -> Directory:
+    async def realm_cache(self) -> RealmCache:
         if not self.exact:
-            return self._directory
-        self._directory.forget_everything()
-        return self._directory.locking(await self._begin())
+            return self._realm_cache
+        self._realm_cache.forget_everything()
+        return self._realm_cache.locking(await self._begin())
 
     async def lock(self, locking: Locking[Row]) -> list[Row]:
         connection = await self._begin()

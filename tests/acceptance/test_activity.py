@@ -16,7 +16,7 @@ async def test_an_operator_sees_who_uses_what(server, log_in, make, database_url
         client = await log_in(row)
         await client.get("/users/me", client="Kitchen")
     await server.app.activity.write()
-    subdomain = (await server.app.directories.of(make.realm_id).realm()).subdomain
+    subdomain = (await server.app.realm_caches.of(make.realm_id).realm()).subdomain
 
     def activity(*options):
         # In a thread: the command runs an event loop of its own.

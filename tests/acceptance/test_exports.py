@@ -166,7 +166,7 @@ async def test_pictures_of_others_are_shown_by_the_server_to_which_it_comes(
         async with serve(database) as there:
             await run(there, "import", file)
             bob = Client(there, town.bob.host, town.bob.email, town.bob.api_key)
-            proxy = there.app.directories.rendering.proxy
+            proxy = there.app.realm_caches.rendering.proxy
             assert proxy is not None
             assert f'src="{proxy.to(url)}"' in (await history_of(bob))[-1]["content"]
             assert f'src="{proxy.to(url)}"' not in shown
@@ -392,4 +392,4 @@ async def test_others_of_the_server_are_not_in_it(town: Town, server: Server, tm
 
 
 async def _subdomain(server: Server, town: Town) -> str:
-    return (await server.app.directories.of(town.make.realm_id).realm()).subdomain
+    return (await server.app.realm_caches.of(town.make.realm_id).realm()).subdomain

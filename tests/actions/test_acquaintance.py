@@ -3,7 +3,7 @@
 import pytest
 import pytest_asyncio
 
-from server.actions.subscriptions.acquaintance import PEOPLE_PER_ENTRY
+from server.actions.subscriptions.shared_contacts import PEOPLE_PER_ENTRY
 from server.domain.access import GUEST
 from tests.factories import user_ids
 
@@ -19,7 +19,7 @@ async def shy(hall, make):
         "'can_access_all_users_group', %(id)s::int)",
         id=members,
     )
-    hall.stage.directories.of(make.realm_id).forget_everything()
+    hall.stage.realm_caches.of(make.realm_id).forget_everything()
     return hall
 
 

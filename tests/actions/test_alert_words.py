@@ -26,8 +26,8 @@ async def test_changes_are_told_to_their_owner_alone(
 
 async def test_the_words_of_a_realm_are_read_once_until_they_change(stage: Stage, make: Make):
     actor = await make.actor()
-    directory = stage.directories.of(make.realm_id)
-    before = await directory.alert_words()
-    assert await directory.alert_words() is before
+    realm_cache = stage.realm_caches.of(make.realm_id)
+    before = await realm_cache.alert_words()
+    assert await realm_cache.alert_words() is before
     await stage.run(add_alert_words, actor, ["lunch"])
-    assert (await directory.alert_words()).owners_in("lunch") == {actor.user_id}
+    assert (await realm_cache.alert_words()).owners_in("lunch") == {actor.user_id}

@@ -46,8 +46,8 @@ async def sending(hall):
     """A message of the member that mentions the other."""
     actor = hall.actor(hall.member)
     draft = Draft(type="channel", to="plans", topic="t", content="@**Other** hello")
-    directory = hall.stage.directories.of(hall.make.realm_id)
-    decision = await send.prepare(directory, actor, draft, hall.stage.database.connection)
+    realm_cache = hall.stage.realm_caches.of(hall.make.realm_id)
+    decision = await send.prepare(realm_cache, actor, draft, hall.stage.database.connection)
     return send.send_message, actor, draft, decision, hall.stage.clock.now()
 
 

@@ -522,7 +522,7 @@ async def test_some_changes_take_a_permission_of_the_organization(hall):
     ):
         await hall.make.change_settings(**{setting: nobody})
         await hall.make.at_position(realms.changed(hall.make.realm_id))
-        hall.stage.directories.of(hall.make.realm_id).forget_everything()
+        hall.stage.realm_caches.of(hall.make.realm_id).forget_everything()
         with pytest.raises(BadRequestError, match="Insufficient permission"):
             await change(hall, channel, hall.member, **wanted)
     for wanted in ({"message_retention_days": 7}, {"message_retention_days": "unlimited"}):

@@ -32,7 +32,7 @@ class Counting(Connection):
 async def read(hall, connection):
     """What is kept and what has changed; it has to be what a snapshot has. And how much is read."""
     counting = Counting(connection.raw)
-    found = await read_channels(counting, hall.stage.directories.of(hall.make.realm_id))
+    found = await read_channels(counting, hall.stage.realm_caches.of(hall.make.realm_id))
     realm_id = hall.make.realm_id
     ids = [row.channel_id for row in await channels.versions(connection, realm_id)]
     assert found == await channels.by_ids(connection, realm_id, ids)

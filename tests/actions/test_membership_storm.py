@@ -52,10 +52,10 @@ class Person:
         await stage.write(unsubscribe, self.hall.actor(self.row), ["secret"])
 
     async def send(self, stage):
-        directory = stage.directories.of(self.hall.make.realm_id)
+        realm_cache = stage.realm_caches.of(self.hall.make.realm_id)
         actor = self.hall.actor(self.row)
         draft = Draft(type="channel", to="secret", topic="t", content="x")
-        decision = await send.prepare(directory, actor, draft, stage.database.connection)
+        decision = await send.prepare(realm_cache, actor, draft, stage.database.connection)
         await stage.write(send.send_message, actor, draft, decision, stage.clock.now())
         self.sent += 1
 

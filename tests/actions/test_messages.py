@@ -50,8 +50,8 @@ async def say(stage: Stage, make: Make):
         actor = type(actor)(actor.realm_id, actor.row, client)
         kind = "direct" if "to" in facts and isinstance(facts["to"], list) else "channel"
         draft = Draft(**{"type": kind, "topic": "t", "content": content, **facts})
-        directory = stage.directories.of(make.realm_id)
-        decision = await prepare(directory, actor, draft, stage.database.connection)
+        realm_cache = stage.realm_caches.of(make.realm_id)
+        decision = await prepare(realm_cache, actor, draft, stage.database.connection)
         clocked = await stage.write(send_message, actor, draft, decision, stage.clock.now())
         return clocked.result
 
@@ -133,7 +133,7 @@ async def test_silent_mentions_flag_nobody(stage, say, cast, channel):
 
 
 def channel_realm(stage):
-    [realm_id] = stage.directories._directories
+    [realm_id] = stage.realm_caches._realm_caches
     return realm_id
 
 

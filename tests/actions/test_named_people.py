@@ -53,7 +53,7 @@ async def named(hall, make):
         invite_only=True, subscribers=[hall.member], can_subscribe_group=[cook, helper]
     )
     archived = await make.channel(is_archived=True, can_send_message_group=[cook])
-    hall.stage.directories.of(make.realm_id).forget_everything()
+    hall.stage.realm_caches.of(make.realm_id).forget_everything()
     return cook, {
         "realm": ("can_create_groups", [helper.user_id]),
         open_group: ("can_mention_group", []),

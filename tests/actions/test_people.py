@@ -47,7 +47,7 @@ class Registers:
 
     def __init__(self, stage, make):
         self.stage, self.make = stage, make
-        self.directory = stage.directories.of(make.realm_id)
+        self.realm_cache = stage.realm_caches.of(make.realm_id)
 
     async def snapshot(self, connection, user, view) -> Snapshot:
         realm = await realms.by_id(connection, self.make.realm_id)
@@ -60,9 +60,9 @@ class Registers:
             actor=Actor(self.make.realm_id, row),
             realm=realm,
             settings=RealmSettings.of(realm.settings),
-            graph=await self.directory.groups_of(connection, realm),
-            address=self.directory.address_of(realm),
-            directory=self.directory,
+            graph=await self.realm_cache.groups_of(connection, realm),
+            address=self.realm_cache.address_of(realm),
+            realm_cache=self.realm_cache,
             server=SERVER,
             view=view,
             fetch_types=None,

@@ -95,7 +95,7 @@ async def writes(hall, row, *others):
 async def permit_direct(hall, **groups):
     await hall.make.change_settings(**groups)
     await hall.make.at_position(realms.changed(hall.make.realm_id))
-    hall.stage.directories.of(hall.make.realm_id).forget_everything()
+    hall.stage.realm_caches.of(hall.make.realm_id).forget_everything()
 
 
 async def test_whom_the_organization_names_begins_direct_messages(hall, make):

@@ -155,7 +155,7 @@ def status_of(row):
 async def shy(hall):
     """Guests know only those whom they meet."""
     await hall.make.change_settings(can_access_all_users_group="role:members")
-    hall.stage.directories.of(hall.make.realm_id).forget_everything()
+    hall.stage.realm_caches.of(hall.make.realm_id).forget_everything()
     return hall
 
 

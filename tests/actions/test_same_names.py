@@ -35,14 +35,14 @@ class Comparisons:
         self.stage = stage
         self.first = composed(f"{number} {first}")
         self.second = composed(f"{number} {second}")
-        self.directory = stage.directories.of(make.realm_id)
+        self.realm_cache = stage.realm_caches.of(make.realm_id)
 
     async def all(self) -> AsyncIterator[tuple[str, bool]]:
         sender = await self.make.user()
         self.channel = await self.make.channel(self.first, subscribers=[sender])
         yield "stored channel", await self._stored_channel()
-        assert await self.directory.channel_by_name(self.first) == self.channel
-        cached = await self.directory.channel_by_name(self.second)
+        assert await self.realm_cache.channel_by_name(self.first) == self.channel
+        cached = await self.realm_cache.channel_by_name(self.second)
         yield "cached channel", cached == self.channel
         yield "fresh channel", await self._fresh_channel()
         async for way, same in self._topics(sender):
@@ -61,14 +61,14 @@ class Comparisons:
         return found.channel_id == self.channel.channel_id
 
     async def _fresh_channel(self) -> bool:
-        fresh = self.stage.directories.afresh(self.make.realm_id)
+        fresh = self.stage.realm_caches.afresh(self.make.realm_id)
         return await fresh.channel_by_name(self.second) == self.channel
 
     async def _send(self, sender: UserRow, topic: str, content: str = "hello") -> MessageId:
         actor = await self.make.actor(sender)
         to = self.channel.channel_id
         draft = Draft(type="channel", to=to, topic=topic, content=content)
-        decision = await prepare(self.directory, actor, draft, self.stage.database.connection)
+        decision = await prepare(self.realm_cache, actor, draft, self.stage.database.connection)
         clocked = await self.stage.write(
             send_message, actor, draft, decision, self.stage.clock.now()
         )
@@ -115,11 +115,11 @@ class Comparisons:
         connection, realm_id = self.make.connection, self.make.realm_id
         self.person = await self.make.user(self.first)
         self.group = await self.make.group(self.first)
-        self.directory.forget_everything()
+        self.realm_cache.forget_everything()
         stored = await users.named(connection, realm_id, self.second)
-        assert await self.directory.users_named(self.first) == [self.person]
-        cached = await self.directory.users_named(self.second)
-        graph = await self.directory.groups()
+        assert await self.realm_cache.users_named(self.first) == [self.person]
+        cached = await self.realm_cache.users_named(self.second)
+        graph = await self.realm_cache.groups()
         return [
             ("stored person", stored == [self.person]),
             ("cached person", cached == [self.person]),

@@ -116,7 +116,7 @@ async def test_a_failure_is_told_with_the_notice_in_one_commit(hall, timers, wit
         "UPDATE channels SET is_archived = true, changed_at = changed_at + 1"
         " WHERE realm_id = %(realm_id)s",
     )
-    hall.stage.directories.of(make.realm_id).forget_everything()
+    hall.stage.realm_caches.of(make.realm_id).forget_everything()
 
     own, _, other, _ = await witnesses.watch(timers.pass_by, [hall.member, hall.other])
     assert [e["type"] for e in own.events] == ["message", "scheduled_messages"]
@@ -196,16 +196,16 @@ async def test_who_may_not_send_there_any_more_does_not(hall, timers, make, bot,
     """Whether this process knows of the change already, or not yet."""
     channel = await make.channel("plans", subscribers=[hall.member], invite_only=True)
     message_id = await timers.schedule(hall.member, channel.channel_id)
-    directory = hall.stage.directories.of(make.realm_id)
-    directory.forget_everything()
+    realm_cache = hall.stage.realm_caches.of(make.realm_id)
+    realm_cache.forget_everything()
     await timers.pass_by(60)
-    await directory.channel(channel.channel_id)
-    await directory.subscription(hall.member.user_id, channel.channel_id)
+    await realm_cache.channel(channel.channel_id)
+    await realm_cache.subscription(hall.member.user_id, channel.channel_id)
     await loss(hall, channel)
     await changed(hall, CHANNELS_CHANGED)
     await changed(hall, SUBSCRIPTIONS_CHANGED)
     if is_known:
-        directory.forget_everything()
+        realm_cache.forget_everything()
 
     assert await timers.pass_by() == 1
     [(content, failure)] = await kept(hall, hall.member)
@@ -257,7 +257,7 @@ async def test_without_the_bot_it_fails_in_silence(hall, make):
     channel = await make.channel("plans", subscribers=[hall.member])
     await timers.schedule(hall.member, channel.channel_id)
     await archived(hall, channel)
-    hall.stage.directories.of(make.realm_id).forget_everything()
+    hall.stage.realm_caches.of(make.realm_id).forget_everything()
     assert await timers.pass_by() == 1
     assert await sent(hall) == []
     [(_, failure)] = await kept(hall, hall.member)
@@ -272,7 +272,7 @@ async def test_a_wildcard_is_permitted_when_it_is_sent(hall, timers, make, bot):
     await make.subscribe(channel, await make.users(16))
     nobody = (await make.role_groups())["role:nobody"]
     await make.change_settings(can_mention_many_users_group=nobody)
-    hall.stage.directories.of(make.realm_id).forget_everything()
+    hall.stage.realm_caches.of(make.realm_id).forget_everything()
     assert await timers.pass_by() == 1
     [(_, failure)] = await kept(hall, hall.member)
     assert "wildcard" in failure
@@ -303,7 +303,7 @@ async def test_what_is_sent_is_rendered_as_things_are_then(hall, timers, make):
     await timers.schedule(hall.member, channel.channel_id, "@**Other** and @**Newcomer**")
     newcomer = await make.user("Newcomer")
     await make.subscribe(channel, [newcomer])
-    hall.stage.directories.of(make.realm_id).forget_everything()
+    hall.stage.realm_caches.of(make.realm_id).forget_everything()
     await timers.pass_by()
     html = await make.connection.value(
         "SELECT rendered_content FROM messages WHERE realm_id = %(r)s", r=make.realm_id

@@ -36,7 +36,7 @@ async def wal_of_a_send(stage: Stage, make: Make, channel, sender) -> int:
     """The least of several: the first touch of a page after a checkpoint logs all of it."""
     actor = await make.actor(sender)
     draft = Draft(type="channel", to=channel.channel_id, topic="t", content="x" * 100)
-    directory = stage.directories.of(make.realm_id)
+    realm_cache = stage.realm_caches.of(make.realm_id)
 
     async def send(tx, actor, decision):
         await send_message(tx, actor, draft, decision, stage.clock.now())
@@ -46,7 +46,7 @@ async def wal_of_a_send(stage: Stage, make: Make, channel, sender) -> int:
 
     taken: list[int] = []
     for _ in range(SENDS):
-        decision = await prepare(directory, actor, draft, stage.database.connection)
+        decision = await prepare(realm_cache, actor, draft, stage.database.connection)
         taken.append((await stage.write(send, actor, decision)).result)
     return min(taken)
 

@@ -71,7 +71,7 @@ def touched(table: str, column: str, realm_id: int, row_id: int, **facts: object
 
 async def send(stage: Stage, actor: Actor, draft: Draft) -> Sent:
     decision = await prepare(
-        stage.directories.of(actor.realm_id), actor, draft, stage.database.connection
+        stage.realm_caches.of(actor.realm_id), actor, draft, stage.database.connection
     )
     clocked = await stage.write(send_message, actor, draft, decision, stage.clock.now())
     return cast("Sent", clocked.result)
@@ -86,7 +86,9 @@ async def together(
 ) -> list[Any]:
     """What came of each, or what refused it: all are decided first, and then handed in."""
     decisions = [
-        await prepare(stage.directories.of(actor.realm_id), actor, draft, stage.database.connection)
+        await prepare(
+            stage.realm_caches.of(actor.realm_id), actor, draft, stage.database.connection
+        )
         for actor, draft in sends
     ]
     decided()
@@ -238,7 +240,7 @@ async def test_whoever_sends_comes_to_follow_what_they_take_part_in(
     )
     alice, bob = await make.actor(keen), await make.actor(idle)
     await send(stage, bob, to(channel))
-    stage.directories.of(make.realm_id).forget_everything()
+    stage.realm_caches.of(make.realm_id).forget_everything()
     stage.happened.clear()
     first, theirs, second = await together(
         stage, (alice, named(to(channel), "k")), (bob, to(channel)), (alice, to(channel))

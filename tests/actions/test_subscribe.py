@@ -262,7 +262,7 @@ async def test_the_web_public_channel_is_shown_to_everybody(hall, make, witnesse
     await make.connection.execute(
         "UPDATE realms SET settings = '{\"enable_spectator_access\": true}'"
     )
-    hall.stage.directories.of(make.realm_id).forget_everything()
+    hall.stage.realm_caches.of(make.realm_id).forget_everything()
 
     async def change():
         await hall.subscribe(hall.owner, "plaza", is_web_public=True, web_public_enabled=True)

@@ -8,7 +8,7 @@ import pytest
 import pytest_asyncio
 
 from queue_processors.deferred_work import KINDS
-from server.actions.ground import PEOPLE_IN_BATCH
+from server.actions.locked_realm import PEOPLE_IN_BATCH
 from server.actions.stepped_work import Finish, finish, take_step
 from server.actions.subscriptions.steps import SUBSCRIBING, people_per_step
 from server.domain.channels import COLORS

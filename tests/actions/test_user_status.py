@@ -129,7 +129,7 @@ async def test_a_text_has_a_length():
 @pytest_asyncio.fixture
 async def shy(hall):
     await hall.make.change_settings(can_access_all_users_group="role:members")
-    hall.stage.directories.of(hall.make.realm_id).forget_everything()
+    hall.stage.realm_caches.of(hall.make.realm_id).forget_everything()
     return hall
 
 

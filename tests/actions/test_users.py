@@ -105,8 +105,8 @@ async def test_an_address_of_who_has_left_is_still_theirs(kitchen, make):
 
 
 async def test_nobody_gets_the_address_that_stands_for_a_hidden_one(kitchen, make):
-    directory = kitchen.stage.directories.of(make.realm_id)
-    hidden = f"user{kitchen.people[OWNER].user_id}@{(await directory.address()).domain}"
+    realm_cache = kitchen.stage.realm_caches.of(make.realm_id)
+    hidden = f"user{kitchen.people[OWNER].user_id}@{(await realm_cache.address()).domain}"
     with pytest.raises(BadRequestError, match="reserved"):
         await kitchen.create(replace(COOK, email=hidden.upper()))
 
@@ -150,7 +150,7 @@ async def test_an_address_is_told_to_those_who_may_know_it(kitchen, witnesses, v
 async def test_guests_who_may_not_know_everybody_hear_of_no_newcomer(kitchen, make, witnesses):
     role_groups = await make.role_groups()
     await make.change_settings(can_access_all_users_group=role_groups["role:members"])
-    kitchen.stage.directories.of(make.realm_id).forget_everything()
+    kitchen.stage.realm_caches.of(make.realm_id).forget_everything()
     guest, member = kitchen.people[GUEST], kitchen.people[MEMBER]
 
     complete, old, *others = await witnesses.watch(lambda: kitchen.create(COOK), [guest, member])
@@ -189,7 +189,7 @@ async def test_a_newcomer_is_in_the_role_groups_at_once(
     kitchen, make, witnesses, role, days, group_names
 ):
     await make.change_settings(waiting_period_threshold=days)
-    kitchen.stage.directories.of(make.realm_id).forget_everything()
+    kitchen.stage.realm_caches.of(make.realm_id).forget_everything()
 
     [witness, _] = await witnesses.watch(
         lambda: kitchen.create(replace(COOK, role=role)), [kitchen.people[MEMBER]]

@@ -53,8 +53,8 @@ def draft(channel, content="hello", **facts):
 
 
 async def send(stage: Stage, actor: Actor, wanted: Draft):
-    directory = stage.directories.of(actor.realm_id)
-    decision = await prepare(directory, actor, wanted, stage.database.connection)
+    realm_cache = stage.realm_caches.of(actor.realm_id)
+    decision = await prepare(realm_cache, actor, wanted, stage.database.connection)
     clocked = await stage.write(send_message, actor, wanted, decision, stage.clock.now())
     return clocked.result
 
@@ -388,26 +388,26 @@ async def test_an_action_of_a_batch_reads_through_the_connection_of_the_batch(
 
         async def look(tx, actor):
             await (await tx.connection()).value("SELECT 1")
-            stage.directories.of(make.realm_id).forget_everything()
-            return (await (await tx.directory()).realm()).name, tx.exact
+            stage.realm_caches.of(make.realm_id).forget_everything()
+            return (await (await tx.realm_cache()).realm()).name, tx.exact
 
         assert await stage.write(look, actor) == ("A realm", False)
 
 
 async def test_what_a_batch_has_not_committed_is_kept_for_nobody(stage: Stage, make: Make):
     actor = await make.actor()
-    directory = stage.directories.of(make.realm_id)
+    realm_cache = stage.realm_caches.of(make.realm_id)
 
     async def rename_look_and_refuse(tx, actor):
         connection = await tx.changing()
         await connection.execute(
             "UPDATE realms SET name = 'half' WHERE realm_id = %(r)s", r=make.realm_id
         )
-        directory.forget_everything()
-        assert (await (await tx.directory()).realm()).name == "half"
-        assert directory.recall(REALM) is None
+        realm_cache.forget_everything()
+        assert (await (await tx.realm_cache()).realm()).name == "half"
+        assert realm_cache.recall(REALM) is None
         raise BadRequestError("no, after all")
 
     with pytest.raises(BadRequestError):
         await stage.write(rename_look_and_refuse, actor)
-    assert (await directory.realm()).name == "A realm"
+    assert (await realm_cache.realm()).name == "A realm"

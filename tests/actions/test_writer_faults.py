@@ -43,7 +43,7 @@ class Failing:
 
 def writer_with(stage: Stage, make: Make, *errors: BaseException) -> RealmWriter:
     failing: Any = Failing(stage.database, *errors)
-    return RealmWriter(failing, stage.directories.of(make.realm_id), lambda *_: None)
+    return RealmWriter(failing, stage.realm_caches.of(make.realm_id), lambda *_: None)
 
 
 async def test_a_first_write_is_done_though_the_clock_could_not_be_read_in_time(
@@ -95,7 +95,7 @@ async def test_what_is_committed_is_not_done_again_when_it_cannot_be_told(stage:
     def fail(*_):
         raise ZeroDivisionError
 
-    writer = RealmWriter(stage.database, stage.directories.of(make.realm_id), fail)
+    writer = RealmWriter(stage.database, stage.realm_caches.of(make.realm_id), fail)
     with capture_logs() as logs:
         entries = await asyncio.gather(
             *[writer.write(lambda tx: tick(tx, actor)) for _ in range(3)]
@@ -180,7 +180,10 @@ async def through_a_proxy(database_url: str, stage: Stage, make: Make):
     async with proxy_to(parts.port or 5432) as proxy:
         url = urlunsplit(parts._replace(netloc=f"{parts.username}@127.0.0.1:{proxy.port}"))
         async with open_database(url, min_size=1, max_size=2) as database:
-            yield RealmWriter(database, stage.directories.of(make.realm_id), lambda *_: None), proxy
+            yield (
+                RealmWriter(database, stage.realm_caches.of(make.realm_id), lambda *_: None),
+                proxy,
+            )
 
 
 async def test_who_writes_while_the_database_is_away_is_told_in_time(

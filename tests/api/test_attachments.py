@@ -257,7 +257,7 @@ async def test_what_is_too_large_is_refused_and_leaves_nothing(serving_with, con
 
 
 async def test_a_quota_is_kept(alice, make, server):
-    realm = (await server.app.directories.of(make.realm_id).realm()).subdomain
+    realm = (await server.app.realm_caches.of(make.realm_id).realm()).subdomain
     quota = ("realm", "quota", "--realm", realm)
     assert (await run(server, *quota, "--mib", "1")).endswith("may upload up to 1 MiB.\n")
     assert (await run(server, *quota, "--mib", "1")).endswith("up to 1 MiB, as before.\n")

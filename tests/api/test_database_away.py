@@ -51,7 +51,7 @@ async def test_what_is_cut_off_is_tried_again_and_nothing_is_doubled(
         sent: list[str] = []
         for count in range(0, MOST_BYTES, BYTES_APART):
             # What is known by heart is read anew.
-            server.app.directories.of(make.realm_id).forget_everything()
+            server.app.realm_caches.of(make.realm_id).forget_everything()
             proxy.cut_after(count)
             sent.append(f"message {count}")
             send: dict[str, Any] = {
@@ -64,7 +64,7 @@ async def test_what_is_cut_off_is_tried_again_and_nothing_is_doubled(
             }
             first = await client.post("/messages", **send)
             assert (await client.post("/messages", **send))["id"] == first["id"]
-            server.app.directories.of(make.realm_id).forget_everything()
+            server.app.realm_caches.of(make.realm_id).forget_everything()
             proxy.cut_after(count)
             await client.get("/users/me")
             proxy.cut_after(count)

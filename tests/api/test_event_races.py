@@ -9,7 +9,7 @@ import pytest_asyncio
 from server.domain.addresses import Addresses
 from server.events.base import LogEntry, to_users
 from server.events.subscriptions import ChannelName, SubscriptionsRemoved
-from server.realm_cache import Directory
+from server.realm_cache import RealmCache
 from server.realtime.audience import LiveUser
 from server.realtime.follower import RealmFollower
 from server.realtime.queue import K_BITS
@@ -97,8 +97,8 @@ async def test_of_many_polls_at_once_all_are_answered(clients):
 @pytest.fixture
 def follower(database) -> RealmFollower:
     """One that has come to position 10."""
-    directory = Directory(RealmId(1), database, StoppedClock(), Addresses())
-    return RealmFollower(directory, database, epoch=1, position=Position(10))
+    realm_cache = RealmCache(RealmId(1), database, StoppedClock(), Addresses())
+    return RealmFollower(realm_cache, database, epoch=1, position=Position(10))
 
 
 def bob_leaves(position: int) -> LogEntry:

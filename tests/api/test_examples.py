@@ -101,7 +101,7 @@ async def stage_at(server, make, connect, bouncer):
         )
     first, second, third = [await connect(server, make.realm_id, row) for row in everyone]
     visitor: Client = await connect(server, make.realm_id)
-    site = (await server.app.directories.of(make.realm_id).address()).url
+    site = (await server.app.realm_caches.of(make.realm_id).address()).url
     host, subdomain = SITE.removeprefix("https://"), visitor.host.partition(".")[0]
     recorder = Recorder(secrets={site: SITE, visitor.host: host, subdomain: "example"})
     stage = Stage(

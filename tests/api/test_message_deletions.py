@@ -122,7 +122,7 @@ async def test_realm_and_channel_say_who_deletes(
     await make.channel("place", subscribers=[alice.user, row], **of_channel)
     of_realm = settings.get("realm", {})
     await make.change_settings(**{name: groups[group] for name, group in of_realm.items()})
-    server.app.directories.of(make.realm_id).forget_everything()
+    server.app.realm_caches.of(make.realm_id).forget_everything()
     client = await log_in(row)
     for author, is_permitted in zip((alice, client), expected, strict=True):
         message_id = await send(author, to="place")

@@ -107,7 +107,7 @@ async def test_the_organization_says_how_much_of_the_history_is_shown(
     (await edit(alice, message_id, content="after")).succeeded()
     (await edit(alice, message_id, topic="other")).succeeded()
     await make.change_settings(message_edit_history_visibility_policy=policy)
-    bob.server.app.directories.of(make.realm_id).forget_everything()
+    bob.server.app.realm_caches.of(make.realm_id).forget_everything()
     events = await bob.register(event_types=["update_message"])
     (await edit(alice, await send(alice), content="after")).succeeded()
     told = await events.until("update_message")

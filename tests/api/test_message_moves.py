@@ -433,7 +433,7 @@ PERMISSIONS = [
 async def test_realm_or_channel_permits(make, log_in, server, alice, of_realm, of_channel, topic):
     groups = await make.role_groups()
     await make.change_settings(**{of_realm: groups["role:nobody"]})
-    server.app.directories.of(make.realm_id).forget_everything()
+    server.app.realm_caches.of(make.realm_id).forget_everything()
     strict = await make.channel("strict", subscribers=[alice.user])
     kind = await make.channel("kind", subscribers=[alice.user], **{of_channel: [alice.user]})
     target = await make.channel("target", subscribers=[alice.user])

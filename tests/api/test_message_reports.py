@@ -22,7 +22,7 @@ async def desk(make, server, people):
     """Where moderators read reports."""
     channel = await make.channel("desk", invite_only=True, subscribers=[people[0]])
     await make.change_settings(moderation_request_channel_id=channel.channel_id)
-    server.app.directories.of(make.realm_id).forget_everything()
+    server.app.realm_caches.of(make.realm_id).forget_everything()
     return channel
 
 
@@ -74,7 +74,7 @@ async def test_reports_arrive_whatever_the_topic_is_called(make, alice, bob, des
 async def test_who_reports_knows_when_nobody_is_told(make, server, alice, bob, desk):
     message_id = await send(alice)
     await make.connection.execute("DELETE FROM users WHERE full_name = 'Notification Bot'")
-    server.app.directories.of(make.realm_id).forget_everything()
+    server.app.realm_caches.of(make.realm_id).forget_everything()
     (await report(bob, message_id, report_type="spam")).refused()
     assert await reports(alice, desk) == []
 

@@ -259,27 +259,27 @@ async def written(make: Make) -> int:
 
 async def test_registers_share_one_look_at_everybody(clients, server, make):
     """Only what is newer is read where everybody is in memory already."""
-    directory = server.app.directories.of(make.realm_id)
+    realm_cache = server.app.realm_caches.of(make.realm_id)
     await ping(clients[0])
-    roll = directory.recall(ROLL)
+    roll = realm_cache.recall(ROLL)
     for client in clients:
         await client.post("/register", fetch_event_types=["presence"])
-    assert directory.recall(ROLL) is roll
+    assert realm_cache.recall(ROLL) is roll
     server.forget(make.realm_id)
     await clients[0].post("/register", fetch_event_types=["message"])
-    assert directory.recall(ROLL) is None, "who does not ask does not pay"
+    assert realm_cache.recall(ROLL) is None, "who does not ask does not pay"
     await clients[0].post("/register")
-    assert directory.recall(ROLL).last_update_id == roll.last_update_id
+    assert realm_cache.recall(ROLL).last_update_id == roll.last_update_id
 
 
 async def test_only_who_is_shown_otherwise_makes_it_be_read_anew(clients, people, server, make):
-    directory = server.app.directories.of(make.realm_id)
+    realm_cache = server.app.realm_caches.of(make.realm_id)
     queue = await clients[0].register(event_types=["realm_user"])
     await ping(clients[0])
-    roll = directory.recall(ROLL)
+    roll = realm_cache.recall(ROLL)
     await clients[0].patch("/settings", full_name="Alicia")
     await queue.until("realm_user", "update")
-    assert directory.recall(ROLL) is roll
+    assert realm_cache.recall(ROLL) is roll
     await clients[0].patch("/settings", email_address_visibility=ADMINISTRATORS)
     event = await queue.until("realm_user", "update")
     answer = await ping(clients[1], last_update_id=None)
@@ -289,9 +289,9 @@ async def test_only_who_is_shown_otherwise_makes_it_be_read_anew(clients, people
 
 async def test_what_a_register_sees_is_kept_for_no_other(clients, people, server, make):
     """It may be of a moment before somebody was closed, or called otherwise."""
-    directory = server.app.directories.of(make.realm_id)
+    realm_cache = server.app.realm_caches.of(make.realm_id)
     await ping(clients[0])
-    roll = directory.recall(ROLL)
+    roll = realm_cache.recall(ROLL)
     known = roll.last_update_id
     seen_at = server.app.clock.now()
     elsewhere = Ping(people[1].user_id, seen_at, seen_at)
@@ -299,7 +299,7 @@ async def test_what_a_register_sees_is_kept_for_no_other(clients, people, server
     state = await clients[0].post("/register", fetch_event_types=["presence"], slim_presence=True)
     assert ids(state) == sorted(row.user_id for row in people[:2])
     assert state["presence_last_update_id"] > known
-    assert directory.recall(ROLL) is roll
+    assert realm_cache.recall(ROLL) is roll
     assert (roll.last_update_id, roll.of(people[1].user_id)) == (known, None)
 
 

@@ -53,7 +53,7 @@ async def test_an_operator_opens_it_again_and_all_is_as_it_was(server, log_in, m
     to = {"type": "channel", "to": channel.channel_id, "topic": "t", "content": "x"}
     sent = (await alice.post("/messages", **to))["id"]
     await olga.post("/realm/deactivate")
-    realm = (await server.app.directories.of(make.realm_id).realm()).subdomain
+    realm = (await server.app.realm_caches.of(make.realm_id).realm()).subdomain
     assert "is active again" in await run(server, "realm", "reactivate", "--realm", realm)
     assert "already" in await run(server, "realm", "reactivate", "--realm", realm)
     server.forget(make.realm_id)
@@ -71,13 +71,13 @@ async def test_an_operator_opens_it_again_and_all_is_as_it_was(server, log_in, m
 
 
 async def test_what_is_scheduled_rests(server, log_in, make):
-    """See tests/processors/test_timekeeper.py for how; here: it is there afterwards."""
+    """See tests/processors/test_due_items.py for how; here: it is there afterwards."""
     olga = await log_in(role=OWNER)
     channel = await make.channel("general", subscribers=[olga.user])
     later = {"type": "channel", "to": channel.channel_id, "topic": "t", "content": "x"}
     await olga.post("/scheduled_messages", **later, scheduled_delivery_timestamp=4_000_000_000)
     await olga.post("/realm/deactivate")
-    realm = (await server.app.directories.of(make.realm_id).realm()).subdomain
+    realm = (await server.app.realm_caches.of(make.realm_id).realm()).subdomain
     await run(server, "realm", "reactivate", "--realm", realm)
     server.forget(make.realm_id)
     assert len((await olga.get("/scheduled_messages"))["scheduled_messages"]) == 1

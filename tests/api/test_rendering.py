@@ -89,7 +89,7 @@ async def test_an_edit_looks_as_a_send_would(alice, channel):
 
 
 async def test_addresses_of_the_organizations_own_files_are_those_below_it(alice, server, make):
-    url = (await server.app.directories.of(make.realm_id).address()).url
+    url = (await server.app.realm_caches.of(make.realm_id).address()).url
     path = "/user_uploads/2/a.png"
     html = await rendered(alice, f"[p]({url}{path})")
     assert html == await rendered(alice, f"[p]({path})")

@@ -12,8 +12,8 @@ import pytest_asyncio
 from server.domain.errors import BadEventQueueError
 from server.events.base import EVERYONE, to_users
 from server.events.user_topics import UserTopicChanged
-from server.realtime import past
-from server.realtime.past import Past
+from server.realtime import log_page_cache
+from server.realtime.log_page_cache import LogPageCache
 from server.realtime.poll import poll
 from server.realtime.queue import K_BITS
 from server.writer import WriteTx
@@ -187,8 +187,8 @@ async def test_memory_is_bounded_and_nobody_misses_anything(
     monkeypatch: pytest.MonkeyPatch,
 ):
     """Entries so large that a stretch ends long before the next round position."""
-    monkeypatch.setattr(past, "STRETCH_BYTES", 40_000)
-    monkeypatch.setattr(past, "PAST_BYTES", 300_000)
+    monkeypatch.setattr(log_page_cache, "STRETCH_BYTES", 40_000)
+    monkeypatch.setattr(log_page_cache, "PAST_BYTES", 300_000)
     async with start() as before:
         await herd.happen(before, name="x" * 3_000)
     reads.clear()
@@ -236,7 +236,7 @@ async def test_what_is_deleted_while_it_is_read_is_not_remembered(
     async with start() as before:
         await herd.happen(before)
     read: LogReader = event_log.after
-    known = Past(database, herd.make.realm_id)
+    known = LogPageCache(database, herd.make.realm_id)
     first, second, third = (Position(herd.base + number) for number in (1, 2, 3))
 
     async def deleted_meanwhile(*args: Any, **kwargs: Any) -> list[event_log.LogRow]:
@@ -267,7 +267,7 @@ async def test_a_read_that_fails_fails_for_all_who_waited_and_is_tried_again(
         return await read(*args, **kwargs)
 
     monkeypatch.setattr(event_log, "after", away_at_first)
-    known = Past(database, herd.make.realm_id)
+    known = LogPageCache(database, herd.make.realm_id)
     waiting = [known.after(Position(herd.base + number)) for number in range(5)]
     answers = await asyncio.gather(*waiting, return_exceptions=True)
     assert [type(answer) for answer in answers] == [DatabaseUnavailableError] * 5

@@ -16,7 +16,7 @@ from server.events.user_topics import UserTopicChanged
 from server.messaging.background import running
 from server.messaging.postgres import open_postgres_bus
 from server.messaging.rabbitmq import open_rabbitmq_bus
-from server.realm_cache import Directories
+from server.realm_cache import RealmCaches
 from server.realtime.poll import poll
 from server.realtime.queues import Realtime
 from server.writer import Writers, WriteTx
@@ -48,9 +48,9 @@ async def process(
     clock = SystemClock()
     async with AsyncExitStack() as stack:
         database = await stack.enter_async_context(open_database(database_url, max_size=4))
-        directories = Directories(database, clock)
-        realtime = Realtime(database, directories, clock)
-        writers = Writers(database, directories, realtime.committed)
+        realm_caches = RealmCaches(database, clock)
+        realtime = Realtime(database, realm_caches, clock)
+        writers = Writers(database, realm_caches, realtime.committed)
         stack.push_async_callback(writers.drain)
         listener = LossyListener(realtime, loss, seed)
         if bus_kind == "rabbitmq":
@@ -169,7 +169,7 @@ async def test_one_comparison_of_clocks_finds_the_last_event_that_no_hint_told(
 ):
     """No later one shows the gap; this process hears nothing, and compares when it is told to."""
     clock = SystemClock()
-    deaf = Realtime(database, Directories(database, clock), clock)
+    deaf = Realtime(database, RealmCaches(database, clock), clock)
     reader = await new_reader(database, make)
     reading = asyncio.create_task(
         poll(
@@ -183,7 +183,7 @@ async def test_one_comparison_of_clocks_finds_the_last_event_that_no_hint_told(
     async with asyncio.timeout(PATIENCE_SECONDS):
         while not deaf.waiting():  # noqa: ASYNC110 - nobody tells us
             await asyncio.sleep(0)
-        speaking = Writers(database, Directories(database, clock), lambda *_: None)
+        speaking = Writers(database, RealmCaches(database, clock), lambda *_: None)
 
         async def action(tx: WriteTx) -> None:
             tx.append(Tick(), EVERYONE)

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
-from server.realm_cache import Directories
+from server.realm_cache import RealmCaches
 from server.realtime import queues
 from server.realtime.queues import LET_GO_SECONDS, Realtime
 from storage import event_queues
@@ -31,7 +31,7 @@ def clock() -> StoppedClock:
 async def realtime(database: Database, make: Make, clock: StoppedClock, monkeypatch) -> Realtime:
     """With so many queues, which were last polled now, and an hour ago as far as is noted."""
     monkeypatch.setattr(queues, "TIDIED_AT_ONCE", AT_ONCE)
-    realtime = Realtime(database, Directories(database, clock), clock)
+    realtime = Realtime(database, RealmCaches(database, clock), clock)
     user = await make.user()
     for number in range(QUEUES):
         row = EventQueueRow(

@@ -450,7 +450,7 @@ async def test_what_nobody_has_written_is_no_answer_and_what_is_ours_is_nothing(
     ada = await office.make.user("Ada")
     news = await office.make.channel("news", subscribers=[ada])
     sent = await office.make.message(ada, await office.make.topic(news, "t"))
-    domain = (await office.server.app.directories.of(office.make.realm_id).address()).domain
+    domain = (await office.server.app.realm_caches.of(office.make.realm_id).address()).domain
     given = {name: value.format(domain=domain) for name, value in headers.items()}
     address = (await (await office.client(ada)).get(f"/streams/{news.channel_id}/email_address"))[
         "email"

@@ -48,13 +48,13 @@ class Mailroom:
 
     def post(self, **parts: Any) -> Post:
         stage = self.desk.hall.stage
-        directory = stage.directories.of(self.desk.hall.make.realm_id)
+        realm_cache = stage.realm_caches.of(self.desk.hall.make.realm_id)
         post = Post(
             database=stage.database,
             broker=self.desk.basket,
             clock=stage.clock,
             mailer=self.mailer,
-            directory=directory,
+            realm_cache=realm_cache,
             sender="noreply@chat.example.com",
             addresses=None,
         )
@@ -554,7 +554,7 @@ class _Parts:
 
     def __init__(self, hall: Hall, jobs: Any, mailer: Any) -> None:
         self.database = hall.stage.database
-        self.directories = hall.stage.directories
+        self.realm_caches = hall.stage.realm_caches
         self.clock = hall.stage.clock
         self.jobs = jobs
         self.mailer = mailer

@@ -122,9 +122,9 @@ async def test_nothing_of_the_messages_history_changes(
     await window.work()
     await changes.edit(hall.member, sent, "nothing any more")
     actor = hall.actor(hall.other)
-    directory = hall.stage.directories.of(hall.make.realm_id)
+    realm_cache = hall.stage.realm_caches.of(hall.make.realm_id)
     async with hall.stage.database.connection() as connection:
-        first, _ = await fetch_history(directory, connection, actor, sent, ClientView())
+        first, _ = await fetch_history(realm_cache, connection, actor, sent, ClientView())
         edited = await connection.value("SELECT count(edit_history) FROM messages")
     assert "message_embed" not in first["rendered_content"]
     assert edited == 1
@@ -165,7 +165,7 @@ async def test_bots_and_messages_without_links_have_none(
 
 
 async def test_its_own_messages_are_not_looked_at(hall: Hall, changes: Changes, window: Window):
-    own = (await hall.stage.directories.of(hall.make.realm_id).address()).url
+    own = (await hall.stage.realm_caches.of(hall.make.realm_id).address()).url
     await changes.send(hall.member, "news", content=f"{own}/#narrow/channel/1-x")
     assert await window.work() == 1
     assert window.web.requests == []

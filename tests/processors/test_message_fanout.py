@@ -8,7 +8,7 @@ from typing import Any, cast
 import msgspec
 import pytest
 
-from queue_processors import message_fanout, noteworthy
+from queue_processors import fanout_translation, message_fanout
 from queue_processors.message_fanout import LOOKS, PAIRS_AT_ONCE
 from queue_processors.shipper import Shipper, through
 from server.actions import muted_users
@@ -83,7 +83,7 @@ async def test_the_members_of_a_group_are_looked_up_once_for_all_whom_it_mention
         """The realm's groups, and who asks for whose members."""
 
         async def groups_of(self, connection: Any, realm: Any) -> Any:
-            self.graph = await hall.stage.directories.of(hall.make.realm_id).groups_of(
+            self.graph = await hall.stage.realm_caches.of(hall.make.realm_id).groups_of(
                 connection, realm
             )
             return self
@@ -96,7 +96,7 @@ async def test_the_members_of_a_group_are_looked_up_once_for_all_whom_it_mention
     group_id = await hall.make.group("crew", members=hall.everybody)
     await changes.send(hall.member, "news", content="@*crew*")
     [job] = await desk.shipped()
-    await desk.fanout(directory=cast("Any", Counting())).handle(job)
+    await desk.fanout(realm_cache=cast("Any", Counting())).handle(job)
     assert {each.group_id for each in await desk.noted()} == {group_id}
     assert len(await desk.noted()) == len(hall.everybody) - 1
     assert asked == [group_id]
@@ -699,12 +699,12 @@ async def test_a_piece_of_the_log_that_is_read_again_makes_the_same_jobs(
         return ShippableRow(Position(position), 1, MessageSent.kind, b"", b"")
 
     def keys(count: int) -> list[str]:
-        notes = noteworthy.Notes(hall.make.realm_id)
+        notes = fanout_translation.Notes(hall.make.realm_id)
         for position in range(1, count + 1):
             notes.add(entry(position))
         return [job.key for job in notes.jobs()]
 
-    size = noteworthy.MESSAGES_A_JOB
+    size = fanout_translation.MESSAGES_A_JOB
     short, again, longer = keys(size + 10), keys(size + 10), keys(size + 20)
     assert short == again
     assert longer[0] == short[0]
@@ -712,7 +712,7 @@ async def test_a_piece_of_the_log_that_is_read_again_makes_the_same_jobs(
 
 
 async def test_many_sends_are_few_jobs(hall: Hall, changes: Changes, desk: FanoutDesk, monkeypatch):
-    monkeypatch.setattr(noteworthy, "MESSAGES_A_JOB", 50)
+    monkeypatch.setattr(fanout_translation, "MESSAGES_A_JOB", 50)
     for _ in range(120):
         await changes.send(hall.member, user_ids([hall.member]))
     assert [len(job.sent) for job in await desk.shipped()] == [50, 50, 20]
@@ -728,7 +728,7 @@ async def test_through_the_log_the_shipper_and_a_broker(
     sent: MessageId = await changes.send(hall.member, user_ids([hall.other]))
     processor = message_fanout.processor(PushNotification)
     async with place.open() as broker:
-        app = cast("App", _Parts(hall.stage.database, hall.stage.directories, broker))
+        app = cast("App", _Parts(hall.stage.database, hall.stage.realm_caches, broker))
         shipper = Shipper(hall.stage.database, through(broker))
         working = [
             asyncio.create_task(shipper.run()),
@@ -757,8 +757,8 @@ async def test_through_the_log_the_shipper_and_a_broker(
 class _Parts:
     """What the processor needs of an App."""
 
-    def __init__(self, database: Any, directories: Any, jobs: Any) -> None:
+    def __init__(self, database: Any, realm_caches: Any, jobs: Any) -> None:
         self.database = database
-        self.directories = directories
+        self.realm_caches = realm_caches
         self.jobs = jobs
         self.pushes = "somebody"

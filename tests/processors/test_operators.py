@@ -11,7 +11,7 @@ import pytest_asyncio
 from click.testing import CliRunner, Result
 from pika import BasicProperties
 
-from queue_processors.attendance import Attendance
+from queue_processors.heartbeat import Heartbeat
 from queue_processors.shipper import Shipper
 from queue_processors.work_log import WorkLog
 from scripts.cli.main import cli
@@ -166,7 +166,7 @@ async def test_status_knows_who_works_and_who_leads(
     shipping = asyncio.create_task(shipper.run())
     async with place.open_directly() as broker, asyncio.timeout(60):
         log = WorkLog(broker, Metrics(), lambda: clock.now().timestamp())
-        attendance = Attendance(
+        attendance = Heartbeat(
             database,
             place.desk,
             [QUEUE],
@@ -190,7 +190,7 @@ async def test_status_knows_who_works_and_who_leads(
         assert "nobody ships" in text
 
 
-async def _hold_one(log: JobBroker, attendance: Attendance, operator: Operator) -> None:
+async def _hold_one(log: JobBroker, attendance: Heartbeat, operator: Operator) -> None:
     """While a job of the year 2001 is in hand, everybody knows."""
     await log.publish(OutgoingJob(queue=QUEUE, body=b"{}", asked_at=1_000_000_000))
     async with log.consume(QUEUE, prefetch=1) as deliveries:

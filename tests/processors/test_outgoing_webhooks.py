@@ -475,10 +475,10 @@ async def test_nobody_is_called_who_or_for_what_is_gone(
         await changes.delete(hall.other, sent)
     elif what == "realm":
         await hall.make.connection.execute("UPDATE realms SET deactivated = true")
-        hall.stage.directories.of(hall.make.realm_id).forget_everything()
+        hall.stage.realm_caches.of(hall.make.realm_id).forget_everything()
     elif what == "archived":
         await hall.make.archive(channel)
-        hall.stage.directories.of(hall.make.realm_id).forget_everything()
+        hall.stage.realm_caches.of(hall.make.realm_id).forget_everything()
     else:
         gone = agency.bot if what == "bot" else hall.member
         connection, realm_id = hall.make.connection, hall.make.realm_id
@@ -496,7 +496,7 @@ async def test_the_answer_follows_a_message_that_has_moved(
     await hall.make.channel("other", subscribers=hall.everybody)
     sent = await changes.send(hall.other, "news", content="@**Helper**")
     [job] = await agency.jobs()
-    other = await hall.stage.directories.of(hall.make.realm_id).channel_by_name("other")
+    other = await hall.stage.realm_caches.of(hall.make.realm_id).channel_by_name("other")
     assert other is not None
     await changes.move(hall.admin, sent, channel_id=other.channel_id, topic="elsewhere")
     agency.web.answers = [answering_json({"content": "found you"})]

@@ -175,7 +175,7 @@ async def test_a_mention_is_shown_on_each_phone(hall: Hall, changes: Changes, pu
     await pushes.deliver()
 
     [android] = pushes.bouncer.got("android")
-    address = (await hall.stage.directories.of(hall.make.realm_id).address()).url
+    address = (await hall.stage.realm_caches.of(hall.make.realm_id).address()).url
     expected = {
         "event": "message",
         "zulip_message_id": message_id,
@@ -220,7 +220,7 @@ async def test_the_senders_picture_has_an_address_that_phones_can_fetch(
     await pushes.sealed_phone(hall.other, "secret-token")
     await changes.send(hall.member, user_ids([hall.other]), content="hush")
     await pushes.deliver()
-    address = (await hall.stage.directories.of(realm_id).address()).url
+    address = (await hall.stage.realm_caches.of(realm_id).address()).url
     for [told] in (pushes.bouncer.got("android"), pushes.opened()):
         assert told["sender_avatar_url"] == f"{address}/user_avatars/{realm_id}/avatars/face.png"
 
@@ -535,7 +535,7 @@ async def test_an_organization_that_may_not_push_is_told_so_and_again_when_it_ma
     hall: Hall, changes: Changes, pushes: PushDesk
 ):
     async def settings() -> RealmSettings:
-        return await hall.stage.directories.afresh(hall.make.realm_id).settings()
+        return await hall.stage.realm_caches.afresh(hall.make.realm_id).settings()
 
     await pushes.phone(hall.other, "android")
     await changes.send(hall.member, user_ids([hall.other]))

@@ -49,7 +49,7 @@ def days(hall):
 
 async def organization_keeps(hall, count):
     await hall.make.change_settings(message_retention_days=count)
-    hall.stage.directories.of(hall.make.realm_id).forget_everything()
+    hall.stage.realm_caches.of(hall.make.realm_id).forget_everything()
 
 
 async def channel(hall, name, keeps=None, **facts):

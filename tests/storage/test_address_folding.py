@@ -39,8 +39,8 @@ A_PART = st.text(st.sampled_from("aAßẞéE\u0301üσςΣİıж中-.1😀"), mi
 @pytest.mark.parametrize(("one", "other", "expected"), BOTH)
 async def test_all_ways_agree(make: Make, stage: Stage, one: str, other: str, *, expected: bool):
     row = await make.user(email=one)
-    directory = stage.directories.of(make.realm_id)
-    assert await directory.user_by_email(one) == row
+    realm_cache = stage.realm_caches.of(make.realm_id)
+    assert await realm_cache.user_by_email(one) == row
     found = await credentials.by_email(make.connection, make.realm_id, other)
     message = SimpleNamespace(channel_id=None, sender=SimpleNamespace(id=7, email=one))
     event = SimpleNamespace(message=message, wire_type="message")
@@ -48,8 +48,8 @@ async def test_all_ways_agree(make: Make, stage: Stage, one: str, other: str, *,
     assert {
         "folding": fold_address(one) == fold_address(other),
         "rows": await users.by_emails(make.connection, make.realm_id, [other]) == [row],
-        "cached": await directory.user_by_email(other) == row,
-        "several": await directory.users_by_email([other]) == [row],
+        "cached": await realm_cache.user_by_email(other) == row,
+        "several": await realm_cache.users_by_email([other]) == [row],
         "signing in": found is not None and found.user_id == row.user_id,
         "narrow": EventNarrow.parse([["sender", other]]).admits(event, Reader(UserId(1), ())),
     } == dict.fromkeys(("folding", "rows", "cached", "several", "signing in", "narrow"), expected)
@@ -104,11 +104,11 @@ async def test_accounts_that_have_the_same_address_are_told_apart_and_reported(
     with psycopg.connect(database_url, autocommit=True) as connection:
         fill_foldings(connection)
         shared = [s for s in shared_addresses(connection) if s.realm_id == make.realm_id]
-    directory = stage.directories.of(make.realm_id)
+    realm_cache = stage.realm_caches.of(make.realm_id)
     assert shared == [SharedAddress(make.realm_id, list(spellings))]
     for row, email in zip((first, second), spellings, strict=True):
         for _ in range(2):  # read, and from the cache
-            by_address = await directory.user_by_email(email)
+            by_address = await realm_cache.user_by_email(email)
             assert by_address is not None
             assert by_address.user_id == row.user_id
         entry = await credentials.by_email(make.connection, make.realm_id, email)

@@ -11,7 +11,7 @@ from server.domain.access import GUEST, ROLES, GroupSetting
 from server.domain.channels import GRANTS_CONTENT, Standing
 from server.domain.clock import SystemClock
 from server.domain.realm_settings import RealmSettings
-from server.realm_cache import DEFAULT_ADDRESSES, Directory
+from server.realm_cache import DEFAULT_ADDRESSES, RealmCache
 from storage import realms
 from storage.channels import ChannelRow
 from storage.ids import GroupId, UserId
@@ -81,11 +81,11 @@ async def standing_of(make: Make, row: UserRow) -> Standing:
     realm = await realms.by_id(connection, make.realm_id)
     assert realm is not None
     nowhere: Any = None
-    directory = Directory(
+    realm_cache = RealmCache(
         make.realm_id, nowhere, SystemClock(), DEFAULT_ADDRESSES, exact=connection
     )
-    graph = await directory.read_groups(connection, realm)
-    return Standing(directory.person(row), graph, RealmSettings.of(realm.settings))
+    graph = await realm_cache.read_groups(connection, realm)
+    return Standing(realm_cache.person(row), graph, RealmSettings.of(realm.settings))
 
 
 def access(standing: Standing, channel: ChannelRow, *, subscribed: bool) -> int:

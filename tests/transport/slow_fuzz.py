@@ -9,7 +9,7 @@ from typing import Any, cast
 from typing_extensions import override
 
 from server.api.wire import Exchange, Wire
-from server.runtime.timer_wheel import Deadlines
+from server.runtime.timer_wheel import TimerWheel
 from server.transport.server import HttpServer
 from tests.transport.wire_fuzz import PIECE, Paper, Told, answers, check_answers
 
@@ -70,7 +70,7 @@ class Slow(Told):
 class Talk:
     """One connection, on which things happen in any order that is possible."""
 
-    def __init__(self, pieces: Iterable[bytes], random: Random, deadlines: Deadlines) -> None:
+    def __init__(self, pieces: Iterable[bytes], random: Random, deadlines: TimerWheel) -> None:
         self._coming = deque(pieces)
         self._random = random
         self._paper = Paper(halves=random.random() < 0.7)
@@ -81,7 +81,7 @@ class Talk:
         """The connection cannot be closed by halves, and has ended with its client's."""
         self._exchanges: list[Slow] = []
         server = HttpServer(cast(Any, self._begin))
-        server.runtime.timer_wheel = deadlines  # each has a timer
+        server.deadlines = deadlines  # each has a timer
         self._connection = server.connection()
         self._connection.connection_made(cast(Any, self._paper))
         self._is_deaf = False
@@ -155,7 +155,7 @@ async def check_slowly(server: HttpServer, data: bytes, random: Random) -> None:
     Fewer come only where one is cut, having no length, or has no end but that of the connection,
     or the connection cannot be closed by halves.
     """
-    talk = Talk(cut(data, random), random, server.runtime.timer_wheel)
+    talk = Talk(cut(data, random), random, server.deadlines)
     statuses, is_cut = check_answers(await talk.run())
     at_once, _ = check_answers(answers(server, [data])[0])
     expected = at_once[: len(statuses)] if is_cut or talk.is_cut else at_once

@@ -8,7 +8,7 @@ import pytest
 from typing_extensions import override
 
 from server.transport.connection import Connection
-from server.transport.crowd import MANY
+from server.transport.read_throttle import MANY
 from tests.fixtures.sockets import PATIENCE_SECONDS, connected, until
 from tests.transport.exchanges import ASK, Echo, Patient, serving
 

@@ -19,7 +19,7 @@ from cryptography.hazmat.primitives.serialization import (
 from server.main import TRANSPORTS
 from server.runtime.sockets import ListenError
 from server.settings import Settings, certificates
-from server.transport import doors
+from server.transport import acceptor_pool
 from server.transport import server as transport_server
 from tests.fixtures.clients import basic
 from tests.fixtures.sockets import Connection, connected, request, until
@@ -60,7 +60,7 @@ async def test_who_never_agrees_on_a_cipher_counts_and_keeps_nobody_out_for_ever
     certificate, monkeypatch
 ):
     monkeypatch.setattr(transport_server, "HANDSHAKE_SECONDS", 1.0)
-    monkeypatch.setattr(doors, "LOOK_SECONDS", 0.1)
+    monkeypatch.setattr(acceptor_pool, "LOOK_SECONDS", 0.1)
     async with serving(tls=certificate.server) as (server, port, _), AsyncExitStack() as stack:
         server._room = 20
         async with connected(port, certificate.client) as known:

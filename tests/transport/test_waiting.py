@@ -9,7 +9,7 @@ import pytest
 
 import server as parley
 from server.realtime.poll import Waiting
-from server.transport import doors
+from server.transport import acceptor_pool
 from server.transport.reading import Reader
 from tests.factories import Make
 from tests.fixtures.clients import basic
@@ -32,7 +32,7 @@ def kept() -> int:
 
 
 async def test_a_poll_that_waits_keeps_little(serving_with, make: Make, connect, monkeypatch):
-    monkeypatch.setattr(doors, "CROWD", POLLS * 10)  # what is kept for a crowd goes with it
+    monkeypatch.setattr(acceptor_pool, "CROWD", POLLS * 10)  # what is kept for a crowd goes with it
     async with serving_with(transport="httptools") as server, AsyncExitStack() as stack:
         alice = await make.user("Alice")
         client = await connect(server, make.realm_id, alice)

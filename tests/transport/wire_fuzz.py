@@ -8,7 +8,7 @@ from random import Random
 from typing import Any, cast
 
 from server.api.wire import Exchange, Wire
-from server.transport.crowd import Crowd
+from server.transport.read_throttle import ReadThrottle
 from server.transport.server import HttpServer
 
 LINES = [
@@ -155,7 +155,7 @@ class Told:
 def new_server() -> HttpServer:
     """One that listens nowhere, and in which nobody waits for their turn."""
     server = HttpServer(cast(Any, lambda wire: cast(Exchange, Told(wire))))
-    server.crowd = Crowd()
+    server.crowd = ReadThrottle()
     return server
 
 

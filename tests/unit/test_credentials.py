@@ -6,7 +6,7 @@ import pytest
 
 from server.api.credentials import TRUSTED_SECONDS, Credential
 from server.domain.errors import UnauthorizedError
-from server.runtime.batch_loader import Gathering
+from server.runtime.batch_loader import BatchLoader
 from storage.ids import RealmId
 from tests.fixtures.clock import StoppedClock
 
@@ -24,7 +24,7 @@ async def test_a_credential_is_looked_at_again_after_a_moment_and_not_each_time(
         return dict.fromkeys(keys, is_live)
 
     credential = Credential(
-        Gathering(live), clock, (RealmId(1), b"digest"), lambda: UnauthorizedError("no")
+        BatchLoader(live), clock, (RealmId(1), b"digest"), lambda: UnauthorizedError("no")
     )
     for _ in range(3):
         await credential.check()

@@ -14,9 +14,9 @@ from server.domain.addresses import Addresses
 from server.domain.clock import SystemClock
 from server.events.base import EVERYONE, LogEntry
 from server.events.log import Tick
-from server.realm_cache import Directory
+from server.realm_cache import RealmCache
 from server.realtime.follower import RealmFollower
-from server.runtime.scheduler import Turns
+from server.runtime.scheduler import CooperativeScheduler
 from storage import event_log
 from storage.ids import Position, RealmId
 from tests.fixtures.sockets import until
@@ -62,9 +62,13 @@ def log(monkeypatch) -> Log:
 @pytest.fixture
 def follower(log) -> RealmFollower:
     """One that has come to position 5."""
-    directory = Directory(RealmId(1), cast("Any", log), SystemClock(), Addresses())
+    realm_cache = RealmCache(RealmId(1), cast("Any", log), SystemClock(), Addresses())
     return RealmFollower(
-        directory, cast("Any", log), epoch=1, position=Position(5), turns=Turns(turn_seconds=0)
+        realm_cache,
+        cast("Any", log),
+        epoch=1,
+        position=Position(5),
+        turns=CooperativeScheduler(turn_seconds=0),
     )
 
 

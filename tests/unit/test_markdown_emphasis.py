@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from server.domain.markdown import EmptyDirectory, render
+from server.domain.markdown import EmptyResolver, render
 from server.domain.markdown.emphasis import free_flanks, may_have_unused, unused_freed
 from server.domain.markdown.source import FLANK
 from tests.unit.markdown.realm import Realm
@@ -43,7 +43,7 @@ SCRIPTS = {
 
 
 def html_of(source: str) -> str:
-    return render(source, EmptyDirectory()).html.removeprefix("<p>").removesuffix("</p>")
+    return render(source, EmptyResolver()).html.removeprefix("<p>").removesuffix("</p>")
 
 
 @pytest.mark.parametrize("mark", MARKS)

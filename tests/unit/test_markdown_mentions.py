@@ -4,7 +4,7 @@ from random import Random
 
 import pytest
 
-from server.domain.markdown import EmptyDirectory, Names, names_in, render, render_description
+from server.domain.markdown import EmptyResolver, Names, names_in, render, render_description
 from server.domain.markdown.tokens import MAX_TOKENS
 from tests.unit.markdown.pathological import PATHOLOGICAL
 from tests.unit.markdown.properties import random_source
@@ -119,7 +119,7 @@ def test_descriptions_mention_nobody():
 
 
 def test_the_empty_directory_knows_nobody():
-    rendered = render("@**Ada Byron** @**|7** @*support* #**general**", EmptyDirectory())
+    rendered = render("@**Ada Byron** @**|7** @*support* #**general**", EmptyResolver())
     assert "<span" not in rendered.html
     assert "<a" not in rendered.html
 

@@ -3,11 +3,11 @@
 import pyromark
 import pytest
 
-from server.domain.markdown import EmptyDirectory, render
+from server.domain.markdown import EmptyResolver, render
 
 
 def html_of(content: str) -> str:
-    return render(content, EmptyDirectory()).html
+    return render(content, EmptyResolver()).html
 
 
 @pytest.mark.parametrize("newline", ["\n", "\r\n", "\r"])

@@ -8,7 +8,7 @@ from typing_extensions import override
 
 from server.domain.external_content import ProxyLinks
 from server.domain.markdown import (
-    EmptyDirectory,
+    EmptyResolver,
     Linkifier,
     Linkifiers,
     MediaPolicy,
@@ -141,7 +141,7 @@ def test_pictures_of_others_are_links_where_the_server_does_not_go():
     for proxy, shown in ((None, 0), (nowhere, 1)):
         style = Style(media=MediaPolicy(proxy=proxy))
         content = "http://intranet.example/a.png https://x.example/a.png"
-        assert render(content, EmptyDirectory(), style).html.count("<img") == shown
+        assert render(content, EmptyResolver(), style).html.count("<img") == shown
 
 
 def test_pictures_in_lists_and_spoilers_stay_there():
@@ -267,7 +267,7 @@ def test_bad_linkifiers_are_refused(pattern, template):
         Linkifier(pattern, template)
 
 
-class Linked(EmptyDirectory):
+class Linked(EmptyResolver):
     def __init__(self, *linkifiers: Linkifier) -> None:
         self._linkifiers = Linkifiers(linkifiers)
 

@@ -9,7 +9,7 @@ from structlog.testing import capture_logs
 from server.domain.clock import SystemClock
 from server.events.base import Audience
 from server.messaging.event_bus import check_ephemeral
-from server.realm_cache import Directories
+from server.realm_cache import RealmCaches
 from server.realtime import queues
 from server.realtime.queues import Realtime
 from storage.ids import ChannelId, QueueId, RealmId, UserId
@@ -43,7 +43,7 @@ def bus() -> Bus:
 def realtime(bus) -> Realtime:
     nowhere = cast("Any", None)
     clock = SystemClock()
-    realtime = Realtime(nowhere, Directories(nowhere, clock), clock)
+    realtime = Realtime(nowhere, RealmCaches(nowhere, clock), clock)
     realtime._bus = cast("Any", bus)
     return realtime
 

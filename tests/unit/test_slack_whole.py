@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from server.domain.markdown import EmptyDirectory, render
+from server.domain.markdown import EmptyResolver, render
 from server.domain.slack import markdown_of
 from server.domain.slack_text import converted, link, plain, time_of
 from tests.unit.markdown.reader import descendants, read
@@ -17,7 +17,7 @@ SYNTAX = "ab1 *_~`[]()<>#|$@&:;!.+-=\\/\n字"
 
 
 def html_of(payload):
-    return render(markdown_of(payload), EmptyDirectory()).html
+    return render(markdown_of(payload), EmptyResolver()).html
 
 
 def shown(payload):
@@ -306,7 +306,7 @@ def test_texts(theirs, ours):
 @settings(max_examples=400)
 @given(st.text(alphabet=SYNTAX, max_size=40))
 def test_plain_text_is_shown_as_it_is(text):
-    tree = read(render(plain(text, emoji=False), EmptyDirectory()).html)
+    tree = read(render(plain(text, emoji=False), EmptyResolver()).html)
     assert {element.tag for element in descendants(tree)} <= {"p", "br", "a"}
     assert "".join(tree.text.split()) == "".join(text.split())
 
@@ -314,7 +314,7 @@ def test_plain_text_is_shown_as_it_is(text):
 @settings(max_examples=400)
 @given(st.text(alphabet=SYNTAX.replace(":", ""), min_size=1, max_size=30).filter(str.strip))
 def test_the_text_of_a_link_is_shown_as_it_is(text):
-    [_, *elements] = descendants(read(render(link(text, "https://e.org/"), EmptyDirectory()).html))
+    [_, *elements] = descendants(read(render(link(text, "https://e.org/"), EmptyResolver()).html))
     assert [element.tag for element in elements] == ["a"]
     assert "".join(elements[0].text.split()) == "".join(text.split())
 

@@ -103,7 +103,7 @@ async def test_who_has_signed_in_gets_commands_to_copy(visitor, ada, make, serve
     assert "email=you@example.com" in browser.page
     await browser.sign_in(ada.email, "correct horse battery")
     await browser.look("/api")
-    url = (await server.app.directories.of(make.realm_id).address()).url
+    url = (await server.app.realm_caches.of(make.realm_id).address()).url
     assert f"site={url}\nemail={ada.email}\nkey=YOUR-API-KEY" in browser.page
     assert ada.api_key not in browser.page
     await browser.look("/")

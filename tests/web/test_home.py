@@ -35,7 +35,7 @@ async def boss(reception: Reception) -> Visitor:
 
 async def test_it_says_what_runs_and_what_to_copy(visitor, make, ada, server):
     browser = await signed_in(await visitor(), make, ada)
-    url = (await server.app.directories.of(make.realm_id).address()).url
+    url = (await server.app.realm_caches.of(make.realm_id).address()).url
     for line in (
         f"[api]\nemail={ada.email}\nkey=YOUR-API-KEY\nsite={url}</pre>",
         f'id="phone" tabindex="0">{url}</pre>',

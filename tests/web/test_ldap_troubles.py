@@ -1,4 +1,4 @@
-"""Directories that are away, or do not do as they should."""
+"""RealmCaches that are away, or do not do as they should."""
 
 import asyncio
 

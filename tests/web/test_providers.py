@@ -33,7 +33,7 @@ async def server(serving_with, provider, make, facts):
     common = {"client_id": CLIENT_ID, "client_secret": SECRET, "issuer": provider.url}
     names = ("google", "gitlab", "azuread", "own", "github", "apple")
     providers = {name: dict(common) for name in names}
-    providers["own"]["label"] = "Our Directory"
+    providers["own"]["label"] = "Our RealmCache"
     providers["github"]["api_url"] = provider.url
     await make.change_settings(authentication_methods=ALL)
     async with serving_with(sign_in_providers=providers) as running:
@@ -62,7 +62,7 @@ async def test_whoever_another_site_knows_is_let_in(visitor, ada, provider, name
     browser = await visitor()
     await browser.look("/login?next=%2Faccount")
     assert f'href="/accounts/login/social/{name}?next=%2Faccount"' in browser.page
-    assert "Sign in with Our Directory" in browser.text
+    assert "Sign in with Our RealmCache" in browser.text
     back = await go_there(browser, provider, name, next="/account")
     answer = await browser.look(back)
     assert answer.headers["Location"] == "/account"

@@ -307,7 +307,7 @@ async def test_an_app_gets_its_key_from_the_browser(visitor, ada, server, make):
     fields = dict(pair.split("=") for pair in rest.split("&"))
     encrypted = bytes.fromhex(fields.pop("otp_encrypted_api_key"))
     assert bytes(a ^ 0x5C for a in encrypted).decode() == ada.api_key
-    url = (await server.app.directories.of(make.realm_id).address()).url
+    url = (await server.app.realm_caches.of(make.realm_id).address()).url
     quoted = url.replace(":", "%3A").replace("/", "%2F")
     expected = {"realm": quoted, "email": "ada%40example.com", "user_id": str(ada.user_id)}
     assert fields == expected

@@ -5,11 +5,15 @@ from typing import Final
 
 import msgspec
 
-from server.actions.ground import Ground, stand_on_realm
+from server.actions.locked_realm import LockedRealm, lock_realm_context
 from server.actions.messages.decide import Draft
 from server.actions.messages.notices import Notice
 from server.actions.stepped_work import Kind, put_off
-from server.actions.subscriptions.regaining import tell_lost, tell_regained, who_find_something
+from server.actions.subscriptions.restored_access import (
+    tell_lost,
+    tell_regained,
+    who_find_something,
+)
 from server.events.base import NOBODY, Entry
 from server.events.log import Tick
 from server.transactions import Tx
@@ -54,7 +58,7 @@ def take_first(
     entry: Entry,
     readers: Sequence[Reader],
     knowing: Collection[Reader],
-    ground: Ground,
+    context: LockedRealm,
 ) -> Sequence[Reader]:
     """With the entry, what the first of these may read no longer is gone for them; the others.
 
@@ -65,13 +69,15 @@ def take_first(
         first = readers[:READERS_PER_STEP]
         marking = read_state.mark_left_read(tx.realm_id, first, write_id=tx.write_id)
         tx.at_position(entry, marking)
-        tell_lost(tx, entry, first, knowing, ground.settings.empty_topic_display_name)
+        tell_lost(tx, entry, first, knowing, context.settings.empty_topic_display_name)
     return readers[READERS_PER_STEP:]
 
 
-def tell_first(tx: Tx, entry: Entry, readers: Sequence[Reader], ground: Ground) -> Sequence[Reader]:
+def tell_first(
+    tx: Tx, entry: Entry, readers: Sequence[Reader], context: LockedRealm
+) -> Sequence[Reader]:
     """The first of these are told, behind the entry, what they find again; the others."""
-    name = ground.settings.empty_topic_display_name
+    name = context.settings.empty_topic_display_name
     tell_regained(tx, entry, readers[:READERS_PER_STEP], name)
     return readers[READERS_PER_STEP:]
 
@@ -94,24 +100,24 @@ async def _take(tx: Tx, plan: Plan, done: int, readers_per_step: int) -> int | N
     """
     until = done + readers_per_step
     some = plan.readers[done:until]
-    ground = await stand_on_realm(tx, [user_id for user_id, _ in some])
+    context = await lock_realm_context(tx, [user_id for user_id, _ in some])
     ids = sorted({channel_id for _, channel_id in some})
     rows = {row.channel_id: row for row in await tx.lock(channels.locking(tx.realm_id, ids))}
     own = await subscriptions.in_channels(
-        await tx.connection(), tx.realm_id, user_ids=sorted(ground.people), channel_ids=ids
+        await tx.connection(), tx.realm_id, user_ids=sorted(context.people), channel_ids=ids
     )
     there = {(row.user_id, row.channel_id) for row in own if row.active}
     lost = [
         (user_id, channel_id)
         for user_id, channel_id in some
-        if not ground.standing(user_id).reads(
+        if not context.standing(user_id).reads(
             rows[channel_id], subscribed=(user_id, channel_id) in there
         )
     ]
     knowing = [
         (user_id, channel_id)
         for user_id, channel_id in lost
-        if ground.standing(user_id).sees(rows[channel_id], subscribed=False)
+        if context.standing(user_id).sees(rows[channel_id], subscribed=False)
     ]
     left = [pair for pair in some if rows[pair[1]].is_archived or pair in lost]
     regained: list[Reader] = []
@@ -121,7 +127,7 @@ async def _take(tx: Tx, plan: Plan, done: int, readers_per_step: int) -> int | N
     if left or regained:
         entry = tx.append(Tick(), NOBODY)
         tx.at_position(entry, read_state.mark_left_read(tx.realm_id, left, write_id=tx.write_id))
-        name = ground.settings.empty_topic_display_name
+        name = context.settings.empty_topic_display_name
         tell_lost(tx, entry, lost, knowing, name)
         tell_regained(tx, entry, regained, name)
     return until if until < len(plan.readers) else None

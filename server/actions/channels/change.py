@@ -24,11 +24,11 @@ from server.actions.channels.sight import (
 )
 from server.actions.channels.updates import give_back, updates
 from server.actions.default_channel_groups import leave_groups
-from server.actions.ground import Ground, stand
+from server.actions.locked_realm import LockedRealm, lock_context
 from server.actions.realm_settings import withdraw_channel
 from server.actions.subscriptions.audiences import besides, seers
 from server.actions.subscriptions.membership import activity_of
-from server.actions.subscriptions.regaining import who_find_something
+from server.actions.subscriptions.restored_access import who_find_something
 from server.domain.access import GUEST
 from server.domain.actor import Actor
 from server.domain.channel_changes import (
@@ -45,7 +45,7 @@ from server.domain.permission_settings import CHANNEL_PERMISSIONS
 from server.events.base import MEMBERS, Entry
 from server.events.channels import ChannelInfo, DefaultChannelsChanged
 from server.transactions import Tx
-from storage import channels, read_state, regaining, subscriptions, users
+from storage import channels, read_state, restored_access, subscriptions, users
 from storage.channels import ChannelRow
 from storage.database import Connection
 from storage.ids import ChannelId, UserId
@@ -69,20 +69,20 @@ async def change_channel(
     Raises BadRequestError, ExpectationMismatchError, and ChannelAlreadyExistsError for a name
     that another channel has.
     """
-    ground = await stand(tx, actor, names_change=change.reaches_beyond_the_channel)
-    old, subscribed = await _administered(tx, actor, ground, channel_id)
+    context = await lock_context(tx, actor, names_change=change.reaches_beyond_the_channel)
+    old, subscribed = await _administered(tx, actor, context, channel_id)
     new = changed_channel(old, change)
     connection = await tx.connection()
-    permissions = await _permissions(connection, ground, old, change)
+    permissions = await _permissions(connection, context, old, change)
     new = replace(new, permissions=old.permissions | permissions)
     check_change(
-        ground.standing(actor.user_id),
+        context.standing(actor.user_id),
         old,
         new,
         subscribed=subscribed,
         web_public_enabled=web_public_enabled,
     )
-    await _check_surroundings(connection, ground, old, new)
+    await _check_surroundings(connection, context, old, new)
     if new == old:
         return None
     if sight_may_differ(old, new):
@@ -91,9 +91,9 @@ async def change_channel(
     connection = await tx.changing()
     readers: list[Reader] = []
     for before, after in _steps(old, new):
-        step = _Step(tx, connection, actor, ground, before, after)
+        step = _Step(tx, connection, actor, context, before, after)
         readers += await step.take()
-    notices = of_change(ground.people[actor.user_id], old, new, ground.graph)
+    notices = of_change(context.people[actor.user_id], old, new, context.graph)
     if new.is_archived and not old.is_archived:
         there = await subscriptions.active_user_ids(connection, tx.realm_id, channel_id)
         others = await with_unread(connection, tx.realm_id, channel_id)
@@ -102,7 +102,7 @@ async def change_channel(
 
 
 async def _administered(
-    tx: Tx, actor: Actor, ground: Ground, channel_id: ChannelId
+    tx: Tx, actor: Actor, context: LockedRealm, channel_id: ChannelId
 ) -> tuple[ChannelRow, bool]:
     """The channel, locked, and whether the actor is in it.
 
@@ -114,7 +114,7 @@ async def _administered(
         raise unknown
     [channel] = await tx.lock(channels.locking(tx.realm_id, [channel_id]))
     own = await subscriptions.of_user_in(connection, tx.realm_id, actor.user_id, channel_id)
-    standing = ground.standing(actor.user_id)
+    standing = context.standing(actor.user_id)
     is_in = own is not None and own.active
     if not standing.sees(channel, subscribed=is_in):
         raise unknown
@@ -124,11 +124,11 @@ async def _administered(
 
 
 async def _permissions(
-    connection: Connection, ground: Ground, channel: ChannelRow, change: ChannelChange
+    connection: Connection, context: LockedRealm, channel: ChannelRow, change: ChannelChange
 ) -> dict[str, Any]:
     """The permissions that are not what they were, as they are kept."""
-    changes, graph = change.permissions, ground.graph
-    active = await users.active_among(connection, ground.realm.realm_id, named_in(changes))
+    changes, graph = change.permissions, context.graph
+    active = await users.active_among(connection, context.realm.realm_id, named_in(changes))
     return changed_settings(
         changes,
         CHANNEL_PERMISSIONS,
@@ -139,10 +139,10 @@ async def _permissions(
 
 
 async def _check_surroundings(
-    connection: Connection, ground: Ground, old: ChannelRow, new: ChannelRow
+    connection: Connection, context: LockedRealm, old: ChannelRow, new: ChannelRow
 ) -> None:
     """Raise a DomainError if something beside the channel forbids that it is so."""
-    realm_id, channel_id = ground.realm.realm_id, old.channel_id
+    realm_id, channel_id = context.realm.realm_id, old.channel_id
     if new.name != old.name:
         [found] = await channels.named(connection, realm_id, [new.name])
         if found.channel_id not in (None, channel_id):
@@ -151,7 +151,7 @@ async def _check_surroundings(
         await check_folder(connection, realm_id, new.folder_id)
     is_to_be_empty = new.topics_policy == "empty_topic_only" != old.topics_policy
     if is_to_be_empty and await channels.has_named_topics(connection, realm_id, channel_id):
-        empty = ground.settings.empty_topic_display_name
+        empty = context.settings.empty_topic_display_name
         raise BadRequestError(f"All messages of this channel must be in the {empty} topic.")
 
 
@@ -178,7 +178,7 @@ class _Step:
     tx: Tx
     connection: Connection
     actor: Actor
-    ground: Ground
+    context: LockedRealm
     old: ChannelRow
     new: ChannelRow
 
@@ -191,15 +191,15 @@ class _Step:
         realm_id = self.tx.realm_id
         await channels.update(self.connection, realm_id, self.new)
         sight, reading = await self._sight()
-        audiences = await seers(self.connection, realm_id, self.ground, [self.new])
+        audiences = await seers(self.connection, realm_id, self.context, [self.new])
         audience = audiences[self.channel_id]
         if sight.gained:
             audience = besides(audience, sight.gained)
         info = await self._info() if self.old.is_archived and not self.new.is_archived else None
-        told = updates(self.old, self.new, self.ground.graph, info)
+        told = updates(self.old, self.new, self.context.graph, info)
         entries = [self.tx.append(event, audience) for event in told]
         if self.new.name != self.old.name:
-            await tell_of_name(self.tx, self.connection, self.ground, self.new)
+            await tell_of_name(self.tx, self.connection, self.context, self.new)
         if self.old.is_default != self.new.is_default:
             ids = await channels.default_ids(self.connection, realm_id)
             entries.append(self.tx.append(DefaultChannelsChanged(default_streams=ids), MEMBERS))
@@ -207,7 +207,7 @@ class _Step:
             await leave_groups(self.tx, self.actor.user_id, self.channel_id)
         self._record(entries[0])
         shown = await tell_of_sight(
-            self.tx, self.connection, self.ground, {self.channel_id: self.new}, sight
+            self.tx, self.connection, self.context, {self.channel_id: self.new}, sight
         )
         left = [
             *await self._take_away(entries[0], sight, reading.losing),
@@ -216,11 +216,11 @@ class _Step:
         if info is not None:
             await give_back(self.tx, self.connection, info, audience)
         if self.new.is_archived and not self.old.is_archived:
-            await withdraw_channel(self.tx, self.actor, self.ground, self.channel_id)
+            await withdraw_channel(self.tx, self.actor, self.context, self.channel_id)
         return left
 
     async def _info(self) -> ChannelInfo:
-        graph = self.ground.graph
+        graph = self.context.graph
         activity = await activity_of(self.connection, self.tx.realm_id, [self.channel_id])
         return ChannelInfo.of(self.new, activity.get(self.channel_id), graph, now=graph.clock.now())
 
@@ -244,7 +244,7 @@ class _Step:
             return SightChange({}, {}), ReadingChange([], [])
         realm_id = self.tx.realm_id
         everybody = await users.up_to_role(self.connection, realm_id, least_role=GUEST, or_among=())
-        people = replace(self.ground, people={row.user_id: row for row in everybody})
+        people = replace(self.context, people={row.user_id: row for row in everybody})
         there = frozenset(
             await subscriptions.active_user_ids(self.connection, realm_id, self.channel_id)
         )
@@ -265,7 +265,7 @@ class _Step:
         found = await who_find_something(
             self.connection, self.tx.realm_id, self.channel_id, gaining
         )
-        return tell_first(self.tx, entry, found, self.ground)
+        return tell_first(self.tx, entry, found, self.context)
 
     async def _take_away(
         self, entry: Entry, sight: SightChange, losing: list[UserId]
@@ -277,7 +277,7 @@ class _Step:
         realm_id = self.tx.realm_id
         concerned = await who_find_something(self.connection, realm_id, self.channel_id, losing)
         known = sight.still_known(concerned)
-        left = take_first(self.tx, entry, concerned, known, self.ground)
+        left = take_first(self.tx, entry, concerned, known, self.context)
         old, new = self.old, self.new
         if old.history_public_to_subscribers and not new.history_public_to_subscribers:
             await self._hide_history(entry, losing)
@@ -292,9 +292,9 @@ class _Step:
         marking = read_state.mark_hidden_read(realm_id, self.channel_id, write_id=write_id)
         self.tx.at_position(entry, marking)
         gone = set(losing)
-        starred = await regaining.starred_by(self.connection, realm_id, self.channel_id)
+        starred = await restored_access.starred_by(self.connection, realm_id, self.channel_id)
         if pairs := [(i, self.channel_id) for i in starred if i not in gone]:
-            telling = regaining.tell_unstarred(realm_id, pairs, write_id=write_id)
+            telling = restored_access.tell_unstarred(realm_id, pairs, write_id=write_id)
             self.tx.at_position(entry, telling)
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from server.actions import audit
 from server.actions.channel_folders import check_folder
-from server.actions.ground import Ground
+from server.actions.locked_realm import LockedRealm
 from server.actions.subscriptions.audiences import seers
 from server.domain.access import GroupSetting
 from server.domain.channel_creation import (
@@ -37,7 +37,7 @@ class Wanted:
 
 
 async def checked_terms(
-    tx: Tx, ground: Ground, terms: ChannelTerms, *, web_public_enabled: bool
+    tx: Tx, context: LockedRealm, terms: ChannelTerms, *, web_public_enabled: bool
 ) -> ChannelTerms:
     """The terms with their permissions as they are kept.
 
@@ -46,21 +46,21 @@ async def checked_terms(
     check_terms(
         terms,
         web_public_enabled=web_public_enabled,
-        spectators=ground.settings.enable_spectator_access,
+        spectators=context.settings.enable_spectator_access,
     )
     connection = await tx.connection()
     await check_folder(connection, tx.realm_id, terms.folder_id)
     named = {user_id for value in terms.permissions.values() for user_id in value.direct_members}
     active = await users.active_among(connection, tx.realm_id, named)
     permissions = {
-        name: checked_permission(name, value, ground.graph, active)
+        name: checked_permission(name, value, context.graph, active)
         for name, value in terms.permissions.items()
     }
     return replace(terms, permissions=permissions)
 
 
 async def create_channels(
-    tx: Tx, ground: Ground, creator_id: UserId, wanted: Sequence[Wanted], terms: ChannelTerms
+    tx: Tx, context: LockedRealm, creator_id: UserId, wanted: Sequence[Wanted], terms: ChannelTerms
 ) -> list[ChannelRow]:
     """Make channels on these terms (`checked_terms`), without subscribers yet.
 
@@ -68,15 +68,15 @@ async def create_channels(
     channel is told. Raises CreationNotPermittedError, and BadRequestError for a description that
     is too long.
     """
-    check_creator(ground.standing(creator_id), terms)
-    permissions = _permissions(ground, creator_id, terms)
-    new = [_new(each, creator_id, terms, permissions, ground) for each in wanted]
+    check_creator(context.standing(creator_id), terms)
+    permissions = _permissions(context, creator_id, terms)
+    new = [_new(each, creator_id, terms, permissions, context) for each in wanted]
     connection = await tx.changing()
     rows = [await channels.insert(connection, tx.realm_id, each) for each in new]
-    now = ground.graph.clock.now()
-    audiences = await seers(connection, tx.realm_id, ground, rows)
+    now = context.graph.clock.now()
+    audiences = await seers(connection, tx.realm_id, context, rows)
     for row in rows:
-        info = ChannelInfo.of(row, None, ground.graph, now=now)
+        info = ChannelInfo.of(row, None, context.graph, now=now)
         entry = tx.append(ChannelsCreated(streams=[info]), audiences[row.channel_id])
         tx.at_position(entry, channels.changed(tx.realm_id, [row.channel_id]))
         audit.record(
@@ -95,9 +95,9 @@ async def create_channels(
 
 
 def _permissions(
-    ground: Ground, creator_id: UserId, terms: ChannelTerms
+    context: LockedRealm, creator_id: UserId, terms: ChannelTerms
 ) -> dict[str, GroupSetting]:
-    return {**default_permissions(ground.graph.ids_by_name, creator_id), **terms.permissions}
+    return {**default_permissions(context.graph.ids_by_name, creator_id), **terms.permissions}
 
 
 def _new(
@@ -105,7 +105,7 @@ def _new(
     creator_id: UserId,
     terms: ChannelTerms,
     permissions: Mapping[str, GroupSetting],
-    ground: Ground,
+    context: LockedRealm,
 ) -> NewChannel:
     description = clean_description(wanted.description)
     return NewChannel(
@@ -113,7 +113,7 @@ def _new(
         description=description,
         rendered_description=render_description(description),
         creator_id=creator_id,
-        created_at=ground.graph.clock.now(),
+        created_at=context.graph.clock.now(),
         invite_only=terms.invite_only,
         is_web_public=terms.is_web_public,
         history_public_to_subscribers=terms.shares_history,

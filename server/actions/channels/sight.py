@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import msgspec
 
-from server.actions.ground import Ground
+from server.actions.locked_realm import LockedRealm
 from server.actions.subscriptions.audiences import alike
 from server.actions.subscriptions.membership import activity_of
 from server.events.base import Entry, to_users
@@ -34,8 +34,8 @@ class SightChange:
 
 
 def sight_change(
-    before: Ground,
-    after: Ground,
+    before: LockedRealm,
+    after: LockedRealm,
     old: Sequence[ChannelRow],
     new: Mapping[ChannelId, ChannelRow],
     subscribed: set[tuple[UserId, ChannelId]],
@@ -64,7 +64,7 @@ def sight_change(
 async def tell_of_sight(
     tx: Tx,
     connection: Connection,
-    ground: Ground,
+    context: LockedRealm,
     channels: Mapping[ChannelId, ChannelRow],
     change: SightChange,
 ) -> Entry | None:
@@ -80,7 +80,7 @@ async def tell_of_sight(
     if not shown:
         return None
     activity = await activity_of(connection, tx.realm_id, shown)
-    now = ground.graph.clock.now()
+    now = context.graph.clock.now()
     people: dict[ChannelId, list[UserId]] = {
         row.channel_id: msgspec.json.decode(row.user_ids)
         for row in await subscriptions.subscribers(connection, tx.realm_id, shown)
@@ -88,7 +88,8 @@ async def tell_of_sight(
     last: Entry | None = None
     for channel_ids, user_ids in alike(change.gained):
         infos = [
-            ChannelInfo.of(channels[i], activity.get(i), ground.graph, now=now) for i in channel_ids
+            ChannelInfo.of(channels[i], activity.get(i), context.graph, now=now)
+            for i in channel_ids
         ]
         last = tx.append(ChannelsCreated(streams=infos), to_users(*user_ids))
         for channel_id in channel_ids:
@@ -114,8 +115,8 @@ class ReadingChange:
 
 
 def reading_change(
-    before: Ground,
-    after: Ground,
+    before: LockedRealm,
+    after: LockedRealm,
     old: ChannelRow,
     new: ChannelRow,
     subscribed: Collection[UserId],

@@ -5,13 +5,13 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from server.actions import audit
-from server.actions.ground import Ground
 from server.actions.groups.standing import (
     active_ids,
     conclude,
     stand_on_group,
     tell_who_sees_otherwise,
 )
+from server.actions.locked_realm import LockedRealm
 from server.domain.access import GroupSetting
 from server.domain.actor import Actor
 from server.domain.errors import BadRequestError, GroupInUseError
@@ -55,11 +55,11 @@ async def change_group(tx: Tx, actor: Actor, group_id: GroupId, change: GroupCha
     """
     if change.reactivate:
         tx.must_be_exact()  # everybody within may see other channels, which takes long
-    ground, row = await stand_on_group(tx, actor, group_id, named_in(change.permissions))
-    _check_manages(ground, actor, row)
+    context, row = await stand_on_group(tx, actor, group_id, named_in(change.permissions))
+    _check_manages(context, actor, row)
     if row.deactivated and change.permissions and not change.reactivate:
         raise BadRequestError(IS_DEACTIVATED)
-    return await _become(tx, actor, ground, row, _changed(ground, row, change))
+    return await _become(tx, actor, context, row, _changed(context, row, change))
 
 
 async def deactivate_group(tx: Tx, actor: Actor, group_id: GroupId) -> str | None:
@@ -70,20 +70,22 @@ async def deactivate_group(tx: Tx, actor: Actor, group_id: GroupId) -> str | Non
     permission of another group names it.
     """
     tx.must_be_exact()  # as when it is reactivated
-    ground, row = await stand_on_group(tx, actor, group_id)
-    _check_manages(ground, actor, row)
+    context, row = await stand_on_group(tx, actor, group_id)
+    _check_manages(context, actor, row)
     if row.deactivated:
         raise BadRequestError(IS_DEACTIVATED)
-    objections = await _objections(tx, await tx.connection(), ground, actor, group_id)
+    objections = await _objections(tx, await tx.connection(), context, actor, group_id)
     if objections:
         raise GroupInUseError(objections)
 
-    return await _become(tx, actor, ground, row, replace(row, deactivated=True))
+    return await _become(tx, actor, context, row, replace(row, deactivated=True))
 
 
-async def _become(tx: Tx, actor: Actor, ground: Ground, row: GroupRow, new: GroupRow) -> str | None:
+async def _become(
+    tx: Tx, actor: Actor, context: LockedRealm, row: GroupRow, new: GroupRow
+) -> str | None:
     """Keep the group as it is to be, and tell everyone, if it is not so already."""
-    changes = audit.differences(_facts(ground, row), _facts(ground, new))
+    changes = audit.differences(_facts(context, row), _facts(context, new))
     if not changes:
         return None
     is_turned = row.deactivated != new.deactivated
@@ -92,7 +94,7 @@ async def _become(tx: Tx, actor: Actor, ground: Ground, row: GroupRow, new: Grou
         group_id=row.group_id,
         data=audit.after(changes),
         deactivated=row.deactivated and new.deactivated,
-        group=await _shown(tx, connection, ground, new) if is_turned and row.deactivated else None,
+        group=await _shown(tx, connection, context, new) if is_turned and row.deactivated else None,
     )
     entry = tx.append(event, EVERYONE)
     conclude(
@@ -107,17 +109,17 @@ async def _become(tx: Tx, actor: Actor, ground: Ground, row: GroupRow, new: Grou
     if not is_turned:
         return None
     # Channels may name it, archived ones also while it is deactivated.
-    return await tell_who_sees_otherwise(tx, entry, ground, row.group_id, within(row))
+    return await tell_who_sees_otherwise(tx, entry, context, row.group_id, within(row))
 
 
-def _check_manages(ground: Ground, actor: Actor, row: GroupRow) -> None:
-    if not manages(ground.standing(actor.user_id), row):
+def _check_manages(context: LockedRealm, actor: Actor, row: GroupRow) -> None:
+    if not manages(context.standing(actor.user_id), row):
         raise BadRequestError("Insufficient permission")
 
 
-def _changed(ground: Ground, row: GroupRow, change: GroupChange) -> GroupRow:
+def _changed(context: LockedRealm, row: GroupRow, change: GroupChange) -> GroupRow:
     """The group as it is to be. Raises BadRequestError, ExpectationMismatchError."""
-    graph = ground.graph
+    graph = context.graph
     name, description = row.name, row.description
     if change.name is not None:
         name = checked_group_name(change.name)
@@ -130,7 +132,7 @@ def _changed(ground: Ground, row: GroupRow, change: GroupChange) -> GroupRow:
         GROUP_PERMISSIONS,
         lambda setting: group_permission(row, setting, graph),
         graph,
-        active_ids(ground),
+        active_ids(context),
     )
     return replace(
         row,
@@ -141,12 +143,12 @@ def _changed(ground: Ground, row: GroupRow, change: GroupChange) -> GroupRow:
     )
 
 
-def _facts(ground: Ground, row: GroupRow) -> dict[str, Any]:
+def _facts(context: LockedRealm, row: GroupRow) -> dict[str, Any]:
     """Everything of a group that can be changed, as clients know it."""
     facts: dict[str, Any] = {
         name: getattr(row, name) for name in ("name", "description", "deactivated")
     }
-    return facts | permissions_of(row, ground.graph)
+    return facts | permissions_of(row, context.graph)
 
 
 async def _keep(tx: Tx, row: GroupRow) -> Connection:
@@ -163,26 +165,26 @@ async def _keep(tx: Tx, row: GroupRow) -> Connection:
     return connection
 
 
-async def _shown(tx: Tx, connection: Connection, ground: Ground, row: GroupRow) -> UserGroup:
+async def _shown(tx: Tx, connection: Connection, context: LockedRealm, row: GroupRow) -> UserGroup:
     people = await users.by_ids(connection, tx.realm_id, row.member_ids)
     members = [person.user_id for person in people if person.is_active]
-    return shown_group(row, ground.graph, members)
+    return shown_group(row, context.graph, members)
 
 
 async def _objections(
-    tx: Tx, connection: Connection, ground: Ground, actor: Actor, group_id: GroupId
+    tx: Tx, connection: Connection, context: LockedRealm, actor: Actor, group_id: GroupId
 ) -> list[dict[str, Any]]:
     """What names the group, and so speaks against deactivating it; its own permissions do not.
 
     Of a channel of which the actor may not know only the settings are told.
     """
-    graph, settings = ground.graph, ground.settings
+    graph, settings = context.graph, context.settings
     found: list[dict[str, Any]] = []
     above = [g for g, nested in graph.subgroups.items() if group_id in nested]
     supergroups = sorted(g for g in above if g not in graph.deactivated)
     if supergroups:
         found.append({"type": "subgroup", "supergroup_ids": supergroups})
-    found += await _objections_of_channels(tx, connection, ground, actor, group_id)
+    found += await _objections_of_channels(tx, connection, context, actor, group_id)
     for other, permissions in graph.permissions.items():
         naming = _naming(group_id, permissions)
         if naming and other != group_id and other not in graph.deactivated:
@@ -196,7 +198,7 @@ async def _objections(
 
 
 async def _objections_of_channels(
-    tx: Tx, connection: Connection, ground: Ground, actor: Actor, group_id: GroupId
+    tx: Tx, connection: Connection, context: LockedRealm, actor: Actor, group_id: GroupId
 ) -> list[dict[str, Any]]:
     rows = [
         (row, naming)
@@ -210,7 +212,7 @@ async def _objections_of_channels(
         channel_ids=[row.channel_id for row, _ in rows],
     )
     is_in = {row.channel_id for row in own if row.active}
-    standing = ground.standing(actor.user_id)
+    standing = context.standing(actor.user_id)
 
     def name_of(row: ChannelRow) -> dict[str, ChannelId]:
         seen = standing.sees(row, subscribed=row.channel_id in is_in)

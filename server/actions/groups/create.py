@@ -4,13 +4,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from server.actions.ground import PEOPLE_IN_BATCH, Ground, stand
 from server.actions.groups.standing import (
     active_ids,
     check_people,
     check_subgroups,
     conclude,
 )
+from server.actions.locked_realm import PEOPLE_IN_BATCH, LockedRealm, lock_context
 from server.domain.access import GroupSetting
 from server.domain.actor import Actor
 from server.domain.errors import BadRequestError
@@ -54,13 +54,13 @@ async def create_group(tx: Tx, actor: Actor, new: NewGroup, *, now: datetime) ->
     named = {user_id for value in new.permissions.values() for user_id in value.direct_members}
     if len(members) + len(named) > PEOPLE_IN_BATCH:
         tx.must_be_exact()
-    ground = await stand(tx, actor, {*members, *named}, names_change=True)
-    _check_may(ground, actor)
-    check_people(ground, members)
-    check_subgroups(ground.graph, subgroups)
-    if is_name_taken(name, ground.graph):
+    context = await lock_context(tx, actor, {*members, *named}, names_change=True)
+    _check_may(context, actor)
+    check_people(context, members)
+    check_subgroups(context.graph, subgroups)
+    if is_name_taken(name, context.graph):
         raise BadRequestError(f"User group '{name}' already exists.")
-    permissions = _permissions(ground, actor, new.permissions)
+    permissions = _permissions(context, actor, new.permissions)
 
     connection = await tx.changing()
     kept = {setting: value.as_json() for setting, value in permissions.items()}
@@ -88,7 +88,7 @@ async def create_group(tx: Tx, actor: Actor, new: NewGroup, *, now: datetime) ->
         subgroup_ids=subgroups,
         changed_at=Position(0),
     )
-    added = GroupAdded(group=shown_group(row, ground.graph, members))
+    added = GroupAdded(group=shown_group(row, context.graph, members))
     after = {"name": name, "description": description, "members": members, "subgroups": subgroups}
     conclude(
         tx,
@@ -102,19 +102,19 @@ async def create_group(tx: Tx, actor: Actor, new: NewGroup, *, now: datetime) ->
     return group_id
 
 
-def _check_may(ground: Ground, actor: Actor) -> None:
+def _check_may(context: LockedRealm, actor: Actor) -> None:
     if actor.is_bot:
         raise BadRequestError("This endpoint does not accept bot requests.")
-    if not ground.standing(actor.user_id).realm_permits("can_create_groups"):
+    if not context.standing(actor.user_id).realm_permits("can_create_groups"):
         raise BadRequestError("Insufficient permission")
 
 
 def _permissions(
-    ground: Ground, actor: Actor, wanted: Mapping[str, GroupSetting]
+    context: LockedRealm, actor: Actor, wanted: Mapping[str, GroupSetting]
 ) -> dict[str, GroupSetting]:
     """All settings of the new group. Raises BadRequestError."""
-    active = active_ids(ground)
-    return default_permissions(ground.graph, actor.user_id) | {
-        name: checked_setting(name, GROUP_PERMISSIONS[name], value, ground.graph, active)
+    active = active_ids(context)
+    return default_permissions(context.graph, actor.user_id) | {
+        name: checked_setting(name, GROUP_PERMISSIONS[name], value, context.graph, active)
         for name, value in wanted.items()
     }

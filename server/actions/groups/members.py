@@ -3,7 +3,6 @@
 from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass
 
-from server.actions.ground import Ground
 from server.actions.groups.change import IS_DEACTIVATED
 from server.actions.groups.standing import (
     check_people,
@@ -12,6 +11,7 @@ from server.actions.groups.standing import (
     stand_on_group,
     tell_who_sees_otherwise,
 )
+from server.actions.locked_realm import LockedRealm
 from server.domain.access import GroupSetting
 from server.domain.actor import Actor
 from server.domain.errors import BadRequestError
@@ -52,17 +52,17 @@ async def change_members(
     """
     if change.add_subgroups or change.delete_subgroups:
         tx.must_be_exact()  # everybody within may see other channels, which takes long
-    ground, row = await stand_on_group(tx, actor, group_id, {*change.add, *change.delete})
-    _check_may(ground, actor, row, change)
+    context, row = await stand_on_group(tx, actor, group_id, {*change.add, *change.delete})
+    _check_may(context, actor, row, change)
     if row.deactivated:
         raise BadRequestError(IS_DEACTIVATED)
-    _check_members(ground, row, change)
-    _check_subgroups(ground, row, change)
+    _check_members(context, row, change)
+    _check_subgroups(context, row, change)
 
     connection = await tx.changing()
     await _keep(tx, connection, group_id, change)
     # Whoever is deactivated is shown in no group, so nobody is told that they leave it.
-    leaving = tuple(u for u in change.delete if ground.people[u].is_active)
+    leaving = tuple(u for u in change.delete if context.people[u].is_active)
     events: list[Event] = []
     if change.add:
         events.append(MembersAdded(group_id=group_id, user_ids=tuple(change.add)))
@@ -89,11 +89,11 @@ async def change_members(
         direct_members=(*change.add, *change.delete),
         direct_subgroups=(*change.add_subgroups, *change.delete_subgroups),
     )
-    return await tell_who_sees_otherwise(tx, entry, ground, group_id, concerned)
+    return await tell_who_sees_otherwise(tx, entry, context, group_id, concerned)
 
 
-def _check_may(ground: Ground, actor: Actor, row: GroupRow, change: MembersChange) -> None:
-    standing, themselves = ground.standing(actor.user_id), {actor.user_id}
+def _check_may(context: LockedRealm, actor: Actor, row: GroupRow, change: MembersChange) -> None:
+    standing, themselves = context.standing(actor.user_id), {actor.user_id}
     coming = set(change.add) == themselves and not change.add_subgroups
     going = set(change.delete) == themselves and not change.delete_subgroups
     adds, removes = change.add or change.add_subgroups, change.delete or change.delete_subgroups
@@ -103,8 +103,8 @@ def _check_may(ground: Ground, actor: Actor, row: GroupRow, change: MembersChang
         raise BadRequestError("Insufficient permission")
 
 
-def _check_members(ground: Ground, row: GroupRow, change: MembersChange) -> None:
-    check_people(ground, change.add)
+def _check_members(context: LockedRealm, row: GroupRow, change: MembersChange) -> None:
+    check_people(context, change.add)
     members = set(row.member_ids)
     for user_id in change.add:
         if user_id in members:
@@ -112,9 +112,9 @@ def _check_members(ground: Ground, row: GroupRow, change: MembersChange) -> None
     _check_leaving(change.delete, members, "There is no user '{}' in this user group")
 
 
-def _check_subgroups(ground: Ground, row: GroupRow, change: MembersChange) -> None:
-    check_subgroups(ground.graph, change.add_subgroups)
-    around = ground.graph.around(row.group_id)
+def _check_subgroups(context: LockedRealm, row: GroupRow, change: MembersChange) -> None:
+    check_subgroups(context.graph, change.add_subgroups)
+    around = context.graph.around(row.group_id)
     for group_id in change.add_subgroups:
         if group_id in row.subgroup_ids:
             raise BadRequestError(f"User group {group_id} is already a subgroup of this group.")

@@ -12,8 +12,8 @@ from server.actions.channels.aftermath import (
     tell_first,
 )
 from server.actions.channels.sight import reading_change, sight_change, tell_of_sight
-from server.actions.ground import PEOPLE_IN_BATCH, Ground, stand
-from server.actions.subscriptions.regaining import who_find_something
+from server.actions.locked_realm import PEOPLE_IN_BATCH, LockedRealm, lock_context
+from server.actions.subscriptions.restored_access import who_find_something
 from server.domain.access import GroupGraph, GroupSetting
 from server.domain.actor import Actor
 from server.domain.channels import GRANTS_METADATA, setting_of
@@ -28,27 +28,27 @@ from storage.ids import GroupId, UserId
 
 async def stand_on_group(
     tx: Tx, actor: Actor, group_id: GroupId, people: Iterable[UserId] = ()
-) -> tuple[Ground, GroupRow]:
+) -> tuple[LockedRealm, GroupRow]:
     """The realm, held alone, with these people and the group. Raises BadRequestError."""
     people = set(people)
     if len(people) > PEOPLE_IN_BATCH:
         tx.must_be_exact()
-    ground = await stand(tx, actor, people, names_change=True)
+    context = await lock_context(tx, actor, people, names_change=True)
     row = await groups.by_id(await tx.connection(), tx.realm_id, group_id)
     if row is None:
         raise BadRequestError("Invalid user group")
-    return ground, row
+    return context, row
 
 
-def active_ids(ground: Ground) -> set[UserId]:
+def active_ids(context: LockedRealm) -> set[UserId]:
     """The people of the ground who may be in groups, and may be named by permissions."""
-    return {row.user_id for row in ground.people.values() if row.is_active}
+    return {row.user_id for row in context.people.values() if row.is_active}
 
 
-def check_people(ground: Ground, user_ids: Iterable[UserId]) -> None:
+def check_people(context: LockedRealm, user_ids: Iterable[UserId]) -> None:
     """Raise BadRequestError for somebody who cannot be in a group."""
     for user_id in user_ids:
-        row = ground.people.get(user_id)
+        row = context.people.get(user_id)
         if row is None or not row.is_active or row.is_system_bot:
             raise BadRequestError(f"Invalid user ID: {user_id}")
 
@@ -76,7 +76,7 @@ def conclude(
 
 
 async def tell_who_sees_otherwise(
-    tx: Tx, entry: Entry, ground: Ground, group_id: GroupId, concerned: GroupSetting
+    tx: Tx, entry: Entry, context: LockedRealm, group_id: GroupId, concerned: GroupSetting
 ) -> str | None:
     """Show private channels to those who may know of them from now on, and hide others.
 
@@ -85,8 +85,8 @@ async def tell_who_sees_otherwise(
     if anything, is AFTERMATH to be finished.
     """
     connection = await tx.connection()
-    graph = await (await tx.directory()).read_groups(connection, ground.realm)
-    around = ground.graph.around(group_id)
+    graph = await (await tx.realm_cache()).read_groups(connection, context.realm)
+    around = context.graph.around(group_id)
     rows = [
         row
         for row in await channels.naming(connection, tx.realm_id, around)
@@ -105,7 +105,7 @@ async def tell_who_sees_otherwise(
         user_ids=list(people),
         channel_ids=[row.channel_id for row in rows],
     )
-    before, after = replace(ground, people=people), replace(ground, graph=graph, people=people)
+    before, after = replace(context, people=people), replace(context, graph=graph, people=people)
     subscribed = {(row.user_id, row.channel_id) for row in there if row.active}
     same = {row.channel_id: row for row in rows}
     change = sight_change(before, after, rows, same, subscribed)

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from server.actions.ground import Ground
+from server.actions.locked_realm import LockedRealm
 from server.actions.subscriptions.audiences import seers
 from server.events.base import Audience
 from server.events.channels import RECENTLY
@@ -27,7 +27,7 @@ async def of_message(tx: Tx, place: MessagePlace, actor_id: UserId) -> Audience:
     if place.channel_id is None:
         people = await message_places.dm_user_ids(connection, tx.realm_id, place.conversation_id)
         return Audience(users=tuple(people))
-    channel = await (await tx.directory()).channel(place.channel_id)
+    channel = await (await tx.realm_cache()).channel(place.channel_id)
     assert channel is not None, "a message is in a channel that exists"
     outsiders = await message_edits.readers(
         connection,
@@ -91,12 +91,12 @@ async def of_messages(
 
 
 async def activity_statements(
-    tx: Tx, ground: Ground, rows: Iterable[ChannelRow], now: datetime
+    tx: Tx, context: LockedRealm, rows: Iterable[ChannelRow], now: datetime
 ) -> list[Statement]:
     """Before messages leave or join the channels: what tells afterwards how these look now."""
     by_id = {row.channel_id: row for row in rows}
     connection = await tx.connection()
-    audiences = await seers(connection, tx.realm_id, ground, by_id.values())
+    audiences = await seers(connection, tx.realm_id, context, by_id.values())
     return [
         channels.tell_activity(
             tx.realm_id,

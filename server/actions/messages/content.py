@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from itertools import chain, islice
 from typing import Final, Protocol
 
-from server.actions.workbench import Reading
+from server.actions.realm_services import Reading
 from server.domain.access import GroupGraph
 from server.domain.actor import Actor
 from server.domain.attachments import path_ids_in
@@ -41,7 +41,7 @@ from server.domain.shown_people import INACCESSIBLE_NAME
 from server.domain.thumbnails import has_thumbnails, with_thumbnails
 from server.domain.user_settings import UserSettings
 from server.domain.widgets import widget_of
-from server.realm_cache import Directory
+from server.realm_cache import RealmCache
 from storage import attachments, message_flags, messages, sends
 from storage.attachments import AttachmentRow
 from storage.channels import ChannelRow
@@ -97,7 +97,7 @@ class ReadContent:
 
 
 async def read_content(
-    directory: Directory,
+    realm_cache: RealmCache,
     author: Actor,
     content: str,
     *,
@@ -110,14 +110,14 @@ async def read_content(
 
     `content` has passed `clean_content`. The readers may not know the `masked` people.
     """
-    graph = await directory.groups()
-    rendered = await render_as(directory, author, content, masked)
-    alert_words = await directory.alert_words()
+    graph = await realm_cache.groups()
+    rendered = await render_as(realm_cache, author, content, masked)
+    alert_words = await realm_cache.alert_words()
     await _let_others_go_on(content)
     topic_mentioned: frozenset[UserId] = frozenset()
     if rendered.topic_wildcard and channel_id is not None:
         topic_mentioned = await _participants(author, topic_id, read)
-    held = await _attachments(directory, author, rendered, read)
+    held = await _attachments(realm_cache, author, rendered, read)
     if held:
         html = with_thumbnails(rendered.html, {row.path_id: row for row in held})
         rendered = replace(rendered, html=html)
@@ -144,12 +144,12 @@ async def _participants(
 
 
 async def _attachments(
-    directory: Directory, author: Actor, rendered: Rendered, read: Reading
+    realm_cache: RealmCache, author: Actor, rendered: Rendered, read: Reading
 ) -> tuple[AttachmentRow, ...]:
     """Nobody shares a file by its address alone, not even one that they could read once."""
     if not rendered.has_attachment:
         return ()
-    path_ids = path_ids_in(rendered.links, author.realm_id, await directory.address())
+    path_ids = path_ids_in(rendered.links, author.realm_id, await realm_cache.address())
     if not path_ids:
         return ()
     async with read() as connection:
@@ -158,7 +158,7 @@ async def _attachments(
         )
 
 
-async def typeset_ahead(directory: Directory, content: str, *, share: Hashable) -> None:
+async def typeset_ahead(realm_cache: RealmCache, content: str, *, share: Hashable) -> None:
     """Have the text's code coloured and its formulas set, before its transaction begins.
 
     `share`: who in the organization writes it, since people have equal shares of that process.
@@ -166,31 +166,31 @@ async def typeset_ahead(directory: Directory, content: str, *, share: Hashable) 
     """
     if len(content) > MAX_MESSAGE_LENGTH:
         return
-    language = (await directory.settings()).default_code_block_language
+    language = (await realm_cache.settings()).default_code_block_language
     if jobs := jobs_in(content.rstrip(), language):
-        await directory.rendering.typesetter.set(jobs, share=(directory.realm_id, share))
+        await realm_cache.rendering.typesetter.set(jobs, share=(realm_cache.realm_id, share))
     await _let_others_go_on(content)
 
 
 async def render_as(
-    directory: Directory, author: Actor, content: str, masked: Collection[UserId] = ()
+    realm_cache: RealmCache, author: Actor, content: str, masked: Collection[UserId] = ()
 ) -> Rendered:
     """What the author's text looks like in a message to people who may not know the masked ones."""
-    settings = await directory.settings()
-    standing = Standing(author.person, await directory.groups(), settings)
+    settings = await realm_cache.settings()
+    standing = Standing(author.person, await realm_cache.groups(), settings)
     style = Style(
         translate_emoticons=UserSettings.of(author.row.settings).translate_emoticons,
         media=MediaPolicy(
             settings.inline_image_preview,
-            directory.rendering.media_hosts,
-            directory.rendering.proxy,
+            realm_cache.rendering.media_hosts,
+            realm_cache.rendering.proxy,
         ),
         code_language=settings.default_code_block_language,
-        origin=(await directory.address()).url,
+        origin=(await realm_cache.address()).url,
     )
-    names = await _mentionable(directory, standing, content, masked)
+    names = await _mentionable(realm_cache, standing, content, masked)
     await _let_others_go_on(content)
-    return render(content, names, style, directory.rendering.typesetter)
+    return render(content, names, style, realm_cache.rendering.typesetter)
 
 
 async def _let_others_go_on(content: str) -> None:
@@ -200,7 +200,7 @@ async def _let_others_go_on(content: str) -> None:
 
 
 async def check_mentions(
-    directory: Directory,
+    realm_cache: RealmCache,
     author: Actor,
     written: ReadContent,
     *,
@@ -214,8 +214,8 @@ async def check_mentions(
     """
     added = written.rendered.mentioned_group_ids - mentioned_groups_in(instead_of)
     if added and not author.row.is_system_bot:
-        _check_groups(await directory.groups(), author, added)
-    await _check_wildcards(directory, author, written, channel_id=channel_id, read=read)
+        _check_groups(await realm_cache.groups(), author, added)
+    await _check_wildcards(realm_cache, author, written, channel_id=channel_id, read=read)
 
 
 def _check_groups(graph: GroupGraph, author: Actor, group_ids: Collection[GroupId]) -> None:
@@ -225,7 +225,7 @@ def _check_groups(graph: GroupGraph, author: Actor, group_ids: Collection[GroupI
 
 
 async def _check_wildcards(
-    directory: Directory,
+    realm_cache: RealmCache,
     author: Actor,
     written: ReadContent,
     *,
@@ -235,8 +235,8 @@ async def _check_wildcards(
     rendered = written.rendered
     if channel_id is None or not (rendered.channel_wildcard or rendered.topic_wildcard):
         return
-    graph = await directory.groups()
-    permitted = (await directory.settings()).permission("can_mention_many_users_group", graph)
+    graph = await realm_cache.groups()
+    permitted = (await realm_cache.settings()).permission("can_mention_many_users_group", graph)
     if graph.contains(permitted, author.person):
         return
     if rendered.channel_wildcard:
@@ -311,22 +311,22 @@ def _mentioned(row: UserRow) -> MentionedUser:
 
 
 async def _mentionable(
-    directory: Directory, standing: Standing, content: str, masked: Collection[UserId]
+    realm_cache: RealmCache, standing: Standing, content: str, masked: Collection[UserId]
 ) -> Mentionable:
     """Look up what the text seems to name; the renderer decides what it does name."""
     found = Mentionable()
-    found.linkifiers = await directory.linkifiers()
-    found.emoji = (await directory.emoji()).pictures
+    found.linkifiers = await realm_cache.linkifiers()
+    found.emoji = (await realm_cache.emoji()).pictures
     names = names_in(content, found.linkifiers)
     for name in islice(names.users, MAX_LOOKED_UP):
-        rows = await directory.users_named(name)
-        strangers = await directory.strangers(standing.person, rows)
+        rows = await realm_cache.users_named(name)
+        strangers = await realm_cache.strangers(standing.person, rows)
         found.by_name[fold_name(name)] = [
             row for row in rows if row not in strangers and row.user_id not in masked
         ]
     for user_id in islice(names.user_ids, MAX_LOOKED_UP):
-        row = await directory.user(UserId(user_id))
-        if row is not None and not await directory.strangers(standing.person, [row]):
+        row = await realm_cache.user(UserId(user_id))
+        if row is not None and not await realm_cache.strangers(standing.person, [row]):
             found.by_id[row.user_id] = (
                 replace(row, full_name=INACCESSIBLE_NAME) if row.user_id in masked else row
             )
@@ -334,26 +334,26 @@ async def _mentionable(
         group = _mentionable_group(standing, name)
         if group is not None:
             found.groups[fold_name(name)] = group
-    await _find_channels(directory, standing, names, found)
+    await _find_channels(realm_cache, standing, names, found)
     return found
 
 
 async def _find_channels(
-    directory: Directory, standing: Standing, names: Names, found: Mentionable
+    realm_cache: RealmCache, standing: Standing, names: Names, found: Mentionable
 ) -> None:
     """Look up the channels that the author may know of, and topics in those that they may read."""
     wanted = [*names.channels, *names.unusual_channels][:MAX_LOOKED_UP]
     topics_left = MAX_TOPICS_LOOKED_UP
-    for name in await directory.existing_channels(wanted):
-        channel = await directory.channel_by_name(name)
-        if channel is None or not await _may(standing.sees, directory, standing, channel):
+    for name in await realm_cache.existing_channels(wanted):
+        channel = await realm_cache.channel_by_name(name)
+        if channel is None or not await _may(standing.sees, realm_cache, standing, channel):
             continue
         found.channels[fold_name(name)] = MentionedChannel(channel.channel_id, channel.name)
         topics = list(names.topics.get(name, ()))[:topics_left]
-        if topics and await _may(standing.reads_history, directory, standing, channel):
+        if topics and await _may(standing.reads_history, realm_cache, standing, channel):
             topics_left -= len(topics)
             for topic in topics:
-                if await directory.topic(channel.channel_id, topic) is not None:
+                if await realm_cache.topic(channel.channel_id, topic) is not None:
                     found.topics.add((channel.channel_id, fold_name(topic)))
 
 
@@ -371,6 +371,8 @@ class Rule(Protocol):
     def __call__(self, channel: ChannelRow, *, subscribed: bool) -> bool: ...
 
 
-async def _may(rule: Rule, directory: Directory, standing: Standing, channel: ChannelRow) -> bool:
-    subscription = await directory.subscription(standing.person.user_id, channel.channel_id)
+async def _may(
+    rule: Rule, realm_cache: RealmCache, standing: Standing, channel: ChannelRow
+) -> bool:
+    subscription = await realm_cache.subscription(standing.person.user_id, channel.channel_id)
     return rule(channel, subscribed=subscription is not None and subscription.active)

@@ -11,7 +11,7 @@ from server.actions.messages.content import (
     check_mentions,
     read_content,
 )
-from server.actions.workbench import Reading
+from server.actions.realm_services import Reading
 from server.domain.access import GUEST
 from server.domain.actor import Actor
 from server.domain.bots import GENERIC
@@ -31,7 +31,7 @@ from server.domain.markdown.writing import mentioned_ids, with_masked_mentions
 from server.domain.messages import clean_content, clean_new_topic
 from server.domain.names import composed
 from server.domain.realm_settings import RealmSettings
-from server.realm_cache import Directory
+from server.realm_cache import RealmCache
 from storage import conversations
 from storage.channels import ChannelRow
 from storage.conversations import TopicRow
@@ -90,25 +90,25 @@ class Decision:
     """Links in the topic's name."""
 
 
-async def decide(directory: Directory, actor: Actor, draft: Draft, read: Reading) -> Decision:
+async def decide(realm_cache: RealmCache, actor: Actor, draft: Draft, read: Reading) -> Decision:
     """Check everything about the draft, and render it. Raises a DomainError."""
-    sender = await directory.user(actor.user_id)
+    sender = await realm_cache.user(actor.user_id)
     if sender is None or not sender.is_active:
         raise UserDeactivatedError("Account is deactivated")
-    realm = await directory.realm()
-    settings = await directory.settings()
-    graph = await directory.groups()
+    realm = await realm_cache.realm()
+    settings = await realm_cache.settings()
+    graph = await realm_cache.groups()
     content = clean_content(draft.content)
     current = Actor(actor.realm_id, sender, actor.client)
     standing = Standing(current.person, graph, settings)
     if draft.type == "channel":
-        place = await _channel_place(directory, current, draft, standing)
+        place = await _channel_place(realm_cache, current, draft, standing)
     else:
-        place = await _direct_place(directory, current, draft, standing, read)
+        place = await _direct_place(realm_cache, current, draft, standing, read)
     channel_id = place.channel.channel_id if place.channel else None
-    masked = await _masked(directory, sender, place, content)
+    masked = await _masked(realm_cache, sender, place, content)
     written = await read_content(
-        directory,
+        realm_cache,
         current,
         with_masked_mentions(content, masked) if masked else content,
         channel_id=channel_id,
@@ -116,21 +116,21 @@ async def decide(directory: Directory, actor: Actor, draft: Draft, read: Reading
         read=read,
         masked=masked,
     )
-    await check_mentions(directory, current, written, channel_id=channel_id, read=read)
-    linkifiers = await directory.linkifiers()
+    await check_mentions(realm_cache, current, written, channel_id=channel_id, read=read)
+    linkifiers = await realm_cache.linkifiers()
     return Decision(
         sender=sender,
         realm=realm,
         settings=settings,
         place=place,
         written=written,
-        mentioned_bots=await _mentioned_bots(directory, place.channel, written),
+        mentioned_bots=await _mentioned_bots(realm_cache, place.channel, written),
         topic_links=tuple(linkifiers.topic_links(place.topic_name)),
     )
 
 
 async def _masked(
-    directory: Directory, sender: UserRow, place: Place, content: str
+    realm_cache: RealmCache, sender: UserRow, place: Place, content: str
 ) -> frozenset[UserId]:
     """The people that the server's own direct message mentions and its recipients may not know.
 
@@ -138,24 +138,24 @@ async def _masked(
     that those bots know.
     """
     guests = [row for row in place.people if row.role == GUEST]
-    if not guests or not sender.is_system_bot or await directory.guests_know_everybody():
+    if not guests or not sender.is_system_bot or await realm_cache.guests_know_everybody():
         return frozenset()
-    names = names_in(content, await directory.linkifiers())
+    names = names_in(content, await realm_cache.linkifiers())
     ids = mentioned_ids(content) | {UserId(user_id) for user_id in names.user_ids}
     for name in islice(names.users, MAX_LOOKED_UP):
-        ids.update(row.user_id for row in await directory.users_named(name))
+        ids.update(row.user_id for row in await realm_cache.users_named(name))
     found: set[UserId] = set()
     for row in guests:
-        found |= (await directory.sight(row, ids)).strangers
+        found |= (await realm_cache.sight(row, ids)).strangers
     return frozenset(found)
 
 
 async def _mentioned_bots(
-    directory: Directory, channel: ChannelRow | None, written: ReadContent
+    realm_cache: RealmCache, channel: ChannelRow | None, written: ReadContent
 ) -> tuple[UserId, ...]:
     if channel is None or channel.invite_only or not written.mentioned:
         return ()
-    rows = await directory.users(sorted(written.mentioned))
+    rows = await realm_cache.users(sorted(written.mentioned))
     return tuple(row.user_id for row in rows.values() if row.bot_type == GENERIC and row.is_active)
 
 
@@ -163,11 +163,11 @@ async def _mentioned_bots(
 
 
 async def _channel_place(
-    directory: Directory, actor: Actor, draft: Draft, standing: Standing
+    realm_cache: RealmCache, actor: Actor, draft: Draft, standing: Standing
 ) -> Place:
     if draft.topic is None:
         raise MissingParameterError("topic")
-    channel, subscription = await _channel_of(directory, actor, draft.to, standing)
+    channel, subscription = await _channel_of(realm_cache, actor, draft.to, standing)
     topic_name = clean_new_topic(draft.topic, standing.settings.empty_topic_display_name)
     if channel.is_archived:
         raise BadRequestError(f"Not authorized to send to channel '{channel.name}'")
@@ -177,11 +177,11 @@ async def _channel_place(
         refusal = _refusal(channel, [own])
         if refusal is not None:
             rests_on_owner = True
-            owner = await _owner(directory, actor, channel, standing)
+            owner = await _owner(realm_cache, actor, channel, standing)
             if (refusal := _refusal(channel, [own, *owner])) is not None:
                 raise refusal
         check_topic_policy(channel, topic_name, standing.settings)
-    topic = await directory.topic(channel.channel_id, topic_name)
+    topic = await realm_cache.topic(channel.channel_id, topic_name)
     return Place(
         channel=channel,
         subscription=subscription,
@@ -192,7 +192,7 @@ async def _channel_place(
 
 
 async def _channel_of(
-    directory: Directory, actor: Actor, to: object, standing: Standing
+    realm_cache: RealmCache, actor: Actor, to: object, standing: Standing
 ) -> tuple[ChannelRow, SubscriptionRow | None]:
     """The channel that `to` names, if the actor may know that it exists."""
     if isinstance(to, list | tuple):
@@ -201,33 +201,33 @@ async def _channel_of(
         to = to[0]
     if isinstance(to, int):
         missing = ChannelDoesNotExistError.with_id(to)
-        channel = await directory.channel(ChannelId(to))
+        channel = await realm_cache.channel(ChannelId(to))
     else:
         name = composed(str(to))
         missing = ChannelDoesNotExistError.named(name)
-        channel = await directory.channel_by_name(name)
+        channel = await realm_cache.channel_by_name(name)
     if channel is None:
         raise missing
-    subscription = await directory.subscription(actor.user_id, channel.channel_id)
+    subscription = await realm_cache.subscription(actor.user_id, channel.channel_id)
     is_subscribed = subscription is not None and subscription.active
     if actor.row.is_system_bot or standing.sees(channel, subscribed=is_subscribed):
         return channel, subscription
-    if any(is_in for _, is_in in await _owner(directory, actor, channel, standing)):
+    if any(is_in for _, is_in in await _owner(realm_cache, actor, channel, standing)):
         return channel, subscription
     raise missing
 
 
 async def _owner(
-    directory: Directory, actor: Actor, channel: ChannelRow, standing: Standing
+    realm_cache: RealmCache, actor: Actor, channel: ChannelRow, standing: Standing
 ) -> list[tuple[Standing, bool]]:
     """Where a bot's owner, if it has one, stands towards the channel: a bot may go there too."""
     owner_id = actor.row.bot_owner_id
-    row = None if owner_id is None else await directory.user(owner_id)
+    row = None if owner_id is None else await realm_cache.user(owner_id)
     if owner_id is None or row is None or not row.is_active:
         return []
-    subscription = await directory.subscription(owner_id, channel.channel_id)
+    subscription = await realm_cache.subscription(owner_id, channel.channel_id)
     is_subscribed = subscription is not None and subscription.active
-    owner = Standing(directory.person(row), standing.graph, standing.settings)
+    owner = Standing(realm_cache.person(row), standing.graph, standing.settings)
     return [(owner, is_subscribed)]
 
 
@@ -265,19 +265,19 @@ def check_topic_policy(channel: ChannelRow, topic_name: str, settings: RealmSett
 
 
 async def _direct_place(
-    directory: Directory, actor: Actor, draft: Draft, standing: Standing, read: Reading
+    realm_cache: RealmCache, actor: Actor, draft: Draft, standing: Standing, read: Reading
 ) -> Place:
-    others = await _recipients(directory, actor, draft.to)
+    others = await _recipients(realm_cache, actor, draft.to)
     people = {row.user_id: row for row in [*others, actor.row]}
     user_ids = tuple(sorted(people))
     await _check_direct_permissions(actor, people, standing, read)
     return Place(
-        dm_group_id=await directory.dm_group(user_ids),
+        dm_group_id=await realm_cache.dm_group(user_ids),
         people=tuple(people[user_id] for user_id in user_ids),
     )
 
 
-async def _recipients(directory: Directory, actor: Actor, to: object) -> list[UserRow]:
+async def _recipients(realm_cache: RealmCache, actor: Actor, to: object) -> list[UserRow]:
     """The active users that `to` names by ids or by emails."""
     if isinstance(to, str):
         to = [part.strip() for part in to.split(",") if part.strip()]
@@ -288,12 +288,12 @@ async def _recipients(directory: Directory, actor: Actor, to: object) -> list[Us
         raise BadRequestError(f"Too many recipients (limit: {MAX_DM_RECIPIENTS})")
     ids = [UserId(each) for each in named if isinstance(each, int)]
     if len(ids) == len(named):
-        rows = await known_people(directory, actor, ids)
+        rows = await known_people(realm_cache, actor, ids)
     else:
         rows = []
         for email in dict.fromkeys(str(each) for each in named):
-            found = await directory.users_known_by(actor.row, [email])
-            if not found or await _strangers(directory, actor, found):
+            found = await realm_cache.users_known_by(actor.row, [email])
+            if not found or await _strangers(realm_cache, actor, found):
                 raise BadRequestError(f"Invalid email '{email}'")
             rows += found
     for row in rows:
@@ -303,23 +303,25 @@ async def _recipients(directory: Directory, actor: Actor, to: object) -> list[Us
 
 
 async def known_people(
-    directory: Directory, actor: Actor, user_ids: Sequence[UserId]
+    realm_cache: RealmCache, actor: Actor, user_ids: Sequence[UserId]
 ) -> list[UserRow]:
     """The people with these ids, by id.
 
     A user that the actor may not know is refused like one that does not exist: by writing they
     would meet. Raises BadRequestError.
     """
-    found = await directory.users(user_ids)
-    strangers = {row.user_id for row in await _strangers(directory, actor, found.values())}
+    found = await realm_cache.users(user_ids)
+    strangers = {row.user_id for row in await _strangers(realm_cache, actor, found.values())}
     for user_id in user_ids:
         if user_id not in found or user_id in strangers:
             raise BadRequestError(f"Invalid user ID {user_id}")
     return [found[user_id] for user_id in sorted(found)]
 
 
-async def _strangers(directory: Directory, actor: Actor, rows: Iterable[UserRow]) -> list[UserRow]:
-    return [] if actor.row.is_system_bot else await directory.strangers(actor.row, rows)
+async def _strangers(
+    realm_cache: RealmCache, actor: Actor, rows: Iterable[UserRow]
+) -> list[UserRow]:
+    return [] if actor.row.is_system_bot else await realm_cache.strangers(actor.row, rows)
 
 
 async def _check_direct_permissions(

@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from server.actions.attachments import before_letting_go, let_go
-from server.actions.ground import Ground, stand
+from server.actions.locked_realm import LockedRealm, lock_context
 from server.actions.messages.audience import activity_statements, of_messages, protects_history
 from server.actions.messages.subject import ARCHIVED, Subject, is_subscribed, lock_subject
 from server.domain.actor import Actor
@@ -37,7 +37,7 @@ async def delete_message(tx: Tx, actor: Actor, message_id: MessageId, now: datet
     """Delete a message for good. Whoever could read it is told."""
     subject = await lock_subject(tx, actor, message_id)
     _check_permitted(subject, now)
-    await delete_locked(tx, subject.ground, subject.channel, subject.topic, [subject.row], now)
+    await delete_locked(tx, subject.context, subject.channel, subject.topic, [subject.row], now)
 
 
 def _check_permitted(subject: Subject, now: datetime) -> None:
@@ -51,7 +51,7 @@ def _check_permitted(subject: Subject, now: datetime) -> None:
     )
     if not subject.is_own or not may_own:
         raise BadRequestError(NOT_PERMITTED)
-    limit = subject.ground.settings.message_content_delete_limit_seconds
+    limit = subject.context.settings.message_content_delete_limit_seconds
     if limit is not None and (now - subject.row.sent_at).total_seconds() > limit:
         raise BadRequestError("The time limit for deleting this message has passed")
 
@@ -64,11 +64,11 @@ async def delete_from_topic(
     For administrators only.
     """
     tx.must_be_exact()
-    ground = await stand(tx, actor)
-    standing = ground.standing(actor.user_id)
+    context = await lock_context(tx, actor)
+    standing = context.standing(actor.user_id)
     if not standing.person.is_administrator:
         raise UnauthorizedPrincipalError("Must be an organization administrator")
-    name = clean_topic(topic_name, ground.settings.empty_topic_display_name)
+    name = clean_topic(topic_name, context.settings.empty_topic_display_name)
     channel, topic = await _lock_topic(tx, actor, standing, channel_id, name)
     some = await message_moves.newest_in_topic(
         await tx.connection(),
@@ -79,7 +79,7 @@ async def delete_from_topic(
     )
     rows = await tx.lock(message_edits.locking(tx.realm_id, sorted(some[:MAX_GONE])))
     if rows:
-        await delete_locked(tx, ground, channel, topic, rows, now)
+        await delete_locked(tx, context, channel, topic, rows, now)
     return len(some) > MAX_GONE
 
 
@@ -109,7 +109,7 @@ async def _lock_topic(
 
 async def delete_locked(
     tx: Tx,
-    ground: Ground,
+    context: LockedRealm,
     channel: ChannelRow | None,
     topic: TopicRow | None,
     rows: Sequence[ChangingRow | LockedRow],
@@ -124,7 +124,7 @@ async def delete_locked(
     used = await submessages.positions_of(await tx.connection(), tx.realm_id, ids)
     entries = sorted({p for row in rows for p in _entries(row, now)} | {*used})
     held = await before_letting_go(tx, ids, now)
-    activity = [] if channel is None else await activity_statements(tx, ground, [channel], now)
+    activity = [] if channel is None else await activity_statements(tx, context, [channel], now)
     await event_log.blank(await tx.changing(), tx.realm_id, entries)
     last = None
     for telling in tellings:
@@ -132,7 +132,7 @@ async def delete_locked(
             message_ids=tuple(telling.message_ids),
             channel_id=None if channel is None else channel.channel_id,
             topic="" if topic is None else topic.name,
-            empty_topic_display_name=ground.settings.empty_topic_display_name,
+            empty_topic_display_name=context.settings.empty_topic_display_name,
             entries=tuple(entries) if last is None else (),
         )
         last = tx.append(event, telling.audience)

@@ -46,7 +46,7 @@ async def edit_content(
 
 async def check_editable(tx: Tx, subject: Subject, new: NewContent, now: datetime) -> None:
     """Raise BadRequestError if the actor may not make the message say this."""
-    settings = subject.ground.settings
+    settings = subject.context.settings
     if subject.row.sender_id != subject.actor.user_id:
         raise BadRequestError("You don't have permission to edit this message")
     if not settings.allow_message_editing:
@@ -96,7 +96,7 @@ class PreparedEdit:
     def change(self) -> ContentChange:
         """The content as events have it: the previous one only where people may see that."""
         row, written = self.subject.row, self.written
-        settings = self.subject.ground.settings
+        settings = self.subject.context.settings
         shows_history = settings.message_edit_history_visibility_policy == "all"
         return ContentChange(
             orig_content=row.content if shows_history else None,
@@ -148,9 +148,9 @@ async def prepare_edit(tx: Tx, subject: Subject, new: NewContent, now: datetime)
 
 async def _read(tx: Tx, subject: Subject, new: NewContent) -> ReadContent:
     """What the message is to say, as a send of it would be read. Raises a DomainError."""
-    row, directory = subject.row, await tx.directory()
+    row, realm_cache = subject.row, await tx.realm_cache()
     written = await read_content(
-        directory,
+        realm_cache,
         subject.actor,
         _cleaned(new.content),
         channel_id=row.channel_id,
@@ -158,7 +158,7 @@ async def _read(tx: Tx, subject: Subject, new: NewContent) -> ReadContent:
         read=tx.reading,
     )
     await check_mentions(
-        directory,
+        realm_cache,
         subject.actor,
         written,
         channel_id=row.channel_id,
@@ -202,7 +202,7 @@ def _event(edit: PreparedEdit) -> MessagesChanged:
 
 
 def _wants_previews(subject: Subject, written: ReadContent) -> bool:
-    settings = subject.ground.settings
+    settings = subject.context.settings
     return (
         settings.inline_url_embed_preview and written.rendered.has_link and not subject.actor.is_bot
     )

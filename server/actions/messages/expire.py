@@ -3,7 +3,7 @@
 from datetime import datetime, timedelta
 
 from server.actions import audit
-from server.actions.ground import stand_on_realm
+from server.actions.locked_realm import lock_realm_context
 from server.actions.messages.delete import delete_locked
 from server.transactions import Tx
 from storage import channels, conversations, message_edits, retention
@@ -20,8 +20,8 @@ async def expire(tx: Tx, found: Expired, now: datetime) -> int:
     the time was changed meanwhile, or they are elsewhere.
     """
     tx.must_be_exact()
-    ground = await stand_on_realm(tx, [])
-    channel, topic, days = None, None, ground.settings.message_retention_days
+    context = await lock_realm_context(tx, [])
+    channel, topic, days = None, None, context.settings.message_retention_days
     if found.channel_id is not None:
         place = await _place(tx, found)
         if place is None:
@@ -41,7 +41,7 @@ async def expire(tx: Tx, found: Expired, now: datetime) -> int:
         return 0
     ids = [row.id for row in rows]
     await retention.set_aside(await tx.changing(), tx.realm_id, ids, now=now)
-    entry = await delete_locked(tx, ground, channel, topic, rows, now)
+    entry = await delete_locked(tx, context, channel, topic, rows, now)
     after = {"count": len(rows), "conversation_id": found.conversation_id, "days": days}
     audit.record(
         tx, entry, None, "messages_expired", subject_id=found.channel_id, before={}, after=after

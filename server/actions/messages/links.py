@@ -2,7 +2,7 @@
 
 from server.domain.markdown.links import direct_href
 from server.domain.markdown.writing import link, topic_link
-from server.realm_cache import Directory
+from server.realm_cache import RealmCache
 from storage import conversations, message_places
 from storage.database import Connection
 from storage.ids import TopicId, UserId
@@ -10,24 +10,24 @@ from storage.message_edits import ChangingRow
 
 
 async def link_to(
-    directory: Directory, connection: Connection, user_id: UserId, row: ChangingRow
+    realm_cache: RealmCache, connection: Connection, user_id: UserId, row: ChangingRow
 ) -> str:
     """A link to the message, for this reader: it shows where the message is."""
     if row.channel_id is None:
         people = await message_places.dm_user_ids(
-            connection, directory.realm_id, row.conversation_id
+            connection, realm_cache.realm_id, row.conversation_id
         )
         others = [each for each in people if each != user_id] or [user_id]
         return link("a direct message", direct_href(others, row.id))
-    channel = await directory.channel(row.channel_id)
+    channel = await realm_cache.channel(row.channel_id)
     assert channel is not None, "a message is in a channel that exists"
     [topic] = await conversations.topics_by_ids(
-        connection, directory.realm_id, [TopicId(row.conversation_id)]
+        connection, realm_cache.realm_id, [TopicId(row.conversation_id)]
     )
     return topic_link(
         channel.channel_id,
         channel.name,
         topic.name,
-        empty_topic_name=(await directory.settings()).empty_topic_display_name,
+        empty_topic_name=(await realm_cache.settings()).empty_topic_display_name,
         message_id=row.id,
     )

@@ -76,10 +76,10 @@ async def begin(
     messages_per_step: int = MESSAGES_PER_STEP,
 ) -> "Begun | Clocked[Begun]":
     """Move what is asked for, or as much of it as one transaction may; whom it concerns is told."""
-    directory = await tx.directory()
+    realm_cache = await tx.realm_cache()
     topic = request.topic
     if topic is not None:
-        topic = clean_new_topic(topic, (await directory.settings()).empty_topic_display_name)
+        topic = clean_new_topic(topic, (await realm_cache.settings()).empty_topic_display_name)
     subject = await lock_subject(tx, actor, message_id, Target(request.channel_id, topic))
     if request.content is not None:
         await edit.check_editable(tx, subject, request.content, now)
@@ -209,7 +209,7 @@ async def _decide(tx: Tx, subject: Subject, request: MoveRequest, now: datetime)
         raise BadRequestError("Cannot change message content while changing channel")
     _check_permitted(subject, new_name, crosses=crosses)
     if crosses or new_name != subject.topic.name:
-        check_topic_policy(new_channel, new_name, subject.ground.settings)
+        check_topic_policy(new_channel, new_name, subject.context.settings)
     resolves = not crosses and changes_only_marks(subject.topic.name, new_name)
     renames = new_name != subject.topic.name
     limit = None if resolves else _limit(subject, crosses=crosses, renames=renames)
@@ -271,7 +271,7 @@ def _limit(subject: Subject, *, crosses: bool, renames: bool) -> timedelta | Non
     """How old a message may be that the actor moves so; None: any age."""
     if subject.actor.row.role <= MODERATOR:
         return None
-    settings: RealmSettings = subject.ground.settings
+    settings: RealmSettings = subject.context.settings
     limits = [
         settings.move_messages_between_streams_limit_seconds if crosses else None,
         settings.move_messages_within_stream_limit_seconds if renames else None,
@@ -362,7 +362,7 @@ def _notices(move: _Move, new_name: str) -> list[Notice]:
         summary,
         tell_old=move.request.tell_old,
         tell_new=move.request.tell_new,
-        empty_topic_name=move.subject.ground.settings.empty_topic_display_name,
+        empty_topic_name=move.subject.context.settings.empty_topic_display_name,
     )
 
 
@@ -379,8 +379,8 @@ async def _rename(tx: Tx, move: _Move, now: datetime) -> Rename:
         limit=EVERYTHING,
     )
     tellings = await of_messages(tx, move.channel, topic.topic_id, ids)
-    display_name = move.subject.ground.settings.empty_topic_display_name
-    linkifiers = await (await tx.directory()).linkifiers()
+    display_name = move.subject.context.settings.empty_topic_display_name
+    linkifiers = await (await tx.realm_cache()).linkifiers()
     event = MessagesChanged(
         message_id=move.subject.row.id,
         message_ids=(),

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import msgspec
 
-from server.actions.ground import stand_on_realm
+from server.actions.locked_realm import lock_realm_context
 from server.actions.messages.audience import (
     Crossing,
     Telling,
@@ -157,11 +157,11 @@ async def _move_these(
         )
     }
     old, new = by_id[plan.old_channel_id], by_id[plan.new_channel_id]
-    ground = await stand_on_realm(tx, [plan.actor_id])
-    display_name = ground.settings.empty_topic_display_name
+    context = await lock_realm_context(tx, [plan.actor_id])
+    display_name = context.settings.empty_topic_display_name
     crossing = await _crossing(tx, plan, old, new, ids)
     affected = [old, new] if plan.crosses else []
-    after = await activity_statements(tx, ground, affected, plan.moved_at)
+    after = await activity_statements(tx, context, affected, plan.moved_at)
     await _write_move(tx, plan, ids, edit)
     last = await _tell(tx, plan, old, crossing, display_name, edit) or tx.append(Tick(), NOBODY)
     for statement in after:
@@ -253,7 +253,7 @@ async def _moved(
     """The event for one audience, with the new content if it may read the edited message."""
     ids = tuple(telling.message_ids)
     reads_message = plan.message_id in ids
-    linkifiers = await (await tx.directory()).linkifiers()
+    linkifiers = await (await tx.realm_cache()).linkifiers()
     return MessagesChanged(
         message_id=plan.message_id if reads_message else ids[0],
         message_ids=ids,

@@ -9,14 +9,14 @@ import structlog
 
 from server.actions.messages import send
 from server.actions.messages.decide import Draft
-from server.actions.workbench import Workbench
+from server.actions.realm_services import RealmServices
 from server.domain.actor import Actor
 from server.domain.errors import BadRequestError, DomainError
 from server.domain.markdown.links import narrow_href
 from server.domain.markdown.writing import link, mention, topic_link
 from server.domain.resolved_topics import MarkChange
 from server.domain.system_bots import NOTIFICATION_BOT, SystemBot
-from server.realm_cache import Directory
+from server.realm_cache import RealmCache
 from storage.ids import ChannelId, MessageId, UserId
 from storage.users import UserRow
 
@@ -27,29 +27,29 @@ CLIENT: Final = "Internal"
 """What the notification bot sends with."""
 
 
-async def notification_bot(directory: Directory) -> Actor:
+async def notification_bot(realm_cache: RealmCache) -> Actor:
     """The bot that writes to people on the server's behalf. Raises BadRequestError."""
-    return await system_bot(directory, NOTIFICATION_BOT)
+    return await system_bot(realm_cache, NOTIFICATION_BOT)
 
 
-async def system_bot(directory: Directory, bot: SystemBot) -> Actor:
+async def system_bot(realm_cache: RealmCache, bot: SystemBot) -> Actor:
     """The bot of this organization. Raises BadRequestError."""
-    row = await directory.user_by_email(bot.email)
+    row = await realm_cache.user_by_email(bot.email)
     if row is None:
         raise BadRequestError(f"This organization has no {bot.full_name}.")
-    return Actor(directory.realm_id, row, CLIENT)
+    return Actor(realm_cache.realm_id, row, CLIENT)
 
 
-async def post(bench: Workbench, draft: Draft, sender: SystemBot = NOTIFICATION_BOT) -> None:
+async def post(bench: RealmServices, draft: Draft, sender: SystemBot = NOTIFICATION_BOT) -> None:
     """Let the bot send this. Raises a DomainError."""
     draft = replace(draft, read_by_sender=True)
     now = bench.clock.now()
-    bot = await system_bot(bench.directory, sender)
-    decision = await send.prepare(bench.directory, bot, draft, bench.read)
+    bot = await system_bot(bench.realm_cache, sender)
+    decision = await send.prepare(bench.realm_cache, bot, draft, bench.read)
     await bench.write(lambda tx: send.send_message(tx, bot, draft, decision, now))
 
 
-async def deliver(bench: Workbench, draft: Draft, sender: SystemBot = NOTIFICATION_BOT) -> None:
+async def deliver(bench: RealmServices, draft: Draft, sender: SystemBot = NOTIFICATION_BOT) -> None:
     """Let the bot send this. Whom it cannot reach is passed over."""
     try:
         await post(bench, draft, sender)

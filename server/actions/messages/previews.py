@@ -22,7 +22,7 @@ async def show_previews(
     async def draw(seen: Seen) -> str:
         html = seen.row.rendered_content
         is_closed = seen.channel is not None and seen.channel.is_archived
-        shows_previews = seen.ground.settings.inline_url_embed_preview
+        shows_previews = seen.context.settings.inline_url_embed_preview
         if seen.row.content != content or is_closed or not shows_previews:
             return html
         return with_previews(html, previews)

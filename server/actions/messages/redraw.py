@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from datetime import datetime
 
-from server.actions.ground import Ground, stand_on_realm
+from server.actions.locked_realm import LockedRealm, lock_realm_context
 from server.actions.messages.audience import of_messages
 from server.actions.messages.edit import tell_of_content
 from server.events.message_changes import ContentChange, MessagesChanged
@@ -21,7 +21,7 @@ class Seen:
 
     row: ChangingRow
     channel: ChannelRow | None
-    ground: Ground
+    context: LockedRealm
 
 
 Draw = Callable[[Seen], Awaitable[str]]
@@ -35,7 +35,7 @@ async def redraw(tx: Tx, message_id: MessageId, draw: Draw, now: datetime) -> No
     found = await message_previews.current(connection, tx.realm_id, message_id)
     if found is None:
         return
-    ground = await stand_on_realm(tx, [])
+    context = await lock_realm_context(tx, [])
     channel: ChannelRow | None = None
     if found.channel_id is not None:
         locking = channels.locking(tx.realm_id, [found.channel_id])
@@ -46,7 +46,7 @@ async def redraw(tx: Tx, message_id: MessageId, draw: Draw, now: datetime) -> No
     [row] = rows
     if row.channel_id != found.channel_id:
         raise StaleDecisionError
-    html = await draw(Seen(row, channel, ground))
+    html = await draw(Seen(row, channel, context))
     if html == row.rendered_content:
         return
     tellings = await of_messages(tx, channel, row.conversation_id, [row.id])

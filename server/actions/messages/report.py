@@ -4,12 +4,12 @@ from typing import Final, Literal
 
 from server.actions.messages import notices
 from server.actions.messages.decide import Draft
-from server.actions.workbench import Workbench
+from server.actions.realm_services import RealmServices
 from server.domain.actor import Actor
 from server.domain.errors import BadRequestError, DomainError
 from server.domain.markdown.writing import mention, quoted, topic_link
 from server.domain.realm_settings import NO_CHANNEL
-from server.realm_cache import Directory
+from server.realm_cache import RealmCache
 from storage import conversations, message_edits
 from storage.database import Connection
 from storage.ids import ChannelId, MessageId, TopicId
@@ -30,7 +30,7 @@ _REASONS: Final[dict[ReportType, str]] = {
 
 
 async def report(
-    directory: Directory,
+    realm_cache: RealmCache,
     connection: Connection,
     actor: Actor,
     message_id: MessageId,
@@ -41,10 +41,10 @@ async def report(
 
     Raises BadRequestError.
     """
-    settings = await directory.settings()
+    settings = await realm_cache.settings()
     channel = None
     if settings.moderation_request_channel_id != NO_CHANNEL:
-        channel = await directory.channel(ChannelId(settings.moderation_request_channel_id))
+        channel = await realm_cache.channel(ChannelId(settings.moderation_request_channel_id))
     if channel is None or channel.is_archived:
         raise BadRequestError("This organization has no channel for reports.")
     if len(description) > MAX_DESCRIPTION_LENGTH:
@@ -56,8 +56,8 @@ async def report(
     row = await message_edits.visible(connection, actor.realm_id, actor.user_id, message_id)
     if row is None:
         raise BadRequestError("Invalid message(s)")
-    where = await _where(directory, connection, row, settings.empty_topic_display_name)
-    sender = await directory.user(row.sender_id)
+    where = await _where(realm_cache, connection, row, settings.empty_topic_display_name)
+    sender = await realm_cache.user(row.sender_id)
     assert sender is not None, "whoever has sent something is never removed"
     told = (
         f"{mention(actor.row)} reported {where} of {mention(sender)} for {_REASONS[report_type]}."
@@ -71,7 +71,7 @@ async def report(
     )
 
 
-async def deliver(bench: Workbench, draft: Draft) -> None:
+async def deliver(bench: RealmServices, draft: Draft) -> None:
     """Send what `report` returned. Raises BadRequestError: the reporter knows that nobody was told.
 
     The reason is not of the reporter's making, so it is none of the codes that clients act upon.
@@ -83,14 +83,14 @@ async def deliver(bench: Workbench, draft: Draft) -> None:
 
 
 async def _where(
-    directory: Directory, connection: Connection, row: ChangingRow, empty_topic_name: str
+    realm_cache: RealmCache, connection: Connection, row: ChangingRow, empty_topic_name: str
 ) -> str:
     if row.channel_id is None:
         return "a direct message"
-    channel = await directory.channel(row.channel_id)
+    channel = await realm_cache.channel(row.channel_id)
     assert channel is not None, "a message is in a channel that exists"
     [topic] = await conversations.topics_by_ids(
-        connection, directory.realm_id, [TopicId(row.conversation_id)]
+        connection, realm_cache.realm_id, [TopicId(row.conversation_id)]
     )
     link = topic_link(
         channel.channel_id,

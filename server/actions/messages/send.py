@@ -10,7 +10,7 @@ from typing_extensions import override
 
 from server.actions.messages.content import typeset_ahead
 from server.actions.messages.decide import Decision, Draft, decide
-from server.actions.workbench import Reading
+from server.actions.realm_services import Reading
 from server.domain.actor import Actor
 from server.domain.addresses import RealmAddress
 from server.domain.errors import DomainError, IdempotencyKeyReusedError
@@ -20,7 +20,7 @@ from server.domain.user_settings import DEFAULTS, UserSettings
 from server.events.base import Audience, LogEntry, decode_audience
 from server.events.messages import MessageSent, Recipient, Sender, ShownMessage
 from server.events.user_topics import UserTopicChanged
-from server.realm_cache import Directory
+from server.realm_cache import RealmCache
 from server.transactions import (
     Clocked,
     ClockedWrite,
@@ -42,15 +42,15 @@ class Sent:
 
 
 async def prepare(
-    directory: Directory, actor: Actor, draft: Draft, read: Reading
+    realm_cache: RealmCache, actor: Actor, draft: Draft, read: Reading
 ) -> Decision | None:
     """Decide before the write, on cached rows: rendering and look-ups hold nobody up.
 
     None where the cached rows refuse it: a refusal has to be exact, so the write decides.
     """
-    await typeset_ahead(directory, draft.content, share=actor.user_id)
+    await typeset_ahead(realm_cache, draft.content, share=actor.user_id)
     try:
-        return await decide(directory, actor, draft, read)
+        return await decide(realm_cache, actor, draft, read)
     except DomainError:
         return None
 
@@ -70,13 +70,13 @@ async def send_message(
     if decision is None or decision.place.rests_on_owner or tx.exact:
         tx.must_be_exact()
         try:
-            decision = await decide(await tx.directory(), actor, draft, tx.reading)
+            decision = await decide(await tx.realm_cache(), actor, draft, tx.reading)
         except DomainError:
             known = await sent_before(tx, actor, draft)
             if known is None:
                 raise
             return known
-    address = await (await tx.directory()).address()
+    address = await (await tx.realm_cache()).address()
     send = _send_of(tx.write_id, actor, draft, decision, sent_at, address)
     if then is None and send.is_plain and not tx.exact:
         return tx.clocked(_PlainSend(send, draft))

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from server.actions.ground import Ground, stand
+from server.actions.locked_realm import LockedRealm, lock_context
 from server.actions.messages.audience import protects_history
 from server.domain.actor import Actor
 from server.domain.channels import Standing
@@ -33,7 +33,7 @@ class Subject:
     """A message that the actor may read. Nobody else changes it, or its place, until the commit."""
 
     actor: Actor
-    ground: Ground
+    context: LockedRealm
     standing: Standing
     row: ChangingRow
     channel: ChannelRow | None
@@ -50,7 +50,7 @@ class Subject:
         """Whether the actor sent it, or a bot of theirs did."""
         if self.row.sender_id == self.actor.user_id:
             return True
-        sender = self.ground.people.get(self.row.sender_id)
+        sender = self.context.people.get(self.row.sender_id)
         return sender is not None and sender.bot_owner_id == self.actor.user_id
 
     @property
@@ -81,7 +81,7 @@ async def lock_subject(
     """
     tx.must_be_exact()
     seen = await _seen(tx, actor, message_id)
-    ground = await stand(tx, actor, [seen.sender_id])
+    context = await lock_context(tx, actor, [seen.sender_id])
     old, new = seen.channel_id, seen.channel_id
     if target is not None and target.channel_id is not None:
         new = target.channel_id
@@ -99,9 +99,9 @@ async def lock_subject(
     if old is not None and found[old].is_archived:
         raise BadRequestError(ARCHIVED)
     return Subject(
-        actor=Actor(actor.realm_id, ground.people[actor.user_id], actor.client),
-        ground=ground,
-        standing=ground.standing(actor.user_id),
+        actor=Actor(actor.realm_id, context.people[actor.user_id], actor.client),
+        context=context,
+        standing=context.standing(actor.user_id),
         row=rows[0],
         channel=None if old is None else found[old],
         topic=topics.own,

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 
 import msgspec
 
-from server.actions.ground import Ground
+from server.actions.locked_realm import LockedRealm
 from server.domain.access import ADMINISTRATOR, EVERYONE_GROUP, GUEST, MEMBERS_GROUP, Reach
 from server.domain.channels import GRANTS_METADATA, setting_of
 from server.events.base import EVERYONE, MEMBERS, Audience
@@ -16,7 +16,7 @@ from storage.ids import ChannelId, RealmId, UserId
 
 
 async def seers(
-    connection: Connection, realm_id: RealmId, ground: Ground, channels: Iterable[ChannelRow]
+    connection: Connection, realm_id: RealmId, context: LockedRealm, channels: Iterable[ChannelRow]
 ) -> dict[ChannelId, Audience]:
     """For each channel all who may know of it: subscribers at that position, and others."""
     audiences: dict[ChannelId, Audience] = {}
@@ -25,13 +25,13 @@ async def seers(
         if channel.is_web_public:
             audiences[channel.channel_id] = EVERYONE
             continue
-        reach = _reach(ground, channel)
+        reach = _reach(context, channel)
         if not channel.invite_only or reach.role_groups & {MEMBERS_GROUP, EVERYONE_GROUP}:
             for_members.append(channel.channel_id)
         else:
             audiences[channel.channel_id] = Audience(
                 channel_id=channel.channel_id,
-                users=await _outside(connection, realm_id, ground, channel, reach),
+                users=await _outside(connection, realm_id, context, channel, reach),
             )
     return audiences | await _members_and_guests(connection, realm_id, for_members)
 
@@ -51,8 +51,8 @@ def alike(
     return [(list(channel_ids), user_ids) for channel_ids, user_ids in grouped.items()]
 
 
-def _reach(ground: Ground, channel: ChannelRow) -> Reach:
-    return ground.graph.reach(setting_of(channel, name, ground.graph) for name in GRANTS_METADATA)
+def _reach(context: LockedRealm, channel: ChannelRow) -> Reach:
+    return context.graph.reach(setting_of(channel, name, context.graph) for name in GRANTS_METADATA)
 
 
 async def _members_and_guests(
@@ -68,7 +68,11 @@ async def _members_and_guests(
 
 
 async def _outside(
-    connection: Connection, realm_id: RealmId, ground: Ground, channel: ChannelRow, reach: Reach
+    connection: Connection,
+    realm_id: RealmId,
+    context: LockedRealm,
+    channel: ChannelRow,
+    reach: Reach,
 ) -> tuple[UserId, ...]:
     """Those who may know of a private channel without being subscribed."""
     candidates = await users.up_to_role(
@@ -78,5 +82,7 @@ async def _outside(
         or_among=reach.user_ids,
     )
     return tuple(
-        row.user_id for row in candidates if ground.standing_of(row).sees(channel, subscribed=False)
+        row.user_id
+        for row in candidates
+        if context.standing_of(row).sees(channel, subscribed=False)
     )

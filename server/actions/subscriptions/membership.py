@@ -9,10 +9,10 @@ from typing import Any, Final, TypeVar
 from msgspec import Raw
 
 from server.actions import audit
-from server.actions.ground import Ground
-from server.actions.subscriptions.acquaintance import Acquaintance
+from server.actions.locked_realm import LockedRealm
 from server.actions.subscriptions.audiences import alike, besides, seers
-from server.actions.subscriptions.regaining import tell_lost, tell_regained
+from server.actions.subscriptions.restored_access import tell_lost, tell_regained
+from server.actions.subscriptions.shared_contacts import Acquaintance
 from server.domain.channels import COLORS, first_free_color
 from server.domain.user_settings import UserSettings
 from server.events.base import Audience, Entry, to_users
@@ -28,7 +28,7 @@ from server.events.subscriptions import (
     personal,
 )
 from server.transactions import Tx
-from storage import channels, read_state, regaining, subscriptions
+from storage import channels, read_state, restored_access, subscriptions
 from storage.channels import ActivityRow, ChannelRow
 from storage.database import Connection
 from storage.ids import ChannelId, RealmId, UserId
@@ -68,7 +68,7 @@ class Move:
         return {channel_id: tuple(ids) for channel_id, ids in _grouped(turned).items()}
 
 
-async def join(tx: Tx, ground: Ground, move: Move) -> None:
+async def join(tx: Tx, context: LockedRealm, move: Move) -> None:
     """Subscribe them; each is told, and so are those who may know who is in a channel.
 
     Whoever could not know of a channel before is told of it first. Whoever could not read it has
@@ -78,23 +78,23 @@ async def join(tx: Tx, ground: Ground, move: Move) -> None:
     if not move.pairs:
         return
     connection = await tx.changing()
-    acquaintance = await _acquaintance(connection, tx.realm_id, ground, move)
+    acquaintance = await _acquaintance(connection, tx.realm_id, context, move)
     memberships = await _with_colors(connection, tx.realm_id, move)
     # Writing the rows twice is half of what many cost: once is enough if nobody looks at them
     # before they get their spans, neither this write nor others that share its transaction.
     if move.is_looked_up or acquaintance.known or not tx.exact:
         await subscriptions.activate(connection, tx.realm_id, memberships)
-    await acquaintance.tell(tx, connection, ground)
+    await acquaintance.tell(tx, connection, context)
     counts = {channel_id: len(user_ids) for channel_id, user_ids in move.by_channel.items()}
     await channels.change_subscriber_counts(connection, tx.realm_id, counts)
 
-    shown = await _Shown.read(connection, tx.realm_id, ground, move, memberships)
-    regained = await _Regained.read(connection, tx.realm_id, ground, move)
-    for channel_ids, user_ids in alike(_hidden_from(ground, move)):
+    shown = await _Shown.read(connection, tx.realm_id, context, move, memberships)
+    regained = await _Regained.read(connection, tx.realm_id, context, move)
+    for channel_ids, user_ids in alike(_hidden_from(context, move)):
         infos = [shown.infos[channel_id] for channel_id in channel_ids]
         tx.append(ChannelsCreated(streams=infos), to_users(*user_ids))
     _keep(tx, _tell_joining(tx, move, shown, regained), move, "subscribers_added")
-    for channel_ids, audience, user_ids in await _peers(tx, connection, ground, move):
+    for channel_ids, audience, user_ids in await _peers(tx, connection, context, move):
         event = PeersAdded(
             stream_ids=channel_ids, user_ids=user_ids, archived=_archived(move, channel_ids)
         )
@@ -102,7 +102,7 @@ async def join(tx: Tx, ground: Ground, move: Move) -> None:
         tx.append(event, besides(audience, user_ids))
 
 
-async def leave(tx: Tx, ground: Ground, move: Move) -> None:
+async def leave(tx: Tx, context: LockedRealm, move: Move) -> None:
     """Unsubscribe them; each is told, and so are those who may know who is in a channel.
 
     They have read what the channel shows. What they have starred there, or set for topics, they
@@ -112,22 +112,22 @@ async def leave(tx: Tx, ground: Ground, move: Move) -> None:
     if not move.pairs:
         return
     connection = await tx.changing()
-    acquaintance = await _acquaintance(connection, tx.realm_id, ground, move)
+    acquaintance = await _acquaintance(connection, tx.realm_id, context, move)
     memberships = [Membership(user_id, channel_id) for user_id, channel_id in move.pairs]
     await subscriptions.deactivate(connection, tx.realm_id, memberships)
     counts = {channel_id: -len(user_ids) for channel_id, user_ids in move.by_channel.items()}
     await channels.change_subscriber_counts(connection, tx.realm_id, counts)
 
-    hidden = _hidden_from(ground, move)
-    _keep(tx, _tell_leaving(tx, ground, move, hidden), move, "subscribers_removed")
+    hidden = _hidden_from(context, move)
+    _keep(tx, _tell_leaving(tx, context, move, hidden), move, "subscribers_removed")
     for channel_ids, user_ids in alike(hidden):
         gone = ChannelsDeleted(stream_ids=channel_ids, archived=_archived(move, channel_ids))
         tx.append(gone, to_users(*user_ids))
-    await _tell_peers_of_leaving(tx, connection, ground, move)
-    await acquaintance.tell(tx, connection, ground)
+    await _tell_peers_of_leaving(tx, connection, context, move)
+    await acquaintance.tell(tx, connection, context)
 
 
-async def withdraw(tx: Tx, ground: Ground, move: Move, entry: Entry) -> None:
+async def withdraw(tx: Tx, context: LockedRealm, move: Move, entry: Entry) -> None:
     """They count as subscribers no more, being deactivated; their subscriptions stay theirs.
 
     From the entry on they receive nothing.
@@ -139,10 +139,10 @@ async def withdraw(tx: Tx, ground: Ground, move: Move, entry: Entry) -> None:
     await channels.change_subscriber_counts(connection, tx.realm_id, counts)
     for user_id, channel_ids in move.by_user.items():
         tx.at_position(entry, subscriptions.end_spans(tx.realm_id, [user_id], channel_ids))
-    await _tell_peers_of_leaving(tx, connection, ground, move)
+    await _tell_peers_of_leaving(tx, connection, context, move)
 
 
-async def readmit(tx: Tx, ground: Ground, move: Move, entry: Entry) -> None:
+async def readmit(tx: Tx, context: LockedRealm, move: Move, entry: Entry) -> None:
     """They count as subscribers again, being active: they receive what comes after the entry."""
     if not move.pairs:
         return
@@ -151,7 +151,7 @@ async def readmit(tx: Tx, ground: Ground, move: Move, entry: Entry) -> None:
     await channels.change_subscriber_counts(connection, tx.realm_id, counts)
     for user_id, ids in move.by_user.items():
         tx.at_position(entry, subscriptions.begin_spans(tx.realm_id, [user_id], ids))
-    for channel_ids, audience, user_ids in await _peers(tx, connection, ground, move):
+    for channel_ids, audience, user_ids in await _peers(tx, connection, context, move):
         added = PeersAdded(
             stream_ids=channel_ids, user_ids=user_ids, archived=_archived(move, channel_ids)
         )
@@ -159,9 +159,9 @@ async def readmit(tx: Tx, ground: Ground, move: Move, entry: Entry) -> None:
 
 
 async def _tell_peers_of_leaving(
-    tx: Tx, connection: Connection, ground: Ground, move: Move
+    tx: Tx, connection: Connection, context: LockedRealm, move: Move
 ) -> None:
-    for channel_ids, audience, user_ids in await _peers(tx, connection, ground, move):
+    for channel_ids, audience, user_ids in await _peers(tx, connection, context, move):
         removed = PeersRemoved(
             stream_ids=channel_ids, user_ids=user_ids, archived=_archived(move, channel_ids)
         )
@@ -169,10 +169,10 @@ async def _tell_peers_of_leaving(
 
 
 async def _acquaintance(
-    connection: Connection, realm_id: RealmId, ground: Ground, move: Move
+    connection: Connection, realm_id: RealmId, context: LockedRealm, move: Move
 ) -> Acquaintance:
     return await Acquaintance.before(
-        connection, realm_id, ground, move.people.values(), list(move.channels)
+        connection, realm_id, context, move.people.values(), list(move.channels)
     )
 
 
@@ -193,13 +193,13 @@ class _Shown:
         cls,
         connection: Connection,
         realm_id: RealmId,
-        ground: Ground,
+        context: LockedRealm,
         move: Move,
         memberships: Sequence[Membership],
     ) -> "_Shown":
         more = {channel_id: len(people) for channel_id, people in move.by_channel.items()}
         activity = await activity_of(connection, realm_id, list(more))
-        now = ground.graph.clock.now()
+        now = context.graph.clock.now()
         rows = [
             replace(move.channels[i], subscriber_count=move.channels[i].subscriber_count + count)
             for i, count in more.items()
@@ -208,7 +208,7 @@ class _Shown:
         return cls(
             infos={
                 row.channel_id: ChannelInfo.of(
-                    row, activity.get(row.channel_id), ground.graph, now=now
+                    row, activity.get(row.channel_id), context.graph, now=now
                 )
                 for row in rows
             },
@@ -261,15 +261,15 @@ class _Regained:
 
     @classmethod
     async def read(
-        cls, connection: Connection, realm_id: RealmId, ground: Ground, move: Move
+        cls, connection: Connection, realm_id: RealmId, context: LockedRealm, move: Move
     ) -> "_Regained":
         unread, traces = set(), set()
-        for channel_id, outside in _grouped((i, u) for u, i in _outside(ground, move)).items():
+        for channel_id, outside in _grouped((i, u) for u, i in _outside(context, move)).items():
             some = await read_state.perhaps_unread(connection, realm_id, channel_id, outside)
             unread |= {(user_id, channel_id) for user_id in some}
-            some = await regaining.with_traces(connection, realm_id, channel_id, outside)
+            some = await restored_access.with_traces(connection, realm_id, channel_id, outside)
             traces |= {(user_id, channel_id) for user_id in some}
-        return cls(unread, traces, ground.settings.empty_topic_display_name)
+        return cls(unread, traces, context.settings.empty_topic_display_name)
 
     def tell(self, tx: Tx, entry: Entry, joining: Sequence[tuple[UserId, ChannelId]]) -> None:
         """Behind the entry by which these have come in."""
@@ -304,11 +304,11 @@ def _tell_joining(tx: Tx, move: Move, shown: _Shown, regained: _Regained) -> Ent
 
 
 def _tell_leaving(
-    tx: Tx, ground: Ground, move: Move, hidden: Mapping[UserId, Collection[ChannelId]]
+    tx: Tx, context: LockedRealm, move: Move, hidden: Mapping[UserId, Collection[ChannelId]]
 ) -> Entry:
     """One entry for all who leave the same; their spans end with it. The last of them."""
     entry: Entry | None = None
-    outside = set(_outside(ground, move))
+    outside = set(_outside(context, move))
     for channel_ids, user_ids in alike(move.by_user):
         names = [ChannelName(stream_id=i, name=move.channels[i].name) for i in channel_ids]
         event = SubscriptionsRemoved(
@@ -320,7 +320,7 @@ def _tell_leaving(
         tx.at_position(entry, read_state.mark_left_read(tx.realm_id, left, write_id=tx.write_id))
         lost = outside.intersection(left)
         known = [(user_id, i) for user_id, i in lost if i not in hidden.get(user_id, ())]
-        tell_lost(tx, entry, lost, known, ground.settings.empty_topic_display_name)
+        tell_lost(tx, entry, lost, known, context.settings.empty_topic_display_name)
     assert entry is not None, "somebody leaves"
     return entry
 
@@ -345,9 +345,9 @@ async def _with_colors(connection: Connection, realm_id: RealmId, move: Move) ->
     return memberships
 
 
-def _outside(ground: Ground, move: Move) -> list[tuple[UserId, ChannelId]]:
+def _outside(context: LockedRealm, move: Move) -> list[tuple[UserId, ChannelId]]:
     """Those of the pairs where only being subscribed lets somebody read the channel."""
-    standings = {user_id: ground.standing_of(row) for user_id, row in move.people.items()}
+    standings = {user_id: context.standing_of(row) for user_id, row in move.people.items()}
     return [
         (user_id, i)
         for user_id, i in move.pairs
@@ -355,11 +355,11 @@ def _outside(ground: Ground, move: Move) -> list[tuple[UserId, ChannelId]]:
     ]
 
 
-def _hidden_from(ground: Ground, move: Move) -> dict[UserId, tuple[ChannelId, ...]]:
+def _hidden_from(context: LockedRealm, move: Move) -> dict[UserId, tuple[ChannelId, ...]]:
     """For each of the people, those of their channels that only subscribing lets them know of."""
     hidden = {}
     for user_id, channel_ids in move.by_user.items():
-        standing = ground.standing_of(move.people[user_id])
+        standing = context.standing_of(move.people[user_id])
         unseen = tuple(
             i for i in channel_ids if not standing.sees(move.channels[i], subscribed=False)
         )
@@ -369,11 +369,11 @@ def _hidden_from(ground: Ground, move: Move) -> dict[UserId, tuple[ChannelId, ..
 
 
 async def _peers(
-    tx: Tx, connection: Connection, ground: Ground, move: Move
+    tx: Tx, connection: Connection, context: LockedRealm, move: Move
 ) -> list[tuple[list[ChannelId], Audience, list[UserId]]]:
     """Who is to be told of whom: channels that have both in common go together."""
     changed = [move.channels[channel_id] for channel_id in move.by_channel]
-    audiences = await seers(connection, tx.realm_id, ground, changed)
+    audiences = await seers(connection, tx.realm_id, context, changed)
     together = _grouped(
         ((audiences[channel_id].encode(), user_ids), channel_id)
         for channel_id, user_ids in move.by_channel.items()

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from server.actions.ground import Ground
+from server.actions.locked_realm import LockedRealm
 from server.domain.actor import Actor
 from server.domain.errors import BadRequestError
 from server.transactions import Tx
@@ -19,17 +19,17 @@ async def principal_ids(
     ids = [UserId(each) for each in principals if isinstance(each, int)]
     emails = [each for each in principals if isinstance(each, str)]
     if emails:
-        found = await (await tx.directory()).users_known_by(actor.row, emails)
+        found = await (await tx.realm_cache()).users_known_by(actor.row, emails)
         if len(found) < len({fold_address(email) for email in emails}):
             raise BadRequestError("No such user")
         ids += [row.user_id for row in found]
     return list(dict.fromkeys(ids))
 
 
-def refuse_unfit(ground: Ground, user_ids: Sequence[UserId]) -> None:
+def refuse_unfit(context: LockedRealm, user_ids: Sequence[UserId]) -> None:
     """Raise BadRequestError if any of them does not exist, is deactivated, or is the system's."""
     for user_id in user_ids:
-        row = ground.people.get(user_id)
+        row = context.people.get(user_id)
         if row is None or row.is_system_bot:
             raise BadRequestError("No such user")
         if not row.is_active:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from server.actions import audit
-from server.actions.ground import stand
+from server.actions.locked_realm import lock_context
 from server.domain.actor import Actor
 from server.domain.errors import BadRequestError
 from server.events.base import to_users
@@ -73,7 +73,7 @@ async def set_properties(tx: Tx, actor: Actor, changes: Sequence[PropertyChange]
     The actor's clients are told of what is not as it was. Raises BadRequestError for a channel in
     which the actor is not.
     """
-    await stand(tx, actor)
+    await lock_context(tx, actor)
     # Whoever changes one of their subscriptions holds their own row, so these take turns.
     await tx.lock(users.locking(tx.realm_id, [actor.user_id]))
     ids = sorted({change.channel_id for change in changes})

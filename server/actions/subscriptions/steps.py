@@ -5,7 +5,7 @@ from typing import Final
 
 import msgspec
 
-from server.actions.ground import Ground, stand_on_realm
+from server.actions.locked_realm import LockedRealm, lock_realm_context
 from server.actions.messages.decide import Draft
 from server.actions.messages.notices import Notice
 from server.actions.stepped_work import Kind, put_off
@@ -45,8 +45,8 @@ async def put_off_rest(tx: Tx, plan: Plan) -> str | None:
 async def _take(tx: Tx, plan: Plan, done: int, pairs_per_step: int) -> int | None:
     """Subscribe the next few of them, after the first `done`."""
     until = done + people_per_step(len(plan.channel_ids), pairs_per_step)
-    ground, move = await _next(tx, plan, plan.user_ids[done:until])
-    await join(tx, ground, move)
+    context, move = await _next(tx, plan, plan.user_ids[done:until])
+    await join(tx, context, move)
     return until if until < len(plan.user_ids) else None
 
 
@@ -57,24 +57,24 @@ def _drafts(plan: Plan, work_id: str) -> list[Draft]:
 SUBSCRIBING: Final = Kind("finish_subscribing", Plan, PAIRS_PER_STEP, _take, _drafts)
 
 
-async def _next(tx: Tx, plan: Plan, user_ids: Sequence[UserId]) -> tuple[Ground, Move]:
+async def _next(tx: Tx, plan: Plan, user_ids: Sequence[UserId]) -> tuple[LockedRealm, Move]:
     """Who of them joins what: decided anew, for much may have changed since the last step."""
-    ground = await stand_on_realm(tx, [plan.actor_id, *user_ids])
+    context = await lock_realm_context(tx, [plan.actor_id, *user_ids])
     targets = await tx.lock(channels.locking(tx.realm_id, plan.channel_ids))
     rows = await subscriptions.in_channels(
         await tx.connection(),
         tx.realm_id,
-        user_ids=sorted(ground.people),
+        user_ids=sorted(context.people),
         channel_ids=plan.channel_ids,
     )
     there = {(row.user_id, row.channel_id) for row in rows if row.active}
     open_to_them = [
-        channel for channel in targets if _still_permitted(ground, plan.actor_id, channel, there)
+        channel for channel in targets if _still_permitted(context, plan.actor_id, channel, there)
     ]
     joining = {
-        user_id: ground.people[user_id]
+        user_id: context.people[user_id]
         for user_id in user_ids
-        if user_id in ground.people and ground.people[user_id].is_active
+        if user_id in context.people and context.people[user_id].is_active
     }
     pairs = [
         (user_id, channel.channel_id)
@@ -92,20 +92,20 @@ async def _next(tx: Tx, plan: Plan, user_ids: Sequence[UserId]) -> tuple[Ground,
         chooses_colors=plan.chooses_colors,
         by=plan.actor_id,
     )
-    return ground, move
+    return context, move
 
 
 def _still_permitted(
-    ground: Ground,
+    context: LockedRealm,
     actor_id: UserId,
     channel: ChannelRow,
     there: Collection[tuple[UserId, ChannelId]],
 ) -> bool:
     """Whether who began may go on. Who has made the channel need not be in it."""
-    actor = ground.people.get(actor_id)
+    actor = context.people.get(actor_id)
     if actor is None or not actor.is_active:
         return False
-    standing = ground.standing_of(actor)
+    standing = context.standing_of(actor)
     return standing.administers(channel) or standing.adds_others(
         channel, subscribed=(actor_id, channel.channel_id) in there
     )

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from server.actions.channels.create import Wanted, checked_terms, create_channels
-from server.actions.ground import PEOPLE_IN_BATCH, Ground, stand
+from server.actions.locked_realm import PEOPLE_IN_BATCH, LockedRealm, lock_context
 from server.actions.messages.notices import Notice
 from server.actions.subscriptions.membership import MAX_CHOOSING, Move, join
 from server.actions.subscriptions.news import (
@@ -65,7 +65,7 @@ class _Plan:
     """What the request comes to, with everything locked that it rests on."""
 
     actor_id: UserId
-    ground: Ground
+    context: LockedRealm
     principal_ids: Sequence[UserId]
     existing: Sequence[tuple[str, ChannelRow]]
     """The channels that are there already, each by a name as it is given."""
@@ -96,7 +96,7 @@ async def subscribe(
     terms = request.terms
     makes = list(plan.missing)
     if makes or not _knows_all(plan, actor):
-        terms = await checked_terms(tx, plan.ground, terms, web_public_enabled=web_public_enabled)
+        terms = await checked_terms(tx, plan.context, terms, web_public_enabled=web_public_enabled)
         if not _may_make(plan, actor, terms, request):
             refused += [each.name for each in makes]
             makes = []
@@ -107,7 +107,7 @@ async def subscribe(
 
     created = []
     if makes:
-        created = await create_channels(tx, plan.ground, actor.user_id, makes, terms)
+        created = await create_channels(tx, plan.context, actor.user_id, makes, terms)
     targets = [*allowed, *created]
     notices = _notices(plan, targets, created, announce=request.announce, tell=request.tell)
     work_id = await _join_first(
@@ -141,16 +141,16 @@ async def create_channel(
     people = list(dict.fromkeys(subscriber_ids))
     if len(people) > PEOPLE_IN_BATCH:
         tx.must_be_exact()
-    ground = await stand(tx, actor, people, names_change=True)
-    refuse_unfit(ground, people)
-    terms = await checked_terms(tx, ground, terms, web_public_enabled=web_public_enabled)
+    context = await lock_context(tx, actor, people, names_change=True)
+    refuse_unfit(context, people)
+    terms = await checked_terms(tx, context, terms, web_public_enabled=web_public_enabled)
     # Before the name: whoever may make none does not learn which there are.
-    check_creator(ground.standing(actor.user_id), terms)
+    check_creator(context.standing(actor.user_id), terms)
     [named] = await channels.named(await tx.connection(), tx.realm_id, [wanted.name])
     if named.channel_id is not None:
         raise ChannelAlreadyExistsError(wanted.name)
-    created = await create_channels(tx, ground, actor.user_id, [wanted], terms)
-    plan = _Plan(actor.user_id, ground, people, [], [], {})
+    created = await create_channels(tx, context, actor.user_id, [wanted], terms)
+    plan = _Plan(actor.user_id, context, people, [], [], {})
     notices = _notices(plan, created, created, announce=announce, tell=tell)
     return created[0], await _join_first(tx, plan, created, notices)
 
@@ -164,8 +164,8 @@ async def _plan(tx: Tx, actor: Actor, request: SubscriptionRequest) -> _Plan:
         await tx.connection(), tx.realm_id, [each.name for each in request.wanted]
     )
     makes = any(each.channel_id is None for each in before)
-    ground = await stand(tx, actor, principals, names_change=makes)
-    refuse_unfit(ground, principals)
+    context = await lock_context(tx, actor, principals, names_change=makes)
+    refuse_unfit(context, principals)
 
     connection = await tx.connection()
     names = await channels.named(connection, tx.realm_id, [each.name for each in request.wanted])
@@ -186,7 +186,7 @@ async def _plan(tx: Tx, actor: Actor, request: SubscriptionRequest) -> _Plan:
     )
     return _Plan(
         actor.user_id,
-        ground,
+        context,
         principals,
         [(name, locked[channel_id]) for channel_id, name in given.items()],
         missing,
@@ -209,7 +209,7 @@ def _sorted_by_permission(plan: _Plan, actor: Actor) -> tuple[list[ChannelRow], 
 
     An archived channel takes no subscribers.
     """
-    standing = plan.ground.standing(actor.user_id)
+    standing = plan.context.standing(actor.user_id)
     adds_others = any(user_id != actor.user_id for user_id in plan.principal_ids)
     allowed, refused = [], []
     for name, channel in plan.existing:
@@ -228,7 +228,7 @@ def _sorted_by_permission(plan: _Plan, actor: Actor) -> tuple[list[ChannelRow], 
 
 def _knows_all(plan: _Plan, actor: Actor) -> bool:
     """Whether the actor may know of all those of the channels that are there."""
-    standing = plan.ground.standing(actor.user_id)
+    standing = plan.context.standing(actor.user_id)
     return all(
         standing.sees(channel, subscribed=plan.is_in(actor.user_id, channel.channel_id))
         for _, channel in plan.existing
@@ -238,7 +238,7 @@ def _knows_all(plan: _Plan, actor: Actor) -> bool:
 def _may_make(plan: _Plan, actor: Actor, terms: ChannelTerms, request: SubscriptionRequest) -> bool:
     """Raises CreationNotPermittedError instead of False where such errors are fatal."""
     try:
-        check_creator(plan.ground.standing(actor.user_id), terms)
+        check_creator(plan.context.standing(actor.user_id), terms)
     except CreationNotPermittedError:
         if request.authorization_errors_fatal:
             raise
@@ -261,14 +261,14 @@ async def _join_first(
     now, later = joining[:size], joining[size:]
     move = Move(
         channels={channel.channel_id: channel for channel in targets},
-        people={user_id: plan.ground.people[user_id] for user_id in now},
+        people={user_id: plan.context.people[user_id] for user_id in now},
         pairs=[(user_id, i.channel_id) for user_id in now for i in plan.joins(user_id, targets)],
         past=plan.rows,
         chooses_colors=len(joining) <= MAX_CHOOSING,
         is_looked_up=is_looked_up,
         by=plan.actor_id,
     )
-    await join(tx, plan.ground, move)
+    await join(tx, plan.context, move)
     rest = Plan(
         actor_id=plan.actor_id,
         channel_ids=[channel.channel_id for channel in targets],
@@ -287,14 +287,14 @@ def _notices(
     announce: bool,
     tell: bool,
 ) -> list[Notice]:
-    actor = plan.ground.people[plan.actor_id]
+    actor = plan.context.people[plan.actor_id]
     notices = []
     if announce:
-        place = ChannelId(plan.ground.settings.new_stream_announcements_stream_id)
+        place = ChannelId(plan.context.settings.new_stream_announcements_stream_id)
         notices += of_new_channels(actor, created, place)
     if tell and len(plan.principal_ids) <= MAX_TOLD:
         joined = {user_id: plan.joins(user_id, targets) for user_id in plan.principal_ids}
-        notices += of_subscriptions(actor, joined, plan.ground.people)
+        notices += of_subscriptions(actor, joined, plan.context.people)
     return notices
 
 

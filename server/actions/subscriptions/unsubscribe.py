@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from server.actions.ground import stand
+from server.actions.locked_realm import lock_context
 from server.actions.subscriptions.membership import Move, leave
 from server.actions.subscriptions.principals import principal_ids, refuse_unfit
 from server.domain.actor import Actor
@@ -36,8 +36,8 @@ async def unsubscribe(
     channel from which the actor may not remove others. One's own bots are no others.
     """
     people = await principal_ids(tx, actor, principals)
-    ground = await stand(tx, actor, people)
-    refuse_unfit(ground, people)
+    context = await lock_context(tx, actor, people)
+    refuse_unfit(context, people)
     asked = await _channels(tx, names)
     targets = {channel.channel_id: channel for _, channel in asked}
     rows = await subscriptions.in_channels(
@@ -49,9 +49,9 @@ async def unsubscribe(
     there = {(row.user_id, row.channel_id) for row in rows if row.active}
     own = {row.channel_id for row in rows if row.user_id == actor.user_id}
     others = any(
-        actor.user_id not in (user_id, ground.people[user_id].bot_owner_id) for user_id in people
+        actor.user_id not in (user_id, context.people[user_id].bot_owner_id) for user_id in people
     )
-    standing = ground.standing(actor.user_id)
+    standing = context.standing(actor.user_id)
     for name, channel in asked:
         is_in = (actor.user_id, channel.channel_id) in there
         if others and standing.removes_others(channel, subscribed=is_in):
@@ -62,8 +62,8 @@ async def unsubscribe(
             raise BadRequestError("Insufficient permission")
 
     pairs = [(user_id, i) for user_id in people for i in targets if (user_id, i) in there]
-    leaving = {user_id: ground.people[user_id] for user_id in people}
-    await leave(tx, ground, Move(targets, leaving, pairs, by=actor.user_id))
+    leaving = {user_id: context.people[user_id] for user_id in people}
+    await leave(tx, context, Move(targets, leaving, pairs, by=actor.user_id))
     left = {channel_id for _, channel_id in pairs}
     absent = {i for i in targets for user_id in people if (user_id, i) not in there}
     return Unsubscribed(

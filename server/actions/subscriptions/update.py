@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from server.actions.ground import stand
+from server.actions.locked_realm import lock_context
 from server.actions.subscriptions.settings import COLOR, change_properties, checked_change
 from server.actions.subscriptions.subscribe import Subscribed, SubscriptionRequest, subscribe
 from server.actions.subscriptions.unsubscribe import Unsubscribed, unsubscribe
@@ -31,7 +31,7 @@ async def update_subscriptions(
     wanted = [each.name for each in request.wanted]
     there = await channels.named(await tx.connection(), tx.realm_id, wanted)
     makes = any(each.channel_id is None for each in there)
-    await stand(tx, actor, names_change=makes)
+    await lock_context(tx, actor, names_change=makes)
     # All that they lock, in the order of tables and ids.
     await tx.lock(users.locking(tx.realm_id, [actor.user_id]))
     names = [*wanted, *map(composed, left)]

@@ -1,12 +1,5 @@
 """The message dialect: Markdown in, HTML and mentions out, without any input or output."""
 
-from server.domain.markdown.directory import (
-    EmptyDirectory,
-    MentionDirectory,
-    MentionedChannel,
-    MentionedGroup,
-    MentionedUser,
-)
 from server.domain.markdown.linkifiers import NO_LINKIFIERS, Linkifier, Linkifiers
 from server.domain.markdown.media import MediaPolicy
 from server.domain.markdown.names import Names, names_in
@@ -17,16 +10,23 @@ from server.domain.markdown.rendering import (
     render,
     render_description,
 )
+from server.domain.markdown.resolver import (
+    EmptyResolver,
+    MentionedChannel,
+    MentionedGroup,
+    MentionedUser,
+    MentionResolver,
+)
 from server.domain.markdown.serializer import mentioned_groups_in
 from server.domain.markdown.typesetting import PlainTypesetter, Typesetter
 
 __all__ = [
     "NO_LINKIFIERS",
-    "EmptyDirectory",
+    "EmptyResolver",
     "Linkifier",
     "Linkifiers",
     "MediaPolicy",
-    "MentionDirectory",
+    "MentionResolver",
     "MentionedChannel",
     "MentionedGroup",
     "MentionedUser",

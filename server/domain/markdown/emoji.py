@@ -5,8 +5,8 @@ from functools import lru_cache
 from typing import Final
 
 from server.domain.emoji import SERVICE_EMOJI, codes_by_name
-from server.domain.markdown.directory import MentionDirectory
 from server.domain.markdown.nodes import ImageEmoji, Inline, Text, UnicodeEmoji
+from server.domain.markdown.resolver import MentionResolver
 
 TRIGGER: Final = "[\u231a-\u2bff\u3030\u303d\u3297\u3299\U0001f000-\U0001faff]|:(?=[a-z0-9_+-])"
 """What begins an emoji, by name or as a character; matched without regard to case."""
@@ -41,13 +41,13 @@ _CHARACTER = re.compile(
 )
 
 
-def named_at(text: str, start: int, directory: MentionDirectory) -> tuple[int, Inline] | None:
+def named_at(text: str, start: int, realm_cache: MentionResolver) -> tuple[int, Inline] | None:
     """The emoji whose name is between the colon at `start` and the next one; where it ends."""
     match = _NAME.match(text, start)
     if match is None:
         return None
     name = match[1]
-    image = directory.emoji_image(name) or (SERVICE_IMAGE if name == SERVICE_EMOJI else None)
+    image = realm_cache.emoji_image(name) or (SERVICE_IMAGE if name == SERVICE_EMOJI else None)
     if image is not None:
         return match.end(), ImageEmoji(name, image)
     code = codes_by_name().get(name)

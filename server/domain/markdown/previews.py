@@ -6,9 +6,9 @@ from urllib.parse import quote
 
 from server.domain.external_content import ProxyLinks
 from server.domain.markdown import nodes
-from server.domain.markdown.directory import EmptyDirectory
 from server.domain.markdown.links import is_attachment, is_image, is_video, safe_href
 from server.domain.markdown.nodes import Node
+from server.domain.markdown.resolver import EmptyResolver
 from server.domain.markdown.serializer import to_html
 from server.domain.markdown.source import normalize
 from server.domain.markdown.tree import parse
@@ -24,7 +24,7 @@ _START: Final = '\n<div class="message_embed">'
 
 def links_to_preview(content: str) -> list[str]:
     """The pages that a message links, each once: outside of quotes and spoilers."""
-    found = _links(parse(normalize(content), EmptyDirectory()).blocks)
+    found = _links(parse(normalize(content), EmptyResolver()).blocks)
     return list(dict.fromkeys(filter(_is_page, found)))[:MAX_PREVIEWS]
 
 

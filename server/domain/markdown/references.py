@@ -8,7 +8,6 @@ import re
 from collections.abc import Iterator
 from itertools import islice
 
-from server.domain.markdown.directory import MentionDirectory, MentionedChannel
 from server.domain.markdown.nodes import (
     ChannelLink,
     ChannelWildcard,
@@ -18,6 +17,7 @@ from server.domain.markdown.nodes import (
     TopicWildcard,
     UserMention,
 )
+from server.domain.markdown.resolver import MentionedChannel, MentionResolver
 from server.domain.names import fold_name
 
 CHANNEL_WILDCARDS = frozenset({"all", "everyone", "channel", "stream"})
@@ -41,19 +41,19 @@ _TOPIC = re.compile(r"((?:[^*`\n@]|\*(?!\*)|@(?![0-9]{1,15}\*\*))*)(?:@([0-9]{1,
 _MESSAGE = re.compile(r"(.*)@([0-9]{1,15})")
 
 
-def user_at(text: str, start: int, directory: MentionDirectory) -> Reading | None:
+def user_at(text: str, start: int, realm_cache: MentionResolver) -> Reading | None:
     """The person or wildcard that `@**` at this place mentions. No such name has `*` in it."""
     match = _USER.match(text, start)
     if match is None:
         return None
-    node = _user(match, directory)
+    node = _user(match, realm_cache)
     return None if node is None else (match.end(), node)
 
 
-def _user(match: re.Match[str], directory: MentionDirectory) -> Mention | None:
+def _user(match: re.Match[str], realm_cache: MentionResolver) -> Mention | None:
     silent, name, user_id = bool(match[1]), match[3], match[2] or match[4]
     if user_id is not None:
-        user = directory.user_by_id(int(user_id))
+        user = realm_cache.user_by_id(int(user_id))
         if user is not None and name is not None and fold_name(user.name) != fold_name(name):
             return None
     elif name in CHANNEL_WILDCARDS:
@@ -61,13 +61,13 @@ def _user(match: re.Match[str], directory: MentionDirectory) -> Mention | None:
     elif name in TOPIC_WILDCARDS:
         return TopicWildcard(name, silent)
     else:
-        user = directory.user_by_name(name or "")
+        user = realm_cache.user_by_name(name or "")
     if user is None:
         return None
     return UserMention(user.user_id, user.name, silent or not user.is_active)
 
 
-def group_at(text: str, start: int, directory: MentionDirectory) -> Reading | None:
+def group_at(text: str, start: int, realm_cache: MentionResolver) -> Reading | None:
     """The group that `@*` at this place mentions."""
     match = _GROUP.match(text, start)
     if match is None:
@@ -76,7 +76,7 @@ def group_at(text: str, start: int, directory: MentionDirectory) -> Reading | No
     for end in reversed(_ends(_GROUP_END, text, begin)):
         if text[begin:end].strip() != text[begin:end]:
             continue
-        group = directory.group_by_name(text[begin:end])
+        group = realm_cache.group_by_name(text[begin:end])
         if group is not None:
             return end + 1, GroupMention(
                 group.group_id, group.name, bool(match[1]) or not group.is_active
@@ -84,25 +84,25 @@ def group_at(text: str, start: int, directory: MentionDirectory) -> Reading | No
     return None
 
 
-def channel_at(text: str, start: int, directory: MentionDirectory) -> Reading | None:
+def channel_at(text: str, start: int, realm_cache: MentionResolver) -> Reading | None:
     """The channel, topic or message that `#**` at this place links to."""
     begin = start + len("#**")
     for end in reversed(_ends(_CHANNEL_END, text, begin)):
         name = text[begin:end]
         if text[end] == "*":
-            channel = directory.channel_by_name(name)
+            channel = realm_cache.channel_by_name(name)
             found = None if channel is None else (end + 2, _link(channel))
         else:
-            found = _topic_at(text, end + 1, name, directory)
+            found = _topic_at(text, end + 1, name, realm_cache)
         if found is not None:
             return found
     return None
 
 
-def _topic_at(text: str, begin: int, name: str, directory: MentionDirectory) -> Reading | None:
+def _topic_at(text: str, begin: int, name: str, realm_cache: MentionResolver) -> Reading | None:
     """The topic that stands at this place behind a channel's name, or the message in it."""
-    channel = directory.channel_by_name(name)
-    existing = directory.topics_in(name, _ambiguous(text, begin))
+    channel = realm_cache.channel_by_name(name)
+    existing = realm_cache.topics_in(name, _ambiguous(text, begin))
     if channel is None:
         return None
     if existing:

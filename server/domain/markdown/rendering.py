@@ -4,9 +4,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from server.domain.markdown import nodes
-from server.domain.markdown.directory import EmptyDirectory, MentionDirectory
 from server.domain.markdown.links import is_attachment, is_image, relative_href
 from server.domain.markdown.media import NO_MEDIA, MediaPolicy, show_media
+from server.domain.markdown.resolver import EmptyResolver, MentionResolver
 from server.domain.markdown.serializer import to_html
 from server.domain.markdown.source import normalize
 from server.domain.markdown.tree import Document, parse
@@ -63,7 +63,7 @@ NO_TYPESETTER: Final = PlainTypesetter()
 
 def render(
     content: str,
-    directory: MentionDirectory,
+    realm_cache: MentionResolver,
     style: Style = PLAIN_STYLE,
     typesetter: Typesetter = NO_TYPESETTER,
 ) -> Rendered:
@@ -73,7 +73,7 @@ def render(
     typesetter has done `jobs_in` the message before.
     """
     source = normalize(content)
-    document = _read(source, directory, style)
+    document = _read(source, realm_cache, style)
     if _may_have_jobs(source):
         for node in nodes_to_set(document.blocks):
             if (job := job_of(node)) is not None:
@@ -89,7 +89,7 @@ def jobs_in(content: str, code_language: str = "") -> list[TypesetJob]:
     source = normalize(content)
     if not _may_have_jobs(source):
         return []
-    blocks = parse(source, EmptyDirectory(), code_language=code_language).blocks
+    blocks = parse(source, EmptyResolver(), code_language=code_language).blocks
     jobs = [job for node in nodes_to_set(blocks) if (job := job_of(node)) is not None]
     return list(dict.fromkeys(jobs))
 
@@ -98,10 +98,10 @@ def _may_have_jobs(source: str) -> bool:
     return any(sign in source for sign in _SIGNS)
 
 
-def _read(source: str, directory: MentionDirectory, style: Style) -> Document:
+def _read(source: str, realm_cache: MentionResolver, style: Style) -> Document:
     document = parse(
         source,
-        directory,
+        realm_cache,
         translate_emoticons=style.translate_emoticons,
         code_language=style.code_language,
     )
@@ -135,4 +135,4 @@ def _rendered(source: str, document: Document) -> Rendered:
 
 def render_description(text: str) -> str:
     """The HTML of a channel's or group's description, in which nobody is mentioned."""
-    return render(text, EmptyDirectory()).html
+    return render(text, EmptyResolver()).html

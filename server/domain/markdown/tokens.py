@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from server.domain.markdown import addresses, emoji
-from server.domain.markdown.directory import MentionDirectory
 from server.domain.markdown.linkifiers import MAX_MATCHES, LinkMatch
 from server.domain.markdown.links import safe_href
 from server.domain.markdown.nodes import Inline, Link, Math, Text, Time
 from server.domain.markdown.references import Reading, channel_at, group_at, user_at
+from server.domain.markdown.resolver import MentionResolver
 from server.domain.markdown.source import MARK
 from server.domain.words import begins_word, stands_free
 
@@ -33,7 +33,7 @@ class Token:
 Found = tuple[int, int, Inline]
 """Where a token begins and ends, and what it becomes."""
 
-Reader = Callable[[str, int, MentionDirectory], Reading | None]
+Reader = Callable[[str, int, MentionResolver], Reading | None]
 
 MAX_EMOJI = 500
 """The same for emoji, which are not looked up."""
@@ -55,11 +55,11 @@ class Scanner:
     """Takes the tokens out of the pieces of one message, whose marks number them throughout."""
 
     def __init__(
-        self, directory: MentionDirectory, content: str, *, translate_emoticons: bool = False
+        self, realm_cache: MentionResolver, content: str, *, translate_emoticons: bool = False
     ) -> None:
         self.tokens: list[Token] = []
-        self._directory = directory
-        self._linkifiers = directory.linkifiers.within(content)
+        self._realm_cache = realm_cache
+        self._linkifiers = realm_cache.linkifiers.within(content)
         self._trigger = _TRIGGER_OR_EMOTICON if translate_emoticons else _TRIGGER
         self._tries_left = MAX_TOKENS
         self._emoji_left = MAX_EMOJI
@@ -136,7 +136,7 @@ class Scanner:
             return None
         found: tuple[int, Inline] | None
         if what == ":":
-            found = emoji.named_at(text, start, self._directory)
+            found = emoji.named_at(text, start, self._realm_cache)
         elif what in emoji.EMOTICONS:
             found = start + len(what), emoji.emoticon(what)
         else:
@@ -149,7 +149,7 @@ class Scanner:
     def _mention_at(self, text: str, start: int, read: Reader) -> Found | None:
         if not stands_free(text, start):
             return None
-        found = read(text, start, self._directory)
+        found = read(text, start, self._realm_cache)
         if found is None or _hides_fence(text, start, found[0]):
             self._tries_left -= 1
             return None

@@ -18,10 +18,10 @@ from server.domain.markdown.blocks import (
     split_fences,
 )
 from server.domain.markdown.builder import Builder, Found
-from server.domain.markdown.directory import MentionDirectory
 from server.domain.markdown.emphasis import free_flanks, may_have_unused, unused_freed
 from server.domain.markdown.lists import indent_lists
 from server.domain.markdown.nodes import Node
+from server.domain.markdown.resolver import MentionResolver
 from server.domain.markdown.source import is_prose, protect
 from server.domain.markdown.tokens import Scanner
 
@@ -53,13 +53,13 @@ class Document:
 
 def parse(
     content: str,
-    directory: MentionDirectory,
+    realm_cache: MentionResolver,
     *,
     translate_emoticons: bool = False,
     code_language: str = "",
 ) -> Document:
     """The tree of a normalized message; `code_language` is that of fences that name none."""
-    scanner = Scanner(directory, content, translate_emoticons=translate_emoticons)
+    scanner = Scanner(realm_cache, content, translate_emoticons=translate_emoticons)
     message = _Message(scanner, int(_EVENTS + _EVENTS_PER_CHARACTER * len(content)), code_language)
     try:
         return Document(message.markdown(content, _Place()), message.found)

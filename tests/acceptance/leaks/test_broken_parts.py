@@ -22,7 +22,7 @@ from server.domain.shown_people import EVERYTHING, Sight
 from server.events.log import QueuesEnded
 from server.events.messages import MessageSent
 from server.events.reactions import Reaction
-from server.realm_cache import Directory
+from server.realm_cache import RealmCache
 from server.realtime import queues, variants
 from storage.ids import Position
 from tests.fixtures.database import new_database
@@ -257,7 +257,7 @@ def test_people_whom_history_shows_to_everybody_are_caught(problems_in, monkeypa
     async def sight(*_):
         return EVERYTHING
 
-    monkeypatch.setattr(Directory, "sight", sight)
+    monkeypatch.setattr(RealmCache, "sight", sight)
     found = problems_in(*SOUND["meeting"])
     assert "shows user 1 as User 1" in found
     assert "people at /messages: must not see 1" in found

@@ -56,8 +56,8 @@ class Stage:
 
     async def person(self, user_id: int) -> Client:
         """The client of a user whom a request has made."""
-        directory = self.server.app.directories.of(self.make.realm_id)
-        row = await directory.user(UserId(user_id))
+        realm_cache = self.server.app.realm_caches.of(self.make.realm_id)
+        row = await realm_cache.user(UserId(user_id))
         assert row is not None
         return await self.client(row)
 

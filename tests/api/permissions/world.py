@@ -791,8 +791,8 @@ async def linked_picture(world: World, who: str, kind: str) -> Values:
     url, app = "https://x.example/a.png", world.server.app
     shown = LinkedPicture(b"picture", "image/png")
     app.linked_pictures.memory.remember(url, shown, seconds=60)
-    assert app.directories.rendering.proxy is not None
-    link = app.directories.rendering.proxy.to(url)
+    assert app.realm_caches.rendering.proxy is not None
+    link = app.realm_caches.rendering.proxy.to(url)
     assert link is not None
     _, _, digest, encoded = link.split("/")
     return {"digest": digest if kind == "true" else f"{digest}x", "url": encoded}

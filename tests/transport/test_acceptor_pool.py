@@ -8,8 +8,8 @@ from contextlib import contextmanager
 import pytest
 from typing_extensions import override
 
-from server.transport import doors
-from server.transport.doors import CROWD, MORE, Doors
+from server.transport import acceptor_pool
+from server.transport.acceptor_pool import CROWD, MORE, AcceptorPool
 from tests.fixtures.sockets import until
 
 pytestmark = pytest.mark.asyncio
@@ -23,7 +23,7 @@ class Hall:
     def __init__(self) -> None:
         self._opened: list[asyncio.Server] = []
         self.adopted: list[socket.socket] = []
-        self.doors = Doors(self._listen, self.adopted.append)
+        self.doors = AcceptorPool(self._listen, self.adopted.append)
         self.came = 0
 
     def close(self) -> None:
@@ -87,7 +87,7 @@ async def test_a_crowd_is_in_when_the_loop_has_gone_round_a_few_times():
 
 
 async def test_when_nobody_comes_any_more_one_door_stays_open(monkeypatch):
-    monkeypatch.setattr(doors, "LOOK_SECONDS", 0.01)
+    monkeypatch.setattr(acceptor_pool, "LOOK_SECONDS", 0.01)
     hall = Hall()
     with waiting_outside(CLIENTS) as opened:
         await hall.doors.open([opened])

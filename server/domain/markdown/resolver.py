@@ -31,7 +31,7 @@ class MentionedChannel(NamedTuple):
     name: str
 
 
-class MentionDirectory(Protocol):
+class MentionResolver(Protocol):
     """Answers from memory, at once: a rendering may ask hundreds of times.
 
     None means that the text stays text: nobody has that name, several have it, or the sender
@@ -66,7 +66,7 @@ class MentionDirectory(Protocol):
         ...
 
 
-class EmptyDirectory:
+class EmptyResolver:
     """The directory for text in which nothing can be mentioned."""
 
     def user_by_name(self, name: str) -> None:

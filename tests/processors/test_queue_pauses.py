@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from queue_processors.pauses import Pauses, work_unless_paused
+from queue_processors.queue_pauses import Pauses, work_unless_paused
 from storage import workers
 from storage.database import Database
 from tests.fixtures.places import Place

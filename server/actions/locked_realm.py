@@ -20,7 +20,7 @@ PEOPLE_IN_BATCH: Final = 50
 
 
 @dataclass(frozen=True, slots=True)
-class Ground:
+class LockedRealm:
     """The realm, its groups and some people, which stay as they are until the commit.
 
     Whoever changes a role or a group, a setting of the realm, or whether somebody is active,
@@ -40,28 +40,28 @@ class Ground:
         return Standing(person, self.graph, self.settings)
 
 
-async def stand(
+async def lock_context(
     tx: Tx, actor: Actor, others: Iterable[UserId] = (), *, names_change: bool = False
-) -> Ground:
+) -> LockedRealm:
     """The realm, kept as it is, and these people; those who do not exist are left out.
 
     With `names_change` nobody else adds or renames a channel until the commit. Raises
     UserDeactivatedError if the actor is no longer active.
     """
-    ground = await stand_on_realm(tx, [actor.user_id, *others], names_change=names_change)
-    row = ground.people.get(actor.user_id)
+    context = await lock_realm_context(tx, [actor.user_id, *others], names_change=names_change)
+    row = context.people.get(actor.user_id)
     if row is None or not row.is_active:
         raise UserDeactivatedError("Account is deactivated")
-    return ground
+    return context
 
 
-async def stand_on_realm(
+async def lock_realm_context(
     tx: Tx, user_ids: Sequence[UserId], *, names_change: bool = False
-) -> Ground:
+) -> LockedRealm:
     """The same for work that nobody asks for at the moment."""
     realm = await lock_realm(tx, alone=names_change)
     people = await users.by_ids(await tx.connection(), tx.realm_id, sorted(set(user_ids)))
-    return await ground_of(tx, realm, people)
+    return await locked_realm_of(tx, realm, people)
 
 
 async def lock_realm(tx: Tx, *, alone: bool) -> RealmRow:
@@ -96,9 +96,9 @@ async def _lock_with(tx: Tx, actor: Actor) -> tuple[RealmRow, UserRow]:
     return realm, row
 
 
-async def ground_of(tx: Tx, realm: RealmRow, people: Iterable[UserRow]) -> Ground:
+async def locked_realm_of(tx: Tx, realm: RealmRow, people: Iterable[UserRow]) -> LockedRealm:
     """What a write that holds the realm stands on, with people as it has read them since."""
     settings = RealmSettings.of(realm.settings)
-    directory = await tx.directory()
-    graph = await directory.read_groups(await tx.connection(), realm)
-    return Ground(realm, settings, graph, {row.user_id: row for row in people})
+    realm_cache = await tx.realm_cache()
+    graph = await realm_cache.read_groups(await tx.connection(), realm)
+    return LockedRealm(realm, settings, graph, {row.user_id: row for row in people})

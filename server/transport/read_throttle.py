@@ -13,7 +13,7 @@ NEXT: Final = 16
 """Who are held no longer, each time the loop goes round."""
 
 
-class Crowd:
+class ReadThrottle:
     """Holds those who would ask in one round of the loop with too many others.
 
     The loop reads each socket that is ready before it goes round again, so of thousands that are

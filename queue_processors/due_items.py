@@ -10,9 +10,9 @@ from typing import Any, Final, TypeVar
 import structlog
 
 from queue_processors.processor import MAX_ATTEMPTS, pause_after
+from queue_processors.retry_state import Troubles
 from queue_processors.timer_kind import Kind, Row
-from queue_processors.timer_troubles import Troubles
-from server.actions.workbench import Workbench
+from server.actions.realm_services import RealmServices
 from server.telemetry.metrics import Metrics
 from server.transactions import KeepsChangingError
 from storage import timers
@@ -39,7 +39,7 @@ REALMS_AT_ONCE: Final = 20
 Item = TypeVar("Item")
 
 
-class Timekeeper:
+class DueItemRunner:
     """Any number may run: a row is locked by whoever delivers it, and passed over by the others.
 
     Nobody leads, so nothing waits for a process that hangs. Time is the database's, unless `now`
@@ -49,7 +49,7 @@ class Timekeeper:
     def __init__(
         self,
         database: Database,
-        workbench: Callable[[RealmId], Workbench],
+        workbench: Callable[[RealmId], RealmServices],
         metrics: Metrics,
         kinds: Sequence[Kind[Any]],
         *,
@@ -132,7 +132,7 @@ class Timekeeper:
         """Deliver them; how many of them it was that did it."""
         slots = asyncio.Semaphore(TOGETHER)
 
-        async def deliver(bench: Workbench, row: Row) -> bool:
+        async def deliver(bench: RealmServices, row: Row) -> bool:
             async with slots:
                 return await self._deliver(kind, bench, row)
 
@@ -149,7 +149,7 @@ class Timekeeper:
             self._has_more.set()
         return done
 
-    async def _deliver(self, kind: Kind[Row], bench: Workbench, row: Row) -> bool:
+    async def _deliver(self, kind: Kind[Row], bench: RealmServices, row: Row) -> bool:
         troubles = self._troubles[kind.name]
         if troubles.waits(row):
             return False
@@ -176,7 +176,7 @@ class Timekeeper:
             await self._give_up(kind, bench, row)
         return False
 
-    async def _give_up(self, kind: Kind[Row], bench: Workbench, row: Row) -> None:
+    async def _give_up(self, kind: Kind[Row], bench: RealmServices, row: Row) -> None:
         try:
             await kind.give_up(bench, row)
         except Exception:

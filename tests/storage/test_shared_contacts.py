@@ -2,7 +2,7 @@
 
 import pytest
 
-from storage import acquaintances
+from storage import shared_contacts
 from tests.factories import Make
 
 pytestmark = pytest.mark.asyncio
@@ -34,11 +34,11 @@ async def test_one_knows_whom_one_meets_in_a_channel_or_a_conversation(make_here
         group_id=group_id,
     )
 
-    known = await acquaintances.known_to(connection, realm_id, guest.user_id)
+    known = await shared_contacts.known_to(connection, realm_id, guest.user_id)
 
     assert known == {guest.user_id, neighbour.user_id, partner.user_id}
     asked, among = [guest.user_id, neighbour.user_id], [partner.user_id]
-    assert await acquaintances.known_to_each(connection, realm_id, asked, among=among) == {
+    assert await shared_contacts.known_to_each(connection, realm_id, asked, among=among) == {
         guest.user_id: {guest.user_id, partner.user_id},
         neighbour.user_id: {neighbour.user_id},
     }

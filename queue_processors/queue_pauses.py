@@ -3,7 +3,7 @@
 import asyncio
 from typing import Any, Final
 
-from queue_processors.keeping import now_and_then
+from queue_processors.periodic import now_and_then
 from queue_processors.registry import AnyProcessor
 from server.messaging.background import to_the_end
 from server.messaging.job_broker import JobBroker

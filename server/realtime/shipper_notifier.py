@@ -13,7 +13,7 @@ REST_SECONDS: Final = 0.05
 """The shipper rests as long between two rounds: more often would tell it nothing."""
 
 
-class Bell:
+class ShipperNotifier:
     """Rings here at each commit, and elsewhere at most once in REST_SECONDS."""
 
     def __init__(self) -> None:

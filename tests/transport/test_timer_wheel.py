@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from server.runtime import scheduler, timer_wheel
-from server.runtime.timer_wheel import Deadlines
+from server.runtime.timer_wheel import TimerWheel
 from tests.fixtures.sockets import until
 
 pytestmark = pytest.mark.asyncio
@@ -31,7 +31,7 @@ class One:
 async def test_all_that_end_in_one_second_do_so_and_others_have_their_turn(monkeypatch):
     monkeypatch.setattr(timer_wheel, "TURN_SECONDS", 0)
     monkeypatch.setattr(scheduler, "BETWEEN_LOOKS", 1)
-    kept, ended = Deadlines(), list[Any]()
+    kept, ended = TimerWheel(), list[Any]()
     several = [One(ended, number) for number in range(50)]
     for one in several:
         kept.set(one, 0.1)
@@ -45,7 +45,7 @@ async def test_all_that_end_in_one_second_do_so_and_others_have_their_turn(monke
 
 
 async def test_what_has_been_put_off_or_dropped_meanwhile_does_not_end():
-    kept, ended = Deadlines(), list[Any]()
+    kept, ended = TimerWheel(), list[Any]()
     several: list[One] = []
 
     def change() -> None:
@@ -72,7 +72,7 @@ async def test_what_one_raises_keeps_no_other_from_its_end():
     def fail() -> None:
         raise ZeroDivisionError
 
-    kept, ended = Deadlines(), list[Any]()
+    kept, ended = TimerWheel(), list[Any]()
     for number in range(3):
         kept.set(One(ended, number, fail), 0.1)
     await until(partial(has, ended, 3))

@@ -5,14 +5,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from server.actions.ground import Ground
+from server.actions.locked_realm import LockedRealm
 from server.actions.presence import introduce
 from server.domain.access import GUEST
 from server.domain.profiles import least_role_to_see_email
 from server.events.base import MAX_WIRE_EVENTS, to_users
 from server.events.users import UsersForgotten, UsersIntroduced, inaccessible_user, shown_user
 from server.transactions import Tx
-from storage import acquaintances, profile_data, subscriptions, users
+from storage import profile_data, shared_contacts, subscriptions, users
 from storage.database import Connection
 from storage.ids import ChannelId, RealmId, UserId
 from storage.profile_data import NO_DATA
@@ -33,24 +33,24 @@ class Acquaintance:
         cls,
         connection: Connection,
         realm_id: RealmId,
-        ground: Ground,
+        context: LockedRealm,
         people: Iterable[UserRow],
         channel_ids: Sequence[ChannelId],
     ) -> "Acquaintance":
         """To be asked before the change. Nobody where guests may know everybody."""
-        if ground.settings.guests_know_everybody(ground.graph):
+        if context.settings.guests_know_everybody(context.graph):
             return cls({})
         guests = {row.user_id for row in people if row.role == GUEST}
         guests.update(
             await subscriptions.ids_with_role(connection, realm_id, channel_ids, role=GUEST)
         )
-        return cls(await acquaintances.known_to_each(connection, realm_id, sorted(guests)))
+        return cls(await shared_contacts.known_to_each(connection, realm_id, sorted(guests)))
 
-    async def tell(self, tx: Tx, connection: Connection, ground: Ground) -> None:
+    async def tell(self, tx: Tx, connection: Connection, context: LockedRealm) -> None:
         """After the change: introduce to each guest those whom they know now; others are gone."""
         if not self.known:
             return
-        known = await acquaintances.known_to_each(connection, tx.realm_id, sorted(self.known))
+        known = await shared_contacts.known_to_each(connection, tx.realm_id, sorted(self.known))
         met = {user_id: known[user_id] - before for user_id, before in self.known.items()}
         lost = {user_id: before - known[user_id] for user_id, before in self.known.items()}
         concerned = {u for changed in (met, lost) for ids in changed.values() for u in ids}
@@ -60,7 +60,7 @@ class Acquaintance:
             if row.bot_type is None
         }
         said = await profile_data.of_users(connection, tx.realm_id, sorted(rows))
-        address = (await tx.directory()).address_of(ground.realm)
+        address = (await tx.realm_cache()).address_of(context.realm)
         for guests, some in _entries(met, rows):
             shown = [
                 shown_user(
@@ -72,7 +72,7 @@ class Acquaintance:
                 for row in some
             ]
             tx.append(UsersIntroduced(people=shown), to_users(*guests))
-            await introduce(tx, connection, ground, some, to_users(*guests), domain=address.domain)
+            await introduce(tx, connection, context, some, to_users(*guests), domain=address.domain)
         for guests, some in _entries(lost, rows):
             hidden = [inaccessible_user(row, address) for row in some]
             tx.append(UsersForgotten(people=hidden), to_users(*guests))

@@ -47,7 +47,7 @@ class Entry:
         return self._legacy
 
 
-class Roll:
+class PresenceIndex:
     """The presence of a realm's active people, up to an update."""
 
     def __init__(self, domain: str, rows: Iterable[PresenceRow] = ()) -> None:

@@ -13,7 +13,7 @@ from server.domain.clock import SystemClock
 from server.events.base import Audience, LogEntry
 from server.events.messages import MessageSent, Sender, ShownMessage
 from server.events.queue_params import QueueParams
-from server.realm_cache import Directory
+from server.realm_cache import RealmCache
 from server.realtime import poll as polls
 from server.realtime.audience import LiveUser
 from server.realtime.follower import RealmFollower
@@ -47,8 +47,8 @@ class Poll(Waiter):
 @pytest.fixture
 def follower() -> RealmFollower:
     nowhere = cast("Database", None)  # what is told here is in memory
-    directory = Directory(RealmId(1), nowhere, SystemClock(), Addresses())
-    return RealmFollower(directory, nowhere, epoch=1, position=Position(10))
+    realm_cache = RealmCache(RealmId(1), nowhere, SystemClock(), Addresses())
+    return RealmFollower(realm_cache, nowhere, epoch=1, position=Position(10))
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ import pytest
 from server.events.base import EVERYONE
 from server.events.log import Tick
 from server.events.user_topics import UserTopicChanged
-from server.realtime.past import Past
+from server.realtime.log_page_cache import LogPageCache
 from storage import event_log
 from storage.ids import ChannelId, Position, RealmId
 
@@ -46,7 +46,7 @@ async def test_what_is_deleted_while_it_is_read_is_blank_for_those_who_wait(monk
     """Also when all that is remembered has been forgotten meanwhile, as once a minute."""
     log = Log()
     monkeypatch.setattr(event_log, "after", log.after)
-    past = Past(cast("Any", log), RealmId(1))
+    past = LogPageCache(cast("Any", log), RealmId(1))
     reading = asyncio.create_task(cast("Any", past.after(Position(0))))
     await asyncio.wait_for(log.has_read.wait(), 60)
     past.clear()

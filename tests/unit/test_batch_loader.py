@@ -5,7 +5,7 @@ from itertools import pairwise
 
 import pytest
 
-from server.runtime.batch_loader import AT_ONCE, WOKEN_AT_ONCE, Gathering
+from server.runtime.batch_loader import AT_ONCE, WOKEN_AT_ONCE, BatchLoader
 
 pytestmark = pytest.mark.asyncio
 
@@ -33,7 +33,7 @@ class Shelf:
 
 async def test_who_asks_while_others_are_read_for_is_read_for_with_all_who_do():
     shelf = Shelf()
-    gathering = Gathering(shelf.read)
+    gathering = BatchLoader(shelf.read)
     first = asyncio.create_task(gathering.find(1))
     await shelf.begun.wait()
     others = [gathering.find(number) for number in range(2, 50)]
@@ -43,18 +43,18 @@ async def test_who_asks_while_others_are_read_for_is_read_for_with_all_who_do():
 
 async def test_no_reading_is_larger_than_it_may_be():
     shelf = Shelf()
-    gathering = Gathering(shelf.read)
+    gathering = BatchLoader(shelf.read)
     await asyncio.gather(*[gathering.find(number) for number in range(1, 2 * AT_ONCE)])
     assert max(map(len, shelf.readings)) == AT_ONCE
 
 
 async def test_what_is_not_there_is_nothing():
-    assert await Gathering(Shelf().read).find(-1) is None
+    assert await BatchLoader(Shelf().read).find(-1) is None
 
 
 async def test_an_error_is_everybodys_for_whom_it_was_read_and_no_other():
     shelf = Shelf()
-    gathering = Gathering(shelf.read)
+    gathering = BatchLoader(shelf.read)
     broken = [asyncio.create_task(gathering.find(number)) for number in (0, 1)]
     await shelf.begun.wait()
     sound = asyncio.create_task(gathering.find(2))
@@ -65,7 +65,7 @@ async def test_an_error_is_everybodys_for_whom_it_was_read_and_no_other():
 
 async def test_who_goes_away_takes_it_from_nobody():
     shelf = Shelf()
-    gathering = Gathering(shelf.read)
+    gathering = BatchLoader(shelf.read)
     leaving, staying = (asyncio.create_task(gathering.find(1)) for _ in range(2))
     await shelf.begun.wait()
     leaving.cancel()
@@ -74,7 +74,7 @@ async def test_who_goes_away_takes_it_from_nobody():
 
 async def test_who_asks_again_gets_what_is_there_by_then():
     shelf = Shelf()
-    gathering = Gathering(shelf.read)
+    gathering = BatchLoader(shelf.read)
     first = asyncio.create_task(gathering.find(1))
     await shelf.begun.wait()
     await gathering.find(1)
@@ -84,7 +84,7 @@ async def test_who_asks_again_gets_what_is_there_by_then():
 
 async def test_those_who_have_been_read_for_go_on_a_few_at_a_time():
     shelf = Shelf()
-    gathering = Gathering(shelf.read)
+    gathering = BatchLoader(shelf.read)
     asking = [asyncio.create_task(gathering.find(number)) for number in range(1, AT_ONCE + 1)]
     seen: list[int] = []
     while not all(each.done() for each in asking):

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 from structlog.testing import capture_logs
 
-from queue_processors.keeping import now_and_then
+from queue_processors.periodic import now_and_then
 from storage.database import StatementTimeoutError
 
 OUTCOMES = (StatementTimeoutError("busy"), StatementTimeoutError("busy"), LookupError("ours"), None)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from server.domain.clock import Clock
-from server.realm_cache import Directory
+from server.realm_cache import RealmCache
 from storage.database import Connection
 from storage.ids import RealmId
 
@@ -21,11 +21,11 @@ class Write(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Workbench:
+class RealmServices:
     """One realm, to look things up in and to write to, any number of times."""
 
     realm_id: RealmId
-    directory: Directory
+    realm_cache: RealmCache
     read: Reading
     write: Write
     clock: Clock

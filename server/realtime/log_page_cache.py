@@ -19,7 +19,7 @@ PAST_BYTES = 4 * 1024 * 1024
 _position = attrgetter("position")
 
 
-class Stretch:
+class LogPage:
     """Entries of the log, every one above `cursor` and up to the last of them."""
 
     def __init__(self, cursor: Position, entries: Sequence[TailEntry]) -> None:
@@ -35,7 +35,7 @@ class Stretch:
         return self.entries[bisect_right(self.entries, cursor, key=_position) :]
 
 
-class Past:
+class LogPageCache:
     """What polls behind the tail read; those of a herd share what one of them reads.
 
     A stretch begins where anybody's would who is about as far behind, so it serves them all, while
@@ -45,11 +45,11 @@ class Past:
     def __init__(self, database: Database, realm_id: RealmId) -> None:
         self._database = database
         self._realm_id = realm_id
-        self._stretches: dict[Position, Stretch] = {}
+        self._stretches: dict[Position, LogPage] = {}
         """By their cursor; those used last at the end."""
-        self._reading: dict[Position, asyncio.Task[Stretch]] = {}
+        self._reading: dict[Position, asyncio.Task[LogPage]] = {}
         """Those that whoever asks now may share."""
-        self._under_way: set[asyncio.Task[Stretch]] = set()
+        self._under_way: set[asyncio.Task[LogPage]] = set()
         """All for which somebody waits."""
         self._blanked_meanwhile: set[Position] = set()
 
@@ -83,21 +83,21 @@ class Past:
             start = self._stretches[start].reached
         return start
 
-    def _find(self, cursor: Position) -> Stretch | None:
+    def _find(self, cursor: Position) -> LogPage | None:
         for stretch in self._stretches.values():
             if stretch.holds_after(cursor):
                 self._keep(stretch)
                 return stretch
         return None
 
-    def _keep(self, stretch: Stretch) -> None:
+    def _keep(self, stretch: LogPage) -> None:
         self._stretches.pop(stretch.cursor, None)
         self._stretches[stretch.cursor] = stretch
         size = sum(each.size for each in self._stretches.values())
         while size > PAST_BYTES and len(self._stretches) > 1:
             size -= self._stretches.pop(next(iter(self._stretches))).size
 
-    async def _read(self, cursor: Position) -> Stretch:
+    async def _read(self, cursor: Position) -> LogPage:
         """What follows the cursor; read once for all who ask while it is read."""
         reading = self._reading.get(cursor)
         if reading is None:
@@ -107,7 +107,7 @@ class Past:
             reading.add_done_callback(lambda done: self._have_read(cursor, done))
         return await asyncio.shield(reading)  # whoever began may go; others wait for it
 
-    async def _read_from_the_log(self, cursor: Position) -> Stretch:
+    async def _read_from_the_log(self, cursor: Position) -> LogPage:
         async with self._database.connection() as connection:
             rows = await event_log.after(
                 connection,
@@ -116,12 +116,12 @@ class Past:
                 limit=STRETCH_ENTRIES,
                 max_bytes=STRETCH_BYTES,
             )
-        return Stretch(
+        return LogPage(
             cursor,
             [TailEntry(LogEntry(row.position, row.kind, row.audience, row.body)) for row in rows],
         )
 
-    def _have_read(self, cursor: Position, reading: asyncio.Task[Stretch]) -> None:
+    def _have_read(self, cursor: Position, reading: asyncio.Task[LogPage]) -> None:
         """Runs before anybody who waits goes on."""
         read = not reading.cancelled() and reading.exception() is None
         if read:

@@ -6,7 +6,7 @@ import pytest
 from typing_extensions import override
 
 from server.messaging.event_bus import Hint
-from server.realtime.bell import NO_REALM, Bell
+from server.realtime.shipper_notifier import NO_REALM, ShipperNotifier
 from storage.ids import RealmId
 from tests.fixtures.broker import LossyBus
 
@@ -32,7 +32,7 @@ class Wire(LossyBus):
 
 @pytest.mark.asyncio
 async def test_each_commit_rings_here_and_elsewhere_as_often_as_it_helps():
-    wire, bell, rung = Wire(), Bell(), []
+    wire, bell, rung = Wire(), ShipperNotifier(), []
     bell.connect(wire)
     await bell.listen(lambda: rung.append(True))
     assert wire.followed == {NO_REALM}
@@ -47,6 +47,6 @@ async def test_each_commit_rings_here_and_elsewhere_as_often_as_it_helps():
 
 @pytest.mark.asyncio
 async def test_a_bell_without_listener_or_bus_is_silent():
-    bell = Bell()
+    bell = ShipperNotifier()
     bell.ring()
     bell.heard()

@@ -4,7 +4,7 @@ from collections.abc import Collection, Sequence
 
 from server.events.base import Entry
 from server.transactions import Tx
-from storage import read_state, regaining
+from storage import read_state, restored_access
 from storage.database import Connection
 from storage.ids import ChannelId, RealmId, UserId
 
@@ -16,7 +16,7 @@ async def who_find_something(
     if not user_ids:
         return []
     unread = await read_state.perhaps_unread(connection, realm_id, channel_id, user_ids)
-    others = await regaining.with_traces(connection, realm_id, channel_id, user_ids)
+    others = await restored_access.with_traces(connection, realm_id, channel_id, user_ids)
     return [(user_id, channel_id) for user_id in sorted({*unread, *others})]
 
 
@@ -29,7 +29,11 @@ def tell_regained(
     """Tell each, behind the entry, of what there is; what their client still holds is so, too."""
     if not regained:
         return
-    for tell in (regaining.tell_flags, regaining.tell_muted, regaining.tell_policies):
+    for tell in (
+        restored_access.tell_flags,
+        restored_access.tell_muted,
+        restored_access.tell_policies,
+    ):
         statement = tell(
             tx.realm_id,
             sorted(regained),
@@ -54,8 +58,8 @@ def tell_lost(
         return
     about = {"empty_topic_display_name": empty_topic_display_name, "write_id": tx.write_id}
     left = sorted(lost)
-    tx.at_position(entry, regaining.tell_unstarred(tx.realm_id, left, write_id=tx.write_id))
-    tx.at_position(entry, regaining.tell_muted(tx.realm_id, left, **about))
+    tx.at_position(entry, restored_access.tell_unstarred(tx.realm_id, left, write_id=tx.write_id))
+    tx.at_position(entry, restored_access.tell_muted(tx.realm_id, left, **about))
     theirs = sorted(set(lost).intersection(knowing))
     if theirs:
-        tx.at_position(entry, regaining.tell_policies(tx.realm_id, theirs, policy=0, **about))
+        tx.at_position(entry, restored_access.tell_policies(tx.realm_id, theirs, policy=0, **about))

@@ -10,7 +10,7 @@ from typing import Final
 
 import structlog
 
-from queue_processors.keeping import PASSING
+from queue_processors.periodic import PASSING
 from queue_processors.shipper import Shipper
 from server.messaging.job_desk import JobDesk
 from server.runtime.version import VERSION
@@ -25,7 +25,7 @@ FIRST_SECONDS: Final = 0.5
 """To the second report: by then it is known who leads."""
 
 
-class Attendance:
+class Heartbeat:
     """One process among those that serve clients, take mail or work on the queues."""
 
     def __init__(

@@ -13,12 +13,12 @@ import pytest
 import pytest_asyncio
 
 from benchmarks.faults.proxy import CuttingProxy, proxy_to
+from queue_processors.due_items import REALMS_AT_ONCE, DueItemRunner, in_turns
 from queue_processors.main import TIMERS
 from queue_processors.processor import MAX_ATTEMPTS
 from queue_processors.scheduled_messages import KIND
-from queue_processors.timekeeper import REALMS_AT_ONCE, Timekeeper, in_turns
 from queue_processors.timer_kind import Kind
-from server.actions.workbench import Workbench
+from server.actions.realm_services import RealmServices
 from server.telemetry.metrics import Metrics
 from server.transactions import KeepsChangingError
 from storage import timers as storage_timers
@@ -335,7 +335,7 @@ async def die(proxy: CuttingProxy, tasks: set[asyncio.Task[Any]]) -> None:
     await proxy.close()
 
 
-async def until_done(house: House, keeper: Timekeeper) -> None:
+async def until_done(house: House, keeper: DueItemRunner) -> None:
     """Another process takes over; what the dead one holds it gets once that has ended."""
     async with asyncio.timeout(PATIENCE_SECONDS):
         while await house.waiting():
@@ -455,13 +455,13 @@ async def test_a_realm_that_cannot_be_worked_off_is_tried_again(house: House, st
     stage.clock.advance(timedelta(seconds=HOUR))
     benches = iter([None, stage.workbench(house.make.realm_id)])
 
-    def bench(_: RealmId) -> Workbench:
+    def bench(_: RealmId) -> RealmServices:
         found = next(benches)
         if found is None:
             raise ZeroDivisionError
         return found
 
-    keeper = Timekeeper(stage.database, bench, Metrics(), [KIND], now=stage.clock.now)
+    keeper = DueItemRunner(stage.database, bench, Metrics(), [KIND], now=stage.clock.now)
     assert await keeper.catch_up() == 0
     assert await keeper.catch_up() == 1
 
@@ -495,8 +495,8 @@ async def test_what_always_ends_in_an_error_fails_at_last(
     assert "could not send" in notice
 
 
-def keeper_of(stage: Stage, kind: Kind[Any], *, pause_seconds: float = 0) -> Timekeeper:
-    return Timekeeper(
+def keeper_of(stage: Stage, kind: Kind[Any], *, pause_seconds: float = 0) -> DueItemRunner:
+    return DueItemRunner(
         stage.database,
         stage.workbench,
         Metrics(),
@@ -516,7 +516,7 @@ async def test_the_time_is_that_of_the_database(house: House, stage: Stage, data
     stage.clock.step(now - stage.clock.now() - timedelta(days=1))
     await house.timers.schedule(house.alice, [house.bob.user_id], "past", seconds=86_000)
     await house.timers.schedule(house.alice, [house.bob.user_id], "to come", seconds=90_000)
-    keeper = Timekeeper(stage.database, stage.workbench, Metrics(), TIMERS)
+    keeper = DueItemRunner(stage.database, stage.workbench, Metrics(), TIMERS)
     assert await keeper.catch_up() == 1
     assert [content for _, content in await house.messages()] == ["past"]
 
@@ -542,7 +542,7 @@ async def test_a_timekeeper_that_runs_sends_what_comes_due(house: House, stage: 
 
     await house.timers.schedule(house.alice, [house.bob.user_id], "one", seconds=10)
     await house.timers.remind(house.alice, None, "two", seconds=20)
-    keeper = Timekeeper(stage.database, stage.workbench, Metrics(), TIMERS, now=now)
+    keeper = DueItemRunner(stage.database, stage.workbench, Metrics(), TIMERS, now=now)
     work = asyncio.create_task(keeper.run())
     try:
         for left in (1, 0):

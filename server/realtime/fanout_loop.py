@@ -7,7 +7,7 @@ from typing import Final
 
 from server.events.base import Audience
 from server.realtime.audience import LiveUser, LiveUsers
-from server.runtime.scheduler import Turns
+from server.runtime.scheduler import CooperativeScheduler
 from storage.ids import ChannelId, Position
 
 USERS_A_STEP: Final = 8
@@ -15,13 +15,13 @@ USERS_A_STEP: Final = 8
 Tell = Callable[[LiveUser], None]
 
 
-class Rounds:
+class FanoutLoop:
     """Tells each user of an audience, in turns: there may be tens of thousands of them.
 
-    Rounds end in the order in which they were begun, and so did all that are no longer here.
+    FanoutLoop end in the order in which they were begun, and so did all that are no longer here.
     """
 
-    def __init__(self, users: LiveUsers, turns: Turns) -> None:
+    def __init__(self, users: LiveUsers, turns: CooperativeScheduler) -> None:
         self._users = users
         self._turns = turns
         self._under_way: deque[tuple[Iterator[LiveUser], Tell, Position]] = deque()

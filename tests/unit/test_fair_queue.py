@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from server.runtime.fair_queue import FairTurns
+from server.runtime.fair_queue import FairQueue
 
 pytestmark = pytest.mark.asyncio
 
@@ -18,7 +18,7 @@ class Time:
 
 async def test_the_key_that_has_used_least_goes_first():
     time = Time()
-    turns, order = FairTurns(time), list[str]()
+    turns, order = FairQueue(time), list[str]()
 
     async def work(key: str) -> None:
         async with turns.turn(key):
@@ -35,7 +35,7 @@ async def test_the_key_that_has_used_least_goes_first():
 
 async def test_long_work_gives_way_between_its_parts():
     time = Time()
-    turns, order = FairTurns(time), list[str]()
+    turns, order = FairQueue(time), list[str]()
 
     async def work(key: str, parts: int) -> None:
         async with turns.turn(key) as turn:
@@ -55,7 +55,7 @@ async def test_long_work_gives_way_between_its_parts():
 
 async def test_who_is_cancelled_while_giving_way_holds_nothing():
     time = Time()
-    turns = FairTurns(time)
+    turns = FairQueue(time)
 
     async def work() -> None:
         async with turns.turn("a") as turn:
@@ -75,7 +75,7 @@ async def test_who_is_cancelled_while_giving_way_holds_nothing():
 
 async def test_use_is_forgotten_with_time():
     time = Time()
-    turns = FairTurns(time)
+    turns = FairQueue(time)
     async with turns.turn("a"):
         time.now += 8
     assert turns.used("a") == 8
@@ -85,7 +85,7 @@ async def test_use_is_forgotten_with_time():
 
 
 async def test_callers_that_give_up_leave_the_turn_to_others():
-    turns = FairTurns()
+    turns = FairQueue()
     async with turns.turn("a"):
         waiting = [asyncio.create_task(_hold(turns, key)) for key in "abcab"]
         await asyncio.sleep(0)
@@ -98,7 +98,7 @@ async def test_callers_that_give_up_leave_the_turn_to_others():
 
 
 async def test_a_caller_that_is_cancelled_with_the_turn_in_hand_passes_it_on():
-    turns = FairTurns()
+    turns = FairQueue()
     async with turns.turn("a"):
         first = asyncio.create_task(_hold(turns, "b"))
         second = asyncio.create_task(_hold(turns, "c"))
@@ -111,13 +111,13 @@ async def test_a_caller_that_is_cancelled_with_the_turn_in_hand_passes_it_on():
 
 async def test_a_crowd_of_keys_is_forgotten():
     time = Time()
-    turns = FairTurns(time)
+    turns = FairQueue(time)
     for key in range(5_000):
         async with turns.turn(key):
             time.now += 0.0001
     assert len(turns._used) < 2_000
 
 
-async def _hold(turns: FairTurns, key: str) -> None:
+async def _hold(turns: FairQueue, key: str) -> None:
     async with turns.turn(key):
         await asyncio.sleep(0)

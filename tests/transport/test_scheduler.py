@@ -7,14 +7,14 @@ from typing import Any
 import pytest
 
 from server.runtime import scheduler
-from server.runtime.scheduler import Turns
+from server.runtime.scheduler import CooperativeScheduler
 from tests.fixtures.sockets import until
 
 pytestmark = pytest.mark.asyncio
 
 
 async def test_all_are_brought_in_their_order():
-    due = Turns()
+    due = CooperativeScheduler()
     brought: list[Any] = []
     for number in range(100):
         due.add(partial(brought.append, number))
@@ -25,7 +25,7 @@ async def test_all_are_brought_in_their_order():
 
 async def test_others_have_their_turn_meanwhile(monkeypatch):
     monkeypatch.setattr(scheduler, "BETWEEN_LOOKS", 1)
-    due = Turns(0)
+    due = CooperativeScheduler(0)
     brought: list[int] = []
     between: list[int] = []
     for number in range(5):
@@ -37,7 +37,7 @@ async def test_others_have_their_turn_meanwhile(monkeypatch):
 
 
 async def test_what_one_raises_keeps_no_other_from_its_turn():
-    due = Turns()
+    due = CooperativeScheduler()
     brought: list[int] = []
     raised: list[Any] = []
     loop = asyncio.get_running_loop()
@@ -54,7 +54,7 @@ async def test_what_one_raises_keeps_no_other_from_its_turn():
 
 
 async def test_what_is_added_by_an_answer_is_brought_too():
-    due = Turns()
+    due = CooperativeScheduler()
     brought: list[Any] = []
     due.add(lambda: due.add(partial(brought.append, "late")))
     await until(lambda: brought)

@@ -9,7 +9,7 @@ from typing import Final
 CROWD: Final = 100
 """Connections of one second that are more than come by themselves."""
 MORE: Final = 63
-"""Doors that are opened beside each for a crowd."""
+"""Acceptors that are opened beside each for a crowd."""
 LOOK_SECONDS: Final = 1.0
 LAST_ACCEPT_SECONDS: Final = 0.02
 """After the listeners are closed: the loop needs a few rounds to let go of their sockets."""
@@ -20,7 +20,7 @@ Adopt = Callable[[socket.socket], None]
 """Serves a connection that was accepted elsewhere than by the loop."""
 
 
-class Doors:
+class AcceptorPool:
     """Opens each socket, and some of them again and again while many come.
 
     Once round, the loop takes one connection from each socket that it listens on. Of thousands that
