@@ -32,7 +32,7 @@ from benchmarks.leaks.model import (
     Model,
     User,
 )
-from benchmarks.leaks.moves import RESOLVED, Move, is_resolving
+from benchmarks.leaks.moves import RESOLVED, Move, toggles_mark
 from benchmarks.leaks.operations import (
     NO_NAMES,
     NUMBERS_EACH,
@@ -106,7 +106,7 @@ class Inventor:
         if isinstance(operation, Move):
             operation = replace(operation, tells_old=False, tells_new=False)
             here = self.model.messages[operation.message].topic
-            if is_resolving(here, operation.topic):
+            if toggles_mark(here, operation.topic):
                 return None  # what the bot says comes when it comes
         return operation
 

@@ -69,14 +69,17 @@ class Move(Changing):
         assert first.channel is not None
         old = (first.channel, first.topic)
         new = (first.channel if self.channel is None else self.channel, self.topic)
+        changes_mark = self._changes_mark_of_topic(model)
         told = policies_move(model, old, new)
         told += self._move(model)
         told += policies_move(model, old, new)
-        resolves = old[0] == new[0] and is_resolving(old[1], new[1])
-        due = [new] if self.tells_new or resolves else []
-        due += [old] if self.tells_old and not resolves else []
+        is_all = changes_mark and old[0] == new[0] and is_resolving(old[1], new[1])
+        says_mark = changes_mark and (is_all or not self.tells_new)
+        due = [new] if says_mark or self.tells_new else []
+        due += [old] if self.tells_old and not is_all else []
         for offset, place in enumerate(due, start=1):
-            told += noticed(model, hands, answer, place, offset, tells_of_resolving=resolves)
+            is_mark = says_mark and offset == 1
+            told += noticed(model, hands, answer, place, offset, tells_of_resolving=is_mark)
         return told
 
     def _move(self, model: Model) -> list[Told]:
@@ -108,6 +111,20 @@ class Move(Changing):
             and (self.mode == "change_all" or message.sent >= first.sent)
             and model.may_read(user, message)
         ]
+
+    def _changes_mark_of_topic(self, model: Model) -> bool:
+        """Whether the topic as a whole is resolved by the move, or taken up again."""
+        first = model.messages[self.message]
+        if not toggles_mark(first.topic, self.topic):
+            return False
+        place = (first.channel, first.topic)
+        rest = [m for m in model.messages.values() if (m.channel, m.topic) == place]
+        return self.mode == "change_all" or len(self._moving(model)) == len(rest)
+
+
+def toggles_mark(old: str, new: str) -> bool:
+    """Whether one of the names says that the topic is resolved, and the other does not."""
+    return old.startswith(RESOLVED) != new.startswith(RESOLVED)
 
 
 def is_resolving(old: str, new: str) -> bool:
