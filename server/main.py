@@ -12,8 +12,8 @@ import structlog
 
 from server.api.endpoint import Endpoint
 from server.api.exchanges import ApiServer
+from server.api.response_writer import ExchangeFactory
 from server.api.routes import ROUTES, Router
-from server.api.wire import ExchangeFactory
 from server.app import App
 from server.settings import certificates
 from server.transport.limits import TransportServer

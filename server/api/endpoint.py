@@ -75,15 +75,15 @@ class RawResult:
     status: int = 200
 
 
-class Taker(Protocol):
+class ResponseSink(Protocol):
     """Takes an answer, once."""
 
-    def take(self, body: bytes) -> None: ...
+    def deliver(self, body: bytes) -> None: ...
 
-    def refuse(self, refusal: DomainError) -> None: ...
+    def fail(self, refusal: DomainError) -> None: ...
 
 
-class Later(ABC):
+class DeferredResponse(ABC):
     """An answer that will be brought: while it waits, nothing of the request is kept.
 
     A class rather than a protocol, because each answer is asked whether it is one.
@@ -92,7 +92,7 @@ class Later(ABC):
     __slots__ = ()
 
     @abstractmethod
-    def then(self, taker: Taker) -> None:
+    def deliver_to(self, sink: ResponseSink) -> None:
         """Bring it to this one. To be said before anything else runs."""
 
     @abstractmethod
@@ -224,10 +224,10 @@ class Stream(Protocol):
         ...
 
 
-Answered = Result | RawResult | Later | None
+HandlerResult = Result | RawResult | DeferredResponse | None
 """None: the handler has answered by a stream."""
 
-Handler = Callable[[Request, ParamsT], Awaitable[Answered]]
+Handler = Callable[[Request, ParamsT], Awaitable[HandlerResult]]
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,13 +10,13 @@ from typing_extensions import override
 from server.api.credentials import Credential
 from server.api.endpoint import (
     Access,
+    DeferredResponse,
     Empty,
     Endpoint,
-    Later,
     RawResult,
     Request,
+    ResponseSink,
     Result,
-    Taker,
 )
 from server.api.envelopes import error_body
 from server.api.params import Params
@@ -65,7 +65,7 @@ class PollResult(Result):
     queue_id: str
 
 
-async def get_events(request: Request, params: PollParams) -> RawResult | Later | None:
+async def get_events(request: Request, params: PollParams) -> RawResult | DeferredResponse | None:
     """One poll; or, for a client that accepts them, server-sent events until it goes away."""
     if EVENT_STREAM in request.headers.get("Accept", ""):
         await _stream(request, params)
@@ -75,7 +75,7 @@ async def get_events(request: Request, params: PollParams) -> RawResult | Later 
     queue_id = QueueId(params.queue_id)
     begun = await polls.begin(
         request.app.realtime,
-        _LaterPoll,
+        _DeferredPoll,
         realm_id=request.actor.realm_id,
         user_id=request.actor.user_id,
         queue_id=queue_id,
@@ -83,30 +83,30 @@ async def get_events(request: Request, params: PollParams) -> RawResult | Later 
         may_know_secrets=request.may_know_secrets,
         dont_block=params.dont_block,
     )
-    if isinstance(begun, _LaterPoll):
+    if isinstance(begun, _DeferredPoll):
         begun.credential = request.credential
         return begun
     await _check(request.credential)
     return RawResult(polls.answer(queue_id, begun))
 
 
-class _LaterPoll(polls.Waiting, Later):
+class _DeferredPoll(polls.Waiting, DeferredResponse):
     """A poll that waits is an answer that will be brought."""
 
-    __slots__ = ("_checking", "_taker", "credential")
+    __slots__ = ("_checking", "_sink", "credential")
 
     credential: Credential | None
     """With what it was opened, if that may end while it waits."""
 
     @override
-    def then(self, taker: Taker) -> None:
-        self._taker = taker
+    def deliver_to(self, sink: ResponseSink) -> None:
+        self._sink = sink
         self._checking: asyncio.Task[None] | None = None
 
     @override
     def bring(self, events: list[WireEvent]) -> None:
         if self.credential is None or self.credential.is_trusted:
-            self._taker.take(polls.answer(self.queue.queue_id, events))
+            self._sink.deliver(polls.answer(self.queue.queue_id, events))
         else:
             self._checking = asyncio.create_task(self._bring_checked(self.credential, events))
 
@@ -120,15 +120,15 @@ class _LaterPoll(polls.Waiting, Later):
         try:
             await credential.check()
         except DomainError as error:
-            self._taker.refuse(error)
+            self._sink.fail(error)
         except NOT_NOW as error:
             logger.warning("the database is away", endpoint="/events", error=str(error))
-            self._taker.refuse(_not_ready())
+            self._sink.fail(_not_ready())
         except Exception:
             logger.exception("unexpected error", endpoint="/events")
-            self._taker.refuse(_not_ready())
+            self._sink.fail(_not_ready())
         else:
-            self._taker.take(polls.answer(self.queue.queue_id, events))
+            self._sink.deliver(polls.answer(self.queue.queue_id, events))
 
 
 def _not_ready() -> DomainError:

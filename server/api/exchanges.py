@@ -8,14 +8,14 @@ from typing import Any, Final
 import structlog
 from structlog.contextvars import bind_contextvars, bound_contextvars
 
-from server.api.endpoint import Endpoint, Later
+from server.api.endpoint import DeferredResponse, Endpoint
 from server.api.envelopes import error_body
-from server.api.handler import Answering, Handling
+from server.api.handler import HandlerContext, RequestHandler
 from server.api.incoming import SILENCE_SECONDS, IncomingBody, patience
 from server.api.request_ids import REQUEST_ID, request_id_of
+from server.api.response_writer import HttpExchange, ResponseWriter
 from server.api.routes import Router
 from server.api.visits import Pages
-from server.api.wire import Exchange, Wire
 from server.app import App
 from server.domain.errors import DomainError
 
@@ -34,22 +34,22 @@ class ApiServer:
 
     def __init__(self, app: App, router: Router[Endpoint[Any]], pages: Pages) -> None:
         self.app = app
-        self.answering = Answering(app, router, pages)
+        self.handler_context = HandlerContext(app, router, pages)
         self.in_hand: set[asyncio.Task[None]] = set()
         self.waiting = 0
         """Exchanges whose answer comes later, of which no task is left."""
 
     @property
     def is_draining(self) -> bool:
-        return self.answering.is_draining
+        return self.handler_context.is_draining
 
-    def exchange(self, wire: Wire) -> Exchange:
+    def exchange(self, writer: ResponseWriter) -> HttpExchange:
         """The next exchange on a connection."""
-        return _Exchange(self, wire)
+        return _Exchange(self, writer)
 
     def refer_elsewhere(self) -> None:
         """Make each response the last of its connection, and `/ready` answer 503."""
-        self.answering.is_draining = True
+        self.handler_context.is_draining = True
 
     async def drain(self) -> None:
         """Answer what has been asked: open polls at once, the rest when done."""
@@ -82,7 +82,7 @@ class ApiServer:
 
     def respond(
         self,
-        wire: Wire,
+        writer: ResponseWriter,
         status: int,
         headers: Mapping[str, str],
         body: bytes,
@@ -98,51 +98,53 @@ class ApiServer:
         )
         lines = [*{**ordinary, **headers}.items()]
         lines += [("Set-Cookie", cookie) for cookie in cookies]
-        wire.respond(status, lines, body if has_body else b"", is_last=self.is_draining)
+        writer.respond(status, lines, body if has_body else b"", is_last=self.is_draining)
 
 
 class _Exchange:
     """One request and its answer."""
 
-    __slots__ = ("_handling", "_method", "_request_id", "_server", "_task", "_wire")
+    __slots__ = ("_handler", "_method", "_request_id", "_server", "_task", "_writer")
 
-    def __init__(self, server: ApiServer, wire: Wire) -> None:
+    def __init__(self, server: ApiServer, writer: ResponseWriter) -> None:
         self._server = server
-        self._wire = wire
+        self._writer = writer
         self._task: asyncio.Task[None] | None = None
 
     def headers_received(self, method: str, target: str, headers: Mapping[str, str]) -> None:
-        handling = Handling(self._server.answering, self._wire, method, target, headers)
+        handler = RequestHandler(
+            self._server.handler_context, self._writer, method, target, headers
+        )
         self._method = method
-        self._request_id = handling.request_id = request_id_of(headers)
-        self._handling = handling
-        if handling.incoming is not None:
-            self._wire.set_body_timeout(patience(handling.announced or DISCARD_BYTES))
+        self._request_id = handler.request_id = request_id_of(headers)
+        self._handler = handler
+        if handler.incoming is not None:
+            self._writer.set_body_timeout(patience(handler.announced or DISCARD_BYTES))
             self._begin()
-        elif handling.announced > DISCARD_BYTES:
-            handling.body.size = handling.announced
+        elif handler.announced > DISCARD_BYTES:
+            handler.body.size = handler.announced
             self._begin()
 
     def data_received(self, chunk: bytes) -> asyncio.Future[None] | None:
-        if self._handling.incoming is not None:
-            return self._handling.incoming.add(chunk)
-        body = self._handling.body
+        if self._handler.incoming is not None:
+            return self._handler.incoming.add(chunk)
+        body = self._handler.body
         body.add(chunk)
         if body.size > DISCARD_BYTES:
             self._begin()
         return None
 
     def finish(self) -> None:
-        self._handling.body.end()
-        if self._handling.incoming is not None:
-            self._handling.incoming.end()
+        self._handler.body.end()
+        if self._handler.incoming is not None:
+            self._handler.incoming.end()
         self._begin()
 
     def on_connection_close(self) -> None:
         # A poll that nobody waits for ends; a write goes on in the realm's writer.
-        self._handling.body.give_up()
-        if self._handling.incoming is not None:
-            self._handling.incoming.give_up()
+        self._handler.body.give_up()
+        if self._handler.incoming is not None:
+            self._handler.incoming.give_up()
         if self._task is not None:
             self._task.cancel()
 
@@ -150,59 +152,59 @@ class _Exchange:
         """Answer; before all of the body is there only if it is far too large."""
         if self._task is not None:
             return
-        if self._handling.body.size > DISCARD_BYTES:
-            self._wire.linger()
+        if self._handler.body.size > DISCARD_BYTES:
+            self._writer.linger()
         self._task = asyncio.get_running_loop().create_task(self._serve())
         self._server.in_hand.add(self._task)
         self._task.add_done_callback(self._server.in_hand.discard)
-        self._wire.hand_over(self)
+        self._writer.hand_over(self)
 
     async def _serve(self) -> None:
         # The task is this request's alone, and so is its context.
         bind_contextvars(request_id=self._request_id)
-        handling = self._handling
+        handler = self._handler
         headers: dict[str, str] = {}
         began = self._server.app.clock.monotonic()
         try:
-            status, body = await handling.answer(headers)
-            if isinstance(body, Later):
-                _Waiting(self._server, self._wire, handling, began, headers, body)
+            status, body = await handler.answer(headers)
+            if isinstance(body, DeferredResponse):
+                _DeferredExchange(self._server, self._writer, handler, began, headers, body)
                 # Tornado's server knows of this exchange until it is answered.
-                del self._handling, self._task
+                del self._handler, self._task
                 return
             self._server.measure(
-                self._method, handling.endpoint, status, began, **handling.caller_for_log
+                self._method, handler.endpoint, status, began, **handler.caller_for_log
             )
             headers[REQUEST_ID] = self._request_id
-            if handling.incoming is not None:
-                await handling.received.discard()
-                await self._read_off(handling.incoming)
-            if not handling.is_streaming:
+            if handler.incoming is not None:
+                await handler.received.discard()
+                await self._read_off(handler.incoming)
+            if not handler.is_streaming:
                 has_body = self._method != "HEAD"
                 self._server.respond(
-                    self._wire, status, headers, body, cookies=handling.cookies, has_body=has_body
+                    self._writer, status, headers, body, cookies=handler.cookies, has_body=has_body
                 )
             elif status != HTTPStatus.OK:
-                self._wire.close()
+                self._writer.close()
         except asyncio.CancelledError:
-            self._wire.close()
+            self._writer.close()
         except Exception:
-            logger.exception(_UNANSWERED, endpoint=handling.endpoint)
-            self._wire.close()  # who waits for an answer knows no deadline
+            logger.exception(_UNANSWERED, endpoint=handler.endpoint)
+            self._writer.close()  # who waits for an answer knows no deadline
         finally:
-            handling.body.give_up()
-            await handling.received.discard()
+            handler.body.give_up()
+            await handler.received.discard()
 
     async def _read_off(self, incoming: IncomingBody) -> None:
         """Whoever sends a file that is refused may not look before all of it is gone."""
-        if self._handling.announced <= DISCARD_BYTES:
+        if self._handler.announced <= DISCARD_BYTES:
             await incoming.rest(SILENCE_SECONDS)
         else:
             incoming.give_up()
-            self._wire.linger()
+            self._writer.linger()
 
 
-class _Waiting:
+class _DeferredExchange:
     """An exchange whose answer comes later, of which nothing else is left."""
 
     __slots__ = (
@@ -213,35 +215,35 @@ class _Waiting:
         "_later",
         "_request_id",
         "_server",
-        "_wire",
+        "_writer",
     )
 
     def __init__(
         self,
         server: ApiServer,
-        wire: Wire,
-        handling: Handling,
+        writer: ResponseWriter,
+        handler: RequestHandler,
         began: float,
         headers: dict[str, str],
-        later: Later,
+        later: DeferredResponse,
     ) -> None:
         self._server = server
-        self._wire = wire
-        self._endpoint = handling.endpoint
-        self._request_id = handling.request_id
-        self._caller = handling.caller_for_log if server.app.settings.access_log else None
+        self._writer = writer
+        self._endpoint = handler.endpoint
+        self._request_id = handler.request_id
+        self._caller = handler.caller_for_log if server.app.settings.access_log else None
         self._began = began
         self._headers = headers or None
-        self._later: Later | None = later
+        self._later: DeferredResponse | None = later
         server.waiting += 1
-        wire.hand_over(self)
-        later.then(self)
+        writer.hand_over(self)
+        later.deliver_to(self)
 
-    def take(self, body: bytes) -> None:
+    def deliver(self, body: bytes) -> None:
         """The answer has come."""
         self._respond(HTTPStatus.OK, self._headers or {}, body)
 
-    def refuse(self, refusal: DomainError) -> None:
+    def fail(self, refusal: DomainError) -> None:
         """There is none any more."""
         headers = {**(self._headers or {}), **refusal.headers}
         self._respond(refusal.status, headers, error_body(refusal))
@@ -259,12 +261,12 @@ class _Waiting:
             with bound_contextvars(request_id=self._request_id):
                 self._server.measure("GET", self._endpoint, status, self._began, **caller)
             headers = {**headers, REQUEST_ID: self._request_id}
-            self._server.respond(self._wire, status, headers, body)
+            self._server.respond(self._writer, status, headers, body)
         except Exception:
             logger.exception(_UNANSWERED, endpoint=self._endpoint)
-            self._wire.close()
+            self._writer.close()
 
-    def _end(self) -> Later | None:
+    def _end(self) -> DeferredResponse | None:
         """Wait no more; what was waited for, unless that is over already.
 
         The answer may come to a connection that closes, and is told so only afterwards.

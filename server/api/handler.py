@@ -32,13 +32,13 @@ from server.api.browsers import (
 from server.api.credentials import Credential, Credentials
 from server.api.endpoint import (
     Access,
-    Answered,
+    DeferredResponse,
     Endpoint,
-    Later,
+    HandlerResult,
     RawResult,
     Request,
+    ResponseSink,
     Stream,
-    Taker,
 )
 from server.api.envelopes import error_body, success_body
 from server.api.failed_sign_ins import log_failure
@@ -47,10 +47,10 @@ from server.api.incoming import FORM_BYTES, IncomingBody, Received, receive, too
 from server.api.proxies import client_address
 from server.api.rate_limit import RateLimits
 from server.api.request_ids import REQUEST_ID
+from server.api.response_writer import ClientGoneError, ResponseWriter
 from server.api.routes import Router
 from server.api.streams import ChunkedStream
 from server.api.visits import Pages, Visit
-from server.api.wire import ClientGoneError, Wire
 from server.app import App
 from server.domain.actor import Actor
 from server.domain.addresses import API_PREFIX
@@ -94,7 +94,7 @@ class InternalServerError(DomainError):
     status = 500
 
 
-class Answering:
+class HandlerContext:
     """What answers requests: shared by all of a process."""
 
     def __init__(self, app: App, router: Router[Endpoint[Any]], pages: Pages) -> None:
@@ -110,19 +110,19 @@ class Answering:
         """Clients are to go elsewhere."""
 
 
-class Handling:
+class RequestHandler:
     """One request, from its head on; its body comes meanwhile."""
 
     def __init__(
         self,
-        server: Answering,
-        wire: Wire,
+        server: HandlerContext,
+        writer: ResponseWriter,
         method: str,
         target: str,
         headers: Mapping[str, str],
     ) -> None:
         self._server = server
-        self._wire = wire
+        self._writer = writer
         self._method = method
         path, _, self._query = target.partition("?")
         self._is_for_browsers = path.startswith(f"{BROWSER_PREFIX}/")
@@ -151,7 +151,7 @@ class Handling:
 
     async def answer(
         self, headers: dict[str, str], *, is_second_try: bool = False
-    ) -> tuple[int, bytes | Later]:
+    ) -> tuple[int, bytes | DeferredResponse]:
         """Status and body; `headers` get those that go with them."""
         if self._path in CHECKED_PATHS:
             return await self._server.checks.answer(self._path)
@@ -185,14 +185,14 @@ class Handling:
         known = {} if caller is None else {"realm_id": caller.realm_id, "user_id": caller.user_id}
         return {"address": self._remote_address(), **known}
 
-    async def _succeed(self, headers: dict[str, str]) -> tuple[int, bytes | Later]:
+    async def _succeed(self, headers: dict[str, str]) -> tuple[int, bytes | DeferredResponse]:
         if self._is_page:
-            return self._turn(await self._page(headers), headers)
-        handling, unknown = await self._begin_handling(headers)
+            return self._render_page(await self._page(headers), headers)
+        handler, unknown = await self._begin_handling(headers)
         self._may_have_acted = self._method not in SAFE_METHODS
-        result = await handling
-        if isinstance(result, Later):
-            return HTTPStatus.OK, _Naming(result, unknown) if unknown else result
+        result = await handler
+        if isinstance(result, DeferredResponse):
+            return HTTPStatus.OK, _NamingUnknown(result, unknown) if unknown else result
         status = result.status if isinstance(result, RawResult) else HTTPStatus.OK
         return status, b"" if result is None else success_body(result, unknown)
 
@@ -202,7 +202,7 @@ class Handling:
             isinstance(refusal, NotFoundError) and self._is_seen_by_somebody
         )
         if is_for_people:
-            return self._turn(self._server.pages.refusal(refusal), headers)
+            return self._render_page(self._server.pages.refusal(refusal), headers)
         if self._is_for_browsers and isinstance(refusal, UnauthorizedError):
             headers["WWW-Authenticate"] = 'Session realm="zulip"'
         return refusal.status, error_body(refusal)
@@ -221,7 +221,7 @@ class Handling:
         """Whether it is a browser that has been led to some address, rather than a program."""
         return not self._is_of_api and "text/html" in self._headers.get("Accept", "")
 
-    def _turn(self, page: Page, headers: dict[str, str]) -> tuple[int, bytes]:
+    def _render_page(self, page: Page, headers: dict[str, str]) -> tuple[int, bytes]:
         """The page's status and body; `headers` get its headers."""
         headers |= {"Content-Type": page.kind, **page.headers}
         self.cookies.extend(page.cookies)
@@ -252,7 +252,7 @@ class Handling:
 
     async def _begin_handling(
         self, headers: dict[str, str]
-    ) -> tuple[Awaitable[Answered], list[str]]:
+    ) -> tuple[Awaitable[HandlerResult], list[str]]:
         """What will answer, once everything is known to be right, and parameters without meaning.
 
         It keeps nothing that a long wait does not need: there may be thousands of polls.
@@ -421,12 +421,12 @@ class Handling:
 
     def _open_stream(self) -> Stream:
         self.is_streaming = self._may_have_acted = True
-        return ChunkedStream(self._wire, {REQUEST_ID: self.request_id})
+        return ChunkedStream(self._writer, {REQUEST_ID: self.request_id})
 
     def _remote_address(self) -> str:
         forwarded = self._headers.get("X-Forwarded-For")
         trusted = self._server.app.settings.trusted_proxies
-        return client_address(self._wire.remote_ip, forwarded, trusted)
+        return client_address(self._writer.remote_ip, forwarded, trusted)
 
 
 def _refuse_webhook_bots(caller: Actor) -> None:
@@ -435,24 +435,24 @@ def _refuse_webhook_bots(caller: Actor) -> None:
         raise UnauthorizedError("This API is not available to incoming webhook bots.")
 
 
-class _Naming(Later):
+class _NamingUnknown(DeferredResponse):
     """An answer that will also name the parameters that meant nothing."""
 
-    def __init__(self, later: Later, unknown: list[str]) -> None:
+    def __init__(self, later: DeferredResponse, unknown: list[str]) -> None:
         self._later = later
         self._unknown = unknown
 
     @override
-    def then(self, taker: Taker) -> None:
-        self._taker = taker
-        self._later.then(self)
+    def deliver_to(self, sink: ResponseSink) -> None:
+        self._sink = sink
+        self._later.deliver_to(self)
 
     @override
     def give_up(self) -> None:
         self._later.give_up()
 
-    def take(self, body: bytes) -> None:
-        self._taker.take(success_body(RawResult(body), self._unknown))
+    def deliver(self, body: bytes) -> None:
+        self._sink.deliver(success_body(RawResult(body), self._unknown))
 
-    def refuse(self, refusal: DomainError) -> None:
-        self._taker.refuse(refusal)
+    def fail(self, refusal: DomainError) -> None:
+        self._sink.fail(refusal)

@@ -5,25 +5,25 @@ from collections.abc import Mapping
 from typing_extensions import override
 
 from server.api.endpoint import Stream
-from server.api.wire import Wire
+from server.api.response_writer import ResponseWriter
 
 
 class ChunkedStream(Stream):
     """An answer in chunks, unless its headers say how long it is."""
 
-    def __init__(self, wire: Wire, headers: Mapping[str, str]) -> None:
+    def __init__(self, writer: ResponseWriter, headers: Mapping[str, str]) -> None:
         """`headers` go with every answer, whatever it is."""
-        self._wire = wire
+        self._writer = writer
         self._headers = headers
 
     @override
     async def start(self, headers: Mapping[str, str], status: int = 200) -> None:
-        await self._wire.start(status, {**self._headers, **headers})
+        await self._writer.start(status, {**self._headers, **headers})
 
     @override
     async def send(self, chunk: bytes) -> None:
-        await self._wire.send(chunk)
+        await self._writer.send(chunk)
 
     @override
     def close(self) -> None:
-        self._wire.finish()
+        self._writer.finish()

@@ -41,9 +41,11 @@ class LiveUser:
         """None: the user is not restricted."""
         found: dict[ChannelId, Spans] = {}
         for each in spans:
-            stay = span(each.first, each.last)
+            subscription_span = span(each.first, each.last)
             before = found.get(each.channel_id)
-            found[_same(each.channel_id)] = stay if before is None else before + stay
+            found[_same(each.channel_id)] = (
+                subscription_span if before is None else before + subscription_span
+            )
         self._channels = tuple(sorted(found))
         self._spans = tuple([found[channel_id] for channel_id in self._channels])
         self.senders_read = dict(senders_read) if senders_read else _NOBODY

@@ -52,7 +52,7 @@ ADOPTED_AT_ONCE = 100
 """Queues in one piece of news, which may be no longer than MAX_EPHEMERAL_BYTES."""
 
 
-class _Told(msgspec.Struct, frozen=True, tag="told"):
+class EphemeralEvent(msgspec.Struct, frozen=True, tag="told"):
     """An event that is told once and never logged."""
 
     kind: str
@@ -60,34 +60,37 @@ class _Told(msgspec.Struct, frozen=True, tag="told"):
     event: msgspec.Raw
 
 
-class _Adopted(msgspec.Struct, frozen=True, tag="adopted"):
+class QueueAdopted(msgspec.Struct, frozen=True, tag="adopted"):
     """A process has its first poll of these queues: others let them go."""
 
     queue_id: QueueId
     more: tuple[QueueId, ...] = ()
 
 
-class _HandedOver(msgspec.Struct, frozen=True, tag="handed_over"):
+class QueueHandedOver(msgspec.Struct, frozen=True, tag="handed_over"):
     """What was told once and still waited for a poll of a queue that is now served elsewhere."""
 
     queue_id: QueueId
     bodies: tuple[bytes, ...]
 
 
-_News = _Told | _Adopted | _HandedOver
+BusMessage = EphemeralEvent | QueueAdopted | QueueHandedOver
 
 
-def _halves(news: _News) -> Sequence[_News]:
+def _halves(message: BusMessage) -> Sequence[BusMessage]:
     """The same in two pieces; nothing if it cannot be said in pieces."""
-    if isinstance(news, _HandedOver) and len(news.bodies) > 1:
-        middle = len(news.bodies) // 2
-        parts = (news.bodies[:middle], news.bodies[middle:])
-        return [_HandedOver(news.queue_id, part) for part in parts]
-    if isinstance(news, _Told) and len(news.audience.users) > 1:
-        users, middle = news.audience.users, len(news.audience.users) // 2
-        if news.audience == Audience(users=users):  # else somebody may be named twice over
+    if isinstance(message, QueueHandedOver) and len(message.bodies) > 1:
+        middle = len(message.bodies) // 2
+        parts = (message.bodies[:middle], message.bodies[middle:])
+        return [QueueHandedOver(message.queue_id, part) for part in parts]
+    if isinstance(message, EphemeralEvent) and len(message.audience.users) > 1:
+        users, middle = message.audience.users, len(message.audience.users) // 2
+        if message.audience == Audience(users=users):  # else somebody may be named twice over
             parts_of_users = (users[:middle], users[middle:])
-            return [_Told(news.kind, Audience(users=u), news.event) for u in parts_of_users]
+            return [
+                EphemeralEvent(message.kind, Audience(users=u), message.event)
+                for u in parts_of_users
+            ]
     return []
 
 
@@ -95,7 +98,7 @@ _Adoptable = tuple[EventQueueRow, LiveUser, Position, LoadedContacts | None]
 """A queue's row, its user, the position at which both were read, and, of a guest who may know only
 the people they meet, which people those are."""
 
-_news = msgspec.json.Decoder(_News)
+_bus_messages = msgspec.json.Decoder(BusMessage)
 
 
 class Realtime:
@@ -166,14 +169,14 @@ class Realtime:
         follower = self._followers.get(realm_id)
         if follower is None:
             return
-        news = _news.decode(body)
-        if isinstance(news, _Told):
-            event = catalogue.decode(news.kind, bytes(news.event))
-            self._tell_queues(follower, event, news.audience)
-        elif isinstance(news, _HandedOver):
-            self._take_over(follower, news)
+        message = _bus_messages.decode(body)
+        if isinstance(message, EphemeralEvent):
+            event = catalogue.decode(message.kind, bytes(message.event))
+            self._deliver_to_queues(follower, event, message.audience)
+        elif isinstance(message, QueueHandedOver):
+            self._take_over(follower, message)
         else:
-            for queue_id in (news.queue_id, *news.more):
+            for queue_id in (message.queue_id, *message.more):
                 self._let_adopted_go(follower, queue_id)
 
     def on_gap(self) -> None:
@@ -234,7 +237,7 @@ class Realtime:
         for queue_id in queue_ids:
             if follower is not None and queue_id in follower.queues:
                 follower.let_go(follower.queues[queue_id])
-            self._tell_adopted(realm_id, queue_id)
+            self._announce_adopted(realm_id, queue_id)
 
     def serves(self, queue_id: QueueId) -> bool:
         """Whether this process has the queue in its memory."""
@@ -259,14 +262,14 @@ class Realtime:
         async with self.database.connection() as connection:
             await event_queues.delete(connection, realm_id, queue_id)
         follower.let_go(queue)
-        self._publish_news(realm_id, _Adopted(queue_id))
+        self._publish_message(realm_id, QueueAdopted(queue_id))
 
     async def tell(self, realm_id: RealmId, event: Event, audience: Audience) -> None:
         """Tell an event once, to those who listen now; it is not logged (typing, presence)."""
         follower = await self.follower(realm_id)
-        self._tell_queues(follower, event, audience)
-        self._publish_news(
-            realm_id, _Told(event.kind, audience, msgspec.Raw(msgspec.json.encode(event)))
+        self._deliver_to_queues(follower, event, audience)
+        self._publish_message(
+            realm_id, EphemeralEvent(event.kind, audience, msgspec.Raw(msgspec.json.encode(event)))
         )
 
     # -- for as long as the process runs
@@ -318,8 +321,8 @@ class Realtime:
         self, follower: RealmFollower, user_id: UserId, queue_id: QueueId
     ) -> EventQueue:
         while True:
-            gathering = self._rows_of(follower.realm_id)
-            found = await gathering.find(queue_id)
+            loader = self._rows_of(follower.realm_id)
+            found = await loader.find(queue_id)
             if found is None or found[0].user_id != user_id or found[0].epoch != follower.epoch:
                 raise BadEventQueueError(queue_id)
             row, live_user, read_at, contacts = found
@@ -336,14 +339,14 @@ class Realtime:
         queue = EventQueue(queue_id, user_id, row.base, queue_params(row.params))
         follower.users.add_queue(live_user, queue)
         follower.queues[queue_id] = queue
-        self._tell_adopted(follower.realm_id, queue_id)
+        self._announce_adopted(follower.realm_id, queue_id)
         return queue
 
     def _rows_of(self, realm_id: RealmId) -> BatchLoader[QueueId, _Adoptable]:
-        gathering = self._rows.get(realm_id)
-        if gathering is None:
-            gathering = self._rows[realm_id] = BatchLoader(partial(self._read_queues, realm_id))
-        return gathering
+        loader = self._rows.get(realm_id)
+        if loader is None:
+            loader = self._rows[realm_id] = BatchLoader(partial(self._read_queues, realm_id))
+        return loader
 
     async def _read_queues(
         self, realm_id: RealmId, queue_ids: Sequence[QueueId]
@@ -380,7 +383,7 @@ class Realtime:
             for row in rows
         }
 
-    def _tell_queues(self, follower: RealmFollower, event: Event, audience: Audience) -> None:
+    def _deliver_to_queues(self, follower: RealmFollower, event: Event, audience: Audience) -> None:
         encodings: dict[tuple[object, ...], list[bytes]] = {}
         position = follower.position
 
@@ -400,11 +403,11 @@ class Realtime:
                     wire = masked(event, masking).wire(position, queue.view)
                     encodings[key] = [msgspec.json.encode(body)[1:] for body in wire]
                 for encoded in encodings[key]:
-                    self._tell_queue(follower, queue, encoded)
+                    self._deliver_to_queue(follower, queue, encoded)
 
         follower.rounds.begin(audience, tell, Position(position + 1))
 
-    def _tell_queue(self, follower: RealmFollower, queue: EventQueue, body: bytes) -> None:
+    def _deliver_to_queue(self, follower: RealmFollower, queue: EventQueue, body: bytes) -> None:
         queue.keep(body)
         if queue.next_ephemeral_id(follower.position) is None:
             self.need_position(follower.realm_id)
@@ -414,7 +417,7 @@ class Realtime:
                 events.extend(queue.told(events, reached))
             queue.release(events, reached)
 
-    def _tell_adopted(self, realm_id: RealmId, queue_id: QueueId) -> None:
+    def _announce_adopted(self, realm_id: RealmId, queue_id: QueueId) -> None:
         """Tell the others together with what else is adopted now: thousands come in a second."""
         adopted = self._adopted.setdefault(realm_id, [])
         if not adopted:
@@ -425,32 +428,34 @@ class Realtime:
         adopted = self._adopted.pop(realm_id)
         for start in range(0, len(adopted), ADOPTED_AT_ONCE):
             first, *more = adopted[start : start + ADOPTED_AT_ONCE]
-            self._publish_news(realm_id, _Adopted(first, tuple(more)))
+            self._publish_message(realm_id, QueueAdopted(first, tuple(more)))
 
     def _let_adopted_go(self, follower: RealmFollower, queue_id: QueueId) -> None:
         queue = follower.queues.get(queue_id)
         if queue is None:
             return
         if queue.pending:
-            self._publish_news(follower.realm_id, _HandedOver(queue_id, queue.pending))
+            self._publish_message(follower.realm_id, QueueHandedOver(queue_id, queue.pending))
         follower.let_go(queue)
 
-    def _take_over(self, follower: RealmFollower, news: _HandedOver) -> None:
-        queue = follower.queues.get(news.queue_id)
-        for body in news.bodies if queue is not None else ():
+    def _take_over(self, follower: RealmFollower, message: QueueHandedOver) -> None:
+        queue = follower.queues.get(message.queue_id)
+        for body in message.bodies if queue is not None else ():
             assert queue is not None
-            self._tell_queue(follower, queue, body)
+            self._deliver_to_queue(follower, queue, body)
 
-    def _publish_news(self, realm_id: RealmId, news: _News) -> None:
+    def _publish_message(self, realm_id: RealmId, message: BusMessage) -> None:
         """Tell the others, in as many pieces as it takes."""
-        body = msgspec.json.encode(news)
+        body = msgspec.json.encode(message)
         if len(body) > MAX_EPHEMERAL_BYTES:
-            halves = _halves(news)
+            halves = _halves(message)
             if not halves:
-                kind = news.kind if isinstance(news, _Told) else type(news).__name__
+                kind = (
+                    message.kind if isinstance(message, EphemeralEvent) else type(message).__name__
+                )
                 logger.warning("too large for the other processes", kind=kind, size=len(body))
             for half in halves:
-                self._publish_news(realm_id, half)
+                self._publish_message(realm_id, half)
             return
         self._publish(lambda bus: bus.publish_ephemeral(realm_id, body))
 

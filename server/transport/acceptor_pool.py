@@ -1,4 +1,4 @@
-"""Where connections come in: the sockets that a server listens on, and more of them for a crowd."""
+"""Listening sockets of a server, with additional acceptors while many clients connect at once."""
 
 import asyncio
 import socket
@@ -6,27 +6,28 @@ from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from typing import Final
 
-CROWD: Final = 100
-"""Connections of one second that are more than come by themselves."""
-MORE: Final = 63
-"""Acceptors that are opened beside each for a crowd."""
-LOOK_SECONDS: Final = 1.0
+BURST_CONNECTIONS: Final = 100
+"""Connections within CHECK_SECONDS from which on additional acceptors are opened."""
+EXTRA_ACCEPTORS: Final = 63
+"""Acceptors that are opened in addition to each socket's own during a burst."""
+CHECK_SECONDS: Final = 1.0
 LAST_ACCEPT_SECONDS: Final = 0.02
-"""After the listeners are closed: the loop needs a few rounds to let go of their sockets."""
+"""Between closing the listeners and the last accept: the loop releases sockets a few iterations
+later."""
 MAX_LAST_ACCEPTED: Final = 1_000
 
 Listen = Callable[[socket.socket], Awaitable[asyncio.Server]]
 Adopt = Callable[[socket.socket], None]
-"""Serves a connection that was accepted elsewhere than by the loop."""
+"""Serve a connection that was accepted outside the event loop."""
 
 
 class AcceptorPool:
-    """Opens each socket, and some of them again and again while many come.
+    """Accept connections on each socket, through many duplicates of it during a burst.
 
-    Once round, the loop takes one connection from each socket that it listens on. Of thousands that
-    come back in one second most would find the backlog full, and try again seconds later. A copy of
-    a socket is looked at as one of its own; when nobody comes in a crowd, it would only be another
-    that each connection wakes in vain.
+    In one iteration the event loop accepts one connection per listening socket. When thousands of
+    clients reconnect within one second, most find the backlog full and retry seconds later. A
+    duplicate of a socket counts as a socket of its own. Outside of bursts duplicates are closed:
+    each would be woken in vain by every connection.
     """
 
     def __init__(
@@ -35,28 +36,28 @@ class AcceptorPool:
         self._listen = listen
         self._adopt = adopt
         self._has_room = has_room
-        """Whether doors that were shut may be opened again."""
+        """Whether paused acceptors may be opened again."""
         self._sockets: list[socket.socket] = []
         self._closing: list[socket.socket] = []
-        self._doors: list[asyncio.Server] = []
-        self._more: list[asyncio.Server] = []
-        self._came = 0
-        """Connections since the last look."""
+        self._acceptors: list[asyncio.Server] = []
+        self._extra: list[asyncio.Server] = []
+        self._accepted = 0
+        """Connections since the last check."""
         self._timer: asyncio.TimerHandle | None = None
-        self._is_crowded = False
-        self._is_shut = False
+        self._is_burst = False
+        self._is_paused = False
         self._opening: asyncio.Task[None] | None = None
 
     async def open(self, sockets: Sequence[socket.socket]) -> None:
-        """Listen on these."""
+        """Listen on these sockets."""
         self._sockets = list(sockets)
-        await self._open_each()
+        await self._open_acceptors()
 
     def close(self) -> None:
-        """Accept what is in the backlog, and then no connection any more.
+        """Accept what is in the backlog, then no further connection.
 
-        Closing a socket resets the connections in its backlog, whose clients may have sent a
-        request by then: a proxy that has repeats none that is not idempotent.
+        Closing a socket resets the connections in its backlog, and their clients may have sent a
+        request already: a proxy does not repeat one that is not idempotent.
         """
         self._closing, self._sockets = [*self._closing, *self._sockets], []
         self._close_all()
@@ -65,7 +66,7 @@ class AcceptorPool:
         asyncio.get_running_loop().call_later(LAST_ACCEPT_SECONDS, self.finish)
 
     def finish(self) -> None:
-        """Close what `close` has left open for its backlog."""
+        """Close the sockets that `close` has kept open for their backlog."""
         closing, self._closing = self._closing, []
         for each in closing:
             with each, suppress(OSError):
@@ -74,62 +75,62 @@ class AcceptorPool:
                     accepted, _peer = each.accept()
                     self._adopt(accepted)
 
-    def shut(self) -> None:
-        """Let nobody in for now: whoever comes waits outside until there is room."""
-        if not self._is_shut:
-            self._is_shut = True
-            # Somebody may be coming in by one of them just now.
+    def pause(self) -> None:
+        """Accept no connection until there is room; clients wait in the backlog."""
+        if not self._is_paused:
+            self._is_paused = True
+            # An acceptor may be in the middle of accepting a connection.
             asyncio.get_running_loop().call_soon(self._close_all)
-            self._look_soon()
+            self._schedule_check()
 
-    def came(self) -> None:
-        """Somebody has come in."""
-        self._came += 1
-        self._look_soon()
-        if self._came == CROWD and not self._is_crowded:
-            self._is_crowded = True
-            self._opening = asyncio.ensure_future(self._open_more())
+    def connection_accepted(self) -> None:
+        """Count a connection; the first ones of a burst open the additional acceptors."""
+        self._accepted += 1
+        self._schedule_check()
+        if self._accepted == BURST_CONNECTIONS and not self._is_burst:
+            self._is_burst = True
+            self._opening = asyncio.ensure_future(self._open_extra())
 
-    async def _open_each(self) -> None:
-        """A copy of each socket: doors that are shut take theirs with them."""
+    async def _open_acceptors(self) -> None:
+        """Listen on a duplicate of each socket, since a closed acceptor closes its socket."""
         for each in self._sockets:
-            door = await self._listen(each.dup())
-            if self._is_shut or not self._sockets:
-                door.close()  # that was decided while it was being opened
+            acceptor = await self._listen(each.dup())
+            if self._is_paused or not self._sockets:
+                acceptor.close()  # paused or closed while it was being opened
                 break
-            self._doors.append(door)
+            self._acceptors.append(acceptor)
 
-    async def _open_more(self) -> None:
-        for each in [each for each in self._sockets for _ in range(MORE)]:
-            if not self._is_crowded:
+    async def _open_extra(self) -> None:
+        for each in [each for each in self._sockets for _ in range(EXTRA_ACCEPTORS)]:
+            if not self._is_burst:
                 break
-            self._more.append(await self._listen(each.dup()))
-        if not self._is_crowded:
-            self._close_more()
+            self._extra.append(await self._listen(each.dup()))
+        if not self._is_burst:
+            self._close_extra()
 
-    def _look(self) -> None:
-        came, self._came = self._came, 0
+    def _check(self) -> None:
+        accepted, self._accepted = self._accepted, 0
         self._timer = None
-        if came < CROWD:
-            self._close_more()
-        if self._is_shut and self._has_room():
-            self._is_shut = False
-            self._opening = asyncio.ensure_future(self._open_each())
-        if came or self._is_shut:
-            self._look_soon()
+        if accepted < BURST_CONNECTIONS:
+            self._close_extra()
+        if self._is_paused and self._has_room():
+            self._is_paused = False
+            self._opening = asyncio.ensure_future(self._open_acceptors())
+        if accepted or self._is_paused:
+            self._schedule_check()
 
-    def _look_soon(self) -> None:
+    def _schedule_check(self) -> None:
         if self._timer is None:
-            self._timer = asyncio.get_running_loop().call_later(LOOK_SECONDS, self._look)
+            self._timer = asyncio.get_running_loop().call_later(CHECK_SECONDS, self._check)
 
     def _close_all(self) -> None:
-        for each in self._doors:
+        for each in self._acceptors:
             each.close()
-        self._doors.clear()
-        self._close_more()
+        self._acceptors.clear()
+        self._close_extra()
 
-    def _close_more(self) -> None:
-        self._is_crowded = False
-        for each in self._more:
+    def _close_extra(self) -> None:
+        self._is_burst = False
+        for each in self._extra:
             each.close()
-        self._more.clear()
+        self._extra.clear()

@@ -1,16 +1,17 @@
-"""One connection of our own server: exchanges after each other, and no more than one at a time."""
+"""An HTTP/1.1 connection: pipelined requests, answered one at a time and in order."""
 
 import asyncio
 from collections import deque
 from collections.abc import Iterable, Mapping
 from http import HTTPStatus
-from typing import cast
+from typing import Protocol, cast
 
 from typing_extensions import override
 
-from server.api.wire import Answerer, ClientGoneError, Exchange
+from server.api.response_writer import ClientGoneError, HttpExchange, Responder, ResponseWriter
 from server.domain.errors import DomainError
-from server.transport.keeper import Keeper
+from server.runtime.scheduler import CooperativeScheduler
+from server.runtime.timer_wheel import TimerWheel
 from server.transport.limits import (
     BODY_SECONDS,
     HEAD_SECONDS,
@@ -21,6 +22,7 @@ from server.transport.limits import (
     STALLED_BYTES,
     STALLED_SECONDS,
 )
+from server.transport.read_throttle import ReadThrottle
 from server.transport.reading import Incoming, Reader
 from server.transport.refusals import (
     LINGER_BYTES,
@@ -32,17 +34,43 @@ from server.transport.states import State
 from server.transport.writing import CHUNKED, CHUNKS_END, CLOSE, CONTINUE, KEEP, as_chunk, head
 
 
-class Connection(asyncio.Protocol):
-    """Reads requests, hands each to an exchange when the one before is answered, and is its wire.
+class ConnectionOwner(Protocol):
+    """The server that a connection belongs to."""
 
-    While a request waits for its answer there is nothing here but what is needed to write it:
-    the parser comes with the first byte of a request and goes with its last.
+    deadlines: TimerWheel
+    read_throttle: ReadThrottle
+    """Limits how many connections that wake together are read at once."""
+    scheduler: CooperativeScheduler
+    """Continues reading what takes long."""
+
+    def begin(self, writer: ResponseWriter) -> HttpExchange:
+        """The next exchange of a connection."""
+        ...
+
+    def admit(self, connection: "Connection", transport: asyncio.Transport) -> bool:
+        """Whether there is room for the connection; if not, it has been refused and closed."""
+        ...
+
+    def may_linger(self, connection: "Connection") -> bool:
+        """Whether it may stay open until its client has read the last response."""
+        ...
+
+    def forget(self, connection: "Connection") -> None:
+        """Remove a connection that is closed."""
+        ...
+
+
+class Connection(asyncio.Protocol):
+    """Parse requests, start an exchange for each once the previous is answered, write responses.
+
+    While a request waits for its response the connection holds only what is needed to write it:
+    the parser is created with a request's first byte and dropped with its last.
     """
 
     __slots__ = (
-        "_answerer",
         "_backlog",
         "_body_due",
+        "_delivered",
         "_dropped",
         "_exchange",
         "_has_begun",
@@ -58,62 +86,62 @@ class Connection(asyncio.Protocol):
         "_on_drained",
         "_reader",
         "_refusal",
+        "_responder",
         "_server",
         "_state",
         "_taking",
-        "_told",
         "_transport",
         "_unread",
         "_untaken",
         "due",
     )
 
-    def __init__(self, server: Keeper) -> None:
+    def __init__(self, server: ConnectionOwner) -> None:
         self._server = server
         self._state = State.OPEN
         self._transport: asyncio.Transport
         self._reader: Reader | None = None
-        self._answerer: Answerer | None = None
-        """Whoever answers the request in hand."""
-        self._exchange: Exchange | None = None
-        """What takes its body, until all of it has been brought."""
+        self._responder: Responder | None = None
+        """Responsible for the response to the current request."""
+        self._exchange: HttpExchange | None = None
+        """Receives its body, until it is complete."""
         self._incoming: Incoming | None = None
-        """The request in hand, as long."""
+        """The current request, for as long."""
         self._backlog: deque[Incoming] | None = None
-        """Requests that have come before their turn."""
+        """Pipelined requests that wait for the current one."""
         self._unread = b""
-        """What has come behind them."""
+        """Bytes received after them."""
         self._taking: asyncio.Future[None] | None = None
-        """The exchange has not taken what was brought."""
+        """Pending while the exchange applies back-pressure to the body."""
         self._on_drained: asyncio.Future[None] | None = None
-        """The client has not taken what was written."""
+        """Pending while the client does not read what was written."""
         self._keeps_alive = self._is_old = self._is_chunked = self._lingers = False
         self._has_begun = False
-        """Something of the answer is on its way, and more is to follow."""
+        """The response has begun and is not complete."""
         self._is_endless = False
-        """Of that nobody knows how much."""
+        """Its length is not known."""
         self._is_of_many = True
-        """It is new, or the last answer came late: others may ask at the same moment."""
+        """New, or the last response was deferred: many others may send a request just then."""
         self._heard_last = False
-        """A request has come that is its client's last: what is behind it counts for nothing."""
+        """The last request has been received: what follows it is ignored."""
         self._heard_all = False
-        """The client has said that it sends nothing more."""
+        """The client has half-closed the connection."""
         self._refusal: DomainError | None = None
-        """What came behind the requests that are there is none."""
+        """The error in what follows the requests received so far."""
         self._body_due = 0.0
-        """When the body of the request in hand has to be whole, by the loop's time."""
-        self._told = 0
-        """Pieces of bodies so far, for whoever reads to know how many there were."""
+        """When the current body must be complete, in the loop's time."""
+        self._delivered = 0
+        """Pieces of bodies delivered so far."""
         self._untaken = 0
-        """Bytes that the client had yet to take when it was last looked at."""
+        """Bytes in the write buffer when it was last checked."""
         self._dropped = 0
         self.due = 0
 
-    # -- what the loop calls
+    # -- called by the event loop
 
     @override
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        self._transport = cast(asyncio.Transport, transport)  # uvloop's is one in all but name
+        self._transport = cast(asyncio.Transport, transport)  # uvloop's is not a subclass
         if self._server.admit(self, self._transport):
             self._server.deadlines.set(self, IDLE_SECONDS)
 
@@ -123,7 +151,7 @@ class Connection(asyncio.Protocol):
             self._drop(data)
             return
         if self._is_of_many:
-            self._server.crowd.asks(self)
+            self._server.read_throttle.request_arrived(self)
         if self._unread or len(data) > MAX_AHEAD_BYTES:
             self._unread += data
             self._read_on()
@@ -140,7 +168,7 @@ class Connection(asyncio.Protocol):
         self._heard_all = True
         if not self._unread:
             self._read_no_more()
-        return True  # it is closed as soon as what is whole has been answered
+        return True  # it is closed as soon as complete requests have been answered
 
     @override
     def connection_lost(self, exc: Exception | None) -> None:
@@ -152,7 +180,7 @@ class Connection(asyncio.Protocol):
         self._unread = b""
         if self._on_drained is not None and not self._on_drained.done():
             self._on_drained.set_exception(ClientGoneError())
-            self._on_drained.exception()  # there may be nobody who waits for it
+            self._on_drained.exception()  # it may have no waiter
         self._give_up_exchange()
 
     @override
@@ -167,13 +195,13 @@ class Connection(asyncio.Protocol):
             waiting.set_result(None)
         if self._state is not State.OPEN:
             return
-        if self._answerer is None:
+        if self._responder is None:
             self._go_on()
         else:
             self._set_deadline()
 
     def expired(self) -> None:
-        """The client has been silent, or deaf, for too long."""
+        """Handle a client that has sent or read nothing for too long."""
         if self._is_taking:
             self._wait_until_taken()
         elif self._incoming is None or self._on_drained or self._state is not State.OPEN:
@@ -183,7 +211,7 @@ class Connection(asyncio.Protocol):
 
     @property
     def _is_taking(self) -> bool:
-        """Whether its client, which has yet to take something, has taken enough meanwhile."""
+        """Whether the client has read enough of the write buffer since the last check."""
         if self._on_drained is None and self._state is not State.CLOSING:
             return False
         untaken = self._transport.get_write_buffer_size()
@@ -193,31 +221,31 @@ class Connection(asyncio.Protocol):
         self._untaken = self._transport.get_write_buffer_size()
         self._server.deadlines.set(self, STALLED_SECONDS)
 
-    # -- what the crowd calls
+    # -- called by the read throttle
 
     def hold(self) -> bool:
-        """Read nothing until `read_more`. Whether it is so."""
+        """Pause reading until `read_more`; False where nothing is being read."""
         is_held = self._state is State.OPEN and self._transport.is_reading()
         if is_held:
             self._transport.pause_reading()
         return is_held
 
     def read_more(self) -> None:
-        """Read on, where there is room for more."""
+        """Resume reading, unless the connection is held back for another reason."""
         if self._unread:
-            asyncio.get_running_loop().call_soon(self._read_on)  # the reader may be at it just now
+            asyncio.get_running_loop().call_soon(self._read_on)  # this may be called by the reader
         elif self._may_read and not self._heard_all:
             self._transport.resume_reading()
 
-    # -- what the reader calls
+    # -- called by the reader
 
     def begun(self, incoming: Incoming) -> None:
         if self._state is not State.OPEN or self._heard_last:
             return
-        if self._answerer is None and not self._backlog and self._on_drained is None:
+        if self._responder is None and not self._backlog and self._on_drained is None:
             self._begin(incoming)
             return
-        # Asked before what was asked first is answered, and the answer taken: it waits, and
+        # Pipelined: it waits until the current response is written and read by the client, and
         # nothing more is read.
         if self._backlog is None:
             self._backlog = deque()
@@ -226,8 +254,8 @@ class Connection(asyncio.Protocol):
 
     def came(self, incoming: Incoming, chunk: bytes) -> None:
         if incoming is self._incoming and self._taking is None:
-            self._bring(chunk)
-            self._told += 1
+            self._deliver(chunk)
+            self._delivered += 1
         else:
             incoming.untaken += chunk
 
@@ -236,7 +264,7 @@ class Connection(asyncio.Protocol):
         if incoming is self._incoming and self._taking is None:
             self._end_body()
 
-    # -- what the exchange calls
+    # -- called by the exchange
 
     @property
     def remote_ip(self) -> str:
@@ -254,7 +282,7 @@ class Connection(asyncio.Protocol):
 
     async def start(self, status: int, headers: Mapping[str, str]) -> None:
         self._check_open()
-        # Behind a head that says that nothing changed there is no body, so not an empty one either.
+        # A 304 has no body, hence no empty chunked one either.
         has_length = "Content-Length" in headers or status == HTTPStatus.NOT_MODIFIED
         self._is_chunked = not has_length and not self._is_old
         self._keeps_alive = self._keeps_alive and (has_length or self._is_chunked)
@@ -298,53 +326,53 @@ class Connection(asyncio.Protocol):
         self._body_due = asyncio.get_running_loop().time() + seconds
         self._set_deadline()
 
-    def hand_over(self, answerer: Answerer) -> None:
-        self._is_of_many = answerer is not self._answerer
-        self._answerer = answerer
+    def hand_over(self, responder: Responder) -> None:
+        self._is_of_many = responder is not self._responder
+        self._responder = responder
         self._look_for_end()
 
     def abort(self) -> None:
-        """End the connection at once, whatever is on its way."""
+        """Close at once and drop what is in the write buffer."""
         self._transport.abort()
 
-    # -- between the two
+    # -- reading and writing
 
     def _read(self, data: bytes | memoryview) -> None:
         reader = self._reader
         if reader is None:
             reader = self._reader = Reader(self)
-        was_in_head, told = reader.is_in_head, self._told
+        was_in_head, delivered = reader.is_in_head, self._delivered
         try:
             reader.feed(data)
         except DomainError as error:
-            # Unless it has just had its last answer, or will have.
+            # Unless its last response is written, or will be.
             if self._state is State.OPEN and not self._heard_last:
                 self._refuse(error)
             return
-        if self._told != told and self._incoming is not None:
+        if self._delivered != delivered and self._incoming is not None:
             self._set_deadline()
         if reader.is_between:
             reader.end()
             self._reader = None
-        elif reader.is_in_head and not was_in_head and self._answerer is None:
-            # Counted from its first byte: whoever sends slowly gains no time.
+        elif reader.is_in_head and not was_in_head and self._responder is None:
+            # Counted from its first byte: slow sending gains no time.
             self._server.deadlines.set(self, HEAD_SECONDS)
 
     def _read_on(self) -> None:
-        """Read what has come, as far as somebody takes it: the rest of a body, and then little.
+        """Parse buffered bytes as far as they are consumed: the rest of a body, then a little more.
 
-        Of many small chunks no more at once than others can wait for.
+        Of many small chunks at most PIECES_AT_ONCE, before other tasks run.
         """
         rest = memoryview(self._unread)
-        until = self._told + PIECES_AT_ONCE
+        until = self._delivered + PIECES_AT_ONCE
         while rest and self._may_read:
             left = 0 if self._incoming is None else max(0, self._incoming.left)
             piece = rest[: left + MAX_AHEAD_BYTES]
             rest = rest[len(piece) :]
             self._read(piece)
-            if rest and self._told >= until:
+            if rest and self._delivered >= until:
                 self._transport.pause_reading()
-                self._server.turns.add(self._read_on)
+                self._server.scheduler.add(self._read_on)
                 break
         self._unread = bytes(rest) if self._refusal is None else b""
         if self._unread and self._may_read:
@@ -372,12 +400,12 @@ class Connection(asyncio.Protocol):
             self.set_body_timeout(BODY_SECONDS)
         else:
             self._server.deadlines.clear(self)
-        self._answerer = self._exchange = exchange = self._server.begin(self)
+        self._responder = self._exchange = exchange = self._server.begin(self)
         exchange.headers_received(incoming.method, incoming.target, incoming.headers)
         if incoming.has_body and incoming.waits and not self._lingers:
             self._transport.write(CONTINUE)
 
-    def _bring(self, chunk: bytes) -> None:
+    def _deliver(self, chunk: bytes) -> None:
         if self._exchange is None or self._state is not State.OPEN:
             return
         taking = self._exchange.data_received(chunk)
@@ -388,16 +416,16 @@ class Connection(asyncio.Protocol):
 
     def _taken(self, _: object) -> None:
         self._taking = None
-        self._bring_waiting()
+        self._deliver_waiting()
 
-    def _bring_waiting(self) -> None:
-        """What has come of the body while the exchange was not ready for it."""
+    def _deliver_waiting(self) -> None:
+        """Deliver what was received of the body while the exchange was not ready for it."""
         incoming = self._incoming
         if incoming is None or self._state is not State.OPEN:
             return
         if incoming.untaken:
             chunk, incoming.untaken = bytes(incoming.untaken), bytearray()
-            self._bring(chunk)
+            self._deliver(chunk)
             if self._taking is not None:
                 return
         self._set_deadline()
@@ -415,14 +443,14 @@ class Connection(asyncio.Protocol):
         self.read_more()
 
     def _connection_lines(self) -> tuple[str, ...]:
-        """What is said of whether the connection stays."""
-        # Before the end of a body that nobody reads there is no next request.
+        """The `Connection` header, where one is needed."""
+        # After a body that is not read to its end there is no next request.
         if not self._keeps_alive or self._incoming is not None:
             return (CLOSE,)
         return (KEEP,) if self._is_old else ()
 
     def _finish_exchange(self) -> None:
-        self._answerer = self._exchange = None
+        self._responder = self._exchange = None
         self._has_begun = False
         if not self._keeps_alive or self._incoming is not None:
             self.close()
@@ -430,30 +458,30 @@ class Connection(asyncio.Protocol):
             self._go_on()
 
     def _go_on(self) -> None:
-        """Begin with the next request, as soon as the client has taken the answer to the last."""
+        """Start the next request as soon as the client has read the previous response."""
         if self._backlog and self._on_drained is None:
             incoming = self._backlog.popleft()
             self._begin(incoming)
-            self._bring_waiting()
+            self._deliver_waiting()
         elif self._is_at_end and not self._backlog:
             self._end()
         else:
             if self._is_of_many:
-                self._server.crowd.expects(self)
+                self._server.read_throttle.expect(self)
             self._set_deadline()
 
     def _set_deadline(self) -> None:
-        """How long the client may be silent, which it may be while it waits for an answer."""
+        """Limit how long the client may be silent; no limit while it waits for a response."""
         if self._state is not State.OPEN:
             return
         if self._on_drained is not None:
-            return  # it has one, for as long as it takes too little
+            return  # the one for stalled clients is set
         if self._incoming is not None:
             left = max(0.0, self._body_due - asyncio.get_running_loop().time())
-            # While nobody takes what has come, the client owes nothing.
+            # While the exchange applies back-pressure, the client owes nothing.
             seconds = min(left, PIECE_SECONDS) if self._taking is None else left
             self._server.deadlines.set(self, seconds)
-        elif self._answerer is not None:
+        elif self._responder is not None:
             self._server.deadlines.clear(self)
         else:
             in_head = self._reader is not None and self._reader.is_in_head
@@ -468,18 +496,18 @@ class Connection(asyncio.Protocol):
             await asyncio.shield(self._on_drained)
 
     def _refuse(self, error: DomainError) -> None:
-        """What comes is no HTTP: nothing more can be read, and that is said in its place."""
+        """Stop reading at malformed input, and answer it with an error when its turn comes."""
         self._unread = b""
         self._refusal = error
         self._read_no_more()
 
     @property
     def _is_at_end(self) -> bool:
-        """Whether nothing more is read: the connection ends behind the requests that are whole."""
+        """Whether nothing more is read: the connection ends after the complete requests."""
         return self._refusal is not None or (self._heard_all and not self._unread)
 
     def _read_no_more(self) -> None:
-        """Nothing more comes of what is not whole; the rest is answered."""
+        """Drop an incomplete request; answer the complete ones."""
         self._reader = None
         if self._backlog and not self._backlog[-1].is_whole:
             self._backlog.pop()
@@ -487,30 +515,30 @@ class Connection(asyncio.Protocol):
             self._transport.pause_reading()
         if self._incoming is not None and not self._incoming.is_whole:
             self._end()
-        elif self._answerer is None:
+        elif self._responder is None:
             self._go_on()
         else:
             self._look_for_end()
 
     def _look_for_end(self) -> None:
-        """Do not wait for what may never end, a poll or a stream of events.
+        """End without waiting for a response that may never end, a poll or a stream of events.
 
-        Its client has gone, for all that can be seen.
+        The client sends nothing more, and so is assumed to be gone.
         """
         if self._is_at_end and (self._is_of_many or self._is_endless):
-            # Whoever begins to answer just now has to have done so first.
-            asyncio.get_running_loop().call_soon(self._leave, self._answerer)
+            # A response that begins in this iteration goes first.
+            asyncio.get_running_loop().call_soon(self._leave, self._responder)
 
-    def _leave(self, answerer: Answerer | None) -> None:
-        if self._answerer is answerer and self._state is State.OPEN:
+    def _leave(self, responder: Responder | None) -> None:
+        if self._responder is responder and self._state is State.OPEN:
             self._refusal = None
             self._end()
 
     def _end(self) -> None:
-        """Close; if something has to be refused, it is its turn.
+        """Close, after the error response if there is one.
 
-        An answer that has begun ends with the connection: anything else would be taken for a piece
-        of its body.
+        A response that has begun ends with the connection: anything else would be read as part of
+        its body.
         """
         self._backlog = None
         if self._refusal is not None and not self._has_begun:
@@ -520,10 +548,10 @@ class Connection(asyncio.Protocol):
         self._give_up_exchange()
 
     def _give_up_exchange(self) -> None:
-        answerer, self._answerer = self._answerer, None
+        responder, self._responder = self._responder, None
         self._exchange = None
-        if answerer is not None:
-            answerer.on_connection_close()
+        if responder is not None:
+            responder.on_connection_close()
 
     def _drop(self, data: bytes) -> None:
         self._dropped += len(data)

@@ -1,4 +1,4 @@
-"""Those who have waited and ask in the same instant, thousands of them: read some at a time."""
+"""Limit of how many waiting connections are read in one iteration of the event loop."""
 
 import asyncio
 from collections import OrderedDict
@@ -7,51 +7,51 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from server.transport.connection import Connection
 
-MANY: Final = 32
-"""As many may ask once round the loop; if so many do, the others are held."""
-NEXT: Final = 16
-"""Who are held no longer, each time the loop goes round."""
+MAX_PER_ITERATION: Final = 32
+"""Requests of expected connections in one iteration; from there on the other ones are held."""
+RELEASED_PER_ITERATION: Final = 16
+"""Held connections that are released in each iteration."""
 
 
 class ReadThrottle:
-    """Holds those who would ask in one round of the loop with too many others.
+    """Pause reading on connections that would send a request at the same moment as many others.
 
-    The loop reads each socket that is ready before it goes round again, so of thousands that are
-    ready it would serve nobody else meanwhile. Of a socket that is not read it only notes that.
-    Held are those who are expected: who wait for an answer cost nothing, however many they are.
+    The event loop reads every socket that is ready before it starts the next iteration: with
+    thousands ready, nothing else would run meanwhile. A socket that is not read costs it nothing.
+    Only expected connections are held; those that wait for a response are free of charge.
     """
 
     def __init__(self) -> None:
         self._expected: dict[Connection, None] = {}
         self._held: OrderedDict[Connection, None] = OrderedDict()
-        self._asked = 0
-        """In this round of the loop."""
+        self._arrived = 0
+        """Requests in this iteration of the loop."""
 
-    def expects(self, connection: "Connection") -> None:
-        """It is new, or its answer came late, perhaps with those of many: now it may ask."""
+    def expect(self, connection: "Connection") -> None:
+        """Expect a request: the connection is new, or its response came late, as many others'."""
         self._expected[connection] = None
 
-    def asks(self, connection: "Connection") -> None:
-        """One of those who were expected has said something."""
+    def request_arrived(self, connection: "Connection") -> None:
+        """Count data of an expected connection, and hold the others when there is too much."""
         self._expected.pop(connection, None)
-        if not self._asked and not self._held:
-            asyncio.get_running_loop().call_soon(self._go_round)
-        self._asked += 1
-        if self._asked == MANY:
-            # Each is looked at once, until it may ask again: thousands come in many rounds.
+        if not self._arrived and not self._held:
+            asyncio.get_running_loop().call_soon(self._next_iteration)
+        self._arrived += 1
+        if self._arrived == MAX_PER_ITERATION:
+            # Each is considered once until it is expected again: thousands take many iterations.
             expected, self._expected = self._expected, {}
             self._held.update((each, None) for each in expected if each.hold())
 
     def forget(self, connection: "Connection") -> None:
-        """It asks nothing more."""
+        """Drop a connection that is closed."""
         self._expected.pop(connection, None)
         self._held.pop(connection, None)
 
-    def _go_round(self) -> None:
-        self._asked = 0
-        for _ in range(min(NEXT, len(self._held))):
+    def _next_iteration(self) -> None:
+        self._arrived = 0
+        for _ in range(min(RELEASED_PER_ITERATION, len(self._held))):
             connection, _ = self._held.popitem(last=False)
-            self.expects(connection)
+            self.expect(connection)
             connection.read_more()
         if self._held:
-            asyncio.get_running_loop().call_soon(self._go_round)
+            asyncio.get_running_loop().call_soon(self._next_iteration)

@@ -4,7 +4,7 @@ from typing import Final, Protocol
 
 import httptools
 
-from server.api.wire import Headers
+from server.api.response_writer import Headers
 from server.transport.limits import MAX_HEAD_BYTES
 from server.transport.refusals import HeadTooLargeError, MalformedRequestError
 from server.transport.targets import place

@@ -1,4 +1,4 @@
-"""A server of our own: a fraction of the time and memory that Tornado's takes for a poll."""
+"""HTTP/1.1 server on httptools: a poll takes a fraction of the time and memory of Tornado's."""
 
 import asyncio
 import resource
@@ -10,53 +10,54 @@ from typing import Any, Final
 
 from typing_extensions import override
 
-from server.api.wire import Exchange, ExchangeFactory, Wire
+from server.api.response_writer import ExchangeFactory, HttpExchange, ResponseWriter
 from server.runtime.scheduler import CooperativeScheduler
 from server.runtime.sockets import BACKLOG
 from server.runtime.timer_wheel import TimerWheel
 from server.transport.acceptor_pool import AcceptorPool
-from server.transport.connection import Connection
-from server.transport.keeper import Keeper
+from server.transport.connection import Connection, ConnectionOwner
 from server.transport.limits import HANDSHAKE_SECONDS, TransportServer
 from server.transport.read_throttle import ReadThrottle
 from server.transport.refusals import MAX_LINGERING, TooManyConnectionsError, closing_answer
 
-KEPT_FREE: Final = 200
-"""Files that the process may open beside its connections: the database, the broker, uploads."""
+RESERVED_FILES: Final = 200
+"""File descriptors kept for other uses than client connections: database, broker, uploads."""
 
 
-class HttpServer(TransportServer, Keeper):
-    """HTTP/1.1 on httptools, on the loop that is running."""
+class HttpServer(TransportServer, ConnectionOwner):
+    """Serve HTTP/1.1 on the running event loop."""
 
     def __init__(self, begin: ExchangeFactory) -> None:
         self._begin = begin
         self._tls: ssl.SSLContext | None = None
-        self._doors = AcceptorPool(self._listen, self._adopt, self._has_room)
+        self._acceptors = AcceptorPool(self._listen, self._adopt, self._has_room)
         self._connections: dict[Connection, None] = {}
-        """A dictionary for a set: it takes half of the memory."""
+        """A dictionary as an ordered set: it takes half of a set's memory."""
         self._arrivals: deque[float] = deque()
-        """When those came who have yet to agree on a cipher, as far as is known."""
+        """Accept times of connections in their TLS handshake, as far as is known."""
         self._lingering: set[Connection] = set()
         self._adopting: set[asyncio.Task[Any]] = set()
-        self._room = max(resource.getrlimit(resource.RLIMIT_NOFILE)[0] - KEPT_FREE, KEPT_FREE)
+        self._room = max(
+            resource.getrlimit(resource.RLIMIT_NOFILE)[0] - RESERVED_FILES, RESERVED_FILES
+        )
         self.deadlines = TimerWheel()
-        self.crowd = ReadThrottle()
-        self.turns = CooperativeScheduler()
+        self.read_throttle = ReadThrottle()
+        self.scheduler = CooperativeScheduler()
 
     @override
     async def start(
         self, sockets: Sequence[socket.socket], tls: ssl.SSLContext | None = None
     ) -> None:
         self._tls = tls
-        await self._doors.open(sockets)
+        await self._acceptors.open(sockets)
 
     @override
     def stop(self) -> None:
-        self._doors.close()
+        self._acceptors.close()
 
     @override
     async def close(self) -> None:
-        self._doors.finish()
+        self._acceptors.finish()
         for each in list(self._connections):
             each.close()
         await asyncio.sleep(0)
@@ -87,40 +88,40 @@ class HttpServer(TransportServer, Keeper):
     def _adopted(self, task: "asyncio.Task[Any]") -> None:
         self._adopting.discard(task)
         if not task.cancelled():
-            task.exception()  # the client has gone, or does not speak TLS
+            task.exception()  # the client is gone, or does not speak TLS
 
     def connection(self) -> Connection:
-        """What a new transport is told of; under TLS only when a cipher is agreed on."""
+        """The protocol of a new transport; with TLS `connection_made` follows the handshake."""
         if self._tls is not None:
             self._arrivals.append(asyncio.get_running_loop().time())
             if not self._has_room():
-                self._doors.shut()
+                self._acceptors.pause()
         return Connection(self)
 
     def _has_room(self) -> bool:
-        """Whether one more may come in.
+        """Whether one more connection may be accepted.
 
-        Of whoever fails to agree nothing is heard: they count for as long as that might take.
+        A failed handshake is not reported: each counts for as long as a handshake may take.
         """
         longest = asyncio.get_running_loop().time() - HANDSHAKE_SECONDS
         while self._arrivals and self._arrivals[0] < longest:
             self._arrivals.popleft()
         return len(self._connections) + len(self._arrivals) < self._room
 
-    # -- for its connections
+    # -- called by connections
 
     @override
-    def begin(self, wire: Wire) -> Exchange:
-        return self._begin(wire)
+    def begin(self, writer: ResponseWriter) -> HttpExchange:
+        return self._begin(writer)
 
     @override
     def admit(self, connection: Connection, transport: asyncio.Transport) -> bool:
-        self._doors.came()
+        self._acceptors.connection_accepted()
         if self._arrivals:
             self._arrivals.popleft()
         self._connections[connection] = None
         if len(self._connections) <= self._room:
-            self.crowd.expects(connection)
+            self.read_throttle.expect(connection)
             return True
         transport.write(closing_answer(TooManyConnectionsError()))
         connection.close()
@@ -137,5 +138,5 @@ class HttpServer(TransportServer, Keeper):
     def forget(self, connection: Connection) -> None:
         self._connections.pop(connection, None)
         self._lingering.discard(connection)
-        self.crowd.forget(connection)
+        self.read_throttle.forget(connection)
         self.deadlines.clear(connection)

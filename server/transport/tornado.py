@@ -24,7 +24,7 @@ from tornado.iostream import IOStream, SSLIOStream, StreamClosedError, Unsatisfi
 from typing_extensions import override
 
 from server.api.envelopes import REASONS, error_body
-from server.api.wire import Answerer, ClientGoneError, Exchange, ExchangeFactory
+from server.api.response_writer import ClientGoneError, ExchangeFactory, HttpExchange, Responder
 from server.domain.errors import DomainError
 from server.transport.limits import BODY_SECONDS, IDLE_SECONDS, MAX_HEAD_BYTES, TransportServer
 from server.transport.refusals import (
@@ -96,7 +96,7 @@ class _Stream(IOStream):
             task.add_done_callback(self.lingering.discard)
 
 
-class _Wire:
+class _TornadoWriter:
     """Tornado's connection, as exchanges see it."""
 
     __slots__ = ("_connection",)
@@ -149,17 +149,17 @@ class _Wire:
     def set_body_timeout(self, seconds: float) -> None:
         self._connection.set_body_timeout(seconds)
 
-    def hand_over(self, answerer: Answerer) -> None:
-        self._connection.set_close_callback(answerer.on_connection_close)
+    def hand_over(self, responder: Responder) -> None:
+        self._connection.set_close_callback(responder.on_connection_close)
 
 
 class _Messages(HTTPMessageDelegate):
     """Tells an exchange what Tornado tells of its request, which has a sound head."""
 
-    def __init__(self, wire: _Wire, begin: ExchangeFactory) -> None:
-        self._wire = wire
+    def __init__(self, writer: _TornadoWriter, begin: ExchangeFactory) -> None:
+        self._writer = writer
         self._begin = begin
-        self._exchange: Exchange | None = None
+        self._exchange: HttpExchange | None = None
 
     @override
     def headers_received(
@@ -174,11 +174,11 @@ class _Messages(HTTPMessageDelegate):
         try:
             target, host = place(start_line.path, hosts, is_old=start_line.version == "HTTP/1.0")
         except MalformedRequestError as error:
-            self._wire.refuse(error)
+            self._writer.refuse(error)
             return
         if host is not None:
             headers["Host"] = host
-        self._exchange = self._begin(self._wire)
+        self._exchange = self._begin(self._writer)
         self._exchange.headers_received(start_line.method, target, headers)
 
     @override
@@ -204,7 +204,7 @@ class _Exchanges(HTTPServerConnectionDelegate):
     def start_request(
         self, server_conn: object, request_conn: HTTPConnection
     ) -> HTTPMessageDelegate:
-        return _Messages(_Wire(request_conn), self._begin)
+        return _Messages(_TornadoWriter(request_conn), self._begin)
 
 
 class _Server(HTTPServer):

@@ -70,7 +70,7 @@ async def test_a_process_is_ready_until_it_drains(server: Server):
     answer = await get(f"{server.url}/ready")
     assert (answer.code, json.loads(answer.body)) == (200, {"status": "ok", "database": "ok"})
     assert (await get(f"{server.url}/ready", "HEAD")).code == 200
-    server.api.answering.is_draining = True
+    server.api.handler_context.is_draining = True
     answer = await get(f"{server.url}/ready")
     assert (answer.code, json.loads(answer.body)["status"]) == (503, "draining")
 
@@ -90,7 +90,9 @@ async def test_a_database_that_is_away_is_told_of_and_found_again(database_url: 
             )
             assert (health.code, json.loads(health.body)["shipper"]) == (503, "not known")
             told = samples(
-                await MetricsPort(server.app, server.api.answering.checks, ["x"], []).metrics()
+                await MetricsPort(
+                    server.app, server.api.handler_context.checks, ["x"], []
+                ).metrics()
             )
             assert math.isnan(told["parley_state", ("ship_lag_seconds",)])
             assert told["parley_state", ("event_queues",)] == 0
@@ -182,7 +184,7 @@ async def test_metrics_tell_the_rest_while_the_queues_are_too_slow(server: Serve
             raise StatementTimeoutError
 
     app = replace(server.app, desk=Slow(server.app.database))
-    told = samples(await MetricsPort(app, server.api.answering.checks, ["x"], []).metrics())
+    told = samples(await MetricsPort(app, server.api.handler_context.checks, ["x"], []).metrics())
     assert told["parley_state", ("event_queues",)] == 0
 
 

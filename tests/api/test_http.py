@@ -11,14 +11,14 @@ from typing_extensions import override
 
 from server.api.endpoint import (
     Access,
+    DeferredResponse,
     Empty,
     Endpoint,
-    Later,
     NoParams,
     RawResult,
     Request,
+    ResponseSink,
     Result,
-    Taker,
 )
 from server.api.exchanges import DISCARD_BYTES
 from server.api.params import JsonOrBareStr, Params
@@ -73,19 +73,19 @@ async def answer_unsayably(request: Request, _: NoParams) -> RawResult:
     return RawResult(b"{}")
 
 
-class AtOnce(Later):
+class AtOnce(DeferredResponse):
     """One that comes as soon as it may."""
 
     @override
-    def then(self, taker: Taker) -> None:
-        asyncio.get_running_loop().call_soon(taker.take, b"{}")
+    def deliver_to(self, sink: ResponseSink) -> None:
+        asyncio.get_running_loop().call_soon(sink.deliver, b"{}")
 
     @override
     def give_up(self) -> None:
         raise AssertionError
 
 
-async def answer_unsayably_later(request: Request, params: NoParams) -> Later:
+async def answer_unsayably_later(request: Request, params: NoParams) -> DeferredResponse:
     await answer_unsayably(request, params)
     return AtOnce()
 

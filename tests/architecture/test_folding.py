@@ -16,7 +16,7 @@ ROOT = Path(__file__).parents[2]
 FOLDED = {"name", "full_name", "topic", "topic_name", "channel_name", "email", "address", "operand"}
 """What an expression is called that holds a name or an address."""
 OTHERWISE = {
-    "server/api/wire.py": "headers",
+    "server/api/response_writer.py": "headers",
     "server/domain/bots.py": "the short name of a bot, which is ASCII",
     "server/domain/avatars.py": "gravatar.com has a rule of its own",
     "server/domain/mail_addresses.py": "addresses of channels carry a signature",

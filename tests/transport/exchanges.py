@@ -14,8 +14,8 @@ ASK = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"
 class Echo:
     """An exchange that answers with the body, once all of it is there."""
 
-    def __init__(self, wire):
-        self.wire = wire
+    def __init__(self, writer):
+        self.writer = writer
         self.body = b""
         self.is_gone = False
 
@@ -26,7 +26,9 @@ class Echo:
         self.body += chunk
 
     def finish(self):
-        self.wire.respond(200, [("Content-Length", str(len(self.body)))], self.body, is_last=False)
+        self.writer.respond(
+            200, [("Content-Length", str(len(self.body)))], self.body, is_last=False
+        )
 
     def on_connection_close(self):
         self.is_gone = True
@@ -37,15 +39,15 @@ class Silent(Echo):
 
     @override
     def finish(self):
-        self.wire.hand_over(self)
+        self.writer.hand_over(self)
 
 
 @asynccontextmanager
 async def serving(begin=Echo, tls=None):
     exchanges = []
 
-    def note(wire):
-        exchanges.append(begin(wire))
+    def note(writer):
+        exchanges.append(begin(writer))
         return exchanges[-1]
 
     server = HttpServer(note)
@@ -82,5 +84,5 @@ class Patient(Echo):
 
     @override
     def finish(self):
-        self.later = Echo(self.wire)
-        self.wire.hand_over(self.later)
+        self.later = Echo(self.writer)
+        self.writer.hand_over(self.later)

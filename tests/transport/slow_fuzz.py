@@ -8,7 +8,7 @@ from typing import Any, cast
 
 from typing_extensions import override
 
-from server.api.wire import Exchange, Wire
+from server.api.response_writer import HttpExchange, ResponseWriter
 from server.runtime.timer_wheel import TimerWheel
 from server.transport.server import HttpServer
 from tests.transport.wire_fuzz import PIECE, Paper, Told, answers, check_answers
@@ -20,8 +20,8 @@ STEPS = 5_000
 class Slow(Told):
     """Takes its time for pieces of the body, and to answer, whole or in pieces."""
 
-    def __init__(self, wire: Wire, random: Random) -> None:
-        super().__init__(wire)
+    def __init__(self, writer: ResponseWriter, random: Random) -> None:
+        super().__init__(writer)
         self._random = random
         self.taking: asyncio.Future[None] | None = None
         self.answering: asyncio.Task[None] | None = None
@@ -39,7 +39,7 @@ class Slow(Told):
     @override
     def finish(self) -> None:
         assert self.taking is None or self.taking.done(), "the body before has not been taken"
-        self._wire.hand_over(self)
+        self._writer.hand_over(self)
         if self._random.random() < 0.2:
             super().finish()
             return
@@ -59,12 +59,12 @@ class Slow(Told):
             super().finish()
             return
         try:
-            await self._wire.start(200, {"Kind": "pieces"})
+            await self._writer.start(200, {"Kind": "pieces"})
             for _ in range(self._random.randrange(3)):
-                await self._wire.send(PIECE)
+                await self._writer.send(PIECE)
         except ConnectionError:
             return
-        self._wire.finish()
+        self._writer.finish()
 
 
 class Talk:
@@ -122,10 +122,10 @@ class Talk:
             and (newest is None or newest.taking is None or newest.taking.done())
         )
 
-    def _begin(self, wire: Wire) -> Exchange:
+    def _begin(self, writer: ResponseWriter) -> HttpExchange:
         assert all(each.done() for each in self._answering[:-1]), "one after another"
-        self._exchanges.append(Slow(wire, self._random))
-        return cast(Exchange, self._exchanges[-1])
+        self._exchanges.append(Slow(writer, self._random))
+        return cast(HttpExchange, self._exchanges[-1])
 
     def _happen(self) -> None:
         taking = self._exchanges[-1].taking if self._exchanges else None

@@ -9,12 +9,12 @@ import pytest
 from typing_extensions import override
 
 from server.transport import acceptor_pool
-from server.transport.acceptor_pool import CROWD, MORE, AcceptorPool
+from server.transport.acceptor_pool import BURST_CONNECTIONS, EXTRA_ACCEPTORS, AcceptorPool
 from tests.fixtures.sockets import until
 
 pytestmark = pytest.mark.asyncio
 
-CLIENTS = 5 * CROWD
+CLIENTS = 5 * BURST_CONNECTIONS
 
 
 class Hall:
@@ -23,12 +23,12 @@ class Hall:
     def __init__(self) -> None:
         self._opened: list[asyncio.Server] = []
         self.adopted: list[socket.socket] = []
-        self.doors = AcceptorPool(self._listen, self.adopted.append)
+        self.acceptors = AcceptorPool(self._listen, self.adopted.append)
         self.came = 0
 
     def close(self) -> None:
-        self.doors.close()
-        self.doors.finish()
+        self.acceptors.close()
+        self.acceptors.finish()
         for each in self.adopted:
             each.close()
 
@@ -44,7 +44,7 @@ class Hall:
 
     def _protocol(self) -> asyncio.Protocol:
         self.came += 1
-        self.doors.came()
+        self.acceptors.connection_accepted()
         return asyncio.Protocol()
 
 
@@ -75,22 +75,22 @@ def waiting_outside(count: int) -> Iterator[socket.socket]:
 async def test_a_crowd_is_in_when_the_loop_has_gone_round_a_few_times():
     hall = Hall()
     with waiting_outside(CLIENTS) as opened:
-        await hall.doors.open([opened])
+        await hall.acceptors.open([opened])
         rounds = 0
         while hall.came < CLIENTS:
             await asyncio.sleep(0)
             rounds += 1
-        assert rounds < 2 * CROWD
-        assert hall.open == 1 + MORE
+        assert rounds < 2 * BURST_CONNECTIONS
+        assert hall.open == 1 + EXTRA_ACCEPTORS
         hall.close()
         assert hall.open == 0
 
 
 async def test_when_nobody_comes_any_more_one_door_stays_open(monkeypatch):
-    monkeypatch.setattr(acceptor_pool, "LOOK_SECONDS", 0.01)
+    monkeypatch.setattr(acceptor_pool, "CHECK_SECONDS", 0.01)
     hall = Hall()
     with waiting_outside(CLIENTS) as opened:
-        await hall.doors.open([opened])
+        await hall.acceptors.open([opened])
         await until(lambda: hall.came == CLIENTS and hall.open == 1)
         with socket.create_connection(opened.getsockname()):
             await until(lambda: hall.came == CLIENTS + 1)
@@ -99,9 +99,9 @@ async def test_when_nobody_comes_any_more_one_door_stays_open(monkeypatch):
 
 async def test_who_come_by_themselves_open_no_more():
     hall = Hall()
-    with waiting_outside(CROWD - 1) as opened:
-        await hall.doors.open([opened])
-        await until(lambda: hall.came == CROWD - 1)
+    with waiting_outside(BURST_CONNECTIONS - 1) as opened:
+        await hall.acceptors.open([opened])
+        await until(lambda: hall.came == BURST_CONNECTIONS - 1)
         await asyncio.sleep(0)
         assert hall.open == 1
         hall.close()
@@ -109,22 +109,22 @@ async def test_who_come_by_themselves_open_no_more():
 
 async def test_closed_while_more_are_opened_all_are_closed():
     hall = Hall()
-    with waiting_outside(CROWD) as opened:
-        await hall.doors.open([opened])
-        await until(lambda: hall.came == CROWD)
+    with waiting_outside(BURST_CONNECTIONS) as opened:
+        await hall.acceptors.open([opened])
+        await until(lambda: hall.came == BURST_CONNECTIONS)
         hall.close()
-        for _ in range(3 * MORE):
+        for _ in range(3 * EXTRA_ACCEPTORS):
             await asyncio.sleep(0)
         assert hall.open == 0
 
 
-@pytest.mark.parametrize("decided", ["shut", "close"])
+@pytest.mark.parametrize("decided", ["pause", "close"])
 async def test_a_door_that_is_being_opened_does_not_stay_open_when_it_is_decided_otherwise(decided):
     hall = Unhurried()
     with waiting_outside(0) as opened:
-        opening = asyncio.ensure_future(hall.doors.open([opened]))
+        opening = asyncio.ensure_future(hall.acceptors.open([opened]))
         await asyncio.sleep(0)
-        getattr(hall.doors, decided)()
+        getattr(hall.acceptors, decided)()
         await opening
         await asyncio.sleep(0)
         assert hall.open == 0
@@ -134,9 +134,9 @@ async def test_a_door_that_is_being_opened_does_not_stay_open_when_it_is_decided
 async def test_what_is_in_the_backlog_when_the_doors_close_is_still_accepted():
     hall = Hall()
     with waiting_outside(0) as opened:
-        await hall.doors.open([opened])
+        await hall.acceptors.open([opened])
         place = opened.getsockname()
-        hall.doors.close()
+        hall.acceptors.close()
         with socket.create_connection(place) as client:
             client.sendall(b"POST")
             await until(lambda: hall.adopted)

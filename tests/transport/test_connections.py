@@ -19,10 +19,10 @@ from tests.transport.wire_fuzz import Paper
 pytestmark = pytest.mark.asyncio
 
 
-async def pour(wire):
-    await wire.start(200, {})
+async def pour(writer):
+    await writer.start(200, {})
     while True:
-        await wire.send(b"x" * 100_000)
+        await writer.send(b"x" * 100_000)
 
 
 @pytest.mark.parametrize(
@@ -113,9 +113,9 @@ async def test_whoever_takes_nothing_is_let_go(monkeypatch):
     async with serving(Silent) as (_, port, exchanges), connected(port) as client:
         await client.send(ASK)
         await until(lambda: exchanges)
-        wire = exchanges[0].wire
+        writer = exchanges[0].writer
         with pytest.raises(ConnectionError):
-            await pour(wire)
+            await pour(writer)
         assert exchanges[0].is_gone
 
 
@@ -126,7 +126,7 @@ async def test_whoever_takes_something_is_not_let_go(monkeypatch):
         await client.send(ASK)
         await until(lambda: exchanges)
         length = [("Content-Length", str(piece * pieces))]
-        exchanges[0].wire.respond(200, length, bytes(piece * pieces), is_last=True)
+        exchanges[0].writer.respond(200, length, bytes(piece * pieces), is_last=True)
         await client.head()
         for _ in range(pieces):
             await client.reader.readexactly(piece)
@@ -268,11 +268,11 @@ async def test_an_answer_in_pieces_ends_where_its_client_can_see_it(version):
     async with serving(Silent) as (_, port, exchanges), connected(port) as client:
         await client.send(f"GET / HTTP/{version}\r\nHost: x\r\nConnection: keep-alive\r\n\r\n")
         await until(lambda: exchanges)
-        wire = exchanges[0].wire
-        await wire.start(200, {"Content-Type": "text/plain"})
+        writer = exchanges[0].writer
+        await writer.start(200, {"Content-Type": "text/plain"})
         for piece in (b"one", b"", b"two"):
-            await wire.send(piece)
-        wire.finish()
+            await writer.send(piece)
+        writer.finish()
         answer = await client.head()
         if version == "1.1":
             assert [await client.chunk() for _ in range(3)] == [b"one", b"two", b""]
@@ -290,9 +290,9 @@ async def test_behind_what_a_client_has_already_stands_the_next_answer(version):
         for number in range(2):
             await client.send(ask)
             await until(partial(begun, exchanges, number))
-            wire = exchanges[number].wire
-            await wire.start(304, {"ETag": '"1"'})
-            wire.finish()
+            writer = exchanges[number].writer
+            await writer.start(304, {"ETag": '"1"'})
+            writer.finish()
             answer = await client.head()
             assert answer.status == 304
             assert "Transfer-Encoding" not in answer.headers
@@ -314,7 +314,7 @@ async def test_no_header_smuggles_another():
         await until(lambda: exchanges)
         for value in ("a\r\nSet-Cookie: b", "a\nb"):
             with pytest.raises(ValueError, match="line break"):
-                exchanges[0].wire.respond(200, [("A", value)], b"", is_last=False)
+                exchanges[0].writer.respond(200, [("A", value)], b"", is_last=False)
 
 
 async def test_there_are_no_more_connections_than_there_is_room_for():

@@ -8,13 +8,13 @@ import pytest
 from typing_extensions import override
 
 from server.transport.connection import Connection
-from server.transport.read_throttle import MANY
+from server.transport.read_throttle import MAX_PER_ITERATION
 from tests.fixtures.sockets import PATIENCE_SECONDS, connected, until
 from tests.transport.exchanges import ASK, Echo, Patient, serving
 
 pytestmark = pytest.mark.asyncio
 
-PEOPLE = 10 * MANY
+PEOPLE = 10 * MAX_PER_ITERATION
 NOW = ASK.replace(b"/", b"/now", 1)
 
 
@@ -69,7 +69,7 @@ async def test_of_a_crowd_that_asks_again_some_are_read_in_each_round(certificat
             for client in clients:
                 client.writer.write(ASK)
             rounds = await in_each_round(lambda: len(exchanges), PEOPLE)
-            assert max(rounds) == MANY
+            assert max(rounds) == MAX_PER_ITERATION
 
 
 async def test_others_are_read_between():
@@ -82,13 +82,13 @@ async def test_others_are_read_between():
             client.writer.write(ASK)
         other.writer.write(NOW)
         await until(lambda: len(exchanges) == PEOPLE + 1)
-        assert [each.target for each in exchanges].index("/now") <= MANY
+        assert [each.target for each in exchanges].index("/now") <= MAX_PER_ITERATION
 
 
 async def test_who_waits_is_not_held(monkeypatch):
     """However many they are: those who have been answered are held, and nobody else."""
     async with crowded() as (_, _, clients, exchanges):
-        answered = 3 * MANY
+        answered = 3 * MAX_PER_ITERATION
         left, held, hold = exchanges[answered:], [], Connection.hold
 
         def noted(connection):
@@ -102,7 +102,7 @@ async def test_who_waits_is_not_held(monkeypatch):
             client.writer.write(ASK)
         await until(lambda: len(exchanges) == answered)
         assert held
-        assert not {exchange.wire for exchange in left}.intersection(held)
+        assert not {exchange.writer for exchange in left}.intersection(held)
         for exchange in left:
             Echo.finish(exchange)
         for client in clients[answered:]:
@@ -115,17 +115,17 @@ async def test_newcomers_are_read_some_at_a_time_too():
         for client in clients:
             client.writer.write(ASK)
         rounds = await in_each_round(lambda: len(exchanges), PEOPLE)
-        assert max(rounds) == MANY
+        assert max(rounds) == MAX_PER_ITERATION
 
 
 async def test_of_who_has_left_nothing_is_expected():
     async with crowded() as (server, _, clients, exchanges):
         await answer(clients, exchanges)
-        assert len(server.crowd._expected) == PEOPLE
+        assert len(server.read_throttle._expected) == PEOPLE
         for client in clients:
             client.reset()
         await until(lambda: not server._connections)
-        assert not server.crowd._expected
+        assert not server.read_throttle._expected
 
 
 async def test_who_leaves_while_held_is_let_go():
@@ -134,18 +134,18 @@ async def test_who_leaves_while_held_is_let_go():
         for client in clients:
             client.writer.write(ASK)
             client.reset()
-        await until(lambda: not server._connections and not server.crowd._held)
+        await until(lambda: not server._connections and not server.read_throttle._held)
         assert all(each.later.is_gone for each in exchanges)
 
 
 async def test_few_are_not_held():
-    async with crowded(MANY - 1) as (server, _, clients, exchanges):
+    async with crowded(MAX_PER_ITERATION - 1) as (server, _, clients, exchanges):
         await answer(clients, exchanges)
         for client in clients:
             client.writer.write(ASK)
-        rounds = await in_each_round(lambda: len(exchanges), MANY - 1)
-        assert max(rounds) == MANY - 1
-        assert not server.crowd._held
+        rounds = await in_each_round(lambda: len(exchanges), MAX_PER_ITERATION - 1)
+        assert max(rounds) == MAX_PER_ITERATION - 1
+        assert not server.read_throttle._held
 
 
 async def test_who_is_held_is_read_again_only_where_there_is_room():
@@ -153,7 +153,7 @@ async def test_who_is_held_is_read_again_only_where_there_is_room():
         await answer(clients, exchanges)
         for client in clients:
             client.writer.write(ASK * 3)
-        await until(lambda: len(exchanges) == PEOPLE and not server.crowd._held)
+        await until(lambda: len(exchanges) == PEOPLE and not server.read_throttle._held)
         assert not any(each._transport.is_reading() for each in server._connections)
         for left in (PEOPLE, PEOPLE, 0):
             await answer(clients, exchanges)
@@ -166,8 +166,8 @@ async def test_a_crowd_is_closed_while_it_is_held():
         await answer(clients, exchanges)
         for client in clients:
             client.writer.write(ASK)
-        await in_each_round(lambda: len(server.crowd._held), 1)  # it is soon over
+        await in_each_round(lambda: len(server.read_throttle._held), 1)  # it is soon over
         await server.close()
         for client in clients:
             await client.is_closed()
-        await until(lambda: not server.crowd._held)
+        await until(lambda: not server.read_throttle._held)

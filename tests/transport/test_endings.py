@@ -6,7 +6,7 @@ from unittest.mock import MagicMock
 
 import pytest
 
-from server.api.exchanges import _Waiting
+from server.api.exchanges import _DeferredExchange
 from server.transport.limits import MAX_AHEAD_BYTES
 from tests.fixtures.clients import basic
 from tests.fixtures.sockets import connected, request, until
@@ -65,13 +65,13 @@ async def test_garbage_behind_a_request_waits_for_an_answer_that_is_under_way():
     async with serving(Silent) as (_, port, exchanges), connected(port) as client:
         await client.send(ASK)
         await until(lambda: exchanges)
-        wire = exchanges[0].wire
-        await wire.start(200, {"Content-Length": "6"})
-        await wire.send(b"abc")
+        writer = exchanges[0].writer
+        await writer.start(200, {"Content-Length": "6"})
+        await writer.send(b"abc")
         await client.send(GARBAGE)
         await client.head()
-        await wire.send(b"def")
-        wire.finish()
+        await writer.send(b"def")
+        writer.finish()
         assert (await client.rest()).startswith(b"abcdefHTTP/1.1 400 ")
         assert not exchanges[0].is_gone
 
@@ -80,8 +80,8 @@ async def test_garbage_in_a_body_ends_an_answer_that_is_under_way():
     async with serving(Silent) as (_, port, exchanges), connected(port) as client:
         await client.send(b"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n")
         await until(lambda: exchanges)
-        await exchanges[0].wire.start(200, {"Content-Length": "1000"})
-        await exchanges[0].wire.send(b"abc")
+        await exchanges[0].writer.start(200, {"Content-Length": "1000"})
+        await exchanges[0].writer.send(b"abc")
         await client.head()
         await client.send(GARBAGE)
         assert await client.rest() == b"abc"
@@ -136,13 +136,13 @@ async def test_a_stream_to_somebody_who_sends_nothing_more_ends(is_under_way):
     async with serving(Silent) as (_, port, exchanges), connected(port) as client:
         await client.send(ASK)
         await until(lambda: exchanges)
-        wire = exchanges[0].wire
+        writer = exchanges[0].writer
         if is_under_way:
-            await wire.start(200, {})
+            await writer.start(200, {})
         client.writer.write_eof()
         if not is_under_way:
-            await until(lambda: wire._heard_all)
-            await wire.start(200, {})
+            await until(lambda: writer._heard_all)
+            await writer.start(200, {})
         assert (await client.rest()).endswith(b"chunked\r\n\r\n")
         assert exchanges[0].is_gone
 
@@ -152,11 +152,11 @@ async def test_whoever_sends_nothing_more_gets_all_of_an_answer_in_pieces():
         await client.send(ASK)
         client.writer.write_eof()
         await until(lambda: exchanges)
-        wire = exchanges[0].wire
-        await wire.start(200, {"Content-Length": "2000000"})
+        writer = exchanges[0].writer
+        await writer.start(200, {"Content-Length": "2000000"})
         for _ in range(20):
-            await wire.send(b"x" * 100_000)
-        wire.finish()
+            await writer.send(b"x" * 100_000)
+        writer.finish()
         assert len((await client.answer()).content) == 2_000_000
         assert await client.is_closed()
 
@@ -194,8 +194,8 @@ async def test_a_poll_that_comes_to_wait_for_somebody_who_sends_nothing_more_end
         await until(lambda: exchanges)
         [connection] = server._connections
         await until(lambda: connection._heard_all)
-        later = Echo(exchanges[0].wire)
-        exchanges[0].wire.hand_over(later)
+        later = Echo(exchanges[0].writer)
+        exchanges[0].writer.hand_over(later)
         assert await client.is_closed()
         assert later.is_gone
 
@@ -224,11 +224,11 @@ async def test_an_answer_to_a_connection_that_closes_is_the_end_of_waiting_once(
     """Under TLS a client may have ended its half, and the connection not be lost yet."""
     server, later = MagicMock(waiting=0), MagicMock()
     for ends in (["take"], ["close"], ["take", "close"], ["close", "take"]):
-        waiting = _Waiting(server, MagicMock(), MagicMock(), 0.0, {}, later)
+        waiting = _DeferredExchange(server, MagicMock(), MagicMock(), 0.0, {}, later)
         assert server.waiting == 1
         for end in ends:
             if end == "take":
-                waiting.take(b"{}")
+                waiting.deliver(b"{}")
             else:
                 waiting.on_connection_close()
         assert server.waiting == 0

@@ -60,13 +60,13 @@ async def test_who_never_agrees_on_a_cipher_counts_and_keeps_nobody_out_for_ever
     certificate, monkeypatch
 ):
     monkeypatch.setattr(transport_server, "HANDSHAKE_SECONDS", 1.0)
-    monkeypatch.setattr(acceptor_pool, "LOOK_SECONDS", 0.1)
+    monkeypatch.setattr(acceptor_pool, "CHECK_SECONDS", 0.1)
     async with serving(tls=certificate.server) as (server, port, _), AsyncExitStack() as stack:
         server._room = 20
         async with connected(port, certificate.client) as known:
             for _ in range(60):
                 await stack.enter_async_context(connected(port))
-            await until(lambda: server._doors._is_shut)
+            await until(lambda: server._acceptors._is_paused)
             await asyncio.sleep(0.1)
             assert len(server._arrivals) < 40, "nobody else is let in"
             await known.send(ASK)

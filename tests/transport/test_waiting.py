@@ -32,7 +32,9 @@ def kept() -> int:
 
 
 async def test_a_poll_that_waits_keeps_little(serving_with, make: Make, connect, monkeypatch):
-    monkeypatch.setattr(acceptor_pool, "CROWD", POLLS * 10)  # what is kept for a crowd goes with it
+    monkeypatch.setattr(
+        acceptor_pool, "BURST_CONNECTIONS", POLLS * 10
+    )  # what is kept for a crowd goes with it
     async with serving_with(transport="httptools") as server, AsyncExitStack() as stack:
         alice = await make.user("Alice")
         client = await connect(server, make.realm_id, alice)

@@ -7,7 +7,7 @@ from itertools import pairwise
 from random import Random
 from typing import Any, cast
 
-from server.api.wire import Exchange, Wire
+from server.api.response_writer import HttpExchange, ResponseWriter
 from server.transport.read_throttle import ReadThrottle
 from server.transport.server import HttpServer
 
@@ -130,8 +130,8 @@ class Paper:
 class Told:
     """An exchange that answers at once with what it was told."""
 
-    def __init__(self, wire: Wire) -> None:
-        self._wire = wire
+    def __init__(self, writer: ResponseWriter) -> None:
+        self._writer = writer
         self._body = b""
 
     def headers_received(self, method: str, target: str, headers: Mapping[str, str]) -> None:
@@ -146,7 +146,7 @@ class Told:
     def finish(self) -> None:
         body = self._asked + b"|" + self._body
         lines = [("Content-Length", str(len(body))), ("To", "HEAD" if self._is_head else "any")]
-        self._wire.respond(200, lines, b"" if self._is_head else body, is_last=False)
+        self._writer.respond(200, lines, b"" if self._is_head else body, is_last=False)
 
     def on_connection_close(self) -> None:
         pass
@@ -154,8 +154,8 @@ class Told:
 
 def new_server() -> HttpServer:
     """One that listens nowhere, and in which nobody waits for their turn."""
-    server = HttpServer(cast(Any, lambda wire: cast(Exchange, Told(wire))))
-    server.crowd = ReadThrottle()
+    server = HttpServer(cast(Any, lambda writer: cast(HttpExchange, Told(writer))))
+    server.read_throttle = ReadThrottle()
     return server
 
 

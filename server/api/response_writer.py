@@ -42,7 +42,7 @@ class ClientGoneError(ConnectionError):
     """Nobody is there any more to take the answer: no fault of anybody's."""
 
 
-class Answerer(Protocol):
+class Responder(Protocol):
     """Who owes a client its answer."""
 
     def on_connection_close(self) -> None:
@@ -50,7 +50,7 @@ class Answerer(Protocol):
         ...
 
 
-class Wire(Protocol):
+class ResponseWriter(Protocol):
     """A connection, for the exchange that is on it now. Exchanges follow each other.
 
     An answer is written whole (`respond`) or in pieces (`start`, `send`, `finish`). What is written
@@ -97,12 +97,12 @@ class Wire(Protocol):
         """How long the rest of the body may take."""
         ...
 
-    def hand_over(self, answerer: Answerer) -> None:
+    def hand_over(self, answerer: Responder) -> None:
         """From now on this one owes the answer. Of the exchange the body's rest is all it keeps."""
         ...
 
 
-class Exchange(Answerer, Protocol):
+class HttpExchange(Responder, Protocol):
     """One request and its answer, as the connection tells it what comes."""
 
     def headers_received(self, method: str, target: str, headers: Mapping[str, str]) -> None: ...
@@ -116,4 +116,4 @@ class Exchange(Answerer, Protocol):
         ...
 
 
-ExchangeFactory = Callable[[Wire], Exchange]
+ExchangeFactory = Callable[[ResponseWriter], HttpExchange]

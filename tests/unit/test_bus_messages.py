@@ -26,12 +26,12 @@ class Bus:
     carries_entries = False
 
     def __init__(self) -> None:
-        self.news: list[Any] = []
+        self.message: list[Any] = []
 
     async def publish_ephemeral(self, realm_id: RealmId, body: bytes) -> None:
         assert realm_id == REALM
         check_ephemeral(body)
-        self.news.append(queues._news.decode(body))
+        self.message.append(queues._bus_messages.decode(body))
 
 
 @pytest.fixture
@@ -50,18 +50,18 @@ def realtime(bus) -> Realtime:
 
 async def test_what_waited_for_a_queue_is_handed_over_in_pieces(realtime, bus):
     bodies = tuple(b'"type":"typing","n":%d,"x":"%b"}' % (n, b"x" * 500) for n in range(64))
-    realtime._publish_news(REALM, queues._HandedOver(QueueId("q"), bodies))
-    await until(lambda: sum(len(each.bodies) for each in bus.news) == 64)
-    assert tuple(body for each in bus.news for body in each.bodies) == bodies
-    assert {each.queue_id for each in bus.news} == {"q"}
+    realtime._publish_message(REALM, queues.QueueHandedOver(QueueId("q"), bodies))
+    await until(lambda: sum(len(each.bodies) for each in bus.message) == 64)
+    assert tuple(body for each in bus.message for body in each.bodies) == bodies
+    assert {each.queue_id for each in bus.message} == {"q"}
 
 
 async def test_very_many_are_told_in_pieces(realtime, bus):
     users = tuple(UserId(1_000_000 + number) for number in range(3_000))
-    told = queues._Told("typing/direct", Audience(users=users), msgspec.Raw(b"{}"))
-    realtime._publish_news(REALM, told)
-    await until(lambda: sum(len(each.audience.users) for each in bus.news) == 3_000)
-    assert tuple(user for each in bus.news for user in each.audience.users) == users
+    told = queues.EphemeralEvent("typing/direct", Audience(users=users), msgspec.Raw(b"{}"))
+    realtime._publish_message(REALM, told)
+    await until(lambda: sum(len(each.audience.users) for each in bus.message) == 3_000)
+    assert tuple(user for each in bus.message for user in each.audience.users) == users
 
 
 @pytest.mark.parametrize(
@@ -71,7 +71,7 @@ async def test_very_many_are_told_in_pieces(realtime, bus):
 async def test_what_cannot_be_told_in_pieces_is_said_in_the_log(realtime, bus, audience):
     large = msgspec.Raw(b'"%b"' % (b"x" * 8_000))
     with capture_logs() as logs:
-        realtime._publish_news(REALM, queues._Told("typing/direct", audience, large))
+        realtime._publish_message(REALM, queues.EphemeralEvent("typing/direct", audience, large))
     assert not realtime._sending
-    assert bus.news == []
+    assert bus.message == []
     assert [log["kind"] for log in logs] == ["typing/direct"]
