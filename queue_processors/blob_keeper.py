@@ -131,7 +131,7 @@ class BlobKeeper:
     async def _delete_unknown(self, keys: Sequence[str]) -> None:
         for key in [*_unfinished(keys), *await self._unknown(keys)]:
             await self._blobs.delete(key)
-            logger.info("removed content that no row knows", key=key)
+            logger.info("blobs.orphan_removed", key=key)
 
     async def _unknown(self, keys: Sequence[str]) -> list[str]:
         by_realm: dict[RealmId, list[str]] = {}

@@ -97,7 +97,7 @@ async def _mail(app: App, job: DigestEmails, week: _Week, user_id: UserId) -> Ex
             message = digest_email(digest)
             await app.mailer.send(message, addressee_of(message))
     except AddressRefusedError as error:
-        logger.warning("an address takes no mail", user_id=user_id, reason=str(error))
+        logger.warning("mail.address_refused", user_id=user_id, reason=str(error))
     except MailRefusedError as error:
         await _finish(app, job, user_id)
         return error
@@ -105,7 +105,7 @@ async def _mail(app: App, job: DigestEmails, week: _Week, user_id: UserId) -> Ex
         raise
     except Exception as error:
         # It stays to be done, for whoever mends this.
-        logger.exception("a digest cannot be made", user_id=user_id)
+        logger.exception("digest.failed", user_id=user_id)
         return error
     await _finish(app, job, user_id)
     return None

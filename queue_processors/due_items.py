@@ -74,9 +74,9 @@ class DueItemRunner:
                 try:
                     _, pause = await self._look(group)
                 except (DatabaseUnavailableError, StatementTimeoutError) as error:
-                    logger.warning("cannot look for what is due now", error=str(error))
+                    logger.warning("due_items.poll_deferred", error=str(error))
                 except Exception:
-                    logger.exception("cannot look for what is due")
+                    logger.exception("due_items.poll_failed")
                 with suppress(TimeoutError):
                     async with asyncio.timeout(pause):
                         await self._has_more.wait()
@@ -142,7 +142,7 @@ class DueItemRunner:
             for together in in_turns(rows, kind.place_of):
                 done += sum(await asyncio.gather(*(deliver(bench, row) for row in together)))
         except Exception:
-            logger.exception("cannot work off what is due", kind=kind.name, realm_id=realm_id)
+            logger.exception("due_items.realm_failed", kind=kind.name, realm_id=realm_id)
         finally:
             self._busy.discard((kind.name, realm_id))
         if done:
@@ -157,14 +157,14 @@ class DueItemRunner:
         try:
             is_ours = await kind.deliver(bench, row)
         except (KeepsChangingError, StatementTimeoutError) as error:
-            log.warning("not sent yet", error=str(error))
+            log.warning("due_items.deferred", error=str(error))
             troubles.count(row, holds_up=True)
         except DatabaseUnavailableError as error:
-            log.warning("not sent yet", error=str(error))
+            log.warning("due_items.deferred", error=str(error))
             troubles.postpone(row)
             return False
         except Exception:
-            log.exception("cannot be sent")
+            log.exception("due_items.failed")
             troubles.count(row, holds_up=False)
         else:
             troubles.forget(row)
@@ -180,7 +180,7 @@ class DueItemRunner:
         try:
             await kind.give_up(bench, row)
         except Exception:
-            logger.exception("cannot be given up", kind=kind.name, timer_id=kind.id_of(row))
+            logger.exception("due_items.give_up_failed", kind=kind.name, timer_id=kind.id_of(row))
         else:
             self._troubles[kind.name].forget(row)
 

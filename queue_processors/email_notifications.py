@@ -214,10 +214,10 @@ class Post:
             except MailNotTakenNowError:
                 raise
             except MailRefusedError as error:
-                logger.warning("an email was refused", user_id=job.user_id, reason=str(error))
+                logger.warning("mail.refused", user_id=job.user_id, reason=str(error))
                 faults.append(error)
             except Exception as error:
-                logger.exception("an email cannot be made", user_id=job.user_id)
+                logger.exception("mail.build_failed", user_id=job.user_id)
                 faults.append(error)
             else:
                 taken = True
@@ -234,7 +234,7 @@ class Post:
     async def _note_refusal(self, parcel: "_Parcel", reason: str) -> None:
         """Nothing of the batch can reach them."""
         job = parcel.job
-        logger.warning("an address takes no mail", user_id=job.user_id, reason=reason)
+        logger.warning("mail.address_refused", user_id=job.user_id, reason=reason)
         async with self.database.connection() as connection:
             await email_notifications.refused(
                 connection, job.realm_id, job.user_id, parcel.row.email, reason

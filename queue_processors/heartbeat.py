@@ -94,6 +94,6 @@ class Heartbeat:
         try:
             await step()
         except PASSING as lost:
-            logger.warning("cannot say what this process does", reason=str(lost))
+            logger.warning("heartbeat.write_deferred", reason=str(lost))
         except Exception:
-            logger.exception("cannot say what this process does")
+            logger.exception("heartbeat.write_failed")

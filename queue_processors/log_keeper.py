@@ -60,5 +60,5 @@ class LogKeeper:
             before = oldest if needed is None else min(oldest, needed)
             dropped = await event_log.trim(connection, before=before)
         if dropped:
-            logger.info("dropped old days of the log", partitions=dropped)
+            logger.info("event_log.partitions_dropped", partitions=dropped)
         return dropped

@@ -83,7 +83,7 @@ class Fanout:
         except Exception:
             if len(message_ids) == 1:
                 raise
-            logger.exception("messages are looked at one by one", realm_id=self.realm_id)
+            logger.exception("message_fanout.batch_split", realm_id=self.realm_id)
             await self.broker.publish(
                 *(
                     outgoing(

@@ -239,7 +239,10 @@ class Caller:
 
     async def _end(self, call: CallRow, outcome: str) -> None:
         logger.info(
-            "a call has ended", bot_id=call.bot_id, message_id=call.message_id, outcome=outcome
+            "outgoing_webhooks.call_ended",
+            bot_id=call.bot_id,
+            message_id=call.message_id,
+            outcome=outcome,
         )
         async with self.bench.read() as connection:
             await webhook_calls.end(connection, self._realm_id, call, outcome)

@@ -40,9 +40,9 @@ async def now_and_then(
             await look()
         except passing as error:
             if not is_told:
-                logger.warning("cannot do this now", what=what, error=str(error))
+                logger.warning("periodic.deferred", task=what, error=str(error))
             is_told = True
         except Exception:
-            logger.exception("cannot do this", what=what)
+            logger.exception("periodic.failed", task=what)
         else:
             is_told = False

@@ -127,7 +127,7 @@ class _Case(Generic[Payload]):
         except PermanentError as error:
             await self._settle(self._bury(repr(error), error))
         except Exception as error:
-            self._logger.exception("a job failed")
+            self._logger.exception("jobs.failed")
             await self._settle(self._try_again(error))
         else:
             await self._settle(self._delivery.ack())
@@ -142,7 +142,7 @@ class _Case(Generic[Payload]):
             await self._bury(f"gave up: {error!r}", error)
 
     async def _bury(self, reason: str, error: Exception | None = None) -> None:
-        self._logger.error("a job is dead", reason=reason)
+        self._logger.error("jobs.dead", reason=reason)
         trace = "".join(traceback.format_exception(error)) if error is not None else ""
         await self._delivery.dead_letter(
             reason, trace=trace.replace("\0", "\N{REPLACEMENT CHARACTER}")
@@ -152,7 +152,7 @@ class _Case(Generic[Payload]):
         try:
             await answering
         except BrokerUnavailableError as lost:
-            self._logger.warning("a job will be handed out again", reason=str(lost))
+            self._logger.warning("jobs.settle_failed", reason=str(lost))
 
 
 class _InHand:

@@ -88,7 +88,7 @@ class Registrar:
                 public_key=job.bouncer_key,
             )
         except RefusedError as error:
-            logger.warning("a device is not taken", user_id=job.user_id, reason=str(error))
+            logger.warning("push.device_refused", user_id=job.user_id, reason=str(error))
             error_code = error.code if error.code in CODES else ANY_OTHER
         await self.courier.settle(recipient, device_id, bouncer_id, error_code)
 

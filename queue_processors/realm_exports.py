@@ -44,7 +44,7 @@ async def make_export(app: App, realm_id: RealmId, arguments: bytes) -> None:
             await exports.export(url, path, wanted, app.blobs, lambda *_: None)
             key, size, digest = await _keep(app, realm_id, path)
     except (BackupError, OSError) as error:
-        logger.exception("an export could not be made", realm_id=realm_id, error=str(error))
+        logger.exception("realm_export.failed", realm_id=realm_id, error=str(error))
         await bench.write(lambda tx: give_export_up(tx, export_id, now=app.clock.now()))
         return
     if not await bench.write(

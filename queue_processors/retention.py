@@ -70,9 +70,9 @@ class RetentionKeeper:
             except DatabaseUnavailableError:
                 raise
             except Exception:
-                logger.exception("cannot delete old messages", realm_id=realm.realm_id)
+                logger.exception("retention.failed", realm_id=realm.realm_id)
             if count:
-                logger.info("deleted old messages", realm_id=realm.realm_id, count=count)
+                logger.info("retention.messages_deleted", realm_id=realm.realm_id, count=count)
             total += count
         await self._forget()
         return total
@@ -98,8 +98,12 @@ class RetentionKeeper:
         except DatabaseUnavailableError:
             raise
         except Exception:
-            where = (bench.realm_id, found.channel_id, found.conversation_id)
-            logger.exception("cannot delete old messages", where=where)
+            logger.exception(
+                "retention.failed",
+                realm_id=bench.realm_id,
+                channel_id=found.channel_id,
+                conversation_id=found.conversation_id,
+            )
             return 0
         return count
 

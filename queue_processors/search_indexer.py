@@ -39,7 +39,7 @@ class SearchIndexer:
             except PASSING:
                 raise
             except Exception:
-                logger.exception("cannot index messages", realm_id=realm.realm_id)
+                logger.exception("search_index.failed", realm_id=realm.realm_id)
 
     async def _in_realm(self, realm: Behind) -> None:
         language = language_of(realm.language or RealmSettings().default_language)

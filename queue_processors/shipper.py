@@ -109,10 +109,10 @@ class Shipper:
                     self._leads = True
                     await self._insist(connection, backoff)
             except (*PASSING, CursorMovedError) as lost:
-                backoff.tell(logger, "not shipping", shard=self._shard, reason=repr(lost))
+                backoff.log_once(logger, "shipper.deferred", shard=self._shard, reason=repr(lost))
             except Exception:
                 # Something in the log, perhaps: what this process does beside goes on.
-                logger.exception("cannot ship", shard=self._shard)
+                logger.exception("shipper.failed", shard=self._shard)
             finally:
                 self._leads = False
             await backoff.pause()
@@ -130,7 +130,7 @@ class Shipper:
             except BrokerUnavailableError as away:
                 if loop.time() > until:
                     raise
-                backoff.tell(logger, "not shipping", shard=self._shard, reason=str(away))
+                backoff.log_once(logger, "shipper.deferred", shard=self._shard, reason=str(away))
                 await backoff.pause()
 
     async def _lead(self, connection: Connection, backoff: Backoff) -> None:
@@ -148,7 +148,7 @@ class Shipper:
             more = await round_of.ship(lagging)
             backoff.succeeded()
             if not is_told:
-                logger.info("shipping", shard=self._shard)
+                logger.info("shipper.started", shard=self._shard)
                 is_told = True
             if not more:
                 self._behind_since = None
@@ -243,7 +243,7 @@ def jobs_of(realm_id: RealmId, entries: Sequence[ShippableRow]) -> list[Outgoing
             else:
                 notes.add(entry)
         except msgspec.DecodeError:
-            logger.exception("a log entry cannot be shipped", key=key, kind=entry.kind)
+            logger.exception("shipper.entry_failed", key=key, kind=entry.kind)
             found.append(OutgoingJob(queue=UNREADABLE, body=entry.body, key=key))
     return [
         *(msgspec.structs.replace(job, realm_id=realm_id) for job in found),

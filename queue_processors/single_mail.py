@@ -22,6 +22,6 @@ async def post(mailer: Mailer, build: Callable[[], EmailMessage], realm_id: Real
         message = build()
         await mailer.send(message, addressee_of(message))
     except AddressRefusedError as error:
-        logger.warning("an address takes no mail", realm_id=realm_id, reason=str(error))
+        logger.warning("mail.address_refused", realm_id=realm_id, reason=str(error))
     except MailRefusedError as error:
         raise PermanentError(str(error)) from error

@@ -154,7 +154,7 @@ class MailRoom:
         return "\r\n".join(answers)
 
     async def handle_exception(self, error: Exception) -> str:
-        logger.error("a mail session failed", error=type(error).__name__)
+        logger.error("mail_in.session_failed", error=type(error).__name__)
         return LATER
 
     # -- one mail for one address
@@ -189,9 +189,9 @@ class MailRoom:
             if refusal.status < HTTPStatus.INTERNAL_SERVER_ERROR:
                 how, answer = "refused", f"550 5.7.1 {refusal.message}"
         except (DatabaseUnavailableError, StatementTimeoutError) as error:
-            logger.warning("mail cannot be taken now", error=str(error))
+            logger.warning("mail_in.deferred", error=str(error))
         except Exception:
-            logger.exception("mail cannot be taken")
+            logger.exception("mail_in.failed")
         return self._answered(how, answer)
 
     async def _take(
@@ -469,7 +469,7 @@ async def taking_mail(
     def session() -> _Session:
         return kind(room, hostname=addresses.domain, tls_context=tls, loop=loop)
 
-    logger.info("taking mail", protocol=settings.mail_in_protocol, port=port_of(sockets))
+    logger.info("mail_in.listening", protocol=settings.mail_in_protocol, port=port_of(sockets))
     servers = [await loop.create_server(session, sock=each) for each in sockets]
     try:
         yield port_of(sockets)

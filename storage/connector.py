@@ -160,9 +160,8 @@ class Connector:
         self.seen = news
         self._surveyed_at = None
         if is_change:
-            logger.warning(
-                "a newer database leads: generation %d, timeline %d", news.generation, news.timeline
-            )
+            fields = {"generation": news.generation, "timeline": news.timeline}
+            logger.warning("database.newer_primary", extra={"fields": fields})
             self._cut_off_older()
         self.on_newer()
         return is_change
@@ -206,7 +205,8 @@ class Connector:
     def _refuse(self, host: Host, error: RefusedError) -> None:
         before = self.refused.get(host.name)
         if before is None or str(before) != str(error):
-            logger.error("%s", error)
+            fields = {"host": host.name, "reason": str(error)}
+            logger.error("database.host_refused", extra={"fields": fields})
         self.refused[host.name] = error
 
     async def _connect_to(self, host: Host, **named: Any) -> PgConnection:
@@ -248,9 +248,9 @@ class Connector:
             assert self.seen is not None
             raise older_database(host.name, found, self.seen)
         if outcome == "renewed":
-            logger.warning("the database was restored or promoted: a new epoch begins")
+            logger.warning("database.epoch_renewed")
         elif outcome == "kept":
-            logger.warning("a standby was promoted, which has all that was committed")
+            logger.warning("database.standby_promoted")
         if found.generation > lineage.NEVER_SERVED:
             self.learn(found)
 

@@ -131,14 +131,14 @@ class _Reconnecting:
     def succeeded(self) -> None:
         """There is a new connection."""
         if self._is_away:
-            logger.info("the database answers again")
+            logger.info("database.recovered")
         self._is_away = False
 
     async def __call__(self, pool: AsyncConnectionPool[PgConnection]) -> None:
         if not self._is_away:
             trouble = self._connector.trouble
             reason = "no reason known" if trouble is None else reason_of(trouble)
-            logger.warning("the database does not answer: %s", reason)
+            logger.warning("database.unavailable", extra={"fields": {"reason": reason}})
         self._is_away = True
         if self._task is None or self._task.done():
             self._task = asyncio.create_task(self._later(pool))

@@ -32,7 +32,7 @@ def _fold_addresses(url: str) -> None:
         if fill_foldings(connection):
             for shared in shared_addresses(connection):
                 structlog.get_logger(__name__).warning(
-                    "accounts have the same address", realm_id=shared.realm_id, emails=shared.emails
+                    "accounts.shared_address", realm_id=shared.realm_id, emails=shared.emails
                 )
 
 

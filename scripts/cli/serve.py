@@ -63,7 +63,9 @@ def serve_here(settings: "Settings", sockets: list[socket.socket], lifeline: int
         from server.runtime.sockets import port_of
 
     def ready(_emails: str | None) -> None:
-        structlog.get_logger(__name__).info("serving", host=settings.host, port=port_of(sockets))
+        structlog.get_logger(__name__).info(
+            "server.listening", host=settings.host, port=port_of(sockets)
+        )
 
     uvloop.run(serve_until_stopped(settings, sockets, lifeline=lifeline, ready=ready))
 

@@ -85,7 +85,7 @@ async def rename_duplicates(bench: RealmServices) -> list[Renamed]:
         await _rename(bench, renamed)
         done.append(renamed)
         logger.warning(
-            "duplicate name changed",
+            "duplicate_names.renamed",
             realm_id=bench.realm_id,
             kind=row.kind,
             id=row.id,

@@ -122,10 +122,10 @@ class _DeferredPoll(polls.Waiting, DeferredResponse):
         except DomainError as error:
             self._sink.fail(error)
         except NOT_NOW as error:
-            logger.warning("the database is away", endpoint="/events", error=str(error))
+            logger.warning("http.database_unavailable", endpoint="/events", error=str(error))
             self._sink.fail(_not_ready())
         except Exception:
-            logger.exception("unexpected error", endpoint="/events")
+            logger.exception("http.unexpected_error", endpoint="/events")
             self._sink.fail(_not_ready())
         else:
             self._sink.deliver(polls.answer(self.queue.queue_id, events))

@@ -26,7 +26,6 @@ DISCARD_BYTES: Final = 64 * 1024 * 1024
 DRAIN_LOOK_SECONDS: Final = 0.01
 ORDINARY: Final = {"Content-Type": "application/json", "Vary": "Accept-Language"}
 """Headers of an answer that says nothing else of itself."""
-_UNANSWERED: Final = "an answer could not be given"
 
 
 class ApiServer:
@@ -189,7 +188,7 @@ class _Exchange:
         except asyncio.CancelledError:
             self._writer.close()
         except Exception:
-            logger.exception(_UNANSWERED, endpoint=handler.endpoint)
+            logger.exception("http.response_failed", endpoint=handler.endpoint)
             self._writer.close()  # who waits for an answer knows no deadline
         finally:
             handler.body.give_up()
@@ -263,7 +262,7 @@ class _DeferredExchange:
             headers = {**headers, REQUEST_ID: self._request_id}
             self._server.respond(self._writer, status, headers, body)
         except Exception:
-            logger.exception(_UNANSWERED, endpoint=self._endpoint)
+            logger.exception("http.response_failed", endpoint=self._endpoint)
             self._writer.close()
 
     def _end(self) -> DeferredResponse | None:

@@ -166,15 +166,15 @@ class RequestHandler:
             if may_try_again and not self._may_have_acted:
                 await asyncio.sleep(RETRY_SECONDS)
                 return await self.answer(headers, is_second_try=True)
-            logger.warning("the database is away", endpoint=self.endpoint, error=str(error))
+            logger.warning("http.database_unavailable", endpoint=self.endpoint, error=str(error))
             refusal = ServerNotReadyError("The server is not ready. Try again shortly.")
         except BlobStoreError as error:
-            logger.warning("the store of files is away", endpoint=self.endpoint, error=str(error))
+            logger.warning("http.blob_store_unavailable", endpoint=self.endpoint, error=str(error))
             refusal = FilesNotReadyError("Files cannot be reached or kept now. Try again shortly.")
         except ClientGoneError:
             raise asyncio.CancelledError from None
         except Exception:
-            logger.exception("unexpected error", endpoint=self.endpoint)
+            logger.exception("http.unexpected_error", endpoint=self.endpoint)
             refusal = InternalServerError("Internal server error")
         return self._refuse(refusal, headers)
 

@@ -130,7 +130,7 @@ class Limiter:
                 async with asyncio.timeout(PATIENCE_SECONDS):
                     lease = self._lease_of(await self._ask(key, old))
             except (DatabaseUnavailableError, StatementTimeoutError, TimeoutError) as error:
-                logger.warning("cannot lease from a rate limit", kind=self._kind, error=repr(error))
+                logger.warning("rate_limit.lease_failed", kind=self._kind, error=repr(error))
                 self._away_until = self._clock.monotonic() + AWAY_SECONDS
         if len(self._leases) >= self._capacity:
             del self._leases[next(iter(self._leases))]
@@ -193,7 +193,7 @@ class Limiter:
             async with self._database.connection() as connection:
                 await rate_limits.delete_old(connection, self._name(""), seconds=self._rate.seconds)
         except (DatabaseUnavailableError, StatementTimeoutError) as error:
-            logger.warning("cannot sweep the rate limits", kind=self._kind, error=str(error))
+            logger.warning("rate_limit.sweep_failed", kind=self._kind, error=str(error))
 
 
 def _wait(rate: Rate, row: LeaseRow) -> float:

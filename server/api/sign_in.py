@@ -129,7 +129,7 @@ async def _by_directory(
     try:
         entry = await ldap.sign_in(username, password)
     except (DirectoryAwayError, IdentityError) as error:
-        logger.warning("the directory lets somebody not in", reason=error.reason)
+        logger.warning("ldap.sign_in_error", reason=error.reason)
         raise
     if entry is None:
         return None
@@ -155,7 +155,7 @@ async def account_of(app: App, realm_cache: RealmCache, entry: "Entry") -> Crede
         async with app.database.connection() as connection:
             other = await directory_ids.of_user(connection, realm_id, found.user_id)
         if other is not None:
-            logger.warning("an address has gone to another entry", entry=entry.dn)
+            logger.warning("ldap.address_reassigned", entry=entry.dn)
             raise AuthenticationFailedError(TAKEN)
     return found
 
@@ -197,4 +197,4 @@ async def _keep_up(
         if row.full_name != identity.full_name:
             await writer.write(lambda tx: call_as_directory_does(tx, user_id, identity.full_name))
     except BadRequestError as error:
-        logger.warning("an account is not as its entry is", entry=entry.dn, reason=error.message)
+        logger.warning("ldap.profile_sync_failed", entry=entry.dn, reason=error.message)

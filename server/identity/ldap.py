@@ -129,7 +129,7 @@ class Ldap:
             try:
                 return work(place)
             except DirectoryAwayError as error:
-                logger.warning("a directory is away", place=str(place), reason=error.reason)
+                logger.warning("ldap.server_unavailable", place=str(place), reason=error.reason)
                 self._places = [each for each in places if each != place] + [place]
         return work(last)
 
@@ -144,7 +144,7 @@ class Ldap:
             self._introduce(connection)
             found = self._search(connection, name)
             if len(found) > 1:
-                logger.warning("several entries have the same name", entries=_names(found))
+                logger.warning("ldap.ambiguous_name", entries=_names(found))
             # Who does not know the password learns nothing of the entry.
             if len(found) != 1 or not _lets_in(connection, found[0]["dn"], password):
                 return None

@@ -11,7 +11,7 @@ _random = SystemRandom()
 
 
 class Logger(Protocol):
-    def warning(self, event: str, **facts: Any) -> Any: ...
+    def warning(self, event: str, **fields: Any) -> Any: ...
 
 
 class Backoff:
@@ -22,10 +22,10 @@ class Backoff:
         self._longest = longest
         self._next = first
 
-    def tell(self, logger: Logger, what: str, **facts: object) -> None:
-        """Log a failure: the first since something has succeeded; the others are the same."""
+    def log_once(self, logger: Logger, event: str, **fields: object) -> None:
+        """Log a warning for the first failure since the last success, and none for the others."""
         if self._next == self._first:
-            logger.warning(what, **facts)
+            logger.warning(event, **fields)
 
     def succeeded(self) -> None:
         """Start over: the next failure is a new one."""

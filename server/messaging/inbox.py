@@ -36,4 +36,4 @@ class Inbox:
         try:
             call()
         except Exception:
-            logger.exception("the listener of the event bus failed")
+            logger.exception("event_bus.listener_failed")

@@ -81,7 +81,7 @@ class PostgresEventBus:
                     async for payload in payloads:
                         self._receive(payload)
             except NOT_NOW as lost:
-                backoff.tell(logger, "not listening for events", reason=str(lost))
+                backoff.log_once(logger, "event_bus.listen_failed", reason=str(lost))
             missed = True
             self.is_connected = False
             self._tried.set()
@@ -97,7 +97,7 @@ class PostgresEventBus:
                     await self._send_over(notifier)
             except NOT_NOW as lost:
                 self.dropped += self._outbox.clear()
-                backoff.tell(logger, "not announcing events", reason=str(lost))
+                backoff.log_once(logger, "event_bus.publish_failed", reason=str(lost))
             await backoff.pause()
 
     async def _send_over(self, notifier: Notifier) -> None:
@@ -121,7 +121,7 @@ class PostgresEventBus:
             else:
                 self._inbox.ephemeral(RealmId(int(realm)), rest.encode())
         except ValueError:
-            logger.exception("not a message of this event bus")
+            logger.exception("event_bus.malformed_message")
 
 
 class _Outbox:
@@ -287,7 +287,9 @@ class _Consumer:
                 if not rows:
                     await self._wait_for_more()
             except NOT_NOW as lost:
-                backoff.tell(logger, "cannot look for jobs", queue=self.queue, reason=str(lost))
+                backoff.log_once(
+                    logger, "job_broker.fetch_failed", queue=self.queue, reason=str(lost)
+                )
                 await backoff.pause()
                 continue
             for row in rows:

@@ -102,7 +102,7 @@ class RabbitEventBus:
                         self._inbox.gap()
                     await link.until_lost()
             except LinkLostError as lost:
-                backoff.tell(logger, "the event bus is away", reason=str(lost))
+                backoff.log_once(logger, "event_bus.unavailable", reason=str(lost))
             missed = True
             self._tried.set()
             await backoff.pause()
@@ -186,7 +186,7 @@ class RabbitEventBus:
                 realm_id = int(method.routing_key.removeprefix(ROUTING_PREFIX))
                 self._inbox.ephemeral(RealmId(realm_id), body)
         except ValueError:
-            logger.exception("not a message of this event bus")
+            logger.exception("event_bus.malformed_message")
 
 
 @asynccontextmanager

@@ -169,7 +169,9 @@ class _Session:
                 self._publisher.topology.forget()  # perhaps somebody has deleted a queue
                 if self.link.lost.done():
                     raise
-                backoff.tell(logger, "a job stays in hand", queue=self.queue, reason=str(refused))
+                backoff.log_once(
+                    logger, "job_broker.settle_failed", queue=self.queue, reason=str(refused)
+                )
             else:
                 return
             await backoff.pause()
@@ -274,7 +276,9 @@ class _Consumer:
                     backoff.succeeded()
                     await link.until_lost()
             except LinkLostError as lost:
-                backoff.tell(logger, "cannot get jobs", queue=self._queue, reason=str(lost))
+                backoff.log_once(
+                    logger, "job_broker.fetch_failed", queue=self._queue, reason=str(lost)
+                )
             await backoff.pause()
 
     async def deliveries(self) -> AsyncGenerator[RabbitDelivery, None]:

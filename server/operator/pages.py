@@ -133,8 +133,8 @@ class OperatorPages:
             async with asyncio.timeout(PATIENCE_SECONDS):
                 await self._sign_ins.forget(home)
         except AWAY as lost:
-            logger.warning("tries to sign in stay counted", reason=str(lost))
-        logger.info("an operator has signed in", address=address)
+            logger.warning("operator.sign_in_reset_failed", reason=str(lost))
+        logger.info("operator.signed_in", address=address)
         cookie = _cookie(self._sessions.begin(), LIFE_SECONDS, request, self._app)
         return _go("", cookie)
 
@@ -197,12 +197,12 @@ class OperatorPages:
             async with asyncio.timeout(LONG_SECONDS):
                 count = await action.run(self._app, queue, chosen)
         except AWAY as lost:
-            logger.warning("an operator's wish failed", action=action.name, reason=str(lost))
+            logger.warning("operator.action_failed", action=action.name, reason=str(lost))
             sentence = f"There was no answer, so look whether it was done. {lost}"
             return self._refusal(HTTPStatus.SERVICE_UNAVAILABLE, sentence)
         self._seen = None
         logger.info(
-            "an operator has acted",
+            "operator.action_done",
             action=action.name,
             queue=queue,
             ids=chosen,

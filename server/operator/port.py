@@ -128,7 +128,7 @@ async def metrics_port(
     )
     server.add_sockets(list(sockets))
     port: int = sockets[0].getsockname()[1]
-    logger.info("telling metrics", host=app.settings.metrics_host, port=port)
+    logger.info("metrics.listening", host=app.settings.metrics_host, port=port)
     try:
         yield port
     finally:

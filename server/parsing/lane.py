@@ -40,7 +40,7 @@ class Lane:
         except TimeoutError:
             raise ParserUnavailableError from None
         except WorkerDiedError as death:
-            logger.warning("parsing ended", module=self._module, status=death.returncode)
+            logger.warning("parser.process_died", module=self._module, status=death.returncode)
             raise (TooCostlyError if death.is_of_the_request else ParserUnavailableError) from None
 
     async def close(self) -> None:

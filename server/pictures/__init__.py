@@ -48,7 +48,7 @@ class Pictures:
                 await asyncio.shield(process.wait())
         if not answer:
             # It met a limit of its own, or a fault of the decoder.
-            logger.warning("a picture ended its process", recipe=recipe)
+            logger.warning("pictures.process_died", recipe=recipe)
             raise BadImageError("Could not decode image; did you upload an image file?")
         made = msgspec.msgpack.decode(answer, type=Made)
         if made.refusal:

@@ -73,7 +73,7 @@ class Activity:
             except (DatabaseUnavailableError, StatementTimeoutError):
                 raise
             except Exception:
-                logger.exception("activity is not written")
+                logger.exception("activity.write_failed")
             for key, (written, _) in some.items():
                 count, last_at = self._counts.pop(key)
                 if count > written:
@@ -109,4 +109,4 @@ class Activity:
         try:
             await self.write()
         except (DatabaseUnavailableError, StatementTimeoutError) as error:
-            logger.warning("activity cannot be written now", error=str(error))
+            logger.warning("activity.write_deferred", error=str(error))

@@ -207,9 +207,9 @@ class RealmPresences:
         self._turn = None
         failure = None if turn.cancelled() else turn.exception()
         if isinstance(failure, DatabaseUnavailableError | StatementTimeoutError):
-            logger.warning("presence cannot be written now", error=str(failure))
+            logger.warning("presence.write_deferred", error=str(failure))
         elif failure is not None:
-            logger.error("presence is not written", exc_info=failure)
+            logger.error("presence.write_failed", exc_info=failure)
         if self._pending:
             self._turn_later()
 

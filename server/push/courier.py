@@ -91,7 +91,7 @@ class Courier:
         try:
             await self.service.register(recipient, device)
         except RefusedError as error:
-            logger.warning("a device is not taken", user_id=recipient.user_id, reason=str(error))
+            logger.warning("push.device_refused", user_id=recipient.user_id, reason=str(error))
             await self._drop(recipient.user_id, [device.device_id])
             return False
         if await self.settle(recipient, device.device_id, REGISTERED):
@@ -191,7 +191,7 @@ class Courier:
 
     async def _drop(self, user_id: UserId, device_ids: Iterable[PushDeviceId]) -> None:
         ids = list(device_ids)
-        logger.info("devices are gone", user_id=user_id, count=len(ids))
+        logger.info("push.devices_removed", user_id=user_id, count=len(ids))
         await self.bench.write(lambda tx: drop_devices(tx, user_id, ids))
 
 
@@ -202,7 +202,7 @@ async def _tried(
     try:
         return await delivery, None
     except DisallowedError as error:
-        logger.warning("no pushes are taken of the organization", reason=str(error))
+        logger.warning("push.bouncer_refused", reason=str(error))
         return Outcome(counts=_counts(devices, "refused"), status=NOT_ALLOWED), None
     except RefusedError as error:
         return Outcome(counts=_counts(devices, "refused")), error

@@ -65,7 +65,7 @@ class Direct:
                 gone.add(device.device_id)
             elif isinstance(error, RefusedError):
                 outcome = "refused"
-                logger.warning("a push was refused", user_id=recipient.user_id, reason=str(error))
+                logger.warning("push.refused", user_id=recipient.user_id, reason=str(error))
             elif error is not None:
                 outcome = "later"
                 again.add(device.device_id)

@@ -343,7 +343,7 @@ class RealmFollower:
 
     def _start_epoch(self, epoch: int, position: Position) -> None:
         """A backup was restored: whatever was known belongs to a past that did not happen."""
-        logger.warning("a new epoch of the realm", realm_id=self.realm_id, epoch=epoch)
+        logger.warning("realtime.epoch_changed", realm_id=self.realm_id, epoch=epoch)
         self.epoch = epoch
         self.position = self._noticed = position
         self._ahead.clear()
@@ -371,7 +371,7 @@ class RealmFollower:
             while await self._fetch_chunk() or self._fetch_again:
                 self._fetch_again = False
         except NOT_NOW as error:
-            logger.warning("cannot read the log now", realm_id=self.realm_id, error=str(error))
+            logger.warning("realtime.log_read_failed", realm_id=self.realm_id, error=str(error))
         finally:
             self._fetching = None
 

@@ -453,7 +453,7 @@ class Realtime:
                 kind = (
                     message.kind if isinstance(message, EphemeralEvent) else type(message).__name__
                 )
-                logger.warning("too large for the other processes", kind=kind, size=len(body))
+                logger.warning("realtime.event_too_large", kind=kind, size=len(body))
             for half in halves:
                 self._publish_message(realm_id, half)
             return
@@ -504,7 +504,7 @@ class Realtime:
             try:
                 await self._touch_queues()
             except NOT_NOW as error:
-                logger.warning("cannot note which queues live", error=str(error))
+                logger.warning("realtime.queue_touch_failed", error=str(error))
             await self._let_idle_go()
 
     async def _touch_queues(self) -> None:

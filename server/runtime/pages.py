@@ -64,7 +64,7 @@ class PageServer:
         try:
             page = await self._answer(request)
         except Exception:
-            logger.exception("unexpected error", path=request.path)
+            logger.exception("http.unexpected_error", path=request.path)
             page = Page(HTTPStatus.INTERNAL_SERVER_ERROR, b"Internal server error\n", PLAIN)
         headers = HTTPHeaders({"Content-Type": page.kind, "Content-Length": str(len(page.body))})
         for name, value in page.headers.items():

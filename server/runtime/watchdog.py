@@ -84,7 +84,7 @@ class LoopWatchdog:
             if now - due >= self._reported_seconds and is_news:
                 reported_due, reported_at = due, now
                 logger.warning(
-                    "the event loop is blocked",
+                    "event_loop.blocked",
                     seconds=round(now - due, 3),
                     stack=self._stack(),
                 )

@@ -108,7 +108,10 @@ def _names_secret(key: str) -> bool:
 
 
 class _StandardLibraryHandler(logging.Handler):
-    """Sends what libraries log through our processors."""
+    """Send records of the standard library's loggers through our processors.
+
+    `extra={"fields": {...}}` adds fields, as keyword arguments do for structlog.
+    """
 
     def __init__(self, processors: list[structlog.typing.Processor], out: BinaryIO) -> None:
         super().__init__()
@@ -118,7 +121,8 @@ class _StandardLibraryHandler(logging.Handler):
     @override
     def emit(self, record: logging.LogRecord) -> None:
         try:
-            event: Any = {"event": record.getMessage(), "logger": record.name}
+            fields: dict[str, Any] = getattr(record, "fields", {})
+            event: Any = {"event": record.getMessage(), "logger": record.name, **fields}
             if record.exc_info:
                 event["exc_info"] = record.exc_info
             for processor in self._processors:

@@ -97,7 +97,7 @@ class ProcessTypesetter(Typesetter):
                 order = Order(job.kind, job.text, job.language, self._cpu_seconds)
                 self._remember(job, delivered(await self._ask(order)))
             except WorkerDiedError:
-                logger.warning("typesetting ended", kind=job.kind, language=job.language)
+                logger.warning("typesetting.process_died", kind=job.kind, language=job.language)
                 self._remember(job, None)
                 # The rest of such a message stays plain: each job may end a process.
                 return

@@ -38,7 +38,7 @@ async def join(visit: Visit) -> Page:
 
 
 def _failed(reason: str) -> Page:
-    logger.warning("no call is made", reason=reason)
+    logger.warning("calls.create_failed", reason=reason)
     return refusal(HTTPStatus.BAD_GATEWAY, "BigBlueButton does not make the call. Try again later.")
 
 

@@ -60,7 +60,7 @@ async def begin(visit: Visit) -> Page:
     try:
         place = await provider.way_there(flow, await _redirect_uri(visit, name))
     except IdentityError as error:
-        logger.warning("a provider cannot be used", provider=name, reason=error.reason)
+        logger.warning("identity_provider.unavailable", provider=name, reason=error.reason)
         raise
     visit.cookies.append(
         cookie(
@@ -107,7 +107,7 @@ async def _identify(visit: Visit, name: str, said: Mapping[str, str]) -> tuple[F
         email = checked_email(identity.email)
         await _end(visit, flow)
     except IdentityError as error:
-        logger.warning("a provider's word is not taken", provider=name, reason=error.reason)
+        logger.warning("identity_provider.assertion_refused", provider=name, reason=error.reason)
         raise
     return flow, Identity(email, identity.full_name)
 

@@ -82,7 +82,7 @@ class RealmWriter:
             self._refuse_waiting(DatabaseUnavailableError(_GIVEN_UP))
             raise
         except Exception as fault:
-            logger.exception("the writer has failed", realm_id=self._realm_id)
+            logger.exception("writer.failed", realm_id=self._realm_id)
             self._refuse_waiting(fault)
         finally:
             self._running = None
@@ -111,7 +111,7 @@ class RealmWriter:
             _refuse_pending(writes, DatabaseUnavailableError(_GIVEN_UP))
             raise
         except Exception as error:  # noqa: BLE001 - whatever it was, each finds its own answer alone
-            logger.debug("batch falls apart", error=repr(error), writes=len(writes))
+            logger.debug("writer.batch_split", error=repr(error), writes=len(writes))
             # Beside the writes that come meanwhile, which need not wait for that.
             self._begin(self._after_failure(_pending(writes), error))
 
@@ -144,7 +144,7 @@ class RealmWriter:
         try:
             self._committed(self._realm_id, epoch, entries)
         except Exception:
-            logger.exception("what is committed could not be told", realm_id=self._realm_id)
+            logger.exception("writer.publish_failed", realm_id=self._realm_id)
 
     async def _run_batch(self, batch: Batch, writes: list[Write]) -> None:
         prepared: list[Write] = []

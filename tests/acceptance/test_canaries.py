@@ -344,10 +344,10 @@ async def test_no_secret_is_in_what_processes_log(
     failing = await Asking(operation, browser).everything()
     assert max(failing) >= 500, failing
     await asyncio.gather(Asking(operation, browser).everything(), away_for_a_while(database_proxy))
-    await until(lambda: "the database does not answer" in operation.told())
+    await until(lambda: "database.unavailable" in operation.told())
     told = operation.told() + await asyncio.to_thread(without_a_database, tmp_path)
     operation.secrets["the broker's"] = BROKER_PASSWORD
-    for line in ("unexpected error", '"level":"debug"', "a job failed"):
+    for line in ("http.unexpected_error", '"level":"debug"', "jobs.failed"):
         assert line in told
     found = {
         name: spelling

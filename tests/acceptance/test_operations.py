@@ -439,7 +439,7 @@ def test_a_worker_runs_the_queues_it_is_told(migrated: str):
         command, stderr=subprocess.PIPE, text=True, env=environment(DATABASE_URL=migrated)
     ) as worker:
         assert worker.stderr
-        line = json.loads(next(line for line in worker.stderr if "shipping" in line))
+        line = json.loads(next(line for line in worker.stderr if "shipper.started" in line))
         assert line["level"] == "info"
         worker.terminate()
         worker.communicate(timeout=60)
@@ -458,7 +458,7 @@ def test_who_takes_mail_is_known_and_told(migrated: str):
         [*PARLEY, "mail-in"], stderr=subprocess.PIPE, text=True, env=environment(**settings)
     ) as process:
         assert process.stderr
-        next(line for line in process.stderr if "taking mail" in line)
+        next(line for line in process.stderr if "mail_in.listening" in line)
         while not any(each["takes_mail"] for each in processes(migrated)):
             assert process.poll() is None
         text = parley("status", DATABASE_URL=migrated).out

@@ -237,11 +237,10 @@ async def test_that_the_database_is_away_is_told_once(away: Away, caplog: pytest
             await asyncio.sleep(0.01)
         await away.proxy.allow()
         await waiting
-    told = [each.getMessage() for each in caplog.records if each.name == "storage.pool"]
-    assert len(told) == 2
-    assert told[0].startswith("the database does not answer: ")
-    assert "refused" in told[0]
-    assert told[1] == "the database answers again"
+    first, second = [each for each in caplog.records if each.name == "storage.pool"]
+    assert first.getMessage() == "database.unavailable"
+    assert "refused" in first.__dict__["fields"]["reason"]
+    assert second.getMessage() == "database.recovered"
     assert logging.getLogger("psycopg.pool").getEffectiveLevel() == logging.CRITICAL
 
 

@@ -13,8 +13,8 @@ async def test_only_the_first_failure_since_something_succeeded_is_told_of():
     logger = structlog.get_logger()
     with capture_logs() as logs:
         for reason in ("one", "two", "three"):
-            backoff.tell(logger, "away", reason=reason)
+            backoff.log_once(logger, "away", reason=reason)
             await backoff.pause()
         backoff.succeeded()
-        backoff.tell(logger, "away", reason="four")
+        backoff.log_once(logger, "away", reason="four")
     assert [each["reason"] for each in logs] == ["one", "four"]

@@ -32,7 +32,7 @@ async def test_a_long_block_is_logged_once_with_the_stack_of_what_blocks():
             await asyncio.sleep(0.05)
     mine = [each for each in logs if "_block_for" in each.get("stack", "")]
     assert len(mine) == 1
-    assert mine[0]["event"] == "the event loop is blocked"
+    assert mine[0]["event"] == "event_loop.blocked"
     assert mine[0]["seconds"] >= 0.1
 
 

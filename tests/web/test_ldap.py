@@ -250,7 +250,7 @@ async def test_a_name_that_several_have_is_nobodys(ask, people, grace, capfd):
     people.put("other", SECRET, mail="grace@example.com")
     refusal = (await ask("grace@example.com", SECRET)).refused("AUTHENTICATION_FAILED", 401)
     assert refusal["msg"] == WRONG
-    assert "several entries have the same name" in "".join(capfd.readouterr())
+    assert "ldap.ambiguous_name" in "".join(capfd.readouterr())
     (await ask("grace", SECRET)).succeeded()
 
 

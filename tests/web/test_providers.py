@@ -330,7 +330,7 @@ async def test_no_secret_is_logged(visitor, ada, provider, capfd):
     await browser.look(back)
     code = back.partition("code=")[2].partition("&")[0]
     told = "".join(capfd.readouterr())
-    assert "a provider's word is not taken" in told
+    assert "identity_provider.assertion_refused" in told
     assert SECRET not in told
     assert code not in told
 

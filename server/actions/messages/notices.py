@@ -54,7 +54,7 @@ async def deliver(bench: RealmServices, draft: Draft, sender: SystemBot = NOTIFI
     try:
         await post(bench, draft, sender)
     except DomainError as refusal:
-        logger.info("nobody to tell", reason=refusal.message)
+        logger.info("notice.undeliverable", reason=refusal.message)
 
 
 class Notice(msgspec.Struct, frozen=True, kw_only=True):
