@@ -10,7 +10,7 @@ from urllib.parse import quote_plus, urlencode
 from server.domain.clock import SystemClock
 from server.domain.providers import SamlProvider
 from server.identity.flows import Flow
-from tests.unit.markdown.pathological import PATHOLOGICAL
+from testkit.markdown.pathological import PATHOLOGICAL
 
 MIB: Final = 1 << 20
 LARGE: Final = frozenset({"ids", "depth", "emails"})

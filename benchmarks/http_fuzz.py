@@ -1,6 +1,6 @@
 """Sends random bytes to connections of our own server: `python -m benchmarks.http_fuzz`.
 
-Each input is what tests/transport/wire_fuzz.py makes and checks: nothing is raised, what is written
+Each input is what testkit/wire_fuzz.py makes and checks: nothing is raised, what is written
 is HTTP, however the bytes are cut, and however slow those are who answer and who read (slow_fuzz.py
 beside it). It is given to the connection as the loop would, without a socket. The slowest is
 printed too.
@@ -13,8 +13,8 @@ import sys
 import time
 from random import Random
 
-from tests.transport.slow_fuzz import check_slowly
-from tests.transport.wire_fuzz import check, new_server, random_bytes
+from testkit.slow_fuzz import check_slowly
+from testkit.wire_fuzz import check, new_server, random_bytes
 
 SHOWN_EVERY = 100_000
 

@@ -11,9 +11,9 @@ from typing import Final
 
 import psutil
 
-from benchmarks.faults.rabbitmq import PrivateRabbit, rabbitmq_script
 from benchmarks.server import PARLEY, free_port, pss, temporary_data, wait_for_answer
 from storage.embedded import embedded_postgres
+from testkit.faults.rabbitmq import PrivateRabbit, rabbitmq_script
 
 SECONDS: Final = 30.0
 """After the start: spare connections are closed by then."""

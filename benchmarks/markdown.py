@@ -13,8 +13,8 @@ import sys
 import time
 
 from server.domain.markdown import render
-from tests.unit.markdown.pathological import PATHOLOGICAL
-from tests.unit.markdown.realm import STYLE, Realm
+from testkit.markdown.pathological import PATHOLOGICAL
+from testkit.markdown.realm import STYLE, Realm
 
 SIZE = 10_000
 LIMIT_MS = 20.0

@@ -12,8 +12,8 @@ import time
 from random import Random
 
 from server.domain.markdown import render
-from tests.unit.markdown.properties import MARKS, WORDS, check_source, random_source
-from tests.unit.markdown.realm import STYLE, Realm
+from testkit.markdown.properties import MARKS, WORDS, check_source, random_source
+from testkit.markdown.realm import STYLE, Realm
 
 LONG = 10_000
 SHOWN_EVERY = 50_000

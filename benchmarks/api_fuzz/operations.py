@@ -12,7 +12,7 @@ from urllib.parse import quote
 from benchmarks.api_fuzz.asking import BOUNDARY, Asked, encoded, multipart, segment
 from benchmarks.api_fuzz.memory import Memory
 from benchmarks.api_fuzz.values import TEXTS, Values
-from tests.fixtures.images import animation, picture
+from testkit.images import animation, picture
 
 PREFIX = "/api/v1"
 FORM = "application/x-www-form-urlencoded"

@@ -15,7 +15,7 @@ from benchmarks.api_fuzz.operations import Inventor, Operation, operations_of
 from benchmarks.api_fuzz.people import KINDS, LOST, NOBODY, WEIGHTS, People
 from benchmarks.api_fuzz.values import Values
 from benchmarks.server import Server, load_average, running
-from tests.fixtures import openapi
+from testkit.oracles import openapi
 
 SHOWN_EVERY = 2_000
 TRACE_LINES = 12

@@ -1,1 +1,0 @@
-"""Faults on purpose: clients under load, a nemesis, and a checker that knows what each must see."""

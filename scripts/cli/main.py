@@ -13,9 +13,7 @@ from scripts.cli.audit import audit
 from scripts.cli.backup import backup
 from scripts.cli.check import check
 from scripts.cli.failures import Failure
-from scripts.cli.faults import faults
 from scripts.cli.ldap import ldap
-from scripts.cli.leaks import leaks
 from scripts.cli.mail_in import mail_in
 from scripts.cli.migrate import migrate
 from scripts.cli.options import OwnProcess
@@ -78,8 +76,6 @@ for command in (
     ldap,
     audit,
     activity,
-    faults,
-    leaks,
 ):
     cli.add_command(command)
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
-from tests.fixtures.app import Server, serve
-from tests.fixtures.browser import CONTRAST, Page
+from testkit.clients.browser import CONTRAST, Page
+from testkit.clients.server import Server, serve
 
 pytestmark = pytest.mark.asyncio
 

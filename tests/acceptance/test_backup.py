@@ -17,10 +17,10 @@ from scripts.cli.main import cli
 from storage.backups.archive import Manifest, reading
 from storage.blobs import new_key
 from storage.migrate import DIRECTORY, known_migrations, migrate, pending
-from tests.factories import Make
-from tests.fixtures.app import serve
-from tests.fixtures.clients import Client
-from tests.fixtures.database import new_database
+from testkit.clients.api import Client
+from testkit.clients.server import serve
+from testkit.database import new_database
+from testkit.factories import Make
 
 MANY_SENDS = 20
 

@@ -13,10 +13,10 @@ from scripts.cli.state_files import FOLDER, announced, running_servers
 from server.settings import load_settings, state_directory
 from storage import audit_log
 from storage.embedded import running_url
+from testkit.clients.page_client import PASSWORD, Visitor, give_password
+from testkit.clients.parley_run import Run
+from testkit.factories import new_realm
 from tests.acceptance.test_operations import parley
-from tests.factories import new_realm
-from tests.fixtures.running import Run
-from tests.fixtures.visitors import PASSWORD, Visitor, give_password
 
 PERSON = ("user", "create", "--email", "new@example.com", "--name", "New Person")
 NEW = "quite another battery staple"

@@ -10,7 +10,7 @@ import pytest
 import zulip
 
 from scripts.test_services import PYTHON_CLIENTS
-from tests.fixtures.real_clients import say, wait_for_queue
+from testkit.clients.pypi_clients import say, wait_for_queue
 
 PATIENCE_SECONDS = 60
 Run = Callable[[str], dict[str, Any]]

@@ -15,21 +15,21 @@ import psycopg
 import pytest
 import pytest_asyncio
 
-from benchmarks.faults.processes import Servers, Workers
 from server.domain.access import OWNER
 from server.domain.system_bots import NOTIFICATION_BOT, WELCOME_BOT
-from tests.factories import Make
-from tests.fixtures.app import ROOT_DOMAIN
-from tests.fixtures.bouncer import SERVER_ID, FakeBouncer
-from tests.fixtures.buckets import Cuttable
-from tests.fixtures.clients import Answer, Client, elsewhere, multipart
-from tests.fixtures.connections import Connections
-from tests.fixtures.images import picture
-from tests.fixtures.invitations import link_of
-from tests.fixtures.mail import Sink, listening
-from tests.fixtures.proxy import Proxy, proxy_to
-from tests.fixtures.sockets import until
-from tests.fixtures.visitors import FORM, Visitor, give_password
+from testkit.clients.api import Answer, Client, elsewhere, multipart
+from testkit.clients.connections import Connections
+from testkit.clients.invitations import link_of
+from testkit.clients.page_client import FORM, Visitor, give_password
+from testkit.clients.raw_sockets import until
+from testkit.clients.server import ROOT_DOMAIN
+from testkit.factories import Make
+from testkit.faults.processes import Servers, Workers
+from testkit.images import picture
+from testkit.services.mail_server import Sink, listening
+from testkit.services.proxy import Proxy, proxy_to
+from testkit.services.push_bouncer import SERVER_ID, FakeBouncer
+from testkit.services.s3 import Cuttable
 
 pytestmark = pytest.mark.asyncio
 

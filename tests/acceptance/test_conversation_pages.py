@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
-from tests.factories import Make
-from tests.fixtures.app import Server, serve
-from tests.fixtures.browser import CONTRAST, Page
-from tests.fixtures.images import picture
-from tests.fixtures.visitors import PASSWORD
+from testkit.clients.browser import CONTRAST, Page
+from testkit.clients.page_client import PASSWORD
+from testkit.clients.server import Server, serve
+from testkit.factories import Make
+from testkit.images import picture
 
 pytestmark = pytest.mark.asyncio
 

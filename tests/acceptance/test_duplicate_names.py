@@ -7,10 +7,10 @@ import pytest
 
 from storage.migrate import pending
 from storage.name_folding import fold_name
+from testkit.confusable_names import pairs
+from testkit.database import new_database
 from tests.acceptance.test_operations import parley
 from tests.acceptance.test_user_commands import FOUND
-from tests.fixtures.database import new_database
-from tests.fixtures.names import pairs
 
 TABLES = {
     "channels": "realm_id, lower(name)",

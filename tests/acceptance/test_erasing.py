@@ -24,13 +24,13 @@ from server.transactions import Tx
 from storage import users
 from storage.erasure import LEFT, OWN
 from storage.users import UserRow
+from testkit.clients.api import Client
+from testkit.clients.api_keys import new_key
+from testkit.clients.server import Server
+from testkit.factories import Make
+from testkit.images import picture
 from tests.acceptance.test_backup import refusal
 from tests.acceptance.test_exports import run
-from tests.factories import Make
-from tests.fixtures.app import Server
-from tests.fixtures.clients import Client
-from tests.fixtures.images import picture
-from tests.fixtures.keys import new_key
 
 pytestmark = pytest.mark.asyncio
 

@@ -11,12 +11,12 @@ import pytest_asyncio
 
 from storage.exports import Manifest, reading, renumbering, take_files
 from storage.migrate import connected
+from testkit.clients.api import Client
+from testkit.clients.server import ROOT_DOMAIN, Server, serve
+from testkit.database import new_database
+from testkit.factories import Make, new_realm
+from testkit.images import picture
 from tests.acceptance.test_backup import parley, refusal
-from tests.factories import Make, new_realm
-from tests.fixtures.app import ROOT_DOMAIN, Server, serve
-from tests.fixtures.clients import Client
-from tests.fixtures.database import new_database
-from tests.fixtures.images import picture
 
 pytestmark = pytest.mark.asyncio
 

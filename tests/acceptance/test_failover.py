@@ -14,15 +14,16 @@ import pytest
 import pytest_asyncio
 from tornado.httpclient import AsyncHTTPClient
 
-from benchmarks.faults.postgres import PrivatePostgres
 from server.domain.clock import SystemClock
 from storage.backups import dump, restore
 from storage.database import DatabaseUnavailableError, open_database
 from storage.migrate import migrate
-from tests.factories import new_realm
-from tests.fixtures.app import Server, serve
-from tests.fixtures.clients import Answer, Client
-from tests.fixtures.clusters import (
+from testkit.clients.api import Answer, Client
+from testkit.clients.parley_run import PARLEY
+from testkit.clients.server import Server, serve
+from testkit.factories import new_realm
+from testkit.faults.postgres import PrivatePostgres
+from testkit.services.postgres_clusters import (
     Clusters,
     ask,
     caught_up,
@@ -32,7 +33,6 @@ from tests.fixtures.clusters import (
     until,
     url_of,
 )
-from tests.fixtures.running import PARLEY
 
 pytestmark = pytest.mark.asyncio
 

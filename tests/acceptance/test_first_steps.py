@@ -14,11 +14,11 @@ import pytest
 import pytest_asyncio
 
 from server.realtime import poll as polls
-from tests.fixtures import contract
-from tests.fixtures.clients import Answer, Client, elsewhere
-from tests.fixtures.connections import Connections
-from tests.fixtures.running import Run
-from tests.fixtures.visitors import FORM, Visitor
+from testkit.clients.api import Answer, Client, elsewhere
+from testkit.clients.connections import Connections
+from testkit.clients.page_client import FORM, Visitor
+from testkit.clients.parley_run import Run
+from testkit.oracles import contract
 
 pytestmark = pytest.mark.asyncio
 

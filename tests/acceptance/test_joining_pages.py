@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
-from tests.fixtures.browser import CONTRAST, Page
-from tests.fixtures.invitations import Reception
-from tests.fixtures.visitors import PASSWORD
+from testkit.clients.browser import CONTRAST, Page
+from testkit.clients.invitations import Reception
+from testkit.clients.page_client import PASSWORD
 
 pytestmark = pytest.mark.asyncio
 

@@ -5,8 +5,8 @@ import asyncio
 import pytest
 import pytest_asyncio
 
+from testkit.services.ldap import PEOPLE, READER, READER_PASSWORD
 from tests.acceptance.test_operations import parley
-from tests.fixtures.directory import PEOPLE, READER, READER_PASSWORD
 
 pytestmark = pytest.mark.asyncio
 

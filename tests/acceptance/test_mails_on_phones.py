@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from server.mail.missed_messages import MailedMessage, about, without_content
+from testkit.clients.browser import Page
 from tests.acceptance.test_joining_pages import WIDER
-from tests.fixtures.browser import Page
 from tests.mail.test_letters import MAILS
 from tests.mail.test_missed_messages import HEAD, NOON, conversation, parts
 

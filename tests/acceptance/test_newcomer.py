@@ -12,13 +12,13 @@ import pytest
 import pytest_asyncio
 import zulip
 
-from tests.fixtures.bouncer import SERVER_ID, SERVER_KEY, FakeBouncer
-from tests.fixtures.browser import Page, new_page
-from tests.fixtures.images import picture
-from tests.fixtures.running import ROOT, Run
-from tests.fixtures.screenshots import Screenshots, screenshots
-from tests.fixtures.terminal import ProgramFailedError, Terminal, terminal_client, without
-from tests.fixtures.visitors import PASSWORD
+from testkit.clients.browser import Page, new_page
+from testkit.clients.page_client import PASSWORD
+from testkit.clients.parley_run import ROOT, Run
+from testkit.clients.terminal import ProgramFailedError, Terminal, terminal_client, without
+from testkit.images import picture
+from testkit.screenshots import Screenshots, screenshots
+from testkit.services.push_bouncer import SERVER_ID, SERVER_KEY, FakeBouncer
 
 pytestmark = pytest.mark.asyncio
 

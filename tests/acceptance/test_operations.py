@@ -27,7 +27,7 @@ from scripts.cli.main import cli
 from server.domain.clock import SystemClock
 from server.runtime.sockets import open_sockets, port_of
 from storage.connector import CONNECT_SECONDS
-from tests.fixtures.database import new_database
+from testkit.database import new_database
 
 PARLEY = (sys.executable, "-m", "scripts.cli.main")
 

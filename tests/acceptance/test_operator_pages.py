@@ -6,8 +6,8 @@ from tornado.httpclient import AsyncHTTPClient
 from server.messaging.job_broker import OutgoingJob
 from storage import workers
 from storage.database import Database
-from tests.fixtures.browser import CONTRAST, Page
-from tests.fixtures.operators import PASSWORD, QUEUE, Operated
+from testkit.clients.browser import CONTRAST, Page
+from testkit.clients.operator_server import PASSWORD, QUEUE, Operated
 
 pytestmark = pytest.mark.asyncio
 

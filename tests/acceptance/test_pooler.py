@@ -10,11 +10,11 @@ from tornado.httpclient import AsyncHTTPClient
 
 from queue_processors.shipper import Shipper
 from storage.database import Database, DatabaseUnavailableError, open_database
-from tests.factories import new_realm
-from tests.fixtures.app import Server, serve
-from tests.fixtures.clusters import until
-from tests.fixtures.pooler import pooler
-from tests.fixtures.running import PARLEY
+from testkit.clients.parley_run import PARLEY
+from testkit.clients.server import Server, serve
+from testkit.factories import new_realm
+from testkit.services.pgbouncer import pooler
+from testkit.services.postgres_clusters import until
 
 pytestmark = pytest.mark.asyncio
 

@@ -21,13 +21,13 @@ from urllib.parse import urlencode
 
 import pytest
 
-from benchmarks.faults import world as worlds
-from benchmarks.faults.world import User, World
 from scripts.test_services import PROGRAMS
 from scripts.test_services import PROXIES as PROXIES_UNPACKED
 from server.runtime.sockets import open_sockets, port_of
-from tests.architecture.sources import ROOT
-from tests.fixtures.mail import Certificate
+from testkit.faults import world as worlds
+from testkit.faults.world import User, World
+from testkit.services.mail_server import Certificate
+from testkit.sources import ROOT
 
 DEPLOY = ROOT / "docs" / "deploy"
 HOST = "chat.example.com"

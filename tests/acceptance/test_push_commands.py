@@ -12,8 +12,8 @@ import pytest
 
 from server.settings import load_settings
 from storage import realms
-from tests.factories import Make
-from tests.fixtures.bouncer import SERVER_ID, SERVER_KEY, FakeBouncer
+from testkit.factories import Make
+from testkit.services.push_bouncer import SERVER_ID, SERVER_KEY, FakeBouncer
 
 pytestmark = pytest.mark.asyncio
 

@@ -5,8 +5,8 @@ import asyncio
 import pytest
 
 from server.realtime.queue import K_BITS
-from tests.factories import Make
-from tests.fixtures.clients import PATIENCE_SECONDS
+from testkit.clients.api import PATIENCE_SECONDS
+from testkit.factories import Make
 
 pytestmark = pytest.mark.asyncio
 

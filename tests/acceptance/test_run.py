@@ -19,7 +19,7 @@ from psycopg import sql
 from scripts.cli.first_start import CHANNELS, MESSAGES, PEOPLE
 from server.runtime.sockets import open_sockets, port_of
 from storage.embedded import embedded_postgres, running_url
-from tests.fixtures.running import ANSWER_SECONDS, PARLEY, Run
+from testkit.clients.parley_run import ANSWER_SECONDS, PARLEY, Run
 
 
 def refusal(*arguments: str, **environment: str) -> str:

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
-from tests.fixtures.app import Server, serve
-from tests.fixtures.browser import CONTRAST, Page
-from tests.fixtures.mail import Sink
-from tests.fixtures.posting import Posting
-from tests.fixtures.visitors import PASSWORD
+from testkit.clients.browser import CONTRAST, Page
+from testkit.clients.mailing_server import Posting
+from testkit.clients.page_client import PASSWORD
+from testkit.clients.server import Server, serve
+from testkit.services.mail_server import Sink
 
 pytestmark = pytest.mark.asyncio
 

@@ -8,10 +8,10 @@ from typing import Any, Final
 import pytest
 import zulip
 
-from benchmarks.faults import world as worlds
-from benchmarks.faults.processes import Servers
-from tests.fixtures.real_clients import say
-from tests.fixtures.terminal import ProgramFailedError, Terminal, terminal_client, without
+from testkit.clients.pypi_clients import say
+from testkit.clients.terminal import ProgramFailedError, Terminal, terminal_client, without
+from testkit.faults import world as worlds
+from testkit.faults.processes import Servers
 
 TURNS: Final = 5
 SETTLED_SECONDS: Final = 5

@@ -10,15 +10,15 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.faults.processes import Servers
 from queue_processors.blob_keeper import STRAYS_KEPT, BlobKeeper
 from scripts.test_services import NODE_CLIENTS
 from server.domain.attachments import MIB
 from server.domain.clock import SystemClock
-from tests.fixtures.app import serve
-from tests.fixtures.clients import Client, basic, elsewhere
-from tests.fixtures.clock import StoppedClock
-from tests.fixtures.connections import Connections
+from testkit.clients.api import Client, basic, elsewhere
+from testkit.clients.connections import Connections
+from testkit.clients.server import serve
+from testkit.clock import StoppedClock
+from testkit.faults.processes import Servers
 
 pytestmark = pytest.mark.asyncio
 

@@ -7,8 +7,8 @@ import subprocess
 import pytest
 
 from storage import users
+from testkit.factories import new_realm
 from tests.acceptance.test_operations import PARLEY, environment, parley
-from tests.factories import new_realm
 
 pytestmark = pytest.mark.asyncio
 

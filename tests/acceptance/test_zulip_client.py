@@ -6,7 +6,7 @@ import threading
 
 import zulip
 
-from tests.fixtures.real_clients import queues_of, say, wait_for_queue
+from testkit.clients.pypi_clients import queues_of, say, wait_for_queue
 
 PATIENCE_SECONDS = 60
 LAST = "that is all"

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from scripts.test_services import NODE_CLIENTS
-from tests.fixtures.real_clients import say, wait_for_queue
+from testkit.clients.pypi_clients import say, wait_for_queue
 
 pytestmark = pytest.mark.asyncio
 

@@ -5,7 +5,7 @@ import pytest_asyncio
 
 from server.actions.subscriptions.shared_contacts import PEOPLE_PER_ENTRY
 from server.domain.access import GUEST
-from tests.factories import user_ids
+from testkit.factories import user_ids
 
 pytestmark = pytest.mark.asyncio
 

@@ -3,9 +3,9 @@
 import pytest
 
 from server.actions.alert_words import add_alert_words, remove_alert_words
-from tests.factories import Make
-from tests.fixtures.agreement import Witnesses
-from tests.fixtures.making import Stage
+from testkit.factories import Make
+from testkit.oracles.agreement import Witnesses
+from testkit.stage import Stage
 
 pytestmark = pytest.mark.asyncio
 

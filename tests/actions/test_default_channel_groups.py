@@ -14,10 +14,10 @@ from server.domain.errors import BadRequestError, InvalidParameterError
 from server.events.channels import DefaultChannelsChanged
 from storage import audit_log, channels, default_channel_groups, subscriptions
 from storage.ids import ChannelGroupId
-from tests.factories import new_realm
-from tests.fixtures.agreement import Witnesses
-from tests.fixtures.hall import Hall
-from tests.fixtures.making import Stage
+from testkit.factories import new_realm
+from testkit.oracles.agreement import Witnesses
+from testkit.realm_with_roles import Hall
+from testkit.stage import Stage
 
 pytestmark = pytest.mark.asyncio
 

@@ -13,9 +13,9 @@ from server.realm_cache import CAPACITY, REALM, RealmCache, Touch, topic_key, us
 from storage import realms
 from storage.database import Connection, Database, Statement, open_database
 from storage.ids import ChannelId, UserId
-from tests.factories import Make
-from tests.fixtures.clock import StoppedClock
-from tests.fixtures.wiretap import tapped
+from testkit.clock import StoppedClock
+from testkit.factories import Make
+from testkit.statement_trace import tapped
 
 pytestmark = pytest.mark.asyncio
 

@@ -10,7 +10,7 @@ from server.domain.messages import MAX_TOPIC_LENGTH
 from storage import channels, conversations, groups, name_duplicates
 from storage.ids import ChannelId
 from storage.name_folding import fold_name
-from tests.fixtures.hall import Hall
+from testkit.realm_with_roles import Hall
 
 pytestmark = pytest.mark.asyncio
 

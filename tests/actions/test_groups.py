@@ -13,7 +13,7 @@ from server.domain.errors import BadRequestError, ExpectationMismatchError
 from server.domain.group_settings import PermissionChange
 from storage import audit_log, groups
 from storage.ids import GroupId, UserId
-from tests.factories import new_realm, user_ids
+from testkit.factories import new_realm, user_ids
 
 pytestmark = pytest.mark.asyncio
 

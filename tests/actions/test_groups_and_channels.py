@@ -10,8 +10,8 @@ from server.actions.message_flags import change_flag
 from server.actions.user_topics import change_policy
 from server.domain.access import MODERATOR
 from storage import read_state
+from testkit.factories import user_ids
 from tests.actions.test_groups import Club
-from tests.factories import user_ids
 
 pytestmark = pytest.mark.asyncio
 

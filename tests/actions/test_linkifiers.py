@@ -15,7 +15,7 @@ from server.domain import url_templates
 from server.domain.access import ADMINISTRATOR, GUEST, MEMBER, MODERATOR
 from server.domain.errors import BadRequestError, DomainError, InvalidParameterError
 from storage import audit_log, linkifiers
-from tests.factories import new_realm
+from testkit.factories import new_realm
 
 pytestmark = pytest.mark.asyncio
 

@@ -13,9 +13,9 @@ from server.jobs import DeferredWork
 from storage import stepped_work
 from storage.channels import ChannelRow
 from storage.ids import MessageId
-from tests.factories import Make
-from tests.fixtures.changes import Changes
-from tests.fixtures.hall import Hall
+from testkit.factories import Make
+from testkit.message_changes import Changes
+from testkit.realm_with_roles import Hall
 
 pytestmark = pytest.mark.asyncio
 

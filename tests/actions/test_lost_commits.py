@@ -8,14 +8,14 @@ import psycopg
 import pytest
 import pytest_asyncio
 
-from benchmarks.faults.proxy import CuttingProxy, proxy_to
 from server.actions.message_flags import change_flag
 from server.events.base import NOBODY
 from server.events.log import Tick
 from storage.database import open_database
-from tests.factories import Make
-from tests.fixtures.clock import StoppedClock
-from tests.fixtures.making import Stage
+from testkit.clock import StoppedClock
+from testkit.factories import Make
+from testkit.faults.proxy import CuttingProxy, proxy_to
+from testkit.stage import Stage
 
 pytestmark = pytest.mark.asyncio
 

@@ -16,9 +16,9 @@ from server.events.base import decode_audience
 from server.realtime.audience import LiveUser, reaches
 from storage import event_log, subscriptions
 from storage.ids import Position
-from tests.factories import user_ids
-from tests.fixtures.clock import StoppedClock
-from tests.fixtures.making import NEWEST_CLIENT, Stage
+from testkit.clock import StoppedClock
+from testkit.factories import user_ids
+from testkit.stage import NEWEST_CLIENT, Stage
 
 pytestmark = pytest.mark.asyncio
 

@@ -11,11 +11,11 @@ from server.domain.errors import DomainError
 from storage import message_flags, stepped_work
 from storage.ids import MessageId
 from storage.users import UserRow
-from tests.factories import Make
-from tests.fixtures.agreement import Witness
-from tests.fixtures.changes import Changes
-from tests.fixtures.hall import Hall
-from tests.fixtures.making import NEWEST_CLIENT
+from testkit.factories import Make
+from testkit.message_changes import Changes
+from testkit.oracles.agreement import Witness
+from testkit.realm_with_roles import Hall
+from testkit.stage import NEWEST_CLIENT
 
 pytestmark = pytest.mark.asyncio
 

@@ -6,8 +6,8 @@ import pytest
 
 from server.actions.message_flags import change_flag
 from server.events.message_flags import MessageFlagsChanged
-from tests.factories import Make
-from tests.fixtures.making import Stage
+from testkit.factories import Make
+from testkit.stage import Stage
 
 pytestmark = pytest.mark.asyncio
 

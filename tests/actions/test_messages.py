@@ -20,9 +20,9 @@ from server.domain.errors import (
     TopicWildcardNotAllowedError,
 )
 from storage import message_flags
-from tests.factories import Make
-from tests.fixtures.agreement import Witnesses
-from tests.fixtures.making import Stage
+from testkit.factories import Make
+from testkit.oracles.agreement import Witnesses
+from testkit.stage import Stage
 
 pytestmark = pytest.mark.asyncio
 

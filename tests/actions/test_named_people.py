@@ -5,7 +5,7 @@ import pytest_asyncio
 
 from server.actions.user_activation import deactivate_user, reactivate_user
 from server.domain.access import OWNER
-from tests.fixtures.making import NEWEST_CLIENT
+from testkit.stage import NEWEST_CLIENT
 
 pytestmark = pytest.mark.asyncio
 

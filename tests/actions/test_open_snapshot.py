@@ -13,9 +13,9 @@ from storage import clock, search
 from storage.database import Connection, Database
 from storage.event_log import after
 from storage.ids import Position
+from testkit.factories import Make
+from testkit.stage import Stage
 from tests.actions.test_writer import draft, send
-from tests.factories import Make
-from tests.fixtures.making import Stage
 
 pytestmark = pytest.mark.asyncio
 

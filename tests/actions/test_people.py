@@ -18,7 +18,7 @@ from server.initial_state.base import Snapshot
 from storage import realms, users
 from storage.database import Connection
 from storage.ids import Position
-from tests.fixtures.agreement import SERVER
+from testkit.oracles.agreement import SERVER
 
 pytestmark = pytest.mark.asyncio
 

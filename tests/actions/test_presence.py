@@ -13,7 +13,7 @@ from server.domain.user_settings import ADMINISTRATORS
 from storage import presences
 from storage.presences import Ping
 from storage.user_status import UserStatusRow, put
-from tests.fixtures.making import NEWEST_CLIENT
+from testkit.stage import NEWEST_CLIENT
 
 pytestmark = pytest.mark.asyncio
 

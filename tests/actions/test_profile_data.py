@@ -10,8 +10,8 @@ from server.domain.access import GUEST, MEMBER, MODERATOR, OWNER
 from server.domain.errors import BadRequestError, UserDeactivatedError
 from server.domain.profile_fields import FieldType
 from storage import audit_log, profile_data, users
+from testkit.factories import new_realm
 from tests.actions.test_profile_fields import terms
-from tests.factories import new_realm
 
 pytestmark = pytest.mark.asyncio
 

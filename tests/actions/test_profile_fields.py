@@ -22,8 +22,8 @@ from server.domain.errors import BadRequestError, InvalidParameterError
 from server.domain.profile_fields import FieldType, Terms
 from server.events.users import ProfileValueWithdrawn
 from storage import audit_log, profile_data, profile_fields, users
-from tests.factories import new_realm, user_ids
-from tests.fixtures.database import until_somebody_waits_for_a_lock
+from testkit.database import until_somebody_waits_for_a_lock
+from testkit.factories import new_realm, user_ids
 
 pytestmark = pytest.mark.asyncio
 

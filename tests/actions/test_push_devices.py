@@ -15,9 +15,9 @@ from server.actions.push_status import PushStatus, keep_push_status
 from server.jobs import PushRegistration
 from storage import push_devices
 from storage.push_devices import DeviceRow
-from tests.fixtures.agreement import Witnesses
-from tests.fixtures.hall import Hall
-from tests.fixtures.making import NEWEST_CLIENT
+from testkit.oracles.agreement import Witnesses
+from testkit.realm_with_roles import Hall
+from testkit.stage import NEWEST_CLIENT
 
 pytestmark = pytest.mark.asyncio
 

@@ -7,7 +7,7 @@ from server.domain import realm_domains as rules
 from server.domain.errors import BadRequestError, InvalidParameterError
 from storage import audit_log, realm_domains, realms
 from storage.realm_domains import DomainRow
-from tests.factories import new_realm
+from testkit.factories import new_realm
 
 pytestmark = pytest.mark.asyncio
 

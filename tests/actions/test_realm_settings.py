@@ -20,7 +20,7 @@ from server.domain.realm_settings import DEFAULTS, RealmSettings
 from server.domain.user_settings import UserSettings
 from storage import audit_log, event_queues, realms, users
 from storage.ids import GroupId, Position, QueueId, UserId
-from tests.fixtures.clock import StoppedClock
+from testkit.clock import StoppedClock
 
 pytestmark = pytest.mark.asyncio
 

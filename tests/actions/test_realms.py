@@ -11,7 +11,7 @@ from server.domain.errors import BadRequestError
 from server.domain.realm_settings import RealmSettings
 from server.domain.system_bots import SYSTEM_BOTS
 from storage import clock, credentials, groups, realms, users
-from tests.fixtures.clock import StoppedClock
+from testkit.clock import StoppedClock
 
 pytestmark = pytest.mark.asyncio
 

@@ -8,7 +8,7 @@ from server.actions import reminders as actions
 from server.actions.timers import MAX_WAITING
 from server.domain.errors import BadRequestError
 from storage import reminders
-from tests.fixtures.timers import Timers
+from testkit.timers import Timers
 
 pytestmark = pytest.mark.asyncio
 

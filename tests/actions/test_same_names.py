@@ -19,9 +19,9 @@ from storage import channels, conversations, history, message_places, user_topic
 from storage.history import NEWEST, Scope, Window
 from storage.ids import MessageId
 from storage.users import UserRow
-from tests.factories import Make
-from tests.fixtures.making import Stage
-from tests.fixtures.names import NAME_PAIRS
+from testkit.confusable_names import NAME_PAIRS
+from testkit.factories import Make
+from testkit.stage import Stage
 
 _numbers = itertools.count()
 

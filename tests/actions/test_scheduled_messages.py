@@ -11,8 +11,8 @@ from server.domain.access import GUEST
 from server.domain.errors import BadRequestError, NotFoundError
 from server.events.scheduled_messages import ScheduledMessageUpdated
 from storage import scheduled_messages, users
-from tests.fixtures.making import Stage
-from tests.fixtures.timers import HOUR, Timers
+from testkit.stage import Stage
+from testkit.timers import HOUR, Timers
 
 pytestmark = pytest.mark.asyncio
 

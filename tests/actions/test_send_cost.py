@@ -8,8 +8,8 @@ import pytest
 from server.actions.messages.decide import Draft
 from server.actions.messages.send import prepare, send_message
 from storage.database import Statement
-from tests.factories import Make
-from tests.fixtures.making import Stage
+from testkit.factories import Make
+from testkit.stage import Stage
 
 pytestmark = pytest.mark.asyncio
 

@@ -9,7 +9,6 @@ import psycopg
 import pytest
 import pytest_asyncio
 
-from benchmarks.faults.proxy import proxy_to
 from server.actions.messages.decide import Draft
 from server.actions.messages.send import Sent, prepare, send_message
 from server.domain.actor import Actor
@@ -22,9 +21,10 @@ from storage.channels import ChannelRow
 from storage.database import Connection, Statement, open_database
 from storage.ids import Position
 from storage.users import UserRow
-from tests.factories import Make
-from tests.fixtures.clock import StoppedClock
-from tests.fixtures.making import Happened, Stage
+from testkit.clock import StoppedClock
+from testkit.factories import Make
+from testkit.faults.proxy import proxy_to
+from testkit.stage import Happened, Stage
 
 pytestmark = pytest.mark.asyncio
 

@@ -14,7 +14,7 @@ from server.domain.errors import (
     ChannelAlreadyExistsError,
 )
 from storage import channels, read_state, subscriptions
-from tests.factories import user_ids
+from testkit.factories import user_ids
 
 pytestmark = pytest.mark.asyncio
 

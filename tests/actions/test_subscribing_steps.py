@@ -14,7 +14,7 @@ from server.actions.subscriptions.steps import SUBSCRIBING, people_per_step
 from server.domain.channels import COLORS
 from server.jobs import DeferredWork
 from storage import audit_log, stepped_work, subscriptions, users
-from tests.factories import user_ids
+from testkit.factories import user_ids
 
 pytestmark = pytest.mark.asyncio
 

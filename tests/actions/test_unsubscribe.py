@@ -11,7 +11,7 @@ from server.actions.subscriptions.unsubscribe import unsubscribe
 from server.actions.user_topics import change_policy
 from server.domain.errors import BadRequestError, ChannelDoesNotExistError
 from storage import read_state, subscriptions
-from tests.factories import user_ids
+from testkit.factories import user_ids
 
 pytestmark = pytest.mark.asyncio
 

@@ -9,7 +9,7 @@ from server.domain.access import ADMINISTRATOR, GUEST, MEMBER, MODERATOR, OWNER
 from server.domain.errors import BadRequestError
 from storage import event_queues, users
 from storage.ids import QueueId, UserId
-from tests.fixtures.app import Server
+from testkit.clients.server import Server
 
 pytestmark = pytest.mark.asyncio
 

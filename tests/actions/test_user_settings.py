@@ -26,7 +26,7 @@ from server.domain.user_settings import (
     UserSettings,
 )
 from storage import audit_log, credentials, users
-from tests.fixtures.making import NEWEST_CLIENT
+from testkit.stage import NEWEST_CLIENT
 
 pytestmark = pytest.mark.asyncio
 

@@ -11,7 +11,7 @@ from server.domain.access import ADMINISTRATOR, GUEST, MEMBER, MODERATOR, OWNER
 from server.domain.errors import BadRequestError
 from server.domain.user_settings import ADMINISTRATORS, MEMBERS, MODERATORS, NOBODY
 from storage import subscriptions, users
-from tests.fixtures.making import Stage
+from testkit.stage import Stage
 
 pytestmark = pytest.mark.asyncio
 

@@ -20,9 +20,9 @@ from server.transactions import StaleDecisionError
 from storage import channels, clock
 from storage.database import Connection, Database, Statement, open_database
 from storage.ids import Position
-from tests.factories import Make, new_realm
-from tests.fixtures.clock import StoppedClock
-from tests.fixtures.making import Stage
+from testkit.clock import StoppedClock
+from testkit.factories import Make, new_realm
+from testkit.stage import Stage
 
 pytestmark = pytest.mark.asyncio
 

@@ -17,10 +17,10 @@ from storage.database import (
     StatementTimeoutError,
     open_database,
 )
+from testkit.factories import Make
+from testkit.services.proxy import proxy_to
+from testkit.stage import Stage
 from tests.actions.test_writer import log_positions, tick
-from tests.factories import Make
-from tests.fixtures.making import Stage
-from tests.fixtures.proxy import proxy_to
 
 pytestmark = pytest.mark.asyncio
 

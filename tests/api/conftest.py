@@ -2,7 +2,7 @@
 
 import pytest_asyncio
 
-from tests.factories import Make
+from testkit.factories import Make
 
 
 @pytest_asyncio.fixture

@@ -6,9 +6,9 @@ import pytest
 
 from server.domain.access import ADMINISTRATOR, GUEST, MEMBER, OWNER
 from storage import subscriptions, users
+from testkit.clients.api import PATIENCE_SECONDS
+from testkit.factories import new_realm
 from tests.api.test_event_streams import source
-from tests.factories import new_realm
-from tests.fixtures.clients import PATIENCE_SECONDS
 
 pytestmark = pytest.mark.asyncio
 

@@ -9,8 +9,8 @@ from queue_processors.log_keeper import KEEP_ACTIVITY, LogKeeper
 from server.presences import activity
 from storage import user_activity
 from storage.user_activity import MAX_CLIENTS, OTHERS, Visits
-from tests.factories import JOINED
-from tests.fixtures.clock import StoppedClock
+from testkit.clock import StoppedClock
+from testkit.factories import JOINED
 
 pytestmark = pytest.mark.asyncio
 

@@ -10,10 +10,10 @@ from server.api.routes import ROUTES
 from server.domain.access import ADMINISTRATOR, MEMBER, OWNER
 from server.domain.api_keys import GRANTABLE, Scope, digest_of
 from storage import api_keys
-from tests.factories import new_realm
-from tests.fixtures.clients import PATIENCE_SECONDS
-from tests.fixtures.keys import new_key
-from tests.fixtures.visitors import PASSWORD, give_password
+from testkit.clients.api import PATIENCE_SECONDS
+from testkit.clients.api_keys import new_key
+from testkit.clients.page_client import PASSWORD, give_password
+from testkit.factories import new_realm
 
 pytestmark = pytest.mark.asyncio
 

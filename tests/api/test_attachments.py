@@ -9,10 +9,10 @@ import pytest_asyncio
 
 from server.domain.access import GUEST
 from storage.blobs import CHUNK_BYTES
+from testkit.clients.api import basic, multipart
+from testkit.clock import StoppedClock
+from testkit.factories import new_realm
 from tests.acceptance.test_exports import run
-from tests.factories import new_realm
-from tests.fixtures.clients import basic, multipart
-from tests.fixtures.clock import StoppedClock
 
 pytestmark = pytest.mark.asyncio
 

@@ -6,7 +6,7 @@ import pytest_asyncio
 from server.domain.access import ADMINISTRATOR, GUEST, MEMBER, MODERATOR, OWNER
 from storage import audit_log
 from storage.ids import UserId
-from tests.factories import new_realm
+from testkit.factories import new_realm
 
 pytestmark = pytest.mark.asyncio
 

@@ -7,8 +7,8 @@ from server.domain.access import ADMINISTRATOR, GUEST
 from server.domain.avatars import gravatar_url
 from server.domain.emoji import picture_url
 from server.domain.user_settings import NOBODY
-from tests.factories import new_realm
-from tests.fixtures.images import opened, picture
+from testkit.factories import new_realm
+from testkit.images import opened, picture
 
 pytestmark = pytest.mark.asyncio
 

@@ -6,7 +6,7 @@ import pytest
 
 from server.actions.bot_storage import MAX_CHARACTERS, MAX_KEY_LENGTH
 from storage import bot_storage
-from tests.factories import new_realm
+from testkit.factories import new_realm
 
 pytestmark = pytest.mark.asyncio
 

@@ -11,10 +11,10 @@ from queue_processors.registry import PROCESSORS
 from server.domain.access import ADMINISTRATOR, GUEST, OWNER
 from server.messaging.background import running
 from storage import users
-from tests.factories import new_realm
-from tests.fixtures.clients import Client
-from tests.fixtures.keys import new_key
-from tests.fixtures.web import answering_json, web_at
+from testkit.clients.api import Client
+from testkit.clients.api_keys import new_key
+from testkit.factories import new_realm
+from testkit.services.web_server import answering_json, web_at
 
 pytestmark = pytest.mark.asyncio
 

@@ -3,7 +3,7 @@
 import pytest
 
 from server.domain.access import ADMINISTRATOR, GUEST
-from tests.factories import Make
+from testkit.factories import Make
 
 pytestmark = pytest.mark.asyncio
 

@@ -26,10 +26,10 @@ from storage.database import Database, StatementTimeoutError
 from storage.ids import Position
 from storage.jobs import QueueStats
 from storage.workers import WorkerRow
-from tests.factories import Make
-from tests.fixtures.app import Server, serve
-from tests.fixtures.database import new_database
-from tests.fixtures.proxy import proxy_to
+from testkit.clients.server import Server, serve
+from testkit.database import new_database
+from testkit.factories import Make
+from testkit.services.proxy import proxy_to
 
 
 def at_work(*, lag: float | None) -> WorkerRow:

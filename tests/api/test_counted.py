@@ -10,10 +10,10 @@ import pytest_asyncio
 
 from storage.channels import ChannelRow
 from storage.users import UserRow
-from tests.factories import Make
-from tests.fixtures.app import serve
-from tests.fixtures.clients import Client
-from tests.fixtures.wiretap import Heard, Wiretap, tapped
+from testkit.clients.api import Client
+from testkit.clients.server import serve
+from testkit.factories import Make
+from testkit.statement_trace import Heard, Wiretap, tapped
 
 pytestmark = pytest.mark.asyncio
 

@@ -9,12 +9,12 @@ import psycopg
 import pytest
 
 from storage.database import Database
+from testkit.clients.api import Answer, Client
+from testkit.clients.server import Server, serve
+from testkit.database import new_database
+from testkit.factories import Make, new_realm
+from testkit.services.proxy import Proxy, proxy_to
 from tests.api.test_checks import taking_no_writes
-from tests.factories import Make, new_realm
-from tests.fixtures.app import Server, serve
-from tests.fixtures.clients import Answer, Client
-from tests.fixtures.database import new_database
-from tests.fixtures.proxy import Proxy, proxy_to
 
 BYTES_APART = 331
 MOST_BYTES = 4_000

@@ -6,8 +6,8 @@ import re
 import pytest
 
 from server.domain.addresses import API_PREFIX
-from tests.fixtures import contract
-from tests.fixtures.images import opened
+from testkit.images import opened
+from testkit.oracles import contract
 
 pytestmark = pytest.mark.asyncio
 

@@ -15,8 +15,8 @@ from server.realtime.follower import RealmFollower
 from server.realtime.queue import K_BITS
 from storage.ids import ChannelId, Position, RealmId, UserId
 from storage.subscriptions import SpanRow
-from tests.fixtures.clients import PATIENCE_SECONDS
-from tests.fixtures.clock import StoppedClock
+from testkit.clients.api import PATIENCE_SECONDS
+from testkit.clock import StoppedClock
 
 pytestmark = pytest.mark.asyncio
 

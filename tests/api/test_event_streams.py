@@ -10,10 +10,10 @@ import pytest
 
 from server.api import credentials
 from storage.ids import QueueId
-from tests.fixtures.clients import Client, Events, basic
-from tests.fixtures.keys import new_key
-from tests.fixtures.sockets import Connection, RawAnswer, connected, request, until
-from tests.fixtures.visitors import PASSWORD
+from testkit.clients.api import Client, Events, basic
+from testkit.clients.api_keys import new_key
+from testkit.clients.page_client import PASSWORD
+from testkit.clients.raw_sockets import Connection, RawAnswer, connected, request, until
 
 pytestmark = pytest.mark.asyncio
 

@@ -8,7 +8,7 @@ import pytest_asyncio
 from server.realtime import poll as polls
 from server.realtime import queue as queues
 from server.realtime.queue import FIRST_EPHEMERAL_K, K_BITS, LAST_K
-from tests.fixtures.clients import PATIENCE_SECONDS
+from testkit.clients.api import PATIENCE_SECONDS
 
 pytestmark = pytest.mark.asyncio
 

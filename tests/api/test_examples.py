@@ -14,13 +14,13 @@ from server.domain.access import OWNER
 from server.domain.addresses import API_PREFIX
 from server.domain.passwords import Passwords
 from server.domain.system_bots import EMAIL_GATEWAY, NOTIFICATION_BOT, WELCOME_BOT
+from testkit.clients.api import Client
+from testkit.clock import StoppedClock
+from testkit.examples import SITE, Recorder, keep, shape
+from testkit.oracles import openapi
+from testkit.services.push_bouncer import SERVER_ID, SERVER_KEY
 from tests.api.examples import channels, messages, organization, people
 from tests.api.examples.stage import JWT_KEY, PASSWORD, Stage
-from tests.fixtures import openapi
-from tests.fixtures.bouncer import SERVER_ID, SERVER_KEY
-from tests.fixtures.clients import Client
-from tests.fixtures.clock import StoppedClock
-from tests.fixtures.examples import SITE, Recorder, keep, shape
 
 SCENES = (
     messages.messages,

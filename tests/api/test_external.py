@@ -15,9 +15,9 @@ from server.domain.access import OWNER
 from server.domain.addresses import API_PREFIX
 from storage import users
 from storage.channels import ChannelRow
-from tests.factories import new_realm
-from tests.fixtures.clients import Client
-from tests.fixtures.keys import new_key
+from testkit.clients.api import Client
+from testkit.clients.api_keys import new_key
+from testkit.factories import new_realm
 
 pytestmark = pytest.mark.asyncio
 

@@ -9,8 +9,8 @@ import pytest_asyncio
 
 from server.previews import pictures
 from server.previews.pictures import MAX_BYTES
-from tests.fixtures.images import animation, picture
-from tests.fixtures.web import answering, web_at
+from testkit.images import animation, picture
+from testkit.services.web_server import answering, web_at
 
 pytestmark = pytest.mark.asyncio
 

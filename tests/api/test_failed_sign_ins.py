@@ -7,10 +7,10 @@ from joserfc import jwt
 from joserfc.jwk import OctKey
 
 from storage.realms import by_id
-from tests.architecture.sources import ROOT
-from tests.fixtures.clients import basic
-from tests.fixtures.logs import lines
-from tests.fixtures.visitors import PASSWORD
+from testkit.clients.api import basic
+from testkit.clients.page_client import PASSWORD
+from testkit.logs import lines
+from testkit.sources import ROOT
 
 pytestmark = pytest.mark.asyncio
 

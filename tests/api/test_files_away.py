@@ -16,8 +16,8 @@ from server.api.tus import CONTENT_TYPE
 from server.domain.access import OWNER
 from server.jobs import DeferredWork, Thumbnails
 from storage.ids import AttachmentId
-from tests.fixtures.clients import Answer, Client, multipart
-from tests.fixtures.images import picture
+from testkit.clients.api import Answer, Client, multipart
+from testkit.images import picture
 
 pytestmark = pytest.mark.asyncio
 

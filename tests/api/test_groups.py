@@ -3,7 +3,7 @@
 import pytest
 
 from server.domain.access import GUEST, MODERATOR, OWNER, SYSTEM_GROUPS
-from tests.factories import new_realm, user_ids
+from testkit.factories import new_realm, user_ids
 
 pytestmark = pytest.mark.asyncio
 

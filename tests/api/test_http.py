@@ -25,12 +25,12 @@ from server.api.params import JsonOrBareStr, Params
 from server.api.routes import ROUTES
 from server.domain.access import ADMINISTRATOR, GUEST, MODERATOR
 from server.main import TRANSPORTS
-from tests.factories import new_realm
-from tests.fixtures.app import ROOT_DOMAIN
-from tests.fixtures.clients import Client, basic, multipart
-from tests.fixtures.database import until_somebody_waits_for_a_lock
-from tests.fixtures.logs import lines
-from tests.fixtures.sockets import connected, request, until
+from testkit.clients.api import Client, basic, multipart
+from testkit.clients.raw_sockets import connected, request, until
+from testkit.clients.server import ROOT_DOMAIN
+from testkit.database import until_somebody_waits_for_a_lock
+from testkit.factories import new_realm
+from testkit.logs import lines
 
 pytestmark = pytest.mark.asyncio
 

@@ -9,9 +9,9 @@ from server.domain.access import ADMINISTRATOR, GUEST, MEMBER, MODERATOR, OWNER
 from server.domain.bots import GENERIC
 from server.domain.system_bots import WELCOME_BOT
 from storage import groups, users
-from tests.factories import new_realm
-from tests.fixtures.invitations import Reception, link_of
-from tests.fixtures.keys import new_key
+from testkit.clients.api_keys import new_key
+from testkit.clients.invitations import Reception, link_of
+from testkit.factories import new_realm
 
 pytestmark = pytest.mark.asyncio
 

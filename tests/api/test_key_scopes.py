@@ -12,11 +12,11 @@ from server.domain.access import ADMINISTRATOR
 from server.domain.api_keys import Discloses, Scope, reaches
 from server.events import catalogue
 from server.events.base import Event
+from testkit.clients.api_keys import new_key
 from tests.api.permissions import world as objects
 from tests.api.permissions.asking import ask, name_of
 from tests.api.permissions.expectations import ROWS
 from tests.api.permissions.world import World
-from tests.fixtures.keys import new_key
 
 GRANTS: Final = (("read",), ("messages",), ("read", "messages"), ("everything",))
 REFUSAL: Final = "This API key does not reach this"

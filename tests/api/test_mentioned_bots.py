@@ -5,7 +5,7 @@ import pytest_asyncio
 
 from server.domain.access import GUEST
 from server.domain.bots import EMBEDDED, GENERIC, OUTGOING_WEBHOOK
-from tests.fixtures.clients import Client, Events
+from testkit.clients.api import Client, Events
 
 pytestmark = pytest.mark.asyncio
 

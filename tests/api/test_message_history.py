@@ -6,7 +6,7 @@ import pytest
 import pytest_asyncio
 
 from server.domain.access import ADMINISTRATOR, GUEST
-from tests.factories import Make, new_realm
+from testkit.factories import Make, new_realm
 
 pytestmark = pytest.mark.asyncio
 

@@ -11,7 +11,7 @@ from server.domain.access import GUEST, MODERATOR
 from server.domain.markdown.links import narrow_href
 from server.domain.messages import LARGE_AUDIENCE
 from storage import user_topics
-from tests.factories import Make
+from testkit.factories import Make
 
 pytestmark = pytest.mark.asyncio
 

@@ -6,7 +6,7 @@ import pytest
 import pytest_asyncio
 
 from server.domain.messages import LARGE_AUDIENCE
-from tests.factories import Make
+from testkit.factories import Make
 
 pytestmark = pytest.mark.asyncio
 

@@ -9,7 +9,7 @@ import pytest
 from server.api.params import readers
 from server.api.routes import ROUTES
 from server.domain.addresses import API_PREFIX
-from tests.fixtures.clients import Client, Events
+from testkit.clients.api import Client, Events
 
 INTEGERS = (
     0,

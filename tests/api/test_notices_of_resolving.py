@@ -6,7 +6,7 @@ import pytest
 import pytest_asyncio
 
 from server.domain.topic_policies import FOLLOWED
-from tests.factories import Make
+from testkit.factories import Make
 
 pytestmark = pytest.mark.asyncio
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from server.domain.onboarding_steps import NEVER_DUE, NOTICES
-from tests.fixtures import contract
+from testkit.oracles import contract
 
 pytestmark = pytest.mark.asyncio
 

@@ -11,9 +11,9 @@ import pytest_asyncio
 
 from server.domain.access import OWNER
 from storage.ids import RealmId
-from tests.factories import Make
-from tests.fixtures.app import Server
-from tests.fixtures.clients import Client
+from testkit.clients.api import Client
+from testkit.clients.server import Server
+from testkit.factories import Make
 
 pytestmark = pytest.mark.asyncio
 

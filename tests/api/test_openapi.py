@@ -1,6 +1,6 @@
 """GET /openapi.json: a valid description of all endpoints, and a true one.
 
-That answers are as described is checked wherever tests ask for one (tests/fixtures/openapi.py).
+That answers are as described is checked wherever tests ask for one (testkit/oracles/openapi.py).
 """
 
 import json
@@ -14,8 +14,8 @@ from server.api.openapi import document_of
 from server.api.routes import ROUTES
 from server.domain.access import OWNER
 from server.domain.addresses import API_PREFIX
-from tests.fixtures import openapi
-from tests.fixtures.clients import Client
+from testkit.clients.api import Client
+from testkit.oracles import openapi
 
 
 def shape(path: str) -> str:

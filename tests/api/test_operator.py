@@ -23,8 +23,8 @@ from storage import workers
 from storage.database import Database
 from storage.jobs import QueueStats
 from storage.workers import WorkerRow
-from tests.fixtures.operators import PASSWORD, QUEUE, Operated, operated
-from tests.fixtures.proxy import proxy_to
+from testkit.clients.operator_server import PASSWORD, QUEUE, Operated, operated
+from testkit.services.proxy import proxy_to
 
 pytestmark = pytest.mark.asyncio
 

@@ -6,11 +6,11 @@ import pytest
 
 from server.api.routes import ROUTES
 from server.domain.access import OWNER
+from testkit.clients.api import Client
+from testkit.factories import new_realm
 from tests.api.permissions.asking import ask, name_of
 from tests.api.permissions.expectations import ALL, ROWS, Row
 from tests.api.permissions.world import World
-from tests.factories import new_realm
-from tests.fixtures.clients import Client
 
 NO_ACCOUNT = "x-"
 OFF = {"POST /dev_fetch_api_key", "GET /dev_list_users", "POST /jwt/fetch_api_key"}

@@ -17,9 +17,9 @@ from server.presences.arrivals import MAX_TOLD
 from server.realm_cache import ROLL
 from storage import presences
 from storage.presences import Ping
-from tests.factories import Make, new_realm
-from tests.fixtures import contract
-from tests.fixtures.clock import StoppedClock
+from testkit.clock import StoppedClock
+from testkit.factories import Make, new_realm
+from testkit.oracles import contract
 
 pytestmark = pytest.mark.asyncio
 

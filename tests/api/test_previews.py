@@ -8,7 +8,7 @@ from queue_processors.registry import PROCESSORS
 from server.domain.access import ADMINISTRATOR
 from server.jobs import EmbedLinks
 from server.messaging.background import running
-from tests.fixtures.web import answering, web_at
+from testkit.services.web_server import answering, web_at
 
 pytestmark = pytest.mark.asyncio
 

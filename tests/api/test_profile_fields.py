@@ -7,7 +7,7 @@ import pytest
 import pytest_asyncio
 
 from server.domain.access import ADMINISTRATOR, GUEST
-from tests.factories import new_realm
+from testkit.factories import new_realm
 
 pytestmark = pytest.mark.asyncio
 

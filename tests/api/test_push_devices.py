@@ -17,12 +17,12 @@ from server.domain.access import OWNER
 from server.jobs import PushRegistration
 from storage import push_devices
 from storage.push_devices import DeviceRow
-from tests.factories import Make
-from tests.fixtures.app import Server, ServerFactory
-from tests.fixtures.bouncer import SERVER_ID, SERVER_KEY, FakeBouncer
-from tests.fixtures.clients import Client, LogIn
-from tests.fixtures.clock import StoppedClock
-from tests.fixtures.makers import FakeFcm
+from testkit.clients.api import Client, LogIn
+from testkit.clients.server import Server, ServerFactory
+from testkit.clock import StoppedClock
+from testkit.factories import Make
+from testkit.services.push_bouncer import SERVER_ID, SERVER_KEY, FakeBouncer
+from testkit.services.push_services import FakeFcm
 
 pytestmark = pytest.mark.asyncio
 

@@ -12,10 +12,10 @@ from server.api.rate_limit import AWAY_SECONDS, Limiter
 from server.domain.errors import RateLimitedError
 from server.settings import Rate, load_settings
 from storage.database import Database, open_database
-from tests.fixtures.app import ROOT_DOMAIN
-from tests.fixtures.clients import Client, basic
-from tests.fixtures.clock import StoppedClock
-from tests.fixtures.images import picture
+from testkit.clients.api import Client, basic
+from testkit.clients.server import ROOT_DOMAIN
+from testkit.clock import StoppedClock
+from testkit.images import picture
 
 pytestmark = pytest.mark.asyncio
 

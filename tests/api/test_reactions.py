@@ -7,8 +7,8 @@ import pytest_asyncio
 
 from server.domain.access import GUEST
 from server.domain.user_settings import NOBODY
-from tests.factories import Make, new_realm
-from tests.fixtures.database import until_somebody_waits_for_a_lock
+from testkit.database import until_somebody_waits_for_a_lock
+from testkit.factories import Make, new_realm
 
 pytestmark = pytest.mark.asyncio
 

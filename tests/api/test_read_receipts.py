@@ -3,7 +3,7 @@
 import pytest
 import pytest_asyncio
 
-from tests.factories import Make
+from testkit.factories import Make
 
 pytestmark = pytest.mark.asyncio
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from server.domain.access import ADMINISTRATOR, GUEST, MEMBER, MODERATOR, OWNER
-from tests.fixtures import contract
+from testkit.oracles import contract
 
 pytestmark = pytest.mark.asyncio
 

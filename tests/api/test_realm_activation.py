@@ -6,8 +6,8 @@ import pytest
 
 from server.domain.access import ADMINISTRATOR, OWNER
 from storage import audit_log
+from testkit.clients.api import PATIENCE_SECONDS
 from tests.acceptance.test_exports import run
-from tests.fixtures.clients import PATIENCE_SECONDS
 
 pytestmark = pytest.mark.asyncio
 

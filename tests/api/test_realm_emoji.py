@@ -5,8 +5,8 @@ import pytest_asyncio
 
 from server.actions.realm_emoji import MAX_EMOJI
 from server.domain.access import ADMINISTRATOR, GUEST
-from tests.factories import new_realm
-from tests.fixtures.images import animation, opened, picture
+from testkit.factories import new_realm
+from testkit.images import animation, opened, picture
 
 pytestmark = pytest.mark.asyncio
 

@@ -17,8 +17,8 @@ from server.api.tus import CONTENT_TYPE
 from server.domain.access import ADMINISTRATOR, OWNER
 from server.domain.clock import SystemClock
 from server.jobs import DeferredWork, Thumbnails
-from tests.fixtures.clock import StoppedClock
-from tests.fixtures.images import animation
+from testkit.clock import StoppedClock
+from testkit.images import animation
 
 pytestmark = pytest.mark.asyncio
 

@@ -4,7 +4,7 @@ import pytest
 import pytest_asyncio
 
 from server.domain.access import ADMINISTRATOR
-from tests.fixtures.images import opened, picture
+from testkit.images import opened, picture
 
 pytestmark = pytest.mark.asyncio
 

@@ -6,8 +6,8 @@ from datetime import timedelta
 import pytest
 
 from server.domain.access import GUEST
-from tests.fixtures import contract
-from tests.fixtures.clients import Events
+from testkit.clients.api import Events
+from testkit.oracles import contract
 
 pytestmark = pytest.mark.asyncio
 

@@ -3,8 +3,8 @@
 import pytest
 
 from server.domain.access import ADMINISTRATOR, GUEST
-from tests.factories import JOINED, Make
-from tests.fixtures import contract
+from testkit.factories import JOINED, Make
+from testkit.oracles import contract
 
 pytestmark = pytest.mark.asyncio
 

@@ -9,9 +9,9 @@ import pytest
 from server.domain.access import OWNER
 from server.domain.user_settings import ONES_OWN
 from server.initial_state.realm import LIMITS
-from tests.factories import new_realm
-from tests.fixtures import contract
-from tests.fixtures.rich_realm import SERVER, enrich
+from testkit.factories import new_realm
+from testkit.oracles import contract
+from testkit.rich_realm import SERVER, enrich
 
 pytestmark = pytest.mark.asyncio
 

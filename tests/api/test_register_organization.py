@@ -4,7 +4,7 @@ import pytest
 
 from server.domain.access import GUEST, MEMBER, MODERATOR, OWNER
 from server.domain.user_settings import ADMINISTRATORS
-from tests.fixtures import contract
+from testkit.oracles import contract
 
 pytestmark = pytest.mark.asyncio
 

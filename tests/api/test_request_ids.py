@@ -4,8 +4,8 @@ import asyncio
 
 import pytest
 
-from tests.fixtures.clients import basic
-from tests.fixtures.logs import lines
+from testkit.clients.api import basic
+from testkit.logs import lines
 
 pytestmark = pytest.mark.asyncio
 

@@ -6,8 +6,8 @@ import pytest
 
 from server.domain.access import GUEST
 from storage import users
-from tests.factories import Make, new_realm
-from tests.fixtures.timers import soon, timekeeper_at
+from testkit.factories import Make, new_realm
+from testkit.timers import soon, timekeeper_at
 
 pytestmark = pytest.mark.asyncio
 

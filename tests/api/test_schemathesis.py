@@ -25,10 +25,10 @@ from server.domain.access import OWNER
 from server.domain.addresses import API_PREFIX
 from storage.database import Connection
 from storage.driver import PgConnection
-from tests.factories import new_realm
-from tests.fixtures import openapi
-from tests.fixtures.app import ROOT_DOMAIN, serve
-from tests.fixtures.clients import basic
+from testkit.clients.api import basic
+from testkit.clients.server import ROOT_DOMAIN, serve
+from testkit.factories import new_realm
+from testkit.oracles import openapi
 
 EXAMPLES = 20
 """Of each kind and operation: this is a check, not a search."""

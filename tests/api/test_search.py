@@ -7,7 +7,7 @@ import pytest_asyncio
 
 from queue_processors.search_indexer import SearchIndexer
 from storage import search
-from tests.factories import Make
+from testkit.factories import Make
 
 pytestmark = pytest.mark.asyncio
 

@@ -5,9 +5,9 @@ from dataclasses import replace
 import pytest
 
 from server.runtime.version import FEATURE_LEVEL
-from tests.fixtures import contract
-from tests.fixtures.app import ROOT_DOMAIN
-from tests.fixtures.clients import Client
+from testkit.clients.api import Client
+from testkit.clients.server import ROOT_DOMAIN
+from testkit.oracles import contract
 
 pytestmark = pytest.mark.asyncio
 

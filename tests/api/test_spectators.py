@@ -7,8 +7,8 @@ import pytest
 import pytest_asyncio
 
 from storage import users
-from tests.factories import Make
-from tests.fixtures.contract import validate_register
+from testkit.factories import Make
+from testkit.oracles.contract import validate_register
 
 pytestmark = pytest.mark.asyncio
 

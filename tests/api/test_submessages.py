@@ -5,7 +5,7 @@ import json
 import pytest
 import pytest_asyncio
 
-from tests.factories import Make, new_realm
+from testkit.factories import Make, new_realm
 
 pytestmark = pytest.mark.asyncio
 

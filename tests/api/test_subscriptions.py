@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from server.domain.access import ADMINISTRATOR, GUEST, MEMBER, OWNER
-from tests.factories import Make, user_ids
+from testkit.factories import Make, user_ids
 
 pytestmark = pytest.mark.asyncio
 

@@ -6,7 +6,7 @@ from queue_processors import blob_removals, thumbnails
 from queue_processors.registry import PROCESSORS
 from server.jobs import BlobRemoval, Thumbnails
 from server.messaging.job_broker import OutgoingJob
-from tests.fixtures.images import animation, bomb, opened, picture
+from testkit.images import animation, bomb, opened, picture
 
 pytestmark = pytest.mark.asyncio
 

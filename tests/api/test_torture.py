@@ -10,9 +10,9 @@ import pytest_asyncio
 
 from server.api.bodies import BODIES_AT_ONCE
 from server.main import TRANSPORTS
-from tests.fixtures.app import Server
-from tests.fixtures.clients import Client, basic
-from tests.fixtures.sockets import connected, request, until
+from testkit.clients.api import Client, basic
+from testkit.clients.raw_sockets import connected, request, until
+from testkit.clients.server import Server
 
 pytestmark = pytest.mark.asyncio
 

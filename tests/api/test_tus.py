@@ -14,13 +14,13 @@ from queue_processors.blob_keeper import STRAYS_KEPT, BlobKeeper
 from server.api.resumable import MAX_UNFINISHED, PART_BYTES, WAITS
 from server.api.tus import CONTENT_TYPE
 from server.domain.attachments import MIB
-from tests.factories import new_realm
-from tests.fixtures import openapi
-from tests.fixtures.app import serve
-from tests.fixtures.clients import basic, multipart
-from tests.fixtures.clock import StoppedClock
-from tests.fixtures.images import picture
-from tests.fixtures.visitors import PASSWORD
+from testkit.clients.api import basic, multipart
+from testkit.clients.page_client import PASSWORD
+from testkit.clients.server import serve
+from testkit.clock import StoppedClock
+from testkit.factories import new_realm
+from testkit.images import picture
+from testkit.oracles import openapi
 
 pytestmark = pytest.mark.asyncio
 

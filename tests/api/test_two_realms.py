@@ -14,6 +14,8 @@ from server.api.params import Params, readers
 from server.api.routes import ROUTES
 from storage.database import Connection
 from storage.ids import RealmId
+from testkit.clients.api import Answer
+from testkit.factories import new_realm
 from tests.api.permissions import world
 from tests.api.permissions.asking import ask
 from tests.api.permissions.expectations import ROWS
@@ -26,8 +28,6 @@ from tests.api.permissions.references import (
     TEXTS,
 )
 from tests.api.permissions.world import Values, World
-from tests.factories import new_realm
-from tests.fixtures.clients import Answer
 
 CANARY = "Kanarienvogel"
 FAR = 1_000_000

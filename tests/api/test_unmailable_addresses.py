@@ -3,8 +3,8 @@
 import pytest
 
 from server.domain.access import OWNER
-from tests.fixtures.invitations import Reception
-from tests.fixtures.visitors import PASSWORD, give_password
+from testkit.clients.invitations import Reception
+from testkit.clients.page_client import PASSWORD, give_password
 
 pytestmark = pytest.mark.asyncio
 

@@ -13,7 +13,7 @@ from server.domain.unsubscribing import (
 )
 from storage import audit_log, server_keys
 from storage.ids import RealmId, UserId
-from tests.factories import new_realm
+from testkit.factories import new_realm
 
 pytestmark = pytest.mark.asyncio
 

@@ -4,8 +4,8 @@ import pytest
 
 from server.domain.access import ADMINISTRATOR, GUEST, MEMBER, MODERATOR
 from server.domain.bots import GENERIC
-from tests.fixtures import contract
-from tests.fixtures.visitors import PASSWORD, give_password
+from testkit.clients.page_client import PASSWORD, give_password
+from testkit.oracles import contract
 
 pytestmark = pytest.mark.asyncio
 

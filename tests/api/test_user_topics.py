@@ -4,7 +4,7 @@ import pytest
 import pytest_asyncio
 
 from server.domain.access import GUEST
-from tests.factories import Make
+from testkit.factories import Make
 
 pytestmark = pytest.mark.asyncio
 

@@ -6,7 +6,7 @@ import pytest_asyncio
 from server.domain.access import ADMINISTRATOR, GUEST, MEMBER, MODERATOR, OWNER
 from server.domain.avatars import gravatar_url
 from server.domain.user_settings import ADMINISTRATORS, EVERYONE, MEMBERS, MODERATORS, NOBODY
-from tests.factories import new_realm
+from testkit.factories import new_realm
 
 pytestmark = pytest.mark.asyncio
 

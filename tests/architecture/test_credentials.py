@@ -2,7 +2,7 @@
 
 import ast
 
-from tests.architecture.sources import functions, modules
+from testkit.sources import functions, modules
 
 WRITES = {
     ("credentials", "update_password"),

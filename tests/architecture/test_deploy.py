@@ -11,8 +11,8 @@ from prometheus_client.parser import text_string_to_metric_families
 from scripts.cli.main import cli
 from server.settings import Settings, variable_of
 from server.telemetry.metrics import Metrics
-from tests.architecture.sources import ROOT
-from tests.fixtures.app import Server
+from testkit.clients.server import Server
+from testkit.sources import ROOT
 
 DEPLOY = ROOT / "docs" / "deploy"
 RULES = DEPLOY / "prometheus-rules.yml"

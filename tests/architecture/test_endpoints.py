@@ -14,9 +14,9 @@ from server.api.params import Params, describe, readers
 from server.api.routes import ROUTES, Router, RoutesError
 from server.domain.addresses import API_PREFIX
 from server.main import serving
-from tests.architecture.sources import ROOT, Texts
-from tests.fixtures import contract
-from tests.fixtures.openapi import document, pattern_of
+from testkit.oracles import contract
+from testkit.oracles.openapi import document, pattern_of
+from testkit.sources import ROOT, Texts
 
 METHODS = {
     "get": "GET",

@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from tests.architecture.sources import ROOT, modules
+from testkit.sources import ROOT, modules
 
 LEVELS = {
     "debug": "debug",

@@ -4,7 +4,7 @@ import configparser
 import subprocess
 from fnmatch import fnmatch
 
-from tests.architecture.sources import ROOT
+from testkit.sources import ROOT
 
 PACKAGES = ("server", "queue_processors", "storage", "scripts")
 FOR_CHECKOUTS = frozenset({"scripts"})

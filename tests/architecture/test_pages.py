@@ -14,7 +14,7 @@ from server.runtime.pages import Page
 from server.web import Site
 from server.web.api_pages import INDEX, ONE
 from server.web.routes import PAGES
-from tests.architecture.sources import ROOT
+from testkit.sources import ROOT
 
 CALL = {"GET": r"(?:look|go)\(", "POST": r"(?:submit|post)\("}
 

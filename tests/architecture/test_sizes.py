@@ -2,7 +2,7 @@
 
 import statistics
 
-from tests.architecture.sources import ROOT, functions, modules
+from testkit.sources import ROOT, functions, modules
 
 LONG_FUNCTION = 60
 LONG_MODULE = 400

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.architecture.sources import ROOT, Function, Texts, functions, modules, modules_in
+from testkit.sources import ROOT, Function, Texts, functions, modules, modules_in
 
 MIGRATIONS = sorted((ROOT / "storage" / "migrations").glob("*.sql"))
 

@@ -20,8 +20,8 @@ from server.messaging.postgres import PostgresEventBus, open_postgres_bus
 from server.messaging.rabbitmq import MAX_CARGO_BYTES, RabbitEventBus, open_rabbitmq_bus
 from storage.database import open_database
 from storage.ids import Position, RealmId
-from tests.fixtures.broker import LossyBus, LossyListener, Recorder
-from tests.fixtures.proxy import Proxy, proxy_to
+from testkit.services.proxy import Proxy, proxy_to
+from testkit.services.rabbitmq import LossyBus, LossyListener, Recorder
 
 REALM = RealmId(7)
 OTHER = RealmId(8)

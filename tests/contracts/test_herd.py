@@ -21,9 +21,9 @@ from storage import event_log, event_queues
 from storage.database import Database, DatabaseUnavailableError
 from storage.event_queues import EventQueueRow
 from storage.ids import ChannelId, Position, QueueId, RealmId, UserId
+from testkit.clients.raw_sockets import until
+from testkit.factories import Make
 from tests.contracts.test_live_delivery import Process, process
-from tests.factories import Make
-from tests.fixtures.sockets import until
 
 pytestmark = pytest.mark.asyncio
 

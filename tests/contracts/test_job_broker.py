@@ -19,7 +19,7 @@ from server.messaging.job_broker import (
 )
 from server.messaging.job_topology import DELIVERY_LIMIT, delay_queue, graveyard_of, lanes_of
 from server.messaging.rabbitmq_jobs import Publisher
-from tests.fixtures.places import SHORT_LEASE_SECONDS, Place
+from testkit.services.job_brokers import SHORT_LEASE_SECONDS, Place
 
 MANY = 150
 """More than a broker hears of at once."""

@@ -24,8 +24,8 @@ from storage import event_queues
 from storage.database import Database, open_database
 from storage.event_queues import EventQueueRow
 from storage.ids import ChannelId, QueueId, RealmId, UserId
-from tests.factories import Make
-from tests.fixtures.broker import LossyListener
+from testkit.factories import Make
+from testkit.services.rabbitmq import LossyListener
 
 PROCESSES = 3
 EVENTS_OF_EACH = 40

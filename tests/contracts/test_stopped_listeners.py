@@ -20,9 +20,9 @@ from server.messaging.event_bus import Hint
 from server.messaging.rabbitmq import open_rabbitmq_bus
 from storage.database import Database
 from storage.ids import Position
+from testkit.factories import Make
+from testkit.services.rabbitmq import Recorder
 from tests.contracts.test_live_delivery import Reader, new_reader, order_in_the_log, process, tell
-from tests.factories import Make
-from tests.fixtures.broker import Recorder
 
 pytestmark = pytest.mark.asyncio
 
@@ -54,7 +54,7 @@ import structlog
 from server.messaging.postgres import open_postgres_bus
 from storage import wakeups
 from storage.database import open_database
-from tests.fixtures.broker import Recorder
+from testkit.services.rabbitmq import Recorder
 
 async def main(database_url):
     structlog.configure(logger_factory=structlog.PrintLoggerFactory(sys.stderr))

@@ -13,8 +13,8 @@ from storage import event_queues
 from storage.database import Database
 from storage.event_queues import EventQueueRow
 from storage.ids import QueueId
-from tests.factories import Make
-from tests.fixtures.clock import StoppedClock
+from testkit.clock import StoppedClock
+from testkit.factories import Make
 
 pytestmark = pytest.mark.asyncio
 

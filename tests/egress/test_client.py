@@ -22,8 +22,8 @@ from server.egress.client import MAX_HEADER_BYTES
 from server.egress.guard import Guard
 from server.egress.resolving import SystemResolver
 from server.settings.network_types import Destinations, Ports
-from tests.fixtures.mail import Certificate
-from tests.fixtures.web import Answering, Received, Web, answering, web_at
+from testkit.services.mail_server import Certificate
+from testkit.services.web_server import Answering, Received, Web, answering, web_at
 
 pytestmark = pytest.mark.asyncio
 

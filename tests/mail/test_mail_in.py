@@ -20,11 +20,11 @@ from server.mail_in import MAX_OF_ONE_PEER, MailRoom, taking_mail
 from storage import users
 from storage.ids import MessageId
 from storage.users import UserRow
-from tests.factories import Make
-from tests.fixtures.app import Server, ServerFactory
-from tests.fixtures.clients import Client
-from tests.fixtures.database import until_somebody_waits_for_a_lock
-from tests.fixtures.mail import Certificate
+from testkit.clients.api import Client
+from testkit.clients.server import Server, ServerFactory
+from testkit.database import until_somebody_waits_for_a_lock
+from testkit.factories import Make
+from testkit.services.mail_server import Certificate
 
 pytestmark = pytest.mark.asyncio
 

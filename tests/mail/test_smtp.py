@@ -7,7 +7,7 @@ import pytest
 
 from server.mail.mailer import AddressRefusedError, MailNotTakenNowError, MailRefusedError
 from server.mail.smtp import SmtpMailer, open_smtp_mailer
-from tests.fixtures.mail import Certificate, Sink, listening
+from testkit.services.mail_server import Certificate, Sink, listening
 
 pytestmark = pytest.mark.asyncio
 

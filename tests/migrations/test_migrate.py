@@ -15,7 +15,7 @@ from storage.migrate import (
     needed_before_deploy,
     pending,
 )
-from tests.fixtures.database import new_database
+from testkit.database import new_database
 
 IMPATIENT = Patience(
     lock_milliseconds=50, attempts=2, pause_seconds=0.01, other_migration_seconds=0.05

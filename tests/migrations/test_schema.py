@@ -6,7 +6,7 @@ import psycopg
 
 from storage.migrate import DIRECTORY, FILE_NAME, known_migrations, migrate
 from storage.schema import SCHEMA_FILE, dump, dump_migrated
-from tests.fixtures.database import new_database
+from testkit.database import new_database
 
 
 def test_the_committed_schema_is_up_to_date():

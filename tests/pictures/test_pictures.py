@@ -11,7 +11,7 @@ from server.domain.errors import BadImageError
 from server.pictures import WORKER, Pictures
 from server.pictures.worker import MAX_FRAMES, answer
 from server.runtime import sandbox
-from tests.fixtures.images import animation, bomb, deep, opened, pages, photograph, picture
+from testkit.images import animation, bomb, deep, opened, pages, photograph, picture
 
 
 async def pieces(content):

@@ -14,7 +14,7 @@ from server.previews import Previews
 from server.previews.fetching import FAILURES_KEPT_SECONDS, KEPT_SECONDS, REMEMBERED
 from server.previews.page import Page
 from server.settings.network_types import Destinations, Ports
-from tests.fixtures.web import Answering, Received, Web, answering, answering_json, web_at
+from testkit.services.web_server import Answering, Received, Web, answering, answering_json, web_at
 
 pytestmark = pytest.mark.asyncio
 

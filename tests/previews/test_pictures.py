@@ -13,8 +13,8 @@ from server.previews import LinkedPictures, pictures
 from server.previews.fetching import FAILURES_KEPT_SECONDS, KEPT_SECONDS
 from server.previews.pictures import AT_ONCE_OF_HOST, LEAST_WEIGHT, Busy
 from server.settings.network_types import Destinations, Ports
-from tests.fixtures.images import picture
-from tests.fixtures.web import Web, answering, web_at
+from testkit.images import picture
+from testkit.services.web_server import Web, answering, web_at
 
 pytestmark = pytest.mark.asyncio
 

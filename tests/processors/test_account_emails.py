@@ -10,7 +10,7 @@ from server.domain.account_news import Deactivated
 from server.jobs import AccountEmail
 from server.mail.mailer import MailNotTakenNowError
 from server.mail.smtp import open_smtp_mailer
-from tests.fixtures.mail import listening
+from testkit.services.mail_server import listening
 
 pytestmark = pytest.mark.asyncio
 

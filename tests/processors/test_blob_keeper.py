@@ -18,8 +18,8 @@ from server.jobs import BlobRemoval
 from server.messaging.background import running
 from storage import attachments
 from storage.blobs import new_key
-from tests.fixtures.clock import StoppedClock
-from tests.fixtures.database import until_somebody_waits_for_a_lock
+from testkit.clock import StoppedClock
+from testkit.database import until_somebody_waits_for_a_lock
 
 pytestmark = pytest.mark.asyncio
 SOON = timedelta(minutes=1)

@@ -23,10 +23,10 @@ from storage import server_keys, shipping
 from storage.database import Database
 from storage.shipping import CursorRow
 from storage.users import UserRow
-from tests.factories import Make
-from tests.fixtures.app import Server, serve
-from tests.fixtures.clock import StoppedClock
-from tests.fixtures.mail import Sink, listening
+from testkit.clients.server import Server, serve
+from testkit.clock import StoppedClock
+from testkit.factories import Make
+from testkit.services.mail_server import Sink, listening
 
 pytestmark = pytest.mark.asyncio
 

@@ -12,7 +12,6 @@ import psycopg
 import pytest
 import pytest_asyncio
 
-from benchmarks.faults.proxy import CuttingProxy, proxy_to
 from queue_processors.due_items import REALMS_AT_ONCE, DueItemRunner, in_turns
 from queue_processors.main import TIMERS
 from queue_processors.processor import MAX_ATTEMPTS
@@ -30,10 +29,11 @@ from storage.database import (
 )
 from storage.ids import RealmId
 from storage.users import UserRow
-from tests.factories import Make, new_realm
-from tests.fixtures.clock import StoppedClock
-from tests.fixtures.making import Stage
-from tests.fixtures.timers import HOUR, Timers, timekeeper_on
+from testkit.clock import StoppedClock
+from testkit.factories import Make, new_realm
+from testkit.faults.proxy import CuttingProxy, proxy_to
+from testkit.stage import Stage
+from testkit.timers import HOUR, Timers, timekeeper_on
 
 pytestmark = pytest.mark.asyncio
 

@@ -18,9 +18,9 @@ from server.messaging.background import running
 from server.settings import load_settings
 from storage import timers as storage_timers
 from storage.database import Connection, Database
-from tests.factories import Make
-from tests.fixtures.making import Stage
-from tests.fixtures.timers import HOUR, Timers, soon
+from testkit.factories import Make
+from testkit.stage import Stage
+from testkit.timers import HOUR, Timers, soon
 
 pytestmark = pytest.mark.asyncio
 

@@ -27,12 +27,12 @@ from server.mail.mailer import MailNotTakenNowError
 from server.mail.smtp import SmtpMailer, open_smtp_mailer
 from server.settings import load_settings
 from storage import email_notifications, users
-from tests.factories import new_realm, user_ids
-from tests.fixtures.changes import Changes
-from tests.fixtures.fanout import FanoutDesk
-from tests.fixtures.hall import Hall
-from tests.fixtures.mail import Sink, listening
-from tests.fixtures.places import Place
+from testkit.factories import new_realm, user_ids
+from testkit.message_changes import Changes
+from testkit.message_fanout import FanoutDesk
+from testkit.realm_with_roles import Hall
+from testkit.services.job_brokers import Place
+from testkit.services.mail_server import Sink, listening
 
 pytestmark = pytest.mark.asyncio
 

@@ -20,14 +20,14 @@ from server.previews import Previews
 from server.settings.network_types import Destinations, Ports
 from storage import message_previews
 from storage.ids import MessageId
-from tests.factories import user_ids
-from tests.fixtures.agreement import Witnesses
-from tests.fixtures.changes import Changes
-from tests.fixtures.fanout import FanoutDesk
-from tests.fixtures.hall import Hall
-from tests.fixtures.places import Place
-from tests.fixtures.web import Received, Web, answering, web_at
-from tests.unit.markdown.reader import read
+from testkit.factories import user_ids
+from testkit.markdown.reader import read
+from testkit.message_changes import Changes
+from testkit.message_fanout import FanoutDesk
+from testkit.oracles.agreement import Witnesses
+from testkit.realm_with_roles import Hall
+from testkit.services.job_brokers import Place
+from testkit.services.web_server import Received, Web, answering, web_at
 
 pytestmark = pytest.mark.asyncio
 

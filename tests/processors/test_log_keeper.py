@@ -7,8 +7,8 @@ import pytest
 from queue_processors.log_keeper import KEEP_DAYS, LogKeeper
 from storage import event_log
 from storage.database import Database
-from tests.factories import Make
-from tests.fixtures.clock import StoppedClock
+from testkit.clock import StoppedClock
+from testkit.factories import Make
 
 pytestmark = pytest.mark.asyncio
 

@@ -23,11 +23,11 @@ from storage import notifications, presences, users
 from storage.ids import GroupId, MessageId, Position
 from storage.notifications import NewNotification
 from storage.shipping import ShippableRow
-from tests.factories import user_ids
-from tests.fixtures.changes import Changes
-from tests.fixtures.fanout import FanoutDesk
-from tests.fixtures.hall import Hall
-from tests.fixtures.places import Place
+from testkit.factories import user_ids
+from testkit.message_changes import Changes
+from testkit.message_fanout import FanoutDesk
+from testkit.realm_with_roles import Hall
+from testkit.services.job_brokers import Place
 
 pytestmark = pytest.mark.asyncio
 

@@ -23,7 +23,7 @@ from server.messaging.rabbitmq_jobs import Publisher
 from server.telemetry.metrics import Metrics
 from storage import workers
 from storage.database import Database
-from tests.fixtures.places import Place
+from testkit.services.job_brokers import Place
 
 QUEUE = "deferred_work"
 

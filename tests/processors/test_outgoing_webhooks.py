@@ -26,13 +26,13 @@ from server.settings.network_types import Destinations, Ports
 from storage import bots, users
 from storage.bots import ServiceRow
 from storage.users import UserRow
-from tests.factories import user_ids
-from tests.fixtures import contract
-from tests.fixtures.changes import Changes
-from tests.fixtures.fanout import FanoutDesk
-from tests.fixtures.hall import Hall
-from tests.fixtures.places import Place
-from tests.fixtures.web import Received, Web, answering, answering_json, web_at
+from testkit.factories import user_ids
+from testkit.message_changes import Changes
+from testkit.message_fanout import FanoutDesk
+from testkit.oracles import contract
+from testkit.realm_with_roles import Hall
+from testkit.services.job_brokers import Place
+from testkit.services.web_server import Received, Web, answering, answering_json, web_at
 
 pytestmark = pytest.mark.asyncio
 

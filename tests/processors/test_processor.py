@@ -22,7 +22,7 @@ from server.messaging.job_broker import JobBroker, OutgoingJob
 from storage import jobs
 from storage.ids import RealmId
 from storage.jobs import DeadJobRow
-from tests.fixtures.places import Place
+from testkit.services.job_brokers import Place
 
 REALM = RealmId(1)
 

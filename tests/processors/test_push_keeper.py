@@ -15,9 +15,9 @@ from server.push.service import NeedsOperatorError, TryLaterError
 from storage import push_devices
 from storage.realms import by_id
 from storage.users import UserRow
-from tests.factories import Make
-from tests.fixtures.app import Server, ServerFactory
-from tests.fixtures.bouncer import SERVER_ID, SERVER_KEY, FakeBouncer
+from testkit.clients.server import Server, ServerFactory
+from testkit.factories import Make
+from testkit.services.push_bouncer import SERVER_ID, SERVER_KEY, FakeBouncer
 
 pytestmark = pytest.mark.asyncio
 

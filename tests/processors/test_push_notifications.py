@@ -32,12 +32,12 @@ from storage import push_devices, users
 from storage.ids import MessageId, Position
 from storage.push_devices import DeviceRow, Kind
 from storage.users import UserRow
-from tests.factories import user_ids
-from tests.fixtures.bouncer import Answer, FakeBouncer, asking
-from tests.fixtures.changes import Changes
-from tests.fixtures.fanout import FanoutDesk
-from tests.fixtures.hall import Hall
-from tests.fixtures.places import Place
+from testkit.factories import user_ids
+from testkit.message_changes import Changes
+from testkit.message_fanout import FanoutDesk
+from testkit.realm_with_roles import Hall
+from testkit.services.job_brokers import Place
+from testkit.services.push_bouncer import Answer, FakeBouncer, asking
 
 pytestmark = pytest.mark.asyncio
 

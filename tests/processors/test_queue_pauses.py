@@ -7,7 +7,7 @@ import pytest
 from queue_processors.queue_pauses import Pauses, work_unless_paused
 from storage import workers
 from storage.database import Database
-from tests.fixtures.places import Place
+from testkit.services.job_brokers import Place
 from tests.processors.test_processor import ONE_BY_ONE, Guests, left, publish
 
 TURNS = 50

@@ -18,10 +18,10 @@ from server.messaging.job_topology import graveyard_of, lanes_of
 from server.messaging.rabbitmq_jobs import Publisher
 from server.writer import WriteTx
 from storage.database import Database
-from tests.factories import Make, new_realm
-from tests.fixtures.mail import listening
-from tests.fixtures.making import Stage
-from tests.fixtures.places import Place
+from testkit.factories import Make, new_realm
+from testkit.services.job_brokers import Place
+from testkit.services.mail_server import listening
+from testkit.stage import Stage
 from tests.processors.test_operators import Operator
 from tests.processors.test_shipper import cursor_of
 

@@ -32,8 +32,8 @@ from storage.database import Connection, Database, DatabaseUnavailableError
 from storage.ids import Position, RealmId
 from storage.shipping import CursorRow, ShippableRow
 from storage.wakeups import listening
-from tests.factories import Make, new_realm
-from tests.fixtures.making import Stage
+from testkit.factories import Make, new_realm
+from testkit.stage import Stage
 
 QUEUE = "count"
 GROWING = (0.02, 0.05, 0.1, 0.2, 0.4)

@@ -9,9 +9,9 @@ import pytest
 from queue_processors.shipper import Shipper, through
 from server.messaging.job_broker import Delivery, JobBroker
 from storage.database import Database
-from tests.factories import Make
-from tests.fixtures.making import Stage
-from tests.fixtures.places import Place
+from testkit.factories import Make
+from testkit.services.job_brokers import Place
+from testkit.stage import Stage
 from tests.processors.test_shipper import QUEUE, ask, cursor_of
 
 pytestmark = pytest.mark.parametrize("place", ["rabbitmq"], indirect=True)

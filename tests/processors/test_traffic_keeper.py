@@ -7,7 +7,7 @@ import pytest
 from queue_processors.traffic_keeper import TrafficKeeper
 from server.domain.channels import TRAFFIC_WEEKS
 from storage import channels
-from tests.factories import new_realm
+from testkit.factories import new_realm
 
 pytestmark = pytest.mark.asyncio
 

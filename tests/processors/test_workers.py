@@ -15,8 +15,8 @@ from server.writer import WriteTx
 from storage import workers
 from storage.database import Database
 from storage.workers import WorkerRow
-from tests.factories import Make
-from tests.fixtures.making import Stage
+from testkit.factories import Make
+from testkit.stage import Stage
 
 PATIENCE_SECONDS = 60
 

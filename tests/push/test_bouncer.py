@@ -23,7 +23,7 @@ from server.push.service import (
 )
 from storage.ids import PushDeviceId, UserId
 from storage.push_devices import PlainDevice, SealedDevice
-from tests.fixtures.bouncer import A_DAY, NOW, SERVER_KEY, FakeBouncer, asking
+from testkit.services.push_bouncer import A_DAY, NOW, SERVER_KEY, FakeBouncer, asking
 
 pytestmark = pytest.mark.asyncio
 

@@ -23,9 +23,9 @@ from server.push.service import (
 )
 from storage.ids import PushDeviceId
 from storage.push_devices import PlainDevice
-from tests.fixtures.clock import StoppedClock
-from tests.fixtures.mail import Certificate
-from tests.fixtures.makers import (
+from testkit.clock import StoppedClock
+from testkit.services.mail_server import Certificate
+from testkit.services.push_services import (
     TOPIC,
     FakeApns,
     FakeFcm,

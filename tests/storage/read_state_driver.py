@@ -23,7 +23,7 @@ from storage.database import Connection, Statement
 from storage.ids import ChannelId, MessageId, TopicId, UserId
 from storage.messages import CHANNEL_WILDCARD, READ_BY_SENDER, TELLS_OF_RESOLVING
 from storage.users import UserRow
-from tests.factories import Make, new_realm
+from testkit.factories import Make, new_realm
 from tests.storage.read_state_model import GUEST, Channel
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)

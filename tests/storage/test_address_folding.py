@@ -14,8 +14,8 @@ from storage import credentials, invitations, users
 from storage.address_folding import fold_address
 from storage.ids import UserId
 from storage.shared_addresses import SharedAddress, fill_foldings, shared_addresses
-from tests.factories import JOINED, Make
-from tests.fixtures.making import Stage
+from testkit.factories import JOINED, Make
+from testkit.stage import Stage
 
 SAME = [
     ("Ada@Example.com", "ada@example.COM"),

@@ -16,7 +16,7 @@ from storage import realms
 from storage.channels import ChannelRow
 from storage.ids import GroupId, UserId
 from storage.users import UserRow
-from tests.factories import Make
+from testkit.factories import Make
 
 pytestmark = pytest.mark.asyncio
 

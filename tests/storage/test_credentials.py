@@ -6,7 +6,7 @@ import pytest
 
 from storage import credentials
 from storage.database import Connection
-from tests.factories import Make, new_realm
+from testkit.factories import Make, new_realm
 
 pytestmark = pytest.mark.asyncio
 

@@ -13,8 +13,8 @@ import pytest
 import pytest_asyncio
 
 from storage.database import Database, Statement, open_database
-from tests.factories import Make, new_realm
-from tests.fixtures.proxy import Proxy, proxy_to
+from testkit.factories import Make, new_realm
+from testkit.services.proxy import Proxy, proxy_to
 
 POOL = 3
 ATTEMPTS = 12

@@ -3,7 +3,7 @@
 import pytest
 
 from storage import ended_flows
-from tests.factories import Make, new_realm
+from testkit.factories import Make, new_realm
 
 pytestmark = pytest.mark.asyncio
 

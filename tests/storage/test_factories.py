@@ -4,7 +4,7 @@ import pytest
 
 from server.domain.access import GUEST
 from storage import subscriptions
-from tests.factories import Make, user_ids
+from testkit.factories import Make, user_ids
 
 pytestmark = pytest.mark.asyncio
 

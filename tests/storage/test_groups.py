@@ -4,7 +4,7 @@ import pytest
 
 from server.domain.access import SYSTEM_GROUP_NESTING, SYSTEM_GROUPS
 from storage import groups
-from tests.factories import Make
+from testkit.factories import Make
 
 pytestmark = pytest.mark.asyncio
 

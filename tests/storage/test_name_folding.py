@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 
 from storage import channels
 from storage.name_folding import fold_name
-from tests.factories import Make
-from tests.fixtures.names import ASSIGNED
+from testkit.confusable_names import ASSIGNED
+from testkit.factories import Make
 
 FOLDINGS = """
     SELECT name_folding(n.name) FROM unnest(%(names)s::text[]) WITH ORDINALITY AS n(name, place)

@@ -11,7 +11,7 @@ from storage.database import Connection
 from storage.driver import PgConnection
 from storage.history import NEWEST, OLDEST, Scope, Window, Without
 from storage.ids import ChannelId, MessageId, RealmId, UserId
-from tests.factories import new_realm
+from testkit.factories import new_realm
 
 pytestmark = pytest.mark.asyncio
 

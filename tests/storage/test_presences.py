@@ -9,7 +9,7 @@ from storage import presences, users
 from storage.database import Connection, Database
 from storage.ids import UserId
 from storage.presences import Ping
-from tests.factories import JOINED, Make, new_realm
+from testkit.factories import JOINED, Make, new_realm
 
 pytestmark = pytest.mark.asyncio
 

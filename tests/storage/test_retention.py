@@ -6,7 +6,7 @@ import pytest
 
 from storage import retention
 from storage.ids import MessageId
-from tests.factories import Make
+from testkit.factories import Make
 
 pytestmark = pytest.mark.asyncio
 

@@ -3,7 +3,7 @@
 import pytest
 
 from storage import shared_contacts
-from tests.factories import Make
+from testkit.factories import Make
 
 pytestmark = pytest.mark.asyncio
 

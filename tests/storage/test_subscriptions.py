@@ -6,7 +6,7 @@ from server.domain.access import GUEST
 from storage import channels, subscriptions
 from storage.ids import ChannelId
 from storage.subscriptions import Membership
-from tests.factories import Make, user_ids
+from testkit.factories import Make, user_ids
 
 pytestmark = pytest.mark.asyncio
 
@@ -138,7 +138,7 @@ async def test_names_are_found_in_any_case(make_here: Make):
 
 
 async def test_another_realm_sees_nothing(make_here: Make):
-    from tests.factories import new_realm
+    from testkit.factories import new_realm
 
     make, other = make_here, await new_realm(make_here.connection)
     user = await make.user()

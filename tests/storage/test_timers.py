@@ -7,7 +7,7 @@ import pytest
 from storage import reminders, scheduled_messages, timers
 from storage.ids import UserId
 from storage.scheduled_messages import ScheduledMessageRow
-from tests.factories import Make, new_realm
+from testkit.factories import Make, new_realm
 
 pytestmark = pytest.mark.asyncio
 

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import pytest
 
 from storage import conversations, message_moves
-from tests.factories import Make
+from testkit.factories import Make
 
 pytestmark = pytest.mark.asyncio
 

@@ -6,7 +6,7 @@ from server.domain.access import GUEST, MEMBER, OWNER
 from storage import users
 from storage.database import Connection
 from storage.users import NewUserRow
-from tests.factories import JOINED, Make, new_realm, user_ids
+from testkit.factories import JOINED, Make, new_realm, user_ids
 
 pytestmark = pytest.mark.asyncio
 

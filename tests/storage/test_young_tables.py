@@ -17,7 +17,7 @@ from storage.database import Connection
 from storage.driver import PgConnection
 from storage.ids import ChannelId, MessageId, Position, UserId
 from storage.sends import Send
-from tests.factories import JOINED, Make, new_realm
+from testkit.factories import JOINED, Make, new_realm
 
 pytestmark = pytest.mark.asyncio
 

@@ -10,7 +10,7 @@ from typing_extensions import override
 
 from server.transport import acceptor_pool
 from server.transport.acceptor_pool import BURST_CONNECTIONS, EXTRA_ACCEPTORS, AcceptorPool
-from tests.fixtures.sockets import until
+from testkit.clients.raw_sockets import until
 
 pytestmark = pytest.mark.asyncio
 

@@ -12,9 +12,9 @@ from typing_extensions import override
 from server.transport import connection as connections
 from server.transport.limits import MAX_AHEAD_BYTES
 from server.transport.writing import CHUNKS_END, as_chunk
-from tests.fixtures.sockets import connected, until
+from testkit.clients.raw_sockets import connected, until
+from testkit.wire_fuzz import Paper
 from tests.transport.exchanges import ASK, Echo, Patient, Silent, Slow, begun, grown, serving
-from tests.transport.wire_fuzz import Paper
 
 pytestmark = pytest.mark.asyncio
 

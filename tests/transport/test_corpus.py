@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
-from tests.fixtures.clients import basic
-from tests.fixtures.sockets import connected
+from testkit.clients.api import basic
+from testkit.clients.raw_sockets import connected
 
 pytestmark = pytest.mark.asyncio
 

@@ -9,7 +9,7 @@ from typing_extensions import override
 
 from server.transport.connection import Connection
 from server.transport.read_throttle import MAX_PER_ITERATION
-from tests.fixtures.sockets import PATIENCE_SECONDS, connected, until
+from testkit.clients.raw_sockets import PATIENCE_SECONDS, connected, until
 from tests.transport.exchanges import ASK, Echo, Patient, serving
 
 pytestmark = pytest.mark.asyncio

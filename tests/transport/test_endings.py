@@ -8,8 +8,8 @@ import pytest
 
 from server.api.exchanges import _DeferredExchange
 from server.transport.limits import MAX_AHEAD_BYTES
-from tests.fixtures.clients import basic
-from tests.fixtures.sockets import connected, request, until
+from testkit.clients.api import basic
+from testkit.clients.raw_sockets import connected, request, until
 from tests.transport.exchanges import ASK, Echo, Patient, Silent, Slow, begun, grown, serving
 
 pytestmark = pytest.mark.asyncio

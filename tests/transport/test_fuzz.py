@@ -4,8 +4,8 @@ from random import Random
 
 import pytest
 
-from tests.transport.slow_fuzz import check_slowly
-from tests.transport.wire_fuzz import check, new_server, random_bytes
+from testkit.slow_fuzz import check_slowly
+from testkit.wire_fuzz import check, new_server, random_bytes
 
 SEED = 20261122
 

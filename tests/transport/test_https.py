@@ -21,8 +21,8 @@ from server.runtime.sockets import ListenError
 from server.settings import Settings, certificates
 from server.transport import acceptor_pool
 from server.transport import server as transport_server
-from tests.fixtures.clients import basic
-from tests.fixtures.sockets import Connection, connected, request, until
+from testkit.clients.api import basic
+from testkit.clients.raw_sockets import Connection, connected, request, until
 from tests.transport.exchanges import ASK, serving
 
 pytestmark = pytest.mark.asyncio

@@ -8,7 +8,7 @@ import pytest
 
 from server.runtime import scheduler
 from server.runtime.scheduler import CooperativeScheduler
-from tests.fixtures.sockets import until
+from testkit.clients.raw_sockets import until
 
 pytestmark = pytest.mark.asyncio
 

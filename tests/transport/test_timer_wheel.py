@@ -8,7 +8,7 @@ import pytest
 
 from server.runtime import scheduler, timer_wheel
 from server.runtime.timer_wheel import TimerWheel
-from tests.fixtures.sockets import until
+from testkit.clients.raw_sockets import until
 
 pytestmark = pytest.mark.asyncio
 

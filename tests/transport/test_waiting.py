@@ -11,9 +11,9 @@ import server as parley
 from server.realtime.poll import Waiting
 from server.transport import acceptor_pool
 from server.transport.reading import Reader
-from tests.factories import Make
-from tests.fixtures.clients import basic
-from tests.fixtures.sockets import connected, request, until
+from testkit.clients.api import basic
+from testkit.clients.raw_sockets import connected, request, until
+from testkit.factories import Make
 from tests.transport.exchanges import ASK, serving
 
 pytestmark = pytest.mark.asyncio

@@ -19,7 +19,7 @@ from server.domain.access import (
     Person,
 )
 from storage.ids import GroupId, UserId
-from tests.fixtures.clock import StoppedClock
+from testkit.clock import StoppedClock
 
 CLOCK = StoppedClock()
 LONG_AGO = CLOCK.now() - timedelta(days=1000)

@@ -13,7 +13,7 @@ from server.realm_cache import RealmCaches
 from server.realtime import queues
 from server.realtime.queues import Realtime
 from storage.ids import ChannelId, QueueId, RealmId, UserId
-from tests.fixtures.sockets import until
+from testkit.clients.raw_sockets import until
 
 pytestmark = pytest.mark.asyncio
 

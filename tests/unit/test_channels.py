@@ -42,7 +42,7 @@ from server.domain.errors import BadRequestError
 from server.domain.realm_settings import RealmSettings
 from storage.channels import ChannelRow
 from storage.ids import ChannelId, GroupId, Position, UserId
-from tests.fixtures.clock import StoppedClock
+from testkit.clock import StoppedClock
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 IDS = {name: GroupId(number) for number, name in enumerate(SYSTEM_GROUPS, start=1)}

@@ -8,7 +8,7 @@ from server.api.credentials import TRUSTED_SECONDS, Credential
 from server.domain.errors import UnauthorizedError
 from server.runtime.batch_loader import BatchLoader
 from storage.ids import RealmId
-from tests.fixtures.clock import StoppedClock
+from testkit.clock import StoppedClock
 
 pytestmark = pytest.mark.asyncio
 

@@ -14,7 +14,7 @@ from server.domain.markdown.typesetting import TypesetJob
 from server.typesetting import ProcessTypesetter
 from server.typesetting.wire import Order
 from server.typesetting.worker import deliver
-from tests.unit.markdown.typesetting import typeset_here
+from testkit.markdown.typesetting import typeset_here
 from tests.unit.test_markdown_safety import ATTACKS
 
 ENOUGH_SECONDS = 300.0

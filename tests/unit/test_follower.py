@@ -19,7 +19,7 @@ from server.realtime.follower import RealmFollower
 from server.runtime.scheduler import CooperativeScheduler
 from storage import event_log
 from storage.ids import Position, RealmId
-from tests.fixtures.sockets import until
+from testkit.clients.raw_sockets import until
 
 pytestmark = pytest.mark.asyncio
 

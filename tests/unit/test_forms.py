@@ -10,7 +10,7 @@ from tornado.httputil import HTTPHeaders
 
 from server.api.forms import MAX_FORM_BYTES, percent_decoded, read_body, read_query
 from server.domain.errors import DomainError
-from tests.fixtures.clients import multipart
+from testkit.clients.api import multipart
 
 FORM = "application/x-www-form-urlencoded"
 

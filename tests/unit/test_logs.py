@@ -10,7 +10,7 @@ from structlog.contextvars import bound_contextvars
 
 from server.domain.api_keys import new_named_key
 from server.telemetry.logs import REDACTED, Redactor, new_request_id
-from tests.fixtures.logs import lines
+from testkit.logs import lines
 
 KEY = "aB3dE6gH9jK2mN5pQ8sT1vW4yZ7bC0eF"
 CANARY = "canary-4711"

@@ -6,8 +6,8 @@ import pytest
 from _pytest.mark import ParameterSet
 
 from server.domain.markdown import render
-from tests.unit.markdown.reader import read
-from tests.unit.markdown.realm import Realm
+from testkit.markdown.reader import read
+from testkit.markdown.realm import Realm
 
 CASES = Path(__file__).parent / "markdown" / "cases.txt"
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from server.domain.markdown import EmptyResolver, render
 from server.domain.markdown.emphasis import free_flanks, may_have_unused, unused_freed
 from server.domain.markdown.source import FLANK
-from tests.unit.markdown.realm import Realm
+from testkit.markdown.realm import Realm
 
 MARKS = {"*": "em", "**": "strong", "~~": "del"}
 OPTIONS = pyromark.Options.ENABLE_TABLES | pyromark.Options.ENABLE_STRIKETHROUGH

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from server.domain.markdown import render, tree
 from server.domain.markdown.source import is_prose
-from tests.unit.markdown.properties import MARKS, WORDS, check_source, random_source
-from tests.unit.markdown.reader import read
-from tests.unit.markdown.realm import Realm
+from testkit.markdown.properties import MARKS, WORDS, check_source, random_source
+from testkit.markdown.reader import read
+from testkit.markdown.realm import Realm
 
 # Pieces that keep the letters x, y and z in the text, whatever they turn out to be together: no
 # link, whose address is not shown, no fence of code, whose word is not, and no row that is longer

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from server.domain.markdown import render
 from server.domain.markdown.links import is_attachment, is_upload, relative_href, safe_href
-from tests.unit.markdown.realm import Realm
+from testkit.markdown.realm import Realm
 
 ORIGIN = "https://chat.example.com"
 UPLOADS = "/user_uploads/"

@@ -6,9 +6,9 @@ import pytest
 
 from server.domain.markdown import EmptyResolver, Names, names_in, render, render_description
 from server.domain.markdown.tokens import MAX_TOKENS
-from tests.unit.markdown.pathological import PATHOLOGICAL
-from tests.unit.markdown.properties import random_source
-from tests.unit.markdown.realm import Realm
+from testkit.markdown.pathological import PATHOLOGICAL
+from testkit.markdown.properties import random_source
+from testkit.markdown.realm import Realm
 
 
 def test_mentions_that_notify():

@@ -17,8 +17,8 @@ from server.domain.markdown.previews import (
     with_previews,
     without_previews,
 )
-from tests.unit.markdown.reader import read
-from tests.unit.markdown.realm import Realm
+from testkit.markdown.reader import read
+from testkit.markdown.realm import Realm
 from tests.unit.test_markdown_safety import tags_in_a_browser
 
 PAGE = "https://x.org/page"

@@ -8,9 +8,9 @@ from selectolax.lexbor import LexborHTMLParser
 from server.domain.markdown import render
 from server.domain.markdown.links import safe_href
 from server.domain.markdown.tags import ALLOWED, template
-from tests.unit.markdown.reader import UnreadableError, descendants, read
-from tests.unit.markdown.realm import Realm
-from tests.unit.markdown.typesetting import typeset_here
+from testkit.markdown.reader import UnreadableError, descendants, read
+from testkit.markdown.realm import Realm
+from testkit.markdown.typesetting import typeset_here
 
 FOLDER = Path(__file__).parent / "markdown"
 STAND_INS = str.maketrans({"␤": "\n", "␉": "\t", "␀": "\0", "␍": "\r"})

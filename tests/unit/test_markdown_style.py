@@ -20,9 +20,9 @@ from server.domain.markdown.linkifiers import MAX_MATCHES, LinkMatch
 from server.domain.markdown.media import MAX_SHOWN
 from server.domain.markdown.nodes import Element, Math
 from server.domain.markdown.serializer import to_html
-from tests.unit.markdown.reader import descendants, read
-from tests.unit.markdown.realm import STYLE, Realm
-from tests.unit.markdown.typesetting import typeset_here
+from testkit.markdown.reader import descendants, read
+from testkit.markdown.realm import STYLE, Realm
+from testkit.markdown.typesetting import typeset_here
 
 HOSTED = "https://pics.example/b.jpg"
 LINKED = '<p><a href="{0}">{1}</a></p>'

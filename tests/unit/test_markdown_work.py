@@ -9,9 +9,9 @@ from types import FrameType
 import pytest
 
 from server.domain.markdown import render
-from tests.unit.markdown.pathological import PATHOLOGICAL
-from tests.unit.markdown.reader import read
-from tests.unit.markdown.realm import STYLE, Realm
+from testkit.markdown.pathological import PATHOLOGICAL
+from testkit.markdown.reader import read
+from testkit.markdown.realm import STYLE, Realm
 
 SIZE = 10_000
 CALLS_PER_CHARACTER = 14

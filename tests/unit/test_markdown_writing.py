@@ -5,7 +5,7 @@ import pytest
 from server.domain.markdown import render
 from server.domain.markdown.writing import channel_link, link, quoted, topic_link
 from storage.ids import ChannelId, MessageId
-from tests.unit.markdown.realm import Realm
+from testkit.markdown.realm import Realm
 
 NASTY = (
     "~~~~\n```` and @**all**",

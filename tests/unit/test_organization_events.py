@@ -12,7 +12,7 @@ from server.events import bots, catalogue, groups, realm, users
 from server.events.base import ClientView
 from storage.groups import GroupRow
 from storage.ids import GroupId, Position, RealmId, UserId
-from tests.fixtures import contract
+from testkit.oracles import contract
 from tests.unit.test_access import IDS, graph
 from tests.unit.test_profiles import HIDING, user
 

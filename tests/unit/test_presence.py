@@ -13,7 +13,7 @@ from server.domain.presence import (
 from server.events.base import ClientView
 from server.events.presence import PresencesChanged
 from storage.ids import Position, UserId
-from tests.fixtures import contract
+from testkit.oracles import contract
 
 NOW = 1_800_000_000
 

@@ -8,7 +8,7 @@ from server.domain.access import GroupSetting
 from server.domain.permission_settings import REALM_PERMISSIONS
 from server.domain.realm_settings import DirectGroup, RealmSettings
 from server.domain.user_settings import UserSettings
-from tests.fixtures import contract
+from testkit.oracles import contract
 from tests.unit.test_access import IDS, graph
 
 

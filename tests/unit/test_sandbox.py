@@ -13,7 +13,7 @@ pytestmark = pytest.mark.asyncio
 
 @pytest_asyncio.fixture
 async def worker() -> AsyncIterator[Worker]:
-    worker = Worker("tests.fixtures.stuck_worker")
+    worker = Worker("testkit.stuck_worker")
     yield worker
     await worker.end()
 
@@ -45,7 +45,7 @@ async def test_what_ends_it_is_told_apart_and_hurts_nothing_that_follows(
 
 async def test_a_module_that_cannot_start_is_no_fault_of_the_request():
     with pytest.raises(WorkerDiedError) as death:
-        await Worker("tests.fixtures.there_is_no_such_module").ask(b"x")
+        await Worker("testkit.there_is_no_such_module").ask(b"x")
     assert not death.value.is_of_the_request
 
 

@@ -8,7 +8,7 @@ from typing_extensions import override
 from server.messaging.event_bus import Hint
 from server.realtime.shipper_notifier import NO_REALM, ShipperNotifier
 from storage.ids import RealmId
-from tests.fixtures.broker import LossyBus
+from testkit.services.rabbitmq import LossyBus
 
 
 class Wire(LossyBus):

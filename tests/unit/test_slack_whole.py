@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from server.domain.markdown import EmptyResolver, render
 from server.domain.slack import markdown_of
 from server.domain.slack_text import converted, link, plain, time_of
-from tests.unit.markdown.reader import descendants, read
+from testkit.markdown.reader import descendants, read
 
 SAMPLES = sorted(Path("/work/shared/samples/webhooks/slack_incoming").glob("*.json"))
 SYNTAX = "ab1 *_~`[]()<>#|$@&:;!.+-=\\/\n字"

@@ -11,7 +11,7 @@ from server.domain.alert_words import AlertWords
 from server.domain.markdown import render
 from server.domain.words import JOINING, begins_word, ends_word, tokens_of
 from storage.ids import UserId
-from tests.unit.markdown.realm import LINKIFIERS, Realm
+from testkit.markdown.realm import LINKIFIERS, Realm
 
 LETTERS = "字ひカ한กמبжωაहક\u0e34ー々"
 """Of scripts other than Latin; the last ones are a mark, and two that stand behind others."""

@@ -3,9 +3,9 @@
 import pytest
 import pytest_asyncio
 
-from tests.fixtures.clients import Client
-from tests.fixtures.keys import new_key
-from tests.fixtures.visitors import PASSWORD, Visitor
+from testkit.clients.api import Client
+from testkit.clients.api_keys import new_key
+from testkit.clients.page_client import PASSWORD, Visitor
 
 pytestmark = pytest.mark.asyncio
 

@@ -6,8 +6,8 @@ from html import unescape
 import pytest
 
 from server.web.reference import kind_of, read_reference
-from tests.fixtures import openapi
-from tests.fixtures.visitors import Visitor
+from testkit.clients.page_client import Visitor
+from testkit.oracles import openapi
 
 pytestmark = pytest.mark.asyncio
 
@@ -111,7 +111,7 @@ async def test_who_has_signed_in_gets_commands_to_copy(visitor, ada, make, serve
 
 
 async def test_the_server_has_the_pages_where_there_is_no_organization(server):
-    from tests.fixtures.clients import Client
+    from testkit.clients.api import Client
 
     browser = Visitor(Client(server, "parley.test"))
     assert (await browser.look("/api")).status == 200

@@ -10,10 +10,10 @@ import pytest
 import pytest_asyncio
 
 from server.domain.access import ADMINISTRATOR
-from tests.factories import new_realm
-from tests.fixtures.app import Server
-from tests.fixtures.visitors import PASSWORD, Visitor, give_password
-from tests.fixtures.web import Web, answering, web_at
+from testkit.clients.page_client import PASSWORD, Visitor, give_password
+from testkit.clients.server import Server
+from testkit.factories import new_realm
+from testkit.services.web_server import Web, answering, web_at
 
 pytestmark = pytest.mark.asyncio
 

@@ -7,8 +7,8 @@ import pytest_asyncio
 
 from server.domain.access import GUEST
 from server.web.conversations import AROUND, AT_ONCE, TOPICS_AT_ONCE
-from tests.factories import Make, new_realm
-from tests.fixtures.visitors import PASSWORD, Visitor, give_password
+from testkit.clients.page_client import PASSWORD, Visitor, give_password
+from testkit.factories import Make, new_realm
 
 pytestmark = pytest.mark.asyncio
 

@@ -24,12 +24,12 @@ from server.jobs import AccountEmail, ConfirmationEmail
 from storage import credentials, realm_exports, sessions, users
 from storage.blobs import new_key
 from storage.users import UserRow
-from tests.factories import Make
-from tests.fixtures.clients import Client
-from tests.fixtures.keys import new_key as new_named_key
-from tests.fixtures.posting import Posting
-from tests.fixtures.provider import CLIENT_ID, SECRET, Provider
-from tests.fixtures.visitors import PASSWORD, Visitor, give_password
+from testkit.clients.api import Client
+from testkit.clients.api_keys import new_key as new_named_key
+from testkit.clients.mailing_server import Posting
+from testkit.clients.page_client import PASSWORD, Visitor, give_password
+from testkit.factories import Make
+from testkit.services.oauth_provider import CLIENT_ID, SECRET, Provider
 
 pytestmark = pytest.mark.asyncio
 

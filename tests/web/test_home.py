@@ -9,8 +9,8 @@ from server.domain.access import ADMINISTRATOR, GUEST, MEMBER
 from server.mail.folder import MailFolder
 from server.mail.folder_pages import folder_pages
 from storage import subscriptions
-from tests.fixtures.invitations import Reception, link_of
-from tests.fixtures.visitors import PASSWORD, Visitor, give_password
+from testkit.clients.invitations import Reception, link_of
+from testkit.clients.page_client import PASSWORD, Visitor, give_password
 
 pytestmark = pytest.mark.asyncio
 

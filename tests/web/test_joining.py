@@ -10,9 +10,9 @@ from server.domain.access import ADMINISTRATOR, GUEST, MEMBER
 from server.domain.sessions import digest_of
 from storage import invitations, subscriptions
 from storage.ids import InvitationId
-from tests.factories import new_realm
-from tests.fixtures.invitations import Reception, link_of
-from tests.fixtures.visitors import PASSWORD, Visitor
+from testkit.clients.invitations import Reception, link_of
+from testkit.clients.page_client import PASSWORD, Visitor
+from testkit.factories import new_realm
 
 pytestmark = pytest.mark.asyncio
 

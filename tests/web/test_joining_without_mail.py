@@ -8,7 +8,7 @@ import pytest
 from server.domain.access import ADMINISTRATOR, MEMBER
 from server.mail.folder import MailFolder
 from storage import credentials, users
-from tests.fixtures.visitors import PASSWORD, Visitor, give_password
+from testkit.clients.page_client import PASSWORD, Visitor, give_password
 
 pytestmark = pytest.mark.asyncio
 

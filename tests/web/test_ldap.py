@@ -9,10 +9,10 @@ from server.domain.access import MODERATOR
 from server.identity.ldap import MAX_PASSWORD_LENGTH
 from storage import realm_domains, users
 from storage.realm_domains import DomainRow
-from tests.factories import JOINED
-from tests.fixtures.directory_sign_in import SECRET
-from tests.fixtures.invitations import invite
-from tests.fixtures.visitors import PASSWORD, Visitor
+from testkit.clients.invitations import invite
+from testkit.clients.ldap_server import SECRET
+from testkit.clients.page_client import PASSWORD, Visitor
+from testkit.factories import JOINED
 
 pytestmark = pytest.mark.asyncio
 

@@ -4,9 +4,9 @@ import asyncio
 
 import pytest
 
-from tests.fixtures.directory import READER_PASSWORD
-from tests.fixtures.directory_sign_in import SECRET
-from tests.fixtures.visitors import PASSWORD, Visitor
+from testkit.clients.ldap_server import SECRET
+from testkit.clients.page_client import PASSWORD, Visitor
+from testkit.services.ldap import READER_PASSWORD
 
 pytestmark = pytest.mark.asyncio
 

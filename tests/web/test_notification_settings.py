@@ -8,7 +8,7 @@ import pytest_asyncio
 from server.domain.page_links import NOTIFICATIONS
 from server.domain.user_settings import DEFAULTS, MAX_BATCHING_SECONDS
 from server.web.notification_settings import PERIOD, SWITCHES
-from tests.fixtures.visitors import PASSWORD, Visitor
+from testkit.clients.page_client import PASSWORD, Visitor
 
 pytestmark = pytest.mark.asyncio
 

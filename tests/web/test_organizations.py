@@ -7,11 +7,11 @@ import pytest
 import pytest_asyncio
 
 from server.domain.sessions import form_token
-from tests.factories import new_realm
-from tests.fixtures.app import ROOT_DOMAIN, serve
-from tests.fixtures.clients import Client
-from tests.fixtures.posting import Posting
-from tests.fixtures.visitors import Visitor
+from testkit.clients.api import Client
+from testkit.clients.mailing_server import Posting
+from testkit.clients.page_client import Visitor
+from testkit.clients.server import ROOT_DOMAIN, serve
+from testkit.factories import new_realm
 
 pytestmark = pytest.mark.asyncio
 

@@ -9,8 +9,8 @@ import pytest_asyncio
 from server.domain.confirmations import RESET_PASSWORD
 from server.domain.sessions import digest_of
 from storage import confirmations
-from tests.factories import new_realm
-from tests.fixtures.visitors import PASSWORD, Visitor
+from testkit.clients.page_client import PASSWORD, Visitor
+from testkit.factories import new_realm
 
 pytestmark = pytest.mark.asyncio
 

@@ -9,10 +9,10 @@ from joserfc.jwk import ECKey, RSAKey
 
 from server.domain.access import GUEST
 from server.domain.clock import SystemClock
-from tests.factories import new_realm
-from tests.fixtures.invitations import invite
-from tests.fixtures.provider import CLIENT_ID, SECRET, Provider
-from tests.fixtures.visitors import PASSWORD, Visitor
+from testkit.clients.invitations import invite
+from testkit.clients.page_client import PASSWORD, Visitor
+from testkit.factories import new_realm
+from testkit.services.oauth_provider import CLIENT_ID, SECRET, Provider
 
 pytestmark = pytest.mark.asyncio
 

@@ -10,10 +10,10 @@ import pytest
 import pytest_asyncio
 
 from storage.users import UserRow
-from tests.factories import Make
-from tests.fixtures.clients import Answer, Client
-from tests.fixtures.keys import new_key
-from tests.fixtures.visitors import FORM, PASSWORD, Visitor, give_password
+from testkit.clients.api import Answer, Client
+from testkit.clients.api_keys import new_key
+from testkit.clients.page_client import FORM, PASSWORD, Visitor, give_password
+from testkit.factories import Make
 
 pytestmark = pytest.mark.asyncio
 

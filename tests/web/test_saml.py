@@ -12,8 +12,9 @@ from cryptography.x509 import load_pem_x509_certificate
 from lxml import etree
 
 from server.domain.providers import Providers
-from tests.factories import new_realm
-from tests.fixtures.saml_site import (
+from testkit.clients.page_client import Visitor
+from testkit.factories import new_realm
+from testkit.services.saml_provider import (
     NAMES,
     SIGN_IN_URL,
     SITE,
@@ -22,7 +23,6 @@ from tests.fixtures.saml_site import (
     without_signatures,
     wrapped,
 )
-from tests.fixtures.visitors import Visitor
 
 pytestmark = pytest.mark.asyncio
 

@@ -7,9 +7,9 @@ from server.actions.user_activation import deactivate_user
 from server.actions.user_settings import NewPassword, OwnChange, change_own_settings
 from server.domain.sessions import digest_of
 from storage import sessions
-from tests.factories import new_realm
-from tests.fixtures.app import ROOT_DOMAIN
-from tests.fixtures.visitors import PASSWORD, Visitor, give_password
+from testkit.clients.page_client import PASSWORD, Visitor, give_password
+from testkit.clients.server import ROOT_DOMAIN
+from testkit.factories import new_realm
 
 pytestmark = pytest.mark.asyncio
 

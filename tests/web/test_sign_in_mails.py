@@ -9,7 +9,7 @@ from server.actions.signing_in import tell_of_sign_in
 from server.domain import known_browsers
 from storage import server_keys, sessions
 from storage.ids import RealmId
-from tests.fixtures.visitors import PASSWORD, give_password
+from testkit.clients.page_client import PASSWORD, give_password
 
 pytestmark = pytest.mark.asyncio
 

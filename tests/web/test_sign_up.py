@@ -8,7 +8,7 @@ from storage import default_channel_groups, realm_domains
 from storage.default_channel_groups import ChannelGroupRow
 from storage.ids import ChannelGroupId
 from storage.realm_domains import DomainRow
-from tests.fixtures.visitors import PASSWORD
+from testkit.clients.page_client import PASSWORD
 
 pytestmark = pytest.mark.asyncio
 

@@ -23,7 +23,7 @@ from server.realtime.spans import STILL
 from server.realtime.variants import TailEntry
 from storage import event_log
 from storage.ids import ChannelId, Position
-from tests.fixtures.broker import LossyBus, LossyListener
+from testkit.services.rabbitmq import LossyBus, LossyListener
 
 
 def read_beyond_the_cursor() -> None:

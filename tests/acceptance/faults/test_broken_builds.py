@@ -2,8 +2,8 @@
 
 import dataclasses
 
-from benchmarks.faults.plan import Plan
-from benchmarks.faults.run import run
+from testkit.faults.plan import Plan
+from testkit.faults.run import run
 from tests.acceptance.faults import launcher
 
 LOAD = Plan(

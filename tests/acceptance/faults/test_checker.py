@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from benchmarks.faults.checker import check
-from benchmarks.faults.history import ID_BITS, Evidence, Narrow, QueueHistory, SendRecord
-from benchmarks.faults.oracle import Entry, Ledger, Message
-from benchmarks.faults.world import Channel, User, World
+from testkit.faults.checker import check
+from testkit.faults.history import ID_BITS, Evidence, Narrow, QueueHistory, SendRecord
+from testkit.faults.oracle import Entry, Ledger, Message
+from testkit.faults.world import Channel, User, World
 
 ALICE, BOB, CAROL = 1, 2, 3
 GENERAL, SECRET = 1, 2

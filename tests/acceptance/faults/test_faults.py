@@ -3,10 +3,10 @@
 import psutil
 import pytest
 
-from benchmarks.faults.nemesis import WEIGHTS
-from benchmarks.faults.plan import Plan, Report
-from benchmarks.faults.rabbitmq import rabbitmq_script
-from benchmarks.faults.run import run
+from testkit.faults.nemesis import WEIGHTS
+from testkit.faults.plan import Plan, Report
+from testkit.faults.rabbitmq import rabbitmq_script
+from testkit.faults.run import run
 
 OFTEN = (
     "kill a server process",

@@ -5,8 +5,8 @@ Where none is lost, test_faults.py says so.
 
 import pytest
 
-from benchmarks.faults.plan import Plan
-from benchmarks.faults.run import run
+from testkit.faults.plan import Plan
+from testkit.faults.run import run
 from tests.acceptance.faults import launcher
 
 

@@ -4,9 +4,9 @@ from collections.abc import Callable
 
 import pytest
 
-from benchmarks.faults.mail import Key, check_mail
-from benchmarks.faults.oracle import Ledger, Message
-from benchmarks.faults.world import User, World
+from testkit.faults.mail import Key, check_mail
+from testkit.faults.oracle import Ledger, Message
+from testkit.faults.world import User, World
 
 ALICE, BOB, CAROL = (User(n, f"{n}@example.org", "key", 400) for n in (1, 2, 3))
 WORLD = World([ALICE, BOB, CAROL], [], away=1)

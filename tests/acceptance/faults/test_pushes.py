@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import pytest
 
-from benchmarks.faults.pushes import Key, check_pushes
+from testkit.faults.pushes import Key, check_pushes
 from tests.acceptance.faults.test_mail import BOB, CAROL, LEDGER, WORLD
 
 Held = dict[Key, Counter[int]]

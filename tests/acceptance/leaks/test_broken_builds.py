@@ -4,12 +4,12 @@ import msgspec
 import psycopg
 import pytest
 
-from benchmarks.leaks.run import Plan, run
 from server.actions import reactions
 from server.actions.messages import audience
 from server.domain.channels import Standing
 from server.realtime.audience import LiveUser
-from tests.fixtures.database import new_database
+from testkit.database import new_database
+from testkit.leaks.run import Plan, run
 
 ENOUGH_CHECKS = 60_000
 SHRUNK = 25

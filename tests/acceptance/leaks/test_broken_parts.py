@@ -6,15 +6,6 @@ import psycopg
 import pytest
 import uvloop
 
-from benchmarks.leaks.changes import SetPolicy
-from benchmarks.leaks.history import relive
-from benchmarks.leaks.membership import Create, Privacy, Subscribe, Unsubscribe
-from benchmarks.leaks.model import ADMINISTRATOR, GUEST, SPECTATOR, Grant
-from benchmarks.leaks.moves import Move
-from benchmarks.leaks.operations import Named, React, Send, Type
-from benchmarks.leaks.people import ChangeRole, LetSpectators
-from benchmarks.leaks.together import Together
-from benchmarks.leaks.world import serve
 from server.actions.messages import notices
 from server.actions.messages.content import ReadContent
 from server.domain.channels import Standing
@@ -25,7 +16,16 @@ from server.events.reactions import Reaction
 from server.realm_cache import RealmCache
 from server.realtime import queues, variants
 from storage.ids import Position
-from tests.fixtures.database import new_database
+from testkit.database import new_database
+from testkit.leaks.changes import SetPolicy
+from testkit.leaks.history import relive
+from testkit.leaks.membership import Create, Privacy, Subscribe, Unsubscribe
+from testkit.leaks.model import ADMINISTRATOR, GUEST, SPECTATOR, Grant
+from testkit.leaks.moves import Move
+from testkit.leaks.operations import Named, React, Send, Type
+from testkit.leaks.people import ChangeRole, LetSpectators
+from testkit.leaks.together import Together
+from testkit.leaks.world import serve
 
 FOUNDER, ADMIN, MEMBER_1, MEMBER_3, MEMBER_4 = 0, 1, 1, 3, 4
 PUBLIC, PRIVATE = Privacy(), Privacy(is_private=True)

@@ -3,8 +3,8 @@
 import os
 import secrets
 
-from benchmarks.leaks.run import Plan, run
-from tests.fixtures.database import new_database
+from testkit.database import new_database
+from testkit.leaks.run import Plan, run
 
 CHECKS = 100_000 if os.environ.get("CI") else 10_000  # noqa: TID251 - not a setting
 
@@ -16,7 +16,7 @@ def test_nobody_sees_more_or_less_than_they_may(server_url, template_database, c
     lines = "\n".join(report.lines())
     with capsys.disabled():
         print(f"\n{lines.splitlines()[0]}")
-    assert report.failure is None, f"`parley leaks --seed {plan.seed}`\n{lines}"
+    assert report.failure is None, f"`python -m benchmarks.leaks --seed {plan.seed}`\n{lines}"
     assert report.tally.total >= CHECKS
 
 

@@ -3,7 +3,7 @@
 import ast
 from pathlib import Path
 
-from benchmarks.leaks import model
+from testkit.leaks import model
 
 ITS_OWN = {"collections", "collections.abc", "dataclasses"}
 

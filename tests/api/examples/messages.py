@@ -3,9 +3,9 @@
 from base64 import b64encode
 from datetime import timedelta
 
+from testkit.clients.api import Client
+from testkit.images import picture
 from tests.api.examples.stage import TUS, Stage, user_id
-from tests.fixtures.clients import Client
-from tests.fixtures.images import picture
 
 ONE = "/messages/{message_id}"
 A_DAY = timedelta(days=1)

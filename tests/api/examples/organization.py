@@ -5,8 +5,8 @@ from urllib.parse import urlsplit
 from queue_processors.deferred_work import handle
 from server.actions.realm_exports import STEP, Wanted
 from server.jobs import DeferredWork
+from testkit.images import picture
 from tests.api.examples.stage import Stage, user_id
-from tests.fixtures.images import picture
 
 PATTERN = {"pattern": "#(?P<id>[0-9]+)", "url_template": "https://tracker.example.com/{id}"}
 

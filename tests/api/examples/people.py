@@ -12,8 +12,8 @@ from server.domain.unsubscribing import PURPOSE, Subscriber, token_for
 from server.jobs import PushRegistration
 from storage import server_keys
 from storage.ids import UserId
+from testkit.images import picture
 from tests.api.examples.stage import JWT_KEY, PASSWORD, Stage, user_id
-from tests.fixtures.images import picture
 
 PHONE = {"token": "ab" * 32}
 

@@ -7,11 +7,11 @@ from server.api.tus import CONTENT_TYPE
 from storage.channels import ChannelRow
 from storage.ids import UserId
 from storage.users import UserRow
-from tests.factories import Make
-from tests.fixtures.app import Server
-from tests.fixtures.bouncer import FakeBouncer
-from tests.fixtures.clients import Client
-from tests.fixtures.examples import API_KEY, Recorder
+from testkit.clients.api import Client
+from testkit.clients.server import Server
+from testkit.examples import API_KEY, Recorder
+from testkit.factories import Make
+from testkit.services.push_bouncer import FakeBouncer
 
 TUS = {"Tus-Resumable": "1.0.0", "Content-Type": CONTENT_TYPE}
 JWT_KEY = "secret" * 8

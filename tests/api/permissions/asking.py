@@ -7,8 +7,8 @@ from urllib.parse import urlencode
 from server.api.endpoint import Endpoint
 from server.api.routes import ROUTES
 from server.api.tus import CONTENT_TYPE
-from tests.fixtures.clients import Answer, Client
-from tests.fixtures.images import picture
+from testkit.clients.api import Answer, Client
+from testkit.images import picture
 
 FILE: Final = ("file.png", picture())
 TUS: Final = {

@@ -30,10 +30,10 @@ from storage.ids import GroupId
 from storage.invitations import Terms
 from storage.realms import by_id
 from storage.users import UserRow
-from tests.factories import Make
-from tests.fixtures.app import Server
-from tests.fixtures.clients import Client
-from tests.fixtures.images import picture
+from testkit.clients.api import Client
+from testkit.clients.server import Server
+from testkit.factories import Make
+from testkit.images import picture
 
 ROLES: Final = {"O": OWNER, "A": ADMINISTRATOR, "M": MODERATOR, "m": MEMBER, "g": GUEST}
 """People by a letter. `b` is a bot of the member."""

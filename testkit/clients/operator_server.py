@@ -1,0 +1,82 @@
+"""A server with the operator's pages, and something in its queues to look at."""
+
+import socket
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+import pytest_asyncio
+
+from queue_processors.registry import queue_names
+from server.messaging.job_broker import OutgoingJob
+from server.operator import pages
+from server.operator.port import metrics_port
+from server.runtime.version import VERSION
+from storage import workers
+from storage.database import Database
+from storage.workers import WorkerRow
+from testkit.clients.server import Server, serve
+
+PASSWORD = "correct horse battery staple"
+QUEUE = "deferred_work"
+
+
+@dataclass(frozen=True, slots=True)
+class Operated:
+    """A server, and the address where its operators look after it."""
+
+    server: Server
+    root: str
+
+    @property
+    def url(self) -> str:
+        return f"{self.root}/operator"
+
+    async def bury(self, *keys: str) -> None:
+        """Let jobs with these keys die."""
+        jobs = self.server.app.jobs
+        await jobs.publish(*[OutgoingJob(queue=QUEUE, body=b'{"a": 1}', key=k) for k in keys])
+        async with jobs.consume(QUEUE, prefetch=len(keys)) as deliveries:
+            for _ in keys:
+                delivery = await anext(deliveries)
+                await delivery.dead_letter(f"{delivery.key} cannot be", trace="in <line> 7")
+
+    async def states(self) -> tuple[int, int]:
+        """How many jobs wait, and how many are dead."""
+        stats = await self.server.app.desk.stats([QUEUE])
+        found = next(one for one in stats if one.queue == QUEUE)
+        return found.waiting, found.dead
+
+
+@asynccontextmanager
+async def operated(database_url: str, **settings: Any) -> AsyncIterator[Operated]:
+    settings = {"operator_password": PASSWORD, "metrics_port": _free_port(), **settings}
+    async with (
+        serve(database_url, **settings) as server,
+        metrics_port(server.app, all_queues=queue_names()) as port,
+    ):
+        yield Operated(server, f"http://127.0.0.1:{port}")
+
+
+@pytest_asyncio.fixture
+async def operators(
+    database: Database, database_url: str, monkeypatch: pytest.MonkeyPatch
+) -> AsyncIterator[Operated]:
+    """Where all is well: somebody ships, and nothing is too slow to be shown."""
+    for patience in ("LOOK_SECONDS", "PATIENCE_SECONDS"):
+        monkeypatch.setattr(pages, patience, 60.0)
+    moment = datetime(2026, 1, 1, tzinfo=UTC)
+    async with database.connection() as connection:
+        await workers.report(
+            connection, WorkerRow("w", "host", 7, VERSION, moment, 0.0, {QUEUE: {}})
+        )
+    async with operated(database_url) as found:
+        yield found
+
+
+def _free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        return int(free.getsockname()[1])

@@ -1,0 +1,1 @@
+"""Faults on purpose: clients under load, a nemesis, and a checker that knows what each must see."""

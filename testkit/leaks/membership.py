@@ -1,0 +1,419 @@
+"""What people do in a history with channels, and with who is in them."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from typing_extensions import override
+
+from server.actions.channels.change import change_channel
+from server.domain.actor import Actor
+from server.domain.channel_changes import ChannelChange
+from server.transactions import Tx
+from storage.ids import ChannelId
+from testkit.faults.http import Answer
+from testkit.leaks.hands import Hands
+from testkit.leaks.model import OWNER, Channel, Grant, Model
+from testkit.leaks.operations import Step, noticed
+from testkit.leaks.policies import policies_found_again, policies_known, policies_lost
+from testkit.leaks.told import NOBODY, Told
+
+CHANNEL_EVENTS = "channel events"
+"""The topic in which the notification bot tells of changes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Privacy:
+    """What kind of channel: at most one is true."""
+
+    is_private: bool = False
+    is_protected: bool = False
+    """Private, and newcomers do not see what was sent before."""
+    is_web_public: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Create(Step):
+    """A new channel, with its first subscribers."""
+
+    privacy: Privacy
+    subscribers: tuple[int, ...]
+    grants: Mapping[str, Grant] = field(default_factory=dict)
+
+    @override
+    def fits(self, model: Model) -> bool:
+        people = {*self.subscribers}.union(*(grant.people for grant in self.grants.values()))
+        return all(model.users[each].is_active for each in people) and Step.fits(self, model)
+
+    async def perform(self, hands: Hands) -> Answer:
+        grants: dict[str, Any] = {
+            name: {
+                "direct_members": hands.users.of(sorted(grant.people)),
+                "direct_subgroups": hands.groups.of(sorted(grant.groups)),
+            }
+            for name, grant in self.grants.items()
+        }
+        return await hands.ask(
+            self.actor,
+            "POST",
+            "/channels/create",
+            name=f"channel {self.number}",
+            subscribers=hands.users.of(self.subscribers),
+            invite_only=self.privacy.is_private,
+            is_web_public=self.privacy.is_web_public,
+            history_public_to_subscribers=not self.privacy.is_protected,
+            send_new_subscription_messages=False,
+            **grants,
+        )
+
+    def happen(self, model: Model, hands: Hands, answer: Answer) -> list[Told]:
+        hands.channels.add(self.number, answer.body["id"])
+        creator = Grant(people=frozenset({self.actor}))
+        channel = Channel(
+            number=self.number,
+            name=f"channel {self.number}",
+            is_private=self.privacy.is_private,
+            is_protected=self.privacy.is_protected,
+            is_web_public=self.privacy.is_web_public,
+            grants={"can_administer_channel_group": creator, **self.grants},
+        )
+        model.channels[self.number] = channel
+        told = [_shown(channel, model.seers(channel))]
+        return told + _join(model, channel, frozenset(self.subscribers))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OfChannel(Step):
+    """Something that is done to one channel."""
+
+    channel: int
+
+    @override
+    def fits(self, model: Model) -> bool:
+        return self.channel in model.channels and Step.fits(self, model)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Changing(OfChannel):
+    """A change of the channel itself, of which the notification bot tells in the channel."""
+
+    is_told: bool = True
+    """False: it is made as an endpoint makes it, and nothing follows from it."""
+
+    async def change(self, hands: Hands, **wanted: Any) -> Answer:
+        """Make it; `wanted` is what the endpoint takes."""
+        channel_id = ChannelId(hands.channels.ids[self.channel])
+        if self.is_told:
+            answer = await hands.ask(self.actor, "PATCH", f"/streams/{channel_id}", **wanted)
+            return await hands.with_notices(answer)
+        if "is_private" in wanted:
+            wanted["invite_only"] = wanted.pop("is_private")
+        change = ChannelChange(**wanted)
+
+        async def action(tx: Tx, actor: Actor) -> None:
+            await change_channel(tx, actor, channel_id, change, web_public_enabled=True)
+
+        return await hands.act(self.actor, action)
+
+    def said(self, model: Model, hands: Hands, answer: Answer) -> list[Told]:
+        """That the bot tells of it, in a channel that is open."""
+        if not self.is_told or model.channels[self.channel].is_archived:
+            return []
+        return noticed(model, hands, answer, (self.channel, CHANNEL_EVENTS))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Subscribe(OfChannel):
+    """People join: oneself, or others."""
+
+    people: tuple[int, ...]
+
+    @override
+    def fits(self, model: Model) -> bool:
+        there = all(model.users[each].is_active for each in self.people)
+        return there and OfChannel.fits(self, model)
+
+    @override
+    def allowed(self, model: Model) -> bool | None:
+        actor, channel = model.users[self.actor], model.channels[self.channel]
+        if channel.is_archived or not model.reads(actor, channel):
+            # Who administers a public channel may add people; this one is private.
+            return False
+        return True if self.people == (self.actor,) else None
+
+    async def perform(self, hands: Hands) -> Answer:
+        name = f"channel {self.channel}"
+        return await hands.ask(
+            self.actor,
+            "POST",
+            "/users/me/subscriptions",
+            subscriptions=[{"name": name}],
+            principals=hands.users.of(self.people),
+            send_new_subscription_messages=False,
+        )
+
+    def happen(self, model: Model, hands: Hands, answer: Answer) -> list[Told]:
+        del hands, answer
+        return _join(model, model.channels[self.channel], frozenset(self.people))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Unsubscribe(OfChannel):
+    """People leave: by themselves, or because somebody removes them."""
+
+    people: tuple[int, ...]
+
+    @override
+    def fits(self, model: Model) -> bool:
+        there = all(model.users[each].is_active for each in self.people)
+        return there and OfChannel.fits(self, model)
+
+    @override
+    def allowed(self, model: Model) -> bool | None:
+        return True if self.people == (self.actor,) and self._is_there(model) else None
+
+    def _is_there(self, model: Model) -> bool:
+        return model.is_in(self.actor, self.channel)
+
+    async def perform(self, hands: Hands) -> Answer:
+        return await hands.ask(
+            self.actor,
+            "DELETE",
+            "/users/me/subscriptions",
+            subscriptions=[f"channel {self.channel}"],
+            principals=hands.users.of(self.people),
+        )
+
+    def happen(self, model: Model, hands: Hands, answer: Answer) -> list[Told]:
+        del hands, answer
+        channel = model.channels[self.channel]
+        leaving = model.subscribers(self.channel) & frozenset(self.people)
+        left_read = _left_read(model, self.channel, leaving)
+        known = policies_known(model, self.channel, leaving)
+        for user in leaving:
+            model.leave(user, self.channel)
+        seers = model.seers(channel)
+        return [
+            *left_read,
+            _of_own("remove", channel, leaving),
+            Told(
+                kind="stream",
+                key=("stream", "delete", self.channel),
+                must=leaving - seers,
+            ),
+            *_peers(channel, "peer_remove", leaving, seers),
+            *policies_lost(model, self.channel, known),
+            *stars_lost(model, self.channel, leaving),
+        ]
+
+
+def _left_read(model: Model, channel: int, leaving: frozenset[int]) -> list[Told]:
+    """Who leaves a channel has read it, and is told what was unread there."""
+    told = []
+    for number, message in model.messages.items():
+        if message.channel == channel:
+            unread = {u for u in leaving if model.is_surely_unread(model.users[u], number)}
+            key = ("update_message_flags", "add", "read", number)
+            told.append(
+                Told(kind="update_message_flags", key=key, must=frozenset(unread), may=leaving)
+            )
+            message.read.update(leaving)
+    return told
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChangePrivacy(Changing):
+    """A channel becomes private, public or open to everybody, and shares its history or not."""
+
+    privacy: Privacy
+
+    @override
+    def allowed(self, model: Model) -> bool | None:
+        user, channel = model.users[self.actor], model.channels[self.channel]
+        if not model.administers(user, channel):
+            return False
+        if self._is_as_it_was(channel):
+            return True
+        # Opening what they may not read would let them read it.
+        if not model.reads(user, channel):
+            return False
+        opens_to_web = self.privacy.is_web_public and not channel.is_web_public
+        if opens_to_web and not model.lets_spectators:
+            return False
+        return user.role == OWNER or not opens_to_web
+
+    async def perform(self, hands: Hands) -> Answer:
+        return await self.change(
+            hands,
+            is_private=self.privacy.is_private,
+            is_web_public=self.privacy.is_web_public,
+            history_public_to_subscribers=not self.privacy.is_protected,
+        )
+
+    def happen(self, model: Model, hands: Hands, answer: Answer) -> list[Told]:
+        channel = model.channels[self.channel]
+        if self._is_as_it_was(channel):
+            return []
+        saw = model.seers(channel)
+        known = policies_known(model, self.channel, saw)
+        channel.is_private = self.privacy.is_private
+        channel.is_protected = self.privacy.is_protected
+        channel.is_web_public = self.privacy.is_web_public
+        sees = model.seers(channel)
+        there = model.subscribers(self.channel)
+        update = ("stream", "update", self.channel, "invite_only")
+        return [
+            Told(kind="stream", key=update, must=sees & saw, may=saw),
+            Told(kind="stream", key=("stream", "delete", self.channel), must=saw - sees),
+            _shown(channel, sees - saw),
+            *(
+                Told(
+                    kind="subscription",
+                    key=("subscription", "peer_add", self.channel, user),
+                    must=sees - saw,
+                )
+                for user in there
+            ),
+            *self._hidden(model, saw),
+            *policies_lost(model, self.channel, known),
+            *stars_lost(model, self.channel, saw),
+            *found_again(model, self.channel, sees),
+            *self.said(model, hands, answer),
+        ]
+
+    def _is_as_it_was(self, channel: Channel) -> bool:
+        wanted = self.privacy
+        was = (channel.is_private, channel.is_protected, channel.is_web_public)
+        return was == (wanted.is_private, wanted.is_protected, wanted.is_web_public)
+
+    def _hidden(self, model: Model, saw: frozenset[int]) -> list[Told]:
+        """For whoever may read a message no longer, it may be read, of which they may be told."""
+        told = []
+        for number, message in model.messages.items():
+            if message.channel == self.channel:
+                lost = saw - model.readers(message)
+                message.marked |= lost
+                key = ("update_message_flags", "add", "read", number)
+                told.append(Told(kind="update_message_flags", key=key, must=NOBODY, may=lost))
+        return told
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Archive(Changing):
+    """A channel is closed, which makes it read for everybody, or opened again."""
+
+    archived: bool
+
+    @override
+    def allowed(self, model: Model) -> bool | None:
+        channel = model.channels[self.channel]
+        if channel.is_archived == self.archived:
+            return False
+        return model.administers(model.users[self.actor], channel)
+
+    async def perform(self, hands: Hands) -> Answer:
+        return await self.change(hands, is_archived=self.archived)
+
+    def happen(self, model: Model, hands: Hands, answer: Answer) -> list[Told]:
+        channel = model.channels[self.channel]
+        channel.is_archived = self.archived
+        key = ("stream", "update", self.channel, "is_archived")
+        told = [Told(kind="stream", key=key, must=model.seers(channel))]
+        if self.archived and self.is_told:
+            told += _closed_read(model, self.channel)
+        return told + self.said(model, hands, answer)
+
+
+def _closed_read(model: Model, channel: int) -> list[Told]:
+    """Nobody finds it any more, so it is read for all for whom it was not."""
+    there = model.subscribers(channel)
+    told = []
+    for number, message in model.messages.items():
+        if message.channel == channel:
+            unread = frozenset(u for u in there if model.is_surely_unread(model.users[u], number))
+            others = frozenset(
+                u.number
+                for u in model.active()
+                if u.number in message.noticed or model.received(u.number, message)
+            )
+            key = ("update_message_flags", "add", "read", number)
+            told.append(Told(kind="update_message_flags", key=key, must=unread, may=there | others))
+            message.read.update(there | others)
+    return told
+
+
+def _join(model: Model, channel: Channel, people: frozenset[int]) -> list[Told]:
+    joining = people - model.subscribers(channel.number)
+    saw = model.seers(channel)
+    found_read = _found_read(model, channel.number, joining)
+    for user in joining:
+        model.join(user, channel.number)
+    seers = model.seers(channel)
+    return [
+        *found_read,
+        _shown(channel, joining - saw),
+        _of_own("add", channel, joining),
+        *_peers(channel, "peer_add", joining, seers - joining, may=joining),
+        *found_again(model, channel.number, joining),
+    ]
+
+
+def _found_read(model: Model, channel: int, joining: frozenset[int]) -> list[Told]:
+    """Who comes to read what others moved there, and they had received elsewhere, has read it."""
+    told = []
+    for number, message in model.messages.items():
+        if message.channel == channel:
+            outside = joining - model.readers(message)
+            message.perhaps_read |= outside
+            key = ("update_message_flags", "add", "read", number)
+            told.append(Told(kind="update_message_flags", key=key, must=NOBODY, may=outside))
+    return told
+
+
+def found_again(model: Model, channel: int, people: frozenset[int]) -> list[Told]:
+    """Who may read a channel again may be told of what is unread, starred or set for topics."""
+    told = policies_found_again(model, channel, people)
+    for number, message in model.messages.items():
+        if message.channel == channel:
+            readers = people & model.readers(message)
+            for op, flag in (("remove", "read"), ("add", "starred")):
+                key = ("update_message_flags", op, flag, number)
+                told.append(Told(kind="update_message_flags", key=key, must=NOBODY, may=readers))
+    return told
+
+
+def stars_lost(model: Model, channel: int, people: frozenset[int]) -> list[Told]:
+    """Who may not read now what they have starred there may be told that it is not starred."""
+    told = []
+    for number, message in model.messages.items():
+        if message.channel == channel:
+            lost = people.intersection(message.starred) - model.readers(message)
+            key = ("update_message_flags", "remove", "starred", number)
+            told.append(Told(kind="update_message_flags", key=key, must=NOBODY, may=lost))
+    return told
+
+
+def _shown(channel: Channel, people: frozenset[int]) -> Told:
+    return Told(kind="stream", key=("stream", "create", channel.number), must=people)
+
+
+def _of_own(op: str, channel: Channel, people: frozenset[int]) -> Told:
+    return Told(kind="subscription", key=("subscription", op, channel.number), must=people)
+
+
+def _peers(
+    channel: Channel,
+    op: str,
+    moved: frozenset[int],
+    seers: frozenset[int],
+    may: frozenset[int] = NOBODY,
+) -> list[Told]:
+    return [
+        Told(
+            kind="subscription",
+            key=("subscription", op, channel.number, user),
+            must=seers,
+            may=may,
+        )
+        for user in sorted(moved)
+    ]

@@ -1,0 +1,172 @@
+"""What people do in a history to where messages are: move them, and resolve topics."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from typing_extensions import override
+
+from testkit.faults.http import Answer
+from testkit.leaks.hands import Hands
+from testkit.leaks.model import GUEST, Message, Model
+from testkit.leaks.operations import Changing, OfMessage, first_in, noticed
+from testkit.leaks.policies import policies_move
+from testkit.leaks.told import NOBODY, Told
+
+Mode = Literal["change_one", "change_later", "change_all"]
+RESOLVED = "✔ "
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Move(Changing):
+    """Messages go to another topic, or to another channel; the notification bot may say so.
+
+    A topic is resolved, or taken up again, in the same way, and that is always said.
+    """
+
+    topic: str
+    channel: int | None = None
+    """None: they stay in theirs."""
+    mode: Mode = "change_one"
+    tells_old: bool = False
+    tells_new: bool = False
+
+    @override
+    def fits(self, model: Model) -> bool:
+        if not OfMessage.fits(self, model) or model.messages[self.message].channel is None:
+            return False
+        return self.channel is None or self.channel in model.channels
+
+    @override
+    def allowed(self, model: Model) -> bool | None:
+        """Only what must never be: who moves, and when, is settled elsewhere."""
+        user = model.users[self.actor]
+        if not Changing.allowed(self, model):
+            return False
+        here = model.messages[self.message].channel
+        if self.channel in (None, here):
+            return None
+        assert self.channel is not None
+        may_post = model.posts(user, model.channels[self.channel])
+        return False if user.role == GUEST or may_post is False else None
+
+    async def perform(self, hands: Hands) -> Answer:
+        path = f"/messages/{hands.messages.ids[self.message]}"
+        channel_id = None if self.channel is None else hands.channels.ids[self.channel]
+        answer = await hands.ask(
+            self.actor,
+            "PATCH",
+            path,
+            topic=self.topic,
+            stream_id=channel_id,
+            propagate_mode=self.mode,
+            send_notification_to_old_thread=self.tells_old,
+            send_notification_to_new_thread=self.tells_new,
+        )
+        return await hands.with_notices(answer)
+
+    def happen(self, model: Model, hands: Hands, answer: Answer) -> list[Told]:
+        first = model.messages[self.message]
+        assert first.channel is not None
+        old = (first.channel, first.topic)
+        new = (first.channel if self.channel is None else self.channel, self.topic)
+        changes_mark = self._changes_mark_of_topic(model)
+        told = policies_move(model, old, new)
+        told += self._move(model)
+        told += policies_move(model, old, new)
+        is_all = changes_mark and old[0] == new[0] and is_resolving(old[1], new[1])
+        says_mark = changes_mark and (is_all or not self.tells_new)
+        due = [new] if says_mark or self.tells_new else []
+        due += [old] if self.tells_old and not is_all else []
+        for offset, place in enumerate(due, start=1):
+            is_mark = says_mark and offset == 1
+            told += noticed(model, hands, answer, place, offset, tells_of_resolving=is_mark)
+        return told
+
+    def _move(self, model: Model) -> list[Told]:
+        told: list[Told] = []
+        for message in self._moving(model):
+            followers, readers = model.followers(message), model.readers(message)
+            was_public = model.is_public(message)
+            told += first_in(model, message.channel)
+            if self.channel is not None:
+                if message.channel != self.channel:
+                    message.came = model.now
+                message.channel = self.channel
+                told += first_in(model, message.channel)
+            message.topic = self.topic
+            is_lost = was_public and not model.is_public(message)
+            told += _moved(model, message, followers, readers, lost_by_public=is_lost)
+        return told
+
+    def _moving(self, model: Model) -> list[Message]:
+        """The message, and those of its topic that go with it: as far as the actor reads them."""
+        first = model.messages[self.message]
+        if self.mode == "change_one":
+            return [first]
+        user = model.users[self.actor]
+        return [
+            message
+            for message in model.messages.values()
+            if (message.channel, message.topic) == (first.channel, first.topic)
+            and (self.mode == "change_all" or message.sent >= first.sent)
+            and model.may_read(user, message)
+        ]
+
+    def _changes_mark_of_topic(self, model: Model) -> bool:
+        """Whether the topic as a whole is resolved by the move, or taken up again."""
+        first = model.messages[self.message]
+        if not toggles_mark(first.topic, self.topic):
+            return False
+        place = (first.channel, first.topic)
+        rest = [m for m in model.messages.values() if (m.channel, m.topic) == place]
+        return self.mode == "change_all" or len(self._moving(model)) == len(rest)
+
+
+def toggles_mark(old: str, new: str) -> bool:
+    """Whether one of the names says that the topic is resolved, and the other does not."""
+    return old.startswith(RESOLVED) != new.startswith(RESOLVED)
+
+
+def is_resolving(old: str, new: str) -> bool:
+    """Whether the topic's new name only says that it is resolved, or no longer."""
+    return new == RESOLVED + old or old == RESOLVED + new
+
+
+def _moved(
+    model: Model,
+    message: Message,
+    followers: frozenset[int],
+    readers: frozenset[int],
+    *,
+    lost_by_public: bool,
+) -> list[Told]:
+    """Who read it before and who does now: it changes for some, and goes for others."""
+    after = model.readers(message)
+    number = message.number
+    return [
+        Told(
+            kind="update_message",
+            key=("update_message", number, None),
+            must=(followers | model.followers(message)) & after,
+            may=after,
+        ),
+        Told(
+            kind="delete_message",
+            key=("delete_message", number),
+            must=followers - after,
+            may=readers - after,
+            lost_to=readers - after if lost_by_public else NOBODY,
+            # Whoever may read it there without being there hears no more of it.
+            lost_perhaps_to=readers & after if lost_by_public else NOBODY,
+        ),
+        # Whoever may read it again is told that it is unread, or starred.
+        *(
+            Told(
+                kind="update_message_flags",
+                key=("update_message_flags", op, flag, number),
+                must=NOBODY,
+                may=after,
+            )
+            for op, flag in (("remove", "read"), ("add", "starred"))
+        ),
+    ]

@@ -1,0 +1,393 @@
+"""What people do in a history with messages: how it is done, and who hears of it by the rules."""
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from typing_extensions import override
+
+from testkit.faults.http import Answer
+from testkit.leaks.hands import Hands
+from testkit.leaks.model import Message, Model
+from testkit.leaks.policies import Place, policies_may_follow
+from testkit.leaks.told import NOBODY, Key, Told, of_person
+
+HAS_TYPING = "stream_typing_notifications"
+NOTIFIER = -1
+"""The number of the notification bot, of which the model knows nothing else."""
+NUMBERS_EACH = 4
+"""How many numbers an operation has: its own, and those of what others make because of it."""
+
+
+class Operation(Protocol):
+    """One step of a history. It names everything by number, so it can be done in another run."""
+
+    @property
+    def number(self) -> int:
+        """Its place in the history; what it makes has this number, too."""
+        ...
+
+    @property
+    def realm(self) -> int: ...
+
+    @property
+    def actor(self) -> int: ...
+
+    def fits(self, model: Model) -> bool:
+        """Whether all that it names is there: an earlier operation may have been left out."""
+        ...
+
+    def allowed(self, model: Model) -> bool | None:
+        """Whether the rules let it be done; None where the server is to decide."""
+        ...
+
+    async def perform(self, hands: Hands) -> Answer: ...
+
+    def happen(self, model: Model, hands: Hands, answer: Answer) -> list[Told]:
+        """Change the model as the operation has changed the server; who is told what."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """What all operations have."""
+
+    number: int
+    realm: int
+    actor: int
+
+    def fits(self, model: Model) -> bool:
+        return model.users[self.actor].is_active
+
+    def allowed(self, model: Model) -> bool | None:
+        del model
+        return None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Named:
+    """Whom a message names: all of them know of each other, and of the groups."""
+
+    people: tuple[int, ...] = ()
+    groups: tuple[int, ...] = ()
+    everybody: bool = False
+
+    def text(self) -> str:
+        names = [f"@**User {each}**" for each in self.people]
+        names += [f"@*group {each}*" for each in self.groups]
+        if self.everybody:
+            names.append("@**all**")
+        return "".join(f" {name}" for name in names)
+
+    def fits(self, model: Model) -> bool:
+        return all(model.users[each].is_active for each in self.people)
+
+    def mark(self, model: Model, message: Message) -> None:
+        """Let the message name them, and nobody else."""
+        named = model.named(self.people, self.groups)
+        message.mentioned = {user for user in named if model.received(user, message)}
+        message.names_everybody = self.everybody
+
+    def bots(self, model: Model, message: Message) -> frozenset[int]:
+        """Bots that are named where everybody may read: they hear of it wherever they are."""
+        users = [model.users[each] for each in model.named(self.people, self.groups)]
+        found = frozenset(u.number for u in users if u.is_bot and u.is_active and not u.is_guest)
+        return found if model.is_public(message) else frozenset()
+
+
+NO_NAMES = Named()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Send(Step):
+    """A message to a channel's topic, or to people."""
+
+    channel: int | None = None
+    topic: str = ""
+    people: tuple[int, ...] = ()
+    is_poll: bool = False
+    names: Named = NO_NAMES
+
+    @override
+    def fits(self, model: Model) -> bool:
+        known = self.channel is None or self.channel in model.channels
+        return known and self.names.fits(model) and Step.fits(self, model)
+
+    @override
+    def allowed(self, model: Model) -> bool | None:
+        if self.channel is not None:
+            return model.posts(model.users[self.actor], model.channels[self.channel])
+        return model.writes_to(model.users[self.actor], self.people)
+
+    def content(self) -> str:
+        content = f"secret {self.number} of {self.realm}{self.names.text()}"
+        return f"/poll {content}\nyes\nno" if self.is_poll else content
+
+    async def perform(self, hands: Hands) -> Answer:
+        if self.channel is None:
+            where: dict[str, Any] = {"type": "direct", "to": hands.users.of(self.people)}
+        else:
+            channel_id = hands.channels.ids[self.channel]
+            where = {"type": "channel", "to": channel_id, "topic": self.topic}
+        return await hands.ask(
+            self.actor, "POST", "/messages", content=self.content(), read_by_sender=True, **where
+        )
+
+    def happen(self, model: Model, hands: Hands, answer: Answer) -> list[Told]:
+        hands.messages.add(self.number, answer.body["id"])
+        people = frozenset() if self.channel is not None else {self.actor, *self.people}
+        message = Message(
+            number=self.number,
+            sender=self.actor,
+            channel=self.channel,
+            topic=self.topic,
+            people=frozenset(people),
+            origin=self.channel,
+            content=self.content(),
+            sent=model.now,
+            is_poll=self.is_poll,
+            read={self.actor},
+        )
+        model.messages[self.number] = message
+        self.names.mark(model, message)
+        told = new_message(model, message, self.names.bots(model, message))
+        if self.channel is None:
+            model.talked.add(message.people)
+        else:
+            taking_part = message.mentioned | {self.actor}
+            if message.names_everybody:
+                taking_part |= model.subscribers(self.channel)
+            told += policies_may_follow(model, taking_part, (self.channel, self.topic))
+        return told
+
+
+def new_message(model: Model, message: Message, bots: frozenset[int] = frozenset()) -> list[Told]:
+    """Who hears of a message that has just been sent, and that they are named in it.
+
+    These bots do wherever they are.
+    """
+    number, kind = message.number, "message"
+    if message.channel is None:
+        there, is_public = model.followers(message), False
+    else:
+        there = model.subscribers(message.channel)
+        is_public = not model.channels[message.channel].is_private
+    key: Key = ("message", number, message.content)
+    named: Key = ("named", number, message.content)
+    sent = Told(kind=kind, key=key, must=there | bots, is_public=is_public, message=number)
+    return [
+        *([sent] if message.sender == NOTIFIER else of_person(model, sent, message.sender)),
+        Told(kind=kind, key=named, must=there & message.mentioned | bots, message=number),
+    ]
+
+
+def noticed(
+    model: Model,
+    hands: Hands,
+    answer: Answer,
+    place: Place,
+    offset: int = 1,
+    *,
+    tells_of_resolving: bool = False,
+) -> list[Told]:
+    """Because of what happens now the bot says something there: what, the server knows."""
+    channel, topic = place
+    number, content = model.now + offset, "something that it has not said"
+    notice = hands.notices_of(answer).get(place)
+    if notice is not None:
+        content = notice.content
+        hands.messages.add(number, notice.message_id)
+    message = Message(
+        number=number,
+        sender=NOTIFIER,
+        channel=channel,
+        topic=topic,
+        people=frozenset(),
+        origin=channel,
+        content=content,
+        sent=number,
+    )
+    if tells_of_resolving:
+        message.perhaps_read |= model.subscribers(channel)
+    model.messages[number] = message
+    return new_message(model, message)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OfMessage(Step):
+    """Something that is done to one message, by whoever may read it."""
+
+    message: int
+
+    @override
+    def fits(self, model: Model) -> bool:
+        return self.message in model.messages and Step.fits(self, model)
+
+    @override
+    def allowed(self, model: Model) -> bool | None:
+        return model.may_read(model.users[self.actor], model.messages[self.message])
+
+
+class Changing(OfMessage):
+    """Something that changes what others see of the message: not in archived channels."""
+
+    @override
+    def allowed(self, model: Model) -> bool | None:
+        channel = model.messages[self.message].channel
+        is_closed = channel is not None and model.channels[channel].is_archived
+        return not is_closed and OfMessage.allowed(self, model)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class React(Changing):
+    """A reaction is added, or taken off."""
+
+    emoji: str
+    op: str = "add"
+
+    @override
+    def allowed(self, model: Model) -> bool | None:
+        message = model.messages[self.message]
+        there = (self.actor, self.emoji) in message.reactions
+        return Changing.allowed(self, model) and there == (self.op == "remove")
+
+    async def perform(self, hands: Hands) -> Answer:
+        method = "POST" if self.op == "add" else "DELETE"
+        path = f"/messages/{hands.messages.ids[self.message]}/reactions"
+        return await hands.ask(self.actor, method, path, emoji_name=self.emoji)
+
+    def happen(self, model: Model, hands: Hands, answer: Answer) -> list[Told]:
+        del hands, answer
+        message = model.messages[self.message]
+        if self.op == "add":
+            message.reactions.add((self.actor, self.emoji))
+            _notice(model, message, self.actor)
+        else:
+            message.reactions.discard((self.actor, self.emoji))
+        key = ("reaction", self.op, self.message, self.actor, self.emoji)
+        may = model.readers(message) & {self.actor}
+        told = Told(kind="reaction", key=key, must=model.holders(message), may=may)
+        return of_person(model, told, self.actor)
+
+
+def _notice(model: Model, message: Message, user: int) -> None:
+    if not model.received(user, message):
+        message.noticed.add(user)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Flag(Step):
+    """Flags of several messages at once: what one may not read is left as it is."""
+
+    messages: tuple[int, ...]
+    flag: str
+    op: str
+
+    @override
+    def fits(self, model: Model) -> bool:
+        return all(each in model.messages for each in self.messages) and Step.fits(self, model)
+
+    async def perform(self, hands: Hands) -> Answer:
+        return await hands.ask(
+            self.actor,
+            "POST",
+            "/messages/flags",
+            messages=hands.messages.of(self.messages),
+            flag=self.flag,
+            op=self.op,
+        )
+
+    def happen(self, model: Model, hands: Hands, answer: Answer) -> list[Told]:
+        del hands, answer
+        user = model.users[self.actor]
+        told = []
+        for number in self.messages:
+            message = model.messages[number]
+            if not model.may_read(user, message):
+                continue
+            changes = self._change(model, message)
+            key = ("update_message_flags", self.op, self.flag, number)
+            own = frozenset({self.actor})
+            told.append(
+                Told(kind="update_message_flags", key=key, must=own)
+                if changes
+                else Told(kind="update_message_flags", key=key, must=frozenset(), may=own)
+            )
+        return told
+
+    def _change(self, model: Model, message: Message) -> bool:
+        """Change the message's flag; whether that certainly makes a difference."""
+        having = message.starred if self.flag == "starred" else message.read
+        had = self.actor in having
+        if self.op == "remove":
+            if self.flag == "read":
+                return self._unread(model, message)
+            having.discard(self.actor)
+            return had
+        having.add(self.actor)
+        if self.flag == "starred":
+            _notice(model, message, self.actor)
+            return not had
+        had = had or self.actor in message.perhaps_read
+        return not had and model.received(self.actor, message)
+
+    def _unread(self, model: Model, message: Message) -> bool:
+        if message.channel is not None and not model.is_in(self.actor, message.channel):
+            return False
+        was_read = self.actor in message.read
+        message.read.discard(self.actor)
+        message.perhaps_read.discard(self.actor)
+        _notice(model, message, self.actor)
+        return was_read and model.received(self.actor, message)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Type(Step):
+    """Somebody types: those who are there, and who want to know, are told."""
+
+    op: str
+    channel: int | None = None
+    topic: str = ""
+    people: tuple[int, ...] = ()
+
+    @override
+    def fits(self, model: Model) -> bool:
+        known = self.channel is None or self.channel in model.channels
+        return known and Step.fits(self, model)
+
+    @override
+    def allowed(self, model: Model) -> bool | None:
+        if self.channel is None:
+            return model.writes_to(model.users[self.actor], self.people)
+        channel = model.channels[self.channel]
+        reads = model.reads(model.users[self.actor], channel)
+        return (
+            None if reads and model.posts(model.users[self.actor], channel) is not True else reads
+        )
+
+    async def perform(self, hands: Hands) -> Answer:
+        if self.channel is None:
+            where: dict[str, Any] = {"type": "direct", "to": hands.users.of(self.people)}
+        else:
+            channel_id = hands.channels.ids[self.channel]
+            where = {"type": "channel", "stream_id": channel_id, "topic": self.topic}
+        return await hands.ask(self.actor, "POST", "/typing", op=self.op, **where)
+
+    def happen(self, model: Model, hands: Hands, answer: Answer) -> list[Told]:
+        del hands, answer
+        if self.channel is None:
+            people = frozenset({self.actor, *self.people})
+            key = ("typing", self.op, self.actor, people)
+            return of_person(model, Told(kind="typing", key=key, must=people), self.actor)
+        there = model.subscribers(self.channel)
+        key_in = ("typing", self.op, self.actor, self.channel, self.topic)
+        told = Told(kind="typing", key=key_in, must=there, needs=HAS_TYPING)
+        return of_person(model, told, self.actor)
+
+
+def first_in(model: Model, channel: int | None) -> list[Told]:
+    """Another message may be the channel's first now."""
+    if channel is None:
+        return []
+    key = ("stream", "update", channel, "first_message_id")
+    seers = model.seers(model.channels[channel])
+    return [Told(kind="stream", key=key, must=NOBODY, may=seers)]

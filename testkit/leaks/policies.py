@@ -1,0 +1,84 @@
+"""What people want of topics: who may be told of it, and when it is certain."""
+
+from collections.abc import Iterable
+
+from testkit.leaks.model import Model
+from testkit.leaks.told import NOBODY, Told
+
+NONE, MUTED, UNMUTED, FOLLOWED = 0, 1, 2, 3
+Place = tuple[int, str]
+"""A channel, and a topic of it."""
+
+
+def policies_may_follow(model: Model, users: Iterable[int], place: Place) -> list[Told]:
+    """Who takes part in a topic, or is named in it, may follow it from then on."""
+    concerned = frozenset(users)
+    for user in concerned:
+        model.policies[user, *place] = None
+        model.learned.add((user, *place))
+    return [_told(place, concerned)]
+
+
+def policies_move(model: Model, old: Place, new: Place) -> list[Told]:
+    """What people wanted of a topic may go with its messages: as far as they may know of it.
+
+    To be asked before they move, and after it.
+    """
+    told = []
+    for place in (old, new):
+        knowing = frozenset(u.number for u in model.active() if model.knows_topic(u, *place))
+        told.append(_told(place, knowing))
+        for user in knowing:
+            model.policies[user, *place] = None
+            model.learned.add((user, *place))
+    for user in model.users:
+        # Also of those who may not know of it now, and perhaps will again.
+        if any((user, *place) in model.policies for place in (old, new)):
+            model.policies |= {(user, *place): None for place in (old, new)}
+    return told
+
+
+def policies_found_again(model: Model, channel: int, users: frozenset[int]) -> list[Told]:
+    """What these users, who may read the channel now, want of topics that they may know of."""
+    told = []
+    for user, there, topic in model.policies:
+        knows = there == channel and model.knows_topic(model.users[user], channel, topic)
+        if knows and user in users:
+            told.append(_told((channel, topic), frozenset({user})))
+    return told
+
+
+def policies_known(model: Model, channel: int, users: frozenset[int]) -> frozenset[tuple[int, str]]:
+    """For which topics, that they may know of, these users may have set something there."""
+    return frozenset(
+        (user, topic)
+        for user, there, topic in model.policies
+        if there == channel
+        and user in users
+        and model.knows_topic(model.users[user], channel, topic)
+    )
+
+
+def policies_lost(model: Model, channel: int, known: frozenset[tuple[int, str]]) -> list[Told]:
+    """Of what was known: who may not read the channel now, but knows of it, has nothing set."""
+    place = model.channels[channel]
+    return [
+        _told((channel, topic), frozenset({user}))
+        for user, topic in sorted(known)
+        if model.sees(model.users[user], place) and not model.reads(model.users[user], place)
+    ]
+
+
+def policy_set(model: Model, user: int, place: Place, policy: int) -> list[Told]:
+    """Somebody says what they want of a topic, which need not be there."""
+    before = model.policies.get((user, *place), NONE)
+    model.policies[user, *place] = policy
+    model.learned.add((user, *place))
+    own = frozenset({user})
+    if before is not None and before != policy:
+        return [_told(place, own, must=own)]
+    return [_told(place, own)]
+
+
+def _told(place: Place, may: frozenset[int], must: frozenset[int] = NOBODY) -> Told:
+    return Told(kind="user_topic", key=("user_topic", *place), must=must, may=may)

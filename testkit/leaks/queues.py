@@ -1,0 +1,266 @@
+"""Event queues of a history's people: what each must have got, and what it got."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from testkit.faults.http import NoAnswerError
+from testkit.leaks.hands import UNKNOWN, Hands
+from testkit.leaks.model import Model
+from testkit.leaks.operations import NUMBERS_EACH
+from testkit.leaks.persons import addressed_in, named_in
+from testkit.leaks.told import FORETOLD, Key, Told, things
+
+CAPABILITIES: Final = {
+    "archived_channels": True,
+    "bulk_message_deletion": True,
+    "empty_topic_name": True,
+    "notification_settings_null": True,
+    "stream_typing_notifications": True,
+    "user_settings_object": True,
+}
+
+
+TOLD_ONCE = frozenset({"typing", "typing_edit_message"})
+"""Kinds of events that no log keeps."""
+AWAKE_OPERATIONS = 30 * NUMBERS_EACH
+EVENTS_AN_ANSWER = 100
+"""With fewer, there were no more."""
+OVERDUE_SECONDS = 10.0
+"""An event that has not come so long after what it tells of never comes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Habit:
+    """How a client listens."""
+
+    name: str
+    kinds: tuple[str, ...] | None = None
+    all_public: bool = False
+    capabilities: bool = True
+    channel: int | None = None
+    """Only messages of this channel."""
+
+    def fields(self) -> dict[str, Any]:
+        """What register is asked for."""
+        asked: dict[str, Any] = {"fetch_event_types": ["realm"]}
+        if self.kinds is not None:
+            asked["event_types"] = list(self.kinds)
+        if self.all_public:
+            asked["all_public_streams"] = True
+        if self.capabilities:
+            asked["client_capabilities"] = CAPABILITIES
+        if self.channel is not None:
+            asked["narrow"] = [["channel", f"channel {self.channel}"]]
+        return asked
+
+
+@dataclass(eq=False, slots=True)
+class Queue:
+    """One queue, and what has become of it."""
+
+    user: int
+    habit: Habit
+    queue_id: str
+    last_event_id: int
+    opened: int
+    polled: int | None = None
+    """After which operation; None: never."""
+    must: Counter[Key] = field(default_factory=Counter)
+    may: Counter[Key] = field(default_factory=Counter)
+    got: Counter[Key] = field(default_factory=Counter)
+    """What has come since the last look."""
+    met: list[tuple[str, int, str]] = field(default_factory=list)
+    """Channels and messages in events that no operation foretells."""
+    channels: set[int] = field(default_factory=set)
+    """Channels of which its user may have known since the last poll."""
+    messages: set[int] = field(default_factory=set)
+    """The same for messages."""
+    people: set[int] = field(default_factory=set)
+    """The same for people."""
+
+    def listens(self, told: Told) -> bool:
+        if self.habit.kinds is not None and told.kind not in self.habit.kinds:
+            return False
+        return told.needs is None or self.habit.capabilities
+
+    def expect(self, told: Told, model: Model) -> bool:
+        """Note what is due; whether the queue must get it."""
+        if told.message is not None and self.habit.channel is not None:
+            message = model.messages[told.message]
+            if message.channel != self.habit.channel:
+                return False
+        listens = self.habit.all_public and not model.users[self.user].is_guest
+        of_public = listens and (told.is_public or self.user in told.lost_to)
+        if self.user in told.must or of_public:
+            if told.kind in TOLD_ONCE and not self._is_awake(model):
+                self.may[told.key] += 1
+                return False
+            self.must[told.key] += 1
+            return True
+        if self.user in told.may or (listens and self.user in told.lost_perhaps_to):
+            self.may[told.key] += 1
+        return False
+
+    def _is_awake(self, model: Model) -> bool:
+        """Whether the client polls: what is kept nowhere is told to those who listen."""
+        return self.polled is not None and model.now - self.polled <= AWAKE_OPERATIONS
+
+    def blank(self, message: int) -> None:
+        """The message is deleted: what told of its content need not come any more."""
+        for key in [key for key in self.must if key[0] in _BLANKED and key[1] == message]:
+            self.may[key] += self.must.pop(key)
+
+    def learn(
+        self, channels: frozenset[int], messages: frozenset[int], people: frozenset[int]
+    ) -> None:
+        """Its user may know these at the moment."""
+        self.channels |= channels
+        self.messages |= messages
+        self.people |= people
+
+    async def compare(self, hands: Hands, now: int) -> list[str]:
+        """Poll until all is there that must be; what is wrong with it."""
+        self.polled = now
+        while True:
+            try:
+                events = await self._poll(hands, waits=bool(self.must - self.got))
+            except NoAnswerError:
+                break
+            self._note(events, hands)
+            if not self.must - self.got:
+                break
+        problems = self.wrong()
+        self.forget()
+        return problems
+
+    def forget(self) -> None:
+        """Begin anew: what was due has come."""
+        for counted in (self.must, self.may, self.got):
+            counted.clear()
+        for known in (self.channels, self.messages, self.people):
+            known.clear()
+        self.met.clear()
+
+    def wrong(self) -> list[str]:
+        """What has come that must not, and what has not come that must."""
+        problems = [f"never got {key}" for key in (self.must - self.got).elements()]
+        extra = self.got - self.must - self.may
+        problems += [f"must not have got {key}" for key in extra.elements()]
+        problems += [
+            f"must not have heard of {name} {number} in an event {kind}"
+            for name, number, kind in self.met
+            if number not in self._known(name)
+        ]
+        who = f"user {self.user}, {self.habit.name} queue"
+        return [f"{who}: {problem}" for problem in problems]
+
+    def _known(self, name: str) -> set[int]:
+        """What its user may know of, of the kind that a field of this name is about."""
+        if name == _PERSON:
+            return self.people
+        return self.messages if name.startswith("message") else self.channels
+
+    async def take(self, hands: Hands) -> None:
+        """Get all that there is, without waiting for more."""
+        while True:
+            events = await self._poll(hands, waits=False)
+            self._note(events, hands)
+            if len(events) < EVENTS_AN_ANSWER:
+                return
+
+    def _note(self, events: Iterable[Mapping[str, Any]], hands: Hands) -> None:
+        for event in events:
+            self.got.update(things(event, hands))
+            shown = named_in(event) | addressed_in(event)
+            self.met += [(_PERSON, number, event["type"]) for number in shown]
+            if event["type"] not in FORETOLD:
+                self.met += _met(event, hands)
+
+    async def has_ended(self, hands: Hands) -> bool:
+        """Whether the server says so."""
+        answer = await hands.ask(
+            self.user,
+            "GET",
+            "/events",
+            queue_id=self.queue_id,
+            last_event_id=self.last_event_id,
+            dont_block=True,
+        )
+        return answer.body.get("code") == "BAD_EVENT_QUEUE_ID"
+
+    async def _poll(self, hands: Hands, *, waits: bool) -> list[dict[str, Any]]:
+        answer = await hands.ask(
+            self.user,
+            "GET",
+            "/events",
+            queue_id=self.queue_id,
+            last_event_id=self.last_event_id,
+            dont_block=not waits,
+            patience=OVERDUE_SECONDS,
+        )
+        if answer.status != 200:
+            raise NoAnswerError(str(answer.body))
+        events: list[dict[str, Any]] = answer.body["events"]
+        for event in events:
+            self.last_event_id = max(self.last_event_id, event["id"])
+        return events
+
+
+def _met(event: Mapping[str, Any], hands: Hands) -> Iterator[tuple[str, int, str]]:
+    """Channels and messages of the history in an event: as what, which, and where."""
+    for name, server_id in _ids(event):
+        names = hands.messages if name.startswith("message") else hands.channels
+        number = names.number(server_id)
+        if number != UNKNOWN:
+            yield name, number, event["type"]
+
+
+async def open_queue(hands: Hands, user: int, habit: Habit, now: int) -> Queue:
+    answer = await hands.ask(user, "POST", "/register", **habit.fields())
+    assert answer.status == 200, answer.body
+    return Queue(user, habit, answer.body["queue_id"], answer.body["last_event_id"], now)
+
+
+def tell(queues: Sequence[Queue], told: Told, model: Model) -> int:
+    """Note what the queues must get; how many expectations that are."""
+    if told.kind == "delete_message" and told.key[1] in model.gone:
+        for queue in queues:
+            queue.blank(int(str(told.key[1])))
+    listening = [queue for queue in queues if queue.listens(told)]
+    for queue in listening:
+        queue.expect(told, model)
+    return len(listening)
+
+
+def learn(queues: Iterable[Queue], model: Model) -> None:
+    """Note of which channels and messages their users may know at the moment."""
+    known: dict[int, tuple[frozenset[int], frozenset[int], frozenset[int]]] = {}
+    for queue in queues:
+        if queue.user not in known:
+            user = model.users[queue.user]
+            seen = frozenset(c.number for c in model.channels.values() if model.sees(user, c))
+            known[queue.user] = seen, model.readable(user), model.known_to(user)
+        queue.learn(*known[queue.user])
+
+
+_PERSON: Final = "person"
+_BLANKED = frozenset({"message", "message shown", "named", "update_message", "submessage"})
+_NAMED = frozenset({"stream_id", "stream_ids", "new_stream_id", "message_id", "message_ids"})
+
+
+def _ids(value: object) -> Iterator[tuple[str, int]]:
+    """The ids of channels and messages anywhere in it, by the names of their fields."""
+    if isinstance(value, list):
+        for each in value:
+            yield from _ids(each)
+    if not isinstance(value, dict):
+        return
+    for name, held in value.items():
+        if name in _NAMED:
+            for each in held if isinstance(held, list) else [held]:
+                if isinstance(each, int):
+                    yield name, each
+        else:
+            yield from _ids(held)

@@ -1,0 +1,72 @@
+"""Small pictures of what somebody sees, for the documents: taken where a test comes by anyway."""
+
+import asyncio
+import os
+from html import escape
+from pathlib import Path
+from typing import Final
+
+from PIL import Image
+
+from testkit.clients.browser import Page
+
+VARIABLE: Final = "PARLEY_SCREENSHOTS"
+"""Names the folder; without it no pictures are made."""
+WIDTH: Final = 760
+LEAST_HEIGHT: Final = 10
+"""Less than any page has."""
+DRAWN_SECONDS: Final = 0.5
+"""What was not in sight, like the frame of an email, is drawn once it is."""
+COLORS: Final = 48
+TERMINAL: Final = """<!DOCTYPE html><meta charset="utf-8"><style>
+body {{ margin: 0; background: #12161d; color: #e6e9ef; width: max-content; }}
+pre {{ margin: 0; padding: .75rem; font: 11px/1.3 monospace; }}
+</style><pre>{}</pre>"""
+
+
+class Screenshots:
+    def __init__(self, directory: Path | None) -> None:
+        self._directory = directory
+
+    async def page(self, page: Page, name: str) -> None:
+        """What the page looks like now, from top to bottom."""
+        if self._directory is not None:
+            await self._keep(page, name)
+
+    async def terminal(self, page: Page, shown: str, name: str) -> None:
+        """What a terminal shows; the page is another one afterwards."""
+        if self._directory is not None:
+            page_of_it = self._directory / f"{name}.html"
+            page_of_it.write_text(TERMINAL.format(escape(_without_blanks(shown))))
+            await page.go(page_of_it.as_uri())
+            page_of_it.unlink()
+            await self._keep(page, name)
+
+    async def _keep(self, page: Page, name: str) -> None:
+        assert self._directory is not None
+        await page.ask("Emulation.setScrollbarsHidden", hidden=True)
+        await page.look_like(width=WIDTH, height=LEAST_HEIGHT, still=True)
+        height = await page.run("document.documentElement.scrollHeight")
+        await page.look_like(width=WIDTH, height=height, still=True)
+        await asyncio.sleep(DRAWN_SECONDS)
+        path = self._directory / f"{name}.png"
+        await page.picture(path)
+        await page.ask("Emulation.clearDeviceMetricsOverride")
+        await asyncio.to_thread(_shrink, path)
+
+
+def _without_blanks(shown: str) -> str:
+    """What is shown, without the lines of which there is only a frame."""
+    return "\n".join(line for line in shown.splitlines() if line.strip("│ "))
+
+
+def _shrink(path: Path) -> None:
+    """Few colours are enough for texts, and a tenth of the size."""
+    with Image.open(path) as picture:
+        few = picture.convert("RGB").quantize(COLORS, dither=Image.Dither.NONE)
+    few.save(path, optimize=True)
+
+
+def screenshots() -> Screenshots:
+    directory = os.environ.get(VARIABLE)  # noqa: TID251 - not a setting
+    return Screenshots(Path(directory) if directory else None)

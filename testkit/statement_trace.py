@@ -1,0 +1,133 @@
+"""What a server sends to its database: statements and round trips, read off the wire."""
+
+import asyncio
+import re
+import struct
+from collections import Counter, defaultdict
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+
+import psycopg
+
+from testkit.services.proxy import proxy_to
+
+TURNS = 5
+"""How often each is counted: what comes most often counts, for something may come so late that it
+counts for the next."""
+WARM_UP = 10
+"""A statement is prepared, which is a round trip of its own, when it has been used a few times."""
+QUIET_SECONDS = 0.08
+"""Whoever has said nothing for so long has said what there was."""
+BY_ITSELF = re.compile(r"FROM clocks_now\(\$1::bigint\[\]\)\s*$")
+"""What a server asks each second, whether somebody asks it for something or not."""
+
+
+@dataclass
+class _Line:
+    """One connection: what has come of its next message, and what its statements say."""
+
+    rest: bytes = b""
+    has_begun: bool = False
+    statements: dict[bytes, str] = field(default_factory=dict)
+    bound: str = ""
+    is_awaited: bool = False
+    """Something has been asked, and not said yet that it is to be answered now."""
+    is_by_itself: bool = False
+    """Something has been asked BY_ITSELF."""
+
+
+@dataclass
+class Heard:
+    statements: list[str] = field(default_factory=list)
+    round_trips: int = 0
+
+
+class Wiretap:
+    """Reads the messages of Postgres' protocol that go to the database."""
+
+    def __init__(self, url: str) -> None:
+        self.url = url
+        """By which a server is heard."""
+        self.heard = Heard()
+        self._lines: dict[object, _Line] = defaultdict(_Line)
+
+    def hear(self, connection: object, data: bytes) -> None:
+        line = self._lines[connection]
+        line.rest += data
+        while (end := _end(line)) is not None:
+            message, line.rest = line.rest[:end], line.rest[end:]
+            if line.has_begun:
+                self._read(line, message[:1], message[5:])
+            line.has_begun = True
+
+    async def usual(self, act: Callable[[], Awaitable[object]]) -> Heard:
+        """What the act asks of the database, done several times."""
+        for _ in range(WARM_UP):
+            await act()
+        found = []
+        for _ in range(TURNS):
+            self.heard = Heard()
+            await act()
+            await self._quiet()
+            found.append(self.heard)
+        self.heard = Heard()  # for what others ask from now on
+        counts = Counter(map(_count, found))
+        return min(found, key=lambda each: (-counts[_count(each)], *_count(each)))
+
+    async def _quiet(self) -> None:
+        """Some of what an act asks for is asked after its answer."""
+        said = -1
+        while said < len(self.heard.statements):
+            said = len(self.heard.statements)
+            await asyncio.sleep(QUIET_SECONDS)
+
+    def _read(self, line: _Line, kind: bytes, body: bytes) -> None:
+        match kind:
+            case b"Q":
+                self.heard.statements.append(body[:-1].decode())
+                self.heard.round_trips += 1
+            case b"P":
+                name, sql, _ = body.split(b"\0", 2)
+                line.statements[name] = sql.decode()
+            case b"B":
+                _, name, _ = body.split(b"\0", 2)
+                line.bound = line.statements[name]
+            case b"E":
+                if BY_ITSELF.search(line.bound):
+                    line.is_by_itself = True
+                    return
+                self.heard.statements.append(line.bound)
+                line.is_awaited = True
+            case b"S":
+                self.heard.round_trips += line.is_awaited or not line.is_by_itself
+                line.is_awaited = line.is_by_itself = False
+            case b"H":  # in a pipeline: what has been asked so far is waited for, if anything has
+                self.heard.round_trips += line.is_awaited
+                line.is_awaited = False
+
+
+def _count(heard: Heard) -> tuple[int, int]:
+    return heard.round_trips, len(heard.statements)
+
+
+def _end(line: _Line) -> int | None:
+    """Where the next message ends, once all of it is there. The first one has no kind."""
+    start = 1 if line.has_begun else 0
+    if len(line.rest) < start + 4:
+        return None
+    [length] = struct.unpack_from("!i", line.rest, start)
+    end = int(start + length)
+    return end if len(line.rest) >= end else None
+
+
+@asynccontextmanager
+async def tapped(database_url: str) -> AsyncIterator[Wiretap]:
+    """A way to the database on which everything is heard."""
+    port = int(psycopg.conninfo.conninfo_to_dict(database_url).get("port") or 5432)
+    async with proxy_to(port) as proxy:
+        through = database_url.replace(f":{port}/", f":{proxy.port}/")
+        plain = "&" if "?" in through else "?"
+        wiretap = Wiretap(f"{through}{plain}sslmode=disable&gssencmode=disable")
+        proxy.listener = wiretap.hear
+        yield wiretap

@@ -1,0 +1,103 @@
+"""Timers come due when a test says so."""
+
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from queue_processors.due_items import DueItemRunner
+from queue_processors.main import TIMERS, timekeeper_of
+from server.actions import reminders, scheduled_messages
+from server.actions.scheduled_messages import Changes, Wanted
+from server.app import App
+from server.domain.actor import Actor
+from server.telemetry.metrics import Metrics
+from storage.ids import MessageId, RealmId, ReminderId, ScheduledMessageId
+from storage.users import UserRow
+from testkit.clients.api import Client
+from testkit.stage import Stage
+
+HOUR = 3_600
+
+
+def soon(client: Client, seconds: int = HOUR) -> int:
+    """A timestamp so far from now, by the server's clock."""
+    return int(client.server.app.clock.now().timestamp()) + seconds
+
+
+def timekeeper_at(app: App, timestamp: float) -> DueItemRunner:
+    """A timekeeper of this server to whom it is that time."""
+    moment = datetime.fromtimestamp(timestamp, UTC)
+    return timekeeper_of(app, now=lambda: moment)
+
+
+def timekeeper_on(stage: Stage) -> DueItemRunner:
+    """A timekeeper whose time is the stage's."""
+    return DueItemRunner(
+        stage.database,
+        stage.workbench,
+        Metrics(),
+        TIMERS,
+        now=stage.clock.now,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Timers:
+    """People of a realm who put things off, on a stage. Times are seconds from now."""
+
+    stage: Stage
+    realm_id: RealmId
+
+    def at(self, seconds: float) -> int:
+        return int((self.stage.clock.now() + timedelta(seconds=seconds)).timestamp())
+
+    async def schedule(
+        self,
+        row: UserRow,
+        to: int | list[int],
+        content: str = "later",
+        *,
+        topic: str = "t",
+        seconds: float = HOUR,
+    ) -> ScheduledMessageId:
+        """To a channel, or to a list of people."""
+        is_direct = isinstance(to, list)
+        wanted = Wanted(
+            type="direct" if is_direct else "channel",
+            to=to,
+            topic=None if is_direct else topic,
+            content=content,
+            timestamp=self.at(seconds),
+        )
+        entry = await self._write(row, scheduled_messages.schedule_message, wanted)
+        return ScheduledMessageId(entry.position)
+
+    async def edit(self, row: UserRow, message_id: ScheduledMessageId, **changes: Any) -> None:
+        if "seconds" in changes:
+            changes["timestamp"] = self.at(changes.pop("seconds"))
+        action = scheduled_messages.edit_scheduled_message
+        await self._write(row, action, message_id, Changes(**changes))
+
+    async def drop(self, row: UserRow, message_id: ScheduledMessageId) -> None:
+        actor = Actor(self.realm_id, row, "website")
+        await self.stage.write(scheduled_messages.delete_scheduled_message, actor, message_id)
+
+    async def remind(
+        self,
+        row: UserRow,
+        message_id: MessageId | None = None,
+        note: str = "",
+        *,
+        seconds: float = HOUR,
+    ) -> ReminderId:
+        entry = await self._write(row, reminders.set_reminder, message_id, note, self.at(seconds))
+        return ReminderId(entry.position)
+
+    async def pass_by(self, seconds: float = HOUR) -> int:
+        """So much time goes by, and the timekeeper looks; how much there was to do."""
+        self.stage.clock.advance(timedelta(seconds=seconds))
+        return await timekeeper_on(self.stage).catch_up()
+
+    async def _write(self, row: UserRow, action: Any, *args: Any) -> Any:
+        actor = Actor(self.realm_id, row, "website")
+        return await self.stage.write(action, actor, *args, self.stage.clock.now())
