@@ -3,7 +3,7 @@
 from typing import Any, Final
 
 from server.actions import attachments as actions
-from server.api.endpoint import Access, Empty, Endpoint, NoParams, Request, Result
+from server.api.endpoint import Access, Empty, Endpoint, FileUpload, NoParams, Request, Result
 from server.api.files import File, send_file
 from server.api.params import Params
 from server.domain import file_links
@@ -180,7 +180,7 @@ ENDPOINTS = (
         NoParams,
         upload,
         Uploaded,
-        takes_file=max_upload_bytes,
+        body=FileUpload(max_upload_bytes),
         scope=Scope.MESSAGES,
         summary="Upload a file",
         description=(
@@ -231,7 +231,7 @@ ENDPOINTS = (
         TemporaryParams,
         read_by_link,
         at_root=True,
-        fetches_quietly=True,
+        is_rate_limited=False,
         summary="Download a file by a temporary link",
         description=(
             "The link comes from `GET /user_uploads/{realm_id_str}/{filename}` and is good for a"

@@ -3,7 +3,15 @@
 from typing import Final
 
 from server.actions import avatars as actions
-from server.api.endpoint import Access, Endpoint, NoParams, Request, Result
+from server.api.endpoint import (
+    Access,
+    Endpoint,
+    FileUpload,
+    NoParams,
+    Request,
+    ResponseKind,
+    Result,
+)
 from server.api.files import redirect
 from server.api.params import Params
 from server.api.people import user_by_email
@@ -108,7 +116,7 @@ ENDPOINTS = (
         NoParams,
         set_own,
         AvatarResult,
-        takes_file=max_picture_bytes,
+        body=FileUpload(max_picture_bytes),
         summary="Upload your avatar",
         description=(
             "The picture is sent as the field `file` of a `multipart/form-data` form, and is"
@@ -131,9 +139,9 @@ ENDPOINTS = (
         Access.SPECTATOR,
         ByIdParams,
         lead_by_id,
-        leads_elsewhere=True,
+        response=ResponseKind.REDIRECT,
         at_root=True,
-        fetches_quietly=True,
+        is_rate_limited=False,
         summary="Find a user's avatar",
         description="Redirects to the picture.",
     ),
@@ -143,9 +151,9 @@ ENDPOINTS = (
         Access.SPECTATOR,
         ByIdParams,
         lead_by_id_to_medium,
-        leads_elsewhere=True,
+        response=ResponseKind.REDIRECT,
         at_root=True,
-        fetches_quietly=True,
+        is_rate_limited=False,
         summary="Find a user's avatar in medium size",
         description="Redirects to the picture.",
     ),
@@ -155,9 +163,9 @@ ENDPOINTS = (
         Access.USER,
         ByEmailParams,
         lead_by_email,
-        leads_elsewhere=True,
+        response=ResponseKind.REDIRECT,
         at_root=True,
-        fetches_quietly=True,
+        is_rate_limited=False,
         summary="Find an avatar by email address",
         description="Redirects to the picture.",
     ),
@@ -167,9 +175,9 @@ ENDPOINTS = (
         Access.USER,
         ByEmailParams,
         lead_by_email_to_medium,
-        leads_elsewhere=True,
+        response=ResponseKind.REDIRECT,
         at_root=True,
-        fetches_quietly=True,
+        is_rate_limited=False,
         summary="Find an avatar by email address in medium size",
         description="Redirects to the picture.",
     ),

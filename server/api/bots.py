@@ -6,7 +6,7 @@ from server.actions import bots
 from server.actions.bot_defaults import WantedDefaults
 from server.actions.bots import NO_SUCH_BOT, BotChanges, ChangedBot, NewBot
 from server.actions.users import NewService
-from server.api.endpoint import Access, Empty, Endpoint, NoParams, Request, Result
+from server.api.endpoint import Access, Empty, Endpoint, FileUpload, NoParams, Request, Result
 from server.api.params import JsonOrBareStr, Params
 from server.api.pictures import keep_pictures, max_picture_bytes
 from server.domain.addresses import RealmAddress
@@ -289,8 +289,7 @@ ENDPOINTS = (
         CreateParams,
         create,
         CreatedBot,
-        takes_file=max_picture_bytes,
-        file_is_optional=True,
+        body=FileUpload(max_picture_bytes, is_optional=True),
         summary="Create a bot",
         description=(
             "The caller becomes its owner. A picture may come along as the field `file` of a"
@@ -304,8 +303,7 @@ ENDPOINTS = (
         ChangeParams,
         change,
         ChangedBotResult,
-        takes_file=max_picture_bytes,
-        file_is_optional=True,
+        body=FileUpload(max_picture_bytes, is_optional=True),
         summary="Change a bot",
         description=(
             "For the bot's owner and administrators. What is left out stays. A picture may come"

@@ -71,7 +71,7 @@ ENDPOINTS = (
         NoParams,
         picture,
         at_root=True,
-        fetches_quietly=True,
+        is_rate_limited=False,
         summary="Get the picture of the server's own emoji",
         description="A PNG file, at the address that `POST /register` names.",
     ),

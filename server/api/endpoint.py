@@ -43,6 +43,50 @@ class Access(Enum):
     INTERNAL = "anyone, on servers in development mode"
 
 
+SizeLimit = Callable[[Settings], int]
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """Parameters in a form of any encoding, read into memory."""
+
+
+@dataclass(frozen=True, slots=True)
+class FileUpload:
+    """A multipart form with one file, stored while it is received."""
+
+    max_bytes: SizeLimit
+    is_optional: bool = False
+    """Whether forms without a file are accepted, including those that cannot hold one."""
+
+
+@dataclass(frozen=True, slots=True)
+class StreamedContent:
+    """Content without a form, which the handler reads from `Request.content`."""
+
+    max_bytes: SizeLimit
+
+
+@dataclass(frozen=True, slots=True)
+class RawPayload:
+    """Any content, in `Request.payload`: parameters are in the query alone."""
+
+
+BodyKind = Form | FileUpload | StreamedContent | RawPayload
+
+
+class ResponseKind(Enum):
+    """What a successful response consists of. Errors are JSON in any case."""
+
+    JSON = "200 with a JSON object"
+    CREATED = "201 with a JSON object"
+    JSON_OR_NO_CONTENT = "200 with a JSON object, or 204"
+    NO_CONTENT = "204: the information is in the headers"
+    REDIRECT = "302 without a body"
+    PAGE = "200 with HTML"
+    EVENT_STREAM = "200 with a JSON object, or with chunks until the client closes it"
+
+
 class Result(msgspec.Struct, kw_only=True, omit_defaults=False):
     """What an endpoint answers beside the envelope."""
 
@@ -249,35 +293,24 @@ class Endpoint(Generic[ParamsT]):
     description: str = field(default="", kw_only=True)
     """What the summary leaves out: conditions, limits, what follows. Plain text; a blank line
     begins a paragraph, and what stands in backquotes is code."""
-    fetches_quietly: bool = False
-    """A success is no sign of a problem, however frequent: not rate limited (polls, pictures)."""
-    streams_events: bool = False
-    """A success may come in pieces for as long as the client likes: there is no HEAD of it."""
-    answers_with_page: bool = False
-    """A success is HTML for people, not JSON; what is refused is JSON all the same."""
-    answers_with_nothing: bool = False
-    """A success is 204: what there is to say is in its headers."""
-    succeeds_with: tuple[int, ...] = (200,)
-    """How a success may be called; 201 says that something new is there, 204 has no body."""
-    leads_elsewhere: bool = False
-    """A success is another address, and no body."""
-    takes_file: Callable[[Settings], int] | None = None
-    """The body is a form with one file, of so many bytes at most."""
-    takes_content: Callable[[Settings], int] | None = None
-    """The body is content and no form, of so many bytes at most: `content` of the request."""
-    file_is_optional: bool = False
-    """Forms without one are taken too, also such that could hold none."""
-    takes_payload: bool = False
-    """The body is whatever a stranger's program sends: parameters are in the address alone."""
-    takes_webhook_bots: bool = False
+    body: BodyKind = field(default=Form(), kw_only=True)
+    response: ResponseKind = field(default=ResponseKind.JSON, kw_only=True)
+    is_rate_limited: bool = field(default=True, kw_only=True)
+    """False where frequent requests are expected (polls, pictures)."""
+    takes_webhook_bots: bool = field(default=False, kw_only=True)
     """Incoming-webhook bots may call it; every other endpoint refuses their keys, which stand in
     addresses. Endpoints of `Access.WEBHOOK` need not say so."""
-    scope: Scope | None = None
-    """What a key with a name has to reach; without it, to read for GET, and else everything."""
-    answers_by_content: bool = False
-    """The response depends on what messages or topics say: a key needs the scope to read, too."""
-    at_root: bool = False
-    """Its path is the whole path: it answers with files, which browsers fetch by their address."""
+    scope: Scope | None = field(default=None, kw_only=True)
+    """The scope that a named API key needs; by default READ for GET, otherwise EVERYTHING."""
+    answers_by_content: bool = field(default=False, kw_only=True)
+    """The response depends on the content of messages or topics: a key needs READ in addition."""
+    at_root: bool = field(default=False, kw_only=True)
+    """`path` is the whole path: files, which browsers fetch by their address."""
+
+    @property
+    def has_head(self) -> bool:
+        """Whether HEAD is allowed wherever GET is."""
+        return self.response is not ResponseKind.EVENT_STREAM
 
     @property
     def needs(self) -> tuple[Scope, ...]:

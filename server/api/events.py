@@ -15,6 +15,7 @@ from server.api.endpoint import (
     Endpoint,
     RawResult,
     Request,
+    ResponseKind,
     ResponseSink,
     Result,
 )
@@ -199,8 +200,8 @@ ENDPOINTS = (
         PollParams,
         get_events,
         PollResult,
-        fetches_quietly=True,
-        streams_events=True,
+        is_rate_limited=False,
+        response=ResponseKind.EVENT_STREAM,
         summary="Get events from a queue",
         description=(
             "Waits until there is an event, or for about 50 seconds, and answers then with a"

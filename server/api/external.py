@@ -12,7 +12,7 @@ from server.actions.messages import send
 from server.actions.messages.decide import Draft
 from server.actions.messages.notices import deliver
 from server.api import forms
-from server.api.endpoint import Access, Empty, Endpoint, Request, Result
+from server.api.endpoint import Access, Empty, Endpoint, RawPayload, Request, Result
 from server.api.params import Params
 from server.domain.api_keys import Scope
 from server.domain.errors import (
@@ -140,7 +140,7 @@ ENDPOINTS = (
         WebhookParams,
         slack,
         SlackAnswer,
-        takes_payload=True,
+        body=RawPayload(),
         scope=Scope.MESSAGES,
         summary="Post a message in Slack's incoming webhook format",
         description=(
@@ -155,7 +155,7 @@ ENDPOINTS = (
         Access.WEBHOOK,
         WebhookParams,
         plain_json,
-        takes_payload=True,
+        body=RawPayload(),
         scope=Scope.MESSAGES,
         summary="Post any JSON as a message",
         description="The body is shown as a block of code, indented.",

@@ -50,7 +50,7 @@ ENDPOINTS = (
         PictureParams,
         read,
         at_root=True,
-        fetches_quietly=True,
+        is_rate_limited=False,
         summary="Get a picture from elsewhere through the server",
         description=(
             "Messages show pictures of other sites by such addresses, so that readers stay"

@@ -1,7 +1,7 @@
 """The one way to answer: route, authenticate, limit, parse, run, render, map errors."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Mapping
 from contextlib import suppress
 from http import HTTPStatus
 from typing import Any, Final
@@ -32,13 +32,19 @@ from server.api.browsers import (
 from server.api.credentials import Credential, Credentials
 from server.api.endpoint import (
     Access,
+    BodyKind,
     DeferredResponse,
     Endpoint,
+    FileUpload,
     HandlerResult,
+    RawPayload,
     RawResult,
     Request,
+    ResponseKind,
     ResponseSink,
+    SizeLimit,
     Stream,
+    StreamedContent,
 )
 from server.api.envelopes import error_body, success_body
 from server.api.failed_sign_ins import log_failure
@@ -66,7 +72,6 @@ from server.domain.errors import (
 )
 from server.domain.sessions import Session
 from server.runtime.pages import Page
-from server.settings import Settings
 from storage.blobs import BlobStoreError
 from storage.database import (
     ConnectionLostError,
@@ -137,7 +142,7 @@ class RequestHandler:
         self.announced = int(announced[:MAX_DIGITS]) if announced.isdecimal() else 0
         """The size of the body; 0 if nobody says, which is so if it comes in chunks."""
         self.body = Body(server.room)
-        self.incoming = IncomingBody() if method in WITH_BODY and self._takes_file() else None
+        self.incoming = IncomingBody() if method in WITH_BODY and self._streams_body() else None
         """The body, if it is taken as it comes: who sends it, and how much, is looked at first."""
         self.received = Received({}, [])
         self.request_id = ""
@@ -262,18 +267,7 @@ class RequestHandler:
         self.body.check()
         request = await self._request(endpoint, headers)
         fields = forms.read_query(self._query)
-        if self.incoming is not None and endpoint.takes_content is not None:
-            request.content = self._content(self.incoming, endpoint.takes_content)
-        elif self.incoming is not None:
-            await self._receive(endpoint)
-            request.files = self.received.files
-            fields |= self.received.fields
-        elif endpoint.takes_payload:
-            if self.body.size > MAX_PAYLOAD_BYTES:
-                raise BodyTooLargeError("The request is too large.")
-            request.payload = self.body.content()
-        else:
-            fields |= forms.read_body(self._headers, self.body.content())
+        fields |= await self._read_body(endpoint.body, request)
         if request.session is not None:
             sent = fields.pop(TOKEN_FIELD, "")
             if self._method not in SAFE_METHODS:
@@ -286,28 +280,42 @@ class RequestHandler:
         params, unknown = parameters.parse(endpoint.params, fields | from_path)
         return endpoint.handler(request, params), unknown
 
-    def _content(
-        self, incoming: IncomingBody, limit: Callable[[Settings], int]
-    ) -> AsyncIterator[bytes]:
+    async def _read_body(self, kind: BodyKind, request: Request) -> Mapping[str, str]:
+        """Read the body into `request`, as far as it is not a form; the fields if it is one."""
+        match kind:
+            case StreamedContent() if self.incoming is not None:
+                request.content = self._content(self.incoming, kind.max_bytes)
+                return {}
+            case FileUpload() if self.incoming is not None:
+                await self._receive(self.incoming, kind)
+                request.files = self.received.files
+                return self.received.fields
+            case RawPayload():
+                if self.body.size > MAX_PAYLOAD_BYTES:
+                    raise BodyTooLargeError("The request is too large.")
+                request.payload = self.body.content()
+                return {}
+            case _:
+                return forms.read_body(self._headers, self.body.content())
+
+    def _content(self, incoming: IncomingBody, limit: SizeLimit) -> AsyncIterator[bytes]:
         max_bytes = limit(self._server.app.settings)
         if self.announced > max_bytes:
             raise too_large(max_bytes)
         return incoming.chunks()
 
-    async def _receive(self, endpoint: Endpoint[Any]) -> None:
-        assert self.incoming is not None
-        assert endpoint.takes_file is not None
-        max_file_bytes = endpoint.takes_file(self._server.app.settings)
+    async def _receive(self, incoming: IncomingBody, kind: FileUpload) -> None:
+        max_file_bytes = kind.max_bytes(self._server.app.settings)
         if self.announced > max_file_bytes + FORM_BYTES:
             raise too_large(max_file_bytes)
         await receive(
-            self.incoming.chunks(),
+            incoming.chunks(),
             self._headers.get("Content-Type", ""),
             self._server.app.blobs,
             self.received,
             max_file_bytes=max_file_bytes,
         )
-        if not self.received.files and not endpoint.file_is_optional:
+        if not self.received.files and not kind.is_optional:
             raise BadRequestError("You must specify a file to upload")
 
     async def _request(self, endpoint: Endpoint[Any], headers: dict[str, str]) -> Request:
@@ -328,7 +336,7 @@ class RequestHandler:
         )
         if endpoint.access not in (Access.ANONYMOUS, Access.INTERNAL):
             await self._find_caller(endpoint, request)
-        if not endpoint.fetches_quietly:
+        if endpoint.is_rate_limited:
             await self._count(request)
         self._caller = request.caller
         if request.caller is not None:
@@ -369,7 +377,7 @@ class RequestHandler:
             )
             await request.limits.count_address(request.remote_address, request.respond_with)
             raise
-        if endpoint.streams_events and realm_id is not None:
+        if endpoint.response is ResponseKind.EVENT_STREAM and realm_id is not None:
             request.credential = self._credential(realm_id, request.session, credentials)
 
     def _credential(
@@ -401,16 +409,16 @@ class RequestHandler:
             await server.app.realtime.follower(realm_id)
         return realm_id
 
-    def _takes_file(self) -> bool:
-        """Whether the body is to be taken as it comes."""
+    def _streams_body(self) -> bool:
+        """Whether the body is handed to the endpoint while it is received."""
         with suppress(DomainError):
             endpoint, _ = self._find()
-            if endpoint.takes_content is not None:
-                return True
-            is_form_of_files = forms.may_hold_files(self._headers.get("Content-Type", ""))
-            return endpoint.takes_file is not None and (
-                is_form_of_files or not endpoint.file_is_optional
-            )
+            match endpoint.body:
+                case StreamedContent():
+                    return True
+                case FileUpload(is_optional=is_optional):
+                    content_type = self._headers.get("Content-Type", "")
+                    return not is_optional or forms.may_hold_files(content_type)
         return False
 
     def _find(self) -> tuple[Endpoint[Any], dict[str, str]]:

@@ -3,12 +3,20 @@
 import asyncio
 import re
 from collections.abc import Iterable, Sequence
-from http import HTTPStatus
 from typing import Any, Final
 
 import msgspec
 
-from server.api.endpoint import Access, Endpoint, NoParams, OpenResult, RawResult, Request
+from server.api.endpoint import (
+    Access,
+    Endpoint,
+    FileUpload,
+    NoParams,
+    OpenResult,
+    RawResult,
+    Request,
+    ResponseKind,
+)
 from server.api.examples import curl_of, examples
 from server.api.params import Described, describe
 from server.domain.addresses import API_PREFIX
@@ -197,9 +205,9 @@ def _operation(
         operation["security"] = [*_SECURITY, {}]
     if endpoint.method not in _WITH_BODY:
         parameters.extend(p for each in others for p in _query_parameters(each))
-    elif endpoint.takes_file is not None:
+    elif isinstance(endpoint.body, FileUpload):
         operation["requestBody"] = _form_with_file(
-            others, is_required=not endpoint.file_is_optional
+            others, is_required=not endpoint.body.is_optional
         )
     elif others:
         operation["requestBody"] = _form(others)
@@ -334,32 +342,41 @@ def _other_name(described: Described) -> str:
 
 def _responses(endpoint: Endpoint[Any], results: Sequence[dict[str, Any]]) -> dict[str, Any]:
     schema = results[0] if len(results) == 1 else {"anyOf": list(results)}
-    content: dict[str, Any] = (
-        {HTML: {"schema": {"type": "string"}}}
-        if endpoint.answers_with_page
-        else {JSON: {"schema": schema}}
-    )
+    text = {"schema": {"type": "string"}}
+    content: dict[str, Any] = {JSON: {"schema": schema}}
+    if endpoint.response is ResponseKind.PAGE:
+        content = {HTML: text}
+    if endpoint.response is ResponseKind.EVENT_STREAM:
+        content["text/event-stream"] = text
     success: dict[str, Any] = {"description": "Success.", "content": content}
-    if endpoint.streams_events:
-        content["text/event-stream"] = {"schema": {"type": "string"}}
-    if not endpoint.fetches_quietly:
+    if endpoint.is_rate_limited:
         success["headers"] = {
             name: {"$ref": f"#/components/headers/{name}"} for name in _LIMIT_HEADERS
         }
-    successes = {
-        str(status): success if status != HTTPStatus.NO_CONTENT else _NOTHING
-        for status in endpoint.succeeds_with
+    responses = {
+        **_successes(endpoint.response, success),
+        "400": {"$ref": "#/components/responses/BadRequest"},
     }
-    if endpoint.answers_with_nothing:
-        successes = {"204": _NOTHING}
-    if endpoint.leads_elsewhere:
-        successes = {"302": {"description": "It is at the address in `Location`."}}
-    responses = {**successes, "400": {"$ref": "#/components/responses/BadRequest"}}
     if endpoint.access in {Access.SPECTATOR, Access.USER, Access.ADMIN, Access.WEBHOOK}:
         responses["401"] = {"$ref": "#/components/responses/Unauthorized"}
     responses["429"] = {"$ref": "#/components/responses/TooManyRequests"}
     responses["503"] = {"$ref": "#/components/responses/NotReady"}
     return responses | {"default": {"$ref": "#/components/responses/Error"}}
+
+
+def _successes(kind: ResponseKind, success: dict[str, Any]) -> dict[str, Any]:
+    """The responses to a successful request by status."""
+    match kind:
+        case ResponseKind.CREATED:
+            return {"201": success}
+        case ResponseKind.JSON_OR_NO_CONTENT:
+            return {"200": success, "204": _NOTHING}
+        case ResponseKind.NO_CONTENT:
+            return {"204": _NOTHING}
+        case ResponseKind.REDIRECT:
+            return {"302": {"description": "It is at the address in `Location`."}}
+        case ResponseKind.JSON | ResponseKind.PAGE | ResponseKind.EVENT_STREAM:
+            return {"200": success}
 
 
 def _different(schemas: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -4,7 +4,7 @@ from typing import Final
 
 from server.actions import realm_emoji as actions
 from server.actions.realm_emoji import NewEmoji
-from server.api.endpoint import Access, Empty, Endpoint, NoParams, Request, Result
+from server.api.endpoint import Access, Empty, Endpoint, FileUpload, NoParams, Request, Result
 from server.api.params import Params
 from server.api.pictures import keep_pictures, max_picture_bytes
 from server.domain.channels import Standing
@@ -67,7 +67,7 @@ ENDPOINTS = (
         Access.USER,
         EmojiParams,
         add,
-        takes_file=max_picture_bytes,
+        body=FileUpload(max_picture_bytes),
         summary="Upload a custom emoji",
         description=(
             "The picture, which may be animated, is sent as the field `file` of a"

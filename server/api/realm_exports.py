@@ -184,7 +184,7 @@ ENDPOINTS = (
         FileParams,
         read,
         at_root=True,
-        fetches_quietly=True,
+        is_rate_limited=False,
         summary="Download an export",
         description=(
             "The address is secret. It works for as long as the user who requested the export is"

@@ -4,7 +4,16 @@ from typing import Final
 
 from server.actions import realm_pictures as actions
 from server.actions.realm_pictures import Place
-from server.api.endpoint import Access, Empty, Endpoint, NoParams, Request, Result
+from server.api.endpoint import (
+    Access,
+    Empty,
+    Endpoint,
+    FileUpload,
+    NoParams,
+    Request,
+    ResponseKind,
+    Result,
+)
 from server.api.files import redirect
 from server.api.params import Params
 from server.api.pictures import keep_pictures, max_picture_bytes
@@ -74,7 +83,7 @@ ENDPOINTS = (
         Access.USER,
         NoParams,
         get_icon,
-        leads_elsewhere=True,
+        response=ResponseKind.REDIRECT,
         summary="Find the organization's icon",
         description="Redirects to the picture.",
     ),
@@ -85,7 +94,7 @@ ENDPOINTS = (
         NoParams,
         set_icon,
         IconResult,
-        takes_file=max_picture_bytes,
+        body=FileUpload(max_picture_bytes),
         summary="Upload the organization's icon",
         description=(
             "The picture is sent as the field `file` of a `multipart/form-data` form, and is"
@@ -108,7 +117,7 @@ ENDPOINTS = (
         Access.USER,
         LogoParams,
         get_logo,
-        leads_elsewhere=True,
+        response=ResponseKind.REDIRECT,
         summary="Find the organization's logo",
         description="Redirects to the picture.",
     ),
@@ -118,7 +127,7 @@ ENDPOINTS = (
         Access.ADMIN,
         LogoParams,
         set_logo,
-        takes_file=max_picture_bytes,
+        body=FileUpload(max_picture_bytes),
         summary="Upload the organization's logo",
         description="The picture is sent as the field `file` of a `multipart/form-data` form.",
     ),

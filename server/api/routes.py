@@ -148,7 +148,7 @@ class Route(Protocol):
     def access(self) -> Access: ...
 
     @property
-    def streams_events(self) -> bool: ...
+    def has_head(self) -> bool: ...
 
 
 RouteT = TypeVar("RouteT", bound=Route)
@@ -217,7 +217,7 @@ class Router(Generic[RouteT]):
         if endpoint.method in by_method:
             raise RoutesError(f"{endpoint.method} {endpoint.path} is declared twice")
         by_method[endpoint.method] = endpoint
-        if endpoint.method == "GET" and not endpoint.streams_events:
+        if endpoint.method == "GET" and endpoint.has_head:
             by_method.setdefault("HEAD", endpoint)
 
 

@@ -73,7 +73,7 @@ ENDPOINTS = (
         ThumbnailParams,
         read,
         at_root=True,
-        fetches_quietly=True,
+        is_rate_limited=False,
         summary="Get a preview of an uploaded picture",
         description="Allowed to all readers of the file.",
     ),
@@ -84,7 +84,7 @@ ENDPOINTS = (
         NoParams,
         spin,
         at_root=True,
-        fetches_quietly=True,
+        is_rate_limited=False,
         summary="Get the placeholder of a preview that is not ready",
     ),
 )

@@ -8,7 +8,15 @@ from http import HTTPStatus
 from typing import Final
 
 from server.api.attachments import Uploaded, max_upload_bytes
-from server.api.endpoint import Access, Endpoint, NoParams, RawResult, Request
+from server.api.endpoint import (
+    Access,
+    Endpoint,
+    NoParams,
+    RawResult,
+    Request,
+    ResponseKind,
+    StreamedContent,
+)
 from server.api.envelopes import success_body
 from server.api.params import Params
 from server.api.resumable import OffsetConflictError, Resumable
@@ -155,7 +163,7 @@ ENDPOINTS = (
         Access.ANONYMOUS,
         NoParams,
         options,
-        answers_with_nothing=True,
+        response=ResponseKind.NO_CONTENT,
         summary="Get what resumable uploads support",
         description=(
             "Version, extensions and the largest size, in the headers `Tus-Version`,"
@@ -169,8 +177,8 @@ ENDPOINTS = (
         NoParams,
         create,
         Uploaded,
-        succeeds_with=(HTTPStatus.CREATED,),
-        takes_content=max_upload_bytes,
+        response=ResponseKind.CREATED,
+        body=StreamedContent(max_upload_bytes),
         scope=Scope.MESSAGES,
         summary="Begin a resumable upload",
         description=(
@@ -196,8 +204,8 @@ ENDPOINTS = (
         UploadParams,
         go_on,
         Uploaded,
-        succeeds_with=(HTTPStatus.OK, HTTPStatus.NO_CONTENT),
-        takes_content=max_upload_bytes,
+        response=ResponseKind.JSON_OR_NO_CONTENT,
+        body=StreamedContent(max_upload_bytes),
         scope=Scope.MESSAGES,
         summary="Continue a resumable upload",
         description=(
@@ -211,7 +219,7 @@ ENDPOINTS = (
         Access.USER,
         UploadParams,
         end,
-        answers_with_nothing=True,
+        response=ResponseKind.NO_CONTENT,
         scope=Scope.MESSAGES,
         summary="Cancel a resumable upload",
     ),

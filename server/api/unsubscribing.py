@@ -6,7 +6,7 @@ from typing import Final
 
 from server.actions import unsubscribing
 from server.actions.digests import stop_digests
-from server.api.endpoint import Access, Endpoint, RawResult, Request
+from server.api.endpoint import Access, Endpoint, RawResult, Request, ResponseKind
 from server.api.params import Params
 from server.domain.actor import Actor
 from server.domain.errors import BadRequestError, UserDeactivatedError
@@ -121,7 +121,7 @@ ENDPOINTS = (
         Access.ANONYMOUS,
         UnsubscribeParams,
         ask,
-        answers_with_page=True,
+        response=ResponseKind.PAGE,
         summary="Show the page that stops emails of a kind",
         description=(
             "Emails link to it. The page asks first, since mail programs open links by themselves."
@@ -133,7 +133,7 @@ ENDPOINTS = (
         Access.ANONYMOUS,
         UnsubscribeParams,
         stop,
-        answers_with_page=True,
+        response=ResponseKind.PAGE,
         summary="Stop emails of a kind",
         description=(
             "The page's button, and the one-click unsubscription of mail programs (RFC 8058)."

@@ -99,16 +99,16 @@ class PageRoute:
     """Other sites may send its form: it looks for itself whom it comes from."""
     is_of_server: bool = False
     """It is there too where there is no organization."""
-    fetches_quietly: bool = False
-    """Not limited: what all pages load."""
+    is_rate_limited: bool = True
+    """False for what all pages load."""
 
     @property
     def full_path(self) -> str:
         return self.path
 
     @property
-    def streams_events(self) -> bool:
-        return False
+    def has_head(self) -> bool:
+        return True
 
 
 class Pages(Protocol):

@@ -111,5 +111,5 @@ async def static(visit: Visit) -> Page:
 
 PAGES = (
     PageRoute("GET", HOME, Access.USER, home),
-    PageRoute("GET", STATIC_PATH, Access.ANONYMOUS, static, fetches_quietly=True),
+    PageRoute("GET", STATIC_PATH, Access.ANONYMOUS, static, is_rate_limited=False),
 )

@@ -46,7 +46,7 @@ class Site(Pages):
     @override
     async def answer(self, route: PageRoute, visit: Visit) -> Page:
         _refuse_nulls(visit)
-        if visit.realm_id is None and not (route.is_of_server or route.fetches_quietly):
+        if visit.realm_id is None and not (route.is_of_server or not route.is_rate_limited):
             return go(visit, FIND)
         visit.session = await session_of(visit.app, visit.realm_id, visit.headers)
         visit.visitor = read_cookie(visit.app, visit.headers, VISITOR)
@@ -85,7 +85,7 @@ async def _recognize(visit: Visit) -> None:
 
 
 async def _count(route: PageRoute, visit: Visit) -> None:
-    if route.fetches_quietly:
+    if not route.is_rate_limited:
         return
     if visit.caller is None:
         await visit.limits.count_address(visit.remote_address, visit.limit_headers)

@@ -11,6 +11,7 @@ import pytest_asyncio
 
 from queue_processors import deferred_work, thumbnails
 from server.actions.realm_exports import STEP, Wanted
+from server.api.endpoint import FileUpload, StreamedContent
 from server.api.routes import ROUTES
 from server.api.tus import CONTENT_TYPE
 from server.domain.access import OWNER
@@ -115,7 +116,7 @@ async def test_all_are_asked():
     with_files = {
         f"{route.method} {route.path}"
         for route in ROUTES
-        if route.at_root or route.takes_file or route.takes_content
+        if route.at_root or isinstance(route.body, FileUpload | StreamedContent)
     }
     assert with_files == {*ASKED} | NO_CONTENT
 

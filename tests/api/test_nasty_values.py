@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from server.api.endpoint import FileUpload
 from server.api.params import readers
 from server.api.routes import ROUTES
 from server.domain.addresses import API_PREFIX
@@ -108,7 +109,7 @@ def sound(log_in, make):
 JSON_ROUTES = [
     route
     for route in ROUTES
-    if not route.at_root and (route.takes_file is None or route.file_is_optional)
+    if not route.at_root and not (isinstance(route.body, FileUpload) and not route.body.is_optional)
 ]
 
 

@@ -4,7 +4,7 @@ import re
 from typing import Any, Final
 from urllib.parse import urlencode
 
-from server.api.endpoint import Endpoint
+from server.api.endpoint import Endpoint, FileUpload, RawPayload
 from server.api.routes import ROUTES
 from server.api.tus import CONTENT_TYPE
 from testkit.clients.api import Answer, Client
@@ -42,12 +42,12 @@ async def ask(client: Client, endpoint: str, given: dict[str, Any]) -> Answer:
         return await client.send(method, place, body=b"", headers=TUS)
     if route.at_root:
         return await client.fetch(place, method=method)
-    if route.takes_file is not None and not route.file_is_optional:
+    if isinstance(route.body, FileUpload) and not route.body.is_optional:
         texts = {name: str(value).lower() for name, value in fields.items()}
         return await client.upload(place, fields=texts, file=FILE)
     if path in _OF_NO_CONTRACT:
         return await client.send(method, place, body=None if method == "GET" else b"")
-    if route.takes_payload:
+    if isinstance(route.body, RawPayload):
         query = urlencode(fields)
         return await client.send(method, f"{place}?{query}", body=b'{"text": "x"}')
     return await client.call(method, place, **fields)
