@@ -11,6 +11,7 @@ KNOWN, UNKNOWN, ODD = "known", "unknown", "odd"
 _WRITTEN: Final = frozenset(
     {
         "content",
+        "raw_content",
         "rendered_content",
         "orig_content",
         "orig_rendered_content",
