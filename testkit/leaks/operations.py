@@ -377,10 +377,22 @@ class Type(Step):
         if self.channel is None:
             people = frozenset({self.actor, *self.people})
             key = ("typing", self.op, self.actor, people)
-            return of_person(model, Told(kind="typing", key=key, must=people), self.actor)
+            return self._typing(model, key, people)
         there = model.subscribers(self.channel)
         key_in = ("typing", self.op, self.actor, self.channel, self.topic)
-        told = Told(kind="typing", key=key_in, must=there, needs=HAS_TYPING)
+        return self._typing(model, key_in, there, HAS_TYPING)
+
+    def _typing(
+        self, model: Model, key: Key, people: frozenset[int], needs: str | None = None
+    ) -> list[Told]:
+        """Some may miss it: restricted guests whose queue is let go when they join a channel.
+
+        docs/adr/0033-people-shown.md.
+        """
+        perhaps = frozenset(
+            n for n in people if model.users[n].is_guest and not model.guests_know_everybody
+        )
+        told = Told(kind="typing", key=key, must=people - perhaps, may=perhaps, needs=needs)
         return of_person(model, told, self.actor)
 
 
