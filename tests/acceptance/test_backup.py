@@ -11,33 +11,17 @@ from pathlib import Path
 
 import psycopg
 import pytest
-from click.testing import CliRunner, Result
 
-from scripts.cli.main import cli
 from storage.backups.archive import Manifest, reading
 from storage.blobs import new_key
 from storage.migrate import DIRECTORY, known_migrations, migrate, pending
 from testkit.clients.api import Client
+from testkit.clients.commands import parley, refusal
 from testkit.clients.server import serve
 from testkit.database import new_database
 from testkit.factories import Make
 
 MANY_SENDS = 20
-
-
-def parley(*arguments: str | Path, **settings: str) -> Result:
-    """Run a command in this process, with only these settings in its environment."""
-    unset = {name: None for name in os.environ if "PARLEY" in name}  # noqa: TID251
-    words = [str(argument) for argument in arguments]
-    environment = {**unset, "PARLEY_DATA": "/nonexistent/parley", **settings}
-    return CliRunner().invoke(cli, words, env=environment, prog_name="parley")
-
-
-def refusal(*arguments: str | Path, **settings: str) -> str:
-    """What the command says that does not do what it is asked."""
-    done = parley(*arguments, **settings)
-    assert done.exit_code == 1, done.output
-    return done.stderr
 
 
 def manifest_of(path: Path) -> Manifest:

@@ -26,11 +26,10 @@ from storage.erasure import LEFT, OWN
 from storage.users import UserRow
 from testkit.clients.api import Client
 from testkit.clients.api_keys import new_key
+from testkit.clients.commands import refusal, run
 from testkit.clients.server import Server
 from testkit.factories import Make
 from testkit.images import picture
-from tests.acceptance.test_backup import refusal
-from tests.acceptance.test_exports import run
 
 pytestmark = pytest.mark.asyncio
 

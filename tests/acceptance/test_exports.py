@@ -12,11 +12,11 @@ import pytest_asyncio
 from storage.exports import Manifest, reading, renumbering, take_files
 from storage.migrate import connected
 from testkit.clients.api import Client
+from testkit.clients.commands import refusal, run
 from testkit.clients.server import ROOT_DOMAIN, Server, serve
 from testkit.database import new_database
 from testkit.factories import Make, new_realm
 from testkit.images import picture
-from tests.acceptance.test_backup import parley, refusal
 
 pytestmark = pytest.mark.asyncio
 
@@ -35,19 +35,6 @@ def rows_of(path: Path, table: str) -> list[dict[str, Any]]:
 
 def contents(path: Path) -> dict[str, tuple[int, str]]:
     return {table.name: (table.rows, table.sha256) for table in manifest_of(path).tables}
-
-
-async def run(server: Server, *arguments: str | Path, **settings: str) -> str:
-    """A command beside the server, which must succeed; what it says."""
-    here = {
-        "DATABASE_URL": server.app.settings.database_url or "",
-        "PARLEY_DATA": str(server.app.settings.data_directory),
-        "PARLEY_ROOT_DOMAIN": ROOT_DOMAIN,
-        **settings,
-    }
-    done = await asyncio.to_thread(parley, *arguments, **here)
-    assert done.exit_code == 0, done.output
-    return done.stdout
 
 
 class Town:

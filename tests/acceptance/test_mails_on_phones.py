@@ -8,9 +8,8 @@ import pytest
 
 from server.mail.missed_messages import MailedMessage, about, without_content
 from testkit.clients.browser import Page
+from testkit.sample_mails import HEAD, MAILS, NOON, conversation, parts
 from tests.acceptance.test_joining_pages import WIDER
-from tests.mail.test_letters import MAILS
-from tests.mail.test_missed_messages import HEAD, NOON, conversation, parts
 
 LONG = "w" * 300
 CELLS = "".join(f"<td>column-{n}-{'x' * 20}</td>" for n in range(20))

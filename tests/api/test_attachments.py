@@ -10,9 +10,9 @@ import pytest_asyncio
 from server.domain.access import GUEST
 from storage.blobs import CHUNK_BYTES
 from testkit.clients.api import basic, multipart
+from testkit.clients.commands import run
 from testkit.clock import StoppedClock
 from testkit.factories import new_realm
-from tests.acceptance.test_exports import run
 
 pytestmark = pytest.mark.asyncio
 

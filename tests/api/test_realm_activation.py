@@ -7,7 +7,7 @@ import pytest
 from server.domain.access import ADMINISTRATOR, OWNER
 from storage import audit_log
 from testkit.clients.api import PATIENCE_SECONDS
-from tests.acceptance.test_exports import run
+from testkit.clients.commands import run
 
 pytestmark = pytest.mark.asyncio
 

@@ -1,10 +1,8 @@
 """What emails about missed messages say, and what they keep to themselves."""
 
 from dataclasses import replace
-from datetime import UTC, datetime
 from email import message_from_bytes, policy
 from email.message import EmailMessage
-from typing import Any
 
 import pytest
 
@@ -12,50 +10,11 @@ from server.domain.addresses import mail_domain
 from server.mail.mailer import AddressRefusedError, as_sent
 from server.mail.message_html import HIDDEN, as_text, for_mail
 from server.mail.missed_messages import (
-    Conversation,
-    Letterhead,
     MailedMessage,
     about,
     without_content,
 )
-
-URL = "https://chat.example.com"
-NOON = datetime(2026, 5, 1, 12, tzinfo=UTC)
-HEAD = Letterhead(
-    realm_name="Kitchen & Co",
-    realm_url=URL,
-    domain="chat.example.com",
-    sender="noreply@chat.example.com",
-    address="ada@example.com",
-    full_name="Ada, Countess",
-    names_realm=False,
-    unsubscribe_url=f"{URL}/stop/token",
-    now=NOON,
-)
-
-
-def conversation(**facts: Any) -> Conversation:
-    return Conversation(
-        **{
-            "key": "missed.1.2.3",
-            "last_id": 77,
-            "title": "#cooks > soup",
-            "url": f"{URL}/message/77",
-            "reason": "you were mentioned",
-            "messages": [MailedMessage("Bob", NOON, "**hot** <b>", "<p><b>hot</b> &lt;b&gt;</p>")],
-            "earlier": 0,
-            "answers_to": None,
-            **facts,
-        }
-    )
-
-
-def parts(message: EmailMessage) -> tuple[str, str]:
-    """Its text and its HTML."""
-    text, html = message.get_body(("plain",)), message.get_body(("html",))
-    assert text is not None
-    assert html is not None
-    return text.get_content(), html.get_content()
+from testkit.sample_mails import HEAD, NOON, URL, conversation, parts
 
 
 def test_it_shows_who_said_what_and_why_it_comes():
