@@ -1,0 +1,35 @@
+"""The code is written in the field's words: see docs/contributing.md."""
+
+import pytest
+
+from tests.architecture.language import duplicate_classes, figures, is_field_term
+from tests.architecture.sources import modules, modules_in
+
+MAX_WHO_WORDS = {"server": 12.0, "storage": 9.5, "queue_processors": 12.0, "scripts": 10.0}
+"""Per 1,000 words of docstrings. To be lowered to 1.0 as docstrings are rewritten."""
+MIN_FIELD_TERMS = {"server": 22.7, "storage": 15.9, "queue_processors": 20.9, "scripts": 13.3}
+"""Per 1,000 words of docstrings. To be raised to 40 (server, queue_processors) and 20."""
+MAX_DUPLICATE_CLASSES = 61
+"""To be lowered to 9."""
+
+
+@pytest.mark.parametrize("package", MAX_WHO_WORDS)
+def test_docstrings_name_roles_and_avoid_who_words(package: str):
+    found = figures(modules_in(package).values())
+    assert found.who_words_per_thousand <= MAX_WHO_WORDS[package], found
+
+
+@pytest.mark.parametrize("package", MIN_FIELD_TERMS)
+def test_docstrings_use_the_terms_of_the_field(package: str):
+    found = figures(modules_in(package).values())
+    assert found.field_terms_per_thousand >= MIN_FIELD_TERMS[package], found
+
+
+def test_class_names_are_unique():
+    duplicates = duplicate_classes(modules())
+    assert len(duplicates) <= MAX_DUPLICATE_CLASSES, duplicates
+
+
+def test_field_terms_are_matched_with_their_inflections():
+    assert all(map(is_field_term, ["Retries", "re-raised", "invalidating", "enqueues", "cached"]))
+    assert not any(map(is_field_term, ["blocked", "eventually", "requester", "retriever"]))
