@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from tests.architecture.sources import docstrings, modules
+from testkit.sources import docstrings, modules
 
 WORD = re.compile(r"[A-Za-z][\w'-]*")
 

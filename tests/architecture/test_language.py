@@ -2,8 +2,8 @@
 
 import pytest
 
+from testkit.sources import modules, modules_in
 from tests.architecture.language import duplicate_classes, figures, is_field_term
-from tests.architecture.sources import modules, modules_in
 
 MAX_WHO_WORDS = {"server": 12.0, "storage": 9.5, "queue_processors": 12.0, "scripts": 10.0}
 """Per 1,000 words of docstrings. To be lowered to 1.0 as docstrings are rewritten."""
