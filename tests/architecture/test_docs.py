@@ -85,6 +85,23 @@ def functions_of(path: Path) -> frozenset[str]:
     return frozenset(node.name for node in tree.body if isinstance(node, FUNCTIONS))
 
 
+DECISIONS = tuple(sorted((ROOT / "docs" / "adr").glob("*.md")))
+
+
+def test_decisions_are_numbered_without_holes():
+    assert [int(path.name[:4]) for path in DECISIONS] == list(range(1, len(DECISIONS) + 1))
+
+
+@pytest.mark.parametrize("decision", DECISIONS, ids=lambda path: path.name)
+def test_decisions_have_one_format(decision):
+    text = decision.read_text()
+    assert text.startswith(f"# {int(decision.name[:4])}. ")
+    table = [line.split("|")[1].strip() for line in text.splitlines()[2:6]]
+    assert table == ["", "---", "Status", "Decides"]
+    headings = re.findall(r"^## (.+)$", text, re.MULTILINE)
+    assert headings == ["Context", "Decision", "Figures", "Consequences"]
+
+
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
 def test_links_lead_somewhere(document):
     text = re.sub(r"^```.*?^```", "", document.read_text(), flags=re.MULTILINE | re.DOTALL)
