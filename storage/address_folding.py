@@ -12,7 +12,7 @@ _DEVIATIONS: Final = frozenset("ßẞς\u200c\u200d")
 
 
 def fold_address(email: str) -> FoldedAddress:
-    """The local part composed (NFC) and in lower case, the domain as A-labels.
+    """Return the local part composed (NFC) and in lower case, the domain as A-labels.
 
     The domain decides where mail goes: so `faß.de` is not `fass.de`, as names with these letters
     would be. Mail goes to the address as it is stored, and never to its folding.
@@ -24,7 +24,7 @@ def fold_address(email: str) -> FoldedAddress:
 
 
 def folded_domain(domain: str) -> str:
-    """The domain as A-labels; one that the DNS cannot have composed and in lower case."""
+    """Return the domain as A-labels; one that the DNS cannot have composed and in lower case."""
     try:
         return ascii_domain(domain)
     except ValueError:
@@ -32,7 +32,9 @@ def folded_domain(domain: str) -> str:
 
 
 def ascii_domain(domain: str) -> str:
-    """The domain as the DNS has it, in lower case. Raises ValueError where it cannot be there.
+    """Return the domain as the DNS has it, in lower case.
+
+    Raises ValueError where it cannot be there.
 
     By IDNA 2008 with the mapping of UTS 46, as browsers do it; what only IDNA 2003 knows, as
     domains of emoji, by that.

@@ -14,7 +14,7 @@ class AlertWordRow:
 
 
 async def of_user(connection: Connection, realm_id: RealmId, user_id: UserId) -> list[str]:
-    """The user's words, in alphabetical order."""
+    """Return the user's words, in alphabetical order."""
     return await connection.values(
         """
         SELECT word FROM alert_words
@@ -27,7 +27,7 @@ async def of_user(connection: Connection, realm_id: RealmId, user_id: UserId) ->
 
 
 async def of_realm(connection: Connection, realm_id: RealmId) -> list[AlertWordRow]:
-    """Every word, and who has it in this spelling."""
+    """Return every word, and who has it in this spelling."""
     return await connection.many(
         AlertWordRow,
         """

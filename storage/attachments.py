@@ -67,7 +67,7 @@ async def readable(
 async def shown_of_owner(
     connection: Connection, realm_id: RealmId, owner_id: UserId
 ) -> list[dict[str, Any]]:
-    """What somebody has uploaded, as clients know it; the newest first."""
+    """Return what somebody has uploaded, as clients know it; the newest first."""
     return await connection.values(
         """
         SELECT shown_attachment(a.realm_id, a.attachment_id) FROM attachments a
@@ -82,7 +82,7 @@ async def shown_of_owner(
 async def shown(
     connection: Connection, realm_id: RealmId, attachment_ids: Sequence[AttachmentId]
 ) -> list[dict[str, Any]]:
-    """These as clients know them."""
+    """Return these as clients know them."""
     return await connection.values(
         """
         SELECT shown_attachment(a.realm_id, a.attachment_id) FROM attachments a
@@ -95,7 +95,7 @@ async def shown(
 
 
 async def insert(connection: Connection, realm_id: RealmId, row: AttachmentRow) -> AttachmentId:
-    """Keep a new one; its own id does not count. The caller holds the organization's space."""
+    """Keep a new one; its own id does not count. The caller has locked the organization's space."""
     attachment_id: AttachmentId = await connection.value(
         """
         INSERT INTO attachments (realm_id, path_id, name, content_type, size, digest, owner_id,
@@ -119,7 +119,7 @@ async def insert(connection: Connection, realm_id: RealmId, row: AttachmentRow) 
 def locking_of_owner(
     realm_id: RealmId, owner_id: UserId, attachment_id: AttachmentId
 ) -> Locking[AttachmentRow]:
-    """The file, if it is theirs."""
+    """Return the file, if it is theirs."""
     return Locking(
         AttachmentRow,
         _SELECT
@@ -198,7 +198,7 @@ def locking_held(realm_id: RealmId, message_ids: Sequence[MessageId]) -> Locking
 async def held_by(
     connection: Connection, realm_id: RealmId, message_id: MessageId
 ) -> list[AttachmentRow]:
-    """What the message holds."""
+    """Return what the message holds."""
     query = locking_held(realm_id, [message_id])
     return await connection.many(AttachmentRow, query.sql, **query.params)
 
@@ -224,7 +224,7 @@ async def note_letting_go(
 async def own_held(
     connection: Connection, realm_id: RealmId, owner_id: UserId, message_id: MessageId
 ) -> list[AttachmentId]:
-    """Those of somebody's files that a message holds."""
+    """Return those of somebody's files that a message holds."""
     return await connection.values(
         """
         SELECT a.attachment_id FROM attachments a
@@ -310,7 +310,7 @@ async def waiting_messages(
 async def awaited(
     connection: Connection, realm_id: RealmId, message_ids: Sequence[MessageId], *, pending: str
 ) -> list[AttachmentId]:
-    """The pictures for which these messages show what is `pending`."""
+    """Return the pictures for which these messages show what is `pending`."""
     return await connection.values(
         """
         SELECT DISTINCT h.attachment_id FROM messages m
@@ -333,7 +333,7 @@ async def awaited(
 async def orphans(
     connection: Connection, realm_id: RealmId, *, before: datetime, limit: int
 ) -> list[AttachmentRow]:
-    """Files that have been in no message since then, and in none that is yet to be sent."""
+    """Return files that have been in no message since then, and in none that is yet to be sent."""
     return await connection.many(
         AttachmentRow,
         _SELECT
@@ -352,7 +352,7 @@ def delete_orphan(
 ) -> Statement:
     """After the clock: a locked one goes if it is an orphan then, and its owner is told.
 
-    Gives whether it went. The organization's space is locked too.
+    Returns whether it went. The organization's space is locked too.
     """
     return Statement(
         "SELECT delete_orphan(%(realm_id)s, %(attachment_id)s, %(before)s, %(write_id)s)",
@@ -366,7 +366,7 @@ def delete_orphan(
 
 
 async def known_blobs(connection: Connection, realm_id: RealmId, keys: Sequence[str]) -> list[str]:
-    """Those of the keys that an attachment has, or a small picture of one."""
+    """Return those of the keys that an attachment has, or a small picture of one."""
     starts = {key: _OF_ATTACHMENT.fullmatch(key) for key in keys}
     known = await connection.values(
         """
@@ -389,7 +389,7 @@ class SpaceRow:
 
 
 def locking_space(realm_id: RealmId) -> Locking[SpaceRow]:
-    """How much the organization has uploaded."""
+    """Return how much the organization has uploaded."""
     return Locking(
         SpaceRow,
         "SELECT bytes FROM upload_space WHERE realm_id = %(realm_id)s",
@@ -414,7 +414,7 @@ async def begin_space(connection: Connection, realm_id: RealmId) -> None:
 
 
 async def add_to_space(connection: Connection, realm_id: RealmId, size: int) -> int:
-    """So much more, or less, is used. The caller holds the row. How much it is then."""
+    """So much more, or less, is used. The caller has locked the row. How much it is then."""
     used: int = await connection.value(
         """
         UPDATE upload_space SET bytes = bytes + %(size)s WHERE realm_id = %(realm_id)s

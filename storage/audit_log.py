@@ -69,7 +69,7 @@ async def newest(
     actor_id: UserId | None = None,
     action: str | None = None,
 ) -> list[AuditRow]:
-    """The newest rows, newest first; those below an id, by one actor, of one action."""
+    """Return the newest rows, newest first; those below an id, by one actor, of one action."""
     sql = _SELECT
     if below is not None:
         sql += " AND audit_id < %(below)s"

@@ -35,7 +35,7 @@ class BlobStoreError(OSError):
 
 
 def new_key(kind: str, realm_id: int) -> str:
-    """A key that nobody can guess."""
+    """Return a key that nobody can guess."""
     return f"{kind}/{realm_id}/{secrets.token_hex(1)}/{secrets.token_urlsafe(16)}"
 
 
@@ -58,7 +58,7 @@ class BlobStore(Protocol):
     """Files by key. A key is written once; whoever reads it gets what was written, or nothing."""
 
     async def receive(self) -> "IncomingBlob":
-        """A place for content that comes in pieces."""
+        """Return a place for content that comes in pieces."""
         ...
 
     def read(
@@ -68,7 +68,7 @@ class BlobStore(Protocol):
         ...
 
     async def size(self, key: str) -> int:
-        """How long it is. Raises FileNotFoundError."""
+        """Return how long it is. Raises FileNotFoundError."""
         ...
 
     async def delete(self, key: str) -> None:
@@ -91,7 +91,7 @@ class LocalBlobStore(BlobStore):
         return IncomingBlob(await self.nameless(), _keep_here)
 
     async def nameless(self) -> "NamelessFile":
-        """A file on its way into this store, or by way of this machine into another."""
+        """Return a file on its way into this store, or by way of this machine into another."""
         return await _in_thread(lambda: NamelessFile(self._root))
 
     @override
@@ -192,7 +192,7 @@ class NamelessFile:
         self.size += len(chunk)
 
     def read(self, start: int) -> bytes:
-        """A piece of what has been written, from there."""
+        """Return a piece of what has been written, from there."""
         return os.pread(self._file.fileno(), CHUNK_BYTES, start)
 
     def keep(self, key: str) -> None:
@@ -218,7 +218,7 @@ class NamelessFile:
             self._path = None
 
     def _make_folder(self, folder: Path) -> list[Path]:
-        """The folders that were not there before."""
+        """Return the folders that were not there before."""
         new = [each for each in (folder, *folder.parents) if not each.exists()]
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         for each in new:

@@ -9,7 +9,7 @@ from storage.ids import RealmId, UserId
 async def of_user(
     connection: Connection, realm_id: RealmId, user_id: UserId, keys: Sequence[str] | None
 ) -> dict[str, str]:
-    """What is kept under these keys; under all with None."""
+    """Return what is kept under these keys; under all with None."""
     rows = await connection.tuples(
         """
         SELECT key, value FROM bot_storage
@@ -44,7 +44,7 @@ async def size(
 async def put(
     connection: Connection, realm_id: RealmId, user_id: UserId, values: Mapping[str, str]
 ) -> None:
-    """Keep these, in place of what was there. The caller holds the user's row."""
+    """Keep these, in place of what was there. The caller has locked the user's row."""
     await connection.execute(
         """
         INSERT INTO bot_storage (realm_id, user_id, key, value)
@@ -62,7 +62,10 @@ async def put(
 async def delete(
     connection: Connection, realm_id: RealmId, user_id: UserId, keys: Sequence[str] | None
 ) -> int:
-    """Forget what is under these keys; everything with None. The caller holds the user's row."""
+    """Forget what is under these keys; everything with None.
+
+    The caller has locked the user's row.
+    """
     return await connection.execute(
         """
         DELETE FROM bot_storage

@@ -22,7 +22,7 @@ class ServiceRow:
 async def rename(
     connection: Connection, realm_id: RealmId, bot_id: UserId, *, full_name: str
 ) -> None:
-    """Write what the bot is called. The caller holds its row."""
+    """Write what the bot is called. The caller has locked its row."""
     await connection.execute(
         """
         UPDATE users SET full_name = %(full_name)s, folded_name = %(folded_name)s
@@ -38,7 +38,7 @@ async def rename(
 async def give(
     connection: Connection, realm_id: RealmId, bot_id: UserId, *, owner_id: UserId
 ) -> None:
-    """Write who looks after the bot. The caller holds its row."""
+    """Write who looks after the bot. The caller has locked its row."""
     await connection.execute(
         """
         UPDATE users SET bot_owner_id = %(owner_id)s
@@ -53,7 +53,7 @@ async def give(
 async def services(
     connection: Connection, realm_id: RealmId, bot_ids: Sequence[UserId]
 ) -> dict[UserId, ServiceRow]:
-    """The services of those of the bots that have one."""
+    """Return the services of those of the bots that have one."""
     rows = await connection.many(
         ServiceRow,
         """
@@ -81,7 +81,7 @@ async def insert_service(connection: Connection, realm_id: RealmId, service: Ser
 
 
 async def update_service(connection: Connection, realm_id: RealmId, service: ServiceRow) -> None:
-    """Let it be called elsewhere, or in another way. The caller holds the bot's row."""
+    """Let it be called elsewhere, or in another way. The caller has locked the bot's row."""
     await connection.execute(
         """
         UPDATE bot_services
@@ -127,7 +127,7 @@ class DefaultsRow:
 async def defaults(
     connection: Connection, realm_id: RealmId, bot_ids: Sequence[UserId]
 ) -> dict[UserId, DefaultsRow]:
-    """The defaults of each of the bots."""
+    """Return the defaults of each of the bots."""
     rows = await connection.many(
         DefaultsRow,
         """
@@ -145,7 +145,7 @@ async def defaults(
 async def with_default_channel(
     connection: Connection, realm_id: RealmId, channel_id: ChannelId
 ) -> list[DefaultsRow]:
-    """The defaults that name the channel."""
+    """Return the defaults that name the channel."""
     return await connection.many(
         DefaultsRow,
         """
@@ -160,7 +160,7 @@ async def with_default_channel(
 
 
 async def set_defaults(connection: Connection, realm_id: RealmId, row: DefaultsRow) -> None:
-    """Replace the defaults of a bot. The caller holds the bot's row."""
+    """Replace the defaults of a bot. The caller has locked the bot's row."""
     await connection.execute(
         """
         INSERT INTO bot_defaults (realm_id, bot_id, sending_channel_id, events_channel_id,

@@ -7,7 +7,7 @@ from storage.ids import RealmId
 
 
 async def realms_to_count(connection: Connection, day: date) -> list[RealmId]:
-    """Those in which nothing has been counted on this day; deactivated ones rest."""
+    """Return those in which nothing has been counted on this day; deactivated ones rest."""
     return await connection.values(
         """
         SELECT r.realm_id FROM realms r

@@ -84,7 +84,7 @@ async def by_ids(
     *,
     share: bool = False,
 ) -> list[ChannelRow]:
-    """Those that exist, archived or not, by id; with `share` locked against changes."""
+    """Return those that exist, archived or not, by id; with `share` locked against changes."""
     sql = (
         _SELECT + "WHERE realm_id = %(realm_id)s AND channel_id = ANY(%(ids)s) ORDER BY channel_id"
     )
@@ -96,7 +96,7 @@ async def by_ids(
 
 
 def locking(realm_id: RealmId, channel_ids: Sequence[ChannelId]) -> Locking[ChannelRow]:
-    """These channels, whose subscribers or settings are about to change."""
+    """Return these channels, whose subscribers or settings are about to change."""
     return Locking(
         ChannelRow,
         _SELECT + "WHERE realm_id = %(realm_id)s AND channel_id = ANY(%(ids)s) ORDER BY channel_id",
@@ -108,7 +108,7 @@ def locking(realm_id: RealmId, channel_ids: Sequence[ChannelId]) -> Locking[Chan
 async def by_names(
     connection: Connection, realm_id: RealmId, names: Sequence[str]
 ) -> list[ChannelRow]:
-    """Those with these names."""
+    """Return those with these names."""
     found = await named(connection, realm_id, names)
     ids = [each.channel_id for each in found if each.channel_id is not None]
     return await by_ids(connection, realm_id, ids)
@@ -129,7 +129,7 @@ async def sharing_name(connection: Connection, realm_id: RealmId, name: str) -> 
 async def named(
     connection: Connection, realm_id: RealmId, names: Sequence[str]
 ) -> list[NamedChannel]:
-    """What each of these names stands for, in their order.
+    """Return what each of these names stands for, in their order.
 
     Several channels have a name only until `parley migrate` has renamed what an older release let
     in: then the one that is written so is meant, or else the oldest.
@@ -176,7 +176,7 @@ async def versions(connection: Connection, realm_id: RealmId) -> list[VersionRow
 async def naming(
     connection: Connection, realm_id: RealmId, group_ids: Iterable[GroupId]
 ) -> list[ChannelRow]:
-    """The channels of which a permission of their own names one of these groups."""
+    """Return the channels of which a permission of their own names one of these groups."""
     return await connection.many(
         ChannelRow,
         _SELECT
@@ -214,7 +214,7 @@ async def naming_people(
 
 
 async def default_ids(connection: Connection, realm_id: RealmId) -> list[ChannelId]:
-    """The channels that new people join, archived ones left out."""
+    """Return the channels that new people join, archived ones left out."""
     return await connection.values(
         """
         SELECT channel_id FROM channels
@@ -228,7 +228,7 @@ async def default_ids(connection: Connection, realm_id: RealmId) -> list[Channel
 async def activity(
     connection: Connection, realm_id: RealmId, channel_ids: Sequence[ChannelId]
 ) -> list[ActivityRow]:
-    """What each of these channels shows of its messages."""
+    """Return what each of these channels shows of its messages."""
     return await connection.many(
         ActivityRow,
         """
@@ -280,7 +280,10 @@ def tell_activity(
 
 
 async def insert(connection: Connection, realm_id: RealmId, new: NewChannel) -> ChannelRow:
-    """A new channel without subscribers. The caller holds the realm's lock, which guards names."""
+    """Return a new channel without subscribers.
+
+    The caller has locked the realm's row, which guards names.
+    """
     row = await connection.one(
         ChannelRow,
         """
@@ -336,7 +339,7 @@ async def change_subscriber_counts(
 async def update(connection: Connection, realm_id: RealmId, row: ChannelRow) -> None:
     """Let the channel be like this, but for who is in it.
 
-    The caller holds the channel's row, and for another name the realm's, which guards names.
+    The caller has locked the channel's row, and for another name the realm's, which guards names.
     """
     await connection.execute(
         """
@@ -370,7 +373,7 @@ async def update(connection: Connection, realm_id: RealmId, row: ChannelRow) -> 
 async def has_named_topics(
     connection: Connection, realm_id: RealmId, channel_id: ChannelId
 ) -> bool:
-    """Whether the channel holds a message whose topic is not the empty one."""
+    """Return whether the channel holds a message whose topic is not the empty one."""
     found: bool = await connection.value(
         """
         SELECT EXISTS (
@@ -397,7 +400,7 @@ def changed(realm_id: RealmId, channel_ids: Sequence[ChannelId]) -> Statement:
 
 
 async def has_web_public(connection: Connection, realm_id: RealmId) -> bool:
-    """Whether the realm has a channel that is open to people without an account."""
+    """Return whether the realm has a channel that is open to people without an account."""
     found: bool = await connection.value(
         """
         SELECT EXISTS (SELECT FROM channels

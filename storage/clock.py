@@ -14,7 +14,7 @@ WAIT_FOR_THE_CLOCK = Statement("SET LOCAL lock_timeout = 0")
 
 
 def lock(realm_id: RealmId) -> Statement:
-    """Take the realm's turn; gives (position, epoch, day). Held until commit."""
+    """Take the realm's turn; returns (position, epoch, day). Held until commit."""
     return Statement(
         "SELECT r_position, r_epoch, r_day FROM clock_lock(%(realm_id)s)", {"realm_id": realm_id}
     )
@@ -37,7 +37,7 @@ def append(
 
 
 def advance(realm_id: RealmId) -> Statement:
-    """End the turn; gives (position, kind, audience, body, write_id) of each new entry."""
+    """End the turn; returns (position, kind, audience, body, write_id) of each new entry."""
     return Statement(
         "SELECT r_position, r_kind, r_audience, r_body, r_write_id::text"
         " FROM clock_advance(%(realm_id)s)",
@@ -53,7 +53,7 @@ class ClockRow:
 
 
 async def read(connection: Connection, realm_id: RealmId) -> ClockRow | None:
-    """Where the realm's clock stands in this connection's snapshot."""
+    """Return where the realm's clock stands in this connection's snapshot."""
     return await connection.one(
         ClockRow,
         "SELECT realm_id, position, epoch FROM clocks_now(ARRAY[%(realm_id)s::bigint])",
@@ -99,7 +99,7 @@ async def end_backends(connection: Connection, pids: list[int]) -> None:
 async def written_by(
     connection: Connection, realm_id: RealmId, *, write_ids: list[str], since: Position
 ) -> list[tuple[Any, ...]]:
-    """What these writes left in the log above `since`, as `advance` gives it."""
+    """Return what these writes left in the log above `since`, as `advance` gives it."""
     return await connection.tuples(
         """
         SELECT position, kind, audience, body, write_id::text

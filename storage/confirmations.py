@@ -28,7 +28,7 @@ async def insert(
     user_id: UserId | None = None,
     seconds: int,
 ) -> int:
-    """Something to be confirmed within so long; its id. What is too late goes."""
+    """Something to be confirmed within so long; return its id. What is too late goes."""
     await connection.execute(
         "DELETE FROM confirmations WHERE realm_id = %(realm_id)s AND ends_at <= now()",
         realm_id=realm_id,
@@ -53,7 +53,7 @@ async def insert(
 async def by_id(
     connection: Connection, realm_id: RealmId, confirmation_id: int
 ) -> ConfirmationRow | None:
-    """What is to be confirmed; None if it has been, or if it is too late."""
+    """Return what is to be confirmed; None if it has been, or if it is too late."""
     return await connection.one(
         ConfirmationRow,
         """
@@ -95,7 +95,7 @@ async def add_token(
 async def by_token(
     connection: Connection, realm_id: RealmId, digest: bytes, purposes: Sequence[str]
 ) -> ConfirmationRow | None:
-    """What the token confirms, if it is one of these and has not been done."""
+    """Return what the token confirms, if it is one of these and has not been done."""
     return await connection.one(
         ConfirmationRow,
         """
@@ -110,7 +110,7 @@ async def by_token(
 
 
 async def take(connection: Connection, realm_id: RealmId, confirmation_id: int) -> bool:
-    """It is confirmed, once. False if that has been done before."""
+    """It is confirmed, once. Return False if that has been done before."""
     taken = await connection.execute(
         """
         DELETE FROM confirmations

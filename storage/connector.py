@@ -68,7 +68,7 @@ TRIAL_SECONDS: Final = 5.0
 
 
 async def sessions_are_shared(one: PgConnection, other: PgConnection) -> bool:
-    """Whether two connections come to the sessions of each other, by turns in transactions.
+    """Return whether two connections come to the sessions of each other, by turns in transactions.
 
     Either has set its marker. In a session of its own it finds that, and answers at once.
     """
@@ -133,7 +133,10 @@ class Connector:
         ]
 
     async def connect(self, **named: Any) -> PgConnection:
-        """A checked connection in autocommit mode. Raises psycopg.Error where there is none."""
+        """Return a checked connection in autocommit mode.
+
+        Raises psycopg.Error where there is none.
+        """
         await self._survey_if_stale()
         first: Exception | None = None
         for host in self._hosts:
@@ -150,7 +153,7 @@ class Connector:
         raise first
 
     def learn(self, news: Lineage) -> bool:
-        """Take notice of a lineage. Whether it is newer than all before.
+        """Take notice of a lineage. Return whether it is newer than all before.
 
         Connections to an older one are cut off, also while in use.
         """

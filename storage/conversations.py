@@ -19,7 +19,7 @@ class TopicRow:
 async def topic_named(
     connection: Connection, realm_id: RealmId, channel_id: ChannelId, name: str
 ) -> TopicRow | None:
-    """The channel's topic of this name.
+    """Return the channel's topic of this name.
 
     Several have it only until `parley migrate` has renamed what an older release let in: then the
     oldest is meant.
@@ -56,7 +56,7 @@ async def topics_by_ids(
 async def dm_group_of(
     connection: Connection, realm_id: RealmId, user_ids: Sequence[UserId]
 ) -> DmGroupId | None:
-    """The group of exactly these people (sorted), if they have one."""
+    """Return the group of exactly these people (sorted), if they have one."""
     found: DmGroupId | None = await connection.value(
         """
         SELECT dm_group_id FROM dm_groups
@@ -71,7 +71,7 @@ async def dm_group_of(
 async def dm_group_has_messages(
     connection: Connection, realm_id: RealmId, user_ids: Sequence[UserId]
 ) -> bool:
-    """Whether a message is left in the group of exactly these people (sorted)."""
+    """Return whether a message is left in the group of exactly these people (sorted)."""
     found: bool = await connection.value(
         """
         SELECT EXISTS (
@@ -86,7 +86,7 @@ async def dm_group_has_messages(
 
 
 async def new_dm_group_id(connection: Connection) -> DmGroupId:
-    """An id for a group that is about to be made."""
+    """Return an id for a group that is about to be made."""
     new: DmGroupId = await connection.value("SELECT nextval('conversation_ids')")
     return new
 
@@ -103,7 +103,7 @@ _IN_CHANNELS: Final[LiteralString] = (
 async def topic_ids_named(
     connection: Connection, realm_id: RealmId, name: str, channel_ids: Sequence[int] | None
 ) -> list[int]:
-    """The topics of this name: those channels', or those of all."""
+    """Return the topics of this name: those channels', or those of all."""
     return await connection.values(
         _NAMED + ("" if channel_ids is None else _IN_CHANNELS) + " ORDER BY topic_id",
         realm_id=realm_id,
@@ -122,7 +122,7 @@ class RecentDmGroup:
 async def recent_dm_groups(
     connection: Connection, realm_id: RealmId, user_id: UserId, *, limit: int = 1_000
 ) -> list[RecentDmGroup]:
-    """The user's direct-message groups that have messages, the most recent first."""
+    """Return the user's direct-message groups that have messages, the most recent first."""
     return await connection.many(
         RecentDmGroup,
         """
@@ -154,7 +154,7 @@ class TopicHead:
 async def topics_of(
     connection: Connection, realm_id: RealmId, channel_id: ChannelId
 ) -> list[TopicHead]:
-    """The channel's topics that hold a message, the latest first."""
+    """Return the channel's topics that hold a message, the latest first."""
     return await connection.many(
         TopicHead,
         """
@@ -175,7 +175,7 @@ async def topics_of(
 async def topics_given_to(
     connection: Connection, realm_id: RealmId, channel_id: ChannelId, user_id: UserId
 ) -> list[TopicHead]:
-    """The same, as far as the user was given their messages."""
+    """Return the same, as far as the user was given their messages."""
     return await connection.many(
         TopicHead,
         """

@@ -32,7 +32,7 @@ class SecretsRow:
 
 
 async def by_email(connection: Connection, realm_id: RealmId, email: str) -> CredentialsRow | None:
-    """Of the user with this address; not of the system's bots.
+    """Return of the user with this address; not of the system's bots.
 
     Where several older accounts have the same address, that of the one that is written so.
     """
@@ -67,7 +67,7 @@ async def user_of_key(connection: Connection, realm_id: RealmId, digest: bytes) 
 
 
 async def password_hash(connection: Connection, realm_id: RealmId, user_id: UserId) -> str | None:
-    """The hash of the user's password; None without one."""
+    """Return the hash of the user's password; None without one."""
     found: str | None = await connection.value(
         """
         SELECT password_hash FROM users
@@ -80,7 +80,7 @@ async def password_hash(connection: Connection, realm_id: RealmId, user_id: User
 
 
 async def of_user(connection: Connection, realm_id: RealmId, user_id: UserId) -> SecretsRow:
-    """The user's password hash, and when their credentials changed last. They exist."""
+    """Return the user's password hash, and when their credentials changed last. They exist."""
     found = await connection.one(
         SecretsRow,
         """
@@ -99,7 +99,8 @@ async def hold_unchanged(
 ) -> bool:
     """Keep the credentials from changing until the end of the transaction.
 
-    False if the account is closed, or if they have changed since they were seen with this time.
+    Return False if the account is closed, or if they have changed since they were seen with this
+    time.
     """
     held = await connection.values(
         """
@@ -118,7 +119,7 @@ async def hold_unchanged(
 async def note_change(
     connection: Connection, realm_id: RealmId, user_ids: Sequence[UserId]
 ) -> None:
-    """The credentials of these accounts change now. The caller holds their rows."""
+    """The credentials of these accounts change now. The caller has locked their rows."""
     await connection.execute(
         """
         UPDATE users SET credentials_changed_at = clock_timestamp()
@@ -132,7 +133,7 @@ async def note_change(
 async def update_password(
     connection: Connection, realm_id: RealmId, user_id: UserId, password_hash: str
 ) -> None:
-    """Keep the hash of another password. The caller holds the user's row."""
+    """Keep the hash of another password. The caller has locked the user's row."""
     await connection.execute(
         """
         UPDATE users SET password_hash = %(new)s
@@ -147,7 +148,10 @@ async def update_password(
 async def update_password_hash(
     connection: Connection, realm_id: RealmId, user_id: UserId, *, old: str, new: str
 ) -> bool:
-    """Keep the new hash of the same password. False if the password has changed meanwhile."""
+    """Keep the new hash of the same password.
+
+    Return False if the password has changed meanwhile.
+    """
     updated = await connection.execute(
         """
         UPDATE users SET password_hash = %(new)s
@@ -164,7 +168,7 @@ async def update_password_hash(
 async def update_api_keys(
     connection: Connection, realm_id: RealmId, keys: Mapping[UserId, str]
 ) -> None:
-    """The keys that open these accounts from now on. The caller holds their rows."""
+    """The keys that open these accounts from now on. The caller has locked their rows."""
     await connection.execute(
         """
         UPDATE users u SET api_key = k.api_key

@@ -70,7 +70,7 @@ class Locking(Generic[Row]):
     clause: LiteralString = " FOR NO KEY UPDATE"
 
     def shared(self) -> "Locking[Row]":
-        """The same rows, only to be kept as they are: others may hold them so at once."""
+        """Return the same rows, only to be kept as they are: others may hold them so at once."""
         return replace(self, clause=" FOR SHARE")
 
     async def waiting(self, connection: "Connection") -> list[Row]:
@@ -129,13 +129,13 @@ class Connection:
         return self.raw.info.transaction_status == TransactionStatus.IDLE
 
     async def many(self, row: type[Row], sql: LiteralString, **params: Any) -> list[Row]:
-        """All rows, each built as `row(**columns)`."""
+        """Return all rows, each built as `row(**columns)`."""
         answer = await self._ask(sql, params)
         found = await answer.rows(tuple)
         return built(row, answer.result, found)
 
     async def one(self, row: type[Row], sql: LiteralString, **params: Any) -> Row | None:
-        """The first row, or None where there is none."""
+        """Return the first row, or None where there is none."""
         return first(await self.many(row, sql, **params))
 
     async def tuples(self, sql: LiteralString, **params: Any) -> list[tuple[Any, ...]]:
@@ -149,16 +149,16 @@ class Connection:
         return [dict(zip(names, row, strict=True)) for row in found]
 
     async def value(self, sql: LiteralString, **params: Any) -> Any:
-        """The first column of the first row, or None where there is no row."""
+        """Return the first column of the first row, or None where there is no row."""
         return first(await self.values(sql, **params))
 
     async def values(self, sql: LiteralString, **params: Any) -> list[Any]:
-        """The first column of all rows."""
+        """Return the first column of all rows."""
         answer = await self._ask(sql, params)
         return await answer.rows(itemgetter(0))
 
     async def execute(self, sql: LiteralString, **params: Any) -> int:
-        """Change rows; how many."""
+        """Change rows; return how many."""
         answer = await self.raw.ask(sql, params)
         return await answer.count()
 
@@ -176,7 +176,7 @@ class Connection:
     async def together(self, *readings: Reading[Result]) -> tuple[Result, ...]: ...
 
     async def together(self, *readings: Reading[Any]) -> tuple[Any, ...]:
-        """What these give, which all read on this connection; if one fails, the others end.
+        """Return what these give, which all read on this connection; if one fails, the others end.
 
         In a snapshot their queries share round trips, as far as none needs another's answer.
         """
@@ -209,7 +209,7 @@ class Connection:
 
     @staticmethod
     def json(value: Any) -> Jsonb:
-        """The value as a parameter for a jsonb column."""
+        """Return the value as a parameter for a jsonb column."""
         return Jsonb(value, dumps=orjson.dumps)
 
     async def give_up(self) -> None:
@@ -224,7 +224,7 @@ shutting down, the machine below; and that this one takes no writes, for another
 
 
 def is_lost(error: psycopg.Error) -> bool:
-    """Whether the server went away, or cannot do anything now, rather than refused this."""
+    """Return whether the server went away, or cannot do anything now, rather than refused this."""
     if isinstance(error, psycopg.OperationalError) and error.sqlstate is None:
         return True
     return (error.sqlstate or "").startswith(UNAVAILABLE)
@@ -370,7 +370,7 @@ class Database:
         return f"No answer from the database: {reason_of(trouble)}"
 
     def attempts(self) -> int:
-        """How often this pool has tried to connect."""
+        """Return how often this pool has tried to connect."""
         return self._pool.get_stats().get("connections_num", 0)
 
     def _look_for_dead_ones(self) -> None:

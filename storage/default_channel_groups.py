@@ -17,7 +17,7 @@ class ChannelGroupRow:
 
 
 async def of_realm(connection: Connection, realm_id: RealmId) -> list[ChannelGroupRow]:
-    """All groups, in the order of their names."""
+    """Return all groups, in the order of their names."""
     return await connection.many(
         ChannelGroupRow,
         """
@@ -34,7 +34,7 @@ async def new_id(connection: Connection) -> ChannelGroupId:
 
 
 async def put(connection: Connection, realm_id: RealmId, row: ChannelGroupRow) -> None:
-    """Let the group be like this, new or not. The caller holds the realm's row alone."""
+    """Let the group be like this, new or not. The caller has locked the realm's row exclusively."""
     await connection.execute(
         """
         INSERT INTO default_channel_groups (realm_id, group_id, name, folded_name, description,
@@ -55,7 +55,7 @@ async def put(connection: Connection, realm_id: RealmId, row: ChannelGroupRow) -
 
 
 async def delete(connection: Connection, realm_id: RealmId, group_id: ChannelGroupId) -> None:
-    """Forget the group. The caller holds the realm's row alone."""
+    """Forget the group. The caller has locked the realm's row exclusively."""
     await connection.execute(
         """
         DELETE FROM default_channel_groups

@@ -42,7 +42,7 @@ async def due(
 async def begin(
     connection: Connection, realm_id: RealmId, user_ids: Sequence[UserId], day: date
 ) -> None:
-    """They are to get the digest of this day. The caller holds the realm's row alone."""
+    """They are to get the digest of this day. The caller has locked the realm's row exclusively."""
     await connection.execute(
         """
         INSERT INTO digests (realm_id, user_id, day)
@@ -58,7 +58,7 @@ async def begin(
 async def undone(
     connection: Connection, realm_id: RealmId, user_ids: Sequence[UserId], day: date
 ) -> list[UserId]:
-    """Those of them who have not got the digest of this day."""
+    """Return those of them who have not got the digest of this day."""
     return await connection.values(
         """
         SELECT user_id FROM digests
@@ -102,7 +102,7 @@ class HotTopic:
 async def hot_topics(
     connection: Connection, realm_id: RealmId, *, since: datetime, limit: int, shown: int
 ) -> list[HotTopic]:
-    """Where most people have said most since then, of all channels; the hottest first."""
+    """Return where most people have said most since then, of all channels; the hottest first."""
     return await connection.many(
         HotTopic,
         """
@@ -167,7 +167,7 @@ class Shown:
 async def unread_of(
     connection: Connection, realm_id: RealmId, user_id: UserId, message_ids: Sequence[MessageId]
 ) -> list[Shown]:
-    """Those of the messages that the user may read, has not read, and does not mute."""
+    """Return those of the messages that the user may read, has not read, and does not mute."""
     return await connection.many(
         Shown,
         """

@@ -18,7 +18,7 @@ async def user_of(connection: Connection, realm_id: RealmId, directory_id: str) 
 
 
 async def of_user(connection: Connection, realm_id: RealmId, user_id: UserId) -> str | None:
-    """The id of their entry, as far as it is known."""
+    """Return the id of their entry, as far as it is known."""
     found: str | None = await connection.value(
         """
         SELECT directory_id FROM directory_ids
@@ -33,7 +33,10 @@ async def of_user(connection: Connection, realm_id: RealmId, user_id: UserId) ->
 async def insert(
     connection: Connection, realm_id: RealmId, user_id: UserId, directory_id: str
 ) -> None:
-    """The entry is theirs, unless either has another. The caller holds the realm's row alone."""
+    """The entry is theirs, unless either has another.
+
+    The caller has locked the realm's row exclusively.
+    """
     await connection.execute(
         """
         INSERT INTO directory_ids (realm_id, user_id, directory_id)

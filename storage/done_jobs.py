@@ -7,7 +7,7 @@ from storage.ids import RealmId
 
 
 async def is_done(connection: Connection, realm_id: RealmId, queue: str, key: str) -> bool:
-    """Whether the queue's job with this key has been done."""
+    """Return whether the queue's job with this key has been done."""
     found: bool = await connection.value(
         """
         SELECT EXISTS (SELECT FROM done_jobs
@@ -34,7 +34,7 @@ async def insert(connection: Connection, realm_id: RealmId, queue: str, key: str
 
 
 async def forget(connection: Connection, *, older_than: timedelta) -> int:
-    """Remove old records; how many."""
+    """Remove old records; return how many."""
     return await connection.execute(
         "DELETE FROM done_jobs WHERE done_at < now() - %(age)s", age=older_than
     )

@@ -27,7 +27,7 @@ class DraftRow(Draft):
 async def of_user(
     connection: Connection, realm_id: RealmId, user_id: UserId, *, limit: int | None = None
 ) -> list[DraftRow]:
-    """The user's drafts, the last edited first."""
+    """Return the user's drafts, the last edited first."""
     return await connection.many(
         DraftRow,
         """
@@ -42,7 +42,7 @@ async def of_user(
 
 
 def locking(realm_id: RealmId, user_id: UserId, draft_id: DraftId) -> Locking[DraftRow]:
-    """The user's draft, which is about to change or go."""
+    """Return the user's draft, which is about to change or go."""
     return Locking(
         DraftRow,
         """
@@ -58,7 +58,7 @@ def locking(realm_id: RealmId, user_id: UserId, draft_id: DraftId) -> Locking[Dr
 async def insert(
     connection: Connection, realm_id: RealmId, user_id: UserId, drafts: Sequence[Draft]
 ) -> list[DraftId]:
-    """Keep new drafts; their ids, in order."""
+    """Keep new drafts; return their ids, in order."""
     return [
         DraftId(
             await connection.value(
@@ -118,7 +118,7 @@ async def delete(
 
 
 async def delete_of_user(connection: Connection, realm_id: RealmId, user_id: UserId) -> int:
-    """Drop all drafts of the user; how many there were."""
+    """Drop all drafts of the user; return how many there were."""
     return await connection.execute(
         "DELETE FROM drafts WHERE realm_id = %(realm_id)s AND user_id = %(user_id)s",
         realm_id=realm_id,

@@ -94,15 +94,15 @@ class Answer:
         self.result: PGresult | None = None
 
     async def rows(self, make: Callable[[Sequence[Any]], Made]) -> list[Made]:
-        """Its rows, none where it has none to give. Raises what Postgres refused it with."""
+        """Return its rows, none where it has none to give. Raises what Postgres refused it with."""
         return self._connection.rows_of(await self.taken(), make)
 
     async def count(self) -> int:
-        """How many rows it changed, or gave."""
+        """Return how many rows it changed, or gave."""
         return (await self.taken()).command_tuples or 0
 
     async def taken(self) -> PGresult:
-        """The whole of it, which has succeeded."""
+        """Return the whole of it, which has succeeded."""
         if self.result is None:
             await self._connection.receive(self)
         assert self.result is not None
@@ -174,7 +174,7 @@ class PgConnection(psycopg.AsyncConnection[Row]):
         return answer
 
     def rows_of(self, result: PGresult, make: Callable[[Sequence[Any]], Made]) -> list[Made]:
-        """The rows of an answer."""
+        """Return the rows of an answer."""
         self._values.set_pgresult(result, set_loaders=True)
         return self._values.load_rows(0, result.ntuples, make)
 
@@ -288,7 +288,7 @@ class PgConnection(psycopg.AsyncConnection[Row]):
                 connected.shutdown(socket.SHUT_RDWR)
 
     async def _newly_prepared(self, plan: "_Plan") -> bytes | None:
-        """The name of a statement that is now prepared; None if it is asked too seldom."""
+        """Return the name of a statement that is now prepared; None if it is asked too seldom."""
         name = self.plans.new_name_of(plan)
         if name is None:
             return None
@@ -427,7 +427,7 @@ class Plans:
         return name
 
     def excess(self) -> bytes | None:
-        """The name of one that is not kept any more."""
+        """Return the name of one that is not kept any more."""
         return self._names.popitem(last=False)[1] if len(self._names) > MAX_PREPARED else None
 
     def forget(self, plan: _Plan) -> None:

@@ -38,7 +38,7 @@ async def close(connection: Connection, realm_id: RealmId, user_id: UserId, batc
 async def in_batch(
     connection: Connection, realm_id: RealmId, user_id: UserId, batch_id: int
 ) -> list[MessageId]:
-    """The messages that are still to be mailed in the batch, oldest first."""
+    """Return the messages that are still to be mailed in the batch, oldest first."""
     return await connection.values(
         """
         SELECT message_id FROM notifications
@@ -80,7 +80,7 @@ class ConversationRow:
 async def conversations_of(
     connection: Connection, realm_id: RealmId, ids: Iterable[MessageId]
 ) -> list[ConversationRow]:
-    """Where these messages are, the conversation of the newest one first."""
+    """Return where these messages are, the conversation of the newest one first."""
     return await connection.many(
         ConversationRow,
         """
@@ -113,7 +113,7 @@ class MissedRow:
 async def missed(
     connection: Connection, realm_id: RealmId, ids: Iterable[MessageId]
 ) -> list[MissedRow]:
-    """These messages, oldest first."""
+    """Return these messages, oldest first."""
     return await connection.many(
         MissedRow,
         """
@@ -134,7 +134,7 @@ async def missed(
 
 
 async def is_elsewhere_too(connection: Connection, realm_id: RealmId, address: str) -> bool:
-    """Whether somebody of another organization of this server has the same address."""
+    """Return whether somebody of another organization of this server has the same address."""
     found: bool = await connection.value(
         """
         SELECT EXISTS (
@@ -189,7 +189,7 @@ async def is_undeliverable(
     times: int,
     within: timedelta,
 ) -> bool:
-    """Whether the address was refused so often, the last time lately: it is left alone."""
+    """Return whether the address was refused so often, the last time lately: it is left alone."""
     found: bool = await connection.value(
         """
         SELECT EXISTS (

@@ -7,7 +7,7 @@ from storage.ids import RealmId
 async def end(
     connection: Connection, realm_id: RealmId, flow_digest: bytes, *, seconds: int
 ) -> bool:
-    """End the flow, and keep that for so long. False if it has ended before."""
+    """End the flow, and keep that for so long. Return False if it has ended before."""
     await connection.execute(
         "DELETE FROM ended_flows WHERE realm_id = %(realm_id)s AND ends_at <= now()",
         realm_id=realm_id,

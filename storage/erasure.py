@@ -123,7 +123,7 @@ async def some_from_the_system(
 async def some_naming(
     connection: Connection, realm_id: RealmId, user_id: UserId, *, limit: int
 ) -> Written | None:
-    """The same of what bots of the system have told others of somebody, by name."""
+    """Return the same of what bots of the system have told others of somebody, by name."""
     return await connection.one(
         Written,
         """
@@ -145,7 +145,7 @@ async def some_naming(
 async def some_reacted(
     connection: Connection, realm_id: RealmId, user_id: UserId, *, limit: int
 ) -> Written | None:
-    """The same of the messages of others to which somebody has reacted."""
+    """Return the same of the messages of others to which somebody has reacted."""
     return await connection.one(
         Written,
         """
@@ -182,7 +182,7 @@ async def reactions_to(
 async def some_files(
     connection: Connection, realm_id: RealmId, user_id: UserId, *, limit: int
 ) -> list[int]:
-    """Files that somebody has uploaded, by id."""
+    """Return files that somebody has uploaded, by id."""
     return await connection.values(
         """
         SELECT attachment_id FROM attachments
@@ -198,7 +198,7 @@ async def some_files(
 async def tables_left(
     connection: Connection, realm_id: RealmId, user_id: UserId
 ) -> list[LiteralString]:
-    """Which of the tables of `OWN` hold something of somebody."""
+    """Return which of the tables of `OWN` hold something of somebody."""
     queries: list[LiteralString] = [
         f"SELECT '{table}' WHERE EXISTS (SELECT FROM {table}"  # noqa: S608 - names from above
         f" WHERE realm_id = %(realm_id)s AND {column} = %(user_id)s)"
@@ -244,7 +244,10 @@ async def stretch_of_log(
     after: Position,
     limit: int,
 ) -> Stretch | None:
-    """The next entries; None where the log ends. Jobs are left out: they name people by number."""
+    """Return the next entries; None where the log ends.
+
+    Jobs are left out: they name people by number.
+    """
     return await connection.one(
         Stretch,
         """
@@ -281,7 +284,7 @@ async def stretch_of_log(
 async def forget_person(
     connection: Connection, realm_id: RealmId, user_id: UserId, *, email: str, full_name: str
 ) -> None:
-    """The account has no person any more. The caller holds its row."""
+    """The account has no person any more. The caller has locked its row."""
     await connection.execute(
         """
         UPDATE users

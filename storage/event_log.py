@@ -45,7 +45,7 @@ async def after(
 
 
 async def oldest(connection: Connection, realm_id: RealmId) -> Position | None:
-    """The first position still kept, or None for an empty log."""
+    """Return the first position still kept, or None for an empty log."""
     position: Position | None = await connection.value(
         "SELECT min(position) FROM event_log WHERE realm_id = %(realm_id)s", realm_id=realm_id
     )
@@ -67,13 +67,13 @@ async def blank(connection: Connection, realm_id: RealmId, positions: list[Posit
 async def make_partitions(
     connection: Connection, *, days_ahead: int = PARTITIONS_AHEAD_DAYS
 ) -> int:
-    """See to it that the coming days have their partitions; how many were made."""
+    """See to it that the coming days have their partitions; return how many were made."""
     made: int = await connection.value("SELECT event_log_partitions(%(days)s)", days=days_ahead)
     return made
 
 
 async def trim(connection: Connection, *, before: date) -> list[str]:
-    """Drop the partitions of days before this one; their names.
+    """Drop the partitions of days before this one; return their names.
 
     Without a transaction around it: a partition is detached while others read and write. What an
     interrupted run has left half detached is finished first.

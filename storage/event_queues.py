@@ -93,7 +93,7 @@ async def begin(
 async def live(
     connection: Connection, realm_id: RealmId, queue_ids: Sequence[QueueId]
 ) -> list[EventQueueRow]:
-    """Those that live: not deleted, not expired, and of the clock's epoch."""
+    """Return those that live: not deleted, not expired, and of the clock's epoch."""
     return await connection.many(
         EventQueueRow,
         """
@@ -109,7 +109,7 @@ async def live(
 
 
 async def delete(connection: Connection, realm_id: RealmId, queue_id: QueueId) -> bool:
-    """End the queue. False if there was none."""
+    """End the queue. Return False if there was none."""
     deleted = await connection.execute(
         "DELETE FROM event_queues WHERE realm_id = %(realm_id)s AND queue_id = %(queue_id)s",
         realm_id=realm_id,

@@ -65,7 +65,7 @@ async def memberships(
 
 
 async def system_ids(connection: Connection, realm_id: RealmId) -> dict[str, GroupId]:
-    """The ids of the realm's role groups by name."""
+    """Return the ids of the realm's role groups by name."""
     rows = await connection.tuples(
         "SELECT name, group_id FROM user_groups WHERE realm_id = %(realm_id)s AND is_system_group",
         realm_id=realm_id,
@@ -119,7 +119,10 @@ async def insert(
     created_at: datetime,
     permissions: Mapping[str, Any],
 ) -> GroupId:
-    """A new group without anybody in it. The caller holds the realm's row, which guards names."""
+    """Return a new group without anybody in it.
+
+    The caller has locked the realm's row, which guards names.
+    """
     group_id: GroupId = await connection.value(
         """
         INSERT INTO user_groups (realm_id, name, folded_name, description, creator_id, created_at,
@@ -149,7 +152,7 @@ async def update(
     deactivated: bool,
     permissions: Mapping[str, Any],
 ) -> None:
-    """Keep what people choose about a group. The caller holds the realm's row alone."""
+    """Keep what people choose about a group. The caller has locked the realm's row exclusively."""
     await connection.execute(
         """
         UPDATE user_groups

@@ -102,7 +102,7 @@ async def migrations(connection: database.Connection) -> Migrations:
 
 
 async def takes_writes(connection: database.Connection) -> bool:
-    """Whether it is neither a standby nor read only."""
+    """Return whether it is neither a standby nor read only."""
     return bool(await connection.value("SELECT current_setting('transaction_read_only') = 'off'"))
 
 
@@ -125,7 +125,7 @@ async def has_room(connection: database.Connection) -> None:
 
 
 def refusal(found: Durability) -> str | None:
-    """Why no server may run on such a database, as one sentence; None where one may."""
+    """Return why no server may run on such a database, as one sentence; None where one may."""
     if not found.fsync:
         return "The database runs with fsync off and can lose everything: set fsync = on."
     if not found.full_page_writes:
@@ -137,7 +137,7 @@ def refusal(found: Durability) -> str | None:
 
 
 def refusal_of(url: str) -> str | None:
-    """Why no server may run on the database at this address; None where one may.
+    """Return why no server may run on the database at this address; None where one may.
 
     Raises MigrationError where it does not answer.
     """

@@ -147,7 +147,7 @@ async def page(
     *,
     rendered: bool,
 ) -> Page:
-    """The messages of the scope in the window that the reader may read. One round trip."""
+    """Return the messages of the scope in the window that the reader may read. One round trip."""
     rows = await connection.many(
         MessageRow,
         rows_of(_ids(scope)),
@@ -160,7 +160,7 @@ async def page(
 async def page_of_ids(
     connection: Connection, realm_id: RealmId, reader_id: UserId, scope: Scope, window: Window
 ) -> PageOfIds:
-    """The same page, by its ids alone."""
+    """Return the same page, by its ids alone."""
     ids: list[MessageId] = await connection.value(
         "SELECT " + _ids(scope), **_parameters(realm_id, reader_id, scope, window)
     )
@@ -170,7 +170,7 @@ async def page_of_ids(
 async def first_unread(
     connection: Connection, realm_id: RealmId, reader_id: UserId, scope: Scope
 ) -> MessageId | None:
-    """The oldest unread message of the scope that the reader may read, if there is one."""
+    """Return the oldest unread message of the scope that the reader may read, if there is one."""
     flags: tuple[Flag, ...] = ("unread", *(flag for flag in scope.flags if flag != "unread"))
     first = Window(anchor=OLDEST, before=0, after=1)
     found: list[MessageId] = await connection.value(
@@ -184,7 +184,7 @@ async def first_unread(
 async def first_since(
     connection: Connection, realm_id: RealmId, moment: datetime
 ) -> MessageId | None:
-    """The first message that anybody sent then or later."""
+    """Return the first message that anybody sent then or later."""
     found: MessageId | None = await connection.value(
         "SELECT first_message_since(%(realm_id)s, %(moment)s)", realm_id=realm_id, moment=moment
     )
@@ -194,7 +194,7 @@ async def first_since(
 async def newest_id(
     connection: Connection, realm_id: RealmId, reader_id: UserId
 ) -> MessageId | None:
-    """The newest message of the reader's feed."""
+    """Return the newest message of the reader's feed."""
     newest = Window(anchor=NEWEST, before=1, after=0)
     found: list[MessageId] = await connection.value(
         "SELECT " + _HISTORY, **_parameters(realm_id, reader_id, Scope(), newest)
@@ -216,7 +216,7 @@ def _ids(scope: Scope) -> LiteralString:
 
 
 def _in_conversation(page: LiteralString, scope: Scope) -> LiteralString:
-    """The page, of the conversation that the scope names, if it names one."""
+    """Return the page, of the conversation that the scope names, if it names one."""
     if scope.topic is not None:
         return page.replace(_CONVERSATIONS, _OF_TOPIC)
     if scope.people:
@@ -259,7 +259,7 @@ def _has_many(scope: Scope) -> bool:
 
 
 def _driver(scope: Scope) -> str:
-    """What gives the ids that the other terms filter."""
+    """Return what gives the ids that the other terms filter."""
     if scope.flags or scope.mentioned or scope.ids is not None:
         return "ids"
     if scope.search is not None and scope.search.parts:
@@ -272,7 +272,7 @@ def _driver(scope: Scope) -> str:
 
 
 def _terms(scope: Scope) -> dict[str, Any]:
-    """All terms but places, as narrow_filter takes them."""
+    """Return all terms but places, as narrow_filter takes them."""
     without = scope.without
     terms: dict[str, Any] = {
         "sender": scope.sender_id,

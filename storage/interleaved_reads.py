@@ -24,7 +24,7 @@ def next_round() -> Generator[object, None, None]:
 
 
 async def side_by_side(readings: tuple[Reading[Any], ...], *, is_within: bool) -> tuple[Any, ...]:
-    """What the readings give. If one fails, the others are given up.
+    """Return what the readings give. If one fails, the others are given up.
 
     With `is_within` this is part of a reading, and its rounds are that one's.
     """

@@ -63,7 +63,7 @@ async def insert(
     now: datetime,
     by_link: InvitationId | None = None,
 ) -> list[InvitationId]:
-    """An invitation for each address, or a link for None; in the same order."""
+    """Return an invitation for each address, or a link for None; in the same order."""
     return await connection.values(
         """
         INSERT INTO invitations (realm_id, inviter_id, email, folded_email, by_link, role,
@@ -97,7 +97,7 @@ async def insert(
 async def open_ones(
     connection: Connection, realm_id: RealmId, *, now: datetime, of_inviter: UserId | None = None
 ) -> list[InvitationRow]:
-    """Those that can still be taken up, of one inviter or of all; the newest first.
+    """Return those that can still be taken up, of one inviter or of all; the newest first.
 
     What people have asked for themselves by a link is none of them.
     """
@@ -185,7 +185,7 @@ def locking(realm_id: RealmId, invitation_id: InvitationId) -> Locking[Invitatio
 
 
 async def mailed_since(connection: Connection, realm_id: RealmId, since: datetime) -> int:
-    """How many invitations members have had mailed since then."""
+    """Return how many invitations members have had mailed since then."""
     count: int = await connection.value(
         """
         SELECT coalesce(sum(mails), 0) FROM invitations

@@ -166,7 +166,7 @@ async def claim(
 
 
 async def seconds_until_due(connection: Connection, queue: str) -> float | None:
-    """How long until the queue's next job may be handed out; None for an empty queue."""
+    """Return how long until the queue's next job may be handed out; None for an empty queue."""
     seconds: float | None = await connection.value(
         """
         SELECT extract(epoch FROM min(due_at) - clock_timestamp())::float8
@@ -192,7 +192,7 @@ async def extend(connection: Connection, jobs: Sequence[JobRow], *, lease_second
 
 
 async def delete(connection: Connection, job: JobRow) -> bool:
-    """Forget a job that is done. False if it has been handed out again since."""
+    """Forget a job that is done. Return False if it has been handed out again since."""
     deleted = await connection.execute(
         "DELETE FROM jobs WHERE id = %(id)s AND fence = %(fence)s",
         id=job.id,
@@ -202,7 +202,10 @@ async def delete(connection: Connection, job: JobRow) -> bool:
 
 
 async def postpone(connection: Connection, job: JobRow, *, after_seconds: float) -> bool:
-    """Let the job be due again after that long. False if it has been handed out again since."""
+    """Let the job be due again after that long.
+
+    Return False if it has been handed out again since.
+    """
     updated = await connection.execute(
         """
         UPDATE jobs SET claimed = false,
@@ -230,7 +233,7 @@ async def give_back(connection: Connection, jobs: Sequence[JobRow]) -> None:
 
 
 async def bury(connection: Connection, job: JobRow, *, reason: str, trace: str = "") -> bool:
-    """Move the job to the dead ones. False if it has been handed out again since."""
+    """Move the job to the dead ones. Return False if it has been handed out again since."""
     moved = await connection.execute(
         """
         WITH dead AS (
@@ -250,7 +253,7 @@ async def bury(connection: Connection, job: JobRow, *, reason: str, trace: str =
 
 
 async def dead(connection: Connection, queue: str, *, limit: int) -> list[DeadJobRow]:
-    """The queue's dead jobs, the latest first."""
+    """Return the queue's dead jobs, the latest first."""
     return await connection.many(
         DeadJobRow,
         """
@@ -264,7 +267,7 @@ async def dead(connection: Connection, queue: str, *, limit: int) -> list[DeadJo
 
 
 async def waiting(connection: Connection, queue: str, *, limit: int) -> list[WaitingJobRow]:
-    """Those of the queue's jobs that may be handed out now, the first ones first."""
+    """Return those of the queue's jobs that may be handed out now, the first ones first."""
     return await connection.many(
         WaitingJobRow,
         """
@@ -278,7 +281,7 @@ async def waiting(connection: Connection, queue: str, *, limit: int) -> list[Wai
 
 
 async def count_later(connection: Connection, queue: str) -> int:
-    """How many of the queue's jobs wait for later."""
+    """Return how many of the queue's jobs wait for later."""
     count: int = await connection.value(
         """
         SELECT count(*) FROM jobs
@@ -290,7 +293,7 @@ async def count_later(connection: Connection, queue: str) -> int:
 
 
 async def hurry(connection: Connection, queue: str) -> int:
-    """Let all of the queue's jobs that wait for later be due now; how many."""
+    """Let all of the queue's jobs that wait for later be due now; return how many."""
     return await connection.execute(
         """
         UPDATE jobs SET due_at = clock_timestamp()
@@ -301,7 +304,7 @@ async def hurry(connection: Connection, queue: str) -> int:
 
 
 async def replay(connection: Connection, queue: str, ids: Collection[str] | None) -> int:
-    """Put these of the queue's dead jobs, or all, back among the living; how many."""
+    """Put these of the queue's dead jobs, or all, back among the living; return how many."""
     return await connection.execute(
         """
         WITH risen AS (
@@ -319,7 +322,7 @@ async def replay(connection: Connection, queue: str, ids: Collection[str] | None
 
 
 async def forget_dead(connection: Connection, queue: str, ids: Collection[str] | None) -> int:
-    """Drop these of the queue's dead jobs, or all; how many."""
+    """Drop these of the queue's dead jobs, or all; return how many."""
     return await connection.execute(
         """
         DELETE FROM dead_jobs
@@ -332,7 +335,7 @@ async def forget_dead(connection: Connection, queue: str, ids: Collection[str] |
 
 
 async def stats(connection: Connection) -> list[QueueStats]:
-    """All queues that hold anything."""
+    """Return all queues that hold anything."""
     return await connection.many(
         QueueStats,
         """

@@ -28,7 +28,7 @@ class Lineage:
     """Postgres begins a new one at each promotion."""
 
     def is_older_than(self, other: "Lineage | None") -> bool:
-        """Whether the other one leads: what is written here, it would never have."""
+        """Return whether the other one leads: what is written here, it would never have."""
         if other is None:
             return False
         if self.generation != other.generation:
@@ -77,7 +77,7 @@ READ: Final[LiteralString] = """
 
 
 def lineage_of(row: tuple[Any, ...]) -> Lineage:
-    """The lineage in a row of READ."""
+    """Return the lineage in a row of READ."""
     is_standby, system, generation, timeline, recorded_system, recorded_timeline = row
     if recorded_system is None:
         return Lineage(NEVER_SERVED, system, timeline or 0)
@@ -87,7 +87,7 @@ def lineage_of(row: tuple[Any, ...]) -> Lineage:
 
 
 def hosts_of(url: str) -> list[Host]:
-    """The hosts that the address names, each with an address of its own."""
+    """Return the hosts that the address names, each with an address of its own."""
     params = conninfo_to_dict(url)
     lists = {key: str(params.get(key) or "").split(",") for key in ("host", "hostaddr", "port")}
     count = max(map(len, lists.values()))
@@ -99,7 +99,7 @@ def hosts_of(url: str) -> list[Host]:
 
 
 def survey(hosts: list[Host]) -> list[Host]:
-    """What each host is, asked all at once; the one that leads first."""
+    """Return what each host is, asked all at once; the one that leads first."""
     with ThreadPoolExecutor(len(hosts)) as threads:
         return sorted(threads.map(_asked, hosts), key=lambda host: host.rank, reverse=True)
 
@@ -114,7 +114,7 @@ def survey_of(url: str) -> list[Host]:
 
 
 def leading(hosts: list[Host]) -> Lineage | None:
-    """The newest lineage of a survey, whose first host leads."""
+    """Return the newest lineage of a survey, whose first host leads."""
     found = [host.lineage for host in hosts if host.lineage is not None and not host.is_standby]
     return found[0] if found and found[0].generation > NEVER_SERVED else None
 
@@ -155,7 +155,7 @@ def _asked(host: Host) -> Host:
 
 
 def _read(connection: psycopg.Connection[Any]) -> tuple[Any, ...] | None:
-    """None where Parley has no tables."""
+    """Return None where Parley has no tables."""
     try:
         return connection.execute(READ).fetchone()
     except psycopg.errors.UndefinedTable:

@@ -28,7 +28,7 @@ async def of_realm(connection: Connection, realm_id: RealmId) -> list[LinkifierR
 async def insert(
     connection: Connection, realm_id: RealmId, *, pattern: str, url_template: str
 ) -> LinkifierId:
-    """Add it as the last one. The caller holds the realm's row alone."""
+    """Add it as the last one. The caller has locked the realm's row exclusively."""
     linkifier_id: LinkifierId = await connection.value(
         """
         INSERT INTO linkifiers (realm_id, pattern, url_template, sort_order)
@@ -44,7 +44,10 @@ async def insert(
 
 
 async def update(connection: Connection, realm_id: RealmId, row: LinkifierRow) -> None:
-    """Let it look for something else, or lead elsewhere. The caller holds the realm's row alone."""
+    """Let it look for something else, or lead elsewhere.
+
+    The caller has locked the realm's row exclusively.
+    """
     await connection.execute(
         """
         UPDATE linkifiers SET pattern = %(pattern)s, url_template = %(url_template)s
@@ -60,7 +63,7 @@ async def update(connection: Connection, realm_id: RealmId, row: LinkifierRow) -
 async def update_order(
     connection: Connection, realm_id: RealmId, ids: Sequence[LinkifierId]
 ) -> None:
-    """Let them count in this order. The caller holds the realm's row alone."""
+    """Let them count in this order. The caller has locked the realm's row exclusively."""
     await connection.execute(
         """
         UPDATE linkifiers l SET sort_order = n.place

@@ -25,7 +25,7 @@ class ChangingRow:
 
 
 def lock_visible(realm_id: RealmId, user_id: UserId, message_id: MessageId) -> Locking[ChangingRow]:
-    """The message, if the user may read it."""
+    """Return the message, if the user may read it."""
     return Locking(
         ChangingRow,
         """
@@ -44,7 +44,7 @@ def lock_visible(realm_id: RealmId, user_id: UserId, message_id: MessageId) -> L
 async def visible(
     connection: Connection, realm_id: RealmId, user_id: UserId, message_id: MessageId
 ) -> ChangingRow | None:
-    """The same without a lock: to know what else has to be locked before it."""
+    """Return the same without a lock: to know what else has to be locked before it."""
     query = lock_visible(realm_id, user_id, message_id)
     return await connection.one(ChangingRow, query.sql, **query.params)
 
@@ -60,7 +60,7 @@ class LockedRow:
 
 
 def locking(realm_id: RealmId, message_ids: Sequence[MessageId]) -> Locking[LockedRow]:
-    """These messages, by id."""
+    """Return these messages, by id."""
     return Locking(
         LockedRow,
         """
@@ -241,10 +241,10 @@ async def given(
     *,
     only_received: bool,
 ) -> list[GivenRow]:
-    """Which of the channel messages each of them was given; those to whom none was left out.
+    """Return which of the channel messages each of them was given; those to whom none was left out.
 
-    They received them, or were where they are when they came there: with `only_received` that
-    does not count.
+    They received them, or were where they are when they came there: with `only_received` that does
+    not count.
     """
     return await connection.many(
         GivenRow,
@@ -311,7 +311,7 @@ class HistoryRow:
 async def history_of(
     connection: Connection, realm_id: RealmId, user_id: UserId, message_id: MessageId
 ) -> HistoryRow | None:
-    """The history of a message that the user may read."""
+    """Return the history of a message that the user may read."""
     return await connection.one(
         HistoryRow,
         """

@@ -30,13 +30,13 @@ _NAMES: Final = {
 
 
 def names(flags: int) -> tuple[str, ...]:
-    """The names of these flags on the wire; `unread` is the absence of one."""
+    """Return the names of these flags on the wire; `unread` is the absence of one."""
     return tuple(name for bit, named in _NAMES.items() if flags & bit for name in named)
 
 
 @functools.lru_cache(maxsize=1_000)
 def of_reader(flags: int, *, unread: bool, received: bool, has_wildcard: bool) -> tuple[str, ...]:
-    """All flags of a reader on the wire: those that have a bit and those that follow."""
+    """Return all flags of a reader on the wire: those that have a bit and those that follow."""
     found = set(names(flags))
     if not unread:
         found.add("read")
@@ -59,7 +59,7 @@ def change(
 ) -> Statement:
     """After the clock: set or take off a flag on those of the messages that the user may read.
 
-    Gives the ids that changed, sorted. Appends update_message_flags for them, at most 1,000 an
+    Returns the ids that changed, sorted. Appends update_message_flags for them, at most 1,000 an
     entry; nothing changed, no entry.
     """
     return Statement(
@@ -119,7 +119,7 @@ async def states(
     user_ids: Iterable[UserId],
     message_ids: Iterable[MessageId],
 ) -> list[StateRow]:
-    """How each of the messages stands to each of the users, readable or not."""
+    """Return how each of the messages stands to each of the users, readable or not."""
     return await connection.many(
         StateRow,
         """
@@ -154,7 +154,7 @@ async def mentioned_in(
 async def starred_ids(
     connection: Connection, realm_id: RealmId, user_id: UserId
 ) -> list[MessageId]:
-    """What the user has starred and may read, sorted."""
+    """Return what the user has starred and may read, sorted."""
     return await connection.values(
         """
         SELECT s.id

@@ -17,7 +17,7 @@ from storage.name_folding import fold_name
 
 
 def topics(realm_id: RealmId, topic_ids: Sequence[TopicId]) -> Locking[TopicRow]:
-    """The topics, to be locked before they are renamed or messages leave or join them."""
+    """Return the topics, to be locked before they are renamed or messages leave or join them."""
     wanted = sorted(set(topic_ids))
     return Locking(
         TopicRow,
@@ -104,7 +104,7 @@ async def move(
     moved_at: datetime,
     history_entry: dict[str, Any],
 ) -> int:
-    """Put locked messages of a topic into another locked topic of the channel; how many.
+    """Put locked messages of a topic into another locked topic of the channel; return how many.
 
     Whoever is in the channel at the next position is given those that come from another: if they
     cross, both channels are locked, and nothing else is in the transaction.
@@ -221,7 +221,7 @@ async def ids_in_topic(
     limit: int,
     given_to: UserId | None = None,
 ) -> list[MessageId]:
-    """The topic's oldest messages between these two, at most `limit`: a step of a long move.
+    """Return the topic's oldest messages between these two, at most `limit`: a step of a long move.
 
     With `given_to` only what that user received, or what came while they were in the channel.
     """
@@ -253,7 +253,7 @@ async def newest_in_topic(
     limit: int,
     given_to: UserId | None = None,
 ) -> list[MessageId]:
-    """The topic's newest messages; with `given_to` of what that user was given."""
+    """Return the topic's newest messages; with `given_to` of what that user was given."""
     return await connection.values(
         """
         SELECT m.id FROM messages m
@@ -272,7 +272,7 @@ async def newest_in_topic(
 
 
 async def is_empty(connection: Connection, realm_id: RealmId, topic_id: TopicId) -> bool:
-    """Whether no message is in the topic."""
+    """Return whether no message is in the topic."""
     found: bool = await connection.value(
         """
         SELECT NOT EXISTS (SELECT FROM messages
@@ -345,7 +345,7 @@ def tell_regained(
 
 
 def delete(realm_id: RealmId, message_ids: Sequence[MessageId]) -> Statement:
-    """After the clock: locked messages go, with flags, reactions and widgets. Gives the ids.
+    """After the clock: locked messages go, with flags, reactions and widgets. Returns the ids.
 
     What has been marked as read stays: a set may well cover what is gone.
     """

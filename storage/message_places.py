@@ -36,7 +36,7 @@ _VISIBLE: Final[LiteralString] = """
 def lock_visible(
     realm_id: RealmId, user_id: UserId, message_id: MessageId
 ) -> Locking[MessagePlace]:
-    """The message, if the user may read it."""
+    """Return the message, if the user may read it."""
     return Locking(
         MessagePlace,
         _VISIBLE,
@@ -48,7 +48,7 @@ def lock_visible(
 async def visible(
     connection: Connection, realm_id: RealmId, user_id: UserId, message_id: MessageId
 ) -> MessagePlace | None:
-    """The message, if the user may read it; it may be elsewhere a moment later."""
+    """Return the message, if the user may read it; it may be elsewhere a moment later."""
     return await connection.one(
         MessagePlace, _VISIBLE, realm_id=realm_id, user_id=user_id, message_id=message_id
     )

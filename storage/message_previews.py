@@ -11,7 +11,7 @@ from storage.message_edits import ChangingRow
 async def wanting(
     connection: Connection, realm_id: RealmId, message_ids: Sequence[MessageId]
 ) -> list[MessageId]:
-    """Those of people that link something, where the organization shows previews."""
+    """Return those of people that link something, where the organization shows previews."""
     return await connection.values(
         """
         SELECT m.id FROM messages m
@@ -30,7 +30,7 @@ async def wanting(
 
 
 def locking(realm_id: RealmId, message_id: MessageId) -> Locking[ChangingRow]:
-    """The message, whoever may read it."""
+    """Return the message, whoever may read it."""
     return Locking(
         ChangingRow,
         """
@@ -47,7 +47,7 @@ def locking(realm_id: RealmId, message_id: MessageId) -> Locking[ChangingRow]:
 async def current(
     connection: Connection, realm_id: RealmId, message_id: MessageId
 ) -> ChangingRow | None:
-    """The same without a lock."""
+    """Return the same without a lock."""
     query = locking(realm_id, message_id)
     return await connection.one(ChangingRow, query.sql, **query.params)
 

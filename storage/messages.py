@@ -72,7 +72,7 @@ _ROWS: Final[LiteralString] = """
 
 
 def rows_of(ids: LiteralString) -> LiteralString:
-    """A query that gives MessageRow, by id: of the ids, those that the reader may read.
+    """Return a query that gives MessageRow, by id: of the ids, those that the reader may read.
 
     Its parameters are `realm_id`, `reader_id` and `rendered`, and what the expression has.
     """
@@ -88,7 +88,7 @@ async def for_reader(
     *,
     rendered: bool,
 ) -> list[MessageRow]:
-    """Those of the messages that the reader may read, by id."""
+    """Return those of the messages that the reader may read, by id."""
     return await connection.many(
         MessageRow,
         rows_of("%(ids)s::bigint[]"),
@@ -102,7 +102,7 @@ async def for_reader(
 async def rendered(
     connection: Connection, realm_id: RealmId, ids: Iterable[MessageId]
 ) -> dict[MessageId, str]:
-    """The HTML of messages of which it is known that the reader may read them."""
+    """Return the HTML of messages of which it is known that the reader may read them."""
     return dict(
         await connection.tuples(
             """
@@ -116,7 +116,7 @@ async def rendered(
 
 
 async def count_by(connection: Connection, realm_id: RealmId, senders: Iterable[UserId]) -> int:
-    """How many messages these people have sent."""
+    """Return how many messages these people have sent."""
     count: int = await connection.value(
         """
         SELECT count(*) FROM messages

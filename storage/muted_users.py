@@ -55,7 +55,7 @@ def mute(
     audience: bytes,
     write_id: str,
 ) -> Statement:
-    """After the clock: mute them; whether they were not muted yet.
+    """After the clock: mute them; return whether they were not muted yet.
 
     Appends muted_users, and update_message_flags for what the user saw of them as unread.
     """
@@ -79,7 +79,7 @@ def mute(
 def unmute(
     realm_id: RealmId, user_id: UserId, muted_user_id: UserId, *, audience: bytes, write_id: str
 ) -> Statement:
-    """After the clock: mute them no longer; whether they were muted. Appends muted_users.
+    """After the clock: mute them no longer; return whether they were muted. Appends muted_users.
 
     What they have sent so far stays read.
     """

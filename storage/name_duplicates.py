@@ -42,7 +42,7 @@ _NAMES: Final[LiteralString] = """
 
 
 def realm_ids(url: str) -> list[RealmId]:
-    """The realms that have duplicates. Reads all names."""
+    """Return the realms that have duplicates. Reads all names."""
     with connected(url) as connection:
         rows = connection.execute(
             _NAMES  # noqa: S608 - a constant
@@ -57,7 +57,7 @@ def realm_ids(url: str) -> list[RealmId]:
 
 
 async def of_realm(connection: Connection, realm_id: RealmId) -> list[DuplicateRow]:
-    """All rows but the oldest of each name, the oldest first."""
+    """Return all rows but the oldest of each name, the oldest first."""
     return await connection.many(
         DuplicateRow,
         _NAMES  # noqa: S608 - a constant
@@ -74,7 +74,7 @@ async def of_realm(connection: Connection, realm_id: RealmId) -> list[DuplicateR
 async def is_taken(
     connection: Connection, realm_id: RealmId, row: DuplicateRow, folded_name: FoldedName
 ) -> bool:
-    """Whether something of the same kind and place has the name."""
+    """Return whether something of the same kind and place has the name."""
     found: bool = await connection.value(
         _NAMES  # noqa: S608 - a constant
         + """

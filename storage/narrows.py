@@ -9,7 +9,7 @@ from storage.ids import ChannelId, RealmId, UserId
 async def channels_that_are(
     connection: Connection, realm_id: RealmId, kind: str
 ) -> list[ChannelId]:
-    """All that are `public`, `web-public` or `archived`."""
+    """Return all that are `public`, `web-public` or `archived`."""
     return await connection.values(
         """
         SELECT channel_id FROM channels
@@ -26,7 +26,7 @@ async def channels_that_are(
 async def topics_of_feed(
     connection: Connection, realm_id: RealmId, user_id: UserId, topic_ids: Sequence[int]
 ) -> list[int]:
-    """Those of the topics that may have messages in the user's feed.
+    """Return those of the topics that may have messages in the user's feed.
 
     They are in channels to which the user is subscribed, or hold messages that the user has in
     their history without having received them.
@@ -59,7 +59,7 @@ async def dm_groups_including(
     *,
     at_least: int,
 ) -> list[int]:
-    """The user's groups of so many people or more in which all of the others are."""
+    """Return the user's groups of so many people or more in which all of the others are."""
     return await connection.values(
         """
         SELECT g.dm_group_id

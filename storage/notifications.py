@@ -171,7 +171,7 @@ async def who_may_want(
     after: Pair = START,
     limit: int,
 ) -> list[FactsRow]:
-    """Those who may want to be notified of the messages, by user and message, past `after`.
+    """Return those who may want to be notified of the messages, by user and message, past `after`.
 
     Fewer than `limit` are the last ones. Active people, never the sender; bots are never notified.
     Costs what they are, not what the channels' subscribers are.
@@ -190,7 +190,7 @@ async def who_may_want(
 async def facts_of(
     connection: Connection, realm_id: RealmId, pairs: Sequence[Pair]
 ) -> list[FactsRow]:
-    """The same of these people and messages, whatever they may want."""
+    """Return the same of these people and messages, whatever they may want."""
     return await connection.many(
         FactsRow,
         _ASKED + _THESE + _FACTS,
@@ -307,7 +307,7 @@ class PushRow:
 async def unhanded_pushes(
     connection: Connection, realm_id: RealmId, message_ids: Iterable[MessageId], *, limit: int
 ) -> list[PushRow]:
-    """What is to be pushed of these messages, and whose queue may not know of it yet.
+    """Return what is to be pushed of these messages, and whose queue may not know of it yet.
 
     Nothing is pushed to who has no phone.
     """
@@ -500,7 +500,7 @@ async def delete(connection: Connection, realm_id: RealmId, pairs: Sequence[Pair
 
 
 async def forget(connection: Connection, *, older_than: timedelta) -> int:
-    """Remove what was decided long ago, whatever became of it; how many."""
+    """Remove what was decided long ago, whatever became of it; return how many."""
     return await connection.execute(
         "DELETE FROM notifications WHERE decided_at < now() - %(age)s", age=older_than
     )

@@ -14,7 +14,7 @@ async def seen_by(connection: Connection, realm_id: RealmId, user_id: UserId) ->
 
 
 async def insert(connection: Connection, realm_id: RealmId, user_id: UserId, step: str) -> None:
-    """The caller holds the user's row, and knows that it is not there."""
+    """The caller has locked the user's row, and knows that it is not there."""
     await connection.execute(
         """
         INSERT INTO onboarding_steps (realm_id, user_id, step)

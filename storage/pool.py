@@ -95,7 +95,7 @@ class _Door:
         self._refused = refused
 
     async def connect(self, _conninfo: str, **named: Any) -> PgConnection:
-        """A connection that was checked, for the pool."""
+        """Return a connection that was checked, for the pool."""
         try:
             connection = await self._connector.connect(**named)
         except RefusedError as error:

@@ -41,7 +41,7 @@ _SELECT: LiteralString = """
 async def changed_since(
     connection: Connection, realm_id: RealmId, update_id: int
 ) -> list[PresenceRow]:
-    """Those of active people with higher numbers, by number."""
+    """Return those of active people with higher numbers, by number."""
     return await connection.many(
         PresenceRow,
         _SELECT + "AND p.update_id > %(update_id)s ORDER BY p.update_id, p.user_id",
@@ -53,7 +53,7 @@ async def changed_since(
 async def of_users(
     connection: Connection, realm_id: RealmId, user_ids: Sequence[UserId]
 ) -> list[PresenceRow]:
-    """Those of these people who are active and have been seen."""
+    """Return those of these people who are active and have been seen."""
     return await connection.many(
         PresenceRow,
         _SELECT + "AND p.user_id = ANY(%(user_ids)s) ORDER BY p.user_id",
@@ -65,7 +65,7 @@ async def of_users(
 def record(realm_id: RealmId, pings: Sequence[Ping]) -> Statement:
     """Keep what is later than what is known, under the realm's next number.
 
-    Gives (user, active before, seen before) of each who is kept; None for whom nothing was known.
+    Returns (user, active before, seen before) of each who is kept; None for whom nothing was known.
     Bots are left out, and people who are deactivated or do not want it to be known.
     """
     return Statement(

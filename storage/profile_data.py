@@ -23,7 +23,7 @@ NO_DATA: Final[ProfileData] = {}
 async def of_users(
     connection: Connection, realm_id: RealmId, user_ids: Sequence[UserId]
 ) -> dict[UserId, ProfileData]:
-    """What these people say; those who say nothing are left out."""
+    """Return what these people say; those who say nothing are left out."""
     rows = await connection.tuples(
         """
         SELECT user_id, field_id, value, rendered_value FROM profile_values
@@ -37,7 +37,7 @@ async def of_users(
 
 
 async def of_realm(connection: Connection, realm_id: RealmId) -> dict[UserId, ProfileData]:
-    """What everybody says; those who say nothing are left out."""
+    """Return what everybody says; those who say nothing are left out."""
     rows = await connection.tuples(
         """
         SELECT user_id, field_id, value, rendered_value FROM profile_values

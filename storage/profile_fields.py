@@ -20,7 +20,7 @@ class FieldRow:
 
 
 async def of_realm(connection: Connection, realm_id: RealmId) -> list[FieldRow]:
-    """All fields, in the order in which they are shown."""
+    """Return all fields, in the order in which they are shown."""
     return await connection.many(
         FieldRow,
         """
@@ -46,7 +46,10 @@ async def new_id(connection: Connection) -> ProfileFieldId:
 
 
 async def insert(connection: Connection, realm_id: RealmId, row: FieldRow) -> None:
-    """Add it as the last one, under an id from `new_id`. The caller holds the realm's row alone."""
+    """Add it as the last one, under an id from `new_id`.
+
+    The caller has locked the realm's row exclusively.
+    """
     await connection.execute(
         """
         INSERT INTO profile_fields (realm_id, field_id, field_type, name, hint, field_data,
@@ -63,7 +66,7 @@ async def insert(connection: Connection, realm_id: RealmId, row: FieldRow) -> No
 
 
 async def update(connection: Connection, realm_id: RealmId, row: FieldRow) -> None:
-    """Let it ask otherwise; its type stays. The caller holds the realm's row alone."""
+    """Let it ask otherwise; its type stays. The caller has locked the realm's row exclusively."""
     await connection.execute(
         """
         UPDATE profile_fields
@@ -80,7 +83,7 @@ async def update(connection: Connection, realm_id: RealmId, row: FieldRow) -> No
 async def update_order(
     connection: Connection, realm_id: RealmId, field_ids: Sequence[ProfileFieldId]
 ) -> None:
-    """Show them in this order. The caller holds the realm's row alone."""
+    """Show them in this order. The caller has locked the realm's row exclusively."""
     await connection.execute(
         """
         UPDATE profile_fields f SET sort_order = n.place

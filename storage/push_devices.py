@@ -79,7 +79,7 @@ _SELECT: LiteralString = """
 
 
 async def of_user(connection: Connection, realm_id: RealmId, user_id: UserId) -> list[DeviceRow]:
-    """All of somebody's devices, the oldest first."""
+    """Return all of somebody's devices, the oldest first."""
     return await connection.many(
         DeviceRow, _SELECT + "ORDER BY device_id", realm_id=realm_id, user_id=user_id
     )
@@ -120,7 +120,7 @@ async def insert_plain(
     app_id: str | None,
     now: datetime,
 ) -> PushDeviceId | None:
-    """A new device; None if it was there. The caller holds the user's row."""
+    """Return a new device; None if it was there. The caller has locked the user's row."""
     found: PushDeviceId | None = await connection.value(
         """
         INSERT INTO push_devices (realm_id, user_id, kind, token, app_id, created_at)
@@ -148,7 +148,7 @@ async def put_sealed(
     public_key: bytes,
     now: datetime,
 ) -> PushDeviceId:
-    """A device that the bouncer is still to take, in place of one that it has not taken.
+    """Return a device that the bouncer is still to take, in place of one that it has not taken.
 
     It has an id of its own: what is heard of the one before it concerns nobody any more.
     """

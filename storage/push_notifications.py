@@ -55,7 +55,7 @@ class Sender:
 async def message(
     connection: Connection, realm_id: RealmId, message_id: MessageId, group_id: GroupId | None
 ) -> PushedRow | None:
-    """The message, with the name of the group that it mentions; None if it is gone."""
+    """Return the message, with the name of the group that it mentions; None if it is gone."""
     return await connection.one(
         PushedRow,
         """
@@ -90,7 +90,7 @@ async def message(
 async def is_unread(
     connection: Connection, realm_id: RealmId, user_id: UserId, message_id: MessageId
 ) -> bool:
-    """Whether somebody has received the message, may read it, and has not."""
+    """Return whether somebody has received the message, may read it, and has not."""
     found: bool | None = await connection.value(
         """
         SELECT s.received AND s.unread
@@ -107,7 +107,7 @@ async def is_unread(
 async def shown_beside(
     connection: Connection, realm_id: RealmId, user_id: UserId, message_ids: Iterable[MessageId]
 ) -> int:
-    """How many messages somebody's phones show, or are about to, beside these."""
+    """Return how many messages somebody's phones show, or are about to, beside these."""
     count: int = await connection.value(
         """
         SELECT count(*) FROM notifications

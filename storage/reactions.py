@@ -18,7 +18,7 @@ class ReactionRow:
 async def of_message(
     connection: Connection, realm_id: RealmId, message_id: MessageId
 ) -> list[ReactionRow]:
-    """The message's reactions, in the order in which they came."""
+    """Return the message's reactions, in the order in which they came."""
     return await connection.many(
         ReactionRow,
         """

@@ -66,7 +66,7 @@ class Fold:
 async def unread(
     connection: Connection, realm_id: RealmId, user_id: UserId, *, limit: int = MAX_UNREAD
 ) -> Unread:
-    """All that is unread, the newest `limit` of it.
+    """Return all that is unread, the newest `limit` of it.
 
     One round trip; two if anything is unread, three if there are wildcard mentions.
     """
@@ -117,7 +117,7 @@ def _merged(rows: Iterable[tuple[Any, ...]]) -> list[UnreadConversation]:
 
 
 def _cut_to(conversations: list[UnreadConversation], limit: int) -> bool:
-    """Leave the newest `limit`; whether anything had to go."""
+    """Leave the newest `limit`; return whether anything had to go."""
     every = [i for each in conversations for i in each.message_ids]
     if len(every) <= limit:
         return False
@@ -135,7 +135,7 @@ async def _mentions(
     user_id: UserId,
     conversations: Sequence[UnreadConversation],
 ) -> list[tuple[MessageId, bool]]:
-    """Which of the unread messages mention the user: (id, whether by name)."""
+    """Return which of the unread messages mention the user: (id, whether by name)."""
     if not conversations:
         return []
     rows = await connection.tuples(
@@ -160,7 +160,7 @@ async def _where_not_muted(
     conversations: Sequence[UnreadConversation],
     wildcards: set[MessageId],
 ) -> frozenset[MessageId]:
-    """The wildcard mentions in direct messages and in topics that the user has not muted."""
+    """Return the wildcard mentions in direct messages and in topics that the user has not muted."""
     topics = [
         each
         for each in conversations
@@ -187,7 +187,10 @@ async def _where_not_muted(
 
 
 def _foldable(rows: Iterable[tuple[Any, ...]], *, saw_all: bool) -> list[ChannelId]:
-    """Where a fold would pay. Below what is told of it is not known what a set could absorb."""
+    """Return where a fold would pay.
+
+    Below what is told of it is not known what a set could absorb.
+    """
     skipped: dict[ChannelId, int] = {}
     oldest: dict[ChannelId, int] = {}
     floors: dict[ChannelId, int] = {}
@@ -208,7 +211,7 @@ def _foldable(rows: Iterable[tuple[Any, ...]], *, saw_all: bool) -> list[Channel
 async def folds(
     connection: Connection, realm_id: RealmId, user_id: UserId, channel_ids: Iterable[ChannelId]
 ) -> list[Fold]:
-    """What the sets of these channels may absorb, so that less has to be looked at."""
+    """Return what the sets of these channels may absorb, so that less has to be looked at."""
     return await connection.many(
         Fold,
         """
@@ -249,7 +252,7 @@ class Reader:
 def mark_reads(realm_id: RealmId, readers: Iterable[Reader], *, write_id: str) -> Statement:
     """After the clock: mark for each reader those of the messages that are unread.
 
-    Each reader occurs once. Gives (user_id, message_id) of what changed, sorted. Appends
+    Each reader occurs once. Returns (user_id, message_id) of what changed, sorted. Appends
     update_message_flags for each reader, at most 1,000 messages an entry; nothing changed, no
     entry.
     """
@@ -283,9 +286,9 @@ def mark_unread(
 ) -> Statement:
     """After the clock: flag those of the messages that are read and may be unread.
 
-    Gives (ids that changed, channels left out because the user is not subscribed), both sorted.
-    Appends as mark_reads does; `empty_topic_name` is what clients call the empty topic that do
-    not know it.
+    Returns (ids that changed, channels left out because the user is not subscribed), both sorted.
+    Appends as mark_reads does; `empty_topic_name` is what clients call the empty topic that do not
+    know it.
     """
     return Statement(
         """
@@ -355,10 +358,10 @@ async def perhaps_unread(
     channel_id: ChannelId,
     user_ids: Sequence[UserId] | None,
 ) -> list[UserId]:
-    """Those of these users (None: of all) for whom something there may be unread.
+    """Return those of these users (None: of all) for whom something there may be unread.
 
-    They have received it elsewhere, before it was moved here, or have marked it as unread: whom
-    it came to by being subscribed is not looked for.
+    They have received it elsewhere, before it was moved here, or have marked it as unread: whom it
+    came to by being subscribed is not looked for.
     """
     return await connection.values(
         """

@@ -19,7 +19,7 @@ class EmojiRow:
 
 
 async def of_realm(connection: Connection, realm_id: RealmId) -> list[EmojiRow]:
-    """All that there are and were."""
+    """Return all that there are and were."""
     return await connection.many(
         EmojiRow,
         """
@@ -39,7 +39,10 @@ async def insert(
     blob_key: str,
     still_key: str | None,
 ) -> EmojiId:
-    """A new one, of a name that none has that is in use. The caller holds the realm's row alone."""
+    """Return a new one, of a name that none has that is in use.
+
+    The caller has locked the realm's row exclusively.
+    """
     emoji_id: EmojiId = await connection.value(
         """
         INSERT INTO realm_emoji (realm_id, name, author_id, blob_key, still_key)
@@ -56,7 +59,7 @@ async def insert(
 
 
 async def deactivate(connection: Connection, realm_id: RealmId, emoji_id: EmojiId) -> None:
-    """Nobody finds it any more. The caller holds the realm's row alone."""
+    """Nobody finds it any more. The caller has locked the realm's row exclusively."""
     await connection.execute(
         """
         UPDATE realm_emoji SET deactivated = true
@@ -68,7 +71,7 @@ async def deactivate(connection: Connection, realm_id: RealmId, emoji_id: EmojiI
 
 
 async def known_blobs(connection: Connection, realm_id: RealmId, keys: Sequence[str]) -> list[str]:
-    """Those of the keys that an emoji has."""
+    """Return those of the keys that an emoji has."""
     return await connection.values(
         """
         SELECT k FROM unnest(%(keys)s::text[]) AS k

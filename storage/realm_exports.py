@@ -40,7 +40,7 @@ _SELECT: LiteralString = """
 
 
 async def all_of_them(connection: Connection, realm_id: RealmId) -> list[ExportRow]:
-    """The realm's, as they came; those that are gone, too."""
+    """Return the realm's, as they came; those that are gone, too."""
     return await connection.many(ExportRow, _SELECT + " ORDER BY export_id", realm_id=realm_id)
 
 
@@ -64,7 +64,7 @@ async def by_id(connection: Connection, realm_id: RealmId, export_id: int) -> Ex
 
 
 def locking(realm_id: RealmId, export_id: int) -> Locking[ExportRow]:
-    """This one."""
+    """Return this one."""
     sql = _SELECT + " AND export_id = %(export_id)s"
     return Locking(ExportRow, sql, {"realm_id": realm_id, "export_id": export_id}, expected=1)
 
@@ -83,7 +83,7 @@ async def insert(
     acting_user_id: UserId,
     requested_at: datetime,
 ) -> int:
-    """One that is still to be made: its id."""
+    """Return one that is still to be made: its id."""
     export_id: int = await connection.value(
         """
         INSERT INTO realm_exports (realm_id, export_type, acting_user_id, requested_at)
@@ -120,7 +120,7 @@ async def update(connection: Connection, realm_id: RealmId, row: ExportRow) -> N
 
 
 async def too_old(connection: Connection, realm_id: RealmId, *, before: datetime) -> list[int]:
-    """Those whose file has been there since then."""
+    """Return those whose file has been there since then."""
     return await connection.values(
         """
         SELECT export_id FROM realm_exports
@@ -133,7 +133,7 @@ async def too_old(connection: Connection, realm_id: RealmId, *, before: datetime
 
 
 async def known_blobs(connection: Connection, realm_id: RealmId, keys: Sequence[str]) -> list[str]:
-    """Those of the keys that an export has."""
+    """Return those of the keys that an export has."""
     return await connection.values(
         """
         SELECT blob_key FROM realm_exports

@@ -74,7 +74,7 @@ CAUSES: Final = (
 
 
 def cause_of(error: BaseException) -> Cause | None:
-    """The kind of trouble, if it is a known one."""
+    """Return the kind of trouble, if it is a known one."""
     state = getattr(error, "sqlstate", None)
     for cause in CAUSES:
         if state in cause.sqlstates:
@@ -85,7 +85,7 @@ def cause_of(error: BaseException) -> Cause | None:
 
 
 def brief_of(error: BaseException) -> str:
-    """The cause in a few words that are safe to show: they name no host, and no role."""
+    """Return the cause in a few words that are safe to show: they name no host, and no role."""
     own = getattr(error, "brief", None)
     if isinstance(own, str):
         return own
@@ -94,7 +94,7 @@ def brief_of(error: BaseException) -> str:
 
 
 def reason_of(error: BaseException) -> str:
-    """The cause for operators, with what was said and what to do, without a full stop."""
+    """Return the cause for operators, with what was said and what to do, without a full stop."""
     said = first_line(error)
     cause = None if hasattr(error, "brief") else cause_of(error)
     if cause is None:
@@ -109,5 +109,5 @@ def first_line(error: BaseException) -> str:
 
 
 def is_full(error: psycopg.Error) -> bool:
-    """Whether there is no room left for what was to be written."""
+    """Return whether there is no room left for what was to be written."""
     return error.sqlstate in {"53100", "53000"}

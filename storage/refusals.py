@@ -15,7 +15,7 @@ class RefusedError(psycopg.OperationalError):
 
 
 def older_database(name: str, found: Lineage, seen: Lineage) -> RefusedError:
-    """An old primary that has come back, or a standby that was promoted too late."""
+    """Return an old primary that has come back, or a standby that was promoted too late."""
     own = f"generation {found.generation}, timeline {found.timeline}"
     if found.generation == NEVER_SERVED:
         own = "no server has ever used it"

@@ -44,7 +44,7 @@ _SELECT: Final[LiteralString] = (
 
 
 async def of_user(connection: Connection, realm_id: RealmId, user_id: UserId) -> list[ReminderRow]:
-    """The user's reminders, the next one first."""
+    """Return the user's reminders, the next one first."""
     return await connection.many(
         ReminderRow,
         _SELECT
@@ -58,7 +58,7 @@ async def of_user(connection: Connection, realm_id: RealmId, user_id: UserId) ->
 
 
 async def count_of_user(connection: Connection, realm_id: RealmId, user_id: UserId) -> int:
-    """How many reminders the user has, those that have failed among them."""
+    """Return how many reminders the user has, those that have failed among them."""
     count: int = await connection.value(
         """
         SELECT count(*) FROM reminders
@@ -71,7 +71,7 @@ async def count_of_user(connection: Connection, realm_id: RealmId, user_id: User
 
 
 def locking(realm_id: RealmId, user_id: UserId, reminder_id: ReminderId) -> Locking[ReminderRow]:
-    """The user's reminder, which is about to be sent or to go."""
+    """Return the user's reminder, which is about to be sent or to go."""
     return Locking(
         ReminderRow,
         _SELECT
@@ -140,11 +140,11 @@ def sent(
 
 
 async def due(connection: Connection, window: timers.Window) -> list[ReminderRow]:
-    """What is to be sent, of each realm the longest due first."""
+    """Return what is to be sent, of each realm the longest due first."""
     return await connection.many(ReminderRow, timers.due(_COLUMNS, _WAITING), **window.params())
 
 
 async def among(connection: Connection, timer_keys: Sequence[timers.TimerKey]) -> list[ReminderRow]:
-    """Those of these that are still to be sent, as they are by now."""
+    """Return those of these that are still to be sent, as they are by now."""
     query = timers.among(_COLUMNS, _WAITING)
     return await connection.many(ReminderRow, query, **timers.keys(timer_keys))

@@ -10,7 +10,7 @@ from storage.ids import ChannelId, RealmId, UserId
 async def starred_by(
     connection: Connection, realm_id: RealmId, channel_id: ChannelId
 ) -> list[UserId]:
-    """All who have starred something there."""
+    """Return all who have starred something there."""
     return await connection.values(
         """
         SELECT DISTINCT f.user_id FROM message_flags f

@@ -42,7 +42,7 @@ async def insert(connection: Connection, realm_id: RealmId, row: ResumableRow) -
 async def of_owner(
     connection: Connection, realm_id: RealmId, owner_id: UserId, upload_id: str, now: datetime
 ) -> ResumableRow | None:
-    """The upload, if it is theirs and may still go on."""
+    """Return the upload, if it is theirs and may still go on."""
     return await connection.one(
         ResumableRow,
         """
@@ -95,7 +95,7 @@ async def add_part(
     blob_key: str,
     expires_at: datetime,
 ) -> bool:
-    """So much more is there, in this blob. False if it is not what comes next any more."""
+    """So much more is there, in this blob. Return False if it is not what comes next any more."""
     added = await connection.execute(
         """
         WITH next AS (
@@ -119,7 +119,7 @@ async def add_part(
 
 
 async def parts(connection: Connection, realm_id: RealmId, upload_id: str) -> list[str]:
-    """The blobs of what is there, in order."""
+    """Return the blobs of what is there, in order."""
     return await connection.values(
         """
         SELECT blob_key FROM upload_parts
@@ -133,7 +133,7 @@ async def parts(connection: Connection, realm_id: RealmId, upload_id: str) -> li
 async def claim(
     connection: Connection, realm_id: RealmId, upload_id: str, *, now: datetime, until: datetime
 ) -> bool:
-    """Whether the caller may put a whole one together: one at a time, and for so long."""
+    """Return whether the caller may put a whole one together: one at a time, and for so long."""
     claimed = await connection.execute(
         """
         UPDATE resumable_uploads SET claimed_until = %(until)s
@@ -167,7 +167,7 @@ async def claim_until(
 async def is_claimed(
     connection: Connection, realm_id: RealmId, upload_id: str, *, now: datetime
 ) -> bool:
-    """Whether somebody is putting it together."""
+    """Return whether somebody is putting it together."""
     return bool(
         await connection.value(
             """
@@ -213,7 +213,7 @@ async def delete(connection: Connection, realm_id: RealmId, upload_id: str) -> N
 async def content_of_owner(
     connection: Connection, realm_id: RealmId, owner_id: UserId
 ) -> list[str]:
-    """The blobs of all that somebody has begun to upload, and has not finished."""
+    """Return the blobs of all that somebody has begun to upload, and has not finished."""
     return await connection.values(
         """
         SELECT p.blob_key FROM upload_parts p
@@ -229,7 +229,7 @@ async def content_of_owner(
 async def expired(
     connection: Connection, realm_id: RealmId, *, now: datetime, limit: int
 ) -> list[str]:
-    """Those that have waited too long for their rest."""
+    """Return those that have waited too long for their rest."""
     return await connection.values(
         """
         SELECT upload_id FROM resumable_uploads
@@ -242,7 +242,7 @@ async def expired(
 
 
 async def known_blobs(connection: Connection, realm_id: RealmId, keys: Sequence[str]) -> list[str]:
-    """Those of the keys under which a part is, or the content of an upload that goes on."""
+    """Return those of the keys under which a part is, or the content of an upload that goes on."""
     return await connection.values(
         """
         SELECT p.blob_key FROM upload_parts p

@@ -69,7 +69,7 @@ async def directly(
     limit: int,
     without: Sequence[int] = (),
 ) -> list[Expired]:
-    """The oldest direct messages, of those that were sent before; so many at most.
+    """Return the oldest direct messages, of those that were sent before; so many at most.
 
     In none of the conversations `without`.
     """

@@ -50,7 +50,7 @@ def lack(connection: psycopg.Connection) -> str | None:
 
 
 def explained(error: psycopg.Error, info: psycopg.ConnectionInfo) -> str:
-    """One of REFUSALS as one sentence, with what to do about it."""
+    """Return one of REFUSALS as one sentence, with what to do about it."""
     reason = str(error).strip().split("\n")[0].rstrip(".")
     if isinstance(error, psycopg.errors.ReadOnlySqlTransaction):
         return _why_no_writes(info) or f"The database takes no writes: {reason}."

@@ -15,7 +15,7 @@ Values = tuple[Any, ...]
 
 
 def built(row: type[Row], result: PGresult | None, found: Sequence[Values]) -> list[Row]:
-    """What was found, each as `row(**columns)`."""
+    """Return what was found, each as `row(**columns)`."""
     if not found:
         return []
     names = columns(result)
@@ -27,13 +27,13 @@ def built(row: type[Row], result: PGresult | None, found: Sequence[Values]) -> l
 
 
 def columns(result: PGresult | None) -> tuple[str, ...]:
-    """What the columns of an answer are called."""
+    """Return what the columns of an answer are called."""
     assert result is not None, "rows come from a result"
     return tuple([(result.fname(n) or b"").decode() for n in range(result.nfields)])
 
 
 def first(found: Sequence[Found]) -> Found | None:
-    """The first of what was found, if anything was."""
+    """Return the first of what was found, if anything was."""
     return found[0] if found else None
 
 

@@ -53,7 +53,7 @@ class Bucket:
     """None: what the machine itself may do is asked for where it runs."""
 
     def config(self) -> "S3Config":
-        """The same as the library has it."""
+        """Return the same as the library has it."""
         config: S3Config = {
             "region": self.region,
             "virtual_hosted_style_request": self.endpoint is None,
@@ -144,7 +144,7 @@ class S3BlobStore(BlobStore):
 
 
 async def _size(store: S3Store, key: str) -> int:
-    """How long it is. Raises FileNotFoundError."""
+    """Return how long it is. Raises FileNotFoundError."""
     with _telling(key):
         found: int = (await obstore.head_async(store, key))["size"]
     return found

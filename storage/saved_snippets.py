@@ -18,7 +18,7 @@ class SavedSnippetRow:
 async def of_user(
     connection: Connection, realm_id: RealmId, user_id: UserId
 ) -> list[SavedSnippetRow]:
-    """The user's snippets, in the order in which they were made."""
+    """Return the user's snippets, in the order in which they were made."""
     return await connection.many(
         SavedSnippetRow,
         """
@@ -34,7 +34,7 @@ async def of_user(
 def locking(
     realm_id: RealmId, user_id: UserId, saved_snippet_id: SavedSnippetId
 ) -> Locking[SavedSnippetRow]:
-    """The user's snippet, which is about to change or go."""
+    """Return the user's snippet, which is about to change or go."""
     return Locking(
         SavedSnippetRow,
         """
@@ -56,7 +56,7 @@ async def insert(
     content: str,
     created_at: datetime,
 ) -> SavedSnippetId:
-    """Keep a new snippet; its id."""
+    """Keep a new snippet; return its id."""
     new: SavedSnippetId = await connection.value(
         """
         INSERT INTO saved_snippets (realm_id, user_id, title, content, created_at)

@@ -50,7 +50,7 @@ _SELECT: Final[LiteralString] = (
 async def of_user(
     connection: Connection, realm_id: RealmId, user_id: UserId
 ) -> list[ScheduledMessageRow]:
-    """What the user has scheduled, the next one first; what has failed too."""
+    """Return what the user has scheduled, the next one first; what has failed too."""
     return await connection.many(
         ScheduledMessageRow,
         _SELECT
@@ -64,7 +64,7 @@ async def of_user(
 
 
 async def count_of_user(connection: Connection, realm_id: RealmId, user_id: UserId) -> int:
-    """How many scheduled messages the user has, those that have failed among them."""
+    """Return how many scheduled messages the user has, those that have failed among them."""
     count: int = await connection.value(
         """
         SELECT count(*) FROM scheduled_messages
@@ -79,7 +79,7 @@ async def count_of_user(connection: Connection, realm_id: RealmId, user_id: User
 def locking(
     realm_id: RealmId, user_id: UserId, scheduled_message_id: ScheduledMessageId
 ) -> Locking[ScheduledMessageRow]:
-    """The user's scheduled message, which is about to be sent, to change or to go."""
+    """Return the user's scheduled message, which is about to be sent, to change or to go."""
     return Locking(
         ScheduledMessageRow,
         _SELECT
@@ -191,7 +191,7 @@ def failed(
 
 
 async def due(connection: Connection, window: timers.Window) -> list[ScheduledMessageRow]:
-    """What is to be sent, of each realm the longest due first."""
+    """Return what is to be sent, of each realm the longest due first."""
     return await connection.many(
         ScheduledMessageRow, timers.due(_COLUMNS, _WAITING), **window.params()
     )
@@ -200,6 +200,6 @@ async def due(connection: Connection, window: timers.Window) -> list[ScheduledMe
 async def among(
     connection: Connection, timer_keys: Sequence[timers.TimerKey]
 ) -> list[ScheduledMessageRow]:
-    """Those of these that are still to be sent, as they are by now."""
+    """Return those of these that are still to be sent, as they are by now."""
     query = timers.among(_COLUMNS, _WAITING)
     return await connection.many(ScheduledMessageRow, query, **timers.keys(timer_keys))

@@ -26,7 +26,7 @@ Some builds stamp every column with a version of their own: that is the last kin
 
 
 def dump(url: str) -> str:
-    """The schema of a database, without what depends on who dumps it."""
+    """Return the schema of a database, without what depends on who dumps it."""
     text = subprocess.run(
         [find_binaries()["pg_dump"], *OPTIONS, url], capture_output=True, text=True, check=True
     ).stdout
@@ -35,7 +35,7 @@ def dump(url: str) -> str:
 
 
 def dump_migrated() -> str:
-    """The schema that the migrations build, in a database made for this and thrown away."""
+    """Return the schema that the migrations build, in a database made for this and thrown away."""
     with (
         tempfile.TemporaryDirectory(prefix="parley-") as directory,
         embedded_postgres(Path(directory)) as url,

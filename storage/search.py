@@ -127,7 +127,7 @@ def _key(run: str, *, ends: bool) -> str:
 async def words_of(
     connection: Connection, language: str, texts: Sequence[tuple[str, bool]]
 ) -> Search:
-    """What to look for. Of a phrase (True beside its text) no stems count.
+    """Return what to look for. Of a phrase (True beside its text) no stems count.
 
     Words that the language does not search for (`the`) are left out, unless there are no others.
     """
@@ -244,7 +244,7 @@ async def lagging(connection: Connection) -> list[Behind]:
 async def index_some(
     connection: Connection, realm_id: RealmId, language: str, *, limit: int
 ) -> bool:
-    """Bring up to `limit` messages into the index; whether there is more to do.
+    """Bring up to `limit` messages into the index; return whether there is more to do.
 
     In a transaction. Only one at a time works on a realm; for others there is nothing to do.
     """

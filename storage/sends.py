@@ -82,7 +82,7 @@ class Send(msgspec.Struct, frozen=True, kw_only=True, gc=False):
         return bool(self.traits & TELLS_OF_RESOLVING)
 
     def statement(self, then: Statement | None = None) -> Statement:
-        """Gives (outcome, message_id, conversation_id, new_policy, known_digest).
+        """Returns (outcome, message_id, conversation_id, new_policy, known_digest).
 
         `then` selects one value: it runs right after this has sent the message, and only then.
         Parameters of the same name are the same.
@@ -124,10 +124,11 @@ def together(realm_id: RealmId, sends: Sequence[Send]) -> Statement:
 
 
 def in_turn(realm_id: RealmId, sends: Sequence[Send]) -> Statement:
-    """The same with the clock's turn around it: a transaction of its own in one statement.
+    """Return the same with the clock's turn around it: a transaction of its own in one statement.
 
-    Gives (epoch, outcome, message_id, new_policy, known_digest) of each send; and then, after five
-    columns of nothing, (position, kind, audience, body, write_id) of each entry but the messages.
+    Returns (epoch, outcome, message_id, new_policy, known_digest) of each send; and then, after
+    five columns of nothing, (position, kind, audience, body, write_id) of each entry but the
+    messages.
     """
     return Statement(
         "SELECT r_epoch, r_outcome, r_message_id, r_policy, r_digest,"
@@ -185,7 +186,7 @@ class KnownRow:
 async def known(
     connection: Connection, realm_id: RealmId, user_id: UserId, key: str
 ) -> KnownRow | None:
-    """What the user has sent under this key, if anything."""
+    """Return what the user has sent under this key, if anything."""
     return await connection.one(
         KnownRow,
         """
@@ -201,7 +202,7 @@ async def known(
 async def subscriber_count(
     connection: Connection, realm_id: RealmId, channel_id: ChannelId, *, limit: int
 ) -> int:
-    """How many are subscribed; counts no further than `limit`."""
+    """Return how many are subscribed; counts no further than `limit`."""
     count: int = await connection.value(
         """
         SELECT count(*) FROM (
@@ -240,7 +241,7 @@ async def topic_participants(
 
 
 async def forget_idempotency_keys(connection: Connection, *, older_than: timedelta) -> int:
-    """Remove keys whose sends nobody tries again any more; how many."""
+    """Remove keys whose sends nobody tries again any more; return how many."""
     return await connection.execute(
         "DELETE FROM idempotency_keys WHERE created_at < now() - %(age)s", age=older_than
     )

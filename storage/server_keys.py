@@ -8,7 +8,7 @@ KEY_BYTES = 32
 
 
 async def key_for(connection: Connection, purpose: str) -> bytes:
-    """The key for this purpose, always the same; made the first time somebody asks."""
+    """Return the key for this purpose, always the same; made the first time somebody asks."""
     find = "SELECT key FROM server_keys WHERE purpose = %(purpose)s"
     found = await connection.value(find, purpose=purpose)
     if found is None:

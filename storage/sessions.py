@@ -74,7 +74,7 @@ async def user_of(connection: Connection, realm_id: RealmId, token_digest: bytes
 async def is_fresh(
     connection: Connection, realm_id: RealmId, token_digest: bytes, *, seconds: int
 ) -> bool:
-    """Whether the session is live and began within so many seconds."""
+    """Return whether the session is live and began within so many seconds."""
     return bool(
         await connection.value(
             """
@@ -91,7 +91,7 @@ async def is_fresh(
 async def live(
     connection: Connection, realm_id: RealmId, token_digests: Sequence[bytes]
 ) -> list[bytes]:
-    """Those of these that have not ended."""
+    """Return those of these that have not ended."""
     return await connection.values(
         """
         SELECT token_digest FROM sessions
@@ -104,7 +104,7 @@ async def live(
 
 
 async def ever_came(connection: Connection, realm_id: RealmId, user_id: UserId) -> bool:
-    """Whether somebody has a session, or has ever asked for something."""
+    """Return whether somebody has a session, or has ever asked for something."""
     return bool(
         await connection.value(
             """
@@ -120,7 +120,7 @@ async def ever_came(connection: Connection, realm_id: RealmId, user_id: UserId) 
 
 
 async def of_user(connection: Connection, realm_id: RealmId, user_id: UserId) -> list[SessionRow]:
-    """Those that have not ended, the newest first."""
+    """Return those that have not ended, the newest first."""
     return await connection.many(
         SessionRow,
         """

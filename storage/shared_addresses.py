@@ -17,7 +17,10 @@ class SharedAddress:
 
 
 def fill_foldings(connection: Connection) -> int:
-    """Compute what SQL cannot: the foldings of addresses with letters beyond ASCII. How many."""
+    """Compute what SQL cannot: the foldings of addresses with letters beyond ASCII.
+
+    Return how many.
+    """
     rows = connection.execute(
         "SELECT realm_id, user_id, email FROM users WHERE folded_email IS NULL"
     ).fetchall()
@@ -31,7 +34,7 @@ def fill_foldings(connection: Connection) -> int:
 
 
 def shared_addresses(connection: Connection) -> list[SharedAddress]:
-    """All of them, in all realms."""
+    """Return all of them, in all realms."""
     rows = connection.execute(
         """
         SELECT realm_id, array_agg(email ORDER BY user_id) FROM users

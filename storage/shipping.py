@@ -100,7 +100,7 @@ async def _locked(connection: Connection, shard: int) -> None:
 async def lagging(
     connection: Connection, *, shard: int, shards: int, limit: int
 ) -> list[LaggingRow]:
-    """The shard's realms whose clock is past their cursor, those furthest behind first."""
+    """Return the shard's realms whose clock is past their cursor, those furthest behind first."""
     return await connection.many(
         LaggingRow,
         """
@@ -128,7 +128,7 @@ async def entries_between(
     without_body: Sequence[str] = (),
     limit: int,
 ) -> list[ShippableRow]:
-    """The first `limit` entries of these kinds past one cursor and up to another, in order.
+    """Return the first `limit` entries of these kinds past one cursor and up to another, in order.
 
     Exact, whatever the epochs, as long as the clock has been seen at `until`: positions become
     visible in order. An entry whose body was blanked is left out; the bodies of kinds
@@ -178,7 +178,10 @@ async def move(connection: Connection, old: CursorRow, new: CursorRow) -> bool:
 async def move_with_jobs(
     connection: Connection, old: CursorRow, new: CursorRow, new_jobs: Sequence[jobs.NewJob]
 ) -> bool:
-    """Move the cursor and put the jobs into the table, both or neither. False for neither."""
+    """Move the cursor and put the jobs into the table, both or neither.
+
+    Return False for neither.
+    """
     async with connection.raw.transaction():
         moved = await move(connection, old, new)
         if moved:

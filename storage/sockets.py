@@ -25,7 +25,7 @@ class Sockets:
 
     @classmethod
     def of_this_loop(cls) -> Self:
-        """Those of the running loop."""
+        """Return those of the running loop."""
         loop = asyncio.get_running_loop()
         found = cls._of_loops.get(loop)
         if found is None:

@@ -22,12 +22,12 @@ _SELECT: LiteralString = """
 
 
 async def by_id(connection: Connection, realm_id: RealmId, work_id: str) -> WorkRow | None:
-    """The work, or None if it is done."""
+    """Return the work, or None if it is done."""
     return await connection.one(WorkRow, _SELECT, realm_id=realm_id, work_id=work_id)
 
 
 def locking(realm_id: RealmId, work_id: str) -> Locking[WorkRow]:
-    """The work, if it is not done. Locked before anything else by all who go on with it."""
+    """Return the work, if it is not done. Locked before anything else by all who go on with it."""
     return Locking(WorkRow, _SELECT, {"realm_id": realm_id, "work_id": work_id}, expected=1)
 
 

@@ -18,7 +18,7 @@ class SubmessageRow:
 async def positions_of(
     connection: Connection, realm_id: RealmId, message_ids: Sequence[MessageId]
 ) -> list[Position]:
-    """Where the log holds what is attached to the messages."""
+    """Return where the log holds what is attached to the messages."""
     return await connection.values(
         """
         SELECT id FROM submessages
@@ -33,7 +33,7 @@ async def positions_of(
 async def first_of(
     connection: Connection, realm_id: RealmId, message_id: MessageId
 ) -> SubmessageRow | None:
-    """What says which widget the message is, if it is one."""
+    """Return what says which widget the message is, if it is one."""
     return await connection.one(
         SubmessageRow,
         """

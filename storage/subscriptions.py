@@ -44,7 +44,7 @@ class Membership:
 
 
 def new_row(membership: Membership) -> SubscriptionRow:
-    """What `activate` makes of a membership that was never there before."""
+    """Return what `activate` makes of a membership that was never there before."""
     return SubscriptionRow(
         user_id=membership.user_id,
         channel_id=membership.channel_id,
@@ -84,7 +84,7 @@ async def of_user_in(
     *,
     share: bool = False,
 ) -> SubscriptionRow | None:
-    """The user's subscription, active or past; with `share` locked against changes."""
+    """Return the user's subscription, active or past; with `share` locked against changes."""
     sql = (
         _SELECT
         + """
@@ -99,7 +99,7 @@ async def of_user_in(
 async def of_user(
     connection: Connection, realm_id: RealmId, user_id: UserId
 ) -> list[SubscriptionRow]:
-    """All that the user has or had, by channel."""
+    """Return all that the user has or had, by channel."""
     return await connection.many(
         SubscriptionRow,
         _SELECT + "WHERE realm_id = %(realm_id)s AND user_id = %(user_id)s ORDER BY channel_id",
@@ -111,7 +111,7 @@ async def of_user(
 async def of_users(
     connection: Connection, realm_id: RealmId, user_ids: Sequence[UserId]
 ) -> list[SubscriptionRow]:
-    """All that these users have or had."""
+    """Return all that these users have or had."""
     return await connection.many(
         SubscriptionRow,
         _SELECT + "WHERE realm_id = %(realm_id)s AND user_id = ANY(%(user_ids)s)",
@@ -127,7 +127,7 @@ async def in_channels(
     user_ids: Sequence[UserId],
     channel_ids: Sequence[ChannelId],
 ) -> list[SubscriptionRow]:
-    """What these users have or had in these channels."""
+    """Return what these users have or had in these channels."""
     # OFFSET 0 keeps it one look-up by key for each pair, whatever is known of the table.
     return await connection.many(
         SubscriptionRow,
@@ -167,7 +167,7 @@ async def active_in(
 async def spans_of(
     connection: Connection, realm_id: RealmId, user_ids: Sequence[UserId]
 ) -> list[SpanRow]:
-    """When these users received which channel, past subscriptions too."""
+    """Return when these users received which channel, past subscriptions too."""
     return await connection.many(
         SpanRow,
         """
@@ -183,7 +183,7 @@ async def spans_of(
 async def spans_in(
     connection: Connection, realm_id: RealmId, channel_ids: Sequence[ChannelId]
 ) -> list[SpanRow]:
-    """The subscribers' spans of these channels, past subscriptions too."""
+    """Return the subscribers' spans of these channels, past subscriptions too."""
     return await connection.many(
         SpanRow,
         """
@@ -203,7 +203,7 @@ async def spans_in(
 async def active_user_ids(
     connection: Connection, realm_id: RealmId, channel_id: ChannelId
 ) -> list[UserId]:
-    """The subscribers of now who are active users."""
+    """Return the subscribers of now who are active users."""
     return await connection.values(
         """
         SELECT s.user_id FROM subscriptions s
@@ -248,7 +248,7 @@ async def subscribers(
 async def subscribers_with(
     connection: Connection, realm_id: RealmId, memberships: Sequence[Membership]
 ) -> list[SubscribersRow]:
-    """The active users in these channels, as they are when the memberships are written."""
+    """Return the active users in these channels, as they are when the memberships are written."""
     return await connection.many(
         SubscribersRow,
         """
@@ -274,7 +274,7 @@ async def subscribers_with(
 async def with_role(
     connection: Connection, realm_id: RealmId, channel_ids: Sequence[ChannelId], *, role: int
 ) -> set[ChannelId]:
-    """Those of these channels to which an active user of this role is subscribed."""
+    """Return those of these channels to which an active user of this role is subscribed."""
     found = await connection.values(
         """
         SELECT DISTINCT s.channel_id FROM users u
@@ -292,7 +292,7 @@ async def with_role(
 async def ids_with_role(
     connection: Connection, realm_id: RealmId, channel_ids: Sequence[ChannelId], *, role: int
 ) -> list[UserId]:
-    """The active users of this role who are in any of these channels."""
+    """Return the active users of this role who are in any of these channels."""
     return await connection.values(
         """
         SELECT DISTINCT s.user_id FROM users u
@@ -309,7 +309,7 @@ async def ids_with_role(
 async def colors(
     connection: Connection, realm_id: RealmId, user_ids: Sequence[UserId]
 ) -> dict[UserId, set[str]]:
-    """The colors that each of these users has for the channels they are in."""
+    """Return the colors that each of these users has for the channels they are in."""
     rows = await connection.tuples(
         """
         SELECT user_id, array_agg(DISTINCT color) FROM subscriptions
@@ -359,7 +359,7 @@ async def deactivate(
 async def update_settings(
     connection: Connection, realm_id: RealmId, rows: Sequence[SubscriptionRow]
 ) -> None:
-    """Let the subscriptions have these settings. The caller holds the users' rows."""
+    """Let the subscriptions have these settings. The caller has locked the users' rows."""
     await connection.execute(
         """
         UPDATE subscriptions s

@@ -39,7 +39,7 @@ class Window:
 
 
 async def now(connection: Connection) -> datetime:
-    """The time by the database's clock: the same for all who look for what is due."""
+    """Return the time by the database's clock: the same for all who look for what is due."""
     moment: datetime = await connection.value("SELECT clock_timestamp()")
     return moment
 
@@ -79,7 +79,7 @@ _IN_ORDER: Final[LiteralString] = """
 
 
 def due(columns: LiteralString, waiting: LiteralString) -> LiteralString:
-    """A query for what a window shows, of each realm the longest due first.
+    """Return a query for what a window shows, of each realm the longest due first.
 
     `waiting` is FROM what there is, which is called t; its ids are i.timer_id.
     """
@@ -88,7 +88,7 @@ def due(columns: LiteralString, waiting: LiteralString) -> LiteralString:
 
 
 def among(columns: LiteralString, waiting: LiteralString) -> LiteralString:
-    """A query for those of some that have not failed; `waiting` as for `due`."""
+    """Return a query for those of some that have not failed; `waiting` as for `due`."""
     return columns + waiting + _THESE
 
 

@@ -23,7 +23,7 @@ LOCK: Final = 0x5041_0002
 
 
 def refusal_of_serving(url: str) -> str | None:
-    """What serving would fail of, as one sentence; None if nothing."""
+    """Return what serving would fail of, as one sentence; None if nothing."""
     return asyncio.run(_refusal(url))
 
 

@@ -10,7 +10,7 @@ from storage.ids import RealmId, UserId
 async def keep_past(connection: Connection, realm_id: RealmId, user_id: UserId) -> None:
     """Before the settings change: what they have said of notices so far stays true of those.
 
-    The caller holds the user's row.
+    The caller has locked the user's row.
     """
     await connection.execute(
         """
@@ -36,7 +36,7 @@ def begin(realm_id: RealmId, user_id: UserId) -> Statement:
 
 
 def end(realm_id: RealmId, user_id: UserId) -> Statement:
-    """The same: notices above it are read at once."""
+    """Return the same: notices above it are read at once."""
     return Statement(
         """
         UPDATE unread_notices

@@ -67,7 +67,7 @@ async def add(connection: Connection, visits: Sequence[Visits]) -> None:
 async def newest(
     connection: Connection, realm_id: RealmId, *, limit: int, user_id: UserId | None = None
 ) -> list[Visits]:
-    """What was asked for last, newest first; of one user if given."""
+    """Return what was asked for last, newest first; of one user if given."""
     return await connection.many(
         Visits,
         """

@@ -42,7 +42,7 @@ _OF_WHOM_THERE_IS_ANYTHING_TO_SAY: LiteralString = """
 
 
 async def of_realm(connection: Connection, realm_id: RealmId) -> list[UserStatusRow]:
-    """Those of active people of whom there is anything to say."""
+    """Return those of active people of whom there is anything to say."""
     return await connection.many(
         UserStatusRow,
         _SELECT + _OF_WHOM_THERE_IS_ANYTHING_TO_SAY,
@@ -53,7 +53,7 @@ async def of_realm(connection: Connection, realm_id: RealmId) -> list[UserStatus
 async def of_users(
     connection: Connection, realm_id: RealmId, user_ids: Sequence[UserId]
 ) -> list[UserStatusRow]:
-    """Those of these users, active or not, as far as they exist."""
+    """Return those of these users, active or not, as far as they exist."""
     return await connection.many(
         UserStatusRow,
         _SELECT + "u.user_id = ANY(%(user_ids)s) ORDER BY u.user_id",
@@ -63,7 +63,7 @@ async def of_users(
 
 
 async def put(connection: Connection, realm_id: RealmId, row: UserStatusRow) -> None:
-    """Keep the text and the emoji. The caller holds the user's row."""
+    """Keep the text and the emoji. The caller has locked the user's row."""
     await connection.execute(
         """
         INSERT INTO user_statuses (realm_id, user_id, status_text, emoji_name, emoji_code,
@@ -84,7 +84,7 @@ async def put(connection: Connection, realm_id: RealmId, row: UserStatusRow) -> 
 
 
 async def delete(connection: Connection, realm_id: RealmId, user_id: UserId) -> None:
-    """Nothing is set any more. The caller holds the user's row."""
+    """Nothing is set any more. The caller has locked the user's row."""
     await connection.execute(
         """
         DELETE FROM user_statuses WHERE realm_id = %(realm_id)s AND user_id = %(user_id)s

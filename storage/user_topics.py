@@ -18,7 +18,7 @@ class UserTopicRow:
 
 
 async def user_ids_of(connection: Connection, realm_id: RealmId, topic_id: TopicId) -> list[UserId]:
-    """Those who have set something for the topic."""
+    """Return those who have set something for the topic."""
     return await connection.values(
         """
         SELECT user_id FROM user_topics
@@ -30,7 +30,7 @@ async def user_ids_of(connection: Connection, realm_id: RealmId, topic_id: Topic
 
 
 async def of_user(connection: Connection, realm_id: RealmId, user_id: UserId) -> list[UserTopicRow]:
-    """The topics for which the user has set something, in archived channels too."""
+    """Return the topics for which the user has set something, in archived channels too."""
     return await connection.many(
         UserTopicRow,
         """
@@ -56,7 +56,7 @@ class MutedTopicRow:
 async def muted_by(
     connection: Connection, realm_id: RealmId, user_id: UserId
 ) -> list[MutedTopicRow]:
-    """What the user has muted of the channels that they may read, archived ones left out."""
+    """Return what the user has muted of the channels that they may read, archived ones left out."""
     return await connection.many(
         MutedTopicRow,
         """

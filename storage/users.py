@@ -59,7 +59,7 @@ _SELECT: LiteralString = """
 async def by_ids(
     connection: Connection, realm_id: RealmId, user_ids: Sequence[UserId], *, share: bool = False
 ) -> list[UserRow]:
-    """Those who exist, active or not, by id; with `share` locked against changes."""
+    """Return those who exist, active or not, by id; with `share` locked against changes."""
     sql = _SELECT + "WHERE realm_id = %(realm_id)s AND user_id = ANY(%(ids)s) ORDER BY user_id"
     if share:
         return await connection.many(
@@ -71,7 +71,7 @@ async def by_ids(
 async def roles(
     connection: Connection, realm_id: RealmId, user_ids: Sequence[UserId]
 ) -> dict[UserId, int]:
-    """The roles of those who exist, active or not."""
+    """Return the roles of those who exist, active or not."""
     rows = await connection.tuples(
         """
         SELECT user_id, role FROM users
@@ -84,7 +84,7 @@ async def roles(
 
 
 async def bot_ids(connection: Connection, realm_id: RealmId) -> list[UserId]:
-    """All bots, active or not, those of the system too."""
+    """Return all bots, active or not, those of the system too."""
     return await connection.values(
         """
         SELECT user_id FROM users WHERE realm_id = %(realm_id)s AND bot_type IS NOT NULL
@@ -94,7 +94,7 @@ async def bot_ids(connection: Connection, realm_id: RealmId) -> list[UserId]:
 
 
 async def by_id(connection: Connection, realm_id: RealmId, user_id: UserId) -> UserRow | None:
-    """The same of one, which is planned once and for all."""
+    """Return the same of one, which is planned once and for all."""
     return await connection.one(
         UserRow,
         _SELECT + "WHERE realm_id = %(realm_id)s AND user_id = %(user_id)s",
@@ -122,12 +122,12 @@ async def by_emails(
 
 
 def _is_plain(folding: FoldedAddress) -> bool:
-    """Whether it cannot be the folding of an address with letters beyond ASCII."""
+    """Return whether it cannot be the folding of an address with letters beyond ASCII."""
     return folding.isascii() and "xn--" not in folding
 
 
 async def _unfolded(connection: Connection, realm_id: RealmId) -> list[UserRow]:
-    """Users with an address that an older release wrote and SQL cannot fold."""
+    """Return users with an address that an older release wrote and SQL cannot fold."""
     return await connection.many(
         UserRow,
         _SELECT + "WHERE realm_id = %(realm_id)s AND folded_email IS NULL ORDER BY user_id",
@@ -153,7 +153,7 @@ async def all_of_realm(connection: Connection, realm_id: RealmId) -> list[UserRo
 
 
 async def last_change(connection: Connection, realm_id: RealmId) -> Position:
-    """The position of the newest change to anybody."""
+    """Return the position of the newest change to anybody."""
     position: Position | None = await connection.value(
         "SELECT max(changed_at) FROM users WHERE realm_id = %(realm_id)s", realm_id=realm_id
     )
@@ -163,7 +163,7 @@ async def last_change(connection: Connection, realm_id: RealmId) -> Position:
 async def changed_since(
     connection: Connection, realm_id: RealmId, position: Position
 ) -> list[UserRow]:
-    """Those who have changed above this position."""
+    """Return those who have changed above this position."""
     return await connection.many(
         UserRow,
         _SELECT + "WHERE realm_id = %(realm_id)s AND changed_at > %(position)s ORDER BY user_id",
@@ -192,7 +192,7 @@ async def ids_by_role(
 async def active_among(
     connection: Connection, realm_id: RealmId, user_ids: Iterable[UserId]
 ) -> set[UserId]:
-    """Those of these ids that are active users'."""
+    """Return those of these ids that are active users'."""
     wanted = sorted(set(user_ids))
     if not wanted:
         return set()
@@ -257,7 +257,7 @@ async def bots(
 
 
 def locking(realm_id: RealmId, user_ids: Sequence[UserId]) -> Locking[UserRow]:
-    """The rows of these users, by id."""
+    """Return the rows of these users, by id."""
     ids = sorted(set(user_ids))
     return Locking(
         UserRow,
@@ -275,7 +275,7 @@ async def new_ids(connection: Connection, count: int) -> list[UserId]:
 
 
 async def insert(connection: Connection, realm_id: RealmId, new: Sequence[NewUserRow]) -> None:
-    """Add them all. The caller holds the realm's row and has looked for their addresses."""
+    """Add them all. The caller has locked the realm's row and has looked for their addresses."""
     await connection.execute(
         """
         INSERT INTO users (realm_id, user_id, email, folded_email, full_name, folded_name,
@@ -319,7 +319,7 @@ async def update_own(
     timezone: str,
     settings: dict[str, Any],
 ) -> None:
-    """What somebody chooses for themselves. The caller holds their row."""
+    """What somebody chooses for themselves. The caller has locked their row."""
     await connection.execute(
         """
         UPDATE users
@@ -344,7 +344,7 @@ async def update_avatar(
     avatar_key: str | None,
     avatar_version: int,
 ) -> None:
-    """Another picture, or none. The caller holds the row."""
+    """Another picture, or none. The caller has locked the row."""
     await connection.execute(
         """
         UPDATE users SET avatar_key = %(avatar_key)s, avatar_version = %(avatar_version)s
@@ -360,7 +360,7 @@ async def update_avatar(
 async def update_email(
     connection: Connection, realm_id: RealmId, user_id: UserId, email: str
 ) -> None:
-    """Another address. The caller holds the realm's row, and has looked who has it."""
+    """Another address. The caller has locked the realm's row, and has looked who has it."""
     await connection.execute(
         """
         UPDATE users SET email = %(email)s, folded_email = %(folded_email)s
@@ -388,7 +388,7 @@ async def update_active(
 
 
 async def can_create_users(connection: Connection, realm_id: RealmId, user_id: UserId) -> bool:
-    """Whether the operator lets the user, if they are an administrator, make accounts."""
+    """Return whether the operator lets the user, if they are an administrator, make accounts."""
     return bool(
         await connection.value(
             """
@@ -431,7 +431,7 @@ async def update_role(
 
 
 def changed(realm_id: RealmId, user_ids: Sequence[UserId]) -> Statement:
-    """These users have changed at the current position."""
+    """Return these users have changed at the current position."""
     return Statement(
         """
         UPDATE users SET changed_at = current_position()
@@ -442,7 +442,7 @@ def changed(realm_id: RealmId, user_ids: Sequence[UserId]) -> Statement:
 
 
 async def known_blobs(connection: Connection, realm_id: RealmId, keys: Sequence[str]) -> list[str]:
-    """Those of the keys under which somebody's picture is, small or medium."""
+    """Return those of the keys under which somebody's picture is, small or medium."""
     return await connection.values(
         """
         SELECT k FROM unnest(%(keys)s::text[]) AS k

@@ -81,7 +81,7 @@ async def handed(connection: Connection, realm_id: RealmId, calls: Sequence[Call
 async def of_bot(
     connection: Connection, realm_id: RealmId, message_id: MessageId, bot_id: UserId
 ) -> CallRow | None:
-    """The call, if it has not ended."""
+    """Return the call, if it has not ended."""
     return await connection.one(
         CallRow,
         """
@@ -126,7 +126,7 @@ async def end(connection: Connection, realm_id: RealmId, call: CallRow, outcome:
 
 
 async def forget(connection: Connection, *, older_than: timedelta) -> int:
-    """Remove calls that are long over; how many."""
+    """Remove calls that are long over; return how many."""
     return await connection.execute(
         "DELETE FROM webhook_calls WHERE asked_at < now() - %(age)s", age=older_than
     )

@@ -99,7 +99,7 @@ async def leave(connection: Connection, worker_id: str) -> None:
 
 
 async def at_work(connection: Connection) -> list[WorkerRow]:
-    """The processes that are alive, as far as is known."""
+    """Return the processes that are alive, as far as is known."""
     return await connection.many(
         WorkerRow,
         """
@@ -115,7 +115,7 @@ async def at_work(connection: Connection) -> list[WorkerRow]:
 
 
 async def queues_at_work(connection: Connection) -> dict[str, QueueAtWork]:
-    """All queues that somebody works on, has stopped, or has looked at."""
+    """Return all queues that somebody works on, has stopped, or has looked at."""
     rows = await connection.many(
         QueueAtWork,
         """
@@ -169,7 +169,7 @@ async def pause(connection: Connection, queue: str) -> None:
 
 
 async def resume(connection: Connection, queue: str) -> bool:
-    """Let the queue be worked on again. False if it was not stopped."""
+    """Let the queue be worked on again. Return False if it was not stopped."""
     resumed = await connection.execute(
         "UPDATE job_queues SET paused_at = NULL WHERE queue = %(queue)s AND paused_at IS NOT NULL",
         queue=queue,
@@ -178,7 +178,7 @@ async def resume(connection: Connection, queue: str) -> bool:
 
 
 async def paused(connection: Connection) -> list[str]:
-    """The queues that are stopped."""
+    """Return the queues that are stopped."""
     return await connection.values("SELECT queue FROM job_queues WHERE paused_at IS NOT NULL")
 
 

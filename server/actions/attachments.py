@@ -28,7 +28,10 @@ ORPHANS_KEPT: Final = timedelta(days=30)
 
 
 async def readable(connection: Connection, actor: Actor, path_id: str) -> AttachmentRow:
-    """The file, for somebody who may read it now. Raises NotFoundError: it may not be known."""
+    """Return the file, for somebody who may read it now.
+
+    Raises NotFoundError: it may not be known.
+    """
     found = await attachments.readable(connection, actor.realm_id, actor.user_id, [path_id])
     if not found:
         raise NotFoundError("This file does not exist, or you do not have permission to view it.")
@@ -59,7 +62,7 @@ def new_attachment(
 
 
 def path_id_of(key: str, name: str) -> str:
-    """What stands in the address of the file of this name under this key."""
+    """Return what stands in the address of the file of this name under this key."""
     return f"{key.removeprefix(UPLOADS + '/')}/{name_in_address(name)}"
 
 
@@ -80,7 +83,7 @@ async def add_attachment(tx: Tx, actor: Actor, row: AttachmentRow) -> None:
 
 
 def has_room(quota_mib: int | None, used: int, size: int) -> bool:
-    """Whether so much may be added to what is used."""
+    """Return whether so much may be added to what is used."""
     return quota_mib is None or used + size <= quota_mib * MIB
 
 
@@ -97,7 +100,7 @@ async def delete_attachment(tx: Tx, actor: Actor, attachment_id: AttachmentId) -
 
 
 async def delete_file_of(tx: Tx, owner_id: UserId, attachment_id: AttachmentId) -> bool:
-    """Delete a file of this owner for good, and its content. Whether it was there."""
+    """Delete a file of this owner for good, and its content. Return whether it was there."""
     row = await _lock(tx, owner_id, attachment_id)
     if row is None:
         return False
@@ -125,13 +128,13 @@ async def delete_orphan(tx: Tx, row: AttachmentRow, before: datetime) -> Clocked
 
 
 def blob_keys(row: AttachmentRow) -> tuple[str, ...]:
-    """Where its content is kept, and what has been made of it."""
+    """Return where its content is kept, and what has been made of it."""
     small = keys_of(row.blob_key) if has_thumbnails(row.content_type) else ()
     return (row.blob_key, *small)
 
 
 async def _lock(tx: Tx, owner_id: UserId, attachment_id: AttachmentId) -> AttachmentRow | None:
-    """The file of its owner, and with it how much the organization has uploaded."""
+    """Return the file of its owner, and with it how much the organization has uploaded."""
     tx.must_be_exact()
     locked = await tx.lock(attachments.locking_of_owner(tx.realm_id, owner_id, attachment_id))
     if not locked:
@@ -144,7 +147,10 @@ async def _lock(tx: Tx, owner_id: UserId, attachment_id: AttachmentId) -> Attach
 
 
 async def before_letting_go(tx: Tx, message_ids: Sequence[MessageId], now: datetime) -> bool:
-    """Lock what these locked messages hold: its days are counted from now on. Whether any is."""
+    """Lock what these locked messages hold: its days are counted from now on.
+
+    Return whether any is.
+    """
     tx.must_be_exact()  # in a batch what somebody holds would be left out
     held = await tx.lock(attachments.locking_held(tx.realm_id, message_ids))
     if held:

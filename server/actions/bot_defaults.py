@@ -167,7 +167,7 @@ async def _readable(
     readers: Sequence[Standing],
     rows: Sequence[ChannelRow],
 ) -> set[ChannelId]:
-    """The channels that all of these users may read."""
+    """Return the channels that all of these users may read."""
     ids = [reader.person.user_id for reader in readers]
     there = await subscribed_in(connection, realm_id, ids, rows)
     return {

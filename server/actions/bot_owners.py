@@ -19,7 +19,7 @@ async def give_bot(
     """Give the bot to this owner, with another key, and another token for an outgoing webhook.
 
     The owner before knows the old ones: the keys open nothing any more, and the bot's event queues
-    end. The caller holds the bot's row, and appends the events with what this returns.
+    end. The caller has locked the bot's row, and appends the events with what this returns.
     """
     connection = await tx.changing()
     await bots.give(connection, tx.realm_id, bot.user_id, owner_id=owner_id)

@@ -64,7 +64,7 @@ class CreatedBot(CreatedUser):
 
 
 async def create_bot(tx: Tx, actor: Actor, new: NewBot, *, now: datetime) -> CreatedBot:
-    """A bot of the actor's. Raises BadRequestError."""
+    """Return a bot of the actor's. Raises BadRequestError."""
     context = await lock_context(tx, actor, names_change=True)
     person = context.standing(actor.user_id).person
     check_may_create(new.bot_type, person, context.graph, context.settings)

@@ -41,7 +41,7 @@ class FolderWish:
 async def add_folder(
     tx: Tx, actor: Actor, name: str, description: str, *, now: datetime
 ) -> FolderId:
-    """A new folder, after all others; everyone is told. Raises BadRequestError."""
+    """Return a new folder, after all others; everyone is told. Raises BadRequestError."""
     name, description = checked_name(name), checked_description(description)
     there = await _held(tx, actor)
     if len(there) >= MAX_FOLDERS:
@@ -135,7 +135,7 @@ async def order_folders(tx: Tx, actor: Actor, folder_ids: Sequence[FolderId]) ->
 
 
 async def _held(tx: Tx, actor: Actor) -> list[FolderRow]:
-    """All folders, which stay as they are, for an actor who is an administrator."""
+    """Return all folders, which stay as they are, for an actor who is an administrator."""
     await lock_as_administrator(tx, actor)
     return await channel_folders.of_realm(await tx.connection(), tx.realm_id)
 

@@ -40,7 +40,7 @@ async def ask_to_confirm(
 
 
 async def to_be_confirmed(tx: Tx, digest: bytes, *purposes: str) -> ConfirmationRow:
-    """What the token of this digest confirms, of these. Raises LinkExpiredError."""
+    """Return what the token of this digest confirms, of these. Raises LinkExpiredError."""
     row = await confirmations.by_token(await tx.connection(), tx.realm_id, digest, purposes)
     if row is None:
         raise LinkExpiredError

@@ -58,7 +58,10 @@ class Outcome:
 
 
 async def check_proof(tx: Tx, user_id: UserId, proof: Proof) -> None:
-    """Raise BadRequestError if the credentials have changed since. The caller holds the row."""
+    """Raise BadRequestError if the credentials have changed since.
+
+    The caller has locked the row.
+    """
     now = await credentials.of_user(await tx.connection(), tx.realm_id, user_id)
     if now.changed_at != proof.changed_at:
         raise BadRequestError("The account's credentials have changed meanwhile. Sign in again.")
@@ -75,7 +78,8 @@ async def end_pending(
 
     That are changes of the address, links for a new password, sign-ins begun at other sites, and,
     of administrators, links to exports. `news` is mailed to the address that each person's account
-    has now. The caller holds the rows, and ends the event queues of replaced keys (`end_queues`).
+    has now. The caller has locked the rows, and ends the event queues of replaced keys
+    (`end_queues`).
     """
     connection = await tx.changing()
     user_ids = [row.user_id for row in rows]
@@ -117,7 +121,7 @@ async def end_queues(tx: Tx, user_ids: Sequence[UserId]) -> Entry:
 async def _end_keys(
     tx: Tx, connection: Connection, user_ids: Sequence[UserId], extent: Extent
 ) -> tuple[dict[UserId, str], int, int]:
-    """The new keys, how many named ones were revoked, and how many still work."""
+    """Return the new keys, how many named ones were revoked, and how many still work."""
     keys: dict[UserId, str] = {}
     if extent.api_key:
         keys = {user_id: new_api_key() for user_id in user_ids}

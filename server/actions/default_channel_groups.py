@@ -94,7 +94,7 @@ async def remove_group(tx: Tx, actor: Actor, group_id: ChannelGroupId) -> None:
 async def leave_groups(tx: Tx, actor_id: UserId, channel_id: ChannelId) -> None:
     """The channel is in no group any more: it is closed, or everybody joins it.
 
-    The caller holds the realm's row alone.
+    The caller has locked the realm's row exclusively.
     """
     for old in await default_channel_groups.of_realm(await tx.connection(), tx.realm_id):
         if channel_id in old.channel_ids:
@@ -107,7 +107,7 @@ async def leave_groups(tx: Tx, actor_id: UserId, channel_id: ChannelId) -> None:
 async def chosen_channels(
     connection: Connection, realm_id: RealmId, choices: Sequence[Collection[ChannelGroupId]]
 ) -> list[set[ChannelId]]:
-    """The channels of the groups in each of these choices. Raises BadRequestError."""
+    """Return the channels of the groups in each of these choices. Raises BadRequestError."""
     there = await default_channel_groups.of_realm(connection, realm_id) if any(choices) else []
     return [
         {channel_id for group_id in chosen for channel_id in _found(group_id, there).channel_ids}
@@ -116,7 +116,7 @@ async def chosen_channels(
 
 
 async def _held(tx: Tx, actor: Actor) -> list[ChannelGroupRow]:
-    """All groups, which stay as they are, for an actor who is an administrator.
+    """Return all groups, which stay as they are, for an actor who is an administrator.
 
     So do all channels: whoever closes one or makes one a default holds the realm's row alone.
     """
@@ -137,7 +137,7 @@ def _check_free(name: str, others: Collection[ChannelGroupRow], *, parameter: st
 
 
 async def _channels(tx: Tx, names: Sequence[str]) -> list[ChannelRow]:
-    """The channels of these names, if they all may be in a group."""
+    """Return the channels of these names, if they all may be in a group."""
     connection = await tx.connection()
     named = await channels.named(connection, tx.realm_id, names)
     ids = [each.channel_id for each in named if each.channel_id is not None]

@@ -17,7 +17,7 @@ NO_DIGESTS: Final = {"enable_digest_emails": False}
 
 
 async def begin_digests(tx: Tx, day: date, *, away_since: datetime) -> int:
-    """Ask for the digests of some who are due; how many. They are due no more with that."""
+    """Ask for the digests of some who are due; return how many. They are due no more with that."""
     realm = await lock_realm(tx, alone=True)
     settings = RealmSettings.of(realm.settings)
     if realm.deactivated or not settings.digest_emails_enabled:

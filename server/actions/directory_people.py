@@ -16,7 +16,7 @@ from storage.ids import UserId
 async def join_from_directory(
     tx: Tx, new: NewUser, *, directory_id: str | None, now: datetime
 ) -> UserId:
-    """An account for somebody whom the directory knows, there by this id.
+    """Return an account for somebody whom the directory knows, there by this id.
 
     Raises BadRequestError where the organization is not open to them, and as `create_users` does.
     """

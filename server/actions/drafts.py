@@ -24,7 +24,7 @@ def check_keeps_drafts(row: UserRow) -> None:
 
 
 async def create_drafts(tx: Tx, actor: Actor, new: Sequence[Draft]) -> list[DraftId]:
-    """Keep these drafts, all or none; their ids, in order. Raises BadRequestError."""
+    """Keep these drafts, all or none; return their ids, in order. Raises BadRequestError."""
     checked = await _checked(tx, actor, new)
     if not checked:
         return []
@@ -74,7 +74,7 @@ def _row(draft_id: DraftId, draft: Draft) -> DraftRow:
 
 
 async def _checked(tx: Tx, actor: Actor, new: Sequence[Draft]) -> list[Draft]:
-    """The drafts as they are kept. Raises BadRequestError for what could never be sent."""
+    """Return the drafts as they are kept. Raises BadRequestError for what could never be sent."""
     people = {UserId(i) for draft in new if draft.type == "private" for i in draft.to_ids}
     context = await lock_context(tx, actor, people)
     check_keeps_drafts(context.people[actor.user_id])

@@ -98,7 +98,7 @@ async def rename_duplicates(bench: RealmServices) -> list[Renamed]:
 
 
 async def _free_name(bench: RealmServices, row: DuplicateRow) -> str:
-    """The name with the first number that makes it unique, cut to the maximum length."""
+    """Return the name with the first number that makes it unique, cut to the maximum length."""
     async with bench.read() as connection:
         for number in count(2):
             suffix = f" ({number})"
@@ -232,7 +232,7 @@ async def _topic_renamed(
     bot: Actor,
     now: datetime,
 ) -> MessagesChanged:
-    """The event of the rename; its messages are named where its audiences are."""
+    """Return the event of the rename; its messages are named where its audiences are."""
     links = (await realm_cache.linkifiers()).topic_links(renamed.new_name)
     return MessagesChanged(
         message_id=ids[0] if ids else MessageId(0),

@@ -77,7 +77,7 @@ async def _give(tx: Tx, context: LockedRealm, old: UserRow, email: str) -> Ended
 
 
 async def _stand(tx: Tx, user_id: UserId) -> tuple[LockedRealm, UserRow]:
-    """The realm, and the user's row, alone. Raises LinkExpiredError for a closed account."""
+    """Return the realm, and the user's row, alone. Raises LinkExpiredError for a closed account."""
     realm = await lock_realm(tx, alone=True)
     [row] = await tx.lock(users.locking(tx.realm_id, [user_id]))
     if not row.is_active:
@@ -132,7 +132,7 @@ async def _tell(
 
 
 def _who_know_email(onlookers: Onlookers, knowing: Audience, row: UserRow) -> Audience:
-    """Those who know the user with their real address."""
+    """Return those who know the user with their real address."""
     least = least_role_to_see_email(row)
     if least >= GUEST:
         return knowing

@@ -88,7 +88,7 @@ async def erase_person(tx: Tx, user_id: UserId, *, now: datetime) -> str:
 
 
 async def _take(tx: Tx, plan: Plan, done: int, size: int) -> int | None:
-    """The next that is left, whatever it is; the work is done when there is nothing."""
+    """Return the next that is left, whatever it is; the work is done when there is nothing."""
     context = await lock_realm_context(tx, [plan.user_id])
     if done == 0:
         await _forget_person(tx, context, plan.user_id)
@@ -122,7 +122,7 @@ async def _take(tx: Tx, plan: Plan, done: int, size: int) -> int | None:
 async def _messages(
     connection: Connection, realm_id: RealmId, user_id: UserId, *, limit: int
 ) -> Written | None:
-    """Some that go: their own, and what bots of the system say to them and of them."""
+    """Return some that go: their own, and what bots of the system say to them and of them."""
     for some in (erasure.some_messages, erasure.some_from_the_system, erasure.some_naming):
         if found := await some(connection, realm_id, user_id, limit=limit):
             return found

@@ -38,7 +38,7 @@ class Mailed:
     """To which the content links: kept already, of whoever says it in the end."""
 
     def draft(self, address: str, **place: object) -> Draft:
-        """Its message, which is sent once however often the email comes to this address."""
+        """Return its message, which is sent once however often the email comes to this address."""
         words = (self.mail_id, address, self.topic, self.digest.hex())
         said = hashlib.sha256("\n".join(words).encode()).digest()
         return Draft(

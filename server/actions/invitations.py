@@ -93,7 +93,7 @@ async def invite(
 
 
 async def make_link(tx: Tx, actor: Actor, wish: Wish, *, now: datetime) -> InvitationId:
-    """A link by which anybody may join who has it. Raises BadRequestError."""
+    """Return a link by which anybody may join who has it. Raises BadRequestError."""
     context = await lock_context(tx, actor)
     terms = await _terms(tx, context, actor, wish, by_link=True)
     [made] = await invitations.insert(await tx.changing(), tx.realm_id, terms, [None], now=now)
@@ -135,8 +135,8 @@ async def withdraw_of(tx: Tx, context: LockedRealm) -> None:
 
     Call it after an account is deactivated or its role changes, with the row as it is then: all
     invitations of a deactivated inviter end, and those to a role, or of a kind, that another
-    inviter no longer may invite to. The caller holds the realm alone. Invitations that end so are
-    listed, resent and accepted no more, and clients that list them are notified.
+    inviter no longer may invite to. The caller has locked the realm exclusively. Invitations that
+    end so are listed, resent and accepted no more, and clients that list them are notified.
     """
     inviters = sorted(context.people)
     found = await invitations.open_of_inviters(await tx.connection(), tx.realm_id, inviters)
@@ -152,7 +152,7 @@ async def withdraw_of(tx: Tx, context: LockedRealm) -> None:
 
 
 def _still_supports(context: LockedRealm, row: InvitationRow) -> bool:
-    """Whether the inviter, as in `ground`, may still invite to this."""
+    """Return whether the inviter, as in `ground`, may still invite to this."""
     if not context.people[row.inviter_id].is_active:
         return False
     by_link = row.email is None or row.by_link is not None
@@ -164,7 +164,7 @@ def _still_supports(context: LockedRealm, row: InvitationRow) -> bool:
 
 
 async def visible(connection: Connection, actor: Actor, now: datetime) -> list[InvitationRow]:
-    """The open invitations that somebody may know of."""
+    """Return the open invitations that somebody may know of."""
     own_only = None if actor.person.is_administrator else actor.user_id
     rows = await invitations.open_ones(connection, actor.realm_id, now=now, of_inviter=own_only)
     return [row for row in rows if sees(actor.person, row)]
@@ -239,7 +239,7 @@ async def grantable(
 
 
 async def _terms(tx: Tx, context: LockedRealm, actor: Actor, wish: Wish, *, by_link: bool) -> Terms:
-    """What the actor may offer. Raises BadRequestError if it is less than they want."""
+    """Return what the actor may offer. Raises BadRequestError if it is less than they want."""
     standing = context.standing(actor.user_id)
     check_may_invite(standing, wish.role, by_link=by_link)
     terms = Terms(
@@ -275,7 +275,7 @@ async def _held(
     is_link: bool,
     now: datetime,
 ) -> InvitationRow:
-    """An open invitation over which the actor may decide, locked. Raises BadRequestError."""
+    """Return an open invitation over which the actor may decide, locked. Raises BadRequestError."""
     found = await tx.lock(invitations.locking(tx.realm_id, invitation_id))
     person = context.standing(actor.user_id).person
     for row in found:
@@ -321,7 +321,7 @@ async def _check_addresses(
 async def _with_accounts(
     connection: Connection, realm_id: RealmId, emails: Sequence[str]
 ) -> list[Problem]:
-    """Those whose people have accounts here."""
+    """Return those whose people have accounts here."""
     found = {
         fold_address(row.email): row for row in await users.by_emails(connection, realm_id, emails)
     }

@@ -51,7 +51,7 @@ class Newcomer:
 async def open_invitation(
     connection: Connection, realm: RealmRow, key: Key, link_secret: str, now: datetime
 ) -> tuple[InvitationRow, UserRow]:
-    """What the key opens, and who has sent it. `link_secret`: which a link has of this id.
+    """Return what the key opens, and who has sent it. `link_secret`: which a link has of this id.
 
     Raises LinkError.
     """
@@ -73,7 +73,10 @@ async def open_invitation(
 
 
 async def accept(tx: Tx, key: Key, newcomer: Newcomer, *, now: datetime) -> UserId:
-    """An account for whoever holds the key of a mail: once. Raises LinkError, BadRequestError."""
+    """Return an account for whoever holds the key of a mail: once.
+
+    Raises LinkError, BadRequestError.
+    """
     tx.must_be_exact()
     realm, row, context = await _held(tx, key.invitation_id, now)
     if row.email is None or not _is_of_mail(row, key):
@@ -110,7 +113,7 @@ async def _join(
     *,
     now: datetime,
 ) -> UserId:
-    """An account, as the held invitation says."""
+    """Return an account, as the held invitation says."""
     connection = await tx.connection()
     terms = await grantable(connection, context, tx.realm_id, row)
     start = Start(

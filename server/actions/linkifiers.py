@@ -24,7 +24,7 @@ from storage.linkifiers import LinkifierRow
 
 
 async def add_linkifier(tx: Tx, actor: Actor, pattern: str, url_template: str) -> LinkifierId:
-    """A new linkifier, after all others. Raises BadRequestError."""
+    """Return a new linkifier, after all others. Raises BadRequestError."""
     pattern, url_template = checked_linkifier(pattern, url_template)
     there = await _held(tx, actor)
     if len(there) >= MAX_LINKIFIERS:
@@ -100,7 +100,7 @@ async def order_linkifiers(tx: Tx, actor: Actor, ids: Sequence[LinkifierId]) -> 
 async def add_playground(
     tx: Tx, actor: Actor, name: str, language: str, url_template: str
 ) -> PlaygroundId:
-    """A site for code in a language. Raises BadRequestError."""
+    """Return a site for code in a language. Raises BadRequestError."""
     name, language, url_template = checked_playground(name, language, url_template)
     connection = await _as_administrator(tx, actor)
     for row in await playgrounds.of_realm(connection, tx.realm_id):
@@ -138,7 +138,7 @@ async def _as_administrator(tx: Tx, actor: Actor) -> Connection:
 
 
 async def _held(tx: Tx, actor: Actor) -> list[LinkifierRow]:
-    """All linkifiers, which stay as they are."""
+    """Return all linkifiers, which stay as they are."""
     return await linkifiers.of_realm(await _as_administrator(tx, actor), tx.realm_id)
 
 

@@ -43,7 +43,7 @@ class LockedRealm:
 async def lock_context(
     tx: Tx, actor: Actor, others: Iterable[UserId] = (), *, names_change: bool = False
 ) -> LockedRealm:
-    """The realm, kept as it is, and these people; those who do not exist are left out.
+    """Return the realm, kept as it is, and these people; those who do not exist are left out.
 
     With `names_change` nobody else adds or renames a channel until the commit. Raises
     UserDeactivatedError if the actor is no longer active.
@@ -58,21 +58,21 @@ async def lock_context(
 async def lock_realm_context(
     tx: Tx, user_ids: Sequence[UserId], *, names_change: bool = False
 ) -> LockedRealm:
-    """The same for work that nobody asks for at the moment."""
+    """Return the same for work that nobody asks for at the moment."""
     realm = await lock_realm(tx, alone=names_change)
     people = await users.by_ids(await tx.connection(), tx.realm_id, sorted(set(user_ids)))
     return await locked_realm_of(tx, realm, people)
 
 
 async def lock_realm(tx: Tx, *, alone: bool) -> RealmRow:
-    """The realm's row: to change what it guards, or only to keep that as it is."""
+    """Return the realm's row: to change what it guards, or only to keep that as it is."""
     locking = realms.locking(tx.realm_id)
     [realm] = await tx.lock(locking if alone else locking.shared())
     return realm
 
 
 async def lock_as_administrator(tx: Tx, actor: Actor) -> RealmRow:
-    """The realm's row alone, for an actor who is an administrator. Raises a DomainError."""
+    """Return the realm's row alone, for an actor who is an administrator. Raises a DomainError."""
     realm, row = await _lock_with(tx, actor)
     if row.role > ADMINISTRATOR:
         raise BadRequestError("Must be an organization administrator")
@@ -80,7 +80,7 @@ async def lock_as_administrator(tx: Tx, actor: Actor) -> RealmRow:
 
 
 async def lock_as_owner(tx: Tx, actor: Actor) -> RealmRow:
-    """The same for an owner."""
+    """Return the same for an owner."""
     realm, row = await _lock_with(tx, actor)
     if row.role != OWNER:
         raise BadRequestError("Must be an organization owner")
@@ -88,7 +88,7 @@ async def lock_as_owner(tx: Tx, actor: Actor) -> RealmRow:
 
 
 async def _lock_with(tx: Tx, actor: Actor) -> tuple[RealmRow, UserRow]:
-    """The realm's row alone, and the actor's. Raises UserDeactivatedError."""
+    """Return the realm's row alone, and the actor's. Raises UserDeactivatedError."""
     realm = await lock_realm(tx, alone=True)
     [row] = await tx.lock(users.locking(tx.realm_id, [actor.user_id]))
     if not row.is_active:
@@ -97,7 +97,7 @@ async def _lock_with(tx: Tx, actor: Actor) -> tuple[RealmRow, UserRow]:
 
 
 async def locked_realm_of(tx: Tx, realm: RealmRow, people: Iterable[UserRow]) -> LockedRealm:
-    """What a write that holds the realm stands on, with people as it has read them since."""
+    """Return what a write that holds the realm stands on, with people as it has read them since."""
     settings = RealmSettings.of(realm.settings)
     realm_cache = await tx.realm_cache()
     graph = await realm_cache.read_groups(await tx.connection(), realm)

@@ -95,7 +95,7 @@ async def fold_reads(tx: Tx, actor: Actor, folds: Sequence[read_state.Fold]) -> 
 
 
 def _log(tx: Tx, actor: Actor) -> dict[str, Any]:
-    """What entries need that only the actor is told of."""
+    """Return what entries need that only the actor is told of."""
     return {"audience": to_users(actor.user_id).encode(), "write_id": tx.write_id}
 
 
@@ -173,7 +173,7 @@ class ReadWrite(SharedWrite[Changed]):
 
 
 def _told(entries: Sequence[LogEntry]) -> list[MessageId]:
-    """The messages whose flags these entries have changed."""
+    """Return the messages whose flags these entries have changed."""
     return [
         message_id
         for entry in entries

@@ -85,7 +85,10 @@ def _found(there: dict[str, NavigationViewRow], fragment: str) -> NavigationView
 
 
 def _checked_name(name: str | None) -> str | None:
-    """The name as it is kept; None where there is nothing in it. Raises InvalidParameterError."""
+    """Return the name as it is kept; None where there is nothing in it.
+
+    Raises InvalidParameterError.
+    """
     name = (name or "").strip()
     if len(name) > MAX_NAME_LENGTH:
         raise InvalidParameterError(

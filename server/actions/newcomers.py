@@ -24,7 +24,7 @@ MAY_NOT_CREATE = (
 
 
 async def create_person(tx: Tx, actor: Actor, new: NewUser, *, now: datetime) -> CreatedUser:
-    """An account for a person, whose address nobody has to confirm.
+    """Return an account for a person, whose address nobody has to confirm.
 
     Raises BadRequestError for who may not do it, for an address that the organization does not
     admit, and as `create_users` does.

@@ -38,7 +38,7 @@ async def set_password(
 ) -> Ended:
     """Give the account this password; what is pending for it ends, and its owner is mailed.
 
-    The caller holds the row. `by` is recorded as having done it; None: the operator.
+    The caller has locked the row. `by` is recorded as having done it; None: the operator.
     """
     connection = await tx.changing()
     await credentials.update_password(connection, tx.realm_id, row.user_id, new_hash)
@@ -57,7 +57,7 @@ async def end_queues_of_keys(tx: Tx, row: UserRow, outcome: Outcome) -> None:
 
 
 async def _account_of(tx: Tx, asked: ConfirmationRow) -> UserId:
-    """The user that the link is for. Raises LinkExpiredError."""
+    """Return the user that the link is for. Raises LinkExpiredError."""
     if asked.user_id is not None:
         return asked.user_id
     # Only where a release that did not keep the account has written the mail.
@@ -99,7 +99,10 @@ async def make_password_link(tx: Tx, email: str) -> str:
 
 
 async def _active(tx: Tx, email: str) -> UserRow:
-    """The account of this address, locked. Raises BadRequestError for one that has no password."""
+    """Return the account of this address, locked.
+
+    Raises BadRequestError for one that has no password.
+    """
     found = await credentials.by_email(await tx.connection(), tx.realm_id, email)
     rows = [] if found is None else await tx.lock(users.locking(tx.realm_id, [found.user_id]))
     if not rows or rows[0].bot_type is not None:

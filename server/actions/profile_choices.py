@@ -32,12 +32,12 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def choices_of(row: FieldRow) -> set[str]:
-    """What people may choose there; nothing where they say it in their own words."""
+    """Return what people may choose there; nothing where they say it in their own words."""
     return choices(row.field_data) if row.field_type == FieldType.SELECT else set()
 
 
 async def lock_first(tx: Tx, plan: Plan) -> list[UserId]:
-    """Some of those who chose it: their rows will say that they have changed.
+    """Return some of those who chose it: their rows will say that they have changed.
 
     Nobody else chooses it, for the realm is held.
     """

@@ -84,7 +84,7 @@ def _answerable(
 
 
 def _kept(field: FieldRow, answer: Value | None) -> ValueRow | None:
-    """The answer as it is kept, or None for nothing. Raises BadRequestError."""
+    """Return the answer as it is kept, or None for nothing. Raises BadRequestError."""
     if not answer or (isinstance(answer, str) and not answer.strip()):
         return None
     value = checked_value(field.name, field.field_type, field.field_data, answer)

@@ -39,7 +39,7 @@ class FieldWish:
 
 
 async def add_field(tx: Tx, actor: Actor, terms: Terms) -> ProfileFieldId:
-    """A new field, after all others; everyone is told. Raises a DomainError."""
+    """Return a new field, after all others; everyone is told. Raises a DomainError."""
     terms = checked_terms(terms)
     there, _ = await _held(tx, actor)
     if len(there) >= MAX_FIELDS:
@@ -108,7 +108,7 @@ async def order_fields(tx: Tx, actor: Actor, field_ids: Sequence[ProfileFieldId]
 
 
 async def _held(tx: Tx, actor: Actor) -> tuple[list[FieldRow], RealmRow]:
-    """All fields, which stay as they are, for an actor who is an administrator."""
+    """Return all fields, which stay as they are, for an actor who is an administrator."""
     realm = await lock_as_administrator(tx, actor)
     return await profile_fields.of_realm(await tx.connection(), tx.realm_id), realm
 
@@ -134,7 +134,7 @@ def _row(field_id: ProfileFieldId, terms: Terms) -> FieldRow:
 
 
 def _changed(old: FieldRow, wish: FieldWish) -> FieldRow:
-    """The field as it is to be. Raises a DomainError."""
+    """Return the field as it is to be. Raises a DomainError."""
     terms = _terms(old)
     wanted = replace(terms, **{n: v for n, v in asdict(wish).items() if v is not None})
     if terms.external_account is not None:

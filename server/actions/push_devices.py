@@ -116,7 +116,7 @@ async def settle_device(
     bouncer_id: int | None,
     error_code: str | None = None,
 ) -> bool:
-    """Keep that the bouncer has taken the device, or why not. False if it is gone."""
+    """Keep that the bouncer has taken the device, or why not. Return False if it is gone."""
     row = await _lock_device(tx, user_id, device_id)
     if row is None:
         return False

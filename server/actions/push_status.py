@@ -30,7 +30,7 @@ class PushStatus:
         return {ENABLED: self.enabled, END: self.end_timestamp}
 
     def is_kept_in(self, settings: RealmSettings) -> bool:
-        """Whether the organization's settings say so already."""
+        """Return whether the organization's settings say so already."""
         return all(getattr(settings, name) == value for name, value in self.settings.items())
 
 

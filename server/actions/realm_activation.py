@@ -18,7 +18,7 @@ async def deactivate_as_owner(tx: Tx, actor: Actor) -> None:
 
 
 async def deactivate_realm(tx: Tx, *, by: UserId | None) -> bool:
-    """Nobody comes in any more, and all who are in are out; whether it was open.
+    """Nobody comes in any more, and all who are in are out; return whether it was open.
 
     Keys and passwords open nothing, sessions end, and what is scheduled rests. `end_queues` is to
     follow. `by` is who is kept as having done it; None: an operator.

@@ -21,7 +21,7 @@ from storage.realms import RealmRow
 async def add_domain(
     tx: Tx, actor: Actor, domain: str, *, allow_subdomains: bool
 ) -> tuple[int, str]:
-    """One domain more; its number, and how it is kept. Raises a DomainError."""
+    """Return one domain more; its number, and how it is kept. Raises a DomainError."""
     row = DomainRow(checked_domain(domain), allow_subdomains)
     _, there = await _held(tx, actor)
     if any(each.domain == row.domain for each in there):
@@ -63,7 +63,7 @@ async def remove_domain(tx: Tx, actor: Actor, domain: str) -> None:
 
 
 async def _held(tx: Tx, actor: Actor) -> tuple[RealmRow, list[DomainRow]]:
-    """The realm and its domains, which stay as they are, for an owner."""
+    """Return the realm and its domains, which stay as they are, for an owner."""
     realm = await lock_as_owner(tx, actor)
     return realm, await realm_domains.of_realm(await tx.connection(), tx.realm_id)
 

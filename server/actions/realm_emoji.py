@@ -79,7 +79,7 @@ async def deactivate_emoji(tx: Tx, actor: Actor, name: str) -> None:
 
 
 async def _stand(tx: Tx, actor: Actor) -> tuple[Standing, list[EmojiRow]]:
-    """The actor, and all emoji, which stay as they are."""
+    """Return the actor, and all emoji, which stay as they are."""
     tx.must_be_exact()
     context = await lock_context(tx, actor, names_change=True)
     there = await realm_emoji.of_realm(await tx.connection(), tx.realm_id)

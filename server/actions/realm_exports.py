@@ -35,7 +35,10 @@ class Wanted(msgspec.Struct, frozen=True):
 
 
 async def ask_for_export(tx: Tx, actor: Actor, export_type: int, *, now: datetime) -> int:
-    """Let a worker make a file; its id. Raises BadRequestError while another is being made."""
+    """Let a worker make a file; return its id.
+
+    Raises BadRequestError while another is being made.
+    """
     await lock_as_administrator(tx, actor)
     there = await realm_exports.all_of_them(await tx.connection(), tx.realm_id)
     if any(row.is_pending for row in there):
@@ -63,7 +66,7 @@ async def tell_of_consent(tx: Tx, user_id: UserId, *, consented: bool) -> None:
 
 
 async def keep_export(tx: Tx, export_id: int, *, blob_key: str, size: int, digest: bytes) -> bool:
-    """The file is there, under this key; False if nobody waits for it any more."""
+    """Return the file is there, under this key; return False if nobody waits for it any more."""
     row = await _lock(tx, export_id)
     if row is None or not row.is_pending:
         return False
@@ -93,7 +96,7 @@ async def expire_export(tx: Tx, export_id: int, *, now: datetime) -> None:
 
 
 async def renew_links(tx: Tx) -> int:
-    """Give every export that can be fetched another link; how many they are.
+    """Give every export that can be fetched another link; return how many they are.
 
     Every administrator knows them all, so the links that one has seen end with their credentials.
     """
@@ -146,7 +149,7 @@ async def _become(tx: Tx, row: ExportRow) -> Entry:
 
 
 async def _tell(tx: Tx) -> Entry:
-    """All administrators see how they are now."""
+    """Return all administrators see how they are now."""
     realm_cache = await tx.realm_cache()
     address = realm_cache.address_of(await realm_cache.realm()).url
     rows = await realm_exports.all_of_them(await tx.connection(), tx.realm_id)

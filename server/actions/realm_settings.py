@@ -117,7 +117,7 @@ def _check_may(role: int, change: RealmChange) -> None:
 
 
 async def _checked(connection: Connection, context: LockedRealm, change: RealmChange) -> RealmRow:
-    """The realm as it is to be. Raises BadRequestError for what cannot be."""
+    """Return the realm as it is to be. Raises BadRequestError for what cannot be."""
     realm = context.realm
     if change.subdomain not in (None, realm.subdomain):
         raise BadRequestError("Must be a demo organization.")
@@ -156,7 +156,7 @@ async def _check_channels(
 async def _permissions(
     connection: Connection, context: LockedRealm, changes: Mapping[str, PermissionChange]
 ) -> dict[str, Any]:
-    """The permissions that are not what they were, as they are kept."""
+    """Return the permissions that are not what they were, as they are kept."""
     active = await users.active_among(connection, context.realm.realm_id, named_in(changes))
     graph = context.graph
     return changed_settings(
@@ -228,7 +228,7 @@ class _Changed:
         self.tx.append(RealmSettingChanged(property=name, value=value), EVERYONE)
 
     def _shown(self, name: str) -> Any:
-        """The new value, as register shows it."""
+        """Return the new value, as register shows it."""
         if name in REALM_PERMISSIONS:
             return self.settings.permission(name, self.context.graph).as_json()
         if name == "authentication_methods":

@@ -42,7 +42,7 @@ async def create_realm(
     subdomain: str = "",
     settings: RealmSettings = NEW_REALM,
 ) -> CreatedRealm:
-    """A new organization with its clock, role groups, system bots and owner.
+    """Return a new organization with its clock, role groups, system bots and owner.
 
     Runs in the caller's transaction (`Database.transaction`), since there is no clock yet that
     could order it. The empty subdomain is the organization at the server's own address. Raises

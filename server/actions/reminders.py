@@ -92,8 +92,8 @@ async def delete_reminder(tx: Tx, actor: Actor, reminder_id: ReminderId) -> None
 async def deliver(bench: RealmServices, row: ReminderRow) -> bool:
     """Send what is due, or let it fail: once, however many try it at a time.
 
-    The message, that it no longer waits, and what is told of both are one commit. A message that
-    is gone, or that its reader lost, is not shown; the reminder comes all the same. False if
+    The message, that it no longer waits, and what is told of both are one commit. A message that is
+    gone, or that its reader lost, is not shown; the reminder comes all the same. Return False if
     somebody else does it.
     """
     realm_cache = bench.realm_cache
@@ -181,7 +181,7 @@ async def _opening(
 
 
 async def _full(realm_cache: RealmCache, connection: Connection, reminder: ReminderRow) -> str:
-    """The same as things are now, and the message itself."""
+    """Return the same as things are now, and the message itself."""
     user_id = reminder.user_id
     row = await _visible(connection, realm_cache, user_id, reminder.message_id)
     parts = [await _opening(realm_cache, connection, user_id, row, reminder.note)]

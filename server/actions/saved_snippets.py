@@ -25,7 +25,7 @@ MAX_TITLE_LENGTH: Final = 60
 async def create_snippet(
     tx: Tx, actor: Actor, title: str, content: str, *, now: datetime
 ) -> SavedSnippetId:
-    """Keep a snippet; its id. Raises BadRequestError."""
+    """Keep a snippet; return its id. Raises BadRequestError."""
     title, content = _clean_title(title), clean_content(content)
     connection = await tx.changing()
     snippet_id = await saved_snippets.insert(

@@ -124,8 +124,8 @@ async def delete_scheduled_message(tx: Tx, actor: Actor, message_id: ScheduledMe
 async def deliver(bench: RealmServices, row: ScheduledMessageRow) -> bool:
     """Send what is due, or let it fail and say so: once, however many try it at a time.
 
-    The message, that it is no longer scheduled, and what is told of both are one commit. False if
-    somebody else does it, or it is not what `row` says.
+    The message, that it is no longer scheduled, and what is told of both are one commit. Return
+    False if somebody else does it, or it is not what `row` says.
     """
     sender = await bench.realm_cache.user(row.sender_id)
     assert sender is not None, "nobody is ever removed"
@@ -232,7 +232,7 @@ async def _lock(tx: Tx, actor: Actor, message_id: ScheduledMessageId) -> Schedul
 
 
 def _settled(actor: Actor, decision: Decision) -> dict[str, Any]:
-    """What a decided draft says, and where it goes, as it is kept."""
+    """Return what a decided draft says, and where it goes, as it is kept."""
     place = decision.place
     others: list[UserId] = [row.user_id for row in place.people if row.user_id != actor.user_id]
     return {

@@ -27,7 +27,7 @@ BY_INVITATION = "You need an invitation to join this organization."
 
 
 async def sign_up(tx: Tx, digest: bytes, new: NewUser, *, now: datetime) -> UserId:
-    """An account for whoever holds the token, under the address that it was made for.
+    """Return an account for whoever holds the token, under the address that it was made for.
 
     Raises LinkExpiredError, and BadRequestError for what does not hold any more: the organization
     is closed, or does not take this address.
@@ -41,7 +41,7 @@ async def sign_up(tx: Tx, digest: bytes, new: NewUser, *, now: datetime) -> User
 
 
 async def admit(tx: Tx, new: NewUser, *, now: datetime) -> UserId:
-    """An account for somebody who comes by themselves, and whose address is theirs.
+    """Return an account for somebody who comes by themselves, and whose address is theirs.
 
     Whoever has an invitation joins by that. Raises BadRequestError where the organization is not
     open to them, and as `create_users` does.

@@ -76,7 +76,7 @@ async def finish(
 
 
 async def take_step(tx: Tx, kind: Kind[Plan], work_id: str, size: int) -> bool:
-    """Do the next of it. Whether more is left to do."""
+    """Do the next of it. Return whether more is left to do."""
     tx.must_be_exact()
     work = await _lock(tx, work_id)
     if work is None or work.done is None:

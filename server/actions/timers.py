@@ -29,7 +29,7 @@ class TakenError(DomainError):
 
 
 def due_time(timestamp: int, now: datetime) -> datetime:
-    """The time that a client gives. Raises BadRequestError unless it is yet to come."""
+    """Return the time that a client gives. Raises BadRequestError unless it is yet to come."""
     if timestamp <= now.timestamp():
         raise BadRequestError("Scheduled delivery time must be in the future.")
     return datetime.fromtimestamp(timestamp, UTC)

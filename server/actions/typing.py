@@ -31,7 +31,7 @@ Told = tuple[Event, Audience]
 async def in_direct_messages(
     realm_cache: RealmCache, actor: Actor, op: Op, user_ids: Sequence[UserId]
 ) -> Told | None:
-    """What to tell whom; None if the actor does not want others to know."""
+    """Return what to tell whom; None if the actor does not want others to know."""
     if not user_ids:
         raise BadRequestError("Empty 'to' list")
     people = await known_people(realm_cache, actor, [*user_ids, actor.user_id])
@@ -58,7 +58,7 @@ async def in_direct_messages(
 async def in_channel(
     realm_cache: RealmCache, read: Reading, actor: Actor, op: Op, channel_id: ChannelId, topic: str
 ) -> Told | None:
-    """The same for a topic of a channel that the actor may read."""
+    """Return the same for a topic of a channel that the actor may read."""
     channel = await realm_cache.channel(channel_id)
     standing = Standing(actor.person, await realm_cache.groups(), await realm_cache.settings())
     subscription = await realm_cache.subscription(actor.user_id, channel_id)
@@ -90,7 +90,7 @@ async def in_channel(
 async def in_edit(
     realm_cache: RealmCache, read: Reading, actor: Actor, op: Op, message_id: MessageId
 ) -> Told | None:
-    """The same of somebody who edits their own message."""
+    """Return the same of somebody who edits their own message."""
     async with read() as connection:
         row = await message_edits.visible(connection, actor.realm_id, actor.user_id, message_id)
         if row is None:

@@ -16,7 +16,7 @@ NAME = "upload_quota_mib"
 async def change_upload_quota(tx: Tx, mib: int | None) -> bool:
     """Let all files of the organization take so much together; None: as much as there is.
 
-    What is there already stays. Whether that is something new.
+    What is there already stays. Return whether that is something new.
     """
     realm = await lock_realm(tx, alone=True)
     settings = RealmSettings.of(realm.settings)

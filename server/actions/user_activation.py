@@ -174,7 +174,7 @@ async def reactivate_user(
 
 
 async def _known(tx: Tx, actor: Actor, user_id: UserId) -> UserRow:
-    """The user, whose account the actor, an administrator, may close and open."""
+    """Return the user, whose account the actor, an administrator, may close and open."""
     found = await users.by_ids(await tx.connection(), tx.realm_id, [actor.user_id, user_id])
     rows = {row.user_id: row for row in found}
     row = rows.get(user_id)
@@ -241,14 +241,14 @@ async def _inherit(tx: Tx, context: LockedRealm, row: UserRow, heir: UserRow) ->
 
 
 async def _lock(tx: Tx, user_ids: Sequence[UserId]) -> dict[UserId, UserRow]:
-    """The rows of these users, to change them; of those who do not exist none."""
+    """Return the rows of these users, to change them; of those who do not exist none."""
     found = await users.by_ids(await tx.connection(), tx.realm_id, user_ids)
     rows = await tx.lock(users.locking(tx.realm_id, [row.user_id for row in found]))
     return {row.user_id: row for row in rows}
 
 
 async def _subscribed(tx: Tx, connection: Connection, people: Mapping[UserId, UserRow]) -> Move:
-    """Where they are subscribed; those channels are locked."""
+    """Return where they are subscribed; those channels are locked."""
     rows = await subscriptions.of_users(connection, tx.realm_id, list(people))
     pairs = [(row.user_id, row.channel_id) for row in rows if row.active]
     ids = sorted({channel_id for _, channel_id in pairs})

@@ -82,7 +82,7 @@ async def _tell(
 async def _changeable(
     connection: Connection, context: LockedRealm, actor: Actor, user_id: UserId, role: int
 ) -> UserRow:
-    """The user to whom the actor may give the role. Raises BadRequestError."""
+    """Return the user to whom the actor may give the role. Raises BadRequestError."""
     own = context.people.get(actor.user_id)
     if own is None or not own.is_active:
         raise UserDeactivatedError("Account is deactivated")

@@ -178,12 +178,12 @@ async def change_settings_defaults(tx: Tx, actor: Actor, changes: Mapping[str, A
 
 
 def replace_defaults(settings: RealmSettings, defaults: UserSettings) -> RealmSettings:
-    """The organization's settings with other ones for newcomers."""
+    """Return the organization's settings with other ones for newcomers."""
     return RealmSettings.of(settings.stored() | {"user_settings_defaults": defaults.stored()})
 
 
 async def _locked(tx: Tx, actor: Actor) -> list[UserRow]:
-    """The actor's row, as it stays. Raises UserDeactivatedError."""
+    """Return the actor's row, as it stays. Raises UserDeactivatedError."""
     [row] = await tx.lock(users.locking(tx.realm_id, [actor.user_id]))
     if not row.is_active:
         raise UserDeactivatedError("Account is deactivated")
@@ -193,7 +193,7 @@ async def _locked(tx: Tx, actor: Actor) -> list[UserRow]:
 async def _checked(
     connection: Connection, context: LockedRealm, row: UserRow, change: OwnChange
 ) -> UserRow:
-    """The row as it is to be. Raises BadRequestError for what cannot be, or may not."""
+    """Return the row as it is to be. Raises BadRequestError for what cannot be, or may not."""
     name, timezone = row.full_name, row.timezone
     if change.full_name is not None:
         name = checked_full_name(change.full_name)
@@ -215,7 +215,7 @@ async def _check_renaming(
 
 
 def _facts(row: UserRow) -> dict[str, SettingValue]:
-    """All that somebody sets for themselves."""
+    """Return all that somebody sets for themselves."""
     settings: dict[str, SettingValue] = asdict(UserSettings.of(row.settings))
     return settings | {"full_name": row.full_name, "timezone": row.timezone}
 

@@ -31,7 +31,7 @@ class StatusChange:
     clears_emoji: bool = False
 
     def of(self, row: UserStatusRow) -> UserStatusRow:
-        """The status after it."""
+        """Return the status after it."""
         if self.text is not None:
             row = replace(row, status_text=self.text)
         if self.clears_emoji:
@@ -44,7 +44,7 @@ class StatusChange:
         return row
 
     def event(self, row: UserStatusRow) -> UserStatusChanged:
-        """What is told of it; the row is that after it."""
+        """Return what is told of it; the row is that after it."""
         event = UserStatusChanged(user_id=row.user_id)
         if self.text is not None:
             event = msgspec.structs.replace(event, status_text=row.status_text)
@@ -59,7 +59,7 @@ class StatusChange:
 
 
 def checked_text(text: str) -> str:
-    """The text as it is kept. Raises BadRequestError."""
+    """Return the text as it is kept. Raises BadRequestError."""
     text = text.strip()
     if len(text) > MAX_TEXT_LENGTH:
         raise BadRequestError(f"status_text is too long (limit: {MAX_TEXT_LENGTH} characters)")

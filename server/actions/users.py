@@ -164,7 +164,7 @@ async def insert_users(
 
 
 def checked_user(new: NewUser) -> NewUser:
-    """The same, as it is kept. Raises BadRequestError."""
+    """Return the same, as it is kept. Raises BadRequestError."""
     if new.role not in ROLES:
         raise BadRequestError("Invalid role")
     if new.bot_type is not None and new.bot_type not in BOT_TYPES:
@@ -218,7 +218,7 @@ def _start_of(row: UserRow, new: NewUser, chosen: Collection[ChannelId]) -> Star
 def _arrivals(
     rows: Sequence[UserRow], starts: Mapping[UserId, Start], places: Sequence[ChannelRow]
 ) -> Move:
-    """The newcomers join those of these channels in which they begin."""
+    """Return the newcomers join those of these channels in which they begin."""
     pairs = [
         (user_id, channel.channel_id)
         for user_id, start in starts.items()
@@ -255,7 +255,7 @@ async def _enter_groups(
 async def _give_services(
     connection: Connection, realm_id: RealmId, rows: Sequence[UserRow], new: Sequence[NewUser]
 ) -> dict[UserId, ServiceRow]:
-    """Each bot that is called gets a secret of its own, by which it knows who calls."""
+    """Return each bot that is called gets a secret of its own, by which it knows who calls."""
     services = {
         row.user_id: ServiceRow(
             bot_id=row.user_id,

@@ -99,7 +99,7 @@ class TemporaryUrl(Result):
 
 
 async def get_url(request: Request, params: FileParams) -> TemporaryUrl:
-    """An address under which the file can be read for a minute, by whoever knows it."""
+    """Return an address under which the file can be read for a minute, by whoever knows it."""
     async with request.read() as connection:
         row = await actions.readable(
             connection, request.actor, _path_id(params.realm_id_str, params.filename)

@@ -88,7 +88,7 @@ async def _hidden_addresses(
 
 
 def _without(row: AuditRow, hidden: set[int]) -> AuditRow:
-    """The row, without an address that is hidden."""
+    """Return the row, without an address that is hidden."""
     if row.subject_id not in hidden:
         return row
     before, after = (

@@ -72,7 +72,10 @@ class Realms:
 
 
 async def authenticate(app: App, realm_id: RealmId | None, authorization: str | None) -> Actor:
-    """The active user whose email and API key these are. Raises a DomainError of status 401."""
+    """Return the active user whose email and API key these are.
+
+    Raises a DomainError of status 401.
+    """
     email, api_key = _credentials(authorization)
     if realm_id is None:
         raise InvalidApiKeyError("Account is not associated with this subdomain")
@@ -90,7 +93,7 @@ async def authenticate(app: App, realm_id: RealmId | None, authorization: str | 
 async def _by_named_key(
     app: App, realm_cache: RealmCache, row: UserRow | None, api_key: str
 ) -> Actor:
-    """The user of this row, if the key is theirs.
+    """Return the user of this row, if the key is theirs.
 
     The database is asked each time, so that a key that is revoked is so everywhere at once.
     """
@@ -107,7 +110,7 @@ async def _by_named_key(
 
 
 async def holder_of_key(app: App, realm_id: RealmId | None, api_key: str | None) -> Actor:
-    """The active user whose key this is, who need not say who they are.
+    """Return the active user whose key this is, who need not say who they are.
 
     Raises a DomainError of status 401.
     """
@@ -132,7 +135,7 @@ async def holder_of_key(app: App, realm_id: RealmId | None, api_key: str | None)
 
 
 async def holder_of(app: App, realm_id: RealmId, session: Session) -> Actor:
-    """The active user whose session it is. Raises a DomainError of status 401."""
+    """Return the active user whose session it is. Raises a DomainError of status 401."""
     realm_cache = app.realm_caches.of(realm_id)
     row = await realm_cache.user(session.user_id)
     if row is None:
@@ -176,7 +179,7 @@ def _credentials(authorization: str | None) -> tuple[str, str]:
 
 
 def address_in(authorization: str | None) -> str:
-    """The address that a header of basic authentication names; empty where it names none."""
+    """Return the address that a header of basic authentication names; empty where it names none."""
     try:
         return _credentials(authorization)[0]
     except UnauthorizedError:
@@ -184,13 +187,16 @@ def address_in(authorization: str | None) -> str:
 
 
 def named_key(authorization: str | None) -> str | None:
-    """The key, if a key with a name is what somebody shows. Raises a DomainError of status 401."""
+    """Return the key, if a key with a name is what somebody shows.
+
+    Raises a DomainError of status 401.
+    """
     _, api_key = _credentials(authorization)
     return api_key if is_named(api_key) else None
 
 
 def client_name(parameter: str | None, user_agent: str | None) -> str:
-    """What the client calls itself: the parameter `client`, else the product in User-Agent.
+    """Return what the client calls itself: the parameter `client`, else the product in User-Agent.
 
     Raises InvalidParameterError for what no text may hold.
     """

@@ -69,7 +69,7 @@ class DevUsers(Result):
 
 
 async def fetch_api_key(request: Request, params: FetchParams) -> KeyFetched:
-    """The key of whoever has this password."""
+    """Return the key of whoever has this password."""
     found = await who_signs_in(
         request.app,
         request.limits,
@@ -172,7 +172,7 @@ async def _credentials(
 
 
 async def _let_in(request: Request, found: CredentialsRow) -> KeyFetched:
-    """The key for an app in which its owner signs in."""
+    """Return the key for an app in which its owner signs in."""
     fetched, app = _key(found), request.app
     if app.mailer is not None:
         user_agent, now = request.headers.get("User-Agent") or "", app.clock.now()

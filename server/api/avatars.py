@@ -86,7 +86,7 @@ async def lead_by_email_to_medium(request: Request, params: ByEmailParams) -> No
 
 
 async def _avatar(request: Request, user_id: UserId) -> Avatar:
-    """The user's picture as far as the caller may know them. Raises NotFoundError."""
+    """Return the user's picture as far as the caller may know them. Raises NotFoundError."""
     row = await request.realm_cache.user(user_id)
     if row is None:
         raise NotFoundError("No such user")

@@ -201,7 +201,7 @@ async def change(request: Request, params: ChangeParams) -> ChangedBotResult:
 
 
 async def _avatar_key(request: Request) -> str | None:
-    """Of the picture that has come with the form, if one has."""
+    """Return of the picture that has come with the form, if one has."""
     return (await keep_pictures(request, "avatar"))["small"] if request.files else None
 
 

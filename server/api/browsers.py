@@ -46,7 +46,7 @@ def cookie(
     scripts_may: bool = False,
     others_may_post: bool = False,
 ) -> str:
-    """What a browser is to keep, for so long or until it is closed; 0: it is to forget it.
+    """Return what a browser is to keep, for so long or until it is closed; 0: it is to forget it.
 
     `others_may_post`: it is sent along with a form of another site, too, where there is TLS.
     """
@@ -68,7 +68,7 @@ def _full_name(app: App, name: str) -> str:
 async def session_of(
     app: App, realm_id: RealmId | None, headers: Mapping[str, str]
 ) -> Session | None:
-    """The session whose cookie the request has; None if it has ended.
+    """Return the session whose cookie the request has; None if it has ended.
 
     The database is asked each time, so that it ends everywhere at once.
     """

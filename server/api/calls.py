@@ -45,7 +45,10 @@ def big_blue_button(app: App) -> BigBlueButton:
 
 
 async def create(request: Request, params: MeetingParams) -> CallResult:
-    """A link to a call of its own. Nothing is asked of BigBlueButton before somebody follows it."""
+    """Return a link to a call of its own.
+
+    Nothing is asked of BigBlueButton before somebody follows it.
+    """
     _ = big_blue_button(request.app)
     meeting = Meeting(
         request.actor.realm_id,
@@ -60,7 +63,7 @@ async def create(request: Request, params: MeetingParams) -> CallResult:
 
 
 async def create_by_zoom(_: Request, __: ZoomParams) -> CallResult:
-    """This server has no credentials of Zoom's."""
+    """Return this server has no credentials of Zoom's."""
     raise BadRequestError("Zoom credentials have not been configured")
 
 

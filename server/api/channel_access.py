@@ -17,7 +17,7 @@ async def standing_of(request: Request) -> Standing:
 async def seen_channel(
     request: Request, connection: Connection, channel_id: ChannelId
 ) -> tuple[ChannelRow, Standing, bool]:
-    """A channel that the caller may know of, and whether they are in it.
+    """Return a channel that the caller may know of, and whether they are in it.
 
     Raises BadRequestError as for one that is not there.
     """

@@ -69,7 +69,7 @@ class TermsParams(Params):
     with `direct_members` and `direct_subgroups`. Default if left out."""
 
     def terms(self) -> ChannelTerms:
-        """The same, as the rules for new channels take it."""
+        """Return the same, as the rules for new channels take it."""
         return ChannelTerms(
             invite_only=self.invite_only,
             is_web_public=self.is_web_public,

@@ -96,7 +96,7 @@ class ListResult(Result):
 
 
 async def list_channels(request: Request, params: ListParams) -> ListResult:
-    """The channels that the caller may know of, of the kinds that they ask for."""
+    """Return the channels that the caller may know of, of the kinds that they ask for."""
     realm_id = request.actor.realm_id
     async with request.read() as connection:
         sight = await Sight.of(connection, request.realm_cache, await standing_of(request))
@@ -276,7 +276,7 @@ class AddressResult(Result):
 
 
 async def show_address(request: Request, params: AddressParams) -> AddressResult:
-    """Where mail to the channel goes; an empty address says that the server takes none."""
+    """Return where mail to the channel goes; an empty address says that the server takes none."""
     async with request.read() as connection:
         channel, standing, is_in = await seen_channel(request, connection, params.stream_id)
         if channel.is_archived or not standing.reads(channel, subscribed=is_in):

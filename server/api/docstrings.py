@@ -8,7 +8,7 @@ from types import ModuleType
 
 
 def field_docstrings(kind: type) -> dict[str, str]:
-    """The text below each field that the class or one of its bases declares, by field name.
+    """Return the text below each field that the class or one of its bases declares, by field name.
 
     Read from the source when it is asked for: pydantic's own `use_attribute_docstrings` reads the
     source of every model at import, which made each start a tenth of a second longer.
@@ -21,7 +21,7 @@ def field_docstrings(kind: type) -> dict[str, str]:
 
 @lru_cache(maxsize=256)
 def _of_module(name: str) -> dict[str, dict[str, str]]:
-    """The field docstrings of the top-level classes of a module, by class name."""
+    """Return the field docstrings of the top-level classes of a module, by class name."""
     module = sys.modules.get(name)
     if not isinstance(module, ModuleType) or not name.startswith("server."):
         return {}

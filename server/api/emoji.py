@@ -38,7 +38,7 @@ def _body() -> bytes:
 
 
 async def picture(request: Request, params: NoParams) -> RawResult:
-    """The server's own emoji. Clients know its place by themselves, for reactions, too."""
+    """Return the server's own emoji. Clients know its place by themselves, for reactions, too."""
     del params
     headers = {"Content-Type": "image/png", "Cache-Control": _CACHE_CONTROL}
     request.respond_with.update({**SAFE_HEADERS, **headers})

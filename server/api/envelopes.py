@@ -39,7 +39,7 @@ _NO_REMARK: Final = b',"msg":""'
 
 
 def success_body(result: Result | RawResult, unknown: list[str]) -> bytes:
-    """The success envelope around a result; it names the parameters that meant nothing."""
+    """Return the success envelope around a result; it names the parameters that meant nothing."""
     if isinstance(result, RawResult):
         if not unknown or not result.is_enveloped:
             return result.body
@@ -56,7 +56,7 @@ def _ignored(unknown: list[str]) -> bytes:
 
 
 def error_body(error: DomainError) -> bytes:
-    """The error envelope."""
+    """Return the error envelope."""
     return msgspec.json.encode(
         {"result": "error", "msg": error.message, "code": error.code, **error.details}
     )

@@ -178,7 +178,10 @@ def _last_event_id(request: Request, params: PollParams) -> int | None:
 
 
 def _as_stream(events: list[WireEvent]) -> bytes:
-    """The events as they go over the wire. A heartbeat moves the client's cursor and no more."""
+    """Return the events as they go over the wire.
+
+    A heartbeat moves the client's cursor and no more.
+    """
     return b"".join(
         b"id: %d\n%bdata: %b\n\n"
         % (event_id, b"event: heartbeat\n" if polls.is_heartbeat(body) else b"", body)

@@ -26,7 +26,7 @@ def examples() -> dict[str, Example]:
 
 
 def curl_of(operation: str, example: Example) -> str:
-    """The request as a command for a shell, with `$site`, `$email` and `$key` set before."""
+    """Return the request as a command for a shell, with `$site`, `$email` and `$key` set before."""
     method, _, _ = operation.partition(" ")
     words = ["curl", *_verb(method, example)]
     if not example.get("anonymous"):
@@ -56,7 +56,7 @@ def _has_body(example: Example) -> bool:
 
 
 def _content(example: Example) -> tuple[str, list[str]]:
-    """The query that stands in the address, and the arguments with what is sent."""
+    """Return the query that stands in the address, and the arguments with what is sent."""
     fields = {name: as_text(value) for name, value in example.get("fields", {}).items()}
     if "payload" in example:
         payload = json.dumps(example["payload"], ensure_ascii=False)
@@ -72,5 +72,5 @@ def _content(example: Example) -> tuple[str, list[str]]:
 
 
 def as_text(value: Any) -> str:
-    """A field as it is sent: text as it is, everything else as JSON."""
+    """Return a field as it is sent: text as it is, everything else as JSON."""
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

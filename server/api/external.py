@@ -63,7 +63,7 @@ async def plain_json(request: Request, params: WebhookParams) -> Empty:
 
 
 async def _said(request: Request, kind: Literal["slack", "json"], body: bytes) -> Said:
-    """What the payload says; a large one is read in a process of its own.
+    """Return what the payload says; a large one is read in a process of its own.
 
     Raises a DomainError.
     """
@@ -82,7 +82,9 @@ async def _said(request: Request, kind: Literal["slack", "json"], body: bytes) -
 
 
 def _payload(request: Request, name: str) -> bytes:
-    """The JSON that was sent, bare or in the field `payload` of a form. Raises a DomainError.
+    """Return the JSON that was sent, bare or in the field `payload` of a form.
+
+    Raises a DomainError.
 
     What looks like JSON is that, whatever it is called: programs leave their library's word for it.
     """

@@ -85,7 +85,7 @@ async def log_failure(
 
 
 async def _known_account(app: App, realm_id: RealmId | None, account: str) -> str | None:
-    """The address of the account that has this name, if one has."""
+    """Return the address of the account that has this name, if one has."""
     if realm_id is None or not account.strip():
         return None
     try:

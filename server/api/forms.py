@@ -24,7 +24,9 @@ class UnsupportedContentTypeError(DomainError):
 
 
 def read_query(query: str) -> dict[str, str]:
-    """The fields of a query string as it is on the request line. Of a name given twice, the last.
+    """Return the fields of a query string as it is on the request line.
+
+    Of a name given twice, the last.
 
     Raises BadRequestError for what is not UTF-8.
     """
@@ -32,7 +34,7 @@ def read_query(query: str) -> dict[str, str]:
 
 
 def read_body(headers: Mapping[str, str], body: bytes) -> dict[str, str]:
-    """The fields of a body; one that is empty has none, whatever it says it is.
+    """Return the fields of a body; one that is empty has none, whatever it says it is.
 
     Files in it are passed over (server/api/incoming.py takes those that are wanted).
 
@@ -56,7 +58,7 @@ def read_body(headers: Mapping[str, str], body: bytes) -> dict[str, str]:
 
 
 def may_hold_files(content_type: str) -> bool:
-    """Whether it is the one kind of form in which there can be files."""
+    """Return whether it is the one kind of form in which there can be files."""
     return _kind(content_type) == "multipart/form-data"
 
 
@@ -65,7 +67,7 @@ def _kind(content_type: str) -> str:
 
 
 def percent_decoded(data: bytes) -> str:
-    """The text behind percent escapes. Raises BadRequestError if that is not UTF-8.
+    """Return the text behind percent escapes. Raises BadRequestError if that is not UTF-8.
 
     The standard library takes a second for a megabyte of escapes, in which nobody else would be
     served; this takes time in proportion to copying. Where an escape is none, it stays.

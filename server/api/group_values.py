@@ -27,11 +27,11 @@ class GroupUpdateParam(Part):
 
 
 def group_setting(value: GroupValue) -> GroupSetting:
-    """The same, as the rules take it."""
+    """Return the same, as the rules take it."""
     return GroupSetting.parse(value if isinstance(value, int) else value.model_dump())
 
 
 def permission_change(update: GroupUpdateParam) -> PermissionChange:
-    """The same for a change."""
+    """Return the same for a change."""
     old = None if update.old is None else group_setting(update.old)
     return PermissionChange(group_setting(update.new), old)

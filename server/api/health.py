@@ -73,7 +73,7 @@ class Checks:
         return _status(findings.status), msgspec.json.encode(findings)
 
     async def look(self) -> Findings:
-        """How everything is, within a few seconds in any case."""
+        """Return how everything is, within a few seconds in any case."""
         database, shipper = await self._ask_database()
         broker = WELL if self._app.bus.is_connected else "not connected"
         is_well = {database, shipper, broker} == {WELL}
@@ -100,7 +100,7 @@ class Checks:
         return database, WELL if lag < LAG_SECONDS else f"{lag:.0f} seconds behind the log"
 
     async def _why_no_writes(self) -> str:
-        """Whether there is room for writes, as it was a moment ago."""
+        """Return whether there is room for writes, as it was a moment ago."""
         now = self._app.clock.monotonic()
         if self._probed_at is None or now >= self._probed_at + PROBE_SECONDS:
             self._probed_at = now

@@ -38,7 +38,7 @@ class IncomingBody:
         self._ended = asyncio.Event()
 
     def add(self, chunk: bytes) -> asyncio.Future[None] | None:
-        """The next piece; done when another may come. None: at once."""
+        """Return the next piece; done when another may come. None: at once."""
         if self._is_unwanted:
             return None
         self._chunk = chunk
@@ -175,12 +175,12 @@ class _Reader:
 
 
 def too_large(max_file_bytes: int) -> DomainError:
-    """The refusal of a file that is larger than this."""
+    """Return the refusal of a file that is larger than this."""
     return BadRequestError(
         f"Uploaded file is larger than the allowed limit of {max_file_bytes // MIB} MiB"
     )
 
 
 def patience(announced: int) -> float:
-    """How long a body of so many bytes may take."""
+    """Return how long a body of so many bytes may take."""
     return SILENCE_SECONDS + announced / BYTES_PER_SECOND

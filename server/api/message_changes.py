@@ -72,7 +72,7 @@ async def change(request: Request, params: ChangeParams) -> ChangeResult:
 
 
 async def _own_files(request: Request, message_id: MessageId) -> list[AttachmentId]:
-    """Those of the caller that the message holds."""
+    """Return those of the caller that the message holds."""
     actor = request.actor
     async with request.read() as connection:
         return await attachments.own_held(connection, actor.realm_id, actor.user_id, message_id)
@@ -133,7 +133,7 @@ class HistoryResult(Result):
 
 
 async def history(request: Request, params: HistoryParams) -> HistoryResult:
-    """Each state in which the message was, oldest first."""
+    """Return each state in which the message was, oldest first."""
     view = ClientView(empty_topic_name=params.allow_empty_topic_name)
     async with request.read() as connection:
         snapshots = await edit_history.fetch_history(

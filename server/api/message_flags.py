@@ -96,7 +96,7 @@ async def change_flag_in_narrow(request: Request, params: NarrowParams) -> Narro
 def _left_out(
     params: FlagParams | NarrowParams, changed: message_flags.Changed
 ) -> list[int] | None:
-    """Channels that stay read; told where something is to become unread."""
+    """Return channels that stay read; told where something is to become unread."""
     is_unread = params.flag == "read" and params.op == "remove"
     return [*changed.left_out] if is_unread else None
 
@@ -106,7 +106,7 @@ class MarkedResult(Result):
 
 
 async def mark_all_as_read(request: Request, params: NoParams) -> MarkedResult:
-    """All of it at once, however much it is."""
+    """Return all of it at once, however much it is."""
     del params
     await request.write(message_flags.mark_all_read)
     return MarkedResult(complete=True)

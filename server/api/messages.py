@@ -97,7 +97,7 @@ async def _send(request: Request, draft: Draft) -> send.Sent:
 async def _recipient(
     request: Request, params: SendParams
 ) -> str | int | Sequence[int] | Sequence[str]:
-    """The channel or the users, or a bot's default channel where none is named."""
+    """Return the channel or the users, or a bot's default channel where none is named."""
     if params.to == [] and _is_to_channel(params) and request.actor.is_bot:
         actor = request.actor
         async with request.read() as connection:
@@ -134,7 +134,7 @@ def _draft(
 
 
 def _idempotency_key(request: Request, params: SendParams) -> str | None:
-    """What names this send, for a client that tries it again; None if it gave no name."""
+    """Return what names this send, for a client that tries it again; None if it gave no name."""
     header = request.headers.get(_KEY_HEADER)
     if header is not None:
         if not 0 < len(header) <= MAX_IDEMPOTENCY_KEY_LENGTH:
@@ -213,7 +213,7 @@ async def get_messages(request: Request, params: FetchParams) -> FetchResult:
 
 
 def _named(params: FetchParams, message_ids: list[int]) -> tuple[list[MessageId], tuple[Term, ...]]:
-    """The messages that are asked for by id, and what else has to hold for them."""
+    """Return the messages that are asked for by id, and what else has to hold for them."""
     given = sorted(params.model_fields_set & _OF_A_RANGE)
     if given:
         raise BadRequestError(f"message_ids cannot go with {', '.join(given)}")
@@ -241,7 +241,7 @@ def _wanted(params: FetchParams, view: ClientView) -> fetch.Wanted:
 
 
 def _moment(text: str | None) -> datetime:
-    """The time that `anchor_date` names, in UTC unless it says otherwise."""
+    """Return the time that `anchor_date` names, in UTC unless it says otherwise."""
     if text is None:
         raise MissingParameterError("anchor_date")
     try:

@@ -109,7 +109,7 @@ class Part(BaseModel):
 def declare(
     name: str, base: type[Params], descriptions: Mapping[str, str], **types: Any
 ) -> type[Params]:
-    """A subclass whose parameters are listed elsewhere: by name and type, none is required.
+    """Return a subclass whose parameters are listed elsewhere: by name and type, none is required.
 
     Which were given, `model_fields_set` says; null is no value unless the type has it.
     """
@@ -143,7 +143,7 @@ class Reader:
         self._is_scalar = len(self._scalars) == len(members - {NoneType})
 
     def read(self, text: str) -> Any:
-        """The value, of some type. Raises a DomainError for what is no value of any."""
+        """Return the value, of some type. Raises a DomainError for what is no value of any."""
         if self.is_text:
             if "\0" in text:
                 raise self._refusal("must not contain null characters")
@@ -241,12 +241,12 @@ def _is_literal_text(annotation: Any) -> bool:
 
 @cache
 def readers(model: type[Params]) -> tuple[Reader, ...]:
-    """How each parameter of the model is read."""
+    """Return how each parameter of the model is read."""
     return tuple(Reader(name, field) for name, field in model.model_fields.items())
 
 
 def parse(model: type[Params], raw: Mapping[str, str]) -> tuple[Params, list[str]]:
-    """The parameters, and the names among `raw` that the endpoint does not know.
+    """Return the parameters, and the names among `raw` that the endpoint does not know.
 
     Raises a DomainError that names the first parameter that is wrong.
     """
@@ -291,7 +291,7 @@ _SENTENCES: Final = {
 
 
 def _as_domain_error(error: ValidationError) -> DomainError:
-    """The most telling of the problems, in the words of the protocol."""
+    """Return the most telling of the problems, in the words of the protocol."""
     problems = error.errors(include_url=False, include_input=False)
     problem = next((p for p in problems if p["type"] == "missing" and len(p["loc"]) == 1), None)
     if problem is not None:
@@ -317,7 +317,7 @@ Place = tuple[int | str, ...]
 
 
 def _place(loc: Place) -> Place:
-    """Where in the request a problem is."""
+    """Return where in the request a problem is."""
     return tuple(part for part in loc if not _is_tag(part))
 
 
@@ -332,7 +332,7 @@ def _are_equal(parts: Place) -> bool:
 
 
 def _tags(loc: Place) -> Place:
-    """Which alternatives it is a problem of."""
+    """Return which alternatives it is a problem of."""
     return tuple(part for part in loc if _is_tag(part))
 
 

@@ -19,13 +19,13 @@ async def known_ids(request: Request, connection: Connection) -> set[UserId] | N
 
 
 async def known_users(request: Request, rows: Sequence[UserRow]) -> list[UserRow]:
-    """Those of them whom the caller may know. Everyone may know bots."""
+    """Return those of them whom the caller may know. Everyone may know bots."""
     sight = await request.realm_cache.sight(request.actor.row, [row.user_id for row in rows])
     return [row for row in rows if row.user_id not in sight.strangers]
 
 
 async def known_user(request: Request, connection: Connection, user_id: UserId) -> UserRow:
-    """The user, active or not. Raises BadRequestError unless the caller may know them."""
+    """Return the user, active or not. Raises BadRequestError unless the caller may know them."""
     rows = await users.by_ids(connection, request.actor.realm_id, [user_id])
     known = await known_users(request, rows)
     if not known:

@@ -29,7 +29,7 @@ def max_picture_bytes(settings: Settings) -> int:
 
 
 async def keep_pictures(request: Request, recipe: Recipe) -> dict[str, str]:
-    """The keys of what the recipe makes of the file that came. Raises BadRequestError.
+    """Return the keys of what the recipe makes of the file that came. Raises BadRequestError.
 
     The first picture has the bare name, and the others say in theirs what they are: clients work
     out the address of a medium avatar from that of the small one.
@@ -87,7 +87,7 @@ class IdenticonParams(Params):
 
 
 async def make(request: Request, params: IdenticonParams) -> RawResult:
-    """A pattern for somebody, or an organization, without a picture."""
+    """Return a pattern for somebody, or an organization, without a picture."""
     wanted = _IDENTICON.fullmatch(params.filename)
     if wanted is None:
         raise NotFoundError("This file does not exist.")

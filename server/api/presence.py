@@ -111,7 +111,7 @@ async def get_by_email(request: Request, params: UserByEmailParams) -> UserPrese
 async def _entries(
     request: Request, *, since: int | None, seen_since: float
 ) -> tuple[list[Entry], int]:
-    """What the caller may see, and the number of the newest update."""
+    """Return what the caller may see, and the number of the newest update."""
     realm_cache, actor = request.realm_cache, request.actor
     if (await realm_cache.settings()).presence_disabled:
         return [], NOTHING_YET

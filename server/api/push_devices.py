@@ -169,7 +169,7 @@ def _courier(request: Request) -> Courier:
 
 
 def _checked(kind: Kind, token: str) -> str:
-    """The token as it is kept. Raises BadRequestError."""
+    """Return the token as it is kept. Raises BadRequestError."""
     if not 0 < len(token) <= MAX_TOKEN_LENGTH:
         raise BadRequestError("Empty or invalid length token")
     if kind == "fcm":
@@ -180,7 +180,7 @@ def _checked(kind: Kind, token: str) -> str:
 
 
 def _refusal(error: PushError) -> DomainError:
-    """What people are told about a test that did not arrive."""
+    """Return what people are told about a test that did not arrive."""
     match error:
         case UnknownDeviceError():
             return InvalidRemotePushDeviceTokenError()

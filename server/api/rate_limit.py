@@ -102,7 +102,7 @@ class Limiter:
             await rate_limits.forget(connection, self._name(key))
 
     def __len__(self) -> int:
-        """How many keys are kept in memory."""
+        """Return how many keys are kept in memory."""
         return len(self._leases)
 
     def _name(self, key: str) -> str:
@@ -260,7 +260,7 @@ class RateLimits:
 
 
 def _limiters(kind: str, rates: Rates, app: App) -> list[Limiter]:
-    """One for each rate."""
+    """Return one for each rate."""
     return [Limiter(f"{kind}-{rate.seconds}", rate, app.database, app.clock) for rate in rates]
 
 
@@ -272,7 +272,7 @@ def _sign_in_key(realm_id: RealmId, name: str) -> str:
 
 
 def home_of(address: str) -> str:
-    """The address, or the network that one home has where addresses are plenty."""
+    """Return the address, or the network that one home has where addresses are plenty."""
     try:
         parsed = ip_address(address.partition("%")[0])
     except ValueError:

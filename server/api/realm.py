@@ -131,7 +131,10 @@ def _check_calls(params: IdentityParams, server: Settings) -> None:
 
 
 def _settings(params: IdentityParams, available: Sequence[str]) -> dict[str, Any]:
-    """The settings that the request names, as they are kept. Raises InvalidParameterError."""
+    """Return the settings that the request names, as they are kept.
+
+    Raises InvalidParameterError.
+    """
     given = {name: getattr(params, name) for name in params.model_fields_set}
     wanted: dict[str, Any] = {name: given[name] for name in AS_KEPT if name in given}
     for name in (*TIME_LIMITS, "message_retention_days"):
@@ -165,7 +168,7 @@ def _positive(name: str, value: int) -> int:
 
 
 def _methods(wanted: dict[str, bool | MethodParam], available: Sequence[str]) -> tuple[str, ...]:
-    """The names of those that are wanted. Raises InvalidParameterError."""
+    """Return the names of those that are wanted. Raises InvalidParameterError."""
     name_of_parameter = "authentication_methods"
     unknown = sorted({*wanted} - {*available})
     if unknown:

@@ -52,11 +52,11 @@ class Reauthentication:
     """The client's network address, under which a wrong password is logged."""
 
     async def has_password(self) -> bool:
-        """Whether the account signs in with a password of ours."""
+        """Return whether the account signs in with a password of ours."""
         return await self._hash(await self._secrets()) is not None
 
     async def is_fresh(self) -> bool:
-        """Whether the caller has signed in within the last ten minutes."""
+        """Return whether the caller has signed in within the last ten minutes."""
         if self.session is None:
             return False
         async with self.app.database.connection() as connection:
@@ -65,11 +65,14 @@ class Reauthentication:
             )
 
     async def by_own_key(self) -> Proof:
-        """The proof for what the account's own key may do by itself. Raises a DomainError."""
+        """Return the proof for what the account's own key may do by itself.
+
+        Raises a DomainError.
+        """
         return self._proof(await self._secrets())
 
     async def prove(self, password: str | None) -> Proof:
-        """The proof, if the password is right, or the sign-in fresh; bots need neither.
+        """Return the proof, if the password is right, or the sign-in fresh; bots need neither.
 
         Wrong passwords are counted as those of signing in. Raises a DomainError.
         """
@@ -84,7 +87,10 @@ class Reauthentication:
         return self._proof(known)
 
     async def _secrets(self) -> SecretsRow:
-        """What the account has, as of now. Raises InvalidApiKeyError for a key that is replaced."""
+        """Return what the account has, as of now.
+
+        Raises InvalidApiKeyError for a key that is replaced.
+        """
         actor = self.actor
         async with self.app.database.connection() as connection:
             known = await credentials.of_user(connection, actor.realm_id, actor.user_id)

@@ -133,7 +133,7 @@ def _lifespan(params: RegisterParams) -> int:
 
 
 def _view(params: RegisterParams) -> ClientView:
-    """The client's view; capabilities that this server does not know mean nothing to it."""
+    """Return the client's view; capabilities that this server does not know mean nothing to it."""
     given = params.client_capabilities
     capabilities = {name: value for name, value in given.items() if name in _CAPABILITIES}
     for name, value in capabilities.items():

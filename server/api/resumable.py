@@ -58,7 +58,7 @@ class Resumable:
     request: Request
 
     async def begin(self, size: int, name: str) -> ResumableRow:
-        """A new one. Raises a DomainError where there is no room for it."""
+        """Return a new one. Raises a DomainError where there is no room for it."""
         request, actor = self.request, self.request.actor
         limit = max_upload_bytes(request.app.settings)
         if size > limit:
@@ -90,7 +90,7 @@ class Resumable:
         return row
 
     async def find(self, upload_id: str) -> ResumableRow:
-        """One that may go on. Raises NotFoundError."""
+        """Return one that may go on. Raises NotFoundError."""
         actor, now = self.request.actor, self.request.app.clock.now()
         async with self.request.read() as connection:
             row = await resumable_uploads.of_owner(
@@ -159,7 +159,7 @@ class Resumable:
         raise LockedError("This upload is being put together.")
 
     async def _assemble(self, row: ResumableRow) -> bool:
-        """Whether it is a file now; False: somebody else is at it."""
+        """Return whether it is a file now; False: somebody else is at it."""
         app, realm_id = self.request.app, self.request.actor.realm_id
         now = app.clock.now()
         async with self.request.read() as connection:

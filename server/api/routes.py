@@ -169,7 +169,7 @@ class Router(Generic[RouteT]):
             self._by_head.setdefault(_head(declared), []).append(number)
 
     def find(self, method: str, path: str) -> tuple[RouteT, dict[str, str]]:
-        """The endpoint and its path parameters, for HEAD those of GET.
+        """Return the endpoint and its path parameters, for HEAD those of GET.
 
         Raises NotFoundError, MethodNotAllowedError, and BadRequestError for a path that is no text.
         """
@@ -189,7 +189,7 @@ class Router(Generic[RouteT]):
         raise NotFoundError("Page not found.")
 
     def knows(self, path: str) -> bool:
-        """Whether there is something at this path, for whatever method."""
+        """Return whether there is something at this path, for whatever method."""
         return path in self._fixed or any(True for _ in self._matches(path))
 
     def _matches(self, path: str) -> Iterator[tuple[re.Match[str], dict[str, RouteT]]]:
@@ -222,7 +222,7 @@ class Router(Generic[RouteT]):
 
 
 def _head(path: str) -> str:
-    """What stands before the segment of the first parameter."""
+    """Return what stands before the segment of the first parameter."""
     return path[: path.rindex("/", 0, path.index("{")) + 1]
 
 

@@ -99,7 +99,7 @@ def _wire_name(name: str, kind: str) -> str:
 
 
 async def _of_realm(request: Request, realm_cache: RealmCache) -> dict[str, Any]:
-    """What is to be known of the organization at this address."""
+    """Return what is to be known of the organization at this address."""
     realm, settings = await realm_cache.realm(), await realm_cache.settings()
     address = realm_cache.address_of(realm)
     opened = request.app.settings.web_public_channels and settings.enable_spectator_access

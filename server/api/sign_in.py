@@ -48,7 +48,7 @@ async def who_signs_in(
     *,
     address: str,
 ) -> CredentialsRow:
-    """The active user with this name and password; an unknown name takes as long to refuse.
+    """Return the active user with this name and password; an unknown name takes as long to refuse.
 
     Where the organization has an LDAP directory, it is asked for users who have no such password
     here; a new user gets an account, if the organization is open to them. Attempts are counted by
@@ -161,7 +161,10 @@ async def account_of(app: App, realm_cache: RealmCache, entry: "Entry") -> Crede
 
 
 async def _join(app: App, realm_cache: RealmCache, entry: "Entry") -> CredentialsRow | None:
-    """An account for who is new. Raises BadRequestError where the organization is not open."""
+    """Return an account for who is new.
+
+    Raises BadRequestError where the organization is not open.
+    """
     new = NewUser(email=entry.identity.email, full_name=entry.identity.full_name)
     writer, now = app.writers.of(realm_cache.realm_id), app.clock.now()
     try:

@@ -251,7 +251,7 @@ class ChannelsOfUserResult(Result):
 
 
 async def channels_of_user(request: Request, params: OfUserParams) -> ChannelsOfUserResult:
-    """The channels that the user is in, as far as the caller may know of them."""
+    """Return the channels that the user is in, as far as the caller may know of them."""
     realm_id = request.actor.realm_id
     async with request.read() as connection:
         user = await known_user(request, connection, params.user_id)

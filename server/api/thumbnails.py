@@ -58,7 +58,7 @@ async def _send(request: Request, blob_key: str, wanted: Format) -> None:
 
 
 async def spin(request: Request, params: NoParams) -> RawResult:
-    """What messages show until there is a small picture."""
+    """Return what messages show until there is a small picture."""
     del params
     headers = {"Content-Type": "image/svg+xml", "Cache-Control": "public, max-age=86400"}
     request.respond_with.update({**SAFE_HEADERS, **headers})

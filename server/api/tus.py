@@ -50,7 +50,7 @@ class UploadParams(Params):
 
 
 async def options(request: Request, params: NoParams) -> RawResult:
-    """What this server can do."""
+    """Return what this server can do."""
     del params
     request.respond_with |= {
         "Tus-Resumable": VERSION,
@@ -75,7 +75,7 @@ async def create(request: Request, params: NoParams) -> RawResult:
 
 
 async def look(request: Request, params: UploadParams) -> RawResult:
-    """How much is there."""
+    """Return how much is there."""
     _check_version(request)
     uploads = Resumable(request)
     row = await uploads.find(params.upload)
@@ -141,7 +141,7 @@ def _number(request: Request, header: str) -> int:
 
 
 def _name(metadata: str) -> str:
-    """The name of the file, from pairs of a key and a value in base64."""
+    """Return the name of the file, from pairs of a key and a value in base64."""
     if len(metadata) > MAX_METADATA:
         raise BadRequestError("Upload-Metadata is too long.")
     known: dict[str, str] = {}

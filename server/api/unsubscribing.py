@@ -74,7 +74,7 @@ class UnsubscribeParams(Params):
 
 
 async def ask(request: Request, params: UnsubscribeParams) -> RawResult:
-    """A page that asks whether one means it: programs that look at links change nothing."""
+    """Return a page that asks whether one means it: programs that look at links change nothing."""
     subscriber = await _subscriber(request, params.token)
     realm = await request.app.realm_caches.of(subscriber.realm_id).realm()
     title, question, _ = _WORDS[subscriber.kind]

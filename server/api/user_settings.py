@@ -68,12 +68,12 @@ async def change_own(request: Request, params: Params) -> Empty:
 
 
 async def change_display(request: Request, params: Params) -> Empty:
-    """The same under the path that clients of old use for what is shown."""
+    """Return the same under the path that clients of old use for what is shown."""
     return await change_own(request, params)
 
 
 async def change_notifications(request: Request, params: Params) -> Empty:
-    """The same under the path that clients of old use for notifications."""
+    """Return the same under the path that clients of old use for notifications."""
     return await change_own(request, params)
 
 
@@ -83,7 +83,7 @@ async def change_defaults(request: Request, params: Params) -> Empty:
 
 
 def _settings(params: Params) -> dict[str, Any]:
-    """The settings that the request names."""
+    """Return the settings that the request names."""
     given = {n: getattr(params, n) for n in params.model_fields_set if n in _TYPES}
     if "web_home_view" in given:
         view = given["web_home_view"]
@@ -92,7 +92,7 @@ def _settings(params: Params) -> dict[str, Any]:
 
 
 async def _new_address(request: Request, params: PersonalParams) -> str | None:
-    """The address that is wanted, if it is another one. Raises a DomainError."""
+    """Return the address that is wanted, if it is another one. Raises a DomainError."""
     if params.email is None:
         return None
     request.check_reaches(Scope.ACCOUNT)
@@ -114,7 +114,7 @@ async def _ask_for_address(request: Request, email: str, proof: Proof) -> None:
 async def _new_password(
     request: Request, params: PersonalParams, proof: Proof
 ) -> NewPassword | None:
-    """The hash of the password that is wanted. Raises a DomainError."""
+    """Return the hash of the password that is wanted. Raises a DomainError."""
     if not params.new_password:
         return None
     checked_password(params.new_password)

@@ -68,7 +68,7 @@ async def get(request: Request, params: UserParams) -> StatusFound:
 
 
 def _change(params: StatusParams, known: RealmEmoji, *, is_empty: bool) -> StatusChange:
-    """What is asked for. Raises BadRequestError for what cannot be, or if it is nothing."""
+    """Return what is asked for. Raises BadRequestError for what cannot be, or if it is nothing."""
     text = None if params.status_text is None else checked_text(params.status_text)
     if params.emoji_name is None:
         if params.emoji_code is not None or params.reaction_type is not None:

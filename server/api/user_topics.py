@@ -42,7 +42,7 @@ class MuteParams(Params):
 
 
 async def mute_topic(request: Request, params: MuteParams) -> Empty:
-    """The channel by its id or by its name."""
+    """Return the channel by its id or by its name."""
     if params.stream_id is not None and params.stream is not None:
         raise BadRequestError("Please choose one: 'stream' or 'stream_id'.")
     channel = params.stream if params.stream_id is None else params.stream_id

@@ -183,7 +183,7 @@ async def _change(request: Request, user_id: UserId, params: ChangeParams) -> Em
 
 
 async def create(request: Request, params: CreateParams) -> CreatedPerson:
-    """An account for a person; an empty password is none."""
+    """Return an account for a person; an empty password is none."""
     actor = request.actor
     async with request.read() as connection:
         await check_may_create(connection, actor)
@@ -216,7 +216,7 @@ async def deactivate_own_account(request: Request, params: CloseParams) -> Empty
 
 
 async def _closing_proof(request: Request, params: CloseParams) -> Proof:
-    """The account's own key closes it, as the protocol has it; sessions need a proof."""
+    """Return the account's own key closes it, as the protocol has it; sessions need a proof."""
     if request.session is None:
         return await request.reauthentication.by_own_key()
     return await request.reauthentication.prove(params.old_password)
@@ -229,7 +229,7 @@ async def reactivate(request: Request, params: ReactivateParams) -> Empty:
 
 
 async def _found(request: Request, rows: Sequence[UserRow], params: HowToShow) -> UserFound:
-    """The one user, if the caller may know them. Raises BadRequestError."""
+    """Return the one user, if the caller may know them. Raises BadRequestError."""
     shown = await _shown(request, rows, params)
     if not shown:
         raise BadRequestError("No such user")
@@ -237,7 +237,7 @@ async def _found(request: Request, rows: Sequence[UserRow], params: HowToShow) -
 
 
 async def _shown(request: Request, rows: Sequence[UserRow], params: HowToShow) -> list[User]:
-    """These users, whom the caller may know."""
+    """Return these users, whom the caller may know."""
     address = await request.realm_cache.address()
     view = ClientView(client_gravatar=params.client_gravatar)
     said: Mapping[UserId, ProfileData] = {}

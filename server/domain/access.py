@@ -93,13 +93,13 @@ class Person:
         return self.role <= ADMINISTRATOR
 
     def is_full(self, waiting_period: timedelta, now: datetime) -> bool:
-        """Whether they count as a full member: by role, or for having waited long enough."""
+        """Return whether they count as a full member: by role, or for having waited long enough."""
         if self.role != MEMBER:
             return self.role < MEMBER
         return now - self.date_joined >= waiting_period
 
     def role_groups(self, waiting_period: timedelta, now: datetime) -> tuple[str, ...]:
-        """The role groups of which they are a direct member."""
+        """Return the role groups of which they are a direct member."""
         own = ROLE_GROUPS[self.role]
         if self.role == MEMBER and self.is_full(waiting_period, now):
             return (own, FULL_MEMBERS_GROUP)
@@ -175,13 +175,16 @@ class GroupGraph:
         return replace(setting, direct_members=there)
 
     def contains(self, setting: GroupSetting, person: Person) -> bool:
-        """Whether the setting admits the person. A deactivated group admits nobody."""
+        """Return whether the setting admits the person. A deactivated group admits nobody."""
         if person.user_id in setting.direct_members:
             return True
         return any(self._admits(group_id, person) for group_id in self._below(setting.group_ids))
 
     def may_mention(self, group_id: GroupId, person: Person) -> bool:
-        """Whether the person may mention the group. Role groups are for nobody to mention."""
+        """Return whether the person may mention the group.
+
+        Role groups are for nobody to mention.
+        """
         if group_id in self.deactivated or group_id in self.system_names:
             return False
         value = self.permissions.get(group_id, {}).get("can_mention_group")
@@ -196,7 +199,7 @@ class GroupGraph:
         )
 
     def within(self, group_id: GroupId) -> frozenset[GroupId]:
-        """All groups nested in this one, directly or not, as far as they are active."""
+        """Return all groups nested in this one, directly or not, as far as they are active."""
         return frozenset(self._below(self.subgroups.get(group_id, ())))
 
     def around(self, group_id: GroupId) -> frozenset[GroupId]:
@@ -226,7 +229,7 @@ class GroupGraph:
         )
 
     def _below(self, start: Iterable[GroupId]) -> Iterable[GroupId]:
-        """The groups and all that are nested in them, each once."""
+        """Return the groups and all that are nested in them, each once."""
         waiting = list(start)
         seen = set(waiting)
         while waiting:

@@ -25,7 +25,7 @@ _ID_AT_END: Final = re.compile(r"\|\d+$")
 
 
 def checked_full_name(name: str) -> str:
-    """The name as it is kept. Raises BadRequestError."""
+    """Return the name as it is kept. Raises BadRequestError."""
     name = " ".join(name.split())
     if len(name) > MAX_NAME_LENGTH:
         raise BadRequestError("Name too long!")
@@ -51,14 +51,14 @@ def as_full_name(text: str, *, email: str) -> str:
 
 
 def checked_timezone(name: str) -> str:
-    """The name of a time zone; empty where nobody knows it. Raises InvalidParameterError."""
+    """Return the name of a time zone; empty where nobody knows it. Raises InvalidParameterError."""
     if name and name not in _timezones():
         raise InvalidParameterError("timezone", f"timezone: {name[:60]!r} is not one")
     return name
 
 
 def checked_email(email: str) -> str:
-    """The address as it is kept, in the letters that were given. Raises BadRequestError."""
+    """Return the address as it is kept, in the letters that were given. Raises BadRequestError."""
     email = email.strip()
     if len(email) > MAX_EMAIL_LENGTH or _EMAIL.fullmatch(email) is None:
         raise BadRequestError(f"Enter a valid email address, not {email[:MAX_EMAIL_LENGTH]!r}.")
@@ -66,7 +66,7 @@ def checked_email(email: str) -> str:
 
 
 def checked_new_email(email: str) -> str:
-    """The address of a new account, or the new one of an account: one that mail can reach.
+    """Return the address of a new account, or the new one of an account: one that mail can reach.
 
     Not every mail server takes letters beyond ASCII before the @ (SMTPUTF8), and an account that
     gets no mail can confirm nothing; in the domain they are encoded. Raises BadRequestError.
@@ -80,7 +80,7 @@ def checked_new_email(email: str) -> str:
 
 
 def checked_password(password: str | None) -> str | None:
-    """The password, or none at all. Raises BadRequestError."""
+    """Return the password, or none at all. Raises BadRequestError."""
     if password is None or MIN_LENGTH <= len(password) <= MAX_LENGTH:
         return password
     raise BadRequestError(f"Passwords have {MIN_LENGTH} to {MAX_LENGTH} characters.")

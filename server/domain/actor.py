@@ -40,11 +40,11 @@ class Actor:
     """What the key reaches by which they are known; None: all that they may do."""
 
     def using(self, client: str) -> "Actor":
-        """The same with another client."""
+        """Return the same with another client."""
         return Actor(self.realm_id, self.row, client, self.scopes)
 
     def reaches(self, needed: Scope) -> bool:
-        """Whether they are known by something that opens what needs this scope."""
+        """Return whether they are known by something that opens what needs this scope."""
         return self.scopes is None or reaches(self.scopes, needed)
 
     @property

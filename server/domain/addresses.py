@@ -14,7 +14,7 @@ API_PREFIX: Final = "/api/v1"
 
 
 def mail_domain(url: str) -> str:
-    """The name of the address's host as mail has it: in ASCII, without the port."""
+    """Return the name of the address's host as mail has it: in ASCII, without the port."""
     host = urlsplit(url).hostname or "localhost"
     if ":" in host:
         return f"[IPv6:{host}]"
@@ -22,7 +22,7 @@ def mail_domain(url: str) -> str:
 
 
 def mailable(address: str) -> str:
-    """The address in ASCII, as every mail server can take it; its domain is encoded.
+    """Return the address in ASCII, as every mail server can take it; its domain is encoded.
 
     Raises ValueError for anything else.
     """
@@ -64,7 +64,7 @@ class Addresses:
     gravatars: bool = True
 
     def of_realm(self, subdomain: str) -> RealmAddress:
-        """The address of the organization of this subdomain ("": the one at the root)."""
+        """Return the address of the organization of this subdomain ("": the one at the root)."""
         if not subdomain or self.root_domain is None:
             return RealmAddress(self.public_url, self.gravatars)
         public = urlsplit(self.public_url)

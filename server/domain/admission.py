@@ -18,7 +18,7 @@ def check_address(email: str, settings: RealmSettings, domains: Iterable[DomainR
 
 
 def is_disposable(email: str) -> bool:
-    """Whether the address is of a service whose addresses are thrown away."""
+    """Return whether the address is of a service whose addresses are thrown away."""
     from disposable_email_domains import blocklist  # large, and rarely needed
 
     labels = fold_address(email.strip()).rpartition("@")[2].split(".")

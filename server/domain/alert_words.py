@@ -24,7 +24,7 @@ _ASCII_TOKEN: Final = re.compile(rf"[a-z0-9{re.escape(''.join(JOINING))}]+|\S")
 
 
 def clean_words(words: Iterable[str]) -> list[str]:
-    """What a request asks for: without blanks, each once whatever its case.
+    """Return what a request asks for: without blanks, each once whatever its case.
 
     Raises BadRequestError.
     """
@@ -82,7 +82,7 @@ class AlertWords:
             state.next_found = fallback if fallback.owners else fallback.next_found
 
     def _step(self, state: _State, token: str) -> _State:
-        """The state after one more token."""
+        """Return the state after one more token."""
         while token not in state.following:
             if state.fallback is None:
                 return state
@@ -108,7 +108,7 @@ class AlertWords:
 
 
 def _tokens(text: str) -> list[str]:
-    """The words of a text and what is between them; an address is one of its own."""
+    """Return the words of a text and what is between them; an address is one of its own."""
     folded = normalize("NFC", text).casefold()
     tokens: list[str] = []
     done = 0

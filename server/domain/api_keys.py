@@ -56,26 +56,26 @@ needs the scope, or leaves it out for a key without it; an event is reduced by `
 
 
 def reaches(scopes: Scopes, needed: Scope) -> bool:
-    """Whether a key of these scopes opens what needs this one."""
+    """Return whether a key of these scopes opens what needs this one."""
     if needed is Scope.ACCOUNT:
         return False
     return needed in scopes or Scope.EVERYTHING in scopes
 
 
 def lacking(needed: Scope) -> str:
-    """What it takes instead."""
+    """Return what it takes instead."""
     if needed in GRANTABLE:
         return f"it takes the scope '{needed.value}'"
     return "it takes the account's own key, which has no name"
 
 
 def new_api_key() -> str:
-    """A key that nobody can guess."""
+    """Return a key that nobody can guess."""
     return _random(API_KEY_LENGTH)
 
 
 def new_named_key() -> str:
-    """One of those of which a user may have many."""
+    """Return one of those of which a user may have many."""
     return NAMED_PREFIX + _random(NAMED_LENGTH)
 
 
@@ -84,12 +84,12 @@ def is_named(api_key: str) -> bool:
 
 
 def digest_of(api_key: str) -> bytes:
-    """What is kept of a key: long and random, it needs no slow hash."""
+    """Return what is kept of a key: long and random, it needs no slow hash."""
     return hashlib.sha256(api_key.encode()).digest()
 
 
 def checked_name(name: str) -> str:
-    """What a key is called. Raises InvalidParameterError."""
+    """Return what a key is called. Raises InvalidParameterError."""
     name = " ".join(name.split())
     if not 1 <= len(name) <= MAX_NAME_LENGTH or not name.isprintable():
         raise InvalidParameterError(
@@ -99,7 +99,7 @@ def checked_name(name: str) -> str:
 
 
 def checked_scopes(names: Iterable[str]) -> Scopes:
-    """What a key reaches. Raises InvalidParameterError."""
+    """Return what a key reaches. Raises InvalidParameterError."""
     known = {scope.value: scope for scope in GRANTABLE}
     wanted = set(names)
     if not wanted or wanted - known.keys():
@@ -108,13 +108,13 @@ def checked_scopes(names: Iterable[str]) -> Scopes:
 
 
 def scopes_of(names: Iterable[str]) -> Scopes:
-    """What a kept key reaches; what a later release has called otherwise, it does not."""
+    """Return what a kept key reaches; what a later release has called otherwise, it does not."""
     known = {scope.value: scope for scope in GRANTABLE}
     return frozenset(known[name] for name in names if name in known)
 
 
 def checked_expiry(expires_at: datetime | None, now: datetime) -> datetime | None:
-    """When a key ends; None: never. Raises BadRequestError."""
+    """Return when a key ends; None: never. Raises BadRequestError."""
     if expires_at is not None and expires_at <= now:
         raise BadRequestError("A key cannot have expired before it is made.")
     return expires_at

@@ -72,17 +72,17 @@ def clean_name(given: str) -> str:
 
 
 def name_in_address(name: str) -> str:
-    """The name as it stands in an address, which needs no escapes in Markdown."""
+    """Return the name as it stands in an address, which needs no escapes in Markdown."""
     return _NOT_IN_ADDRESS.sub("-", unicodedata.normalize("NFKC", name)).strip("-.") or UNNAMED
 
 
 def url_of(path_id: str) -> str:
-    """The address of a file, below the organization's."""
+    """Return the address of a file, below the organization's."""
     return f"{PATH}/{path_id}"
 
 
 def path_ids_in(links: Iterable[str], realm_id: RealmId, address: RealmAddress) -> list[str]:
-    """The files of this organization to which links lead, whether they exist or not."""
+    """Return the files of this organization to which links lead, whether they exist or not."""
     found: dict[str, None] = {}
     for link in links:
         match = _ADDRESS.fullmatch(link.removeprefix(address.url).partition("#")[0].split("?")[0])
@@ -98,12 +98,12 @@ def type_by_name(name: str) -> str:
 
 
 def is_shown(content_type: str) -> bool:
-    """Whether browsers may show it in place, rather than only keep it."""
+    """Return whether browsers may show it in place, rather than only keep it."""
     return content_type != UNKNOWN_TYPE
 
 
 def disposition(name: str, *, shown: bool) -> str:
-    """The header that says whether to show the file, and under which name to keep it."""
+    """Return the header that says whether to show the file, and under which name to keep it."""
     kind = "inline" if shown else "attachment"
     plain = _TOKEN_UNSAFE.sub("_", name)
     return f"{kind}; filename=\"{plain}\"; filename*=UTF-8''{quote(name, safe='')}"

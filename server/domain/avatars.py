@@ -49,7 +49,7 @@ class Avatar:
 
 
 def avatar_of(row: Pictured, address: RealmAddress) -> Avatar:
-    """The user's picture for all who know them: by the address that everybody knows."""
+    """Return the user's picture for all who know them: by the address that everybody knows."""
     if row.avatar_key is None:
         email = public_email(row, address.domain)
         return _given_to(row.user_id, email, row.avatar_version, address)
@@ -62,13 +62,13 @@ def avatar_of(row: Pictured, address: RealmAddress) -> Avatar:
 
 
 def avatar_of_unknown(user_id: UserId, address: RealmAddress) -> Avatar:
-    """The same for those who may not know the user: it says nothing."""
+    """Return the same for those who may not know the user: it says nothing."""
     email = hidden_email(user_id, address.domain)
     return _given_to(user_id, email, FIRST_VERSION, address)
 
 
 def _given_to(user_id: UserId, email: str, version: int, address: RealmAddress) -> Avatar:
-    """The picture of somebody who has not chosen one."""
+    """Return the picture of somebody who has not chosen one."""
     if address.gravatars:
         return Avatar(
             source=GRAVATAR,
@@ -85,7 +85,7 @@ def _given_to(user_id: UserId, email: str, version: int, address: RealmAddress) 
 
 
 def gravatar_url(email: str, version: int, *, medium: bool = False) -> str:
-    """The picture that belongs to this address at a service that keeps such pictures.
+    """Return the picture that belongs to this address at a service that keeps such pictures.
 
     Clients work out the same from the address.
     """
@@ -94,12 +94,12 @@ def gravatar_url(email: str, version: int, *, medium: bool = False) -> str:
 
 
 def medium_key(avatar_key: str) -> str:
-    """Where the large picture is kept that belongs to the small one under this key."""
+    """Return where the large picture is kept that belongs to the small one under this key."""
     return avatar_key.removesuffix(".png") + MEDIUM + ".png"
 
 
 def icon_url(realm: RealmRow, address: RealmAddress) -> str:
-    """The organization's square picture."""
+    """Return the organization's square picture."""
     return realm_picture_url(realm, RealmSettings.of(realm.settings).icon_key, address)
 
 

@@ -19,7 +19,7 @@ _SHORT_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]*")
 
 
 def email_of_bot(short_name: str, domain: str) -> str:
-    """The address of a bot of this name. Raises BadRequestError."""
+    """Return the address of a bot of this name. Raises BadRequestError."""
     name = short_name.strip()
     if len(name) > MAX_SHORT_NAME_LENGTH or _SHORT_NAME.fullmatch(name) is None:
         raise BadRequestError("Bad name or username")
@@ -58,7 +58,7 @@ def check_role_of_bot(role: int, owner: UserRow | None) -> None:
 
 
 def looks_after(person: Person, bot: UserRow) -> bool:
-    """Whether the person may change the bot, and know its key."""
+    """Return whether the person may change the bot, and know its key."""
     if person.is_bot or person.is_guest:
         return False
     return person.is_administrator or bot.bot_owner_id == person.user_id

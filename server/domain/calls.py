@@ -32,7 +32,7 @@ class Meeting:
 
 
 def link_to(key: bytes, meeting: Meeting) -> str:
-    """Where people join it, below the organization's address; nobody else can make it."""
+    """Return where people join it, below the organization's address; nobody else can make it."""
     token = _serializer(key).dumps(
         [
             meeting.realm_id,
@@ -46,7 +46,7 @@ def link_to(key: bytes, meeting: Meeting) -> str:
 
 
 def meeting_of(key: bytes, token: str) -> Meeting | None:
-    """The call that the token of a link names; None if it names none."""
+    """Return the call that the token of a link names; None if it names none."""
     try:
         realm_id, meeting_id, name, voice_only, moderator_id = _serializer(key).loads(token)
     except (BadData, ValueError, TypeError):
@@ -62,7 +62,7 @@ class BigBlueButton:
     secret: str
 
     def creating(self, meeting: Meeting) -> str:
-        """What to ask before somebody joins; again is as once."""
+        """Return what to ask before somebody joins; again is as once."""
         return self._asking(
             "create",
             meetingID=meeting.meeting_id,
@@ -90,7 +90,7 @@ class BigBlueButton:
 
 
 def created_at(answer: bytes) -> str | None:
-    """When the call was created, by the answer to `creating`; None if it was not."""
+    """Return when the call was created, by the answer to `creating`; None if it was not."""
     text = answer.decode(errors="replace")
     found = _CREATED.search(text)
     return found[1] if found and _SUCCESS.search(text) else None

@@ -56,7 +56,7 @@ class ChannelChange:
 
 
 def changed_channel(channel: ChannelRow, change: ChannelChange) -> ChannelRow:
-    """The channel as it is to be, but for its permissions.
+    """Return the channel as it is to be, but for its permissions.
 
     Raises BadRequestError for what no channel can be, whoever asks.
     """
@@ -112,7 +112,7 @@ def differing_permissions(old: ChannelRow, new: ChannelRow) -> list[str]:
 
 
 def sight_may_differ(old: ChannelRow, new: ChannelRow) -> bool:
-    """Whether anybody may know of one and not of the other, or read one and not the other.
+    """Return whether anybody may know of one and not of the other, or read one and not the other.
 
     Everybody but guests reads a public channel, and no permission opens one to guests.
     """
@@ -174,5 +174,5 @@ def _kind(channel: ChannelRow) -> str:
 
 
 def _changes_default(old: ChannelRow, new: ChannelRow) -> bool:
-    """What newcomers join. Whoever archives it may forget that."""
+    """Return what newcomers join. Whoever archives it may forget that."""
     return old.is_default != new.is_default and not new.is_archived

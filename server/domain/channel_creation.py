@@ -80,7 +80,7 @@ def _says_who_deletes(terms: ChannelTerms, graph: GroupGraph) -> bool:
 
 
 def retention_days(value: int | str | None) -> int | None:
-    """How the choice is kept: days, KEPT_FOR_EVER, or None for the organization's.
+    """Return how the choice is kept: days, KEPT_FOR_EVER, or None for the organization's.
 
     Raises BadRequestError for what is none of them.
     """
@@ -109,5 +109,8 @@ def default_permissions(
 def checked_permission(
     name: str, value: GroupSetting, graph: GroupGraph, active_user_ids: Collection[UserId]
 ) -> GroupSetting:
-    """The value as it is kept. Raises BadRequestError if the channel's setting may not be so."""
+    """Return the value as it is kept.
+
+    Raises BadRequestError if the channel's setting may not be so.
+    """
     return checked_setting(name, CHANNEL_PERMISSIONS[name], value, graph, active_user_ids)

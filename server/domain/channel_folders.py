@@ -11,13 +11,13 @@ MAX_FOLDERS: Final = 1_000
 
 
 def checked_name(name: str) -> str:
-    """The name as it is kept. Raises InvalidParameterError if no folder may be called so."""
+    """Return the name as it is kept. Raises InvalidParameterError if no folder may be called so."""
     what = "channel folder name"
     return names.checked_name(name, what=what, parameter="name", longest=MAX_NAME_LENGTH)
 
 
 def checked_description(description: str) -> str:
-    """The description as it is kept. Raises InvalidParameterError if it is too long."""
+    """Return the description as it is kept. Raises InvalidParameterError if it is too long."""
     return names.checked_description(
         description, parameter="description", longest=MAX_DESCRIPTION_LENGTH
     )

@@ -76,7 +76,7 @@ COLORS: Final = (
 
 
 def clean_name(name: str) -> str:
-    """The name as it is kept: composed, without blanks around it.
+    """Return the name as it is kept: composed, without blanks around it.
 
     Raises BadRequestError if no channel may be called so.
     """
@@ -91,7 +91,7 @@ def clean_name(name: str) -> str:
 
 
 def clean_description(description: str) -> str:
-    """One paragraph, without blanks around it. Raises BadRequestError if it is too long."""
+    """Return one paragraph, without blanks around it. Raises BadRequestError if it is too long."""
     cleaned = " ".join(description.replace("\x00", "").splitlines()).strip()
     if len(cleaned) > MAX_DESCRIPTION_LENGTH:
         raise BadRequestError(
@@ -101,7 +101,7 @@ def clean_description(description: str) -> str:
 
 
 def first_free_color(start: int, used: Collection[str]) -> str:
-    """A color that somebody does not use yet for a channel, where there is one left.
+    """Return a color that somebody does not use yet for a channel, where there is one left.
 
     Everybody begins to look at the channel's own, so most people see it alike.
     """
@@ -118,19 +118,19 @@ class Standing:
     settings: RealmSettings
 
     def realm_permits(self, name: str) -> bool:
-        """Whether the realm gives them this permission."""
+        """Return whether the realm gives them this permission."""
         if self.person.is_guest and not REALM_PERMISSIONS[name].allow_everyone:
             return False
         return self.graph.contains(self.settings.permission(name, self.graph), self.person)
 
     def channel_permits(self, channel: ChannelRow, name: str) -> bool:
-        """Whether the channel's own setting of this name admits them."""
+        """Return whether the channel's own setting of this name admits them."""
         if self.person.is_guest and not CHANNEL_PERMISSIONS[name].allow_everyone:
             return False
         return self.graph.contains(setting_of(channel, name, self.graph), self.person)
 
     def sees(self, channel: ChannelRow, *, subscribed: bool) -> bool:
-        """Whether they may know of the channel: its name, its settings, who is in it."""
+        """Return whether they may know of the channel: its name, its settings, who is in it."""
         if self.reads(channel, subscribed=subscribed):
             return True
         if self.person.is_guest:
@@ -140,7 +140,7 @@ class Standing:
         )
 
     def reads(self, channel: ChannelRow, *, subscribed: bool) -> bool:
-        """Whether the channel's content is for them. Who may read a channel may join it."""
+        """Return whether the channel's content is for them. Who may read a channel may join it."""
         if subscribed or channel.is_web_public:
             return True
         if self.person.is_guest:
@@ -150,24 +150,24 @@ class Standing:
         )
 
     def reads_history(self, channel: ChannelRow, *, subscribed: bool) -> bool:
-        """Whether they may read what was sent while they were not subscribed."""
+        """Return whether they may read what was sent while they were not subscribed."""
         shared = not channel.invite_only or channel.history_public_to_subscribers
         return shared and self.reads(channel, subscribed=subscribed)
 
     def posts(self, channel: ChannelRow, *, subscribed: bool) -> bool:
-        """Whether they may send to the channel, its topics policy aside."""
+        """Return whether they may send to the channel, its topics policy aside."""
         if channel.is_archived or not self.channel_permits(channel, "can_send_message_group"):
             return False
         return subscribed or self.reads_history(channel, subscribed=False)
 
     def administers(self, channel: ChannelRow) -> bool:
-        """Whether they may change the channel, where they may see it."""
+        """Return whether they may change the channel, where they may see it."""
         return self.person.is_administrator or self.channel_permits(
             channel, "can_administer_channel_group"
         )
 
     def adds_others(self, channel: ChannelRow, *, subscribed: bool) -> bool:
-        """Whether they may subscribe other people."""
+        """Return whether they may subscribe other people."""
         if self.person.is_guest or not self.reads(channel, subscribed=subscribed):
             return False
         return (
@@ -177,7 +177,7 @@ class Standing:
         )
 
     def removes_others(self, channel: ChannelRow, *, subscribed: bool) -> bool:
-        """Whether they may unsubscribe other people."""
+        """Return whether they may unsubscribe other people."""
         if self.administers(channel):
             return True
         return self.sees(channel, subscribed=subscribed) and self.channel_permits(
@@ -186,7 +186,7 @@ class Standing:
 
 
 def setting_of(channel: ChannelRow, name: str, graph: GroupGraph) -> GroupSetting:
-    """The channel's setting, or the default for one that is older than the setting."""
+    """Return the channel's setting, or the default for one that is older than the setting."""
     value = channel.permissions.get(name)
     if value is not None:
         return graph.as_it_stands(GroupSetting.parse(value))

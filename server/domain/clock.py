@@ -10,7 +10,7 @@ LAST_SECOND: Final = 253_402_300_799
 
 class Clock(Protocol):
     def now(self) -> datetime:
-        """The present moment, aware, in UTC. For people and for records, never for order."""
+        """Return the present moment, aware, in UTC. For people and for records, never for order."""
         ...
 
     def monotonic(self) -> float:

@@ -14,13 +14,13 @@ MAX_CHANNELS: Final = 100
 
 
 def checked_group_name(name: str, *, parameter: str) -> str:
-    """The name as it is kept. Raises InvalidParameterError."""
+    """Return the name as it is kept. Raises InvalidParameterError."""
     what = "default channel group name"
     return checked_name(name, what=what, parameter=parameter, longest=MAX_NAME_LENGTH)
 
 
 def checked_group_description(description: str, *, parameter: str) -> str:
-    """The description as it is kept. Raises InvalidParameterError."""
+    """Return the description as it is kept. Raises InvalidParameterError."""
     return checked_description(description, parameter=parameter, longest=MAX_DESCRIPTION_LENGTH)
 
 

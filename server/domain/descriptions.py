@@ -18,7 +18,10 @@ class DescriptionError(ValueError):
 
 
 def table_of(given: object) -> dict[str, dict[str, Any]]:
-    """The tables by name; `given` is a table of them, or its JSON. Raises DescriptionError."""
+    """Return the tables by name; `given` is a table of them, or its JSON.
+
+    Raises DescriptionError.
+    """
     if isinstance(given, str):
         try:
             given = msgspec.json.decode(given) if given else {}
@@ -33,7 +36,7 @@ def table_of(given: object) -> dict[str, dict[str, Any]]:
 
 
 def described_as(kind: type[Kind], name: str, given: Mapping[str, Any]) -> Kind:
-    """What the table of this name describes. Raises DescriptionError."""
+    """Return what the table of this name describes. Raises DescriptionError."""
     known = kind.__struct_encode_fields__
     unknown = [field for field in given if field not in known]
     if unknown:
@@ -51,17 +54,17 @@ def described_as(kind: type[Kind], name: str, given: Mapping[str, Any]) -> Kind:
 
 
 def wrong(name: str, field: str, problem: str) -> DescriptionError:
-    """What is wrong with a field of the table of this name."""
+    """Return what is wrong with a field of the table of this name."""
     return DescriptionError(f"{called(field)} of {called(name)} {problem}")
 
 
 def one_of(names: Collection[str]) -> str:
-    """How a sentence lists what there is to choose from."""
+    """Return how a sentence lists what there is to choose from."""
     return f"must be one of {', '.join(names)}"
 
 
 def is_web_address(url: str) -> bool:
-    """Whether browsers find something at the address."""
+    """Return whether browsers find something at the address."""
     try:
         parts = urlsplit(url)
         return parts.scheme in {"https", "http"} and bool(parts.hostname)
@@ -70,5 +73,5 @@ def is_web_address(url: str) -> bool:
 
 
 def called(name: str) -> str:
-    """The name as sentences have it."""
+    """Return the name as sentences have it."""
     return f"`{name}`" if name else '`""`'

@@ -34,7 +34,7 @@ class WantedEmoji:
     type: str | None = None
 
     def is_exactly(self, emoji: Emoji) -> bool:
-        """Whether it says all that identifies this one, and says it rightly."""
+        """Return whether it says all that identifies this one, and says it rightly."""
         said = (self.name, self.code, self.type or "unicode_emoji")
         return said == (emoji.name, emoji.code, emoji.type)
 
@@ -53,7 +53,7 @@ NO_REALM_EMOJI: Final = RealmEmoji({}, {})
 
 @lru_cache(maxsize=1)
 def codes_by_name() -> dict[str, str]:
-    """The code points of each name, in hexadecimal and joined by hyphens."""
+    """Return the code points of each name, in hexadecimal and joined by hyphens."""
     codes: dict[str, str] = json.loads(files(__package__).joinpath("emoji_names.json").read_text())
     return codes
 
@@ -64,12 +64,12 @@ def _codes() -> frozenset[str]:
 
 
 def is_built_in(name: str) -> bool:
-    """Whether everybody has an emoji of this name, in every organization."""
+    """Return whether everybody has an emoji of this name, in every organization."""
     return name == SERVICE_EMOJI or name in codes_by_name()
 
 
 def checked_name(given: str) -> str:
-    """A name for an emoji of an organization. Raises InvalidParameterError."""
+    """Return a name for an emoji of an organization. Raises InvalidParameterError."""
     name = given.strip().lower().replace(" ", "_")
     if not name:
         raise InvalidParameterError("emoji_name", "Emoji name is missing")
@@ -90,10 +90,10 @@ def emoji_of(
     reaction_type: str | None,
     realm_emoji: RealmEmoji = NO_REALM_EMOJI,
 ) -> Emoji:
-    """The emoji that a request names. Raises BadRequestError if there is none.
+    """Return the emoji that a request names. Raises BadRequestError if there is none.
 
-    With a code, the name is what the client calls it: half of those that zulip-terminal has are
-    not among ours, or are another emoji's here. An emoji of the organization comes before one of
+    With a code, the name is what the client calls it: half of those that zulip-terminal has are not
+    among ours, or are another emoji's here. An emoji of the organization comes before one of
     Unicode that has the same name.
     """
     known_id = realm_emoji.ids.get(name)

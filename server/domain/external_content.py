@@ -32,7 +32,7 @@ class ProxyLinks:
         return self._link(url.encode()) if self.may_be_fetched(url) else None
 
     def address_in(self, digest: str, encoded: str) -> str | None:
-        """The address that such a link shows; None if this server has not made it."""
+        """Return the address that such a link shows; None if this server has not made it."""
         if _HEX.fullmatch(encoded) is None:
             return None
         raw = bytes.fromhex(encoded)
@@ -41,7 +41,7 @@ class ProxyLinks:
         return raw.decode()
 
     def made_own(self, html: str) -> str:
-        """The HTML with links of another server to the same pictures made this one's."""
+        """Return the HTML with links of another server to the same pictures made this one's."""
         return _LINK.sub(lambda found: self._link(bytes.fromhex(found[1])), html)
 
     def _link(self, raw: bytes) -> str:

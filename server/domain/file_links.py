@@ -29,7 +29,7 @@ class Reader(NamedTuple):
 
 
 def url_for(key: bytes, reader: Reader, now: datetime) -> str:
-    """The link, below the organization's address; nobody without the key can make it."""
+    """Return the link, below the organization's address; nobody without the key can make it."""
     expires = int(now.timestamp()) + VALID_SECONDS
     token = str(_serializer(key).dumps([*reader, expires]))
     return PATH.format(token=token, filename=reader.path_id.rpartition("/")[2])

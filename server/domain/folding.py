@@ -47,7 +47,7 @@ class Folded:
         return cls("".join(pieces), tuple(places))
 
     def place(self, span: Span) -> Span:
-        """Where in the text this part of the folded one was; the part is not empty."""
+        """Return where in the text this part of the folded one was; the part is not empty."""
         if self.places is None:
             return span
         start, end = span
@@ -55,6 +55,6 @@ class Folded:
 
 
 def _goes_with_the_last(character: str) -> bool:
-    """Whether it may become one letter with what stands before it."""
+    """Return whether it may become one letter with what stands before it."""
     first, last = _JAMO
     return unicodedata.category(character)[0] == "M" or first <= character <= last

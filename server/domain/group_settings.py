@@ -41,7 +41,7 @@ def changed_settings(
     graph: GroupGraph,
     active_user_ids: Collection[UserId],
 ) -> dict[str, Any]:
-    """Those of the settings that are to be different, in the form in which they are kept.
+    """Return those of the settings that are to be different, in the form in which they are kept.
 
     `now` gives a setting as it stands. Raises as `changed_setting` does.
     """
@@ -55,7 +55,7 @@ def changed_settings(
 
 
 def named_in(changes: Mapping[str, PermissionChange]) -> set[UserId]:
-    """The people whom the new values name."""
+    """Return the people whom the new values name."""
     return {user_id for change in changes.values() for user_id in change.named_user_ids}
 
 
@@ -67,7 +67,7 @@ def changed_setting(
     graph: GroupGraph,
     active_user_ids: Collection[UserId],
 ) -> GroupSetting:
-    """The new value as it is kept; `now` is the present one as it stands.
+    """Return the new value as it is kept; `now` is the present one as it stands.
 
     Raises ExpectationMismatchError if the setting is not what the client knows, BadRequestError if
     it may not be so.
@@ -87,7 +87,10 @@ def checked_setting(
     graph: GroupGraph,
     active_user_ids: Collection[UserId],
 ) -> GroupSetting:
-    """The value as it is kept. Raises BadRequestError if the setting of this name may not be so."""
+    """Return the value as it is kept.
+
+    Raises BadRequestError if the setting of this name may not be so.
+    """
     if not set(value.direct_members) <= set(active_user_ids):
         raise BadRequestError("Invalid user ID")
     for group_id in value.group_ids:
@@ -103,7 +106,7 @@ def checked_setting(
 
 
 def shortest(value: GroupSetting, graph: GroupGraph) -> GroupSetting:
-    """One group where the value is no more than that; the nobody group where it is empty."""
+    """Return one group where the value is no more than that; the nobody group where it is empty."""
     if value.group_id is not None or value.direct_members:
         return value
     if not value.direct_subgroups:

@@ -51,7 +51,7 @@ _DISPLAY_NAMES: Final[Mapping[str, str]] = {
 
 
 def display_name(name: str) -> str:
-    """What people read as the name of a group."""
+    """Return what people read as the name of a group."""
     return _DISPLAY_NAMES.get(name, name)
 
 
@@ -80,7 +80,7 @@ def default_permissions(graph: GroupGraph, creator_id: UserId) -> dict[str, Grou
 
 
 def checked_group_name(name: str) -> str:
-    """The name as it is kept: composed, without blanks around it. Raises BadRequestError."""
+    """Return the name as it is kept: composed, without blanks around it. Raises BadRequestError."""
     cleaned = composed(name)
     if not cleaned:
         raise BadRequestError("User group name can't be empty!")
@@ -95,7 +95,10 @@ def checked_group_name(name: str) -> str:
 
 
 def checked_group_description(description: str) -> str:
-    """The description, without blanks around it. Raises BadRequestError if it is too long."""
+    """Return the description, without blanks around it.
+
+    Raises BadRequestError if it is too long.
+    """
     cleaned = description.strip()
     if len(cleaned) > MAX_DESCRIPTION_LENGTH:
         raise BadRequestError(
@@ -105,7 +108,7 @@ def checked_group_description(description: str) -> str:
 
 
 def is_name_taken(name: str, graph: GroupGraph, *, by_others_than: GroupId | None = None) -> bool:
-    """Whether another group has the name (fold_name)."""
+    """Return whether another group has the name (fold_name)."""
     folded = fold_name(name)
     return any(
         fold_name(known) == folded and group_id != by_others_than
@@ -114,14 +117,14 @@ def is_name_taken(name: str, graph: GroupGraph, *, by_others_than: GroupId | Non
 
 
 def within(group: GroupRow) -> GroupSetting:
-    """Its people and groups, also where it is deactivated and as such admits nobody."""
+    """Return its people and groups, also where it is deactivated and as such admits nobody."""
     return GroupSetting(
         direct_members=tuple(group.member_ids), direct_subgroups=tuple(group.subgroup_ids)
     )
 
 
 def manages(standing: Standing, group: GroupRow) -> bool:
-    """Whether they may change the group, and who is in it."""
+    """Return whether they may change the group, and who is in it."""
     if group.is_system_group:
         return False
     return standing.realm_permits("can_manage_all_groups") or _permits(
@@ -130,21 +133,21 @@ def manages(standing: Standing, group: GroupRow) -> bool:
 
 
 def may_add(standing: Standing, group: GroupRow, *, only_themselves: bool) -> bool:
-    """Whether they may let people or groups into the group, or just themselves."""
+    """Return whether they may let people or groups into the group, or just themselves."""
     if manages(standing, group) or _permits(standing, group, "can_add_members_group"):
         return True
     return only_themselves and _permits(standing, group, "can_join_group")
 
 
 def may_remove(standing: Standing, group: GroupRow, *, only_themselves: bool) -> bool:
-    """Whether they may take people or groups out of the group, or just themselves."""
+    """Return whether they may take people or groups out of the group, or just themselves."""
     if manages(standing, group) or _permits(standing, group, "can_remove_members_group"):
         return True
     return only_themselves and _permits(standing, group, "can_leave_group")
 
 
 def _permits(standing: Standing, group: GroupRow, name: str) -> bool:
-    """Whether the group's own setting of this name admits them."""
+    """Return whether the group's own setting of this name admits them."""
     if group.is_system_group:
         return False
     if standing.person.is_guest and not GROUP_PERMISSIONS[name].allow_everyone:

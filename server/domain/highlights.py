@@ -50,7 +50,7 @@ class Marks:
     """Folded."""
 
     def in_html(self, shown: Shown) -> str:
-        """The rendered message with marks in its text, never in its tags.
+        """Return the rendered message with marks in its text, never in its tags.
 
         What goes on in another element is marked in both.
         """
@@ -146,7 +146,7 @@ def _marked(text: str, found: Iterable[Span]) -> str:
 
 
 def words_in(texts: Iterable[str]) -> set[str]:
-    """The words of texts, each once, folded."""
+    """Return the words of texts, each once, folded."""
     words: set[str] = set()
     for text in texts:
         words.update(_WORD.findall(folded(text)))

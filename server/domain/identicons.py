@@ -14,7 +14,7 @@ _BACKGROUND: Final = (240, 240, 240)
 
 
 def identicon(seed: str, size: int) -> bytes:
-    """A PNG of `size` pixels on each side, a multiple of twenty."""
+    """Return a PNG of `size` pixels on each side, a multiple of twenty."""
     digest = sha256(b"identicon:" + seed.encode()).digest()
     hue, pattern = digest[0] / 256, int.from_bytes(digest[1:3], "big")
     color = tuple(round(255 * part) for part in colorsys.hls_to_rgb(hue, 0.42, 0.55))
@@ -30,7 +30,7 @@ def identicon(seed: str, size: int) -> bytes:
 
 
 def _packed(pixels: list[bool]) -> bytes:
-    """A row as PNG has it: no filter, eight pixels in a byte."""
+    """Return a row as PNG has it: no filter, eight pixels in a byte."""
     bits = "".join("1" if is_set else "0" for is_set in pixels)
     bits += "0" * (-len(bits) % 8)
     return b"\0" + int(bits, 2).to_bytes(len(bits) // 8, "big")

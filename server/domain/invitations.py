@@ -49,7 +49,7 @@ class Key(NamedTuple):
 
 
 def new_key(invitation_id: InvitationId) -> Key:
-    """One that is in a mail alone."""
+    """Return one that is in a mail alone."""
     return Key(invitation_id, secrets.token_urlsafe(SECRET_BYTES))
 
 
@@ -61,7 +61,7 @@ def link_key(key: bytes, realm_id: RealmId, invitation_id: InvitationId) -> Key:
 
 
 def read_token(token: str) -> Key | None:
-    """What the link holds; None if nobody made it."""
+    """Return what the link holds; None if nobody made it."""
     match = _TOKEN.fullmatch(token)
     return Key(InvitationId(int(match[1])), match[2]) if match else None
 
@@ -74,7 +74,7 @@ def sees(person: Person, terms: Terms) -> bool:
 
 
 def looks_after(administrator_role: int, terms: Terms) -> bool:
-    """Whether people of this role look after what others have sent.
+    """Return whether people of this role look after what others have sent.
 
     Not what asks somebody to be more than they are: its link would make them that.
     """

@@ -19,7 +19,7 @@ MAX_LENGTH: Final = 400
 
 
 def dump(key: bytes, realm_id: RealmId, user_ids: Sequence[UserId]) -> str:
-    """The cookie of a browser with which these have signed in, the last one last."""
+    """Return the cookie of a browser with which these have signed in, the last one last."""
     return str(_serializer(key).dumps([realm_id, *user_ids[-MOST:]]))
 
 

@@ -39,7 +39,7 @@ MENTION_MANY: Final[Mapping[str, int]] = {
 
 
 def legacy_policy(policies: Mapping[str, int], setting: GroupSetting, graph: GroupGraph) -> int:
-    """The number for this setting. What has no number is told as administrators only."""
+    """Return the number for this setting. What has no number is told as administrators only."""
     name = None if setting.group_id is None else graph.system_names.get(setting.group_id)
     return policies.get(name or "", policies[ADMINISTRATORS_GROUP])
 
@@ -89,7 +89,10 @@ SHOWN_POLICIES: Final = (
 
 
 def group_of_policy(parameter: str, number: int) -> str:
-    """The role group for which the number stands. Raises InvalidParameterError if for none."""
+    """Return the role group for which the number stands.
+
+    Raises InvalidParameterError if for none.
+    """
     for name, known in OLD_PARAMETERS[parameter][1].items():
         if known == number:
             return name
@@ -97,5 +100,5 @@ def group_of_policy(parameter: str, number: int) -> str:
 
 
 def shown_policy(parameter: str, setting: GroupSetting, graph: GroupGraph) -> int:
-    """The number by which such clients are told of the setting."""
+    """Return the number by which such clients are told of the setting."""
     return legacy_policy(OLD_PARAMETERS[parameter][1], setting, graph)

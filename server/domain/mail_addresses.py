@@ -90,7 +90,7 @@ class MailAddresses:
         return f"{self._before}answer.{self._token(target)}{self._after}"
 
     def read(self, address: str, today: date) -> Destination | None:
-        """What the address says; None if it is none of ours, or too old."""
+        """Return what the address says; None if it is none of ours, or too old."""
         address = address.lower()
         if not (address.startswith(self._before) and address.endswith(self._after)):
             return None
@@ -120,7 +120,7 @@ class MailAddresses:
 
 
 def _slug(name: str) -> str:
-    """The name as an address can hold it, or a word that stands for any where it cannot."""
+    """Return the name as an address can hold it, or a word that stands for any where it cannot."""
     letters = unicodedata.normalize("NFKD", name.casefold())
     plain = "".join(letter for letter in letters if not unicodedata.combining(letter))
     words = re.sub(r"[\W_]+", "-", plain).strip("-")

@@ -16,7 +16,7 @@ NO_TOPIC: Final = "(no topic)"
 
 
 def clean_content(content: str) -> str:
-    """The content as it is stored. Raises BadRequestError."""
+    """Return the content as it is stored. Raises BadRequestError."""
     content = content.rstrip()
     if not content.strip():
         raise BadRequestError("Message must not be empty")

@@ -12,14 +12,14 @@ _OTP: Final = re.compile(r"[0-9a-fA-F]{64}")
 
 
 def checked_otp(otp: str) -> str:
-    """The app's one-time pad. Raises InvalidParameterError."""
+    """Return the app's one-time pad. Raises InvalidParameterError."""
     if _OTP.fullmatch(otp) is None:
         raise InvalidParameterError("mobile_flow_otp", "Invalid OTP")
     return otp
 
 
 def way_back(scheme: str, otp: str, *, realm_url: str, email: str, user_id: int, key: str) -> str:
-    """Where the browser is sent: to the app, with a key that only it can read."""
+    """Return where the browser is sent: to the app, with a key that only it can read."""
     pad = bytes.fromhex(checked_otp(otp))
     encrypted = bytes(a ^ b for a, b in zip(key.encode("ascii"), pad, strict=True))
     fields = {

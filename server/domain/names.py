@@ -9,12 +9,12 @@ __all__ = ["FoldedName", "fold_name"]
 
 
 def composed(name: str) -> str:
-    """The form in which names are kept: composed, without blanks around it."""
+    """Return the form in which names are kept: composed, without blanks around it."""
     return unicodedata.normalize("NFC", name).strip()
 
 
 def checked_name(name: str, *, what: str, parameter: str, longest: int) -> str:
-    """The name as it is kept. Raises InvalidParameterError if nothing may be called so."""
+    """Return the name as it is kept. Raises InvalidParameterError if nothing may be called so."""
     cleaned = composed(name)
     if not cleaned:
         raise InvalidParameterError(parameter, f"{what.capitalize()} can't be empty.")
@@ -26,7 +26,7 @@ def checked_name(name: str, *, what: str, parameter: str, longest: int) -> str:
 
 
 def checked_description(description: str, *, parameter: str, longest: int) -> str:
-    """The description as it is kept. Raises InvalidParameterError if it is too long."""
+    """Return the description as it is kept. Raises InvalidParameterError if it is too long."""
     cleaned = description.strip()
     if len(cleaned) > longest:
         raise _too_long(parameter, longest)
@@ -40,7 +40,7 @@ def _too_long(parameter: str, longest: int) -> InvalidParameterError:
 
 
 def unprintable_at(name: str) -> int | None:
-    """The place, from 1, of the first character that no name may have; None without one."""
+    """Return the place, from 1, of the first character that no name may have; None without one."""
     places = (place for place, each in enumerate(name, start=1) if not _is_printable(each))
     return next(places, None)
 

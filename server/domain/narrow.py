@@ -41,7 +41,7 @@ class EventNarrow:
         return cls(tuple((term.operator, term.operand) for term in terms))
 
     def admits(self, event: Any, reader: "Reader") -> bool:
-        """Whether an event passes, for this reader: whatever is no message does."""
+        """Return whether an event passes, for this reader: whatever is no message does."""
         if event.wire_type != "message":
             return True
         return all(_TESTS[name](event, operand, reader) for name, operand in self.terms)
@@ -66,7 +66,7 @@ def _is(event: Any, operand: str, reader: Reader) -> bool:
 
 
 def flags_of_operand(operand: str) -> frozenset[str]:
-    """The flags any of which makes a message one of `is:operand`."""
+    """Return the flags any of which makes a message one of `is:operand`."""
     return _FLAGS[operand]
 
 
@@ -187,7 +187,7 @@ class Term:
 
 
 def parse_narrow(narrow: Sequence[Any]) -> tuple[Term, ...]:
-    """The conditions of a narrow, in either of the two forms that clients send.
+    """Return the conditions of a narrow, in either of the two forms that clients send.
 
     Raises BadNarrowError.
     """
@@ -219,7 +219,7 @@ def _term(given: Any) -> Term:
 
 
 def _operand(name: str, given: Any) -> Operand:
-    """The operand, if the operator takes such. Raises BadNarrowError."""
+    """Return the operand, if the operator takes such. Raises BadNarrowError."""
     if isinstance(given, list | tuple) and all(type(each) is int for each in given):
         given = tuple(given)
     if type(given) not in OPERATORS[name]:

@@ -66,7 +66,7 @@ NOTHING: Final = Decision()
 
 
 def decide(facts: Facts, *, only_mentions: bool = False) -> Decision:
-    """Whether somebody is notified of a message.
+    """Return whether somebody is notified of a message.
 
     `only_mentions`: it is not new, but mentions them only now.
     """
@@ -108,7 +108,7 @@ def _by_push(facts: Facts, *, only_mentions: bool) -> Reason | None:
 
 
 def _personal(facts: Facts) -> Reason | None:
-    """Why the message concerns them and not just its place; the strongest reason.
+    """Return why the message concerns them and not just its place; the strongest reason.
 
     Only a direct message or a mention by name or group reaches people where they have muted.
     """

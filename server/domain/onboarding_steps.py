@@ -20,5 +20,5 @@ STEPS: Final = frozenset({*NOTICES, *NEVER_DUE})
 
 
 def due(seen: Collection[str]) -> tuple[str, ...]:
-    """What is to be explained yet to whom these have been."""
+    """Return what is to be explained yet to whom these have been."""
     return tuple(name for name in NOTICES if name not in seen)

@@ -41,7 +41,7 @@ class Call:
         return str(self.message["content"])
 
     def body(self, interface: int) -> tuple[str, bytes]:
-        """The content type and the body of the request."""
+        """Return the content type and the body of the request."""
         if interface == SLACK:
             return "application/x-www-form-urlencoded", urlencode(self._form()).encode()
         return "application/json", msgspec.json.encode(self._payload())
@@ -88,7 +88,7 @@ def signed(token: str, *, call_id: str, timestamp: int, body: bytes) -> dict[str
 
 
 def reply_in(body: bytes) -> str | None:
-    """What the bot says; None if it has nothing to say. Raises AnswerError."""
+    """Return what the bot says; None if it has nothing to say. Raises AnswerError."""
     if not body.strip():
         return None
     try:

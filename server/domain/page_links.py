@@ -19,22 +19,22 @@ _CHANNEL_ID: Final = re.compile(r"([0-9]{1,18})(?:-.*)?", re.DOTALL)
 
 
 def message_page(message_id: int) -> str:
-    """The page of a message, with what was said before and after."""
+    """Return the page of a message, with what was said before and after."""
     return MESSAGE.format(message_id=message_id)
 
 
 def channel_page(channel_id: int) -> str:
-    """The page of a channel, with its topics."""
+    """Return the page of a channel, with its topics."""
     return CHANNEL.format(channel_id=channel_id)
 
 
 def topic_page(channel_id: int, topic: str) -> str:
-    """The page of a topic, with its latest messages."""
+    """Return the page of a topic, with its latest messages."""
     return f"{TOPIC.format(channel_id=channel_id)}?{urlencode({'name': topic})}"
 
 
 def page_of(href: str) -> str:
-    """The page for a link that narrows a client; any other link is returned unchanged."""
+    """Return the page for a link that narrows a client; any other link is returned unchanged."""
     narrow = _NARROW.fullmatch(href)
     if narrow is None:
         return href

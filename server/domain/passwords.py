@@ -77,11 +77,11 @@ class Passwords:
         return hashed
 
     async def hash_all(self, passwords: Sequence[str]) -> list[str]:
-        """The hashes, in the same order."""
+        """Return the hashes, in the same order."""
         return list(await asyncio.gather(*(self.hash(password) for password in passwords)))
 
     async def verify(self, password: str, known_hash: str | None) -> Verdict:
-        """Whether the hash is that of the password; None takes as long, and never is."""
+        """Return whether the hash is that of the password; None takes as long, and never is."""
         verdict = await self._run(_verify, password, known_hash or _NOBODYS_HASH)
         return verdict if known_hash else Verdict(right=False)
 

@@ -122,7 +122,7 @@ GROUP_PERMISSIONS: Final[Mapping[str, PermissionRule]] = {
 
 
 def supported_permission_settings() -> dict[str, dict[str, Any]]:
-    """All of them by what they belong to, as register describes them to clients."""
+    """Return all of them by what they belong to, as register describes them to clients."""
     return {
         "realm": {name: rule.wire() for name, rule in REALM_PERMISSIONS.items()},
         "stream": {name: rule.wire() for name, rule in CHANNEL_PERMISSIONS.items()},

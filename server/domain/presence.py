@@ -39,7 +39,7 @@ class Presence(msgspec.Struct, frozen=True, array_like=True):
     """When one of their clients was last heard of, whether they sat at it or not."""
 
     def status(self, now: float) -> Status:
-        """What clients make of it at that moment."""
+        """Return what clients make of it at that moment."""
         return status_of(self.active_timestamp, self.idle_timestamp, now)
 
     def modern(self) -> dict[str, int]:
@@ -49,7 +49,7 @@ class Presence(msgspec.Struct, frozen=True, array_like=True):
         }
 
     def legacy(self) -> dict[str, Any]:
-        """By client; whether it is long ago, clients find out by themselves."""
+        """By client; return whether it is long ago, clients find out by themselves."""
         is_active = self.active_timestamp + ACTIVE_LAG_SECONDS >= self.idle_timestamp
         status = {
             "status": "active" if is_active else "idle",
@@ -58,7 +58,7 @@ class Presence(msgspec.Struct, frozen=True, array_like=True):
         return {CLIENT: {"client": CLIENT, **status, "pushable": False}}
 
     def legacy_with_aggregate(self) -> dict[str, Any]:
-        """The same with what all clients come to, which for one client is the same again."""
+        """Return the same with what all clients come to, which for one client is the same again."""
         by_client = self.legacy()
         aggregated = {name: by_client[CLIENT][name] for name in ("client", "status", "timestamp")}
         return {"aggregated": aggregated, **by_client}
@@ -73,13 +73,13 @@ class Presence(msgspec.Struct, frozen=True, array_like=True):
         )
 
     def knows(self, now: int, *, active: bool) -> bool:
-        """Whether such a ping would say nothing new."""
+        """Return whether such a ping would say nothing new."""
         heard = self.active_timestamp if active else self.idle_timestamp
         return now - min(heard, self.idle_timestamp) < NEWS_AFTER_SECONDS
 
 
 def presence_of(row: PresenceRow, domain: str) -> Presence:
-    """What is kept of somebody, as clients know it. `domain` is that of the organization."""
+    """Return what is kept of somebody, as clients know it. `domain` is that of the organization."""
     return Presence(
         row.user_id,
         public_email(row, domain),
@@ -89,7 +89,7 @@ def presence_of(row: PresenceRow, domain: str) -> Presence:
 
 
 def status_of(active_timestamp: float, idle_timestamp: float, now: float) -> Status:
-    """What somebody counts as who was active and seen then."""
+    """Return what somebody counts as who was active and seen then."""
     if now - active_timestamp <= OFFLINE_AFTER_SECONDS:
         return "active"
     return "idle" if now - idle_timestamp <= OFFLINE_AFTER_SECONDS else "offline"

@@ -110,22 +110,22 @@ class Terms:
 
 
 def field_data_of(text: str) -> dict[str, Any]:
-    """The `field_data` that is kept as this text."""
+    """Return the `field_data` that is kept as this text."""
     return dict(json.loads(text)) if text else {}
 
 
 def is_rendered(field_type: int) -> bool:
-    """Whether what people answer is Markdown."""
+    """Return whether what people answer is Markdown."""
     return field_type in _RENDERED
 
 
 def choices(field_data: str) -> set[str]:
-    """The values that a field with these choices takes."""
+    """Return the values that a field with these choices takes."""
     return set(field_data_of(field_data))
 
 
 def checked_terms(terms: Terms) -> Terms:
-    """The field as it is kept. Raises InvalidParameterError that says what is wrong."""
+    """Return the field as it is kept. Raises InvalidParameterError that says what is wrong."""
     if terms.field_type not in {*FieldType}:
         raise InvalidParameterError("field_type", "Invalid field type.")
     if terms.display_in_profile_summary and terms.field_type in _NOT_IN_SUMMARY:
@@ -173,7 +173,7 @@ def _checked_text(parameter: str, text: str, limit: int) -> str:
 
 
 def _checked_choices(data: Mapping[str, Any]) -> Mapping[str, Mapping[str, str]]:
-    """The choices without blanks around, as what people say has none."""
+    """Return the choices without blanks around, as what people say has none."""
     if not data:
         raise _bad_data("Field must have at least one choice.")
     if len(data) > MAX_CHOICES:
@@ -225,7 +225,7 @@ def _bad_data(message: str) -> InvalidParameterError:
 
 
 def _is_url(text: str) -> bool:
-    """Whether it is the address of a page: a link to anything else may do harm."""
+    """Return whether it is the address of a page: a link to anything else may do harm."""
     if len(text) > MAX_URL_LENGTH or _NO_BLANKS.fullmatch(text) is None:
         return False
     try:
@@ -241,7 +241,7 @@ Value = str | Sequence[int]
 
 
 def checked_value(name: str, field_type: int, field_data: str, value: Value) -> str:
-    """What somebody says, as it is kept; the people whom it names are looked at elsewhere.
+    """Return what somebody says, as it is kept; the people whom it names are looked at elsewhere.
 
     Raises BadRequestError.
     """

@@ -33,22 +33,22 @@ class Addressed(Protocol):
 
 
 def least_role_to_see_email(row: Addressed) -> int:
-    """The largest role number of those who may know the user's real address."""
+    """Return the largest role number of those who may know the user's real address."""
     return _LEAST_ROLE_TO_SEE[UserSettings.of(row.settings).email_address_visibility]
 
 
 def hides_email(row: Addressed) -> bool:
-    """Whether there is anybody who may not know the user's real address."""
+    """Return whether there is anybody who may not know the user's real address."""
     return least_role_to_see_email(row) < GUEST
 
 
 def knows_email(viewer: UserRow, row: UserRow) -> bool:
-    """Whether the viewer may know the user's real address."""
+    """Return whether the viewer may know the user's real address."""
     return viewer.user_id == row.user_id or viewer.role <= least_role_to_see_email(row)
 
 
 def public_email(row: Addressed, domain: str) -> str:
-    """The address by which everybody knows the user: real, or made up where that is hidden.
+    """Return the address by which everybody knows the user: real, or made up where that is hidden.
 
     `domain` is that of the organization's address.
     """
@@ -56,11 +56,11 @@ def public_email(row: Addressed, domain: str) -> str:
 
 
 def hidden_email(user_id: int, domain: str) -> str:
-    """What stands for an address that not everybody may know."""
+    """Return what stands for an address that not everybody may know."""
     return f"user{user_id}@{domain}"
 
 
 def user_id_of_hidden_email(email: str, domain: str) -> int | None:
-    """The user for whom this address stands, or None if it is a real one."""
+    """Return the user for whom this address stands, or None if it is a real one."""
     found = _HIDDEN_EMAIL.fullmatch(email.lower())
     return int(found[1]) if found and found[2] == domain.lower() else None

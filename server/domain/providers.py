@@ -112,17 +112,17 @@ class Providers:
         return iter(self._by_name)
 
     def kind_of(self, name: str) -> str:
-        """What the provider of this name speaks."""
+        """Return what the provider of this name speaks."""
         if isinstance(self[name], SamlProvider):
             return SAML
         return name if name in METHODS else OIDC
 
     def method_of(self, name: str) -> str:
-        """The name of its method, by which organizations choose it."""
+        """Return the name of its method, by which organizations choose it."""
         return METHODS[self.kind_of(name)]
 
     def label_of(self, name: str) -> str:
-        """What people read on its button."""
+        """Return what people read on its button."""
         return self[name].label or LABELS[self.kind_of(name)]
 
     @property
@@ -154,7 +154,10 @@ class Providers:
 
 
 def _provider(name: str, given: Mapping[str, Any]) -> Provider | SamlProvider:
-    """The provider that is described so. Raises DescriptionError for one that cannot work."""
+    """Return the provider that is described so.
+
+    Raises DescriptionError for one that cannot work.
+    """
     if not name.replace("-", "").isalnum() or not name.isascii() or name != name.lower():
         raise DescriptionError(f"{called(name)} must be lower-case letters, digits and hyphens")
     if given.get("kind") == SAML:
@@ -185,7 +188,7 @@ def _is_certificate(text: str) -> bool:
 
 
 def _checked(name: str, provider: Provider) -> Provider:
-    """The provider with its address."""
+    """Return the provider with its address."""
     provider = msgspec.structs.replace(provider, issuer=provider.issuer or ISSUERS.get(name, ""))
     if not provider.issuer:
         raise wrong(name, "issuer", "is missing")
@@ -234,7 +237,7 @@ class JwtKeys:
 
 
 def _jwt_key(name: str, given: Mapping[str, Any]) -> JwtKey:
-    """The key that is described so. Raises DescriptionError for one that cannot be used."""
+    """Return the key that is described so. Raises DescriptionError for one that cannot be used."""
     found = described_as(JwtKey, name, given)
     if found.algorithm not in JwtKeys.ALGORITHMS:
         raise wrong(name, "algorithm", one_of(JwtKeys.ALGORITHMS))

@@ -25,7 +25,7 @@ VIDEO_CHAT_PROVIDERS: Final = {
 
 
 def video_chat_providers(*, has_big_blue_button: bool) -> dict[str, dict[str, Any]]:
-    """Those that an organization of this server may choose."""
+    """Return those that an organization of this server may choose."""
     return {
         name: provider
         for name, provider in VIDEO_CHAT_PROVIDERS.items()
@@ -68,7 +68,7 @@ CHANNEL_SETTINGS: Final = (
 
 
 def checked_changes(changes: Mapping[str, Any]) -> dict[str, Any]:
-    """The values as they are kept, each of its type. Raises InvalidParameterError."""
+    """Return the values as they are kept, each of its type. Raises InvalidParameterError."""
     for name, value in changes.items():
         allows = _ALLOWS.get(name)
         if allows is not None and not allows(value):

@@ -16,7 +16,7 @@ _LABEL: Final = re.compile(r"(?!-)[a-z0-9-]{1,63}(?<!-)")
 
 
 def checked_domain(domain: str) -> str:
-    """The domain as it is kept, in small letters. Raises InvalidParameterError."""
+    """Return the domain as it is kept, in small letters. Raises InvalidParameterError."""
     domain = domain.strip().lower()
     labels = domain.split(".")
     if not domain:

@@ -136,7 +136,7 @@ class RealmSettings(msgspec.Struct, frozen=True, kw_only=True):
         return _decode(msgspec.json.encode(stored)) if stored else DEFAULTS
 
     def stored(self) -> dict[str, Any]:
-        """What storage keeps: the settings that differ from the defaults."""
+        """Return what storage keeps: the settings that differ from the defaults."""
         return {
             name: msgspec.to_builtins(value)
             for name, value in msgspec.structs.asdict(self).items()
@@ -164,7 +164,7 @@ class RealmSettings(msgspec.Struct, frozen=True, kw_only=True):
         return own | self.user_settings_defaults
 
     def wants_method(self, name: str) -> bool:
-        """Whether people of the organization may sign in by this method."""
+        """Return whether people of the organization may sign in by this method."""
         return name in self.authentication_methods
 
 

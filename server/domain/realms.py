@@ -12,7 +12,7 @@ _SUBDOMAIN: Final = re.compile(r"[a-z0-9]([a-z0-9-]*[a-z0-9])?")
 
 
 def checked_realm_name(name: str) -> str:
-    """The name as it is kept. Raises BadRequestError."""
+    """Return the name as it is kept. Raises BadRequestError."""
     name = " ".join(name.split())
     if not name:
         raise BadRequestError("Organization name cannot be empty.")
@@ -22,7 +22,7 @@ def checked_realm_name(name: str) -> str:
 
 
 def checked_realm_description(description: str) -> str:
-    """The description as it is kept. Raises BadRequestError."""
+    """Return the description as it is kept. Raises BadRequestError."""
     description = description.replace("\r\n", "\n").strip()
     if len(description) > MAX_DESCRIPTION_LENGTH:
         raise BadRequestError("Organization description is too long.")
@@ -30,7 +30,10 @@ def checked_realm_description(description: str) -> str:
 
 
 def checked_subdomain(subdomain: str) -> str:
-    """The subdomain as it is kept; empty: the server's own address. Raises BadRequestError."""
+    """Return the subdomain as it is kept; empty: the server's own address.
+
+    Raises BadRequestError.
+    """
     subdomain = subdomain.strip().lower()
     if len(subdomain) > MAX_SUBDOMAIN_LENGTH:
         raise BadRequestError("Subdomain is too long.")

@@ -13,17 +13,17 @@ _CLIENT_MARKS: Final = re.compile(rf"{RESOLVED_PREFIX}[ {_BARE_MARK}]*")
 
 
 def is_resolved(topic: str) -> bool:
-    """Whether the name has the mark."""
+    """Return whether the name has the mark."""
     return topic.startswith(RESOLVED_PREFIX)
 
 
 def without_mark(topic: str) -> str:
-    """The name without one leading mark: the part that limits and other checks measure."""
+    """Return the name without one leading mark: the part that limits and other checks measure."""
     return topic.removeprefix(RESOLVED_PREFIX).lstrip()
 
 
 def base_name(topic: str) -> str:
-    """The name without any leading marks."""
+    """Return the name without any leading marks."""
     if topic == _BARE_MARK:
         return ""
     match = _MARKS.match(topic)
@@ -31,23 +31,23 @@ def base_name(topic: str) -> str:
 
 
 def mark_change(old: str, new: str) -> MarkChange | None:
-    """Whether a change of the name resolves or unresolves the topic."""
+    """Return whether a change of the name resolves or unresolves the topic."""
     if is_resolved(old) == is_resolved(new):
         return None
     return "resolved" if is_resolved(new) else "unresolved"
 
 
 def changes_only_marks(old: str, new: str) -> bool:
-    """Whether two names of a topic differ in their marks and in nothing else."""
+    """Return whether two names of a topic differ in their marks and in nothing else."""
     return old != new and base_name(old) == base_name(new)
 
 
 def renamed(old: str, requested: str, *, max_length: int) -> str:
-    """The name that a topic gets when a client requests another one.
+    """Return the name that a topic gets when a client requests another one.
 
     A topic has one mark at most, so marking a resolved topic again leaves its name as it is.
-    Nothing of a name is lost where a client cuts the marked name to the maximum length, or
-    removes a mark with which the name itself begins.
+    Nothing of a name is lost where a client cuts the marked name to the maximum length, or removes
+    a mark with which the name itself begins.
     """
     base = base_name(old)
     if is_resolved(old) and requested == _CLIENT_MARKS.sub("", old, count=1):

@@ -13,7 +13,7 @@ _PASSING: Final = frozenset(
 
 
 def is_passing(status: int) -> bool:
-    """Whether the same request may go better later, if nobody changes it."""
+    """Return whether the same request may go better later, if nobody changes it."""
     return status in _PASSING or status >= HTTPStatus.INTERNAL_SERVER_ERROR
 
 

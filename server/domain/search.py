@@ -60,12 +60,14 @@ class Wanted:
 
 
 def language_of(code: str) -> str:
-    """The dictionary for an organization with this language."""
+    """Return the dictionary for an organization with this language."""
     return LANGUAGES.get(re.split("[-_]", code.lower())[0], "simple")
 
 
 def parse_search(operand: str) -> tuple[Wanted, ...]:
-    """The words and phrases of a search. Raises BadNarrowError if there are none, or too many.
+    """Return the words and phrases of a search.
+
+    Raises BadNarrowError if there are none, or too many.
 
     Punctuation around words is ignored, unless it belongs to one; and so is punctuation alone,
     unless it is in quotes or there is nothing else.
@@ -97,7 +99,7 @@ def _wanted(text: str, *, is_quoted: bool) -> Wanted | None:
 
 
 def _words(token: str) -> list[str]:
-    """The words in text without blanks, with the punctuation that they need."""
+    """Return the words in text without blanks, with the punctuation that they need."""
     spans: list[tuple[int, int]] = []
     for at, each in enumerate(token):
         continues = bool(spans) and spans[-1][1] == at

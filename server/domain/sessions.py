@@ -24,12 +24,12 @@ MAX_TOKEN_LENGTH: Final = 100
 
 
 def new_token() -> str:
-    """What a cookie is to hold."""
+    """Return what a cookie is to hold."""
     return secrets.token_urlsafe(32)
 
 
 def digest_of(token: str) -> bytes:
-    """What is kept of a token."""
+    """Return what is kept of a token."""
     return hashlib.sha256(token.encode()).digest()
 
 
@@ -55,5 +55,5 @@ class Session:
 
 
 def is_form_token(given: str, token: str) -> bool:
-    """Whether a form that carries this was shown to the holder of the token."""
+    """Return whether a form that carries this was shown to the holder of the token."""
     return hmac.compare_digest(given.encode(errors="replace"), form_token(token).encode())

@@ -42,7 +42,7 @@ class ShownPerson:
 def inaccessible_person(
     user_id: UserId, address: RealmAddress, *, name: str = INACCESSIBLE_NAME
 ) -> ShownPerson:
-    """The person for viewers who may not know them: only the id is theirs."""
+    """Return the person for viewers who may not know them: only the id is theirs."""
     return ShownPerson(
         user_id,
         name,
@@ -64,7 +64,7 @@ class Sight:
     def shown(
         self, row: Portrayed, address: RealmAddress, *, unknown: str = INACCESSIBLE_NAME
     ) -> ShownPerson:
-        """The person as the viewer may see them; `address` is the organization's.
+        """Return the person as the viewer may see them; `address` is the organization's.
 
         `unknown` is the name shown for other people, in the viewer's language.
         """
@@ -78,14 +78,14 @@ class Sight:
         return ShownPerson(row.user_id, row.full_name, email, avatar)
 
     def name(self, user_id: UserId, full_name: str) -> str:
-        """The name under which the viewer may know a person of this full name."""
+        """Return the name under which the viewer may know a person of this full name."""
         return INACCESSIBLE_NAME if user_id in self.strangers else full_name
 
     def is_found_by(self, viewer: UserRow, row: UserRow, email: str, domain: str) -> bool:
-        """Whether an address of the person leads this viewer to them.
+        """Return whether an address of the person leads this viewer to them.
 
-        What stands for a hidden address always does, the real one where the viewer may know it.
-        Any other is to be answered like an address that does not exist.
+        What stands for a hidden address always does, the real one where the viewer may know it. Any
+        other is to be answered like an address that does not exist.
         """
         if user_id_of_hidden_email(email, domain) == row.user_id:
             return True

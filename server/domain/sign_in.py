@@ -37,7 +37,7 @@ _PRODUCT: Final = re.compile(r"^\s*([A-Za-z]\w*)/v?(\d+(?:\.\d+)*)")
 
 
 def is_too_old(user_agent: str) -> bool:
-    """Whether this client is known not to work with this server."""
+    """Return whether this client is known not to work with this server."""
     product = _PRODUCT.match(user_agent)
     if product is None:
         return False
@@ -46,12 +46,12 @@ def is_too_old(user_agent: str) -> bool:
 
 
 def takes_passwords(settings: RealmSettings, available: Collection[str]) -> bool:
-    """Whether people sign in with a name and a password: one of ours, or a directory's."""
+    """Return whether people sign in with a name and a password: one of ours, or a directory's."""
     return any(name in available and settings.wants_method(name) for name in (PASSWORDS, LDAP))
 
 
 def shown_methods(settings: RealmSettings, available: Iterable[str]) -> dict[str, dict[str, bool]]:
-    """The ways that this server has, and whether the organization wants them."""
+    """Return the ways that this server has, and whether the organization wants them."""
     return {
         name: {
             "enabled": name == FOR_DEVELOPERS or settings.wants_method(name),

@@ -28,7 +28,7 @@ _UNDERSCORES: Final = re.compile(r"(?<![\w\\])(__?)(?![\s_])([^\n_]+?)(?<![\s_\\
 
 
 def markdown_of(payload: Any) -> str:
-    """What the payload says; nothing if it says nothing that we know of."""
+    """Return what the payload says; nothing if it says nothing that we know of."""
     if not isinstance(payload, dict):
         return ""
     parts = [*_some(each_of(payload.get("blocks"), _block))]
@@ -53,7 +53,7 @@ def _some(parts: Iterator[str]) -> Iterator[str]:
 
 
 def channel_of(payload: Any) -> str | None:
-    """Where it says that it goes, without Slack's sign in front."""
+    """Return where it says that it goes, without Slack's sign in front."""
     name = text_of(payload.get("channel")) if isinstance(payload, dict) else ""
     return name.strip().lstrip("#@") or None
 
@@ -125,7 +125,10 @@ def _actions(block: dict[str, Any]) -> str:
 
 
 def _button(each: dict[str, Any]) -> str:
-    """A button that leads somewhere, and the choices of a menu that do. Others can do nothing."""
+    """Return a button that leads somewhere, and the choices of a menu that do.
+
+    Others can do nothing.
+    """
     if each.get("type") == "overflow":
         return " ".join(each_of(each.get("options"), _button))
     url = text_of(each.get("url"))
@@ -133,7 +136,7 @@ def _button(each: dict[str, Any]) -> str:
 
 
 def _one_line(value: Any) -> str:
-    """A text that is to be the text of a link, as it is."""
+    """Return a text that is to be the text of a link, as it is."""
     text = value.get("text") if isinstance(value, dict) else value
     return " ".join(text_of(text)[:MAX_LINE].split())
 

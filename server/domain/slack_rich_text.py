@@ -27,7 +27,7 @@ class _Piece(NamedTuple):
 
 
 def inline(elements: Any) -> str:
-    """The pieces of a paragraph, an item, a quote or a cell."""
+    """Return the pieces of a paragraph, an item, a quote or a cell."""
     pieces = [
         _piece(each)
         for each in (elements[:MAX_PIECES] if isinstance(elements, list) else ())
@@ -42,7 +42,7 @@ def inline(elements: Any) -> str:
 
 
 def _would_be_misread(before: str, behind: str) -> bool:
-    """Whether two runs need something invisible between them.
+    """Return whether two runs need something invisible between them.
 
     The same mark on both sides would be one mark. And a mark between a letter of ASCII and
     punctuation neither begins nor ends anything.
@@ -115,7 +115,7 @@ def _is_character(number: int) -> bool:
 
 
 def _named(sign: str, *keys: str) -> Callable[[dict[str, Any]], str]:
-    """What a piece refers to: its name if it has one, or the id that Slack has."""
+    """Return what a piece refers to: its name if it has one, or the id that Slack has."""
 
     def render(each: dict[str, Any]) -> str:
         said = (text_of(each.get(key)) for key in ("name", "text", "fallback", *keys))
@@ -151,7 +151,7 @@ _INLINE: Final[dict[str, Callable[[dict[str, Any]], str]]] = {
 
 
 def rich_text(block: dict[str, Any]) -> str:
-    """A block of sections, lists, quotes and code."""
+    """Return a block of sections, lists, quotes and code."""
     elements = block.get("elements")
     parts: list[str] = []
     level, before = -1, ""
@@ -220,7 +220,7 @@ def _whole(value: Any, *, most: int = MAX_LEVEL) -> int:
 
 
 def table(block: dict[str, Any]) -> str:
-    """A table, whose first row is its head."""
+    """Return a table, whose first row is its head."""
     rows = block.get("rows")
     cells = [
         list(_cells(row))

@@ -35,7 +35,7 @@ _EMOJI: Final = re.compile(r":(?=[\w+-]+:)")
 
 
 def _between(mark: str) -> re.Pattern[str]:
-    """What stands between two of these marks; within a word they are no marks."""
+    """Return what stands between two of these marks; within a word they are no marks."""
     within = rf"(?![\s{mark}])((?:[^{mark}\n]|(?<=[^\W_]){mark}(?=[^\W_]))+?)(?<!\s)"
     before, behind = rf"(?<![^\W_])(?<!{mark})", rf"(?![^\W_])(?!{mark})"
     return re.compile(f"{before}{mark}{within}{mark}{behind}")
@@ -45,7 +45,7 @@ _STYLES: Final = ((_between(r"\*"), "**"), (_between("_"), "*"), (_between("~"),
 
 
 def text_of(value: Any) -> str:
-    """A text as it is; a number as one; anything else is none."""
+    """Return a text as it is; a number as one; anything else is none."""
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         return ""
     return str(value)[:MAX_TEXT].replace("\0", "")
@@ -61,7 +61,7 @@ def each_of(
 
 
 def converted(text: str, *, styled: bool = True) -> str:
-    """A text with Slack's marks and references, with ours. Code stays as it is.
+    """Return a text with Slack's marks and references, with ours. Code stays as it is.
 
     Where it is not styled, only the references mean something.
     """
@@ -102,7 +102,7 @@ def _code(piece: str) -> str:
 
 
 def _on_lines(text: str) -> str:
-    """The text with its fences on lines of their own."""
+    """Return the text with its fences on lines of their own."""
     text = re.sub(r"(?<!\n)\0(?=```)", "\n", text.lstrip("\0") if text.startswith("\0") else text)
     return re.sub(r"(?<=```)\0(?!\n|$)", "\n", text).replace("\0", "")
 
@@ -140,7 +140,7 @@ def _indent(found: re.Match[str]) -> str:
 
 
 def link(text: str, url: str) -> str:
-    """A link with a plain text; brackets in it stay as they are where they come in pairs."""
+    """Return a link with a plain text; brackets in it stay as they are where they come in pairs."""
     label = _label(" ".join(text.split()))
     if re.search(r"[\s()<>]", url):
         url = re.sub(r"[\s<>]", lambda found: f"%{ord(found[0]):02X}", url)
@@ -189,13 +189,13 @@ def _date(parts: list[str], label: str) -> str:
 
 
 def time_of(seconds: Any) -> str:
-    """A moment that each reader sees in their own zone; nothing if it is none."""
+    """Return a moment that each reader sees in their own zone; nothing if it is none."""
     found = _UNIX_TIME.fullmatch(text_of(seconds))
     return f"<time:{found[1]}>" if found else ""
 
 
 def text_object(value: Any) -> str:
-    """A text, or an object that holds one in one of Slack's two forms."""
+    """Return a text, or an object that holds one in one of Slack's two forms."""
     if not isinstance(value, dict):
         return converted(text_of(value))
     text = text_of(value.get("text"))
@@ -205,7 +205,7 @@ def text_object(value: Any) -> str:
 
 
 def fallback(part: dict[str, Any]) -> str:
-    """What a part that is not known says of itself."""
+    """Return what a part that is not known says of itself."""
     for key in ("fallback", "text", "title", "alt_text", "description", "label", "name"):
         value = part.get(key)
         said = text_object(value) if isinstance(value, dict) else plain(text_of(value))

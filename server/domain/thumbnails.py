@@ -60,22 +60,22 @@ class Pictured(Protocol):
 
 
 def has_thumbnails(content_type: str) -> bool:
-    """Whether small ones are made of files of this type."""
+    """Return whether small ones are made of files of this type."""
     return content_type.startswith("image/")
 
 
 def key_of(blob_key: str, wanted: Format) -> str:
-    """Where a small one is kept of what is kept under `blob_key`."""
+    """Return where a small one is kept of what is kept under `blob_key`."""
     return f"thumbnails/{blob_key.partition('/')[2]}{wanted.ending}"
 
 
 def keys_of(blob_key: str) -> tuple[str, ...]:
-    """The same of all formats."""
+    """Return the same of all formats."""
     return tuple(key_of(blob_key, each) for each in FORMATS)
 
 
 def with_thumbnails(html: str, pictures: Mapping[str, Pictured]) -> str:
-    """A message's HTML with small pictures for those that it shows, as far as there are any.
+    """Return a message's HTML with small pictures for those that it shows, as far as there are any.
 
     `pictures` are those that the message holds, by path; what is not among them stays as it is.
     What cannot be shown is not: its link is in the text, and no client has to decode it.

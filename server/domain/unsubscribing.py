@@ -32,13 +32,13 @@ class Subscriber(NamedTuple):
 
 
 def token_for(key: bytes, subscriber: Subscriber) -> str:
-    """What names the subscriber in a link; nobody without the key can make it."""
+    """Return what names the subscriber in a link; nobody without the key can make it."""
     said = [subscriber.realm_id, subscriber.user_id]
     return str(_serializer(key, subscriber.kind).dumps(said))
 
 
 def link_for(key: bytes, subscriber: Subscriber, address: RealmAddress) -> str:
-    """Where the subscriber stops the emails, at their organization's address."""
+    """Return where the subscriber stops the emails, at their organization's address."""
     return f"{address.url}{API_PREFIX}{PATH.format(token=token_for(key, subscriber))}"
 
 

@@ -26,7 +26,10 @@ _LACKING: Final = re.compile(r"\(\?<?[=!]|\(\?>|\(\?\(|\(\?P=|\\[1-9]")
 
 
 def checked_template(name: str, template: str) -> str:
-    """The template as it is kept. Raises InvalidParameterError, for the parameter of this name."""
+    """Return the template as it is kept.
+
+    Raises InvalidParameterError, for the parameter of this name.
+    """
     template = template.strip()
     if len(template) > MAX_TEMPLATE_LENGTH:
         raise InvalidParameterError(
@@ -45,7 +48,7 @@ def checked_template(name: str, template: str) -> str:
 
 
 def checked_linkifier(pattern: str, url_template: str) -> tuple[str, str]:
-    """Both as they are kept. Raises InvalidParameterError that says what is wrong."""
+    """Return both as they are kept. Raises InvalidParameterError that says what is wrong."""
     pattern = pattern.strip()
     if not pattern:
         raise InvalidParameterError("pattern", "pattern cannot be blank")
@@ -89,7 +92,7 @@ def _check_pattern(pattern: str) -> None:
 
 
 def checked_playground(name: str, language: str, url_template: str) -> tuple[str, str, str]:
-    """All three as they are kept. Raises InvalidParameterError."""
+    """Return all three as they are kept. Raises InvalidParameterError."""
     name, language = name.strip(), language.strip()
     if not name or len(name) > MAX_PLAYGROUND_NAME_LENGTH:
         raise InvalidParameterError("name", "name is blank or too long")

@@ -123,7 +123,7 @@ class UserSettings(msgspec.Struct, frozen=True, kw_only=True):
         return msgspec.structs.replace(self, **changes)
 
     def stored(self) -> dict[str, Any]:
-        """What storage keeps: the settings that differ from the defaults."""
+        """Return what storage keeps: the settings that differ from the defaults."""
         return {
             name: value
             for name, value in msgspec.structs.asdict(self).items()
@@ -131,7 +131,7 @@ class UserSettings(msgspec.Struct, frozen=True, kw_only=True):
         }
 
     def wire(self) -> dict[str, Any]:
-        """All settings by name, and what there is to choose from."""
+        """Return all settings by name, and what there is to choose from."""
         return {
             **msgspec.structs.asdict(self),
             "available_notification_sounds": list(NOTIFICATION_SOUNDS),

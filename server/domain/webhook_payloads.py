@@ -45,7 +45,7 @@ class Said:
 
 
 def read_slack(body: bytes) -> Said:
-    """What is written for Slack."""
+    """Return what is written for Slack."""
     try:
         payload: Any = orjson.loads(body)
     except orjson.JSONDecodeError:
@@ -79,6 +79,6 @@ READERS: Final[Mapping[str, Callable[[bytes], Said]]] = {"slack": read_slack, "j
 
 
 def _cut(text: str, end: str) -> str:
-    """The text as far as a message may be long; where it is cut, it ends like this."""
+    """Return the text as far as a message may be long; where it is cut, it ends like this."""
     room = MAX_MESSAGE_LENGTH - 100
     return text if len(text) <= room else text[: room - len(end)] + end

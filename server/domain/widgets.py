@@ -20,7 +20,7 @@ _BULLET: Final = re.compile(r"\s*(?:[-*](?:\s+|$))?")
 
 
 def widget_of(content: str) -> str | None:
-    """What makes a widget of the message, as JSON; None for an ordinary message.
+    """Return what makes a widget of the message, as JSON; None for an ordinary message.
 
     `/poll` and `/todo` begin one: the first line is the question or the title, and each further
     line is an option, or a task with a description after a colon.

@@ -30,7 +30,7 @@ _WRITTEN_TOGETHER: Final = (
 
 
 def begins_word(text: str, at: int) -> bool:
-    """Whether what stands at this place is not the rest of a word that began before."""
+    """Return whether what stands at this place is not the rest of a word that began before."""
     if at <= 0 or at >= len(text) or not is_in_words(text[at - 1]):
         return True
     following = _scripts(text[at]) if is_in_words(text[at]) else _LATIN
@@ -38,12 +38,12 @@ def begins_word(text: str, at: int) -> bool:
 
 
 def stands_free(text: str, at: int) -> bool:
-    """Whether it begins a word, and is not joined to what stands before it by a sign."""
+    """Return whether it begins a word, and is not joined to what stands before it by a sign."""
     return begins_word(text, at) and not (at > 0 and text[at - 1] in JOINING)
 
 
 def ends_word(text: str, at: int) -> bool:
-    """Whether what ends at this place is a whole word, or the end of one."""
+    """Return whether what ends at this place is a whole word, or the end of one."""
     if at <= 0 or at >= len(text) or not is_in_words(text[at]):
         return True
     following = _scripts(text[at])
@@ -51,7 +51,7 @@ def ends_word(text: str, at: int) -> bool:
 
 
 def leaves_writing_system(text: str, at: int) -> bool:
-    """Whether a word in another writing system than that before it begins at this place.
+    """Return whether a word in another writing system than that before it begins at this place.
 
     Japanese is one, of three scripts. Latin letters leave none: they are used in all of them.
     """
@@ -83,7 +83,7 @@ def _is_in_tokens(character: str) -> bool:
 
 
 def _of_one_script(text: str) -> list[str]:
-    """A run of words and joining signs, in pieces."""
+    """Return a run of words and joining signs, in pieces."""
     if text.isascii():
         return [text]
     cuts = [0, *_changes(text), len(text)]
@@ -106,7 +106,7 @@ def _changes(text: str) -> Iterator[int]:
 
 @lru_cache(maxsize=8192)
 def is_in_words(character: str) -> bool:
-    """Whether it is a letter, a mark or a digit."""
+    """Return whether it is a letter, a mark or a digit."""
     return category(character)[0] in "LMN"
 
 
@@ -119,7 +119,7 @@ def _scripts(character: str) -> frozenset[str] | None:
 
 
 def _scripts_before(text: str, at: int) -> frozenset[str]:
-    """The script of the word that goes up to this place."""
+    """Return the script of the word that goes up to this place."""
     for before in range(at - 1, max(-1, at - 1 - _LOOK_BACK), -1):
         if not is_in_words(text[before]):
             break

@@ -49,7 +49,7 @@ class Event(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=False):
     """Whether each reader's own flags are added to what is sent."""
 
     def wire(self, position: Position, view: ClientView) -> Sequence[Any]:
-        """The events that a client with this view gets, without `id` and `flags`.
+        """Return the events that a client with this view gets, without `id` and `flags`.
 
         At most MAX_WIRE_EVENTS; none if the client is not to get it.
         """
@@ -89,11 +89,11 @@ class Event(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=False):
         return self
 
     def met(self) -> Sequence[UserId]:
-        """People who know each other from this entry on, as they share a conversation."""
+        """Return people who know each other from this entry on, as they share a conversation."""
         return ()
 
     def ended_queues(self) -> Sequence[UserId]:
-        """Users whose event queues end here."""
+        """Return users whose event queues end here."""
         return ()
 
     def blanked(self) -> Sequence[Position]:

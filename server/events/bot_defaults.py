@@ -14,7 +14,7 @@ from storage.ids import ChannelId, RealmId, UserId
 async def visible_to(
     connection: Connection, realm_id: RealmId, standing: Standing, rows: Collection[DefaultsRow]
 ) -> dict[UserId, BotDefaults]:
-    """The defaults of bots as a user sees them: only channels of which the user may know."""
+    """Return the defaults of bots as a user sees them: only channels of which the user may know."""
     ids = {i for row in rows for i in (row.sending_channel_id, row.events_channel_id) if i}
     if not ids:
         return {row.bot_id: by_name(row, {}) for row in rows}
@@ -48,7 +48,7 @@ async def subscribed_in(
 
 
 def by_name(row: DefaultsRow, known: dict[ChannelId, ChannelRow]) -> BotDefaults:
-    """The defaults with the names of the channels that are known; others are left out."""
+    """Return the defaults with the names of the channels that are known; others are left out."""
 
     def name(channel_id: ChannelId | None) -> str | None:
         channel = None if channel_id is None else known.get(channel_id)

@@ -67,7 +67,7 @@ def shown_bot(
     service: ServiceRow | None = None,
     defaults: BotDefaults = NO_DEFAULTS,
 ) -> Bot:
-    """The bot for its owner and the administrators."""
+    """Return the bot for its owner and the administrators."""
     return Bot(
         user_id=row.user_id,
         email=public_email(row, address.domain),

@@ -143,5 +143,8 @@ assert len(_DECODERS) == len(EVENTS), "two events share a kind"
 
 
 def decode(kind: str, body: bytes) -> Event:
-    """The event as it was appended. Raises KeyError for a kind that this release does not know."""
+    """Return the event as it was appended.
+
+    Raises KeyError for a kind that this release does not know.
+    """
     return _DECODERS[kind].decode(body)

@@ -107,7 +107,7 @@ class ChannelInfo(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def permissions_of(row: ChannelRow, graph: GroupGraph) -> Mapping[str, Any]:
-    """The fields of ChannelInfo that say who may do what."""
+    """Return the fields of ChannelInfo that say who may do what."""
     post = post_policy(row, graph)
     return {
         "stream_post_policy": post,
@@ -173,7 +173,7 @@ class ChannelsDeleted(Event, frozen=True, kw_only=True):
 
 
 def deleted(channel_ids: Sequence[ChannelId]) -> Sequence[Any]:
-    """What tells a client that these channels are gone; nothing for none."""
+    """Return what tells a client that these channels are gone; nothing for none."""
     if not channel_ids:
         return []
     streams = [{"stream_id": channel_id} for channel_id in channel_ids]

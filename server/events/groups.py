@@ -44,7 +44,7 @@ def permissions_of(row: GroupRow, graph: GroupGraph) -> dict[str, Any]:
 
 
 def shown_group(row: GroupRow, graph: GroupGraph, members: Sequence[UserId]) -> UserGroup:
-    """The group with these direct members."""
+    """Return the group with these direct members."""
     return UserGroup(
         id=row.group_id,
         name=row.name,

@@ -71,7 +71,7 @@ class ShownMessage(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True
 
 
 def recipient_id(channel_id: ChannelId | None, dm_group_id: int | None) -> int:
-    """A number that stands for the channel or the direct-message group, and for no other."""
+    """Return a number that stands for the channel or the direct-message group, and for no other."""
     if channel_id is not None:
         return 2 * channel_id
     assert dm_group_id is not None, "a message is in a channel or in a direct-message group"
@@ -119,12 +119,12 @@ class MessageObject(msgspec.Struct, gc=False):
 
 
 def content_type(view: ClientView) -> Literal["text/html", "text/x-markdown"]:
-    """Of the content that the view asks for."""
+    """Return of the content that the view asks for."""
     return "text/html" if view.apply_markdown else "text/x-markdown"
 
 
 def avatar_url(sender: Sender, view: ClientView) -> str | None:
-    """The address of the sender's picture, unless the client makes it itself."""
+    """Return the address of the sender's picture, unless the client makes it itself."""
     return None if sender.is_gravatar and view.client_gravatar else sender.avatar_url
 
 

@@ -25,7 +25,7 @@ class ShownField(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def shown_fields(rows: Sequence[FieldRow]) -> list[ShownField]:
-    """All fields of an organization, given in the order in which they are shown."""
+    """Return all fields of an organization, given in the order in which they are shown."""
     return [
         ShownField(
             id=row.field_id,

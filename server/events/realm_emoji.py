@@ -36,7 +36,7 @@ class ShownEmoji(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def shown(rows: Sequence[EmojiRow]) -> dict[str, ShownEmoji]:
-    """All of them, by id."""
+    """Return all of them, by id."""
     return {str(row.emoji_id): ShownEmoji.of(row) for row in rows}
 
 

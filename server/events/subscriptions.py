@@ -46,13 +46,13 @@ class SubscriptionInfo(ChannelInfo, frozen=True, kw_only=True):
         return cls(**msgspec.structs.asdict(channel), **personal(row), **subscribers)
 
     def settled(self, defaults: Mapping[str, bool]) -> "SubscriptionInfo":
-        """The same for clients that know no open setting."""
+        """Return the same for clients that know no open setting."""
         left_open = {name: value for name, value in defaults.items() if getattr(self, name) is None}
         return msgspec.structs.replace(self, **left_open) if left_open else self
 
 
 def personal(row: SubscriptionRow) -> dict[str, Any]:
-    """The subscriber's part of SubscriptionInfo."""
+    """Return the subscriber's part of SubscriptionInfo."""
     return {
         "color": row.color,
         "is_muted": row.is_muted,

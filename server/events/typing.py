@@ -23,7 +23,7 @@ class TypingPerson(msgspec.Struct, frozen=True):
         return cls(person.email, person.user_id)
 
     def masked(self, strangers: Collection[UserId], address: RealmAddress) -> "TypingPerson":
-        """The person for readers who may not know these people."""
+        """Return the person for readers who may not know these people."""
         if self.user_id not in strangers:
             return self
         return TypingPerson.of(inaccessible_person(self.user_id, address))

@@ -61,7 +61,7 @@ class User(msgspec.Struct, frozen=True, kw_only=True):
         return self.avatar_url == gravatar_url(self.email, self.avatar_version)
 
     def for_view(self, view: ClientView) -> "User":
-        """The same user for such clients."""
+        """Return the same user for such clients."""
         if view.client_gravatar and self.has_known_avatar:
             return msgspec.structs.replace(self, avatar_url=None)
         return self
@@ -70,7 +70,7 @@ class User(msgspec.Struct, frozen=True, kw_only=True):
 def shown_user(
     row: UserRow, address: RealmAddress, *, knows_email: bool, profile: ProfileData = NO_DATA
 ) -> User:
-    """The user as they are shown to those who may, or may not, know their real address.
+    """Return the user as they are shown to those who may, or may not, know their real address.
 
     `address` is the organization's; `profile` what they say in its fields.
     """
@@ -99,7 +99,7 @@ def shown_user(
 
 
 def inaccessible_user(row: UserRow, address: RealmAddress) -> User:
-    """What those are shown who may not know that user: only that there is somebody."""
+    """Return what those are shown who may not know that user: only that there is somebody."""
     shown = inaccessible_person(row.user_id, address)
     return User(
         user_id=row.user_id,

@@ -25,7 +25,7 @@ Entry = Mapping[str, Any]
 
 
 def last_moved(history: Sequence[Entry]) -> int | None:
-    """When the message was moved last, by its history (newest first)."""
+    """Return when the message was moved last, by its history (newest first)."""
     return next((e["timestamp"] for e in history if _is_move(e)), None)
 
 
@@ -65,7 +65,7 @@ async def fetch_history(
     message_id: MessageId,
     view: ClientView,
 ) -> list[dict[str, Any]]:
-    """Each state in which the message was, oldest first. Raises BadRequestError."""
+    """Return each state in which the message was, oldest first. Raises BadRequestError."""
     settings = await realm_cache.settings()
     row = await message_edits.history_of(connection, actor.realm_id, actor.user_id, message_id)
     if row is None:

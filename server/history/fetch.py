@@ -63,7 +63,7 @@ class Match:
 async def page(
     realm_cache: RealmCache, connection: Connection, actor: Actor, wanted: Wanted
 ) -> Fetched:
-    """A page of what the actor may read. Raises BadNarrowError, BadRequestError."""
+    """Return a page of what the actor may read. Raises BadNarrowError, BadRequestError."""
     located = await _locate(realm_cache, connection, actor, wanted)
     if located is None:
         return Fetched(_shown(NEWEST), Page([], False, True, True), [])
@@ -92,7 +92,7 @@ async def page(
 async def page_of_ids(
     realm_cache: RealmCache, connection: Connection, actor: Actor, wanted: Wanted
 ) -> PageOfIds:
-    """Which messages `page` would give. Raises BadNarrowError, BadRequestError."""
+    """Return which messages `page` would give. Raises BadNarrowError, BadRequestError."""
     located = await _locate(realm_cache, connection, actor, wanted)
     if located is None:
         return PageOfIds([], False, True, True)
@@ -102,7 +102,7 @@ async def page_of_ids(
 async def _locate(
     realm_cache: RealmCache, connection: Connection, actor: Actor, wanted: Wanted
 ) -> tuple[Scope, Window] | None:
-    """Where to look; None if no message can be there."""
+    """Return where to look; None if no message can be there."""
     if wanted.before + wanted.after > MAX_MESSAGES:
         raise BadRequestError(f"Too many messages requested (maximum {MAX_MESSAGES}).")
     where = await narrowed(Look(realm_cache, connection, actor), wanted.terms)
@@ -169,7 +169,7 @@ async def _with_stems(
     stems: set[str],
     words: set[str],
 ) -> set[str]:
-    """Those of the words that have one of the stems."""
+    """Return those of the words that have one of the stems."""
     key = ("stems", language)
     kept: _Stems = realm_cache.recall(key) or _Stems()
     new = words - kept.words
@@ -188,7 +188,7 @@ async def matching(
     message_ids: Sequence[MessageId],
     terms: Sequence[Term],
 ) -> dict[str, Match]:
-    """Those of the messages that the actor may read and that meet the terms, by id.
+    """Return those of the messages that the actor may read and that meet the terms, by id.
 
     Each with its content and topic, with marks where a search has found something.
     """
@@ -209,7 +209,7 @@ async def by_ids(
     view: ClientView,
     terms: Sequence[Term] = (),
 ) -> list[MessageObject]:
-    """Those of the messages that the actor may read and that meet the terms, by id."""
+    """Return those of the messages that the actor may read and that meet the terms, by id."""
     if len(message_ids) > MAX_MESSAGES:
         raise BadRequestError(f"Too many messages requested (maximum {MAX_MESSAGES}).")
     if terms:
@@ -270,7 +270,7 @@ async def one(
     message_id: MessageId,
     view: ClientView,
 ) -> tuple[MessageObject, str]:
-    """The message as the actor sees it, and its Markdown. Raises BadRequestError."""
+    """Return the message as the actor sees it, and its Markdown. Raises BadRequestError."""
     shown = await by_ids(realm_cache, connection, actor, [message_id], view)
     raw = await messages.for_reader(
         connection, actor.realm_id, actor.user_id, [message_id], rendered=False

@@ -57,7 +57,7 @@ class Narrowed:
 
 
 async def narrowed(look: Look, terms: Sequence[Term]) -> Narrowed:
-    """Where to look. Raises BadNarrowError."""
+    """Return where to look. Raises BadNarrowError."""
     if look.actor.is_spectator:
         _check_spectators(terms)
     near = [message_id(term.operand) for term in terms if term.operator == "near"]
@@ -91,7 +91,7 @@ def _check_spectators(terms: Sequence[Term]) -> None:
 
 
 def message_id(operand: Operand) -> MessageId:
-    """The message that an operand names. Raises BadNarrowError."""
+    """Return the message that an operand names. Raises BadNarrowError."""
     text = str(operand)
     if not text.isascii() or not text.isdigit() or len(text) > MAX_ID_DIGITS:
         raise BadNarrowError("Invalid message ID")
@@ -99,15 +99,15 @@ def message_id(operand: Operand) -> MessageId:
 
 
 def _comes_first(term: Term) -> int:
-    """Which topics are meant depends on the channels."""
+    """Return which topics are meant depends on the channels."""
     return 0 if term.operator in {"channel", "channels"} else 1
 
 
 async def _with_conversation(look: Look, terms: Sequence[Term]) -> list[Term] | None:
-    """The terms with the conversation of the message instead of whichever they name.
+    """Return the terms with the conversation of the message instead of whichever they name.
 
-    A message that the reader may not read says nothing: the named conversation is left, if there
-    is one; without it there is nothing to show.
+    A message that the reader may not read says nothing: the named conversation is left, if there is
+    one; without it there is nothing to show.
     """
     withs = [term for term in terms if term.operator == "with"]
     if len(withs) > 1 or withs[0].negated:
@@ -150,13 +150,15 @@ async def _topic_name(look: Look, operand: Operand) -> str:
 
 
 async def _group(look: Look, operand: Operand) -> tuple[UserId, ...]:
-    """The reader and those whom the operand names, sorted. Raises BadNarrowError."""
+    """Return the reader and those whom the operand names, sorted. Raises BadNarrowError."""
     people = {row.user_id for row in await _companions(look, operand)}
     return tuple(sorted(people | {look.actor.user_id}))
 
 
 async def _companions(look: Look, operand: Operand) -> list[UserRow]:
-    """The users that the operand names, as participants of a conversation. Raises BadNarrowError.
+    """Return the users that the operand names, as participants of a conversation.
+
+    Raises BadNarrowError.
 
     A reader has no conversation with people they may not know: those are refused like unknown ids.
     """
@@ -408,7 +410,10 @@ _ADD: Final = {
 
 
 async def channel_of(look: Look, operand: Operand) -> ChannelRow:
-    """The channel that the operand names, if the reader may know of it. Raises BadNarrowError."""
+    """Return the channel that the operand names, if the reader may know of it.
+
+    Raises BadNarrowError.
+    """
     realm_cache, actor = look.realm_cache, look.actor
     channel = None
     if isinstance(operand, str):
@@ -425,7 +430,7 @@ async def channel_of(look: Look, operand: Operand) -> ChannelRow:
 
 
 async def _users(look: Look, operand: Operand, only: int | None = None) -> list[UserRow]:
-    """The users that the operand names by ids or emails. Raises BadNarrowError."""
+    """Return the users that the operand names by ids or emails. Raises BadNarrowError."""
     if isinstance(operand, str):
         emails = [e.strip() for e in operand.split(",") if e.strip()]
         known = [await look.realm_cache.users_known_by(look.actor.row, [e]) for e in emails]
@@ -440,6 +445,6 @@ async def _users(look: Look, operand: Operand, only: int | None = None) -> list[
 
 
 def among(scope: Scope, ids: Iterable[MessageId]) -> Scope:
-    """The scope, of these messages only."""
+    """Return the scope, of these messages only."""
     wanted = set(ids)
     return replace(scope, ids=sorted(wanted if scope.ids is None else wanted & set(scope.ids)))

@@ -168,7 +168,7 @@ async def _places(
     view: ClientView,
     sight: Sight,
 ) -> dict[int, _Place]:
-    """The conversations of these messages, by id."""
+    """Return the conversations of these messages, by id."""
     address = await realm_cache.address()
     display_name = (await realm_cache.settings()).empty_topic_display_name
     linkifiers = await realm_cache.linkifiers()

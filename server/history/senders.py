@@ -11,7 +11,7 @@ from storage.users import UserRow
 def shown_sender(
     realm_cache: RealmCache, row: UserRow, realm: RealmRow, address: RealmAddress, sight: Sight
 ) -> Sender:
-    """The sender as a viewer with this sight may see them.
+    """Return the sender as a viewer with this sight may see them.
 
     What most viewers see is kept for as long as these are the rows: a page has many senders.
     """

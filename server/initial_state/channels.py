@@ -60,7 +60,7 @@ class Permissions:
         return found
 
     def of(self, row: ChannelRow) -> Mapping[str, Any]:
-        """The fields of ChannelInfo that say it."""
+        """Return the fields of ChannelInfo that say it."""
         said, shown = self._shown.get(row.channel_id, (None, {}))
         if said is not row.permissions:
             shown = permissions_of(row, self.graph)
@@ -110,7 +110,7 @@ class Sight:
 
 
 async def sight_of(snapshot: Snapshot) -> tuple[Sight, dict[ChannelId, ChannelInfo]]:
-    """What the one who registers sees, and each channel as their client is shown it."""
+    """Return what the one who registers sees, and each channel as their client is shown it."""
     return await snapshot.once("sight", lambda: _read_sight(snapshot))
 
 

@@ -51,7 +51,7 @@ async def fetch(snapshot: Snapshot) -> dict[str, Any]:
 
 
 async def _without_members(snapshot: Snapshot) -> list[UserGroup]:
-    """The role groups, which channels name in their settings, and nobody in them."""
+    """Return the role groups, which channels name in their settings, and nobody in them."""
     rows = await groups.all_of_realm(snapshot.connection, snapshot.realm_id)
     return [shown_group(row, snapshot.graph, []) for row in rows if row.is_system_group]
 
@@ -59,7 +59,7 @@ async def _without_members(snapshot: Snapshot) -> list[UserGroup]:
 def shown_groups(
     rows: Sequence[GroupRow], people: People, graph: GroupGraph, *, include_deactivated: bool
 ) -> list[UserGroup]:
-    """These groups, which are all of the realm, as clients are told of them."""
+    """Return these groups, which are all of the realm, as clients are told of them."""
     by_role_group = _by_role_group(people, graph)
     return [
         shown_group(row, graph, _members(row, people, by_role_group))
@@ -69,7 +69,7 @@ def shown_groups(
 
 
 def direct_members(row: GroupRow, people: People, graph: GroupGraph) -> list[UserId]:
-    """The active direct members of this group, by id."""
+    """Return the active direct members of this group, by id."""
     return _members(row, people, _by_role_group(people, graph))
 
 
@@ -92,7 +92,7 @@ def _by_role_group(people: People, graph: GroupGraph) -> dict[str, list[UserId]]
 
 
 def _next_full(people: People, waiting_period: timedelta, now: datetime) -> datetime | None:
-    """When the next member becomes a full one; None if nobody waits."""
+    """Return when the next member becomes a full one; None if nobody waits."""
     waiting = [
         full_at
         for member in people.members.values()

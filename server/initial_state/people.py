@@ -76,7 +76,7 @@ class Listing:
         return cls(address, viewer, pieces, {}).changed(rows, profiles)
 
     def changed(self, rows: Iterable[UserRow], profiles: Profiles) -> "Listing":
-        """The same after these users have changed."""
+        """Return the same after these users have changed."""
         role, client_gravatar = self.viewer
         pieces: Pieces = {kind: dict(listed) for kind, listed in self.pieces.items()}
         for row in rows:
@@ -91,7 +91,7 @@ class Listing:
         return Listing(self.address, self.viewer, pieces, arrays)
 
     def as_json(self, own: UserRow, profiles: Profiles) -> Mapping[Kind, msgspec.Raw]:
-        """The lists for a viewer of this kind, who knows their own address at any rate."""
+        """Return the lists for a viewer of this kind, who knows their own address at any rate."""
         profile = profiles.get(own.user_id, NO_DATA)
         user = shown_user(own, self.address, knows_email=True, profile=profile)
         piece = encoded(user, client_gravatar=self.viewer[1])

@@ -36,7 +36,7 @@ def _seconds(days: int | None) -> int:
 
 
 async def _rolls(snapshot: Snapshot) -> tuple[PresenceIndex, PresenceIndex]:
-    """What is kept in memory, and what the snapshot has beyond it.
+    """Return what is kept in memory, and what the snapshot has beyond it.
 
     That is kept for nobody else: meanwhile somebody may have been closed, or be called otherwise.
     """

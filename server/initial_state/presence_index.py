@@ -111,7 +111,7 @@ def as_known(
 def as_object(
     entries: Iterable[Entry], *, slim: bool, before: bytes = b"", behind: bytes = b""
 ) -> bytes:
-    """All of them as one JSON object, in the modern form or the legacy one.
+    """Return all of them as one JSON object, in the modern form or the legacy one.
 
     It may be large, and is copied once, with what stands around it.
     """

@@ -150,7 +150,7 @@ def _permissions(snapshot: Snapshot) -> dict[str, Any]:
 
 
 def _ways_in(snapshot: Snapshot) -> dict[str, Any]:
-    """How people of the organization sign in."""
+    """Return how people of the organization sign in."""
     settings, available = snapshot.settings, snapshot.server.sign_in_methods
     return {
         "realm_authentication_methods": shown_methods(settings, available),
@@ -160,7 +160,7 @@ def _ways_in(snapshot: Snapshot) -> dict[str, Any]:
 
 
 def _legacy(snapshot: Snapshot) -> dict[str, Any]:
-    """What newer names say too, for clients that know the old ones."""
+    """Return what newer names say too, for clients that know the old ones."""
     settings, graph = snapshot.settings, snapshot.graph
     return {
         **{

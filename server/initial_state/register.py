@@ -57,7 +57,7 @@ class Registered:
 
 
 def lifespan(seconds: int | None) -> int:
-    """How long the queue lives without a poll, for what the client asks."""
+    """Return how long the queue lives without a poll, for what the client asks."""
     if not seconds or seconds < 0:
         return DEFAULT_LIFESPAN_SECONDS
     return max(MIN_LIFESPAN_SECONDS, min(seconds, MAX_LIFESPAN_SECONDS))
@@ -110,7 +110,7 @@ async def register(
 
 
 def _rights(snapshot: Snapshot) -> dict[str, bool]:
-    """What the queue's user may know, where that differs among people of the role."""
+    """Return what the queue's user may know, where that differs among people of the role."""
     if not snapshot.actor.is_guest:
         return {}
     return {"knows_everybody": snapshot.settings.guests_know_everybody(snapshot.graph)}
@@ -119,7 +119,7 @@ def _rights(snapshot: Snapshot) -> dict[str, bool]:
 async def _announced(
     database: Database, actor: Actor, registration: Registration
 ) -> tuple[QueueId, list[QueueId]]:
-    """A queue that whoever writes from now on knows of, and those that end for it.
+    """Return a queue that whoever writes from now on knows of, and those that end for it.
 
     Where it begins is said later.
 
@@ -148,7 +148,7 @@ async def _snapshot(
     actor: Actor,
     registration: Registration,
 ) -> tuple[Snapshot, int]:
-    """The moment at which everything is read, and its epoch."""
+    """Return the moment at which everything is read, and its epoch."""
     row, realm, user = await connection.together(
         clock.read(connection, actor.realm_id),
         realms.by_id(connection, actor.realm_id),

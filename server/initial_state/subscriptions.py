@@ -46,7 +46,7 @@ async def lists(
     infos: Mapping[ChannelId, ChannelInfo],
     include: IncludeSubscribers,
 ) -> Lists:
-    """The channels of `infos`, with their subscribers if they are asked for."""
+    """Return the channels of `infos`, with their subscribers if they are asked for."""
     rows = [row for row in sight.rows if row.channel_id in infos]
     shown = await _subscribers(connection, realm_id, rows, include)
     found = Lists([], [], [])

@@ -25,7 +25,7 @@ async def fetch(snapshot: Snapshot) -> dict[str, Any]:
 
 
 async def fetch_muted(snapshot: Snapshot) -> dict[str, Any]:
-    """Channels by their names. Whoever knows `user_topic` does not need it."""
+    """Return channels by their names. Whoever knows `user_topic` does not need it."""
     if snapshot.fetches("user_topic"):
         return {}
     rows = await user_topics.muted_by(
@@ -39,7 +39,7 @@ async def fetch_muted(snapshot: Snapshot) -> dict[str, Any]:
 
 
 async def _rows(snapshot: Snapshot) -> Sequence[UserTopicRow]:
-    """The topics of channels that the client knows, and that the user may read.
+    """Return the topics of channels that the client knows, and that the user may read.
 
     What topics are called by now is not for who has left a private channel.
     """

@@ -75,7 +75,7 @@ def _own_permissions(snapshot: Snapshot) -> dict[str, bool]:
 async def _lists_of_known(
     snapshot: Snapshot, known: Collection[UserId]
 ) -> Mapping[Kind, msgspec.Raw]:
-    """The lists for a guest who may know only those whom they meet, and bots."""
+    """Return the lists for a guest who may know only those whom they meet, and bots."""
     connection, realm_id = snapshot.connection, snapshot.realm_id
     profiles = (await people.people_of(snapshot)).profiles
     lists: dict[Kind, list[bytes]] = {kind: [] for kind in people.KINDS}

@@ -141,7 +141,7 @@ def telling(outcome: str) -> Iterator[None]:
 
 
 def member(table: str) -> str:
-    """What the rows of the table are called in the archive."""
+    """Return what the rows of the table are called in the archive."""
     return f"tables/{table}.copy"
 
 

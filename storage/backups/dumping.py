@@ -76,7 +76,7 @@ def _dump_rows(
 
 
 def _tables(connection: Connection) -> list[tuple[str, list[str]]]:
-    """The tables with their columns, kept as they are until the transaction ends."""
+    """Return the tables with their columns, kept as they are until the transaction ends."""
     found = connection.execute(
         """
         SELECT c.relname, array_agg(a.attname::text ORDER BY a.attnum)

@@ -14,12 +14,12 @@ FOLDER: Final = "files"
 
 
 def size_of(root: Path) -> int:
-    """How many bytes lie there."""
+    """Return how many bytes lie there."""
     return sum(size for _, size in _kept(root))
 
 
 def put_files(archive: zipfile.ZipFile, root: Path, progress: Progress) -> tuple[int, int]:
-    """Add all that is kept there; how many files, and how many bytes.
+    """Add all that is kept there; return how many files, and how many bytes.
 
     Call it after the rows were read: then each file of a row is there, unless it was removed since.
     """

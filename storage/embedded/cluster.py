@@ -106,7 +106,7 @@ def server_command(
 
 
 def explain(output: str, layout: Layout) -> str:
-    """One sentence for what Postgres said before it gave up."""
+    """Return one sentence for what Postgres said before it gave up."""
     known = {
         "No space left on device": f"The disk that holds {layout.data} is full.",
         "Disk quota exceeded": f"The disk quota for {layout.data} is used up.",

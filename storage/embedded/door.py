@@ -27,7 +27,7 @@ class Door:
         return not self.descriptors
 
     def path(self, path: Path, real: Layout) -> Path:
-        """The same path through the door, if it lies behind it."""
+        """Return the same path through the door, if it lies behind it."""
         if not path.is_relative_to(real.data):
             return path
         return self.layout.data / path.relative_to(real.data)

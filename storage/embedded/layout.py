@@ -134,7 +134,7 @@ def remove_fallback(layout: Layout, directory: Path) -> None:
 
 
 def _is_private(directory: Path, account: Account) -> bool:
-    """Whether the directory is still there, and still nobody else's."""
+    """Return whether the directory is still there, and still nobody else's."""
     try:
         status = directory.lstat()
     except OSError:

@@ -23,7 +23,7 @@ class Postmaster:
     cluster: Path
 
     def is_ready(self) -> bool:
-        """Whether it accepts connections."""
+        """Return whether it accepts connections."""
         return self.status == "ready"
 
     def has_socket(self) -> bool:
@@ -31,11 +31,11 @@ class Postmaster:
         return (self.socket_directory / SOCKET_NAME).exists()
 
     def is_alive(self) -> bool:
-        """Whether that process runs, and is the Postgres of this very directory."""
+        """Return whether that process runs, and is the Postgres of this very directory."""
         return self.number_is_taken() and not _is_zombie(self.pid) and self._serves_cluster()
 
     def number_is_taken(self) -> bool:
-        """Whether any process has its number, be it another's."""
+        """Return whether any process has its number, be it another's."""
         try:
             os.kill(self.pid, 0)
         except OSError:
@@ -58,7 +58,7 @@ class Postmaster:
 
 
 def read_postmaster(cluster: Path) -> Postmaster | None:
-    """What `postmaster.pid` says; None where it is absent or not completely written."""
+    """Return what `postmaster.pid` says; None where it is absent or not completely written."""
     try:
         lines = (cluster / "postmaster.pid").read_text().splitlines()
     except OSError:
@@ -70,7 +70,7 @@ def read_postmaster(cluster: Path) -> Postmaster | None:
 
 
 def _as_we_see_it(path: Path, cluster: Path) -> Path:
-    """The real path, where Postgres was given one that leads through an open directory."""
+    """Return the real path, where Postgres was given one that leads through an open directory."""
     if not path.is_relative_to(OPEN_DIRECTORIES):
         return path
     _number, *behind = path.relative_to(OPEN_DIRECTORIES).parts

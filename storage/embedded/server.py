@@ -79,7 +79,7 @@ def running_url(data: Path) -> str | None:
 
 
 def has_cluster(data: Path) -> bool:
-    """Whether a private Postgres was ever started in this directory."""
+    """Return whether a private Postgres was ever started in this directory."""
     return Layout(data.resolve()).cluster.exists()
 
 
@@ -121,7 +121,7 @@ class EmbeddedPostgres:
         )
 
     def is_running(self) -> bool:
-        """Whether its process is there, ready or not."""
+        """Return whether its process is there, ready or not."""
         if self._process is not None:
             return self._process.poll() is None
         return self._adopted is not None and self._adopted.is_alive()
@@ -192,7 +192,7 @@ class EmbeddedPostgres:
             )
 
     def _ready_postmaster(self) -> Postmaster | None:
-        """The running server once it accepts connections, not the note of a dead one."""
+        """Return the running server once it accepts connections, not the note of a dead one."""
         postmaster = read_postmaster(self._layout.cluster)
         if postmaster is None or postmaster == self._left_behind:
             return None
@@ -209,7 +209,7 @@ class EmbeddedPostgres:
             self._adopt_or_launch()
 
     def _signal_and_wait(self, number: signal.Signals) -> bool:
-        """Whether the server ended in time."""
+        """Return whether the server ended in time."""
         if self._process is not None:
             self._process.send_signal(number)
         elif self._adopted is not None:

@@ -20,7 +20,7 @@ async def put_files(
     progress: Progress,
     is_wanted: Callable[[str], bool] = lambda _: True,
 ) -> tuple[int, int]:
-    """Add the content that the realm has in the store; how many files, and how many bytes.
+    """Add the content that the realm has in the store; return how many files, and how many bytes.
 
     Call it after the rows were read: then each file of a row is there, unless it was removed since.
     """

@@ -32,14 +32,14 @@ class Place:
     """A text with the links that the other server has signed signed by this one."""
 
     def read(self, line: bytes) -> Any:
-        """A row of the export, as it is to be here but for its numbers."""
+        """Return a row of the export, as it is to be here but for its numbers."""
         if SIGNED in line:
             line = self.with_own_links(line.decode()).encode()
         return orjson.loads(line)
 
 
 def refusal_of_version(manifest: Manifest) -> str | None:
-    """Why this Parley cannot import it, as one sentence; None if it can."""
+    """Return why this Parley cannot import it, as one sentence; None if it can."""
     known = {migration.name for migration in known_migrations()}
     unknown = next((name for name in reversed(manifest.migrations) if name not in known), None)
     if unknown is None:
@@ -48,7 +48,7 @@ def refusal_of_version(manifest: Manifest) -> str | None:
 
 
 def renumbering(connection: Connection, manifest: Manifest, subdomain: str) -> Renumbering:
-    """How ids change when the organization comes here. The new ones are taken from now on.
+    """Return how ids change when the organization comes here. The new ones are taken from now on.
 
     On a server that has given out none, all stay what they are. Raises ExportError.
     """
@@ -65,7 +65,7 @@ def renumbering(connection: Connection, manifest: Manifest, subdomain: str) -> R
 
 
 def _is_new(connection: Connection) -> bool:
-    """Whether the server has no organization, nor anybody else who is about to bring one.
+    """Return whether the server has no organization, nor anybody else who is about to bring one.
 
     Then what sequences say was taken by imports that have failed, and is free. The lock is the
     connection's until its end.
@@ -179,7 +179,7 @@ class _Column:
     """Whether it holds a secret, and no NULL."""
 
     def value(self, row: dict[str, Any], place: Place) -> str | None:
-        """The row's value, as COPY reads it."""
+        """Return the row's value, as COPY reads it."""
         value = row[self.name]
         if value is None:
             return place.new_key() if self.is_filled else None
@@ -191,7 +191,7 @@ class _Column:
 
 
 def _columns(connection: Connection, table: Table) -> list[_Column]:
-    """Those of the export, in its order."""
+    """Return those of the export, in its order."""
     found = connection.execute(
         """
         SELECT a.attname::text, t.typcategory = 'A', a.attnotnull

@@ -61,7 +61,7 @@ def reading(path: Path) -> Iterator[tuple[zipfile.ZipFile, Manifest]]:
 
 
 def member(table: str) -> str:
-    """What the rows of the table are called in the archive."""
+    """Return what the rows of the table are called in the archive."""
     return f"{table}.jsonl"
 
 

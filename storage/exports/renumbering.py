@@ -70,7 +70,7 @@ class Renumbering:
         """Profile fields whose values are people, by their old ids."""
 
     def row(self, table: str, row: Row) -> Row:
-        """The row of the table as it is there. Rows of a table come after those it needs."""
+        """Return the row of the table as it is there. Rows of a table come after those it needs."""
         if self._changes_nothing:
             return row
         if table == "profile_fields" and row["field_type"] == PEOPLE_FIELD:
@@ -92,7 +92,7 @@ class Renumbering:
         return f"{found['kind']}/{self.realm_id}/{found['rest']}"
 
     def named(self, name: str, value: Any) -> Any:
-        """A value, in a column or within JSON, by what it is called."""
+        """Return a value, in a column or within JSON, by what it is called."""
         if isinstance(value, str):
             return self._named_text(name, value)
         if isinstance(value, bool) or value is None:
@@ -105,7 +105,7 @@ class Renumbering:
         return {each: self.named(each, inner) for each, inner in value.items()}
 
     def id(self, sequence: str, value: int) -> int:
-        """What is not positive is no id."""
+        """Return what is not positive is no id."""
         return value + self._offsets.get(sequence, 0) if value > 0 else value
 
     def ids(self, sequence: str, values: list[int]) -> list[int]:
@@ -116,7 +116,7 @@ class Renumbering:
         return _NUMBERED.sub(self._in_text, text)
 
     def narrow(self, fragment: str) -> str:
-        """What names a place in a client."""
+        """Return what names a place in a client."""
         return _PLACE.sub(self._in_narrow, fragment)
 
     def _named_text(self, name: str, value: str) -> str:

@@ -111,7 +111,7 @@ def _readable(
 ) -> Mapping[str, Sequence[int]] | None:
     """Who lets their data be exported, and which channels everybody, or one of them, may read.
 
-    None where everything is exported. `protected` channels are read in part.
+    Return None where everything is exported. `protected` channels are read in part.
     """
     if scope == "everything":
         return None
@@ -198,7 +198,7 @@ def _query(
 def _uploads(
     connection: Connection, realm_id: int, known: Mapping[str, Sequence[int]]
 ) -> frozenset[str]:
-    """The paths of the uploads whose rows are exported."""
+    """Return the paths of the uploads whose rows are exported."""
     table = next(each for each in EXPORTED if each.name == "attachments")
     assert table.limited is not None
     found = connection.execute(

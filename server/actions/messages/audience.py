@@ -114,7 +114,7 @@ ReadBy = dict[UserId, tuple[MessageId, ...]]
 
 
 async def read_by(tx: Tx, channel: ChannelRow, message_ids: Sequence[MessageId]) -> ReadBy:
-    """Which of the channel's messages each of those whom they concern may read."""
+    """Return which of the channel's messages each of those whom they concern may read."""
     rows = await message_edits.readers(
         await tx.connection(),
         tx.realm_id,
@@ -179,7 +179,7 @@ def _grouped(read: ReadBy) -> list[Telling]:
 
 
 def _less(ids: tuple[MessageId, ...], other: tuple[MessageId, ...]) -> tuple[MessageId, ...]:
-    """Those of the first that are not among the others."""
+    """Return those of the first that are not among the others."""
     return () if ids is other else tuple(sorted({*ids}.difference(other)))
 
 

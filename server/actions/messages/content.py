@@ -135,7 +135,7 @@ async def read_content(
 async def _participants(
     author: Actor, topic_id: TopicId | None, read: Reading
 ) -> frozenset[UserId]:
-    """Those of the topic, of whom the author is one by what they write."""
+    """Return those of the topic, of whom the author is one by what they write."""
     found: list[UserId] = []
     if topic_id is not None:
         async with read() as connection:
@@ -276,7 +276,7 @@ class Mentionable:
         self.linkifiers: Linkifiers = NO_LINKIFIERS
 
     def user_by_name(self, name: str) -> MentionedUser | None:
-        """The only user of this name; of several, the only one with exactly this spelling.
+        """Return the only user of this name; of several, the only one with exactly this spelling.
 
         Clients add the id where two users have exactly the same name, and only there: without the
         second rule, a user could end the mentions of another by taking the name in another case.

@@ -194,7 +194,7 @@ async def _channel_place(
 async def _channel_of(
     realm_cache: RealmCache, actor: Actor, to: object, standing: Standing
 ) -> tuple[ChannelRow, SubscriptionRow | None]:
-    """The channel that `to` names, if the actor may know that it exists."""
+    """Return the channel that `to` names, if the actor may know that it exists."""
     if isinstance(to, list | tuple):
         if len(to) != 1:
             raise BadRequestError("Expected exactly one channel")
@@ -234,7 +234,7 @@ async def _owner(
 def _refusal(
     channel: ChannelRow, senders: Sequence[tuple[Standing, bool]]
 ) -> BadRequestError | None:
-    """Why none of these, the sender and perhaps a bot's owner, lets the message go there."""
+    """Return why none of these, the sender and perhaps a bot's owner, lets the message go there."""
     if not any(
         is_subscribed or standing.reads_history(channel, subscribed=False)
         for standing, is_subscribed in senders
@@ -278,7 +278,7 @@ async def _direct_place(
 
 
 async def _recipients(realm_cache: RealmCache, actor: Actor, to: object) -> list[UserRow]:
-    """The active users that `to` names by ids or by emails."""
+    """Return the active users that `to` names by ids or by emails."""
     if isinstance(to, str):
         to = [part.strip() for part in to.split(",") if part.strip()]
     named = list(to) if isinstance(to, (list, tuple)) else [to]
@@ -305,7 +305,7 @@ async def _recipients(realm_cache: RealmCache, actor: Actor, to: object) -> list
 async def known_people(
     realm_cache: RealmCache, actor: Actor, user_ids: Sequence[UserId]
 ) -> list[UserRow]:
-    """The people with these ids, by id.
+    """Return the people with these ids, by id.
 
     A user that the actor may not know is refused like one that does not exist: by writing they
     would meet. Raises BadRequestError.

@@ -59,7 +59,7 @@ def _check_permitted(subject: Subject, now: datetime) -> None:
 async def delete_from_topic(
     tx: Tx, actor: Actor, channel_id: ChannelId, topic_name: str, now: datetime
 ) -> bool:
-    """Delete the newest messages of a topic that the actor may read; whether any are left.
+    """Delete the newest messages of a topic that the actor may read; return whether any are left.
 
     For administrators only.
     """
@@ -86,7 +86,7 @@ async def delete_from_topic(
 async def _lock_topic(
     tx: Tx, actor: Actor, standing: Standing, channel_id: ChannelId, name: str
 ) -> tuple[ChannelRow, TopicRow]:
-    """The topic of a channel that the actor may read. Raises BadRequestError.
+    """Return the topic of a channel that the actor may read. Raises BadRequestError.
 
     Nobody moves anything in or out of the channel until the commit.
     """
@@ -145,7 +145,7 @@ async def delete_locked(
 
 
 def _entries(row: ChangingRow | LockedRow, now: datetime) -> list[Position]:
-    """Where the log may hold what the message said."""
+    """Return where the log may hold what the message said."""
     edits = row.entry_positions or []
     own = [Position(row.id)] if now - row.sent_at < LOG_KEPT else []
     return [*own, *edits]

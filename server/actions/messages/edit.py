@@ -147,7 +147,7 @@ async def prepare_edit(tx: Tx, subject: Subject, new: NewContent, now: datetime)
 
 
 async def _read(tx: Tx, subject: Subject, new: NewContent) -> ReadContent:
-    """What the message is to say, as a send of it would be read. Raises a DomainError."""
+    """Return what the message is to say, as a send of it would be read. Raises a DomainError."""
     row, realm_cache = subject.row, await tx.realm_cache()
     written = await read_content(
         realm_cache,
@@ -226,7 +226,7 @@ def tell_of_content(
 
 
 async def _new_mentions(tx: Tx, subject: Subject, written: ReadContent) -> MessageFanout | None:
-    """What notifies those whom the message mentions only from now on, if there are any.
+    """Return what notifies those whom the message mentions only from now on, if there are any.
 
     A direct message concerns everybody in it already.
     """

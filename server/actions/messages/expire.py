@@ -14,7 +14,7 @@ from storage.retention import Expired
 
 
 async def expire(tx: Tx, found: Expired, now: datetime) -> int:
-    """Set aside and delete what is still too old of what was found; how many messages.
+    """Set aside and delete what is still too old of what was found; return how many messages.
 
     Whoever could read them is told that they are deleted. What is newer stays, and all of it where
     the time was changed meanwhile, or they are elsewhere.

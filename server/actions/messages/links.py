@@ -12,7 +12,7 @@ from storage.message_edits import ChangingRow
 async def link_to(
     realm_cache: RealmCache, connection: Connection, user_id: UserId, row: ChangingRow
 ) -> str:
-    """A link to the message, for this reader: it shows where the message is."""
+    """Return a link to the message, for this reader: it shows where the message is."""
     if row.channel_id is None:
         people = await message_places.dm_user_ids(
             connection, realm_cache.realm_id, row.conversation_id

@@ -230,7 +230,7 @@ async def _decide(tx: Tx, subject: Subject, request: MoveRequest, now: datetime)
 
 
 async def _new_channel(tx: Tx, subject: Subject) -> ChannelRow:
-    """The channel to which they go, if the actor may send there. Raises BadRequestError."""
+    """Return the channel to which they go, if the actor may send there. Raises BadRequestError."""
     channel, old = subject.new_channel, subject.channel
     if channel is not None and old is not None and channel.channel_id == old.channel_id:
         return channel
@@ -268,7 +268,7 @@ def _check_permitted(subject: Subject, new_name: str, *, crosses: bool) -> None:
 
 
 def _limit(subject: Subject, *, crosses: bool, renames: bool) -> timedelta | None:
-    """How old a message may be that the actor moves so; None: any age."""
+    """Return how old a message may be that the actor moves so; None: any age."""
     if subject.actor.row.role <= MODERATOR:
         return None
     settings: RealmSettings = subject.context.settings
@@ -424,5 +424,5 @@ async def _rename(tx: Tx, move: _Move, now: datetime) -> Rename:
 
 
 def _telling(tx: Tx) -> JobEnqueued:
-    """The job that tells people of a rename, should this process not live to do it."""
+    """Return the job that tells people of a rename, should this process not live to do it."""
     return asking_for(MOVING.job(tx.realm_id, tx.write_id), after_seconds=JOB_DELAY_SECONDS)

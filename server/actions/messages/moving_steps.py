@@ -79,7 +79,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
 def policy_body(
     channel_id: ChannelId, topic: str, now: datetime, display_name: str
 ) -> dict[str, Any]:
-    """What is told of somebody's policy for a topic, but for the policy."""
+    """Return what is told of somebody's policy for a topic, but for the policy."""
     return {
         "stream_id": channel_id,
         "topic_name": topic,
@@ -91,7 +91,7 @@ def policy_body(
 async def begin_plan(
     tx: Tx, plan: Plan, messages_per_step: int, edit: PreparedEdit | None = None
 ) -> str | None:
-    """Take the first step, the topics being locked; the id of what is left, if anything is.
+    """Take the first step, the topics being locked; return the id of what is left, if anything is.
 
     An edit of the plan's message is written with its move, in the first step.
     """
@@ -217,7 +217,7 @@ async def _tell(
     display_name: str,
     edit: PreparedEdit | None,
 ) -> Entry | None:
-    """The last entry, if there is any."""
+    """Return the last entry, if there is any."""
     last = None
     for telling in crossing.lost:
         for start in range(0, len(telling.message_ids), MAX_GONE):
@@ -250,7 +250,7 @@ async def _moved(
     display_name: str,
     edit: PreparedEdit | None,
 ) -> MessagesChanged:
-    """The event for one audience, with the new content if it may read the edited message."""
+    """Return the event for one audience, with the new content if it may read the edited message."""
     ids = tuple(telling.message_ids)
     reads_message = plan.message_id in ids
     linkifiers = await (await tx.realm_cache()).linkifiers()

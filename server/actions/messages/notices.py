@@ -28,12 +28,12 @@ CLIENT: Final = "Internal"
 
 
 async def notification_bot(realm_cache: RealmCache) -> Actor:
-    """The bot that writes to people on the server's behalf. Raises BadRequestError."""
+    """Return the bot that writes to people on the server's behalf. Raises BadRequestError."""
     return await system_bot(realm_cache, NOTIFICATION_BOT)
 
 
 async def system_bot(realm_cache: RealmCache, bot: SystemBot) -> Actor:
-    """The bot of this organization. Raises BadRequestError."""
+    """Return the bot of this organization. Raises BadRequestError."""
     row = await realm_cache.user_by_email(bot.email)
     if row is None:
         raise BadRequestError(f"This organization has no {bot.full_name}.")
@@ -66,7 +66,7 @@ class Notice(msgspec.Struct, frozen=True, kw_only=True):
     tells_of_resolving: bool = False
 
     def draft(self, work_id: str) -> Draft:
-        """The notice, under a name by which it is sent once however often it is tried."""
+        """Return the notice, under a name by which it is sent once however often it is tried."""
         is_direct = isinstance(self.to, list)
         digest = hashlib.sha256(msgspec.json.encode(self)).digest()
         return Draft(
@@ -111,7 +111,7 @@ class MoveSummary:
     """Whether the topic as a whole was resolved or unresolved by it."""
 
     def messages(self) -> str:
-        """The messages that were moved, as Markdown; a single one as a link to it."""
+        """Return the messages that were moved, as Markdown; a single one as a link to it."""
         if self.is_whole:
             return "this topic"
         if self.count == 1:
@@ -140,7 +140,7 @@ def of_move(
 
 
 def of_resolving(actor: UserRow, place: Location, change: MarkChange) -> list[Notice]:
-    """The notice in a topic that has been resolved or unresolved."""
+    """Return the notice in a topic that has been resolved or unresolved."""
     content = f"{mention(actor)} marked this topic as {change}."
     notice = Notice(
         to=place.channel_id, topic=place.topic, content=content, tells_of_resolving=True

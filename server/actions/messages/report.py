@@ -37,7 +37,7 @@ async def report(
     report_type: ReportType,
     description: str,
 ) -> Draft:
-    """What moderators are to be told of a message that the actor may read.
+    """Return what moderators are to be told of a message that the actor may read.
 
     Raises BadRequestError.
     """

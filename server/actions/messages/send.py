@@ -46,7 +46,7 @@ async def prepare(
 ) -> Decision | None:
     """Decide before the write, on cached rows: rendering and look-ups hold nobody up.
 
-    None where the cached rows refuse it: a refusal has to be exact, so the write decides.
+    Return None where the cached rows refuse it: a refusal has to be exact, so the write decides.
     """
     await typeset_ahead(realm_cache, draft.content, share=actor.user_id)
     try:
@@ -63,7 +63,7 @@ async def send_message(
     sent_at: datetime,
     then: Statement | None = None,
 ) -> Clocked[Sent]:
-    """Send the message; its id is its position.
+    """Send the message; return its id is its position.
 
     `then` runs with it, if it is sent (storage/sends.py).
     """
@@ -96,7 +96,7 @@ class _Known(Clocked[Sent]):
 
 
 async def sent_before(tx: Tx, actor: Actor, draft: Draft) -> Clocked[Sent] | None:
-    """What became of this send before, where it is not to be sent now.
+    """Return what became of this send before, where it is not to be sent now.
 
     Whoever has lost an answer asks again, and may have lost the right to send there meanwhile: that
     the message was sent stays true. Raises IdempotencyKeyReusedError.
@@ -182,7 +182,7 @@ class _SendWrite(ClockedWrite[Sent]):
 
 
 def _turned(own: Sequence[sends.Send], rows: Sequence[tuple[Any, ...]]) -> Turned:
-    """What `sends.in_turn` gave: the messages' entries are made of what was sent."""
+    """Return what `sends.in_turn` gave: the messages' entries are made of what was sent."""
     given, others = rows[: len(own)], rows[len(own) :]
     entries = [
         LogEntry(
@@ -204,7 +204,7 @@ def _turned(own: Sequence[sends.Send], rows: Sequence[tuple[Any, ...]]) -> Turne
 
 
 def _sent(draft: Draft, row: tuple[Any, ...]) -> Sent:
-    """What became of a send. Raises StaleDecisionError, IdempotencyKeyReusedError."""
+    """Return what became of a send. Raises StaleDecisionError, IdempotencyKeyReusedError."""
     outcome, message_id, _, policy, digest, *_ = row
     if outcome == "stale":
         raise StaleDecisionError

@@ -120,13 +120,13 @@ def _mailbox(text: str, start: int, earliest: int) -> Address | None:
 
 
 def _before(text: str, start: int, earliest: int, punctuation: str) -> str:
-    """The run of letters, digits and some punctuation that ends at `start`."""
+    """Return the run of letters, digits and some punctuation that ends at `start`."""
     before = text[max(earliest, start - _MAX_NAME) : start]
     return before[len(before.rstrip(_ALPHANUMERIC + punctuation)) :]
 
 
 def _end(text: str, start: int) -> int:
-    """Where an address ends.
+    """Return where an address ends.
 
     That is before a bracket that it closes without opening it, before the punctuation of the
     sentence around it, and beyond ASCII before what is in no word, or in one of another script.
@@ -150,7 +150,7 @@ def _end(text: str, start: int) -> int:
 
 
 def _goes_on(text: str, start: int, at: int) -> bool:
-    """Whether the character beyond ASCII at this place belongs to the address before it."""
+    """Return whether the character beyond ASCII at this place belongs to the address before it."""
     character, before = text[at : at + 1], text[at - 1]
     if character <= "\x7f":
         return False

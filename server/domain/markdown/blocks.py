@@ -92,7 +92,7 @@ class _Splitter:
 
 
 def _opening(line: str) -> tuple[str, str, str] | None:
-    """The fence, the word and the rest of a line that opens a fence."""
+    """Return the fence, the word and the rest of a line that opens a fence."""
     if not line.startswith(("```", "~~~")):
         return None
     info = line.lstrip(line[0])
@@ -111,5 +111,5 @@ def fence_info(info: str) -> tuple[str, str]:
 
 
 def split_fences(text: str) -> list[Part]:
-    """The message as Markdown between fences, in the order of its lines."""
+    """Return the message as Markdown between fences, in the order of its lines."""
     return _Splitter().split(text)

@@ -83,7 +83,7 @@ class Builder:
         }
 
     def build(self, events: Iterable[Any]) -> list[Node]:
-        """The blocks that the events describe."""
+        """Return the blocks that the events describe."""
         for event in events:
             if event.__class__ is str:
                 self._kids.append(nodes.Rule() if event == "Rule" else _LINE_BREAK)
@@ -134,7 +134,7 @@ class Builder:
         return rest
 
     def _token(self, token: Token) -> Node:
-        """The token's node as it may stand here: no link in a link, no call from a quote."""
+        """Return the token's node as it may stand here: no link in a link, no call from a quote."""
         node = token.node
         if self._links and isinstance(node, nodes.Link | nodes.ChannelLink):
             return Text(token.source)
@@ -246,7 +246,7 @@ class Builder:
             link.kids[:] = [Text(link.href)]
 
     def _destination(self, url: str) -> str:
-        """The address, whose entities the parser could not see while it was a token."""
+        """Return the address, whose entities the parser could not see while it was a token."""
         if MARK in url:
             restored = restore(url, self._tokens)
             url = _ENTITY.sub(lambda match: html.unescape(match[0]), restored)

@@ -19,7 +19,7 @@ _ADDRESSES: Final = frozenset({"href", "src"})
 
 
 def difference_html(merged: Element) -> str | None:
-    """The HTML inside the element; None where anything is not listed."""
+    """Return the HTML inside the element; None where anything is not listed."""
     try:
         return "".join([_written(kid) for kid in merged.kids])
     except KeyError:

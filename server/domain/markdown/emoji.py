@@ -55,7 +55,7 @@ def named_at(text: str, start: int, realm_cache: MentionResolver) -> tuple[int, 
 
 
 def character_at(text: str, start: int) -> tuple[int, Inline] | None:
-    """The emoji that stands at `start` as itself, and where it ends."""
+    """Return the emoji that stands at `start` as itself, and where it ends."""
     match = _CHARACTER.match(text, start)
     if match is None or text[match.end() : match.end() + 1] == _TEXT_STYLE:
         return None
@@ -68,14 +68,14 @@ def character_at(text: str, start: int) -> tuple[int, Inline] | None:
 
 
 def emoticon(text: str) -> UnicodeEmoji:
-    """What one of EMOTICONS means."""
+    """Return what one of EMOTICONS means."""
     name = EMOTICONS[text]
     return UnicodeEmoji(name, codes_by_name()[name])
 
 
 @lru_cache(maxsize=1)
 def _names() -> dict[str, str]:
-    """The name of each emoji that people would use: a word, and a short one."""
+    """Return the name of each emoji that people would use: a word, and a short one."""
     names: dict[str, str] = {}
     for name, code in sorted(
         codes_by_name().items(), key=lambda item: (not item[0][0].isalpha(), len(item[0]), item[0])

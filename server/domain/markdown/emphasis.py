@@ -131,7 +131,7 @@ def flanked(runs: str) -> str:
 
 
 def _opens(last: str, following: str) -> bool:
-    """Whether a run between the two may open; the other way round: whether it may close."""
+    """Return whether a run between the two may open; the other way round: whether it may close."""
     if following.isspace():
         return False
     return not _is_punctuation(following) or last.isspace() or _is_punctuation(last)
@@ -146,7 +146,7 @@ def _is_quotation(character: str) -> bool:
 
 
 def _begins(before: str) -> bool:
-    """Whether a quotation mark behind this opens a quotation."""
+    """Return whether a quotation mark behind this opens a quotation."""
     return before in _BLANKS or category(before) == "Ps" or before in _NO_TEXT
 
 
@@ -158,12 +158,12 @@ def _is_beyond(character: str) -> bool:
 
 
 def may_have_unused(text: str) -> bool:
-    """Whether `unused_freed` may have something to do."""
+    """Return whether `unused_freed` may have something to do."""
     return _LATE.search(text) is not None
 
 
 def unused_freed(source: str, events: Iterable[tuple[Any, Any]]) -> str:
-    """The source with `FLANK` beside runs behind ASCII punctuation that close an open one.
+    """Return the source with `FLANK` beside runs behind ASCII punctuation that close an open one.
 
     `events` are what the parser makes of it, with their places in bytes. Only runs of which it
     makes nothing but text change, so whatever is emphasized stays so: `**bold.**tail`.
@@ -233,7 +233,7 @@ def _unused(source: str, parents: dict[int, int]) -> Iterator[_Unused]:
 
 
 def _opens_word(unused: _Unused) -> bool:
-    """Whether a run is where emphasis begins, and not an operator or a part of a pattern."""
+    """Return whether a run is where emphasis begins, and not an operator or a part of a pattern."""
     around = unused.around
     if not around.opens or around.following in _TERMINAL:
         return False
@@ -243,7 +243,7 @@ def _opens_word(unused: _Unused) -> bool:
 
 
 def _closes_late(source: str, opening: _Unused, closing: _Unused) -> bool:
-    """Whether a run of which the parser makes nothing ends what an earlier one begins."""
+    """Return whether a run of which the parser makes nothing ends what an earlier one begins."""
     inner = source[opening.end : closing.start]
     return (
         _LATE.match(source, closing.start - 1) is not None

@@ -22,7 +22,7 @@ _MATHML_VALUE: Final = {
 
 
 def formula(mathml: Element | None, source: str) -> str | None:
-    """What clients know as a formula of KaTeX; None where the MathML is not as it should be.
+    """Return what clients know as a formula of KaTeX; None where the MathML is not as it should be.
 
     Of the two halves, the one for looks holds the source alone: clients that know KaTeX's boxes
     then show the source, and the others MathML.
@@ -38,7 +38,7 @@ def formula(mathml: Element | None, source: str) -> str | None:
 
 
 def _mathml(element: Element) -> str:
-    """The element; raises KeyError if anything in it is not listed."""
+    """Return the element; raises KeyError if anything in it is not listed."""
     start = _mathml_start(element)
     if element.tag in MATHML_TEXTS:
         inside = "".join([html.escape(_text_of(kid), quote=False) for kid in element.kids])
@@ -48,7 +48,7 @@ def _mathml(element: Element) -> str:
 
 
 def _text_of(kid: Element | str) -> str:
-    """A kid that is text; raises KeyError for an element."""
+    """Return a kid that is text; raises KeyError for an element."""
     if isinstance(kid, Element):
         raise KeyError(kid.tag)
     return kid

@@ -4,7 +4,7 @@ from functools import cache
 
 
 def language_name(word: str) -> str | None:
-    """The usual name of the language that the word is an alias of, if there is one."""
+    """Return the usual name of the language that the word is an alias of, if there is one."""
     return _names().get(word.lower())
 
 

@@ -60,7 +60,7 @@ class Linkifier:
             raise ValueError(f"the template names {sorted(unknown)}, the pattern does not")
 
     def is_in(self, text: bytes) -> bool:
-        """Whether there may be a match in a text or in one of its pieces."""
+        """Return whether there may be a match in a text or in one of its pieces."""
         return self._pattern.search(text) is not None
 
     def matches(self, text: bytes) -> Iterator[tuple[int, int, str]]:
@@ -96,7 +96,7 @@ class Linkifiers:
         return len(self._linkifiers)
 
     def within(self, text: str) -> "Linkifiers":
-        """Those that may match in the text or in a piece of it, which are mostly none."""
+        """Return those that may match in the text or in a piece of it, which are mostly none."""
         if not self._linkifiers:
             return self
         encoded = text.encode()
@@ -121,7 +121,7 @@ class Linkifiers:
         return _without_overlaps(taken, text)
 
     def topic_links(self, topic: str) -> list[dict[str, str]]:
-        """The links in a topic's name, in its order, as messages list them.
+        """Return the links in a topic's name, in its order, as messages list them.
 
         Where an address and a match of a linkifier overlap, the linkifier's link counts.
         """
@@ -134,7 +134,7 @@ class Linkifiers:
 
 
 def _stands_free(text: str, at: int) -> bool:
-    """Whether a match may begin at this place, which is not within a path either."""
+    """Return whether a match may begin at this place, which is not within a path either."""
     return stands_free(text, at) and text[max(0, at - 1) : at] not in {"/", "`"}
 
 

@@ -25,10 +25,10 @@ _IMAGE = re.compile(r"\.(?:png|jpe?g|gif|bmp|webp|avif|hei[cf]|tiff?)$", re.IGNO
 
 
 def safe_href(destination: str) -> str | None:
-    """The address as it may stand in `href`, or None where it must not be a link.
+    """Return the address as it may stand in `href`, or None where it must not be a link.
 
-    Only a listed scheme, a path of this server, a fragment, or a bare domain passes, so that
-    there is nothing to keep up with when browsers learn a new dangerous scheme.
+    Only a listed scheme, a path of this server, a fragment, or a bare domain passes, so that there
+    is nothing to keep up with when browsers learn a new dangerous scheme.
     """
     address = destination.strip(" ")
     if not address or _CONTROL.search(address):
@@ -61,7 +61,7 @@ def is_attachment(href: str) -> bool:
 
 
 def is_upload(href: str) -> bool:
-    """Whether it is an attachment of this very organization."""
+    """Return whether it is an attachment of this very organization."""
     return _UPLOAD.match(href) is not None and not _leads_up(href)
 
 
@@ -74,7 +74,7 @@ def is_video(href: str) -> bool:
 
 
 def _leads_up(href: str) -> bool:
-    """Whether browsers leave folders of its path out, and so ask for another address."""
+    """Return whether browsers leave folders of its path out, and so ask for another address."""
     return _DOT_SEGMENT.search(_path(href)) is not None
 
 
@@ -85,7 +85,7 @@ def _path(href: str) -> str:
 def narrow_href(
     channel_id: ChannelId, channel: str, topic: str | None = None, message_id: int | None = None
 ) -> str:
-    """The address of a channel, a topic or a message, as clients take it apart again."""
+    """Return the address of a channel, a topic or a message, as clients take it apart again."""
     slug = f"{channel_id}-{channel.replace(' ', '-')}"
     href = f"/#narrow/channel/{_fragment(slug)}"
     if topic is not None:
@@ -96,7 +96,7 @@ def narrow_href(
 
 
 def direct_href(user_ids: Iterable[UserId], message_id: int) -> str:
-    """The address of a message in the conversation with these people."""
+    """Return the address of a message in the conversation with these people."""
     people = ",".join(str(user_id) for user_id in sorted(user_ids))
     return f"/#narrow/dm/{people}-dm/near/{message_id}"
 

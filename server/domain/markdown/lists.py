@@ -23,7 +23,7 @@ _BLOCK_START = re.compile(r"#{1,6}[ \t]|>|(?:[*+-]|[0-9]{1,9}[.)])(?:\s|$)|`{3}|
 
 
 def indent_lists(text: str) -> str:
-    """The text with each item where the parser sees it as nested as the dialect does."""
+    """Return the text with each item where the parser sees it as nested as the dialect does."""
     if _NEEDED.search(text) is None:
         return text
     indenter = _Indenter()
@@ -97,7 +97,7 @@ class _Indenter:
         return _moved(line, text, column, new_column)
 
     def _place(self, column: int, *, is_ordered: bool) -> tuple[int, bool] | None:
-        """Where an item of this column goes, and whether it begins a list; closes others."""
+        """Return where an item of this column goes, and whether it begins a list; closes others."""
         items = self._items
         while items and column < items[-1].column:
             items.pop()

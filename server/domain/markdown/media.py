@@ -25,7 +25,7 @@ class MediaPolicy:
     """By which pictures of all others are shown, who learn nothing. None: they are not."""
 
     def shows(self, link: nodes.Link) -> bool:
-        """Whether a picture or a film is shown for this link."""
+        """Return whether a picture or a film is shown for this link."""
         return self.source_for(link) is not None
 
     def source_for(self, link: nodes.Link) -> str | None:
@@ -53,7 +53,7 @@ NO_MEDIA: Final = MediaPolicy(is_on=False)
 
 
 def show_media(blocks: list[Node], policy: MediaPolicy) -> list[Node]:
-    """The blocks with pictures and films after those that link them; quotes show none."""
+    """Return the blocks with pictures and films after those that link them; quotes show none."""
     return _Shower(policy).blocks(blocks)
 
 
@@ -94,7 +94,7 @@ class _Shower:
 
 
 def _title(link: nodes.Link) -> str:
-    """What the link says, unless it says where it leads."""
+    """Return what the link says, unless it says where it leads."""
     text = "".join(kid.text for kid in link.kids if isinstance(kid, nodes.Text))
     is_address = text.endswith(link.href) and (text == link.href or "://" in text)
     return "" if is_address else text

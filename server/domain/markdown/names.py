@@ -53,7 +53,7 @@ class Names:
 
 
 def names_in(content: str, linkifiers: Linkifiers = NO_LINKIFIERS) -> Names:
-    """The names in a message, without looking for its structure."""
+    """Return the names in a message, without looking for its structure."""
     names = Names(linkifiers=linkifiers)
     if "@" in content or "#**" in content:
         source = normalize(content)

@@ -23,13 +23,13 @@ _START: Final = '\n<div class="message_embed">'
 
 
 def links_to_preview(content: str) -> list[str]:
-    """The pages that a message links, each once: outside of quotes and spoilers."""
+    """Return the pages that a message links, each once: outside of quotes and spoilers."""
     found = _links(parse(normalize(content), EmptyResolver()).blocks)
     return list(dict.fromkeys(filter(_is_page, found)))[:MAX_PREVIEWS]
 
 
 def with_previews(html: str, previews: Sequence[nodes.Preview]) -> str:
-    """The message's HTML with these previews below all else, and no others."""
+    """Return the message's HTML with these previews below all else, and no others."""
     return "\n".join([part for part in (without_previews(html), to_html(previews)) if part])
 
 
@@ -40,7 +40,7 @@ def without_previews(html: str) -> str:
 def preview(
     href: str, image: str, title: str, description: str, proxy: ProxyLinks | None = None
 ) -> nodes.Preview | None:
-    """The preview of a page; None without a picture that clients can load safely.
+    """Return the preview of a page; None without a picture that clients can load safely.
 
     With a proxy they load it from there.
     """

@@ -42,7 +42,10 @@ _MESSAGE = re.compile(r"(.*)@([0-9]{1,15})")
 
 
 def user_at(text: str, start: int, realm_cache: MentionResolver) -> Reading | None:
-    """The person or wildcard that `@**` at this place mentions. No such name has `*` in it."""
+    """Return the person or wildcard that `@**` at this place mentions.
+
+    No such name has `*` in it.
+    """
     match = _USER.match(text, start)
     if match is None:
         return None
@@ -68,7 +71,7 @@ def _user(match: re.Match[str], realm_cache: MentionResolver) -> Mention | None:
 
 
 def group_at(text: str, start: int, realm_cache: MentionResolver) -> Reading | None:
-    """The group that `@*` at this place mentions."""
+    """Return the group that `@*` at this place mentions."""
     match = _GROUP.match(text, start)
     if match is None:
         return None
@@ -85,7 +88,7 @@ def group_at(text: str, start: int, realm_cache: MentionResolver) -> Reading | N
 
 
 def channel_at(text: str, start: int, realm_cache: MentionResolver) -> Reading | None:
-    """The channel, topic or message that `#**` at this place links to."""
+    """Return the channel, topic or message that `#**` at this place links to."""
     begin = start + len("#**")
     for end in reversed(_ends(_CHANNEL_END, text, begin)):
         name = text[begin:end]
@@ -100,7 +103,7 @@ def channel_at(text: str, start: int, realm_cache: MentionResolver) -> Reading |
 
 
 def _topic_at(text: str, begin: int, name: str, realm_cache: MentionResolver) -> Reading | None:
-    """The topic that stands at this place behind a channel's name, or the message in it."""
+    """Return the topic that stands at this place behind a channel's name, or the message in it."""
     channel = realm_cache.channel_by_name(name)
     existing = realm_cache.topics_in(name, _ambiguous(text, begin))
     if channel is None:
@@ -138,7 +141,7 @@ def _link(
 
 
 def _ends(closing: re.Pattern[str], text: str, begin: int) -> list[int]:
-    """Where a name that begins at this place may end, in the order of the text."""
+    """Return where a name that begins at this place may end, in the order of the text."""
     if text[begin : begin + 1].isspace():
         return []
     line = text.find("\n", begin, begin + MAX_NAME)

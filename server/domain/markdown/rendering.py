@@ -82,7 +82,7 @@ def render(
 
 
 def jobs_in(content: str, code_language: str = "") -> list[TypesetJob]:
-    """What a typesetter has to do for a message, whoever sends it.
+    """Return what a typesetter has to do for a message, whoever sends it.
 
     `code_language` is that of fences that name none.
     """
@@ -134,5 +134,5 @@ def _rendered(source: str, document: Document) -> Rendered:
 
 
 def render_description(text: str) -> str:
-    """The HTML of a channel's or group's description, in which nobody is mentioned."""
+    """Return the HTML of a channel's or group's description, in which nobody is mentioned."""
     return render(text, EmptyResolver()).html

@@ -39,16 +39,16 @@ class MentionResolver(Protocol):
     """
 
     def user_by_name(self, name: str) -> MentionedUser | None:
-        """The only user with this full name; None if there are several."""
+        """Return the only user with this full name; None if there are several."""
 
     def user_by_id(self, user_id: int) -> MentionedUser | None:
-        """The user with this id."""
+        """Return the user with this id."""
 
     def group_by_name(self, name: str) -> MentionedGroup | None:
-        """The group with this name."""
+        """Return the group with this name."""
 
     def channel_by_name(self, name: str) -> MentionedChannel | None:
-        """The channel with this name, if the sender may know that it exists."""
+        """Return the channel with this name, if the sender may know that it exists."""
 
     def topics_in(self, channel: str, topics: Iterable[str]) -> Collection[str]:
         """Those of the topics that exist in the channel of this name, if the sender may read it.

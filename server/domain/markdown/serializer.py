@@ -73,7 +73,7 @@ _CELLS = {
 
 
 def to_html(blocks: Iterable[Node]) -> str:
-    """The HTML of a message."""
+    """Return the HTML of a message."""
     return "\n".join(_block_texts(blocks))
 
 
@@ -90,7 +90,7 @@ def _inside(kids: Iterable[Node]) -> str:
 
 
 def _block_texts(kids: Iterable[Node]) -> Iterable[str]:
-    """The kids of a block that holds blocks; a run of inline ones becomes a paragraph."""
+    """Return the kids of a block that holds blocks; a run of inline ones becomes a paragraph."""
     run: list[Node] = []
     for kid in kids:
         if isinstance(kid, Inline):
@@ -177,7 +177,7 @@ def _group_mention(node: nodes.GroupMention) -> str:
 
 
 def mentioned_groups_in(rendered: str) -> frozenset[GroupId]:
-    """The groups that a message's HTML mentions, those that it names silently aside."""
+    """Return the groups that a message's HTML mentions, those that it names silently aside."""
     return frozenset(GroupId(int(found)) for found in _MENTIONED_GROUPS.findall(rendered))
 
 

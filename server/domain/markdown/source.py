@@ -57,7 +57,7 @@ _EMPTY_ITEM = re.compile(r"^[ \t>]*(?=(?:[*+-]|[0-9]{1,9}[.)])[ \t]*$)", re.MULT
 
 
 def normalize(content: str) -> str:
-    """The content with plain newlines, and with U+FFFD for what no message may contain."""
+    """Return the content with plain newlines, and with U+FFFD for what no message may contain."""
     if "\r" in content:
         content = content.replace("\r\n", "\n").replace("\r", "\n")
     return _UNWANTED.sub("\ufffd", content)
@@ -92,7 +92,7 @@ def is_prose(text: str) -> bool:
 
 
 def is_plain(text: str) -> bool:
-    """Whether the text means nothing but itself."""
+    """Return whether the text means nothing but itself."""
     return _SPECIAL.search(text) is None
 
 
@@ -106,11 +106,11 @@ def unprotect(text: str) -> str:
 
 
 def numbered_item(marker: str, text: str) -> str:
-    """A list item that the parser sees as the first of a list, whatever its number."""
+    """Return a list item that the parser sees as the first of a list, whatever its number."""
     return f"1. {_NUMBER_MARK}{marker}{_NUMBER_MARK}{text}"
 
 
 def take_number(text: str) -> tuple[int | None, str]:
-    """The number that `numbered_item` has put before a text, and the text."""
+    """Return the number that `numbered_item` has put before a text, and the text."""
     match = _NUMBER.match(text)
     return (int(match[1]), text[match.end() :]) if match else (None, text)

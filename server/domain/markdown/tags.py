@@ -51,5 +51,5 @@ def template(tag: str, *attributes: str) -> Callable[..., str]:
 
 
 def start(tag: str) -> str:
-    """The start tag of an element without attributes."""
+    """Return the start tag of an element without attributes."""
     return template(tag)()

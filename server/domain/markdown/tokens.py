@@ -67,7 +67,7 @@ class Scanner:
         self._searches_left = MAX_SEARCHES
 
     def extract(self, text: str) -> str:
-        """The text with marks for its tokens."""
+        """Return the text with marks for its tokens."""
         pieces: list[str] = []
         done = 0
         for start, end, node in self._found_in(text):
@@ -165,14 +165,14 @@ def _hides_fence(text: str, start: int, end: int) -> bool:
 
 
 def restore(text: str, tokens: list[Token]) -> str:
-    """The text with the source of its tokens in place of their marks."""
+    """Return the text with the source of its tokens in place of their marks."""
     if MARK not in text:
         return text
     return _MARKED.sub(lambda match: _source(match, tokens), text).replace(MARK, "\ufffd")
 
 
 def split(text: str, tokens: list[Token]) -> list[str | Token]:
-    """The text as runs of plain text and the tokens between them."""
+    """Return the text as runs of plain text and the tokens between them."""
     parts: list[str | Token] = []
     for index, part in enumerate(_MARKED.split(text)):
         if index % 2 and int(part) < len(tokens):

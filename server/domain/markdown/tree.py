@@ -58,7 +58,7 @@ def parse(
     translate_emoticons: bool = False,
     code_language: str = "",
 ) -> Document:
-    """The tree of a normalized message; `code_language` is that of fences that name none."""
+    """Return the tree of a normalized message; `code_language` is that of fences that name none."""
     scanner = Scanner(realm_cache, content, translate_emoticons=translate_emoticons)
     message = _Message(scanner, int(_EVENTS + _EVENTS_PER_CHARACTER * len(content)), code_language)
     try:
@@ -68,7 +68,7 @@ def parse(
 
 
 def _plain(content: str) -> list[Node]:
-    """The message without any formatting, in one paragraph."""
+    """Return the message without any formatting, in one paragraph."""
     kids: list[Node] = []
     for line in content.strip("\n").split("\n"):
         kids += (nodes.Text(line), _LINE_BREAK)
@@ -136,7 +136,7 @@ class _Message:
         return builder.build(events)
 
     def _parsed(self, source: str, parser: Callable[..., Iterator[Any]]) -> list[Any]:
-        """The parser's events, at most one more than are left to the message."""
+        """Return the parser's events, at most one more than are left to the message."""
         self._spend(_EVENTS_PER_PIECE)
         try:
             return list(islice(parser(source, options=_OPTIONS), self._events_left + 1))

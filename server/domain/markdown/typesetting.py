@@ -42,7 +42,7 @@ class Typesetter(Protocol):
         ...
 
     def known(self, job: TypesetJob) -> Typeset | None:
-        """What has become of the job; None: its text is shown plain."""
+        """Return what has become of the job; None: its text is shown plain."""
         ...
 
     async def compare(
@@ -76,7 +76,7 @@ SetNode: TypeAlias = nodes.CodeBlock | nodes.Math | nodes.MathBlock
 
 
 def nodes_to_set(blocks: Iterable[Node]) -> list[SetNode]:
-    """The nodes in these blocks for which a typesetter can do something."""
+    """Return the nodes in these blocks for which a typesetter can do something."""
     found: list[SetNode] = []
     waiting: list[Node] = list(blocks)
     while waiting and len(found) < MAX_JOBS:
@@ -91,7 +91,7 @@ def nodes_to_set(blocks: Iterable[Node]) -> list[SetNode]:
 
 
 def job_of(node: SetNode) -> TypesetJob | None:
-    """What a typesetter is asked to do for the node; None if there is nothing to do."""
+    """Return what a typesetter is asked to do for the node; None if there is nothing to do."""
     if isinstance(node, nodes.CodeBlock):
         is_known = node.language and language_name(node.language) is not None
         return TypesetJob("code", node.text, node.language.lower()) if is_known else None

@@ -16,7 +16,7 @@ _MENTION_BY_ID: Final = re.compile(r"(@_?\*\*)[^\n]{0,100}?\|([0-9]{1,18})\*\*")
 
 
 def quoted(text: str, *, limit: int | None = None) -> str:
-    """The text in a block quote that nothing in it can end, or go on behind.
+    """Return the text in a block quote that nothing in it can end, or go on behind.
 
     At most `limit` characters of that: the text grows by two for each line.
     """
@@ -25,17 +25,17 @@ def quoted(text: str, *, limit: int | None = None) -> str:
 
 
 def mention(row: UserRow) -> str:
-    """The person's name, as a message shows it without calling them."""
+    """Return the person's name, as a message shows it without calling them."""
     return f"@_**{row.full_name}|{row.user_id}**"
 
 
 def mentioned_ids(text: str) -> set[UserId]:
-    """The people whom the text mentions by id."""
+    """Return the people whom the text mentions by id."""
     return {UserId(int(found[2])) for found in _MENTION_BY_ID.finditer(text)}
 
 
 def with_masked_mentions(text: str, user_ids: Collection[UserId]) -> str:
-    """The text with mentions of these people under the name shown for unknown people."""
+    """Return the text with mentions of these people under the name shown for unknown people."""
 
     def masked(found: re.Match[str]) -> str:
         is_masked = int(found[2]) in user_ids
@@ -50,10 +50,10 @@ def link(text: str, href: str) -> str:
 
 
 def channel_link(channel_id: ChannelId, channel: str) -> str:
-    """A link to a channel, whatever its name is, and whoever may know of it.
+    """Return a link to a channel, whatever its name is, and whoever may know of it.
 
-    What people type (`#**name**`) ends at the first `**` of a name, and is dead text where the
-    bot that writes it is not in the channel.
+    What people type (`#**name**`) ends at the first `**` of a name, and is dead text where the bot
+    that writes it is not in the channel.
     """
     return link(f"#{channel}", narrow_href(channel_id, channel))
 
@@ -66,7 +66,7 @@ def topic_link(
     empty_topic_name: str,
     message_id: MessageId | None = None,
 ) -> str:
-    """A link to a topic, or to a message in it; the empty one is shown by the name given."""
+    """Return a link to a topic, or to a message in it; the empty one is shown by the name given."""
     href = narrow_href(channel_id, channel, topic, message_id)
     return link(f"#{channel} > {topic or empty_topic_name}", href)
 
